@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypedDict
 
@@ -15,7 +14,6 @@ from scipy import sparse
 
 from lazynet.certificates import Certificate, certify
 from lazynet.data import as_examples
-from lazynet.engines.kept import Kept, Unsuitable, real, whole
 from lazynet.engines.mean import SCALE_FEATURES, MeanLoss
 from lazynet.engines.newton import ActiveColumns
 from lazynet.kernels.columns import MOST_ROWS
@@ -116,58 +114,6 @@ def _proceed(_: EpochOfSearch) -> None:
     """Nobody follows the search."""
 
 
-@dataclass
-class UnderWay:
-    """A search between two epochs."""
-
-    search: Search
-    now: Place
-    generator: np.random.RandomState
-    history: list[EpochOfSearch] = field(default_factory=list)
-    #: the best place whose gap is certified
-    best: tuple[Place, Certificate] | None = None
-    #: the least gap, and the epochs since it last fell by much
-    least: float = np.inf
-    waited: int = 0
-
-    def kept(self) -> Kept:
-        """Everything that a later search of the same minimum needs, to go on with the same bits."""
-        best = None
-        if self.best is not None:
-            place, found = self.best
-            best = {"place": place.kept(), "certificate": dict(vars(found))}
-        return {
-            "search": self.search.kept(self.now),
-            "now": self.now.kept(),
-            "generator": copy.deepcopy(self.generator),
-            "history": list(self.history),
-            "best": best,
-            "least": float(self.least),
-            "waited": self.waited,
-        }
-
-    def keep(self, kept: Kept) -> None:
-        """Stand where another search of the same minimum stood."""
-        sizes = len(self.now.duals), len(self.now.weights)
-        history = kept["history"]
-        names = EpochOfSearch.__annotations__.keys()
-        if not (history and all(line.keys() == names for line in history)):
-            raise ValueError("the history is not as it must be")
-        self.history = history
-        self.least, self.waited = real("least", kept), whole("waited", kept)
-        if kept["best"] is not None:
-            told = kept["best"]["certificate"]
-            certificate = {each.name: real(each.name, told) for each in fields(Certificate)}
-            place = Place.of_kept(kept["best"]["place"], *sizes)
-            self.best = place, Certificate(**certificate)
-        self.generator.set_state(kept["generator"].get_state())
-        self.now = self.search.keep(kept["search"], Place.of_kept(kept["now"], *sizes))
-
-
-def _nobody(_: UnderWay) -> None:
-    """Nobody writes where the search stands."""
-
-
 class Minimiser:
     """Finds minima of one problem for one penalty after another, each from where the last ended.
 
@@ -262,14 +208,14 @@ class Minimiser:
     def _ascent(self, penalty: ElasticNet) -> Ascent:
         return Ascent(self.mean, penalty, self.generator)
 
-    def _begin(self, penalty: ElasticNet, target: float, max_iter: int) -> UnderWay:
+    def _begin(self, penalty: ElasticNet, target: float, max_iter: int) -> tuple[Search, Place]:
         """The search, and the place from which it goes."""
         mean = self.mean
         if self._by_rows:
             loss, _ = mean.value(mean.margins(self.weights), self.intercept)
             objective = loss + penalty.value(self.weights)
             start = Place(self.weights, self.intercept, self.duals, objective, objective)
-            return UnderWay(self._ascent(penalty), start, self.generator)
+            return self._ascent(penalty), start
         columns = self._columns
         columns.start(penalty, self.weights, self.intercept)
         start = look(columns, penalty, self.duals.copy(), self._correlations)
@@ -278,22 +224,7 @@ class Minimiser:
             other = look(columns, penalty, self._known_duals.copy())
             start = other if other.gap < start.gap else start
             search.go_on(start.gap, max_iter)
-        return UnderWay(search, start, self.generator)
-
-    def _resumed(self, penalty: ElasticNet, target: float, kept: Kept) -> UnderWay:
-        """The search that ``UnderWay.kept`` has kept."""
-        blank = Place(self.weights, self.intercept, self.duals, np.inf, np.inf)
-        search: Search
-        if self._by_rows:
-            search = self._ascent(penalty)
-        else:
-            search = Suitable(self._columns, penalty, target, self.at_zero, self.generator)
-        found = UnderWay(search, blank, self.generator)
-        try:
-            found.keep(kept)
-        except (TypeError, KeyError, IndexError, AttributeError, ValueError) as error:
-            raise Unsuitable(str(error)) from None
-        return found
+        return search, start
 
     def to(
         self,
@@ -303,14 +234,10 @@ class Minimiser:
         tol: float,
         max_iter: int,
         after: Callable[[EpochOfSearch], None] = _proceed,
-        between: Callable[[UnderWay], None] = _nobody,
-        kept: Kept | None = None,
     ) -> Minimum:
         """Search the minimum for this penalty, until the gap is at most ``tol`` * ``at_zero``.
 
-        ``after`` is called after every epoch, and may raise to end the search.  ``between`` is
-        called before an epoch follows another one; ``kept`` is what a search of the same minimum
-        kept there, and this search goes on from it.
+        ``after`` is called after every epoch, and may raise to end the search.
         """
         began = time.perf_counter()
         penalty = ElasticNet(l1, l2)
@@ -318,17 +245,17 @@ class Minimiser:
         # A small problem is solved to the last digits, which takes microseconds.
         small = self.mean.n_values <= SMALL
         aim = 0.0 if small else target
-        if kept is None:
-            at = self._begin(penalty, aim, max_iter)
-        else:
-            at = self._resumed(penalty, aim, kept)
+        search, now = self._begin(penalty, aim, max_iter)
         self._known_duals = None
-        for epoch in range(len(at.history), max_iter + 1):
+        history: list[EpochOfSearch] = []
+        # The best certified place; the least gap, and the epochs since it fell by much.
+        best: tuple[Place, Certificate] | None = None
+        least, waited = np.inf, 0
+        for epoch in range(max_iter + 1):
             if epoch > 0:
-                between(at)
-                at.now = at.search.epoch(at.now)
-            now, ended = at.now, time.perf_counter()
-            at.history.append(
+                now = search.epoch(now)
+            ended = time.perf_counter()
+            history.append(
                 EpochOfSearch(
                     epoch=epoch,
                     objective=now.objective,
@@ -338,7 +265,7 @@ class Minimiser:
                 )
             )
             began = ended
-            after(at.history[-1])
+            after(history[-1])
             if not np.isfinite(now.gap):
                 raise FloatingPointError(
                     f"the search overflowed in epoch {epoch}: the objective is not a finite "
@@ -346,19 +273,18 @@ class Minimiser:
                 )
             # A gap below the rounding of the objective is no more than noise.
             gap = max(now.gap, _NOISE * self.at_zero)
-            at.waited = 0 if gap < _PROGRESS * at.least else at.waited + 1
-            at.least = min(at.least, gap)
-            last_chance = epoch == max_iter or at.waited >= _PATIENCE
+            waited = 0 if gap < _PROGRESS * least else waited + 1
+            least = min(least, gap)
+            last_chance = epoch == max_iter or waited >= _PATIENCE
             if now.gap > target and not last_chance:
                 continue
-            last, found = at.best, self._certificate(penalty, now, target)
-            if last is None or found.gap < last[1].gap:
-                at.best = now, found
+            found = self._certificate(penalty, now, target)
+            if best is None or found.gap < best[1].gap:
+                best = now, found
             if last_chance:
                 break
-            if found.gap <= target and not (small and at.waited == 0):
+            if found.gap <= target and not (small and waited == 0):
                 break
-        best = at.best
         assert best is not None, "the last epoch makes a certificate"
         now, found = best
         self.weights, self.intercept = now.weights, now.intercept
@@ -372,10 +298,10 @@ class Minimiser:
             found.gap,
             target,
             epoch,
-            at.history,
-            at_rest=at.waited >= _PATIENCE,
+            history,
+            at_rest=waited >= _PATIENCE,
             far_targets=self.far_targets,
-            solver=at.search.name,
+            solver=search.name,
         )
 
     def _certificate(self, penalty: ElasticNet, at: Place, target: float) -> Certificate:

@@ -6,10 +6,10 @@ the last one ended, and certifies each of them by a duality gap.
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,20 +19,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import type_of_target
 
 from lazynet.certificates import certify
-from lazynet.engines.kept import Kept, Unsuitable
 from lazynet.estimators.base import SparseClassifier, SparseRegressor
 from lazynet.estimators.mapped_rows import in_memory
 from lazynet.importances import check_every_class_counts, check_sample_weight
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
-from lazynet.minimise import Minimiser, Minimum, Problem, UnderWay, why_late
-from lazynet.models.checkpoints import EVERY, Keeper, Saved, keeper_of
-from lazynet.models.values import Writer
+from lazynet.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.params import (
     EPOCHS,
     FLAG,
     POSITIVE,
     Integer,
-    Kind,
     Number,
     Special,
     check_array,
@@ -225,8 +221,6 @@ def net_path(
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    every: float = EVERY,
 ) -> NetPath:
     """Minimise ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` along a path of penalties.
 
@@ -270,9 +264,6 @@ def net_path(
     random_state : int, RandomState or None, default=None
         Seed of the order in which rows are visited.  With None, two calls may differ, within
         ``tol``.
-    checkpoint, every : path and float, optional
-        A file in which the path is kept while it is walked, and the seconds between two files; see
-        :meth:`LazyNetClassifier.fit`.  It is written between two epochs of a search.
 
     Returns
     -------
@@ -292,126 +283,31 @@ def net_path(
     >>> bool((path.gaps <= 1e-4 * path.at_zero).all())
     True
     """
-    given = {name: value for name, value in locals().items() if name in KINDS}
-    call = PathCall(KINDS, given)
-    with (
-        keeper_of(checkpoint, every) as keeper,
-        in_memory(X, y, sample_weight) as rows,
-    ):
-        path, late = _path_in_memory(call, keeper, *rows)
-    if late is not None:
-        warnings.warn(late, ConvergenceWarning, stacklevel=2)
+    p = settle(KINDS, {name: value for name, value in locals().items() if name in KINDS})
+    grid = Grid(p.l1_ratio, p.l1s, p.l2s, p.n_points, p.smallest)
+    with in_memory(X, y, sample_weight) as rows:
+        path, late = _path_over(p, grid, *rows)
+    if late:
+        warnings.warn(_late(path, p.tol, why_late(late, p.max_iter)), ConvergenceWarning, 2)
     return path
 
 
-class PathCall:
-    """A call of ``net_path``: its parameters, as given and settled, and its grid of penalties."""
-
-    def __init__(self, kinds: Mapping[str, Kind], given: dict[str, Any]) -> None:
-        # What a checkpoint compares.
-        self._kinds = kinds
-        self.__dict__.update(given)
-        self.p = p = settle(kinds, given)
-        self.grid = Grid(p.l1_ratio, p.l1s, p.l2s, p.n_points, p.smallest)
-
-
-class _Walk:
-    """The points of a path that are done, and the search under way."""
-
-    def __init__(self) -> None:
-        # A path over many features would not fit into memory with all its zeros.
-        self.rows: list[sparse.csr_matrix] = []
-        self.minima: list[Minimum] = []
-        self.under_way: UnderWay | None = None
-        #: where the search of the present point stood in a file
-        self.kept: Kept | None = None
-
-    def note(self, at: UnderWay) -> None:
-        """Note where the search of the present point stands."""
-        self.under_way = at
-
-    def take(self, minimum: Minimum) -> None:
-        """Note that a point is done."""
-        self.rows.append(sparse.csr_matrix(minimum.coef))
-        self.minima.append(minimum.without_vectors())
-        self.under_way = self.kept = None
-
-    def written(self, writer: Writer) -> dict[str, Any]:
-        """The JSON of the walk."""
-        at = self.kept if self.under_way is None else self.under_way.kept()
-        values = {
-            "weights": [[row.data, row.indices.astype(np.int64)] for row in self.rows],
-            "minima": [{**vars(each), "coef": None, "duals": None} for each in self.minima],
-            "under way": at,
-        }
-        return {name: writer.value(f"path/{name}", value) for name, value in values.items()}
-
-    def go_on_from(self, saved: Saved | None, n_points: int, n_features: int) -> None:
-        """Stand where the walk of the file stood."""
-        if saved is None:
-            return
-        weights = saved.value("weights", lambda found: type(found) is list)
-        minima = saved.value("minima", lambda found: type(found) is list)
-        self.kept = saved.value("under way", lambda found: found is None or type(found) is dict)
-        nothing = {"coef": np.zeros(0), "duals": np.zeros(0)}
-        try:
-            for data, indices in weights:
-                ends = np.array([0, len(indices)])
-                self.rows.append(sparse.csr_matrix((data, indices, ends), (1, n_features)))
-            self.minima = [Minimum(**{**each, **nothing}) for each in minima]
-            if len(self.minima) != len(self.rows) or len(self.rows) >= n_points:
-                raise ValueError("it has other points")
-        except (TypeError, ValueError) as error:
-            raise saved.refusal(error) from None
-
-
-def _path_in_memory(
-    call: PathCall, keeper: Keeper, X: Any, y: Any, sample_weight: Any
-) -> tuple[NetPath, str | None]:
-    """The path over rows in memory; as ``path_of``."""
-    p = call.p
+def _path_over(
+    p: SimpleNamespace, grid: Grid, X: Any, y: Any, sample_weight: Any
+) -> tuple[NetPath, list[Minimum]]:
+    """The path over rows in memory, and the minima that have not converged."""
     X, targets, classes = _checked(X, y, p.loss)
     weights = check_sample_weight(sample_weight, X)
     if classes is not None:
         check_every_class_counts(classes, classes[(targets > 0).astype(np.intp)], weights)
     problem = Problem(X, targets, weights, p.loss, p.fit_intercept)
-    told = {"X": X, "y": targets, "sample_weight": weights}
-    return path_of(call, keeper, told, classes, lambda generator: Minimiser(problem, generator))
-
-
-def path_of(
-    call: PathCall,
-    keeper: Keeper,
-    told: Mapping[str, Any],
-    classes: NDArray[Any] | None,
-    minimiser_of: Callable[[np.random.RandomState], Minimiser],
-) -> tuple[NetPath, str | None]:
-    """The path, and the text of the warning about points that did not arrive.
-
-    ``told`` identifies the rows; ``minimiser_of`` makes what finds the minima over them.
-    """
-    p = call.p
-    keeper.identify(call, p, lambda: told)
-    minimiser = minimiser_of(new_generator(keeper.seed(p.random_state)))
-    l1s, l2s = call.grid.at(minimiser.largest_l1)
-    walk, saved = _Walk(), keeper.found("path")
-    walk.go_on_from(saved, len(l1s), minimiser.mean.n_columns)
-
-    def between(at: UnderWay) -> None:
-        walk.note(at)
-        keeper.point()
-
-    options = {"tol": p.tol, "max_iter": p.max_iter, "between": between}
-    begin = len(walk.minima)
-    with keeper.following("path", walk.written):
-        try:
-            points = follow(minimiser, l1s[begin:], l2s[begin:], kept=walk.kept, **options)
-            for minimum in points:
-                walk.take(minimum)
-        except Unsuitable as error:
-            assert saved is not None, "there is no such state without a file"
-            raise saved.refusal(error) from None
-    rows, minima = walk.rows, walk.minima
+    minimiser = Minimiser(problem, new_generator(p.random_state))
+    l1s, l2s = grid.at(minimiser.largest_l1)
+    rows, minima = [], []
+    for minimum in follow(minimiser, l1s, l2s, tol=p.tol, max_iter=p.max_iter):
+        # A path over many features would not fit into memory with all its zeros.
+        rows.append(sparse.csr_matrix(minimum.coef))
+        minima.append(minimum.without_vectors())
     coefs = sparse.vstack(rows, format="csr")
     path = NetPath(
         l1s=l1s,
@@ -427,29 +323,24 @@ def path_of(
         at_zero=minimiser.at_zero,
         classes=classes,
     )
-    if path.converged.all():
-        return path, None
-    return path, _late(path, p.tol, why_late([m for m in minima if not m.converged], p.max_iter))
+    return path, [minimum for minimum in minima if not minimum.converged]
 
 
 def follow(
     minimiser: Minimiser,
     l1s: NDArray[np.float64],
     l2s: NDArray[np.float64],
-    *,
-    kept: Kept | None = None,
     **options: Any,
 ) -> Iterator[Minimum]:
     """The minimum at every point, each started from the one before it; see ``Minimiser.to``.
 
-    The minimiser must be new.  ``kept`` is where a search of the first point stood.
+    The minimiser must be new.
     """
     for l1, l2 in zip(l1s.tolist(), l2s.tolist(), strict=True):
         if l1 >= minimiser.largest_l1:
             yield _without_weights(minimiser, ElasticNet(l1, l2), minimiser.target(options["tol"]))
         else:
-            yield minimiser.to(l1, l2, **options, kept=kept)
-            kept = None
+            yield minimiser.to(l1, l2, **options)
 
 
 def _without_weights(minimiser: Minimiser, penalty: ElasticNet, target: float) -> Minimum:
@@ -488,12 +379,12 @@ def _checked(
         )
     probe = SparseClassifier()
     X, y, classes = probe._check_training(X, y, None, reset=True)
-    check_two_classes(loss, classes)
+    _check_two_classes(loss, classes)
     ((targets, _),) = probe._problems(X, (y, classes), None)
     return X, targets, classes
 
 
-def check_two_classes(loss: Loss, classes: NDArray[Any]) -> None:
+def _check_two_classes(loss: Loss, classes: NDArray[Any]) -> None:
     """Refuse more classes than a path has."""
     if len(classes) > 2:
         raise ValueError(

@@ -12,7 +12,7 @@ one where most of X lies in the columns of the working set.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from lazynet.certificates import Found, certify
 from lazynet.engines import interior
 from lazynet.engines.dual import DualAscent, Standing, shuffled
-from lazynet.engines.kept import Kept, flag, real, vector, whole
 from lazynet.engines.mean import MeanLoss
 from lazynet.engines.newton import ActiveColumns, Smoothing
 from lazynet.penalties import ElasticNet
@@ -67,31 +66,6 @@ class Place:
         """u = (1/n) sum s_i a_i x_i of the duals, if it is known."""
         return None if self.found is None else self.found.correlations
 
-    def kept(self) -> Kept:
-        """The numbers of the place; its arrays do not change."""
-        return {name: vars(self)[name] for name in _OF_A_PLACE} | {
-            "found": None if self.found is None else dict(vars(self.found))
-        }
-
-    @classmethod
-    def of_kept(cls, kept: Kept, n_rows: int, n_columns: int) -> Place:
-        """The place of these numbers."""
-        found = None
-        if kept["found"] is not None:
-            lengths = {"margins": n_rows, "margin_sizes": n_rows, "correlations": n_columns}
-            found = Found(**{name: vector(name, kept["found"], n) for name, n in lengths.items()})
-        return cls(
-            vector("weights", kept, n_columns),
-            real("intercept", kept),
-            vector("duals", kept, n_rows),
-            real("objective", kept),
-            real("gap", kept),
-            found,
-        )
-
-
-_OF_A_PLACE = ("weights", "intercept", "duals", "objective", "gap")
-
 
 class Search(Protocol):
     """A method that comes nearer to the minimum of one problem."""
@@ -103,14 +77,6 @@ class Search(Protocol):
 
     def epoch(self, last: Place) -> Place:
         """Go on from the last place for one epoch, and say where that leads."""
-        ...
-
-    def kept(self, last: Place) -> Kept:
-        """The search after an epoch that has led to ``last``."""
-        ...
-
-    def keep(self, kept: Kept, last: Place) -> Place:
-        """Take over another search of the same minimum; returns the place to go on from."""
         ...
 
 
@@ -144,13 +110,6 @@ class Newton:
         if self.columns.weights is not last.weights:
             self.columns.start(self.penalty, last.weights, last.intercept)
         return self._improved(last)
-
-    def own(self) -> Kept:
-        """What epochs change beside the columns."""
-        return {}
-
-    def keep_own(self, kept: Kept) -> None:
-        """Take over what ``own`` gave."""
 
     def _improved(self, last: Place) -> Place:
         columns = self.columns
@@ -206,18 +165,6 @@ class Multipliers(Newton):
         elif place.gap > 0.5 * last.gap and self.strength > self.weakest:
             self.strength = max(_WEAKER * self.strength, self.weakest)
         return self._from_inside(place) if self.waited >= _AT_REST else place
-
-    def own(self) -> Kept:
-        return {
-            "strength": float(self.strength),
-            "halved": float(self.halved),
-            "waited": self.waited,
-            "been_inside": self.been_inside,
-        }
-
-    def keep_own(self, kept: Kept) -> None:
-        self.strength, self.halved = real("strength", kept), real("halved", kept)
-        self.waited, self.been_inside = whole("waited", kept), flag("been_inside", kept)
 
     def _from_inside(self, last: Place) -> Place:
         """The place that an interior point method finds, once, if it is the better one."""
@@ -277,24 +224,6 @@ class Ascent:
         """Take a step on every row; returns a copy of the dual variables."""
         self.ascent.take(shuffled(self.ascent.mean.n_rows, self.generator))
         return self.ascent.duals.copy()
-
-    def kept(self, last: Place) -> Kept:
-        return {
-            "ascent": self.ascent.kept(),
-            "started": self.started,
-            "last": float(self.last),
-            "waited": self.waited,
-            "next_factor": self.next_factor,
-        }
-
-    def keep(self, kept: Kept, last: Place) -> Place:
-        self.ascent.keep(kept["ascent"])
-        self.last, self.waited = real("last", kept), whole("waited", kept)
-        self.started = flag("started", kept)
-        self.next_factor = None
-        if kept["next_factor"] is not None:
-            self.next_factor = real("next_factor", kept)
-        return last
 
     def _after(self, now: Standing) -> float | None:
         """The factor of kappa with which the centre moves; None if the centre waits."""
@@ -371,27 +300,3 @@ class Suitable:
         if self.ascent is not None:
             self.ascent, self.newton = None, self._new_newton()
         return self.newton.epoch(last)
-
-    def kept(self, last: Place) -> Kept:
-        return {
-            # Newton's method goes on with the margins that it has, and does not begin anew.
-            "stands": self.columns.weights is last.weights,
-            "columns": self.columns.kept(),
-            "newton": self.newton.own(),
-            "ascent": None if self.ascent is None else self.ascent.kept(last),
-            "ascents_left": self.ascents_left,
-        }
-
-    def keep(self, kept: Kept, last: Place) -> Place:
-        columns, of_columns = self.columns, kept["columns"]
-        columns.keep(of_columns)
-        self.newton.keep_own(kept["newton"])
-        self.ascents_left = whole("ascents_left", kept, _EPOCHS_OF_ASCENT)
-        if kept["ascent"] is not None:
-            self.ascent = Ascent(columns.mean, self.penalty, self.generator)
-            last = self.ascent.keep(kept["ascent"], last)
-        if flag("stands", kept):
-            columns.start(self.penalty, last.weights, last.intercept)
-            columns.set.damping = real("damping", of_columns)
-            last = replace(last, weights=columns.weights)
-        return last

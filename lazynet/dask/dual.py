@@ -14,7 +14,6 @@ from lazynet.dask.minima import MinimiserOnBlocks, rows_on_workers
 from lazynet.dask.waits import Check
 from lazynet.estimators import dual_net as serial
 from lazynet.minimise import check_penalty
-from lazynet.models.checkpoints import Keeper
 from lazynet.undo import all_or_nothing
 
 _IN_TURN = """\
@@ -33,7 +32,7 @@ class DualOnBlocks(LearnsFromBlocks, serial._DualNetModel):
     """What the estimators over blocks add to the serial ones."""
 
     @all_or_nothing
-    def _learn_blocks(self, blocks: Blocks, keeper: Keeper) -> list[Warning]:
+    def _learn_blocks(self, blocks: Blocks) -> list[Warning]:
         """Find the minimum; returns the warnings to give."""
         p: SimpleNamespace = self._settle()
         check_penalty(p.loss, p.l1, p.l2)
@@ -48,14 +47,6 @@ class DualOnBlocks(LearnsFromBlocks, serial._DualNetModel):
         self._note_features(blocks)
         classes = self._classes_of(p, blocks)
         rows = rows_on_workers(blocks, checks_of(self._serial, p, classes, blocks), classes)
-        keeper.identify(
-            self,
-            p,
-            lambda: {
-                "the blocks": [each.told for each in blocks.known()],
-                **self._start_to_tell(warm),
-            },
-        )
 
         def minimiser_of(
             row: int, generator: np.random.RandomState, check: Check
@@ -66,7 +57,7 @@ class DualOnBlocks(LearnsFromBlocks, serial._DualNetModel):
         # So many models at the same time keep all workers busy.
         p.n_jobs = 2 * len(rows.held)
         sizes = rows.n_problems, facts.n_rows, facts.n_features
-        warnings: list[Warning] = self._find(p, sizes, minimiser_of, keeper)
+        warnings: list[Warning] = self._find(p, sizes, minimiser_of)
         if classes is not None:
             self.classes_ = classes
         return warnings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 from lazynet.dask.blocks import Blocks, as_blocks
 from lazynet.dask.checked import classes_in
 from lazynet.dask.clients import Classifies, WithClient
-from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
 
 
 class LearnsFromBlocks(WithClient):
@@ -22,9 +20,6 @@ class LearnsFromBlocks(WithClient):
         X: Any,
         y: Any = None,
         sample_weight: Any = None,
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = EVERY,
     ) -> Self:
         """Train, with the rows on the workers.
 
@@ -34,19 +29,14 @@ class LearnsFromBlocks(WithClient):
             The rows, as in :meth:`lazynet.dask.LazyNetClassifier.fit`.
         y, sample_weight : Dask array, optional
             Numbers of rows where X is a Dask array, in the same blocks.
-        checkpoint, every
-            As in the serial estimator.  The client writes the file: after an epoch, after a path in
-            a fold, or after all weights of a grid have visited all blocks.
         """
         # What cannot be is refused before a block is made.
         self._settle()
         blocks = as_blocks(X, y, sample_weight, self.client)
-        with keeper_of(checkpoint, every) as keeper:
-            warnings = self._learn_blocks(blocks, keeper)
-        self._warn(warnings)
+        self._warn(self._learn_blocks(blocks))
         return self
 
-    def _learn_blocks(self, blocks: Blocks, keeper: Keeper) -> list[Warning]:
+    def _learn_blocks(self, blocks: Blocks) -> list[Warning]:
         """Train on the blocks; returns the warnings to give."""
         raise NotImplementedError
 

@@ -27,7 +27,6 @@ from lazynet.dask.visits import Block as HeldBlock
 from lazynet.dask.waits import Check, nobody_ends_it
 from lazynet.data import as_examples, plain
 from lazynet.engines.dual import DualAscent, shuffled
-from lazynet.engines.kept import Kept, whole
 from lazynet.engines.mean import MeanLoss, importance_of_rows
 from lazynet.importances import check_every_class_counts
 from lazynet.kernels.dual import INTERCEPT_Z_FIELD
@@ -288,13 +287,6 @@ class AscentOnBlocks(Ascent):
         ascent.fields[INTERCEPT_Z_FIELD] = model["scalars"][0]
         self.done += 1
         return ascent.duals.copy()
-
-    def kept(self, last: Place) -> Kept:
-        return super().kept(last) | {"seed": self.seed, "done": self.done}
-
-    def keep(self, kept: Kept, last: Place) -> Place:
-        self.seed, self.done = whole("seed", kept), whole("done", kept)
-        return super().keep(kept, last)
 
 
 class RowsOnWorkers:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import advice_on_overflow, take_until_done
-from lazynet.engines.kept import Kept, put
 from lazynet.kernels import dekel as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
@@ -84,15 +83,6 @@ class DekelEngine:
             advice=RAISE_L2,
             sweep=lambda: kernel.begin_h_again(self.cells, self.fields),
         )
-
-    def kept(self) -> Kept:
-        """The numbers that steps change."""
-        return {"cells": self.cells, "fields": self.fields}
-
-    def keep(self, kept: Kept) -> None:
-        """Take over the numbers of another engine of the same problem."""
-        put(self.cells, "cells", kept)
-        put(self.fields, "fields", kept)
 
     def last(self) -> Model:
         """Weights and intercept after the last step, for rows that are not centered."""

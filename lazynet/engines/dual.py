@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import take_until_done
-from lazynet.engines.kept import Kept, put, real
 from lazynet.engines.mean import SCALE_FEATURES, MeanLoss
 from lazynet.kernels import dual as kernel
 from lazynet.penalties import ElasticNet
@@ -79,25 +78,6 @@ class DualAscent:
         self.duals = np.zeros(mean.n_rows)
         self.fields = np.zeros(kernel.DUAL_FIELDS)
         self.intercept_centre = 0.0
-
-    def kept(self) -> Kept:
-        """The ascent between two epochs; copies."""
-        return {
-            "z": self.z.copy(),
-            "centre": self.centre.copy(),
-            "duals": self.duals.copy(),
-            "fields": self.fields.copy(),
-            "kappa": float(self.kappa),
-            "kappa_intercept": float(self.kappa_intercept),
-            "intercept_centre": float(self.intercept_centre),
-        }
-
-    def keep(self, kept: Kept) -> None:
-        """Take over another ascent of the same problem."""
-        for name in ("z", "centre", "duals", "fields"):
-            put(getattr(self, name), name, kept)
-        for name in ("kappa", "kappa_intercept", "intercept_centre"):
-            setattr(self, name, real(name, kept))
 
     @property
     def scale(self) -> float:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import take_until_done
-from lazynet.engines.kept import Kept, places
 from lazynet.engines.mean import SCALE_FEATURES, MeanLoss
 from lazynet.kernels.newton import WorkingSet
 from lazynet.losses import Loss
@@ -112,14 +111,6 @@ class ActiveColumns:
             advice=SCALE_FEATURES,
         )
         self.set.place(size)
-
-    def kept(self) -> Kept:
-        """The columns of the working set, and what the last steps have shown."""
-        return {"features": self.set.order, "damping": self.set.damping}
-
-    def keep(self, kept: Kept) -> None:
-        """Admit the columns of another working set of the same rows, in their order."""
-        self._add(places("features", kept, len(self.weights)))
 
     @property
     def density(self) -> float:

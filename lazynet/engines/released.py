@@ -20,13 +20,11 @@ from scipy import sparse
 
 from lazynet.data import columns_with_values, rows_with
 from lazynet.engines.base import advice_on_overflow, take_until_done
-from lazynet.engines.kept import Kept, parts, places, put, real, vector, whole
 from lazynet.engines.stabilised import Bursts
 from lazynet.kernels import released as kernel
 from lazynet.kernels import stabilised as shared_kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
-from lazynet.params import LARGEST_INTEGER
 from lazynet.threads import Interrupted, Workers
 
 SCALE_ROWS = advice_on_overflow("Divide X by its largest value")
@@ -54,14 +52,6 @@ class DrawStream(Protocol):
         """Some rows from ``position`` on, at least one; positions never decrease."""
         ...
 
-    def kept(self) -> Kept:
-        """Where the draws stand."""
-        ...
-
-    def keep(self, kept: Kept) -> None:
-        """Go on where other draws stood."""
-        ...
-
 
 class Draws:
     """``n_drawn`` draws with replacement, and after them one permutation again and again.
@@ -75,8 +65,6 @@ class Draws:
         self.n_rows, self.n_drawn, self.generator = n_rows, n_rows * epochs, generator
         self.began = 1 - n_rows  # the position of the first row of ``block``
         self.block = np.zeros(n_rows, dtype=np.int64)
-        #: the generator as it was before it drew the block
-        self._drawn_from = generator.bit_generator.state
 
     def rows_from(self, position: int) -> NDArray[np.int64]:
         """The rows of a block from ``position`` on; positions never decrease."""
@@ -89,25 +77,10 @@ class Draws:
         """Draw the block that begins at ``began``; the permutation is drawn once."""
         if self.began > self.n_drawn + 1:
             return
-        self._drawn_from = self.generator.bit_generator.state
         if self.began <= self.n_drawn:
             self.block = self.generator.integers(0, self.n_rows, self.n_rows)
         else:
             self.block = self.generator.permutation(self.n_rows).astype(np.int64, copy=False)
-
-    def kept(self) -> Kept:
-        """Where the draws stand."""
-        # Before the first block nothing is drawn.
-        return {"generator": self._drawn_from, "blocks": (self.began - 1) // self.n_rows + 1}
-
-    def keep(self, kept: Kept) -> None:
-        """Go on where other draws from the same rows stood."""
-        self.generator.bit_generator.state = self._drawn_from = kept["generator"]
-        blocks = whole("blocks", kept)
-        if blocks:
-            self.began = min((blocks - 1) * self.n_rows, self.n_drawn) + 1
-            self._draw()
-            self.began = (blocks - 1) * self.n_rows + 1
 
 
 @dataclass(frozen=True)
@@ -138,37 +111,6 @@ class ReleasedPath:
     def weights(self) -> NDArray[np.float64]:
         """All weights as of now."""
         return self.cells[:, 0].copy()
-
-    def kept(self) -> Kept:
-        """The path after a stage."""
-        features, saved = self.features(), self.saved
-        return {
-            "cells": self.cells,
-            "features": features,
-            "kept": self.listed.kept,
-            "position": self.position,
-            "available": self.n_available,
-            "updates": self.updates,
-            "saved": None if saved is None else {"features": saved[0], "weights": saved[1]},
-            "draws": self.draws.kept(),
-        }
-
-    def keep(self, kept: Kept) -> None:
-        """Take over a path after a stage."""
-        put(self.cells, "cells", kept)
-        put(self.listed.kept, "kept", kept)
-        features = places("features", kept, len(self.cells))
-        weights = self.cells[features, 0]
-        # The kernel lists the features that are not listed yet.
-        self.cells[self.cells[:, 1] > 0.0, 1] = 0.0
-        kernel.go_back(self.listed, self.cells, features, weights)
-        self.position, self.n_available = whole("position", kept), whole("available", kept)
-        self.position, self.updates = max(self.position, 1), whole("updates", kept)
-        self.saved = None
-        if kept["saved"] is not None:
-            before = places("features", kept["saved"], len(self.cells))
-            self.saved = before, vector("weights", kept["saved"], len(before))
-        self.draws.keep(kept["draws"])
 
     def features(self) -> NDArray[np.int64]:
         """The features whose weight may not be 0, a view."""
@@ -374,27 +316,6 @@ class ReleasedEngine:
             for path in self.paths:
                 path.purge(purged)
         return purged
-
-    def kept(self) -> Kept:
-        """The engine after a stage."""
-        return {
-            "stable": self.stable,
-            "rejected": self.rejected,
-            "n_stages": self.n_stages,
-            "beta": self.beta,
-            "size": self.size,
-            "paths": [path.kept() for path in self.paths],
-        }
-
-    def keep(self, kept: Kept) -> None:
-        """Take over an engine of the same problem after a stage."""
-        put(self.stable, "stable", kept)
-        put(self.rejected, "rejected", kept)
-        self.n_stable = int(np.count_nonzero(self.stable))
-        self.n_stages = whole("n_stages", kept)
-        self.beta, self.size = real("beta", kept), max(1, whole("size", kept, LARGEST_INTEGER))
-        for path, part in zip(self.paths, parts("paths", kept, len(self.paths)), strict=True):
-            path.keep(part)
 
     @property
     def frequency(self) -> NDArray[np.float64]:

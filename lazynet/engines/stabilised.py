@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import LOWER_ETA0, take_until_done
-from lazynet.engines.kept import Kept, parts, put, real, whole
 from lazynet.kernels import stabilised as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
@@ -117,14 +116,6 @@ class RowStream(Protocol):
         """The next ``count`` rows."""
         ...
 
-    def kept(self) -> Kept:
-        """Where the stream stands."""
-        ...
-
-    def keep(self, kept: Kept) -> None:
-        """Go on where another stream stood."""
-        ...
-
 
 class Permutations:
     """An endless stream of rows: one random permutation of all rows after another.
@@ -137,26 +128,11 @@ class Permutations:
     def __init__(self, n_rows: int, generator: np.random.Generator) -> None:
         self.n_rows, self.generator = n_rows, generator
         self.left = np.zeros(0, dtype=np.int64)
-        #: the generator as it was before it drew the last permutation
-        self._drawn_from = generator.bit_generator.state
-
-    def kept(self) -> Kept:
-        """Where the stream stands."""
-        return {"generator": self._drawn_from, "left": len(self.left)}
-
-    def keep(self, kept: Kept) -> None:
-        """Go on where another stream of the same rows stood."""
-        self.generator.bit_generator.state = self._drawn_from = kept["generator"]
-        left = whole("left", kept, self.n_rows)
-        self.left = self.left[:0]
-        if left:
-            self.left = self.take(self.n_rows)[self.n_rows - left :]
 
     def take(self, count: int) -> NDArray[np.int64]:
         """The next ``count`` rows."""
         drawn, n_drawn = [self.left], len(self.left)
         while n_drawn < count:
-            self._drawn_from = self.generator.bit_generator.state
             drawn.append(self.generator.permutation(self.n_rows).astype(np.int64, copy=False))
             n_drawn += self.n_rows
         rows = np.concatenate(drawn) if len(drawn) > 1 else self.left
@@ -216,16 +192,6 @@ class Path:
     @property
     def intercept(self) -> float:
         return float(self.fields[kernel.INTERCEPT_FIELD])
-
-    def kept(self) -> Kept:
-        """The path after a stage."""
-        return {"cells": self.cells, "fields": self.fields, "rows": self.rows.kept()}
-
-    def keep(self, kept: Kept) -> None:
-        """Take over a path after a stage."""
-        put(self.cells, "cells", kept)
-        put(self.fields, "fields", kept)
-        self.rows.keep(kept["rows"])
 
     def ratios(self) -> NDArray[np.float64]:
         """The ratios in the records of this stage, a view."""
@@ -419,31 +385,6 @@ class StabilisedEngine:
         for path in self.paths:
             kernel.purge(features, path.cells)
         return features
-
-    def kept(self) -> Kept:
-        """The engine after a stage."""
-        return {
-            "stable": self.stable,
-            "counts": self.counts,
-            "frequency": self.frequency,
-            "t": self.t,
-            "n_stages": self.n_stages,
-            "beta": self.beta,
-            "size": self.size,
-            "gravity": self.gravity,
-            "paths": [path.kept() for path in self.paths],
-        }
-
-    def keep(self, kept: Kept) -> None:
-        """Take over an engine of the same problem after a stage."""
-        for name in ("stable", "counts", "frequency"):
-            put(getattr(self, name), name, kept)
-        self.n_stable = int(np.count_nonzero(self.stable))
-        self.t, self.n_stages = whole("t", kept), whole("n_stages", kept)
-        self.beta, self.size = real("beta", kept), max(1, whole("size", kept, LARGEST_INTEGER))
-        self.gravity = None if kept["gravity"] is None else real("gravity", kept)
-        for path, part in zip(self.paths, parts("paths", kept, len(self.paths)), strict=True):
-            path.keep(part)
 
     def weights(self) -> NDArray[np.float64]:
         """The mean of the paths' weights."""

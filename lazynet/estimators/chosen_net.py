@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -20,14 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 from lazynet.choice import FOLDS, Fold, Point, best_and_sparsest, means_and_errors
 from lazynet.data import unusable
 from lazynet.estimators.base import SparseLinear
-from lazynet.estimators.chosen_rows import (
-    FoldToWalk,
-    RowsInMemory,
-    RowsToChoose,
-)
-from lazynet.estimators.walks import Walked, Walks
-from lazynet.losses import MINIMISED_LOSS
-from lazynet.minimise import Minimum, why_late
+from lazynet.estimators.mapped_rows import rows_of
+from lazynet.kernels.losses import values_and_slopes
+from lazynet.losses import MINIMISED_LOSS, Loss
+from lazynet.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.models.attributes import (
     any_of,
     array,
@@ -37,7 +32,6 @@ from lazynet.models.attributes import (
     real,
     sequence,
 )
-from lazynet.models.checkpoints import Keeper
 from lazynet.params import (
     EPOCHS,
     FLAG,
@@ -45,8 +39,10 @@ from lazynet.params import (
     THREADS,
     VERBOSITY,
     Special,
+    as_float,
     check_array,
     check_number,
+    is_number,
     shown,
     table,
 )
@@ -88,13 +84,29 @@ def _takes_weights(scorer: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class _Task:
-    """The paths of some of the problems, with one ratio, in one fold."""
+class RowsInFolds:
+    """The checked rows, and the folds of them."""
 
-    ratio: int
-    fold: int
-    problems: Sequence[int]
-    seeds: Sequence[int]
+    X: sparse.csr_matrix
+    y: NDArray[Any]
+    #: the targets and importances of every problem
+    problems: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]]
+    sample_weight: NDArray[np.float64] | None
+    classes: NDArray[Any] | None
+    folds: list[Fold]
+
+
+class _Walked(NamedTuple):
+    """What the held-out rows of a fold say of the points of a path."""
+
+    #: the mean loss, over the problems too
+    losses: NDArray[np.float64]
+    #: the number of weights that are not 0, of all problems together
+    nonzeros: NDArray[np.int64]
+    #: the minima that did not converge, without their weights
+    late: list[Minimum]
+    #: what ``scoring`` says; None where there is none
+    scores: NDArray[np.float64] | None
 
 
 class ChosenNet(SparseLinear):
@@ -163,86 +175,55 @@ class ChosenNet(SparseLinear):
         p.grids = [Grid(ratio, p.l1s, p.l2s, p.n_points, p.smallest) for ratio in p.l1_ratios]
         return p
 
-    def _rows(self, p: SimpleNamespace, X: sparse.csr_matrix, *rest: Any) -> RowsInMemory:
-        """The rows of X."""
-        return RowsInMemory(p, X, *rest, self._rows_are_mapped)  # type: ignore[call-arg]
-
     # --- training -------------------------------------------------------------------------
 
-    def _fit(
-        self, p: SimpleNamespace, rows: RowsToChoose, groups: Any, keeper: Keeper
-    ) -> list[Warning]:
+    def _fit(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
         """Choose a penalty and train with it; returns the warnings to give."""
-        if p.scoring and rows.are_weighted and not _takes_weights(p.scoring):
+        if p.scoring and rows.sample_weight is not None and not _takes_weights(p.scoring):
             raise ValueError(
                 f"scoring={shown(self.scoring)} takes no sample_weight, and fit was given one: "
                 f"take another scoring, or leave sample_weight out"
             )
-        folds = rows.folds(groups)
-        if p.one_standard_error and len(folds) == 1:
+        n_folds, n_problems = len(rows.folds), len(rows.problems)
+        if p.one_standard_error and n_folds == 1:
             raise ValueError(
                 "one_standard_error=True needs at least two splits from cv: one has no "
                 "standard error"
             )
-        n_folds, n_problems = len(folds), rows.n_problems
-        keeper.identify(self, p, lambda: rows.told(folds))
-        generator = new_generator(keeper.seed(p.random_state))
-        seeds = generator.randint(2**31, size=(n_problems, 1 + len(p.grids) * n_folds)).tolist()
-        # A scorer judges the models of all classes together, a mean loss each by itself.
-        ones = [[number] for number in range(n_problems)]
-        tasks = [
-            _Task(ratio, fold, some, [seeds[k][1 + ratio * n_folds + fold] for k in some])
-            for ratio in range(len(p.grids))
-            for fold in range(n_folds)
-            for some in ([[*range(n_problems)]] if p.scoring else ones)
-        ]
-        n_threads = min(effective_n_jobs(p.n_jobs), max(len(tasks), n_problems))
-        walks = Walks()
-        walks.go_on_from(keeper.found("walks"), len(tasks), n_problems)
-        with Workers(n_threads) as workers, keeper.following("walks", walks.written):
+        generator = new_generator(p.random_state)
+        # For every problem a seed of the last fit, and one of every ratio in every fold.
+        seeds = generator.randint(2**31, size=(n_problems, 1 + len(p.grids) * n_folds))
+        tasks = [(ratio, fold) for ratio in range(len(p.grids)) for fold in range(n_folds)]
+        with Workers(min(effective_n_jobs(p.n_jobs), max(len(tasks), n_problems))) as workers:
             everything = [
-                rows.minimiser(number, own[0], workers.check) for number, own in enumerate(seeds)
+                _minimiser(p, rows.X, *problem, seed)
+                for problem, seed in zip(rows.problems, seeds[:, 0], strict=True)
             ]
             # The grid is that of all rows in every fold, so that losses of different folds at the
             # same point belong to the same penalty.
             largest = max(minimiser.largest_l1 for minimiser in everything)
             l1s, l2s = map(np.array, zip(*(grid.at(largest) for grid in p.grids), strict=True))
+            options = {
+                "tol": p.tol, "max_iter": p.max_iter, "after": lambda _: workers.check(),
+            }  # fmt: skip
 
-            def after(_: Any) -> None:
-                workers.check()
-                keeper.point()
-
-            options = {"tol": p.tol, "max_iter": p.max_iter, "after": after}
-
-            def walk(number: int) -> Walked:
-                if number not in walks.walked:
-                    task = tasks[number]
-                    way = l1s[task.ratio], l2s[task.ratio]
-                    with rows.fold(folds[task.fold], workers.check) as fold:
-                        walks.walked[number] = self._walk(p, rows, fold, task, *way, options)
-                return walks.walked[number]
+            def walk(number: int) -> _Walked:
+                ratio, fold = tasks[number]
+                way = l1s[ratio], l2s[ratio]
+                return self._walk(p, rows, fold, seeds[:, 1 + number], *way, options)
 
             walked = workers.results(range(len(tasks)), walk)
-            late = self._judge(rows, folds, tasks, walked, l1s.shape)
-            self.best_index_, self.one_standard_error_index_ = best_and_sparsest(
-                self.means_ if p.scoring is None else -self.means_,
-                self.standard_errors_,
-                self.nonzeros_.mean(axis=-1),
-            )
+            self._judge(p, rows, walked, l1s.shape)
             ratio, point = (
                 self.one_standard_error_index_ if p.one_standard_error else self.best_index_
             )
 
-            def finish(number: int) -> tuple[Minimum, int]:
-                if number not in walks.finished:
-                    epochs = 0
-                    way = l1s[ratio, : point + 1], l2s[ratio, : point + 1]
-                    for minimum in follow(everything[number], *way, **options):
-                        epochs += minimum.n_iter
-                    walks.finished[number] = minimum, epochs
-                return walks.finished[number]
+            def finish(minimiser: Minimiser) -> tuple[Minimum, int]:
+                way = l1s[ratio, : point + 1], l2s[ratio, : point + 1]
+                minima = list(follow(minimiser, *way, **options))
+                return minima[-1], sum(minimum.n_iter for minimum in minima)
 
-            minima, epochs = zip(*workers.results(range(n_problems), finish), strict=True)
+            minima, epochs = zip(*workers.results(everything, finish), strict=True)
         self.l1s_, self.l2s_ = l1s, l2s
         self.l1_, self.l2_ = float(l1s[ratio, point]), float(l2s[ratio, point])
         given = self.l1_ / (self.l1_ + self.l2_)
@@ -258,80 +239,99 @@ class ChosenNet(SparseLinear):
         ):
             setattr(self, name, values[0] if n_problems == 1 else np.array(values))
         self.n_iter_ = max(epochs)
-        return self._unfinished(p, late, minima)
+        return self._unfinished(p, [late for each in walked for late in each.late], minima)
 
     def _walk(
         self,
         p: SimpleNamespace,
-        rows: RowsToChoose,
-        fold: FoldToWalk,
-        task: _Task,
+        rows: RowsInFolds,
+        number: int,
+        seeds: NDArray[np.int64],
         l1s: NDArray[np.float64],
         l2s: NDArray[np.float64],
         options: dict[str, Any],
-    ) -> Walked:
+    ) -> _Walked:
         """Learn from one side of a fold along a path, and judge every point by the other side."""
-        shape = len(task.problems), len(l1s)
-        losses, nonzeros = np.zeros(shape), np.zeros(shape, np.int64)
+        fold, n_problems = rows.folds[number], len(rows.problems)
+        losses, nonzeros = np.zeros((n_problems, len(l1s))), np.zeros(len(l1s), np.int64)
         late: list[Minimum] = []
-        judged: list[list[Any]] = []
-        for row, (number, seed) in enumerate(zip(task.problems, task.seeds, strict=True)):
-            judged.append([])
-            minima = follow(fold.minimiser(number, seed), l1s, l2s, **options)
-            for point, minimum in enumerate(minima):
-                judged[row].append(fold.judged(number, minimum))
-                nonzeros[row, point] = np.count_nonzero(minimum.coef)
-                if not minimum.converged:
-                    late.append(minimum.without_vectors())
-            losses[row] = fold.losses(judged[row])
-        scores = None
-        if p.scoring:
-            make = partial(self._with, rows)
-            scores = np.array([fold.score(each, make) for each in zip(*judged, strict=True)])
+        models: list[list[tuple[sparse.csr_matrix, float]]] = [[] for _ in l1s]
+        mapped = self._rows_are_mapped
+        with (
+            rows_of(rows.X, fold.train, mapped=mapped) as X,
+            rows_of(rows.X, fold.test, mapped=mapped) as held_out,
+        ):
+            for row, (problem, seed) in enumerate(zip(rows.problems, seeds, strict=True)):
+                train, test = (_side(problem, side) for side in (fold.train, fold.test))
+                minima = follow(_minimiser(p, X, *train, seed), l1s, l2s, **options)
+                for point, minimum in enumerate(minima):
+                    predictions = held_out @ minimum.coef + minimum.intercept
+                    losses[row, point] = _mean_loss(p.loss, predictions, *test)
+                    nonzeros[point] += np.count_nonzero(minimum.coef)
+                    if p.scoring:
+                        weights = sparse.csr_matrix(minimum.coef)
+                        models[point].append((weights, minimum.intercept))
+                    if not minimum.converged:
+                        late.append(minimum.without_vectors())
+            means = losses.mean(axis=0)
+            scores = None
+            if p.scoring:
+                scores = np.array([self._score(p, rows, fold, held_out, each) for each in models])
         if p.verbose:
-            least = int(losses.sum(axis=0).argmin())
+            least = int(means.argmin())
             print(
-                f"split {task.fold + 1}: least loss {losses[:, least].mean():.6g} "
+                f"split {number + 1}: least loss {means[least]:.6g} "
                 f"at l1={l1s[least]:.3g}, l2={l2s[least]:.3g}"
             )
-        return Walked(losses, nonzeros, late, scores)
+        return _Walked(means, nonzeros, late, scores)
 
-    def _with(
-        self, rows: RowsToChoose, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
-    ) -> Self:
-        """A fitted estimator with these weights and intercepts, a row for every problem."""
+    def _score(
+        self,
+        p: SimpleNamespace,
+        rows: RowsInFolds,
+        fold: Fold,
+        held_out: sparse.csr_matrix,
+        models: list[tuple[sparse.csr_matrix, float]],
+    ) -> float:
+        """The checked score of the models of all problems on the held-out rows."""
+        weights, intercepts = zip(*models, strict=True)
         model = type(self)(**self.get_params(deep=False))
-        model.n_features_in_ = weights.shape[1]
+        model.n_features_in_ = held_out.shape[1]
         if rows.classes is not None:
             model.classes_ = rows.classes
-        model._load(weights, intercepts)
-        return model
+        model._load(sparse.vstack(weights).toarray(), np.array(intercepts))
+        own = {}
+        if rows.sample_weight is not None:
+            own["sample_weight"] = rows.sample_weight[fold.test]
+        with unusable("scoring"):
+            score = p.scoring(model, held_out, rows.y[fold.test], **own)
+        if not is_number(score):
+            raise TypeError(f"scoring must return a number, got {shown(score)}")
+        return as_float(score)
 
     def _judge(
-        self,
-        rows: RowsToChoose,
-        folds: Sequence[Fold],
-        tasks: Sequence[_Task],
-        walks: Sequence[Walked],
-        shape: tuple[int, ...],
-    ) -> list[Minimum]:
-        """Set the tables of losses and scores; returns the minima that did not converge."""
-        n_problems = rows.n_problems
-        losses, nonzeros = np.zeros((*shape, len(folds))), np.zeros((*shape, len(folds)), np.int64)
-        scores = None if walks[0].scores is None else np.zeros((*shape, len(folds)))
-        for task, walked in zip(tasks, walks, strict=True):
-            losses[task.ratio, :, task.fold] += walked.losses.sum(axis=0) / n_problems
-            nonzeros[task.ratio, :, task.fold] += walked.nonzeros.sum(axis=0)
-            if scores is not None:
-                scores[task.ratio, :, task.fold] = walked.scores
-        self.losses_, self.nonzeros_, self.scores_ = losses, nonzeros, scores
-        judged_by = losses if scores is None else scores
-        weights = rows.weights_to_judge(scores is not None)
-        of_folds = [
-            float(len(fold.test) if weights is None else weights[fold.test].sum()) for fold in folds
+        self, p: SimpleNamespace, rows: RowsInFolds, walked: list[_Walked], shape: tuple[int, ...]
+    ) -> None:
+        """Set the tables of losses and scores, and which point is the best."""
+
+        def by_fold(parts: list[Any]) -> NDArray[Any]:
+            return np.reshape(parts, (shape[0], len(rows.folds), shape[1])).swapaxes(1, 2).copy()
+
+        self.losses_ = by_fold([each.losses for each in walked])
+        self.nonzeros_ = by_fold([each.nonzeros for each in walked])
+        self.scores_ = by_fold([each.scores for each in walked]) if p.scoring else None
+        weights = rows.sample_weight if p.scoring else rows.problems[0][1]
+        counts = [
+            float(len(fold.test) if weights is None else weights[fold.test].sum())
+            for fold in rows.folds
         ]
-        self.means_, self.standard_errors_ = means_and_errors(judged_by, np.array(of_folds))
-        return [minimum for walked in walks for minimum in walked.late]
+        judged_by = self.losses_ if self.scores_ is None else self.scores_
+        self.means_, self.standard_errors_ = means_and_errors(judged_by, np.array(counts))
+        self.best_index_, self.one_standard_error_index_ = best_and_sparsest(
+            -self.means_ if p.scoring else self.means_,
+            self.standard_errors_,
+            self.nonzeros_.mean(axis=-1),
+        )
 
     def _unfinished(
         self, p: SimpleNamespace, late: Sequence[Minimum], minima: Sequence[Minimum]
@@ -375,3 +375,44 @@ class ChosenNet(SparseLinear):
         """``plot_choice`` of this model."""
         check_is_fitted(self)
         return plot_choice(self)
+
+
+def _side(
+    problem: tuple[NDArray[np.float64], NDArray[np.float64] | None], side: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """The targets and importances of some of the rows."""
+    targets, weights = problem
+    return targets[side], None if weights is None else weights[side]
+
+
+def _minimiser(
+    p: SimpleNamespace,
+    X: sparse.csr_matrix,
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    seed: int,
+) -> Minimiser:
+    """What finds minima of one problem over these rows."""
+    problem = Problem(X, targets, weights, p.loss, p.fit_intercept)
+    return Minimiser(problem, np.random.RandomState(seed))
+
+
+def _mean_loss(
+    loss: Loss,
+    predictions: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+) -> float:
+    """The mean loss of these predictions, each counted by its weight.
+
+    >>> from lazynet.losses import get_loss
+    >>> numbers = np.array([1.0, 3.0])
+    >>> _mean_loss(get_loss("squared_error"), numbers, np.zeros(2), np.array([3.0, 1.0]))
+    1.5
+    """
+    values, _ = values_and_slopes(loss.code, predictions, targets, loss.epsilon)
+    if weights is None:
+        return float(values.mean())
+    # An infinite loss of a row that does not count would make the sum NaN.
+    counted = weights > 0
+    return float((values[counted] * weights[counted]).sum() / weights.sum())

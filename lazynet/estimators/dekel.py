@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import os
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any, Self
@@ -26,8 +24,6 @@ from lazynet.kernels.examples import Examples
 from lazynet.learners import mean_loss, spans
 from lazynet.losses import LOSS, LossLike
 from lazynet.models.attributes import array, attributes, integer, optional, sequence
-from lazynet.models.checkpoints import EVERY, Keeper, Saved, is_whole, keeper_of
-from lazynet.models.values import Writer
 from lazynet.params import (
     EPOCHS,
     FLAG,
@@ -47,51 +43,6 @@ from lazynet.undo import all_or_nothing
 Models = tuple[NDArray[np.float64], NDArray[np.float64]]
 # Steps between two advances of the progress bar.
 _STEPS_PER_CALL = 2**16
-
-
-class _Standing:
-    """Where the engines stand: ``steps`` steps behind step ``t``, at which an epoch begins."""
-
-    def __init__(self, engines: list[DekelEngine], generator: np.random.RandomState) -> None:
-        self.engines, self.generator = engines, generator
-        self.t = self.steps = 0
-        #: the generator as it was before it drew the rows of the epoch
-        self._drawn_from = copy.deepcopy(generator)
-        self._resumed = False
-
-    def begin(self, t: int) -> np.random.RandomState:
-        """Begin the epoch of step ``t``, or go on with that of the file; returns the generator."""
-        if not self._resumed:
-            self.t, self.steps = t, 0
-            self._drawn_from = copy.deepcopy(self.generator)
-        self._resumed = False
-        return self.generator
-
-    def written(self, writer: Writer) -> dict[str, Any]:
-        """The JSON of all this."""
-        values = {
-            "t": self.t,
-            "steps": self.steps,
-            "generator": self._drawn_from,
-            "engines": [engine.kept() for engine in self.engines],
-        }
-        return {name: writer.value(f"steps/{name}", value) for name, value in values.items()}
-
-    def go_on_from(self, saved: Saved | None, n_steps: int) -> None:
-        """Stand where the engines of the file stood."""
-        if saved is None:
-            return
-        self.t, self.steps = (saved.value(name, is_whole(n_steps)) for name in ("t", "steps"))
-        generator = saved.value("generator", lambda found: type(found) is np.random.RandomState)
-        self.generator.set_state(generator.get_state())
-        self._drawn_from = generator
-        kept = saved.value("engines", lambda found: type(found) is list)
-        try:
-            for engine, part in zip(self.engines, kept, strict=True):
-                engine.keep(part)
-        except (TypeError, KeyError, ValueError) as error:
-            raise saved.refusal(error) from None
-        self._resumed = True
 
 
 class _DekelModel(SparseLinear):
@@ -127,15 +78,12 @@ class _DekelModel(SparseLinear):
         y: Any,
         weights: NDArray[np.float64] | None,
         sample_order: ArrayLike | None,
-        keeper: Keeper,
     ) -> list[Warning]:
         """Train from zero weights; returns the warnings to give."""
         order = check_order(sample_order, X.shape[0])
         if order is not None and order.ndim != 1:
             raise ValueError(f"sample_order must list all steps in one dimension, got {order.ndim}")
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0]) if order is None else len(order)
-        given = {"X": X, "y": y, "sample_weight": weights, "sample_order": order}
-        keeper.identify(self, p, lambda: given)
         # X.mean would add up float32 values in single precision.
         mean = as_examples(X).column_sums() / X.shape[0] if p.center else None
         if mean is not None and not np.isfinite(mean).all():
@@ -146,25 +94,20 @@ class _DekelModel(SparseLinear):
         problems = list(self._problems(X, y, weights))
         engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in problems]
         examples = [as_examples(X, *problem) for problem in problems]
-        at = _Standing(engines, new_generator(keeper.seed(p.random_state)))
-        at.go_on_from(keeper.found("steps"), n_steps)
+        generator = new_generator(p.random_state)
         progress = Progress(n_steps, p.verbose > 0, "steps")
         try:
-            with keeper.following("steps", at.written):
-                for start, stop in spans(n_steps, X.shape[0] if order is None else n_steps, at.t):
-                    generator = at.begin(start)
-                    if order is not None:
-                        rows = order
-                    elif p.replace:
-                        rows = generator.randint(X.shape[0], size=stop - start, dtype=np.int64)
-                    else:
-                        rows = generator.permutation(X.shape[0]).astype(np.int64, copy=False)
-                    for begin, end in spans(len(rows), _STEPS_PER_CALL, at.steps):
-                        for engine, problem in zip(engines, examples, strict=True):
-                            engine.take(problem, rows[begin:end])
-                        at.steps = end
-                        progress.advance(end - begin)
-                        keeper.point()
+            for start, stop in spans(n_steps, X.shape[0] if order is None else n_steps):
+                if order is not None:
+                    rows = order
+                elif p.replace:
+                    rows = generator.randint(X.shape[0], size=stop - start, dtype=np.int64)
+                else:
+                    rows = generator.permutation(X.shape[0]).astype(np.int64, copy=False)
+                for begin, end in spans(len(rows), _STEPS_PER_CALL):
+                    for engine, problem in zip(engines, examples, strict=True):
+                        engine.take(problem, rows[begin:end])
+                    progress.advance(end - begin)
         finally:
             progress.close()
         last, averages = (
@@ -370,9 +313,6 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = EVERY,
     ) -> Self:
         """Train from zero weights; an interrupted call leaves the estimator as it was.
 
@@ -387,13 +327,8 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
             The importance of each example: a factor of its loss.
         sample_order : array of int, shape (n_steps,), optional
             The row of each step, in place of ``max_iter * n_samples`` rows that are drawn.
-        checkpoint, every : path and float, optional
-            A file in which the fit is kept while it runs, and the seconds between two files; see
-            :meth:`LazyNetClassifier.fit`.
         """
-        with keeper_of(checkpoint, every) as keeper:
-            warnings = self._learn(X, y, sample_weight, sample_order, keeper)
-        self._warn(warnings)
+        self._warn(self._learn(X, y, sample_weight, sample_order))
         return self
 
     @all_or_nothing
@@ -404,13 +339,12 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
         y: Any,
         sample_weight: ArrayLike | None,
         sample_order: ArrayLike | None,
-        keeper: Keeper,
     ) -> list[Warning]:
         """Train from zero weights; returns the warnings to give."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
         weights = importances(p.class_weight, classes, X, y, sample_weight)
-        warnings = self._fit(p, X, (y, classes), weights, sample_order, keeper)
+        warnings = self._fit(p, X, (y, classes), weights, sample_order)
         self.classes_ = classes
         return warnings
 
@@ -471,14 +405,9 @@ class ASGDRegressor(SparseRegressor, _DekelModel):
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = EVERY,
     ) -> Self:
         """Train from zero weights; see :meth:`ASGDClassifier.fit`."""
-        with keeper_of(checkpoint, every) as keeper:
-            warnings = self._learn(X, y, sample_weight, sample_order, keeper)
-        self._warn(warnings)
+        self._warn(self._learn(X, y, sample_weight, sample_order))
         return self
 
     @all_or_nothing
@@ -489,10 +418,9 @@ class ASGDRegressor(SparseRegressor, _DekelModel):
         y: Any,
         sample_weight: ArrayLike | None,
         sample_order: ArrayLike | None,
-        keeper: Keeper,
     ) -> list[Warning]:
         """Train from zero weights; returns the warnings to give."""
         p = self._settle()
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)
-        return self._fit(p, X, y, weights, sample_order, keeper)
+        return self._fit(p, X, y, weights, sample_order)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Self
@@ -13,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from lazynet.engines.kept import Kept, Unsuitable, vector
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
 from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.importances import (
@@ -28,7 +26,6 @@ from lazynet.minimise import (
     Minimiser,
     Minimum,
     Problem,
-    UnderWay,
     check_penalty,
     why_late,
 )
@@ -42,70 +39,11 @@ from lazynet.models.attributes import (
     sequence,
     text,
 )
-from lazynet.models.checkpoints import EVERY, Keeper, Saved, keeper_of
-from lazynet.models.values import Writer
 from lazynet.params import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, table
 from lazynet.searches import SOLVERS
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
 from lazynet.undo import all_or_nothing
-
-
-class _Minima:
-    """The minima that are found, and the searches under way, by the row of ``coef_``.
-
-    With ``snapshots`` other threads go on with their searches while one thread writes a file.
-    """
-
-    def __init__(self, n_problems: int, shape: tuple[int, int], *, snapshots: bool) -> None:
-        self.n_problems, self.shape, self._snapshots = n_problems, shape, snapshots
-        self.done: dict[int, Minimum] = {}
-        self._under_way: dict[int, UnderWay | Kept] = {}
-
-    def note(self, row: int, at: UnderWay) -> None:
-        """Note where a search stands."""
-        self._under_way[row] = at.kept() if self._snapshots else at
-
-    def take(self, row: int) -> Kept | None:
-        """Where the search of this row stood in the file, if the file has it."""
-        at = self._under_way.get(row)
-        return at.kept() if isinstance(at, UnderWay) else at
-
-    def written(self, writer: Writer) -> list[Any] | dict[str, Any]:
-        """The JSON of all this."""
-        found: dict[str, Any] = {}
-        for row in range(self.n_problems):
-            if row in self.done:
-                found[str(row)] = {"done": dict(vars(self.done[row]))}
-            elif row in self._under_way:
-                found[str(row)] = {"under_way": self.take(row)}
-        return {row: writer.value(f"minima/{row}", kept) for row, kept in found.items()}
-
-    def go_on_from(self, saved: Saved | None) -> None:
-        """Take over what was found when the file was written."""
-        self._saved = saved
-        if saved is None:
-            return
-        n_rows, n_columns = self.shape
-        for row in range(self.n_problems):
-            if not saved.has(str(row)):
-                continue
-            kept = saved.value(str(row), lambda found: type(found) is dict and len(found) == 1)
-            try:
-                if "done" in kept:
-                    minimum = kept["done"]
-                    vector("coef", minimum, n_columns)
-                    vector("duals", minimum, n_rows)
-                    self.done[row] = Minimum(**minimum)
-                else:
-                    self._under_way[row] = kept["under_way"]
-            except (TypeError, KeyError, ValueError) as error:
-                raise self.refusal(error) from None
-
-    def refusal(self, why: object) -> ValueError:
-        """The error for values of the file that do not fit."""
-        assert self._saved is not None, "there are no such values without a file"
-        return self._saved.refusal(why)
 
 
 class _DualNetModel(SparseLinear):
@@ -145,30 +83,16 @@ class _DualNetModel(SparseLinear):
         """Whether ``fit`` starts from the last model."""
         return bool(p.warm_start and self.__sklearn_is_fitted__())
 
-    def _start_to_tell(self, warm: bool) -> dict[str, Any]:
-        """The model that a fit starts from, for a checkpoint to compare."""
-        if not warm:
-            return {}
-        parts = self._dense_coef(), self._intercepts(), self.__dict__.get("_duals", [])
-        return {"the model before this call": parts}
-
     def _fit(
         self,
         p: SimpleNamespace,
         X: sparse.csr_matrix,
         y: Any,
         weights: NDArray[np.float64] | None,
-        keeper: Keeper,
     ) -> list[Warning]:
         """Find the minimum of every problem; returns the warnings to give."""
         check_penalty(p.loss, p.l1, p.l2)
         problems = list(self._problems(X, y, weights))
-        warm = self._goes_on(p)
-        keeper.identify(
-            self,
-            p,
-            lambda: {"X": X, "y": y, "sample_weight": weights, **self._start_to_tell(warm)},
-        )
 
         def minimiser_of(
             row: int, generator: np.random.RandomState, check: Callable[[], None]
@@ -177,14 +101,13 @@ class _DualNetModel(SparseLinear):
             problem = Problem(X, targets, counts, p.loss, p.fit_intercept)
             return Minimiser(problem, generator)
 
-        return self._find(p, (len(problems), *X.shape), minimiser_of, keeper)
+        return self._find(p, (len(problems), *X.shape), minimiser_of)
 
     def _find(
         self,
         p: SimpleNamespace,
         sizes: tuple[int, int, int],
         minimiser_of: Callable[[int, np.random.RandomState, Callable[[], None]], Minimiser],
-        keeper: Keeper,
     ) -> list[Warning]:
         """Let a minimiser find the minimum of every problem; returns the warnings to give.
 
@@ -194,7 +117,7 @@ class _DualNetModel(SparseLinear):
         """
         n_problems, *shape = sizes
         warm = self._goes_on(p)
-        generator = new_generator(keeper.seed(p.random_state))
+        generator = new_generator(p.random_state)
         seeds = [int(generator.randint(2**31)) for _ in range(n_problems)]
         if warm and self._dense_coef().shape != (n_problems, shape[1]):
             raise ValueError(
@@ -203,15 +126,10 @@ class _DualNetModel(SparseLinear):
             )
 
         at_once = min(effective_n_jobs(p.n_jobs), n_problems)
-        minima = _Minima(n_problems, (shape[0], shape[1]), snapshots=keeper.writes and at_once > 1)
-        minima.go_on_from(keeper.found("minima"))
 
         def minimum_of(row: int) -> Minimum:
-            if row in minima.done:
-                return minima.done[row]
             minimiser = minimiser_of(row, np.random.RandomState(seeds[row]), workers.check)
-            kept = minima.take(row)
-            if warm and kept is None:
+            if warm:
                 intercept = float(self._intercepts()[row]) if p.fit_intercept else 0.0
                 known = self.__dict__.get("_duals", [])
                 duals = known[row] if row < len(known) else None
@@ -227,19 +145,9 @@ class _DualNetModel(SparseLinear):
                         f"{epoch['seconds']:.3f} s"
                     )
 
-            def between(at: UnderWay) -> None:
-                minima.note(row, at)
-                keeper.point()
+            return minimiser.to(p.l1, p.l2, tol=p.tol, max_iter=p.max_iter, after=after)
 
-            options = {"tol": p.tol, "max_iter": p.max_iter}
-            try:
-                found = minimiser.to(p.l1, p.l2, **options, after=after, between=between, kept=kept)
-            except Unsuitable as error:
-                raise minima.refusal(error) from None
-            minima.done[row] = found
-            return found
-
-        with Workers(at_once) as workers, keeper.following("minima", minima.written):
+        with Workers(at_once) as workers:
             found = workers.results(range(n_problems), minimum_of)
         self._load(
             np.vstack([minimum.coef for minimum in found]),
@@ -377,9 +285,6 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         X: Any,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = EVERY,
     ) -> Self:
         """Find the minimum; an interrupted call leaves the estimator as it was.
 
@@ -392,26 +297,19 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
             Class labels of any kind; None with a source.
         sample_weight : array of shape (n_samples,), optional
             The importance of each example: an example of importance 2 counts as two rows.
-        checkpoint, every : path and float, optional
-            A file in which the fit is kept while it runs, and the seconds between two files; see
-            :meth:`LazyNetClassifier.fit`.  It is written between two epochs.
         """
-        with keeper_of(checkpoint, every) as keeper:
-            warnings = self._learn(X, y, sample_weight, keeper)
-        self._warn(warnings)
+        self._warn(self._learn(X, y, sample_weight))
         return self
 
     @all_or_nothing
     @takes_sources
-    def _learn(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None, keeper: Keeper
-    ) -> list[Warning]:
+    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
         """Find the minimum; returns the warnings to give."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=not self._goes_on(p))
         weights = importances(p.class_weight, classes, X, y, sample_weight)
         check_every_class_counts(classes, y, weights)
-        warnings = self._fit(p, X, (y, classes), weights, keeper)
+        warnings = self._fit(p, X, (y, classes), weights)
         self.classes_ = classes
         return warnings
 
@@ -469,22 +367,15 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
         X: Any,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = EVERY,
     ) -> Self:
         """Find the minimum; see :meth:`DualNetClassifier.fit`."""
-        with keeper_of(checkpoint, every) as keeper:
-            warnings = self._learn(X, y, sample_weight, keeper)
-        self._warn(warnings)
+        self._warn(self._learn(X, y, sample_weight))
         return self
 
     @all_or_nothing
     @takes_sources
-    def _learn(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None, keeper: Keeper
-    ) -> list[Warning]:
+    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
         """Find the minimum; returns the warnings to give."""
         p = self._settle()
         X, y = self._check_training(X, y, reset=not self._goes_on(p))
-        return self._fit(p, X, y, check_sample_weight(sample_weight, X), keeper)
+        return self._fit(p, X, y, check_sample_weight(sample_weight, X))

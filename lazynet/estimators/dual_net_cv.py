@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lazynet.choice import folds_of
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
-from lazynet.estimators.chosen_net import ChosenNet
+from lazynet.estimators.chosen_net import ChosenNet, RowsInFolds
 from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.losses import LossLike
-from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
 from lazynet.params import table
 from lazynet.undo import all_or_nothing
 
@@ -68,7 +67,8 @@ class DualNetClassifierCV(SparseClassifier, ChosenNet):
         Seed of the order in which rows are visited; the folds have a seed of their own in ``cv``.
         With None, two fits may differ, within ``tol``.
     n_jobs : int or None, default=None
-        Threads that share folds, ratios and classes; None is one thread, -1 one per processor.
+        Threads that share folds and ratios, and the classes of the last fit; None is one thread, -1
+        one per processor.
         Every thread has a copy of the rows of its fold.  The model is the same for any number of
         threads.
     verbose : int, default=0
@@ -151,8 +151,6 @@ class DualNetClassifierCV(SparseClassifier, ChosenNet):
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = EVERY,
     ) -> Self:
         """Choose the penalty and train; an interrupted call leaves the estimator as it was.
 
@@ -168,20 +166,13 @@ class DualNetClassifierCV(SparseClassifier, ChosenNet):
             of 2 is two rows, if they are in the same fold.
         groups : array of shape (n_samples,), optional
             The group of each row, for a ``cv`` that keeps groups together.
-        checkpoint, every : path and float, optional
-            A file in which the fit is kept while it runs, and the seconds between two files; see
-            :meth:`LazyNetClassifier.fit`.  It holds the paths that are done.
         """
-        with keeper_of(checkpoint, every) as keeper:
-            warnings = self._learn(X, y, sample_weight, groups, keeper)
-        self._warn(warnings)
+        self._warn(self._learn(X, y, sample_weight, groups))
         return self
 
     @all_or_nothing
     @takes_sources
-    def _learn(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, keeper: Keeper
-    ) -> list[Warning]:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
         """Choose the penalty and train; returns the warnings to give."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
@@ -189,7 +180,8 @@ class DualNetClassifierCV(SparseClassifier, ChosenNet):
         weights = importances(p.class_weight, classes, X, y, own)
         problems = list(self._problems(X, (y, classes), weights))
         self.classes_ = classes
-        return self._fit(p, self._rows(p, X, y, problems, own, classes), groups, keeper)
+        folds = folds_of(p.cv, y, groups, problems, classes)
+        return self._fit(p, RowsInFolds(X, y, problems, own, classes, folds))
 
 
 class DualNetRegressorCV(SparseRegressor, ChosenNet):
@@ -258,23 +250,18 @@ class DualNetRegressorCV(SparseRegressor, ChosenNet):
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = EVERY,
     ) -> Self:
         """Choose the penalty and train; see :meth:`DualNetClassifierCV.fit`."""
-        with keeper_of(checkpoint, every) as keeper:
-            warnings = self._learn(X, y, sample_weight, groups, keeper)
-        self._warn(warnings)
+        self._warn(self._learn(X, y, sample_weight, groups))
         return self
 
     @all_or_nothing
     @takes_sources
-    def _learn(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, keeper: Keeper
-    ) -> list[Warning]:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
         """Choose the penalty and train; returns the warnings to give."""
         p = self._settle()
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)
         problems = list(self._problems(X, y, weights))
-        return self._fit(p, self._rows(p, X, y, problems, weights, None), groups, keeper)
+        folds = folds_of(p.cv, y, groups, problems, None)
+        return self._fit(p, RowsInFolds(X, y, problems, weights, None, folds))

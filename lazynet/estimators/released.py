@@ -18,7 +18,6 @@ from lazynet.estimators.staged import StagedClassifier
 from lazynet.importances import CLASS_WEIGHT
 from lazynet.losses import Loss, get_loss
 from lazynet.models.attributes import array, attributes, integer, records
-from lazynet.models.checkpoints import Keeper
 from lazynet.params import EPOCHS, THREADS, VERBOSITY, Integer, Special, table
 from lazynet.problems import Problem
 from lazynet.seeds import SEED, new_generator
@@ -199,13 +198,12 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
         X: sparse.csr_matrix,
         y: Any,
         weights: NDArray[np.float64] | None,
-        keeper: Keeper,
     ) -> list[int]:
         """Train from zero weights; returns the number of stable features in each problem."""
         problems = list(self._problems(X, y, weights))
         self._paths: list[NDArray[np.float64]] = []
-        engines = self._new_engines(p, X, problems, keeper.seed(p.random_state))
-        counts = self._run_stages(p, X, engines, len(problems), keeper)
+        engines = self._new_engines(p, X, problems, p.random_state)
+        counts = self._run_stages(p, X, engines, len(problems))
         self.coef_of_paths_ = np.stack(self._paths)
         del self._paths
         return counts
@@ -226,6 +224,3 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
 
     def _keep_result(self, engine: ReleasedEngine) -> None:
         self._paths.append(engine.weights_of_paths())
-
-    def _own_results(self) -> list[NDArray[np.float64]]:
-        return self._paths

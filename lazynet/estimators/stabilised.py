@@ -24,7 +24,6 @@ from lazynet.estimators.staged import StagedClassifier
 from lazynet.importances import CLASS_WEIGHT
 from lazynet.losses import LOSS, LossLike
 from lazynet.models.attributes import array, attributes, integer, real, records
-from lazynet.models.checkpoints import Keeper
 from lazynet.params import (
     EPOCHS,
     FLAG,
@@ -267,13 +266,12 @@ class StabilisedSGDClassifier(StagedClassifier):
         X: sparse.csr_matrix,
         y: Any,
         weights: NDArray[np.float64] | None,
-        keeper: Keeper,
     ) -> list[int]:
         """Train from zero weights; returns the number of stable features in each problem."""
         eta0 = self._scale_of_rates(p, X, weights)
         problems = list(self._problems(X, y, weights))
-        engines = self._new_engines(p, X, problems, eta0, keeper.seed(p.random_state))
-        n_stable = self._run_stages(p, X, engines, len(problems), keeper)
+        engines = self._new_engines(p, X, problems, eta0, p.random_state)
+        n_stable = self._run_stages(p, X, engines, len(problems))
         self.eta0_ = eta0
         return n_stable
 

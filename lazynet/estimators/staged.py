@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-import os
 from collections.abc import Callable, Iterable
-from itertools import islice
 from types import SimpleNamespace
 from typing import Any, ClassVar, Protocol, Self
 
@@ -20,12 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from lazynet.checks.staged import verify_staged
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, first_rows
 from lazynet.engines.base import refuse_overflow
-from lazynet.engines.kept import Kept
 from lazynet.estimators.base import SparseClassifier
 from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.importances import importances
-from lazynet.models.checkpoints import EVERY, Keeper, Saved, keeper_of
-from lazynet.models.values import Writer
 from lazynet.params import check_integer, check_n_steps
 from lazynet.problems import Problem
 from lazynet.progress import Progress
@@ -47,80 +42,6 @@ class StagedEngine(Protocol):
     @property
     def frequency(self) -> NDArray[np.float64]: ...
     def weights(self) -> NDArray[np.float64]: ...
-    def kept(self) -> Kept: ...
-    def keep(self, kept: Kept) -> None: ...
-
-
-class _Done:
-    """The problems that are done, and the engine of the problem at hand; ``own`` as the estimator.
-
-    A file holds all of them after a stage.
-    """
-
-    def __init__(self, own: list[NDArray[np.float64]]) -> None:
-        self.own = own
-        self.trace: list[Any] = []
-        #: weights, intercept, stable features, frequencies, steps and the number of stable features
-        self.found: list[tuple[Any, ...]] = []
-        self.engine: Any = None
-        self._kept: tuple[Saved, Any] | None = None
-
-    def begin(self, engine: StagedEngine) -> None:
-        """Go on with this engine, from where the engine of the file stood if there is a file."""
-        self.engine = engine
-        if self._kept is None:
-            return
-        (saved, kept), self._kept = self._kept, None
-        try:
-            engine.keep(kept)
-        except (TypeError, KeyError, IndexError, ValueError) as error:
-            raise saved.refusal(error) from None
-
-    def take(self, engine: StagedEngine) -> None:
-        """Note that the problem of the engine is done."""
-        weights, intercept = engine.weights(), engine.intercept
-        of_features = engine.stable, engine.frequency
-        self.found.append((weights, intercept, *of_features, engine.t, engine.n_stable))
-
-    def written(self, writer: Writer) -> dict[str, Any]:
-        """The JSON of all this."""
-        values = {
-            "trace": self.trace,
-            "found": [list(each) for each in self.found],
-            "own": self.own,
-            "engine": self.engine.kept(),
-        }
-        return {name: writer.value(f"stages/{name}", value) for name, value in values.items()}
-
-    def go_on_from(self, saved: Saved | None, n_problems: int, n_features: int) -> None:
-        """Take over what was done when the file was written."""
-        if saved is None:
-            return
-        self.trace = saved.value("trace", _are_records)
-        found = saved.value("found", lambda found: _are_found(found, n_problems, n_features))
-        self.found = [tuple(each) for each in found]
-        self.own += saved.value("own", lambda found: type(found) is list)
-        self._kept = saved, saved.value("engine", lambda found: type(found) is dict)
-
-
-def _are_records(found: Any) -> bool:
-    return type(found) is list and all(type(each) is dict for each in found)
-
-
-def _are_found(found: Any, n_problems: int, n_features: int) -> bool:
-    """Whether these are the results of fewer problems than there are."""
-    kinds = [np.ndarray, float, np.ndarray, np.ndarray, int, int]
-    return (
-        type(found) is list
-        and len(found) < n_problems
-        and all(
-            type(each) is list
-            and [*map(type, each)] == kinds
-            and [(part.shape, part.dtype) for part in (each[0], each[2], each[3])]
-            == [((n_features,), kind) for kind in (np.float64, np.bool_, np.float64)]
-            for each in found
-        )
-    )
 
 
 class StagedClassifier(SparseClassifier):
@@ -135,9 +56,6 @@ class StagedClassifier(SparseClassifier):
         X: Any,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = EVERY,
     ) -> Self:
         """Train from zero weights; an interrupted call leaves the estimator as it was.
 
@@ -150,26 +68,18 @@ class StagedClassifier(SparseClassifier):
             Class labels of any kind; None with a source.
         sample_weight : array of shape (n_samples,), optional
             The importance of each example: a factor of its loss.
-        checkpoint, every : path and float, optional
-            A file in which the fit is kept while it runs, and the seconds between two files; see
-            :meth:`LazyNetClassifier.fit`.  It is written between two stages.
         """
-        with keeper_of(checkpoint, every) as keeper:
-            warnings = self._learn(X, y, sample_weight, keeper)
-        self._warn(warnings)
+        self._warn(self._learn(X, y, sample_weight))
         return self
 
     @all_or_nothing
     @takes_sources
-    def _learn(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None, keeper: Keeper
-    ) -> list[Warning]:
+    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
         """Train from zero weights; returns the warnings to give."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
         weights = importances(p.class_weight, classes, X, y, sample_weight)
-        keeper.identify(self, p, lambda: {"X": X, "y": (y, classes), "sample_weight": weights})
-        n_stable = self._fit(p, X, (y, classes), weights, keeper)
+        n_stable = self._fit(p, X, (y, classes), weights)
         self.classes_ = classes
         return self._nothing_left(p, n_stable.count(0))
 
@@ -179,7 +89,6 @@ class StagedClassifier(SparseClassifier):
         X: sparse.csr_matrix,
         y: Any,
         weights: NDArray[np.float64] | None,
-        keeper: Keeper,
     ) -> list[int]:
         """Train from zero weights; returns the number of stable features in each problem."""
         raise NotImplementedError
@@ -238,46 +147,37 @@ class StagedClassifier(SparseClassifier):
     def _keep_result(self, engine: Any) -> None:
         """Keep what only this kind of engine knows."""
 
-    def _own_results(self) -> list[NDArray[np.float64]]:
-        """What ``_keep_result`` has kept, an array for each problem that is done."""
-        return []
-
     def _run_stages(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        engines: Iterable[Any],
-        n_problems: int,
-        keeper: Keeper,
+        self, p: SimpleNamespace, X: sparse.csr_matrix, engines: Iterable[Any], n_problems: int
     ) -> list[int]:
         """Train every problem; returns the number of stable features in each."""
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
-        done = _Done(self._own_results())
-        done.go_on_from(keeper.found("stages"), n_problems, X.shape[1])
+        trace: list[Any] = []
+        found: list[tuple[Any, ...]] = []
         progress = Progress(n_problems * n_steps, p.verbose > 0, "steps of each path")
         threads = min(effective_n_jobs(p.n_jobs), p.n_paths)
         try:
-            with Workers(threads) as workers, keeper.following("stages", done.written):
-                for engine in islice(engines, len(done.found), None):
-                    done.begin(engine)
+            with Workers(threads) as workers:
+                for engine in engines:
                     before = 0
                     while (record := self._take_stage(engine, workers, n_steps)) is not None:
-                        done.trace.append(record)
+                        trace.append(record)
                         progress.advance(engine.t - before)
                         before = engine.t
-                        keeper.point()
                     # Keep these results and not the engine, whose paths take more memory.
                     self._keep_result(engine)
-                    done.take(engine)
+                    weights, intercept = engine.weights(), engine.intercept
+                    of_features = engine.stable, engine.frequency
+                    found.append((weights, intercept, *of_features, engine.t, engine.n_stable))
         finally:
             progress.close()
-        rows, intercepts, stable, frequency, steps, n_stable = zip(*done.found, strict=True)
+        rows, intercepts, stable, frequency, steps, n_stable = zip(*found, strict=True)
         coefficients, offsets = np.vstack(rows), np.array(intercepts)
         refuse_overflow(max(steps), self._advice, coefficients, offsets)
         self._load(coefficients, offsets)
         self.stable_ = np.vstack(stable)
         self.selection_frequency_ = np.vstack(frequency)
-        self.trace_ = done.trace
+        self.trace_ = trace
         self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
         return list(n_stable)
 

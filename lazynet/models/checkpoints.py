@@ -32,7 +32,6 @@ from scipy import sparse
 
 from lazynet import whole_files
 from lazynet._version import __version__
-from lazynet.engines.kept import fits
 from lazynet.models import container
 from lazynet.models.values import CannotSave, Reader, Writer
 from lazynet.params import Number, shown
@@ -94,9 +93,6 @@ def told(value: Any, name: str = "value") -> list[str]:
 def _call_of(model: Any, p: Any, data: Mapping[str, Any]) -> dict[str, Any]:
     """What identifies a call of ``fit``."""
     given = {name: getattr(model, name) for name in model._kinds if name not in _FREE}
-    if not isinstance(given.get("cv"), (int, type(None))):
-        # A splitter is told by its folds, which are among the data.
-        given["cv"] = type(given["cv"]).__name__
     if isinstance(p.random_state, np.random.RandomState):
         given["random_state"] = p.random_state
     try:
@@ -148,10 +144,6 @@ class Saved:
             f"{self._path} is no checkpoint that this fit can go on from: {why}. {_WHAT_TO_DO}"
         )
 
-    def has(self, name: str) -> bool:
-        """Whether there is a value of this name."""
-        return name in self._node
-
     def node(self, name: str) -> Any:
         """The JSON of a value."""
         if name not in self._node:
@@ -189,7 +181,8 @@ class Saved:
 
 def is_like(wanted: NDArray[Any]) -> Callable[[Any], bool]:
     """Whether a value is an array of the same shape and type."""
-    return lambda found: fits(found, wanted)
+    known = wanted.shape, wanted.dtype
+    return lambda found: type(found) is np.ndarray and (found.shape, found.dtype) == known
 
 
 def is_whole(most: float = np.inf) -> Callable[[Any], bool]:
@@ -265,7 +258,6 @@ class FileKeeper(Keeper):
         self._state: dict[str, Any] = {}
         self._reader = Reader({})
         self._sections: dict[str, Write] = {}
-        self._lock = threading.RLock()
         self._next = np.inf
         #: whether the user was warned, and warnings that are still to be given
         self._told = False
@@ -378,13 +370,12 @@ class FileKeeper(Keeper):
             self._pending = True
 
     def point(self) -> None:
-        with self._lock:
-            if self._pending:
-                self._write()
-                self._pending = False
-                self._before(signal.SIGINT, None)
-            elif time.monotonic() >= self._next:
-                self._write()
+        if self._pending:
+            self._write()
+            self._pending = False
+            self._before(signal.SIGINT, None)
+        elif time.monotonic() >= self._next:
+            self._write()
 
     @contextlib.contextmanager
     def outside(self) -> Iterator[None]:

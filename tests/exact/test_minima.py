@@ -18,7 +18,7 @@ from lazynet import DualNetClassifier, minimise, net_path
 from lazynet.data import as_examples
 from lazynet.engines.newton import ActiveColumns
 from lazynet.losses import LOSSES, get_loss
-from lazynet.minimise import Minimiser, Problem, UnderWay
+from lazynet.minimise import Minimiser, Problem
 from lazynet.reference.dual import conjugate
 from lazynet.reference.losses import LOSSES as TWINS
 from lazynet.searches import Ascent, Multipliers, Newton, Place, look
@@ -144,7 +144,7 @@ class OneSearch(Minimiser):
         columns = self._columns
         columns.start(penalty, self.weights, self.intercept)
         start = look(columns, penalty, self.duals.copy())
-        return UnderWay(self.search(columns, penalty, target), start, self.generator)
+        return self.search(columns, penalty, target), start
 
 
 class NewtonAlone(OneSearch):

@@ -14,28 +14,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.model_selection import KFold
 from support.damage import damages, flip, truncate
 from support.matrices import categories, noisy_documents
 
 import lazynet
 from lazynet import (
-    ASGDClassifier,
-    ASGDRegressor,
-    DualNetClassifier,
-    DualNetClassifierCV,
-    DualNetRegressor,
-    DualNetRegressorCV,
     FromStep,
     LazyNetClassifier,
     LazyNetRegressor,
-    ReleasedStabilisedSGDClassifier,
-    StabilisedSGDClassifier,
     learners,
-    net_path,
 )
 from lazynet.checks.bits import bits_of
-from lazynet.estimators import dekel
 from lazynet.models import checkpoints, container
 from lazynet.models.checkpoints import FileKeeper
 from lazynet.streams import Chunks, Shuffled
@@ -47,10 +36,7 @@ R = X @ RNG.standard_normal(D) + 0.3 * RNG.standard_normal(N)
 RS = X @ RNG.standard_normal((D, 10))
 Y, Y3, YS = (R > 0).astype(int), np.arange(N) % 3, (RS > 0).astype(int)
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore:the best .* was tried:UserWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 class Ended(BaseException):
@@ -61,7 +47,6 @@ class Ended(BaseException):
 def short_chunks(monkeypatch):
     """Chunks that divide small data."""
     monkeypatch.setattr(learners, "_LARGEST_CHUNK", 64)
-    monkeypatch.setattr(dekel, "_STEPS_PER_CALL", 70)
 
 
 @pytest.fixture
@@ -114,43 +99,13 @@ CASES = {
     "averages of labels": (lambda: classifier(rule="fobos", eta0=0.5, average=True), X, YS),
     "sparse labels": (classifier, X, sparse.csr_matrix(YS)),
     "a source": (lambda: classifier(l1=1e-3), rows_of_chunks(), None),
-    "a choice": (
-        lambda: DualNetClassifierCV(n_points=4, cv=2, random_state=0, max_iter=30, n_jobs=2), X, Y3
-    ),
-    "a choice by score": (
-        lambda: DualNetRegressorCV(
-            n_points=4, cv=KFold(2, shuffle=True, random_state=1), scoring="r2", max_iter=3,
-        ),
-        X, R,
-    ),
     "a source with held-out rows": (
         lambda: classifier(early_stopping=True, random_state=None, class_weight="balanced"),
         rows_of_chunks(), None,
     ),
-    "asgd": (lambda: ASGDClassifier(max_iter=3, random_state=0), X, Y3),
-    "asgd, permuted": (lambda: ASGDRegressor(max_iter=3, replace=False), X, R),
-    "stabilised": (
-        lambda: StabilisedSGDClassifier(burst_size=20, max_iter=4, n_paths=2, random_state=0), X, Y3
-    ),
-    "released": (
-        lambda: ReleasedStabilisedSGDClassifier(burst_size=5, max_iter=4, n_paths=2, stability=0.5),
-        X, Y3,
-    ),
-    "dual, newton": (
-        lambda: DualNetClassifier(l1=1e-3, l2=0, tol=1e-10, random_state=0, n_jobs=2), X, Y3
-    ),
-    "dual, multipliers": (
-        lambda: DualNetClassifier("hinge", l1=1e-3, l2=1e-3, tol=1e-7, max_iter=40), X, Y
-    ),
-    "dual, inside": (lambda: DualNetRegressor("absolute_error", l1=1e-2, l2=0, tol=1e-9), X, R),
 }  # fmt: skip
 CASES["begins anew"] = (lambda: LazyNetClassifier(random_state=0), *categories(300, 4, 60, seed=3))
 CASES["goes back"] = (lambda: LazyNetClassifier(random_state=0), *noisy_documents())
-CASES["dual, ascent"] = (
-    lambda: DualNetRegressor(l1=0, l2=1e-4, tol=1e-12, max_iter=20, random_state=0),
-    sparse.csr_matrix(np.random.default_rng(1).standard_normal((N, 60))),
-    R,
-)
 
 
 def fit(case, path=None, every=0.0, stop_after=None):
@@ -296,7 +251,7 @@ print(bits_of(here.fit({case!r}, {path!r})[0]), flush=True)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
-@pytest.mark.parametrize("case", ["nothing set", "dual, multipliers"])
+@pytest.mark.parametrize("case", ["nothing set", "labels"])
 def test_a_process_that_is_killed(case, path):
     """SIGKILL at random moments."""
     code = KILLED.format(tests=str(Path(__file__).parents[1]), case=case, path=str(path))
@@ -358,79 +313,6 @@ def test_other_sources_are_refused(path):
     with pytest.raises(ValueError, match="first rows of X"):
         classifier().fit(source, checkpoint=path)
     classifier().fit(rows_of_chunks(), checkpoint=path)
-
-
-class PathEnded(BaseException):
-    """The end of a process in which a path is walked."""
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        dict(loss="log_loss", n_points=6),
-        dict(loss="hinge", l1_ratio=0.5, n_points=4, smallest=0.1, max_iter=20),
-        dict(loss="squared_error", n_points=6),
-        dict(loss="squared_error", l1s=0.0, l2s=[1e-2, 1e-3, 1e-4]),
-        dict(loss="absolute_error", n_points=4, smallest=0.1),
-    ],
-)
-def test_a_path_that_ends_anywhere_goes_on_to_the_same_bits(options, path):
-    """At every point at which a file is written."""
-    targets = Y if options["loss"] in ("log_loss", "hinge") else R
-    options = {**options, "random_state": 0, "tol": 1e-8}
-
-    def walk(stop=None):
-        points, point = 0, FileKeeper.point
-
-        def counted(self):
-            nonlocal points
-            point(self)
-            points += 1
-            if points == stop:
-                raise PathEnded
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(FileKeeper, "point", counted)
-            found = net_path(X, targets, checkpoint=path, every=0, **options)
-        return found, points
-
-    def bits(found):
-        return [getattr(found, name).tobytes() for name in ("intercepts", "gaps", "n_iter")] + [
-            found.coefs.data.tobytes(), found.coefs.indices.tolist(), found.coefs.indptr.tolist(),
-        ]  # fmt: skip
-
-    wanted = bits(net_path(X, targets, **options))
-    whole, points = walk()
-    assert bits(whole) == wanted
-    assert points > 3
-    for stop in sorted({1, 2, points // 2, points - 1, points}):
-        with pytest.raises(PathEnded):
-            walk(stop)
-        if stop < points:
-            with pytest.raises(PathEnded):
-                walk(1)
-        assert bits(walk()[0]) == wanted, stop
-        assert not path.exists()
-    with pytest.raises(PathEnded):
-        walk(2)
-    with pytest.raises(ValueError, match="fit_intercept"):
-        net_path(X, targets, checkpoint=path, fit_intercept=False, **options)
-
-
-def written_and_ended(keeper):
-    keeper._write()
-    raise Ended
-
-
-def test_other_folds_are_refused(path):
-    """A splitter without a seed gives others in the next process."""
-    model = DualNetRegressorCV(n_points=3, cv=KFold(2, shuffle=True), random_state=0)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FileKeeper, "point", written_and_ended)
-        with pytest.raises(Ended):
-            model.fit(X, R, checkpoint=path)
-    with pytest.raises(ValueError, match="the rows of the folds"):
-        model.fit(X, R, checkpoint=path)
 
 
 def test_another_version_is_refused(path, monkeypatch):
@@ -553,14 +435,13 @@ def test_large_files_are_written_less_often(path, monkeypatch):
 
 def small():
     """A fit whose file is small."""
-    return ASGDRegressor(max_iter=20, random_state=0, replace=False, l2=1.0, center=False)
+    return LazyNetRegressor(l1=0.0, eta0=0.1, shuffle=False, tol=None, max_iter=3)
 
 
 FILES = {
     "small": (small, [[1.0], [2.0]] * 20, [1.0, 2.0] * 20),
-    "stabilised": CASES["stabilised"],
     "nothing set": CASES["nothing set"],
-    "dual, newton": CASES["dual, newton"],
+    "targets": CASES["targets"],
 }
 
 

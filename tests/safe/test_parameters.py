@@ -126,7 +126,7 @@ NO_PARAMETERS = {
 OF_MINIMA = {
     f"lazynet.{name}"
     for name in ("certificates", "engines.dual", "engines.newton", "estimators.chosen_net",
-                 "estimators.chosen_rows", "minimise", "paths", "searches")
+                 "minimise", "paths", "searches")
 }  # fmt: skip
 DATACLASSES = {
     kind.__name__ + "." + kind.__module__: kind
