@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import ExitStack
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self
@@ -21,14 +19,12 @@ from lazynet.catalogue import RuleLike
 from lazynet.data import checked_targets, unusable
 from lazynet.defaults import AUTO, N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
-from lazynet.estimators.fitted import Callback, FittedModel
+from lazynet.estimators.fitted import FittedModel
 from lazynet.estimators.from_sources import (
+    Prepare,
     are_classes,
     balanced_for,
-    check_arguments,
-    check_call,
     is_sound,
-    learn_pass,
 )
 from lazynet.estimators.highest import highest_columns
 from lazynet.estimators.planned import DTYPE
@@ -45,13 +41,11 @@ from lazynet.importances import (
 )
 from lazynet.losses import LossLike, get_loss
 from lazynet.models.attributes import attributes, flag, optional, text
-from lazynet.models.checkpoints import EVERY, keeper_of
 from lazynet.params import THREADS, Choice, check_integer, table
 from lazynet.problems import Labels, Problems, checked_indicator
 from lazynet.schedules import ScheduleLike
 from lazynet.streams.chunks import Chunk
 from lazynet.streams.source import Source
-from lazynet.undo import all_or_nothing
 
 
 def _n_columns_of(y: Any) -> int:
@@ -335,75 +329,6 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
     ) -> None:
         self._keep(locals())
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        sample_order: ArrayLike | None = None,
-        *,
-        coef_init: ArrayLike | None = None,
-        intercept_init: ArrayLike | None = None,
-        callback: Callback | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = EVERY,
-    ) -> Self:
-        """Train from zero weights, or from the present weights with ``warm_start``.
-
-        A call that is interrupted or fails leaves the estimator as it was.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (n_samples, n_features)
-            A CSR matrix of float32 or float64 with int32 or int64 indices is read in place.  Or a
-            source of chunks, such as ``lazynet.streams.SvmlightFile(path)``, which has y and the
-            weights of rows in it: every epoch reads it anew, in its own order and in constant
-            memory.  Features are as they are then, without ``units_``; rows that are held out are
-            kept in a temporary file.
-        y : array of shape (n_samples,), or matrix of shape (n_samples, n_labels)
-            Class labels of any kind; or, in an array or a sparse matrix, 1 in the column of each
-            label that a row has and 0 elsewhere.  A sparse y makes ``coef_`` and predictions
-            sparse.  An array of one column holds classes, a sparse matrix of one column one label.
-        sample_weight : array of shape (n_samples,), optional
-            The importance of each example: a factor of its loss.
-        sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
-            The order of the rows: one for all epochs, or one per epoch; overrides ``shuffle``.
-        coef_init, intercept_init : array, optional
-            Weights and intercepts to start from, of the shapes of ``coef_`` and ``intercept_``.
-        callback : callable, optional
-            Called after every epoch with an object that has ``epoch``, ``progressive_loss``,
-            ``validation_loss``, ``validation_score``, ``seconds``, ``t``, and, computed when they
-            are read, ``mean_loss``, ``objective``, ``nonzeros``, ``coef`` and ``intercept``.
-            Training ends when the callback returns a true value.
-        checkpoint : path, optional
-            A file in which the fit is kept while it runs.  If the process is killed, the same call
-            goes on from the file and ends with the same bits.  ``fit`` removes the file when it is
-            done, and refuses the file of another call.  The page "Checkpoints" says more.
-        every : float, default=60
-            The seconds between two files; 0: a file after every chunk of rows.  Above 0, writing
-            takes at most a sixty-fourth of the time, so that large files are written less often.
-
-        Warns
-        -----
-        ConvergenceWarning
-            With ``tol``: if the loss still falls by more than a tenth in the last of ``max_iter``
-            epochs, unless the model chooses both its rates and the number of epochs; or if training
-            has stalled, because the rates are too small or too large for the rows.  The warning
-            then names the row that is far longer than the others.
-
-        Examples
-        --------
-        >>> X, y = [[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]
-        >>> model = LazyNetClassifier(eta0=0.4, max_iter=100, tol=None, random_state=0)
-        >>> model.fit(X, y, callback=lambda epoch: epoch.objective < 0.5).n_iter_ < 100
-        True
-        """
-        start = coef_init, intercept_init, callback
-        with keeper_of(checkpoint, every) as keeper:
-            warnings = self._learn(X, y, sample_weight, sample_order, *start, keeper)
-        self._warn(warnings)
-        return self
-
     def _check_training(
         self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
     ) -> tuple[Any, Any, NDArray[Any]]:
@@ -531,27 +456,15 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         tags.classifier_tags.multi_label = True
         return tags
 
-    @all_or_nothing
-    def _learn(
-        self, X: Any, y: Any, sample_weight: Any, sample_order: Any, *start: Any
-    ) -> list[Warning]:
-        """Train anew; returns the warnings to give."""
-        p = self._settle()
-        if isinstance(X, Source):
-            check_call(p, y, sample_weight, sample_order)
-            return self._learn_source(p, X, *start)
-        X, y, classes = self._check_training(X, y, None, reset=True)
+    def _rows_to_learn(
+        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[sparse.csr_matrix, Any, NDArray[np.float64] | None]:
+        X, (y, classes), weights = super()._rows_to_learn(p, X, y, sample_weight)
         self._begin_with(p, classes, getattr(y, "form", None))
-        weights = self._importances(p, classes, X, y, sample_weight)
-        warnings = self._fit(p, X, (y, classes), weights, sample_order, *start)
-        self.classes_ = classes
-        return warnings
+        return X, (y, classes), weights
 
-    def _learn_source(self, p: SimpleNamespace, source: Source, *start: Any) -> list[Warning]:
-        """Train anew from a source; returns the warnings to give."""
+    def _prepare_for(self, p: SimpleNamespace, source: Source) -> Prepare:
         facts = source.facts()
-        self.n_features_in_ = facts.n_features
-        self.__dict__.pop("feature_names_in_", None)
         if facts.n_labels is not None:
             classes, form = np.arange(facts.n_labels), "sparse matrix"
         elif facts.classes is None or len(facts.classes) < 2:
@@ -562,11 +475,7 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
             if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
                 p.class_weight = balanced_for(source)
         self._begin_with(p, classes, form)
-        prepare = partial(self._prepared, p, classes)
-        with ExitStack() as files:
-            warnings = self._fit_source(p, self._rows_of(p, source, prepare, files), *start)
-        self.classes_ = classes
-        return warnings
+        return partial(self._prepared, p, classes)
 
     def _prepared(
         self, p: SimpleNamespace, classes: NDArray[Any], chunk: Chunk
@@ -579,7 +488,7 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         return X, self._problems(X, (y, classes), weights)
 
     def _begin_with(self, p: SimpleNamespace, classes: NDArray[Any], form: str | None) -> None:
-        """Note the form of y; refuse classes and a form that a warm start cannot go on with."""
+        """Note classes and the form of y; refuse what a warm start cannot go on with."""
         previous = getattr(self, "classes_", None)
         if p.warm_start and previous is not None:
             if not np.array_equal(previous, classes):
@@ -594,6 +503,7 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
                     f"warm_start=False"
                 )
         self._note_labels(form)
+        self.classes_ = classes
 
     @available_if(FittedModel._learns_from_streams)
     def partial_fit(
@@ -617,29 +527,17 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         >>> model.t_, model.coef_, model.intercept_  # -0.5, then +0.5
         (2, array([[-0.5,  1. ]]), array([0.]))
         """
-        self._warn(self._learn_on(X, y, classes, sample_weight, sample_order))
+        self._warn(self._learn_on(X, y, sample_weight, sample_order, classes=classes))
         return self
-
-    @all_or_nothing
-    def _learn_on(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any, sample_order: Any
-    ) -> list[Warning]:
-        """Go on training; returns the warnings to give."""
-        if not isinstance(X, Source):
-            return self._learn_from(X, y, classes, sample_weight, sample_order)
-        check_arguments(y, sample_weight, sample_order)
-        return learn_pass(
-            self, X, lambda chunk: self._learn_from(*chunk[:2], classes, chunk.weight, of_pass=True)
-        )
 
     def _learn_from(
         self,
         X: Any,
         y: Any,
-        classes: Any,
         sample_weight: Any,
         sample_order: Any = None,
         *,
+        classes: Any,
         of_pass: bool = False,
     ) -> list[Warning]:
         """Learn from some rows, as they are given or as those of a pass over a source."""
@@ -799,51 +697,18 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        sample_order: ArrayLike | None = None,
-        *,
-        coef_init: ArrayLike | None = None,
-        intercept_init: ArrayLike | None = None,
-        callback: Callback | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = EVERY,
-    ) -> Self:
-        """Train from zero weights; see :meth:`LazyNetClassifier.fit`."""
-        start = coef_init, intercept_init, callback
-        with keeper_of(checkpoint, every) as keeper:
-            warnings = self._learn(X, y, sample_weight, sample_order, *start, keeper)
-        self._warn(warnings)
-        return self
-
-    @all_or_nothing
-    def _learn(
-        self, X: Any, y: Any, sample_weight: Any, sample_order: Any, *start: Any
-    ) -> list[Warning]:
-        """Train anew; returns the warnings to give."""
-        p = self._settle()
-        if isinstance(X, Source):
-            check_call(p, y, sample_weight, sample_order)
-            return self._learn_source(p, X, *start)
-        X, y = self._check_training(X, y, reset=True)
+    def _rows_to_learn(
+        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[sparse.csr_matrix, Any, NDArray[np.float64] | None]:
+        X, y, weights = super()._rows_to_learn(p, X, y, sample_weight)
         self._several_targets = y.ndim == 2
-        weights = check_sample_weight(sample_weight, X)
-        return self._fit(p, X, y, weights, sample_order, *start)
+        return X, y, weights
 
-    def _learn_source(self, p: SimpleNamespace, source: Source, *start: Any) -> list[Warning]:
-        """Train anew from a source; returns the warnings to give."""
-        facts = source.facts()
-        if facts.n_labels is not None:
+    def _prepare_for(self, p: SimpleNamespace, source: Source) -> Prepare:
+        if source.facts().n_labels is not None:
             raise ValueError("y must be a number for every row, and the source has labels")
-        self.n_features_in_, self._several_targets = facts.n_features, False
-        self.__dict__.pop("feature_names_in_", None)
-
-        prepare = partial(self._prepared, p, None)
-        with ExitStack() as files:
-            return self._fit_source(p, self._rows_of(p, source, prepare, files), *start)
+        self._several_targets = False
+        return partial(self._prepared, p, None)
 
     def _prepared(
         self, p: SimpleNamespace, classes: None, chunk: Chunk
@@ -873,16 +738,6 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
         """
         self._warn(self._learn_on(X, y, sample_weight, sample_order))
         return self
-
-    @all_or_nothing
-    def _learn_on(self, X: Any, y: Any, sample_weight: Any, sample_order: Any) -> list[Warning]:
-        """Go on training; returns the warnings to give."""
-        if not isinstance(X, Source):
-            return self._learn_from(X, y, sample_weight, sample_order)
-        check_arguments(y, sample_weight, sample_order)
-        return learn_pass(
-            self, X, lambda chunk: self._learn_from(*chunk[:2], chunk.weight, of_pass=True)
-        )
 
     def _learn_from(
         self, X: Any, y: Any, sample_weight: Any, sample_order: Any = None, *, of_pass: bool = False

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,15 @@ from lazynet.data import check_order, sizes_of, touched_columns
 from lazynet.engines.base import Engine
 from lazynet.epochs import Epoch, Orders, Stopping
 from lazynet.estimators.doubts import doubts_about_fit, judged_losses, unfinished
-from lazynet.estimators.from_sources import Prepare, SourceRows, orders_of, plan_for
+from lazynet.estimators.from_sources import (
+    Prepare,
+    SourceRows,
+    check_arguments,
+    check_call,
+    learn_pass,
+    orders_of,
+    plan_for,
+)
 from lazynet.estimators.kept_by_engines import EnginesModel, doubts_about_start, present_rate
 from lazynet.estimators.memory_of_fit import check_memory
 from lazynet.estimators.planned import (
@@ -29,7 +38,7 @@ from lazynet.estimators.planned import (
     workers_for,
 )
 from lazynet.learners import new_learners, run_pass, sizes_for_a_pass
-from lazynet.models.checkpoints import Keeper
+from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
 from lazynet.params import check_integer, check_n_steps
 from lazynet.plan import Plan
 from lazynet.problems import Classes, Problems
@@ -38,6 +47,7 @@ from lazynet.seeds import new_generator
 from lazynet.stalls import still_falls
 from lazynet.streams.source import Source
 from lazynet.training import train
+from lazynet.undo import all_or_nothing
 from lazynet.units import Units
 from lazynet.validation import HeldOut, split
 
@@ -60,6 +70,113 @@ class Onward(NamedTuple):
 
 class FittedModel(EnginesModel):
     """A model that learns from all rows by fit, and from some rows by partial_fit."""
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+        *,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        callback: Callback | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = EVERY,
+    ) -> Self:
+        """Train from zero weights, or from the present weights with ``warm_start``.
+
+        A call that is interrupted or fails leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+            A CSR matrix of float32 or float64 with int32 or int64 indices is read in place.  Or a
+            source of chunks, such as ``lazynet.streams.SvmlightFile(path)``, which has y and the
+            weights of rows in it: every epoch reads it anew, in its own order and in constant
+            memory.  Features are as they are then, without ``units_``; rows that are held out are
+            kept in a temporary file.
+        y : array of shape (n_samples,), or matrix of shape (n_samples, n_outputs)
+            A regressor takes a number, or a column for each target.  A classifier takes class
+            labels of any kind; or, in an array or a sparse matrix, 1 in the column of each label
+            that a row has and 0 elsewhere.  A sparse y makes ``coef_`` and predictions sparse.  An
+            array of one column holds classes, a sparse matrix of one column one label.
+        sample_weight : array of shape (n_samples,), optional
+            The importance of each example: a factor of its loss.
+        sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
+            The order of the rows: one for all epochs, or one per epoch; overrides ``shuffle``.
+        coef_init, intercept_init : array, optional
+            Weights and intercepts to start from, of the shapes of ``coef_`` and ``intercept_``.
+        callback : callable, optional
+            Called after every epoch with an object that has ``epoch``, ``progressive_loss``,
+            ``validation_loss``, ``validation_score``, ``seconds``, ``t``, and, computed when they
+            are read, ``mean_loss``, ``objective``, ``nonzeros``, ``coef`` and ``intercept``.
+            Training ends when the callback returns a true value.
+        checkpoint : path, optional
+            A file in which the fit is kept while it runs.  If the process is killed, the same call
+            goes on from the file and ends with the same bits.  ``fit`` removes the file when it is
+            done, and refuses the file of another call.  The page "Checkpoints" says more.
+        every : float, default=60
+            The seconds between two files; 0: a file after every chunk of rows.  Above 0, writing
+            takes at most a sixty-fourth of the time, so that large files are written less often.
+
+        Warns
+        -----
+        ConvergenceWarning
+            With ``tol``: if the loss still falls by more than a tenth in the last of ``max_iter``
+            epochs, unless the model chooses both its rates and the number of epochs; or if training
+            has stalled, because the rates are too small or too large for the rows.  The warning
+            then names the row that is far longer than the others.
+
+        Examples
+        --------
+        >>> from lazynet import LazyNetClassifier
+        >>> X, y = [[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]
+        >>> model = LazyNetClassifier(eta0=0.4, max_iter=100, tol=None, random_state=0)
+        >>> model.fit(X, y, callback=lambda epoch: epoch.objective < 0.5).n_iter_ < 100
+        True
+        """
+        start = coef_init, intercept_init, callback
+        with keeper_of(checkpoint, every) as keeper:
+            warnings = self._learn(X, y, sample_weight, sample_order, *start, keeper)
+        self._warn(warnings)
+        return self
+
+    @all_or_nothing
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any, sample_order: Any, *start: Any
+    ) -> list[Warning]:
+        """Train anew; returns the warnings to give."""
+        p = self._settle()
+        if not isinstance(X, Source):
+            X, given, weights = self._rows_to_learn(p, X, y, sample_weight)
+            return self._fit(p, X, given, weights, sample_order, *start)
+        check_call(p, y, sample_weight, sample_order)
+        self.n_features_in_ = X.facts().n_features
+        self.__dict__.pop("feature_names_in_", None)
+        prepare = self._prepare_for(p, X)
+        with ExitStack() as files:
+            return self._fit_source(p, self._rows_of(p, X, prepare, files), *start)
+
+    def _prepare_for(self, p: SimpleNamespace, source: Source) -> Prepare:
+        """What checks a chunk of the source and makes problems of its y."""
+        raise NotImplementedError
+
+    @all_or_nothing
+    def _learn_on(
+        self, X: Any, y: Any, sample_weight: Any, sample_order: Any, **known: Any
+    ) -> list[Warning]:
+        """Go on training; returns the warnings to give.  ``known``: the classes of a classifier."""
+        if not isinstance(X, Source):
+            return self._learn_from(X, y, sample_weight, sample_order, **known)
+        check_arguments(y, sample_weight, sample_order)
+        return learn_pass(
+            self, X, lambda chunk: self._learn_from(*chunk[:2], chunk.weight, of_pass=True, **known)
+        )
+
+    def _learn_from(self, X: Any, y: Any, sample_weight: Any, *order: Any, **options: Any) -> Any:
+        """Learn from some rows, as they are given or as those of a pass over a source."""
+        raise NotImplementedError
 
     def _fit(
         self,
