@@ -99,6 +99,7 @@ class Content:
     panels: Sequence[Curves | Dots]
     columns: int = 2
     width: float = 9.0
+    legend: bool = True
 
 
 def rendered(content: Callable[[Mapping[str, Any]], Content], *, headline: bool = False) -> Any:
@@ -147,7 +148,7 @@ def figure(found: Content) -> Figure:
         ax.set_xlabel(panel.x)
     for unused in axes:
         unused.remove()
-    if len(looks.known) > 1:
+    if found.legend and len(looks.known) > 1:
         made.legend(looks.handles(), [*looks.known], loc="outside lower center", ncols=4)
     return made
 

@@ -7,18 +7,15 @@ installs them.
 from __future__ import annotations
 
 from benchmarks.programs import (
-    celer_sets,
     cyanure_variance,
     glmnet_path,
-    liblinear_itself,
-    lightning,
     linear_svc,
     logistic,
     own,
     river_rows,
     sgd,
-    skglm_newton,
     snapml_dual,
+    solved,
     wabbit,
 )
 from benchmarks.programs.base import Peer
@@ -38,11 +35,9 @@ OTHERS: dict[str, Peer] = {
         linear_svc.LinearSVC(),
         wabbit.Plain(),
         wabbit.Default(),
-        liblinear_itself.Liblinear(),
-        lightning.SAGA(),
         river_rows.River(),
-        skglm_newton.Skglm(),
-        celer_sets.Celer(),
+        solved.Skglm(),
+        solved.Celer(),
         cyanure_variance.Cyanure(),
         snapml_dual.SnapML(),
         glmnet_path.Glmnet(),

@@ -54,9 +54,8 @@ class How:
 
     passes: int | None = None
     tol: float | None = None
-    #: The scale of the rates, which fall with the square root of the step unless constant.
+    #: The scale of the rates, which fall with the square root of the step.
     rate: float | None = None
-    constant: bool = False
     shuffle: bool = False
     seed: int = 0
 
@@ -83,14 +82,10 @@ class Peer:
     orders: ClassVar[tuple[str, ...]] = ()
     #: Whether a rate of its steps can be given.
     has_rate: ClassVar[bool] = False
-    #: Whether it goes to the minimum of the objective, to the tolerance that it is given.
-    to_minimum: ClassVar[bool] = False
     #: The parameter that is tuned, in words.
     tuned: ClassVar[str] = ""
     #: Whether it differs from another peer by the parameter that is tuned alone.
     only_tuned: ClassVar[bool] = False
-    #: How it goes nearest to the minimum.
-    most_exact: ClassVar[How] = How(tol=1e-7)
     #: The most rows whose passes are timed.
     most_rows: ClassVar[int | None] = None
 
@@ -133,10 +128,6 @@ class Peer:
     def weights(self, model: Any, task: Task) -> Array:
         """The weights of a model, one for each feature."""
         return np.asarray(model.coef_, dtype=np.float64).ravel()
-
-    def by_chunks(self, task: Task, how: How, size: int) -> Array | None:
-        """The weights after one pass in chunks of so many rows, or None without such a method."""
-        return None
 
     def settings(self, task: Task) -> list[Setting]:
         """``BUDGET`` settings of the parameter that is usually tuned."""
@@ -194,12 +185,3 @@ def by_rate(task: Task, rates: Sequence[float], how: How, penalty: ElasticNet) -
 def row_norm(X: sparse.csr_matrix) -> float:
     """The mean squared length of a row."""
     return float(X.multiply(X).sum() / X.shape[0])
-
-
-def in_chunks(n_rows: int, size: int) -> list[slice]:
-    """Slices of so many rows.
-
-    >>> in_chunks(5, 2)
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
-    return [slice(k, min(k + size, n_rows)) for k in range(0, n_rows, size)]

@@ -17,9 +17,7 @@ class Cyanure(Peer):
     losses = (LOGISTIC,)
     penalties = (LASSO, RIDGE, NET)
     orders = (RANDOM,)
-    to_minimum = True
     tuned = "lambda_1"
-    most_exact = How(tol=1e-6)
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         from cyanure.estimators import Classifier

@@ -18,9 +18,7 @@ class Glmnet(Peer):
     name = "glmnet"
     package, module = "python-glmnet", "glmnet"
     penalties = (LASSO, RIDGE, NET)
-    to_minimum = True
     tuned = "lambda"
-    most_exact = How(tol=1e-9)
 
     def prepare(self, task: Task) -> Any:
         return task.by_columns

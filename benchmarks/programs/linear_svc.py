@@ -17,7 +17,6 @@ class LinearSVC(Peer):
     package, module = "scikit-learn", "sklearn"
     losses = (SQUARED_HINGE,)
     penalties = (LASSO, RIDGE)
-    to_minimum = True
     tuned = "C"
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:

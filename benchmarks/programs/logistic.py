@@ -14,7 +14,6 @@ _OWN = (1e-4, 100)
 
 class _Logistic(Peer):
     package, module = "scikit-learn", "sklearn"
-    to_minimum = True
     tuned = "C"
     solver: ClassVar[str]
 

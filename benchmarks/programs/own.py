@@ -13,13 +13,11 @@ from benchmarks.programs.base import (
     RANDOM,
     RIDGE,
     TUNED_PASSES,
-    Array,
     How,
     Peer,
     Setting,
     by_cost,
     by_share,
-    in_chunks,
     row_norm,
 )
 from benchmarks.programs.untuned import ADAGRAD_RATES
@@ -57,12 +55,6 @@ class _ByRows(Peer):
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         return self.made(task, how).fit(rows, task.y)
 
-    def by_chunks(self, task: Task, how: How, size: int) -> Array | None:
-        model = self.made(task, how)
-        for chunk in in_chunks(len(task.y), size):
-            model.partial_fit(task.X[chunk], task.y[chunk], classes=[-1.0, 1.0])
-        return self.weights(model, task)
-
 
 class FoBoS(_ByRows):
     name = "lazynet FoBoS"
@@ -71,8 +63,7 @@ class FoBoS(_ByRows):
     def options(self, task: Task, how: How) -> dict[str, Any]:
         if how.rate is None:
             return {"rule": "fobos"}
-        schedule = "constant" if how.constant else "inverse_sqrt"
-        return {"rule": "fobos", "schedule": schedule, "eta0": how.rate}
+        return {"rule": "fobos", "schedule": "inverse_sqrt", "eta0": how.rate}
 
 
 class Default(_ByRows):
@@ -103,9 +94,7 @@ class Dual(Peer):
     package, module = "lazynet-linear", "lazynet"
     losses = (LOGISTIC, HINGE, SQUARED_HINGE)
     penalties = (LASSO, RIDGE, NET)
-    to_minimum = True
     tuned = "l1"
-    most_exact = How(tol=1e-6)
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         return own.dual_net(task, 1e-3 if how.tol is None else how.tol).fit(rows, task.y)

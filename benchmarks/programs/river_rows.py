@@ -47,10 +47,10 @@ class River(Peer):
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         from river.linear_model import LogisticRegression
         from river.optim import SGD
-        from river.optim.schedulers import Constant, InverseScaling
+        from river.optim.schedulers import InverseScaling
 
         rate = 0.01 if how.rate is None else how.rate
-        schedule = Constant(rate) if how.constant else InverseScaling(rate, 0.5)
+        schedule = InverseScaling(rate, 0.5)
         model = LogisticRegression(SGD(schedule), l1=task.l1, l2=task.l2, intercept_lr=0.0)
         targets = (task.y > 0).tolist()
         for _ in range(how.passes or 1):

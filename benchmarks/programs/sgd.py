@@ -11,11 +11,9 @@ from benchmarks.programs.base import (
     BUDGET,
     LYING,
     RANDOM,
-    Array,
     How,
     Peer,
     Setting,
-    in_chunks,
 )
 from lazynet.penalties import ElasticNet
 from paper_repro.minima import HINGE, LOGISTIC, SQUARED_HINGE, Task
@@ -35,8 +33,7 @@ class SGD(Peer):
     def made(self, task: Task, how: How) -> Any:
         rates: dict[str, Any] = {}
         if how.rate is not None:
-            name = "constant" if how.constant else "invscaling"
-            rates = dict(learning_rate=name, eta0=how.rate, power_t=0.5)
+            rates = dict(learning_rate="invscaling", eta0=how.rate, power_t=0.5)
         passes: dict[str, Any] = dict(max_iter=_PASSES)
         if how.passes is not None:
             passes = dict(max_iter=how.passes, tol=None)
@@ -56,12 +53,6 @@ class SGD(Peer):
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         return self.made(task, how).fit(rows, task.y)
-
-    def by_chunks(self, task: Task, how: How, size: int) -> Array | None:
-        model = self.made(task, how)
-        for chunk in in_chunks(len(task.y), size):
-            model.partial_fit(task.X[chunk], task.y[chunk], classes=[-1.0, 1.0])
-        return self.weights(model, task)
 
     def settings(self, task: Task) -> list[Setting]:
         """alpha of an l2 penalty, which with its default schedule is its rate too."""

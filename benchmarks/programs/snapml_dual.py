@@ -15,9 +15,7 @@ class SnapML(Peer):
     package, module = "snapml", "snapml"
     penalties = (LASSO, RIDGE)
     orders = (RANDOM,)
-    to_minimum = True
     tuned = "regularizer"
-    most_exact = How(tol=1e-6)
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         from snapml import LogisticRegression

@@ -62,8 +62,7 @@ class _Wabbit(Peer):
             *("-b", str(bits), "--noconstant", *self.flags),
         ]
         if how.rate is not None:
-            power = "0" if how.constant else "0.5"
-            arguments += ["-l", repr(how.rate), "--power_t", power]
+            arguments += ["-l", repr(how.rate), "--power_t", "0.5"]
         for name, value in (("--l1", task.l1), ("--l2", task.l2)):
             if value:
                 arguments += [name, repr(value)]

@@ -79,7 +79,7 @@ STUDIES: dict[str, Study] = {
             title="What the papers claim beside their tables",
             cells=claims.cells,
             page=claims.page,
-            draw=claims.draw,
+            draw=drawn(claims.panels),
             on_corpus=False,
         ),
         Study(
@@ -87,7 +87,7 @@ STUDIES: dict[str, Study] = {
             title="Stabilised truncated SGD as its authors released it: the same figures",
             cells=released.cells,
             page=released.page,
-            draw=released.draw,
+            draw=drawn(released.panels, legend=False),
             only_when_named=True,
             takes_test=True,
         ),

@@ -1,27 +1,23 @@
 """Study ``averaging``: what averages of the iterates are worth, and what they cost.
 
-Three measurements:
+Two measurements:
 
 1. objective and test error against passes, of the last iterate and of four averages, with and
    without centered rows;
 2. the time of a step against the number of features, with lazy and with naive averages (Dekel's
-   O(d + T k) against O(T d));
-3. the difference between scikit-learn's average under an l1 penalty and the mean of the iterates.
+   O(d + T k) against O(T d)).
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import SGDClassifier
 
 from lazynet import ASGDClassifier, LazyNetClassifier
 from lazynet.penalties import ElasticNet
@@ -60,14 +56,8 @@ TIMED_ROWS = 20_000
 BYTES_PER_FEATURE = 200
 TIMED = {kind.name: kind for kind in (Clock, *AVERAGING)}
 PAIRS = ((LAZY_AVERAGE, NAIVE_AVERAGE), (LAZY_CENTERED, NAIVE_CENTERED))
-#: Both packages are stopped after each of these rows, under each of these penalties.
-STOPPED_ROWS = 400
-ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3)
-L1_RATIOS = (0.0, 0.5, 1.0)
-PACKAGES = SKLEARN, LAZYNET = "scikit-learn", "lazynet"
-#: The titles of the panels, and the least difference that they can show.
+#: The titles of the panels.
 TITLES = {ELASTIC_NET: "Elastic net, constant rate", RIDGE: "l2 alone, rates 1 / (l2 t)"}
-LEAST = 1e-17
 
 
 def cells(settings: Settings) -> Sequence[Cell]:
@@ -77,11 +67,6 @@ def cells(settings: Settings) -> Sequence[Cell]:
         *(
             Cell(f"features/{size}", partial(measure_features, settings, size), 3.0)
             for size in feature_sizes(settings)
-        ),
-        *(
-            Cell(f"stopped/{ratio:g}/{alpha:g}", partial(stopped, settings, ratio, alpha), 2.0)
-            for ratio in L1_RATIOS
-            for alpha in ALPHAS
         ),
     ]
 
@@ -215,64 +200,6 @@ def measure_features(settings: Settings, features: int, _: Records) -> Record:
     return {"seconds": seconds, "same": same}
 
 
-# --- scikit-learn ----------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=1)
-def few_rows(settings: Settings) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
-    """The first training rows and the features in them; the first two rows have both labels."""
-    rows = split(settings)
-    X, y = rows.X[:STOPPED_ROWS], rows.y[:STOPPED_ROWS]
-    first = [int(np.argmax(y > 0)), int(np.argmax(y <= 0))]
-    order = np.array([*first, *(row for row in range(len(y)) if row not in first)])
-    return X[order][:, np.unique(X.indices)].tocsr(), y[order]
-
-
-def stopped(settings: Settings, l1_ratio: float, alpha: float, _: Records) -> Record:
-    """The difference between the average of one ``fit`` and the mean of the iterates.
-
-    The iterates are what ``fit`` without an average returns when it is stopped after the second
-    row, the third row and so on; the first row alone has one label.  The difference is relative:
-    largest entry by largest entry, and norm by norm.
-    """
-    X, y = few_rows(settings)
-    n = X.shape[0]
-
-    def sklearn(rows: int, average: int | bool) -> NDArray[np.float64]:
-        model = SGDClassifier(
-            loss="log_loss",
-            penalty="elasticnet",
-            alpha=alpha,
-            l1_ratio=l1_ratio,
-            learning_rate="constant",
-            eta0=ETA0,
-            shuffle=False,
-            max_iter=1,
-            tol=None,
-            average=average,
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return np.asarray(model.fit(X[:rows], y[:rows]).coef_).ravel()
-
-    def lazynet(rows: int, average: int | bool) -> NDArray[np.float64]:
-        l1, l2 = alpha * l1_ratio, alpha * (1 - l1_ratio)
-        model = logistic(average=average, l1=l1, l2=l2, schedule="constant", eta0=ETA0)
-        return model.fit(X[:rows], y[:rows]).coef_.ravel()
-
-    found: Record = {"rows": n, "features": X.shape[1]}
-    for name, fit in ((SKLEARN, sklearn), (LAZYNET, lazynet)):
-        mean = np.zeros(X.shape[1])
-        for rows in range(2, n + 1):
-            mean += fit(rows, False) / (n - 1)
-        gap = fit(n, 2) - mean
-        found[name] = {
-            "largest": float(np.abs(gap).max() / np.abs(mean).max()),
-            "norm": float(np.linalg.norm(gap) / np.linalg.norm(mean)),
-        }
-    return found
-
-
 # --- reading what was measured ---------------------------------------------------------------
 
 
@@ -284,9 +211,6 @@ class Averages(Measured):
         by_size = {int(size): record for [size], record in self.group("features")}
         self.skipped = {size: r["skipped"] for size, r in by_size.items() if "skipped" in r}
         self.timed = {size: r for size, r in sorted(by_size.items()) if "seconds" in r}
-        self.stopped = {
-            (float(ratio), float(alpha)): record for (ratio, alpha), record in self.group("stopped")
-        }
 
     def curve(self, group: str, name: str, what: str) -> list[float]:
         return [found[what] for found in self.records[f"curves/{group}"]["curves"][name]]
@@ -312,25 +236,15 @@ class Averages(Measured):
             found["relative"] for record in self.timed.values() for found in record["same"].values()
         )
 
-    def deviations(self, name: str, l1: bool) -> list[float]:
-        """By how much the averages of a package are wrong, with an l1 penalty or without."""
-        return [
-            record[name]["largest"]
-            for (ratio, _), record in self.stopped.items()
-            if (ratio > 0) == l1
-        ]
-
 
 def content(document: Mapping[str, Any]) -> Content:
     found = Averages(document)
     rows, elastic, l2_alone = (
         found.records[key] for key in ("corpus", f"curves/{ELASTIC_NET}", f"curves/{RIDGE}")
     )
-    sizes, some = list(found.timed), next(iter(found.stopped.values()))
+    sizes = list(found.timed)
     grown = significant(sizes[-1] / sizes[0])
     longer = {name: significant(found.growth(name)) for name in TIMED}
-    without, under = (found.deviations(SKLEARN, l1=l1) for l1 in (False, True))
-    ours = max(found.deviations(LAZYNET, l1=True) + found.deviations(LAZYNET, l1=False))
 
     def best(group: str) -> str:
         objective, error = (found.best(group, what) for what in ("objective", "error"))
@@ -344,13 +258,10 @@ def content(document: Mapping[str, Any]) -> Content:
         f"{NAIVE_AVERAGE} / lazily": (NAIVE_AVERAGE, LAZY_AVERAGE),
         f"{NAIVE_CENTERED} / {LAZY_CENTERED}": (NAIVE_CENTERED, LAZY_CENTERED),
     }
-    measures = ("largest", "norm")
     return Content(
         f"With {grown} times as many features a step that also averages all weights takes lazynet "
         f"{longer[LAZY_AVERAGE]} times as long, where adding every weight to a sum takes "
-        f"{longer[NAIVE_AVERAGE]} times as long; and under an l1 penalty lazynet's average is the "
-        f"mean of the weights, where scikit-learn's is off by up to {significant(max(under), 2)} "
-        "of its largest entry.",
+        f"{longer[NAIVE_AVERAGE]} times as long.",
         [
             f"There are {rows['train']:,} rows to learn from and {rows['test']:,} to test on "
             f"({rows['corpus']['origin']}; {rows['corpus']['features']:,} features, "
@@ -401,22 +312,6 @@ def content(document: Mapping[str, Any]) -> Content:
                 ],
             ),
             " ".join(f"{size:,} features were left out: {w}." for size, w in found.skipped.items()),
-            "## Averages under an l1 penalty, and scikit-learn's",
-            f"Both packages run without an average and are stopped after each of {some['rows']:,} "
-            f"rows ({some['features']:,} features, one pass, constant rate {ETA0:g}). The mean of "
-            f"the weights that these runs return is the true average, and the weights that one run "
-            f"with `average` returns are compared with it. Without an l1 penalty scikit-learn's "
-            f"average differs from the mean by {max(without):.1g} of its largest entry at most. "
-            f"Under the penalty it differs by {min(under):.1g} to {max(under):.2g}: scikit-learn "
-            f"does not enter the truncation of a weight in the average. lazynet's average differs "
-            f"by {ours:.1g} at most.",
-            Table(
-                ["alpha", "l1_ratio", *(f"{n}, {w}" for n in PACKAGES for w in measures)],
-                [
-                    [alpha, ratio, *(f"{record[n][w]:.2g}" for n in PACKAGES for w in measures)]
-                    for (ratio, alpha), record in sorted(found.stopped.items())
-                ],
-            ),
         ],
         [
             *(
@@ -436,19 +331,6 @@ def content(document: Mapping[str, Any]) -> Content:
                 "time",
                 {name: (sizes, found.seconds(name)) for name in TIMED},
                 ticks=duration,
-            ),
-            Curves(
-                "How far an average is from the mean",
-                "alpha",
-                "share of the largest entry",
-                {
-                    f"{name}, l1_ratio {ratio:g}": (
-                        ALPHAS,
-                        [max(found.stopped[ratio, a][name]["largest"], LEAST) for a in ALPHAS],
-                    )
-                    for name in PACKAGES
-                    for ratio in L1_RATIOS
-                },
             ),
         ],
     )

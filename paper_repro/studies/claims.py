@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +26,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lazynet import ASGDClassifier, DualNetClassifier, LazyNetClassifier, TruncatedGradient
 from lazynet.reference.stabilised import rejected_share
-from paper_repro import figures
 from paper_repro.measure import in_turns
 from paper_repro.minima import VALUES
 from paper_repro.pages import Template, table
 from paper_repro.planted import planted
+from paper_repro.render import Curves
 from paper_repro.score import Spread, ratios, significant
 from paper_repro.studies import claims_costs
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_rows
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PAGE = Template.beside(__file__)
 SGD, ASGD, CSGD, CASGD = "SGD", "ASGD", "centered SGD", "CASGD"
@@ -331,33 +328,21 @@ def cost_table(found: Claims) -> str:
     return table(["features n", "steps T", "nonzeros k", ASGD, CASGD], rows)
 
 
-def draw(document: Mapping[str, Any]) -> Figure:
+def panels(document: Mapping[str, Any]) -> list[Curves]:
     """The curves of annealing, and the regret against the number of steps."""
     found = Claims(document)
-    figure, (curves, regrets) = figures.new(columns=2, width=8.4, height=3.8)
-    colours = {"-": "#0b3c6f", "0": "black", "+": "#a8481a"}
-    dashes = {20.0: ":", 9.0: "--", 2.0: "-", 0.0: "-"}
-    for gamma in ANNEALINGS:
-        sign = "-" if gamma < 0 else "+" if gamma > 0 else "0"
-        curves.plot(
-            found.left, found.curves[f"{gamma:g}"], color=colours[sign],
-            linestyle=dashes[abs(gamma)], label=f"gamma = {gamma:g}",
-        )  # fmt: skip
-    curves.set_xlabel("share of the features that are left")
-    curves.set_ylabel("share of the weights to reject")
-    curves.legend(frameon=False, fontsize=8)
-    for loss, look in zip(REGRET_LOSSES, ("#0b3c6f", "#a8481a"), strict=True):
-        by_steps = found.regrets(loss)
-        regrets.plot(
-            list(by_steps), list(by_steps.values()), color=look, marker="o", label=f"{loss}: regret"
-        )
-        regrets.plot(
-            list(by_steps), list(found.bounds(loss).values()), color=look, linestyle=":",
-            label=f"{loss}: bound",
-        )  # fmt: skip
-    regrets.set_xscale("log")
-    regrets.set_yscale("log")
-    regrets.set_xlabel("steps")
-    regrets.set_ylabel("regret for each step")
-    regrets.legend(frameon=False, fontsize=8)
-    return figure  # type: ignore[no-any-return]
+    regrets = {
+        f"{loss}: {what}": (list(values), list(values.values()))
+        for loss in REGRET_LOSSES
+        for what, values in (("regret", found.regrets(loss)), ("bound", found.bounds(loss)))
+    }
+    return [
+        Curves(
+            "How annealing bends the rejected share",
+            "share of the features that are left",
+            "share of the weights to reject",
+            {f"gamma = {each:g}": (found.left, found.curves[f"{each:g}"]) for each in ANNEALINGS},
+            log="",
+        ),
+        Curves("Regret", "steps", "regret for each step", regrets),
+    ]

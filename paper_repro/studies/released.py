@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,16 +29,14 @@ from lazynet.engines.released import Draws, ReleasedEngine, ReleasedPath
 from lazynet.engines.stabilised import Bursts
 from lazynet.losses import get_loss
 from lazynet.threads import Workers
-from paper_repro import figures, sources
+from paper_repro import sources
 from paper_repro.pages import Template, table
 from paper_repro.planted import rows_of
+from paper_repro.render import Curves
 from paper_repro.rows import Rows
 from paper_repro.score import significant
 from paper_repro.studies import reconstructed
 from paper_repro.study import Cell, Measured, Record, Records, Settings
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PAGE = Template.beside(__file__)
 SEEDS = 20
@@ -251,20 +249,19 @@ def figures_table(found: Runs) -> str:
     return table(header, rows)
 
 
-def draw(document: Mapping[str, Any]) -> Figure:
+def panels(document: Mapping[str, Any]) -> list[Curves]:
     """The test error after every burst, each run a line, and the authors' last error."""
     found = Runs(document)
-    figure, ax = figures.new()
-    for number, errors in enumerate(found.record["errors after bursts"]):
-        label = "a run: mean of its paths" if number == 0 else None
-        ax.plot(np.arange(1, len(errors) + 1), errors, color="#3f7fb5", linewidth=0.7, label=label)
-    if found.comparable:
-        ax.axhline(
-            RELEASED[ERROR].mean, color="black", linestyle="--", linewidth=1.2,
-            label="the authors' program, last burst, mean of 20 seeds",
-        )  # fmt: skip
-    ax.set_xlabel("burst")
-    ax.set_ylabel("test error")
-    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    ax.legend(frameon=False)
-    return figure  # type: ignore[no-any-return]
+    return [
+        Curves(
+            "A line is a run, the mean of its paths",
+            "burst",
+            "test error",
+            {
+                f"run {number}": (np.arange(1, len(errors) + 1), errors)
+                for number, errors in enumerate(found.record["errors after bursts"], start=1)
+            },
+            log="",
+            across=RELEASED[ERROR].mean if found.comparable else None,
+        )
+    ]
