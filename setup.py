@@ -4,9 +4,6 @@ LAZYNET_DEBUG=1              bounds checks on, no optimisation
 LAZYNET_SANITIZE=address,undefined  sanitizers (run Python with their libraries preloaded, as make
                              test-sanitized does); the first report ends the process
 LAZYNET_ANNOTATE=1           also write the annotated HTML of every kernel
-LAZYNET_PURE=1               no kernels and no compiler: lazynet.reference, and the small objects
-                             that name rules and schedules.  Its version ends in +pure, which PyPI
-                             refuses: pip would take it on a system that has to compile the kernels
 """
 
 import os
@@ -16,22 +13,16 @@ from tempfile import TemporaryDirectory
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
-from setuptools.command.build_py import build_py
 from setuptools.errors import CompileError
 
 DEBUG = os.environ.get("LAZYNET_DEBUG", "") not in ("", "0")
 SANITIZE = os.environ.get("LAZYNET_SANITIZE", "")
 ANNOTATE = os.environ.get("LAZYNET_ANNOTATE", "") not in ("", "0")
-PURE = os.environ.get("LAZYNET_PURE", "") not in ("", "0")
-# What runs without kernels: tests/safe/test_without_kernels.py imports all of it.
-PURE_PACKAGES = ["lazynet", "lazynet.reference", "lazynet.rules"]
-PURE_MODULES = {"__init__", "_version", "averages", "figures", "forms", "losses", "params"}
-PURE_MODULES |= {"penalties", "schedules"}
 KERNELS = Path("lazynet/kernels")
 # C files that are linked into an extension module.
 LINKED = {"examples": ["rows.c"], "outputs": ["wide.c"], "parser": ["lines.c"]}
 # Builds of different kinds never share an object file.
-KIND = "pure" if PURE else "debug" if DEBUG else SANITIZE.replace(",", "-") or "release"
+KIND = "debug" if DEBUG else SANITIZE.replace(",", "-") or "release"
 BUILD_BASE = f"build/{KIND}"
 GENERATED = Path(BUILD_BASE) / "generated"
 HEADERS = sorted(path for kind in ("*.h", "*.inc") for path in KERNELS.glob(kind))
@@ -127,35 +118,20 @@ class BuildForTheCompiler(build_ext):
         return True
 
 
-class BuildPure(build_py):
-    """Leaves out every module that cannot be imported without kernels."""
-
-    def finalize_options(self) -> None:
-        super().finalize_options()
-        self.packages = PURE_PACKAGES
-
-    def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
-        found = super().find_package_modules(package, package_dir)
-        return [entry for entry in found if package != "lazynet" or entry[1] in PURE_MODULES]
-
-
 OPTIONS = {
     "build": {"build_base": BUILD_BASE},
     "build_ext": {"parallel": os.cpu_count() or 1},
     "sdist": {"template": ".manifest.in"},
 }
 
-if PURE:
-    setup(cmdclass={"build_py": BuildPure}, options={**OPTIONS, "egg_info": {"tag_build": "+pure"}})
-else:
-    EVERY_KIND = generate_every_kind()
-    setup(
-        ext_modules=cythonize(
-            [extension(source) for source in sorted(KERNELS.glob("*.pyx"))],
-            compiler_directives=DIRECTIVES,
-            annotate=ANNOTATE,
-            build_dir=f"{BUILD_BASE}/cython",
-        ),
-        cmdclass={"build_ext": BuildForTheCompiler},
-        options=OPTIONS,
-    )
+EVERY_KIND = generate_every_kind()
+setup(
+    ext_modules=cythonize(
+        [extension(source) for source in sorted(KERNELS.glob("*.pyx"))],
+        compiler_directives=DIRECTIVES,
+        annotate=ANNOTATE,
+        build_dir=f"{BUILD_BASE}/cython",
+    ),
+    cmdclass={"build_ext": BuildForTheCompiler},
+    options=OPTIONS,
+)
