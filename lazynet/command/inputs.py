@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -64,26 +64,15 @@ _FIRST_ROWS = 1000
 WIDEST = 2**31 - 1
 
 
-def count_from(least: int) -> Callable[[str], int]:
-    """What makes a whole number of an argument; argparse names the option in its error.
+def count(text: str) -> int:
+    """A whole number from 1 on; argparse names the option in its error.
 
-    >>> count_from(1)("3")
+    >>> count("3")
     3
-    >>> count_from(1)("0")
-    Traceback (most recent call last):
-    argparse.ArgumentTypeError: must be a whole number from 1 on, got 0
     """
-
-    def of(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least:
-            raise argparse.ArgumentTypeError(f"must be a whole number from {least} on, got {text}")
-        return number
-
-    return of
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, got {text}")
+    return int(text)
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -96,9 +85,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         help="svmlight: the number of the first column (default: 0 if one of the first rows has a "
         "column 0, else 1)",
     )  # fmt: skip
-    group.add_argument("--features", type=count_from(1), metavar="N", help="svmlight, and lists in "
+    group.add_argument("--features", type=count, metavar="N", help="svmlight, and lists in "
                        "parquet: how many columns there are (default: counted)")  # fmt: skip
-    group.add_argument("--bits", type=count_from(1), metavar="BITS",
+    group.add_argument("--bits", type=count, metavar="BITS",
                        help="vw: features are hashed to 2^BITS columns (default: 18)")  # fmt: skip
     group.add_argument(
         "--multilabel", action="store_true", default=None,
@@ -174,7 +163,8 @@ def settle_reading(
     try:
         form = form_of(options.files, options.format)
     except ValueError:
-        if learned not in FORMS or len(set(map(os.path.splitext, options.files))) > 1:
+        ends = {os.path.splitext(path)[1] for path in options.files}
+        if learned not in FORMS or len(ends) > 1:
             raise
         form = learned
     if learned == "vw" and form == "svmlight" and options.format is None:
@@ -264,12 +254,10 @@ def _matrix(path: str, model: Any) -> Source:
             raise ValueError(f"its form is {X.format}, and must be csr")
         with np.load(path) as arrays:
             y, weight = arrays.get("y"), arrays.get("weight")
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise ValueError(f"{path}: the file is damaged: {error}") from error
     except Exception as error:
-        # A damaged file fails in as many ways.
+        # A damaged file fails in many ways; an error of the system names the file.
+        if getattr(error, "filename", None) is not None:
+            raise
         raise ValueError(f"{path}: the file holds no matrix of scipy.sparse: {error}") from error
     if y is None and model is None:
         raise ValueError(f"{path}: there is no array y beside the matrix: write the file with "

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from lazynet.command import inputs
-from lazynet.command.inputs import count_from
+from lazynet.command.inputs import count
 from lazynet.command.output import check_apart, report, say
 from lazynet.command.settings import TASKS, guessed_task, new_model, parameters_of
 from lazynet.losses import LOSSES
@@ -57,7 +57,7 @@ def add(parser: argparse.ArgumentParser) -> None:
                        "from the rows)")  # fmt: skip
     group.add_argument("--l2", type=float, help="strength of l2/2 * sum w^2 (default: 0)")
     group.add_argument(
-        "--passes", type=count_from(1), metavar="N",
+        "--passes", type=count, metavar="N",
         help="passes over the rows (default: until the loss comes to rest)",
     )  # fmt: skip
     group.add_argument(
@@ -68,7 +68,7 @@ def add(parser: argparse.ArgumentParser) -> None:
                        help="go on from this model, with its parameters")  # fmt: skip
     group = parser.add_argument_group("how the rows are read again and again")
     group.add_argument(
-        "--shuffle", type=count_from(1), metavar="ROWS",
+        "--shuffle", type=count, metavar="ROWS",
         help="another order in every pass, within windows of so many rows",
     )  # fmt: skip
     group.add_argument("--cache", metavar="FILE", help="keep the parsed rows there, for other "

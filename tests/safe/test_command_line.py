@@ -340,10 +340,11 @@ def test_matrices(folder, capsys):
         ("text.npz", {**arrays, "y": y.astype(str)}, "y of chunk 0"),
         ("csc.npz", {**arrays, "y": y, "format": "csc", "shape": X.shape[::-1]}, "must be csr"),
         ("index.npz", {**arrays, "y": y, "indices": X.indices + 9}, "index.npz: "),
-        ("cut.npz", None, "cut.npz: the file"),
+        ("cut.npz", whole[:-100], "the file holds no matrix"),
+        ("longer.npz", whole[:279] + b"x" + whole[279:], "the file holds no matrix"),
     ):
-        if wrong is None:
-            Path(name).write_bytes(whole[:-100])
+        if isinstance(wrong, bytes):
+            Path(name).write_bytes(wrong)
         else:
             np.savez(name, **wrong)
         capsys.readouterr()
