@@ -1,9 +1,8 @@
-"""``python -m paper_repro medline``: counts in PubMed files, and models learned from them.
+"""``python -m paper_repro medline``: counts in PubMed files, as svmlight.
 
 Counts the words of the abstracts in PubMed XML files (.xml or .xml.gz: exports from the web site,
-or the yearly baseline of the NLM, which --download fetches), and trains a sparse model for each
-of the most frequent MeSH headings.  The corpus of Lipton & Elkan's papers has the first 1,000,000
-abstracts and 260,941 words:
+or the yearly baseline of the NLM, which --download fetches), and writes them with MeSH headings as
+labels.  The corpus of Lipton & Elkan's papers has the first 1,000,000 abstracts and 260,941 words:
 
     python -m paper_repro medline --download 100 --abstracts 1000000 --words 260941 --save own.svm
     python -m paper_repro corpus table --full --data own.svm
@@ -20,7 +19,7 @@ _NLM = "that of the NLM"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command; returns 0, or 1 if there was nothing to learn from, or 130 after Ctrl-C."""
+    """Run the command; returns 0, or 1 if something failed, or 130 after Ctrl-C."""
     parser = _parser()
     options = parser.parse_args(argv)
     if not options.files and options.download is None:
@@ -46,9 +45,8 @@ def _run(options: argparse.Namespace) -> int:
     from paper_repro.machine import provenance
     from paper_repro.pubmed.bag import collect
     from paper_repro.pubmed.download import NLM_BASELINE, download
-    from paper_repro.pubmed.page import MEDLINE, learned, summary, table
+    from paper_repro.pubmed.page import MEDLINE, counted
     from paper_repro.pubmed.save import save, stem_of
-    from paper_repro.pubmed.study import study
     from paper_repro.results import RESULTS, finished, write
 
     for name in ("download", "min_df", "top_labels", "abstracts", "words"):
@@ -70,22 +68,18 @@ def _run(options: argparse.Namespace) -> int:
             words=options.words,
             on_file=lambda _, n_bytes: bar.update(n_bytes),
         )
+    if options.label is not None:
+        bag.column(options.label)  # refuse a heading that is not there
+    if options.label is not None:
+        bag.column(options.label)  # refuse a heading that is not there
     choice: dict[str, Any] = dict(label=options.label, top=options.top_labels)
-    figures = study(bag, **choice, seed=options.seed)
-    print(summary(figures))
     if options.save is not None:
         paths = save(bag.indexed(), options.save, **choice)
-        print(f"\nsaved, of the citations with MeSH headings: {', '.join(map(str, paths))}")
-    if not figures["labels"]:
-        raise ValueError("too few citations with MeSH headings to learn from")
-    print(f"\n{learned(figures)}\n")
-    print(table(figures))
-    if "verified" in figures:
-        verified = figures["verified"]
-        print(f"\nLazy against dense, on {verified['name']!r}: {verified['report']}")
+        print(f"saved, of the citations with MeSH headings: {', '.join(map(str, paths))}\n")
     limits = {name: getattr(options, name) for name in ("min_df", "abstracts", "words")}
     settings = {"files": [file.name for file in files], **limits, **choice}
-    document = finished(MEDLINE, settings, provenance(), {"medline": figures})
+    document = finished(MEDLINE, settings, provenance(), {"medline": counted(bag)})
+    print(MEDLINE.page(document))
     write(MEDLINE, document, out)
     write_index(out)
     print(f"\nwritten with its curves: {out / 'medline.md'}")
@@ -145,5 +139,4 @@ def _parser() -> argparse.ArgumentParser:
         help="write the counts and labels as svmlight (.svm or .svm.gz)",
     )
     parser.add_argument("--out", type=Path, help="folder of the report")
-    parser.add_argument("--seed", type=int, default=0, help="of split and training")
     return parser

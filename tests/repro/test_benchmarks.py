@@ -13,14 +13,12 @@ from sklearn.metrics import log_loss, mean_squared_error, r2_score
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("benchmarks.studies", reason="only in a checkout")
-from support.clusters import cluster_of
 
 from benchmarks import (
     bench,
     defaults,
     fits,
     from_file,
-    machines,
     problems,
     programs,
     tuned,
@@ -67,11 +65,6 @@ def planted_rows():
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_tiny_run_gives_numbers_a_page_and_a_figure(name, tmp_path, monkeypatch):
     """No number is missing, and the page follows from what was written."""
-    if name == "machines":
-        pytest.importorskip("distributed")
-        monkeypatch.setattr(machines, "cluster", cluster_of)
-        for constant, value in {"POINTS": 3, "TOPICS": 20, "ROUNDS": 1}.items():
-            monkeypatch.setattr(machines, constant, value)
     monkeypatch.setattr(fits, "EPOCHS", 1)
     monkeypatch.setattr(from_file, "STEPS", {"adaptive": {"lazynet": []}})
     monkeypatch.setattr(from_file, "BITS", 12)
@@ -95,21 +88,6 @@ def test_a_line_has_its_bound():
     assert line.verdict(Spread(1.9, 1.0, 3.0)) == (">= 2", "MISSED")
     at_most = bench.Line("slow / fast", "slow", "fast", 2.0, at_most=True)
     assert at_most.verdict(Spread(2.1, 1.0, 3.0)) == ("<= 2", "MISSED")
-
-
-def test_different_bits_are_told():
-    records = {
-        f"{task}/{n}/{k}": {
-            "seconds": 2.0, "documents": 4, "nonzeros": 8, "features": 3, "digest": "a",
-        }
-        for task in machines.TASKS
-        for n in machines.PROCESSES
-        for k in range(1, machines.ROUNDS + 1)
-    }  # fmt: skip
-    document = {"records": records, "settings": {"seed": 0}}
-    assert "have the same bits" in machines.content(document).finding
-    records["path/2/1"]["digest"] = "b"
-    assert "have DIFFERENT bits" in machines.content(document).finding
 
 
 # --- problems --------------------------------------------------------------------------------
