@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks import seconds
 from benchmarks.index import RESULTS
-from lazynet.figures import as_svg, styled
+from lazynet.plots import as_svg, styled
 from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.results import RESULTS as PAPERS
 from paper_repro.results import load

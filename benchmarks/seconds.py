@@ -10,7 +10,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from benchmarks.bench import EpochTimes
-from lazynet.figures import DARK, RUST
+from lazynet.plots import DARK, RUST
 from paper_repro.runs import L1, L2
 from paper_repro.score import duration
 from paper_repro.solvers import OURS

@@ -5,7 +5,7 @@ from typing import Any
 import matplotlib as mpl
 from sphinx_gallery.scrapers import figure_rst
 
-from lazynet.figures import STYLE
+from lazynet.plots import STYLE
 
 
 def style_of_figures(gallery: dict[str, Any], name: str) -> None:

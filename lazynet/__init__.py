@@ -19,7 +19,7 @@ losses (`Huber`, `EpsilonInsensitive`, `SquaredEpsilonInsensitive`).
 
 `lazynet.catalogue` is the table of all rules; `lazynet.testing` compares lazy rules with a dense
 twin; `lazynet.reference` holds every algorithm in plain Python; `lazynet.checks` bounds the effect
-of rounding; `lazynet.figures` is the style of all figures.
+of rounding; `lazynet.plots` draws, and is the style of all figures.
 
 >>> from lazynet import Stepper
 >>> stepper = Stepper(1_000_000, loss="hinge", l1=0.01, schedule="constant", eta0=0.1)
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from lazynet.importances import Balanced
     from lazynet.loading import load
     from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
-    from lazynet.path_figures import plot_choice, plot_grid, plot_path
     from lazynet.paths import NetPath, net_path
     from lazynet.penalties import ElasticNet
+    from lazynet.plots import plot_choice, plot_grid, plot_path, plot_selection
     from lazynet.rules.adagrad import AdaGrad
     from lazynet.rules.affine import SGD, FoBoS
     from lazynet.rules.carpenter import Carpenter
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
         Pegasos,
         Power,
     )
-    from lazynet.selection import SelectionReport, plot_selection, selection_stability
+    from lazynet.selection import SelectionReport, selection_stability
     from lazynet.stepper import Stepper
 
 # A module is imported when one of its names is asked for, so that `lazynet.reference` needs neither
@@ -125,10 +125,10 @@ _ROOMS = {
     "VerificationReport": "lazynet.checks.verify",
     "load": "lazynet.loading",
     "net_path": "lazynet.paths",
-    "plot_choice": "lazynet.path_figures",
-    "plot_grid": "lazynet.path_figures",
-    "plot_path": "lazynet.path_figures",
-    "plot_selection": "lazynet.selection",
+    "plot_choice": "lazynet.plots",
+    "plot_grid": "lazynet.plots",
+    "plot_path": "lazynet.plots",
+    "plot_selection": "lazynet.plots",
     "selection_stability": "lazynet.selection",
 }
 

@@ -36,8 +36,8 @@ from lazynet.params import (
     shown,
     table,
 )
-from lazynet.path_figures import plot_path
 from lazynet.penalties import ElasticNet
+from lazynet.plots import plot_path
 from lazynet.seeds import SEED, new_generator
 
 if TYPE_CHECKING:

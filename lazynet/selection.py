@@ -7,7 +7,7 @@ or of several beside each other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length, check_random_state
 
-from lazynet.figures import look, new_figure
 from lazynet.params import THREADS, check_integer
+from lazynet.plots import plot_selection
 from lazynet.seeds import SEED
 
 if TYPE_CHECKING:
@@ -248,65 +248,3 @@ def _row_losses(truth: Any, predicted: Any, classifies: bool) -> NDArray[np.floa
         .reshape(len(truth), -1)
         .mean(axis=1)
     )
-
-
-def plot_selection(reports: Mapping[str, SelectionReport]) -> Figure:
-    """Algorithms beside each other: error, nonzeros and kappa, and how often features are chosen.
-
-    ``reports`` maps the name of each algorithm to its report from ``selection_stability``;
-    ``report.plot()`` draws a single report.  Needs matplotlib (``pip install
-    lazynet-linear[plots]``).
-
-    >>> same = SelectionReport(np.zeros(2), np.full(2, 1), np.ones(1), np.array([1.0, 0.0]))
-    >>> other = SelectionReport(np.zeros(2), np.full(2, 1), -np.ones(1), np.array([0.5, 0.5]))
-    >>> figure = plot_selection({"the same feature": same, "one or the other": other})
-    >>> [axes.get_title(loc="left") for axes in figure.axes]
-    ['test error', 'nonzeros', 'kappa of two runs', 'share of runs that chose a feature']
-    """
-    if not isinstance(reports, Mapping):
-        raise TypeError(
-            f"reports must be a dict of reports by name, such as {{'FoBoS': report}}, "
-            f"got {type(reports).__name__}"
-        )
-    if not reports:
-        raise ValueError("reports must not be empty")
-    names = list(reports)
-    figure = new_figure("plot_selection", 9.0, 1.9 + 0.32 * len(names))
-    *columns, curves = figure.subplots(1, 4, width_ratios=[1, 1, 1, 1.5])
-    panels: list[tuple[str, list[NDArray[Any]]]] = [
-        ("test error", [report.errors for report in reports.values()]),
-        ("nonzeros", [report.nonzeros for report in reports.values()]),
-        ("kappa of two runs", [report.kappas for report in reports.values()]),
-    ]
-    for axes, (title, values) in zip(columns, panels, strict=True):
-        for row, found in enumerate(values):
-            if not len(found):
-                continue
-            low, middle, high = np.percentile(found, [10, 50, 90])
-            axes.plot([low, high], [row, row], color=look(row)["color"], linewidth=3)
-            axes.plot([middle], [row], color="black", marker=look(row)["marker"])
-        axes.set_title(title, loc="left", fontsize=9)
-        axes.set_ylim(len(names) - 0.5, -0.5)
-        axes.set_yticks(range(len(names)), names if axes is columns[0] else [""] * len(names))
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(labelsize=8)
-        axes.xaxis.get_major_locator().set_params(nbins=4)
-    for row, (name, report) in enumerate(reports.items()):
-        frequency = np.sort(report.frequency[report.frequency > 0])[::-1]
-        if not len(frequency):
-            continue
-        marks = np.unique(np.geomspace(1, len(frequency), 6).astype(int)) - 1
-        curves.plot(
-            np.arange(1, len(frequency) + 1), frequency, **look(row), label=name,
-            markevery=marks.tolist(), markersize=4, markeredgecolor="black",
-        )  # fmt: skip
-    columns[0].set_xlabel("median, 10 % to 90 % of the runs", fontsize=8)
-    if len(names) > 1:
-        curves.legend(fontsize=7, frameon=False)
-    curves.set_xscale("log")
-    curves.set_ylim(0, 1.05)
-    curves.set_xlabel("features, most often chosen first", fontsize=8)
-    curves.set_title("share of runs that chose a feature", loc="left", fontsize=9)
-    curves.spines[["top", "right"]].set_visible(False)
-    curves.tick_params(labelsize=8)
-    return figure

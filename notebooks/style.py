@@ -1,4 +1,4 @@
-"""Figures, short films and sliders for the notebooks, in the style of ``lazynet.figures``.
+"""Figures, short films and sliders for the notebooks, in the style of ``lazynet.plots``.
 
 A figure is shown as SVG and a film as an animated PNG.  A figure with sliders carries a static SVG
 of three settings, which a page on the web, a print, or a notebook that no kernel runs shows in
@@ -18,7 +18,7 @@ from IPython.display import display
 from matplotlib.figure import Figure
 from PIL import Image
 
-from lazynet.figures import COLOURS, DARK, GREY, LIGHT, PALE, RUST, SAND, STYLE, as_svg, look
+from lazynet.plots import COLOURS, DARK, GREY, LIGHT, PALE, RUST, SAND, STYLE, as_svg, look
 
 __all__ = [
     "COLOURS", "DARK", "GREY", "LIGHT", "PALE", "RUST", "SAND",

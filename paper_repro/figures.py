@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lazynet.figures import DARK, LIGHT, RUST, SAND
+from lazynet.plots import DARK, LIGHT, RUST, SAND
 from paper_repro.score import duration
 
 #: The look of every kind of competitor, the same in all figures.

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from lazynet.figures import DARK, GREY, LIGHT, RUST, SAND
+from lazynet.plots import DARK, GREY, LIGHT, RUST, SAND
 from paper_repro.pages import paragraphs, table
 from paper_repro.score import Spread
 

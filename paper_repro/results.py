@@ -21,7 +21,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from lazynet.figures import as_svg, styled
+from lazynet.plots import as_svg, styled
 from paper_repro.damaged import DamagedFile
 from paper_repro.folder import svmlight_files
 from paper_repro.machine import describe_machine, provenance

@@ -46,8 +46,8 @@ from lazynet.params import (
     shown,
     table,
 )
-from lazynet.path_figures import plot_choice
 from lazynet.paths import N_POINTS, SMALLEST, STRENGTHS, Grid, follow
+from lazynet.plots import plot_choice
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
 

@@ -42,10 +42,10 @@ from lazynet.params import (
     check_n_steps,
     table,
 )
-from lazynet.path_figures import plot_grid
 from lazynet.paths import N_POINTS, SMALLEST, STRENGTHS
 from lazynet.penalties import ElasticNet
 from lazynet.plan import Plan
+from lazynet.plots import plot_grid
 from lazynet.problems import Problems
 from lazynet.seeds import SEED, new_generator
 from lazynet.stalls import NOTHING_LEARNED, look_closely, loss_of_constants, still_falls

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from lazynet.figures import DARK, GREY, LIGHT, PALE, RUST, SAND
+from lazynet.plots import DARK, GREY, LIGHT, PALE, RUST, SAND
 from paper_repro import figures
 from paper_repro.ladders import Ladder
 from paper_repro.solvers import OURS, own

@@ -18,7 +18,7 @@ MODULES = [
     "lazynet.catalogue",
     "lazynet.checks.tolerance",
     "lazynet.checks.twin",
-    "lazynet.figures",
+    "lazynet.plots",
     "lazynet.reference",
     "lazynet.streams",
     "lazynet.testing",

@@ -19,7 +19,7 @@ PACKAGE = ROOT / "lazynet"
 ROOMS = [
     ("reference",),
     ("kernels",),
-    ("params", "figures", "progress", "whole_files"),
+    ("params", "progress", "whole_files"),
     ("losses", "penalties", "schedules", "averages", "forms", "rules"),
     (
         "data",
@@ -45,7 +45,7 @@ ROOMS = [
     ("course", "training"),
     ("stalls",),
     ("checks",),
-    ("path_figures",),
+    ("plots",),
     ("choice", "estimators", "grids", "paths", "stepper"),
     ("dask", "loading", "selection", "testing"),
     ("command",),

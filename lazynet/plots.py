@@ -1,20 +1,103 @@
-"""Figures of a path of penalties, and of the choice of a penalty by cross-validation.
+"""The figures of the package, and the one style of all figures: here, in studies, in notebooks.
 
-The penalty falls from left to right, as models grow.
+Series differ by grey level, line style and marker together, so that a black-and-white print and
+an eye that sees no colour lose nothing.  Nothing here imports matplotlib before it draws.  In the
+figures of penalties the penalty falls from left to right, as models grow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.figures import GREY, PALE, look, new_figure, styled
-
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.titlesize": 10.0,
+    "axes.titlelocation": "left",
+    "axes.grid": False,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    "legend.frameon": False,
+    # Text is written as text, and the same figure gives the same file.
+    "svg.fonttype": "none",
+    "svg.hashsalt": "lazynet",
+}
+
+#: Two blues, a rust, a sand and two greys, all of different lightness.
+DARK, LIGHT, RUST, SAND, GREY, PALE = "#0b3c6f", "#3f7fb5", "#a8481a", "#c0803f", "0.35", "0.6"
+COLOURS = (DARK, LIGHT, RUST, SAND, GREY, PALE)
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)))
+MARKERS = ("o", "s", "^", "v", "D", "P")
+
+
+def look(number: int) -> dict[str, Any]:
+    """Colour, line and marker of the series with this number.
+
+    >>> look(0)
+    {'color': '#0b3c6f', 'linestyle': '-', 'marker': 'o'}
+    """
+    number %= len(COLOURS)
+    return dict(color=COLOURS[number], linestyle=DASHES[number], marker=MARKERS[number])
+
+
+def new_figure(wanted_by: str, width: float, height: float) -> Figure:
+    """An empty figure, or an error that says how to install matplotlib for ``wanted_by``.
+
+    >>> new_figure("plot_path", 4, 3).get_size_inches().tolist()
+    [4.0, 3.0]
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(
+            f"{wanted_by} needs matplotlib: pip install 'lazynet-linear[plots]'"
+        ) from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def styled() -> Any:
+    """The context in which figures are drawn and saved.
+
+    >>> import matplotlib as mpl
+    >>> with styled():
+    ...     mpl.rcParams["lines.linewidth"]
+    1.6
+    """
+    import matplotlib as mpl
+
+    return mpl.rc_context(STYLE)
+
+
+def as_svg(figure: Figure) -> str:
+    """``figure`` as SVG without a date, so that the same numbers give the same file.
+
+    >>> from matplotlib.figure import Figure
+    >>> with styled():
+    ...     first, second = (as_svg(Figure(figsize=(2, 1))) for _ in range(2))
+    >>> first.startswith("<?xml"), first == second
+    (True, True)
+    """
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return text.getvalue()
+
+
+# --- a path of penalties, and the choice of a penalty -------------------------------------------
 
 # So many features have a line with a name, and so many more a thin grey line.
 _NAMED = 6
@@ -219,3 +302,69 @@ def _near_the_least(axes: Any, losses: NDArray[np.float64]) -> None:
     least, most = finite.min(), np.quantile(finite, 0.9)
     if most > least:
         axes.set_ylim(least - 0.05 * (most - least), least + 1.3 * (most - least))
+
+
+# --- which features are chosen --------------------------------------------------------------------
+
+
+def plot_selection(reports: Mapping[str, Any]) -> Figure:
+    """Algorithms beside each other: error, nonzeros and kappa, and how often features are chosen.
+
+    ``reports`` maps the name of each algorithm to its ``SelectionReport``;
+    ``report.plot()`` draws a single report.  Needs matplotlib (``pip install
+    lazynet-linear[plots]``).
+
+    >>> from lazynet.selection import SelectionReport
+    >>> same = SelectionReport(np.zeros(2), np.full(2, 1), np.ones(1), np.array([1.0, 0.0]))
+    >>> other = SelectionReport(np.zeros(2), np.full(2, 1), -np.ones(1), np.array([0.5, 0.5]))
+    >>> figure = plot_selection({"the same feature": same, "one or the other": other})
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['test error', 'nonzeros', 'kappa of two runs', 'share of runs that chose a feature']
+    """
+    if not isinstance(reports, Mapping):
+        raise TypeError(
+            f"reports must be a dict of reports by name, such as {{'FoBoS': report}}, "
+            f"got {type(reports).__name__}"
+        )
+    if not reports:
+        raise ValueError("reports must not be empty")
+    names = list(reports)
+    figure = new_figure("plot_selection", 9.0, 1.9 + 0.32 * len(names))
+    *columns, curves = figure.subplots(1, 4, width_ratios=[1, 1, 1, 1.5])
+    panels: list[tuple[str, list[NDArray[Any]]]] = [
+        ("test error", [report.errors for report in reports.values()]),
+        ("nonzeros", [report.nonzeros for report in reports.values()]),
+        ("kappa of two runs", [report.kappas for report in reports.values()]),
+    ]
+    for axes, (title, values) in zip(columns, panels, strict=True):
+        for row, found in enumerate(values):
+            if not len(found):
+                continue
+            low, middle, high = np.percentile(found, [10, 50, 90])
+            axes.plot([low, high], [row, row], color=look(row)["color"], linewidth=3)
+            axes.plot([middle], [row], color="black", marker=look(row)["marker"])
+        axes.set_title(title, loc="left", fontsize=9)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_yticks(range(len(names)), names if axes is columns[0] else [""] * len(names))
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=8)
+        axes.xaxis.get_major_locator().set_params(nbins=4)
+    for row, (name, report) in enumerate(reports.items()):
+        frequency = np.sort(report.frequency[report.frequency > 0])[::-1]
+        if not len(frequency):
+            continue
+        marks = np.unique(np.geomspace(1, len(frequency), 6).astype(int)) - 1
+        curves.plot(
+            np.arange(1, len(frequency) + 1), frequency, **look(row), label=name,
+            markevery=marks.tolist(), markersize=4, markeredgecolor="black",
+        )  # fmt: skip
+    columns[0].set_xlabel("median, 10 % to 90 % of the runs", fontsize=8)
+    if len(names) > 1:
+        curves.legend(fontsize=7, frameon=False)
+    curves.set_xscale("log")
+    curves.set_ylim(0, 1.05)
+    curves.set_xlabel("features, most often chosen first", fontsize=8)
+    curves.set_title("share of runs that chose a feature", loc="left", fontsize=9)
+    curves.spines[["top", "right"]].set_visible(False)
+    curves.tick_params(labelsize=8)
+    return figure
