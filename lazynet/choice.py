@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,31 +70,22 @@ def folds_of(
     for number, fold in enumerate(folds):
         for side, given in (("learn from", fold.train), ("hold out", fold.test)):
             if any(s is not None and not s[given].any() for _, s in problems):
-                refuse_side(number, side)
+                raise ValueError(
+                    f"cv must give rows of a weight above 0 to {side}, and its split {number} has "
+                    f"none"
+                )
         if classes is None:
             continue
         weights = problems[0][1]
         kept = fold.train if weights is None else fold.train[weights[fold.train] > 0]
         missing = np.setdiff1d(classes, y[kept])
         if len(missing):
-            refuse_lost_class(number, missing[0])
+            raise ValueError(
+                f"cv must give rows of every class to learn from, of a weight above 0, and its "
+                f"split {number} has none of {missing[0]}: take fewer folds, leave rare classes "
+                f"out, or give them a weight above 0 by class_weight and sample_weight"
+            )
     return folds
-
-
-def refuse_side(number: int, side: str) -> NoReturn:
-    """Refuse a split without rows that count to "learn from" or to "hold out"."""
-    raise ValueError(
-        f"cv must give rows of a weight above 0 to {side}, and its split {number} has none"
-    )
-
-
-def refuse_lost_class(number: int, label: Any) -> NoReturn:
-    """Refuse a split that learns from no row of a class."""
-    raise ValueError(
-        f"cv must give rows of every class to learn from, of a weight above 0, and its split "
-        f"{number} has none of {label}: take fewer folds, leave rare classes out, or give them a "
-        f"weight above 0 by class_weight and sample_weight"
-    )
 
 
 def check_folds(splits: Sequence[Any], n_rows: int) -> list[Fold]:

@@ -167,7 +167,7 @@ def test_class_weights_count_in_the_losses():
     assert same_bits(by_class.coef_, by_row.coef_)
 
 
-def test_the_grid_that_nobody_names():
+def test_the_default_grid():
     """l1 in equal ratios, around the l1 that a fit of one setting takes."""
     X, y = data()
     model = LazyNetClassifierCV(cv=3, random_state=0).fit(X, y)
