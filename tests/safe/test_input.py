@@ -870,13 +870,17 @@ def test_a_fit_that_diverges_leaves_the_model(engine, warm_start):
 
 
 def test_penalties_beyond_doubles_are_refused_with_the_remedy():
-    """The greatest l1 of a grid follows X, and so may a product with a rate be infinite."""
+    """A product of l1 and a rate may be infinite; the greatest l1 of a default grid follows X."""
     X = sparse.random(12, 7, density=0.4, format="csr", random_state=3)
     X.data[3] = -1e308
     y = np.random.default_rng(3).normal(size=12)
     model = LazyNetRegressorCV(cv=2, max_iter=2, n_points=3, random_state=0, tol=None)
-    with pytest.raises(FloatingPointError, match=r"range of doubles.* l1 and l2 .*Lower eta0"):
-        model.fit(X, y)
+    for l1s, message in (
+        (None, "step .*Lower eta0"),
+        (1e308, "range of doubles.* l1 and l2 .*eta0"),
+    ):
+        with pytest.raises(FloatingPointError, match=message):
+            model.set_params(l1s=l1s).fit(X, y)
 
 
 def test_divergence_is_told_by_the_error_alone():
