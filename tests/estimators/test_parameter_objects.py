@@ -447,7 +447,7 @@ def test_a_rule_that_the_catalogue_does_not_know_is_refused_by_name():
         LazyNetClassifier(rule=Mine()).fit(X, y)
 
 
-@pytest.mark.parametrize("room", ["reference", "schedules", "selection", "figures", "catalogue"])
+@pytest.mark.parametrize("room", ["reference", "schedules", "selection", "plots", "catalogue"])
 def test_rooms_can_be_entered_without_an_import_of_their_own(room):
     """`import lazynet` is enough for the modules that its docstring names."""
     assert getattr(lazynet, room).__name__ == f"lazynet.{room}"
