@@ -133,7 +133,7 @@ _ROOMS = {
 }
 
 # Modules that can be used without an import of their own.
-_MODULES = {"catalogue", "checks", "figures", "reference", "schedules", "selection", "streams"}
+_MODULES = {"catalogue", "checks", "plots", "reference", "schedules", "selection", "streams"}
 _MODULES |= {"testing"}
 
 __all__ = [
