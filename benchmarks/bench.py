@@ -7,7 +7,6 @@ ratio of two times; most lines have a bound that the package sets out to reach.
 from __future__ import annotations
 
 import time
-import tracemalloc
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,21 +20,20 @@ from sklearn.linear_model import SGDClassifier
 from lazynet import (
     Dense,
     LazyNetClassifier,
-    StabilisedSGDClassifier,
 )
 from paper_repro.documents import Corpus, from_settings, medline
 from paper_repro.measure import turns
 from paper_repro.render import Content, Dots, Table
 from paper_repro.runs import ETA0, L1, L2, Epoch, plan
-from paper_repro.score import Spread, equality, in_bytes, significant
+from paper_repro.score import Spread, equality, significant
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 
 #: How many times more features the wide corpus has.
 WIDER = 16
 #: Examples that a dense engine visits in its turn.
 DENSE_EXAMPLES = 200
-#: Epochs that a fit is timed over, and epochs of a path of stabilised SGD.
-EPOCHS, PATH_EPOCHS = 4, 5
+#: Epochs that a fit is timed over.
+EPOCHS = 4
 Timed = Callable[[], float]
 #: The orders of the rows.
 ORDERS = LYING, RANDOM = "as they lie", "in random order"
@@ -72,7 +70,6 @@ LINES = (
     Line("RDA / clock", "rda", "clock", 2.0, True),
     Line("FTRL-Proximal / clock", "ftrl", "clock", 2.0, True),
     Line("AdaGrad / clock", "adagrad", "clock", 1.6, True),
-    Line("stabilised SGD, paths on one thread / on two", "one thread", "two threads", 1.6),
     DENSE,
     Line("scikit-learn, elastic net / clock, whole fits of one epoch", "sklearn fit", "clock fit"),
     Line("clock, float32 values / float64", "clock, float32", "clock"),
@@ -89,7 +86,6 @@ def cells(settings: Settings) -> Sequence[Cell]:
             for k in range(settings.repeats + 1)
         ),
         Cell("same weights", bench.same_weights),
-        Cell("memory", bench.memory, 2.0),
     ]
 
 
@@ -148,8 +144,6 @@ class Workbench:
             "sklearn none": epoch_of(plain, n),
             "clock fit": lambda: seconds(lambda: ours(1)) / n,
             "sklearn fit": lambda: seconds(lambda: theirs(1)) / n,  # type: ignore[no-untyped-call]
-            "one thread": paths_fit(corpus, 1),
-            "two threads": paths_fit(corpus, 2),
         }
 
     def same_weights(self, _: Records) -> Record:
@@ -168,16 +162,6 @@ class Workbench:
             "dense": equality(weights("clock", few), weights("dense", few), "clock and dense"),
         }
 
-    def memory(self, _: Records) -> Record:
-        """The peak of the bytes that ``fit`` allocates, X and y not included."""
-        tracemalloc.start()
-        model = LazyNetClassifier(l1=L1, l2=L2, eta0=ETA0, max_iter=2, tol=None)
-        model.fit(self.wide.X, self.wide.y)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        n_features = self.wide.X.shape[1]
-        return {"features": n_features, "peak": peak, "coefficients": model.coef_.nbytes}
-
 
 def epoch_of(fit: Callable[[int], object], n_examples: int, epochs: int = EPOCHS) -> Timed:
     """Seconds per example of an epoch inside ``fit``: 1 + ``epochs`` epochs less one, divided.
@@ -187,13 +171,6 @@ def epoch_of(fit: Callable[[int], object], n_examples: int, epochs: int = EPOCHS
     return lambda: (
         (seconds(lambda: fit(1 + epochs)) - seconds(lambda: fit(1))) / epochs / n_examples
     )
-
-
-def paths_fit(corpus: Corpus, n_jobs: int) -> Timed:
-    """Seconds per step of a whole fit of stabilised SGD, its paths dealt out to threads."""
-    model = StabilisedSGDClassifier("log_loss", max_iter=PATH_EPOCHS, n_jobs=n_jobs, random_state=0)
-    steps = PATH_EPOCHS * model.n_paths * corpus.X.shape[0]
-    return lambda: seconds(lambda: model.fit(corpus.X, corpus.y)) / steps
 
 
 def seconds(fit: Callable[[], object]) -> float:
@@ -245,30 +222,27 @@ class EpochTimes(Measured):
 
 def content(document: Mapping[str, Any]) -> Content:
     measured = EpochTimes(document)
-    corpus, memory = measured.corpus, measured.records["memory"]
+    corpus = measured.corpus
     same = measured.records["same weights"]
     nanoseconds = Spread.of([1e9 * each for each in measured.rounds(LYING, "clock")])
-    besides = (memory["peak"] - memory["coefficients"]) / memory["features"]
     sklearn, dense = (measured.ratio(LYING, line) for line in (SKLEARN, DENSE))
     return Content(
         f"An epoch of scikit-learn's SGD with an elastic net takes {sklearn} times as long as "
         f"lazynet's, and updating every weight at every example {dense} times as long.",
         [
-            f"One thread where no other number is named, {corpus['examples']:,} documents with "
-            f"{corpus['features']:,} features and {corpus['nonzeros_per_example']:.2f} nonzeros "
-            f"each on average ({corpus['origin']}). A line is the ratio of two times taken in "
-            f"turns in one run: its median over {measured.repeats} rounds and its range (logistic "
-            f"loss, FoBoS, l1 = {L1:g}, l2 = {L2:g}, rates {ETA0:g} / sqrt(t + 1)). *Expected* is "
-            f"what the package sets out to reach. The lines with scikit-learn compare what one "
-            f"more epoch adds to `fit`, unless whole fits are named.",
+            f"One thread, {corpus['examples']:,} documents with {corpus['features']:,} features "
+            f"and {corpus['nonzeros_per_example']:.2f} nonzeros each on average "
+            f"({corpus['origin']}). A line is the ratio of two times taken in turns in one run: "
+            f"its median over {measured.repeats} rounds and its range (logistic loss, FoBoS, l1 = "
+            f"{L1:g}, l2 = {L2:g}, rates {ETA0:g} / sqrt(t + 1)). *Expected* is what the package "
+            "sets out to reach. The lines with scikit-learn compare what one more epoch adds to "
+            "`fit`, unless whole fits are named.",
             *(measured.table(order) for order in ORDERS),
             f"The clock takes {nanoseconds} ns per example, "
             f"{significant(nanoseconds.median / corpus['nonzeros_per_example'])} ns per nonzero. "
             f"The greatest difference of the weights is {same['tables']['relative']:.2g} of the "
             f"largest weight between clock and tables after {corpus['examples']:,} steps, and "
-            f"{same['dense']['relative']:.2g} between clock and dense after {same['few']:,}. "
-            f"`fit` on {memory['features']:,} features peaks at {in_bytes(memory['peak'])} beyond "
-            f"X and y: the coefficients that it returns, and {besides:.2f} bytes per feature.",
+            f"{same['dense']['relative']:.2g} between clock and dense after {same['few']:,}.",
         ],
         [ratios_and_bounds("An epoch", LINES, measured.ratio, ORDERS)],
     )

@@ -338,7 +338,6 @@ def content(document: Mapping[str, Any]) -> Content:
         )
         return Content(why, [], [])
     steps = f"{setting['steps']:,}"
-    last = records[unwatched_key("sgd", *UNWATCHED[-1])]
     return Content(
         f"After {steps} steps no weight of lazynet is off by more than "
         f"{worst_error(records, 'clock'):.1e} of one plus the largest weight; plain updates of "
@@ -374,37 +373,8 @@ def content(document: Mapping[str, Any]) -> Content:
                 "Greatest error over all settings",
                 "steps",
                 "relative error",
-                {
-                    engine: (
-                        records[f"long run/sgd/{next(iter(SCHEDULES))}"]["checkpoints"],
-                        [
-                            max(errors)
-                            for errors in zip(
-                                *(
-                                    records[f"long run/{rule}/{rate}"][engine]["error"]
-                                    for rule, rate in product(RULES, SCHEDULES)
-                                ),
-                                strict=True,
-                            )
-                        ],
-                    )
-                    for engine in ENGINES
-                },
+                greatest_errors(records),
                 across=UNIT_ROUNDOFF,
-            ),
-            Curves(
-                "Tables never begun again (SGD)",
-                "steps",
-                "greatest error so far",
-                {
-                    **{
-                        f"eta = {rate:g}, l2 = {l2:g}": alive(
-                            records[unwatched_key("sgd", rate, l2)], "unwatched error"
-                        )
-                        for rate, l2 in UNWATCHED
-                    },
-                    "lazynet's tables": alive(last, "lazynet error"),
-                },
             ),
             Curves(
                 "The theorem as printed",
@@ -418,15 +388,19 @@ def content(document: Mapping[str, Any]) -> Content:
                 across=FOUR_FIGURES,
             ),
         ],
-        columns=3,
-        width=11.0,
     )
 
 
-def alive(run: Record, what: str) -> tuple[list[float], list[float]]:
-    """The steps at which an error is a number, and the errors."""
-    pairs = [(s, e) for s, e in zip(run["samples"], run[what], strict=True) if e is not None]
-    return [s for s, _ in pairs], [e for _, e in pairs]
+def greatest_errors(records: Records) -> dict[str, tuple[list[int], list[float]]]:
+    """The steps, and the greatest error of every engine over all rules and rates."""
+    runs = [records[f"long run/{rule}/{rate}"] for rule, rate in product(RULES, SCHEDULES)]
+    return {
+        engine: (
+            runs[0]["checkpoints"],
+            np.max([run[engine]["error"] for run in runs], axis=0).tolist(),
+        )
+        for engine in ENGINES
+    }
 
 
 def nonzero(found: Record, form: str) -> tuple[list[float], list[float]]:
