@@ -9,14 +9,12 @@ from benchmarks import seconds
 from benchmarks.index import RESULTS
 from lazynet.plots import as_svg, styled
 from paper_repro.damaged import DamagedFile, told_of
-from paper_repro.results import RESULTS as PAPERS
 from paper_repro.results import load
 from paper_repro.whole import write_whole
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 FIGURE = ROOT / "docs" / "seconds.svg"
-FOLDERS = {"bench": RESULTS, "optimum": PAPERS}
 #: The block of the README lies between these marks.
 BEGIN = "<!-- seconds: from the results of the benchmarks by python -m benchmarks readme -->"
 END = "<!-- end of seconds -->"
@@ -37,10 +35,10 @@ def main() -> int:
 
 def loaded() -> dict[str, Any]:
     """The results that the figure is made from, by study."""
-    documents = {name: load(name, folder) for name, folder in FOLDERS.items()}
+    documents = {name: load(name, RESULTS) for name in seconds.STUDIES}
     for name, document in documents.items():
         if document is None:
-            raise ValueError(f"the README's figure needs {FOLDERS[name] / name}.json")
+            raise ValueError(f"the README's figure needs {RESULTS / name}.json")
     return documents
 
 

@@ -17,11 +17,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from paper_repro.ladders import BETWEEN, SHARE_BETWEEN, seconds_of
-from paper_repro.solvers import warm_up
+from benchmarks.solvers import warm_up
 from paper_repro.study import Record
 
 DONE, REFUSED, NO_MEMORY, STOPPED, DIED = "done", "refused", "no memory", "stopped", "died"
+#: Seconds between two looks at how long a run has taken, and the share of the limit.
+BETWEEN, SHARE_BETWEEN = 0.5, 0.05
 #: The most bytes of a caged process.
 MEMORY = 3 * 10**9
 #: Seconds on the wall, in units of the processor's seconds, after which a process that waits ends.
@@ -53,6 +54,15 @@ def caged(work: Callable[[], Record], seconds: float, memory: int = MEMORY) -> R
         process.kill()
         process.join()
         receiver.close()
+
+
+def seconds_of(process: int | None) -> float:
+    """Seconds of the processor that another process has had; on the wall where nobody tells."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _run(sender: Connection, work: Callable[[], Record], memory: int) -> None:

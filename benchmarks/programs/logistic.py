@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from benchmarks.programs.base import LASSO, NET, RANDOM, RIDGE, How, Peer, Setting, by_cost
+from benchmarks.solvers import MOST_SQUARED, logistic
 from paper_repro.minima import Task
-from paper_repro.solvers.scikit_learn import MOST_SQUARED, logistic
 
 #: Its own tolerance, and its own number of iterations.
 _OWN = (1e-4, 100)
@@ -19,10 +19,10 @@ class _Logistic(Peer):
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         if how.passes is not None:
-            return logistic(self.solver, task, 0.0, how.passes)
+            return logistic(self.solver, rows, task, 0.0, how.passes)
         if how.tol is not None:
-            return logistic(self.solver, task, how.tol)
-        return logistic(self.solver, task, *_OWN)
+            return logistic(self.solver, rows, task, how.tol)
+        return logistic(self.solver, rows, task, *_OWN)
 
     def weights(self, model: Any, task: Task) -> Any:
         return model.coef

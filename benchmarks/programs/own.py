@@ -21,11 +21,11 @@ from benchmarks.programs.base import (
     row_norm,
 )
 from benchmarks.programs.untuned import ADAGRAD_RATES
+from benchmarks.solvers import dual_net
 from lazynet import AdaGrad, LazyNetClassifier
 from lazynet.defaults import L1_SHARE
 from lazynet.penalties import ElasticNet
 from paper_repro.minima import HINGE, LOGISTIC, SQUARED_HINGE, Task
-from paper_repro.solvers import own
 
 #: One rate more than the seven of the grid.
 _RATES = (*ADAGRAD_RATES, 300.0)
@@ -97,7 +97,7 @@ class Dual(Peer):
     tuned = "l1"
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
-        return own.dual_net(task, 1e-3 if how.tol is None else how.tol).fit(rows, task.y)
+        return dual_net(task, 1e-3 if how.tol is None else how.tol).fit(rows, task.y)
 
     def settings(self, task: Task) -> list[Setting]:
         return by_share(task)

@@ -1,15 +1,12 @@
-"""skglm and celer, as the race to the minimum calls them."""
+"""skglm and celer, as the study ``optimum`` calls them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from benchmarks.programs.base import LASSO, NET, Array, How, Peer, Setting, by_share
+from benchmarks.solvers import CELER, PEERS, SKGLM, Solver
 from paper_repro.minima import Task
-from paper_repro.solvers import PEERS
-from paper_repro.solvers.base import Solver
-from paper_repro.solvers.celer_solvers import CELER
-from paper_repro.solvers.skglm_solvers import PROX_NEWTON
 
 #: The tolerance where none is asked for.
 _USUAL = 1e-4
@@ -20,10 +17,10 @@ class _Solved(Peer):
     solver: Solver
 
     def prepare(self, task: Task) -> Any:
-        return task.by_columns if self.solver.by_columns else task.X
+        return self.solver.form(task)
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
-        return self.solver.fit(task, _USUAL if how.tol is None else how.tol)
+        return self.solver.fit(rows, task, _USUAL if how.tol is None else how.tol)
 
     def weights(self, model: Any, task: Task) -> Array:
         return model.coef
@@ -37,7 +34,7 @@ class Skglm(_Solved):
 
     name = package = module = "skglm"
     penalties = (LASSO, NET)
-    solver = PEERS[PROX_NEWTON]
+    solver = PEERS[SKGLM]
 
 
 class Celer(_Solved):

@@ -9,9 +9,6 @@ from paper_repro.studies import (
     claims,
     corpus,
     crossover,
-    optimum,
-    optimum_figure,
-    optimum_page,
     released,
     scaling,
     stability,
@@ -90,17 +87,6 @@ STUDIES: dict[str, Study] = {
             draw=drawn(released.panels, legend=False),
             only_when_named=True,
             takes_test=True,
-        ),
-        Study(
-            name="optimum",
-            title="To the minimum: which program arrives, and how fast",
-            cells=optimum.cells,
-            page=optimum_page.page,
-            draw=optimum_figure.draw,
-            finding=optimum_page.finding,
-            only_when_named=True,
-            on_corpus=False,
-            takes_folder=True,
         ),
     )
 }

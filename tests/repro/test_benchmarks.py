@@ -25,13 +25,13 @@ from benchmarks import (
 )
 from benchmarks.programs import cage, untuned
 from benchmarks.programs.base import BUDGET, How, largest_l1_beside_constant
+from benchmarks.solvers import dual_net
 from benchmarks.studies import STUDIES
 from lazynet.penalties import ElasticNet
 from paper_repro.minima import LOGISTIC, SQUARED_HINGE, Task
 from paper_repro.results import load, run, whole_page
 from paper_repro.rows import Rows
 from paper_repro.score import Spread
-from paper_repro.solvers.own import dual_net
 from paper_repro.study import Settings
 
 TINY = Settings(examples=160, features=200, nonzeros=8, repeats=1, seconds=0.01)

@@ -1,0 +1,265 @@
+"""The programs that go to the minimum, one row each: what they solve, and how they are called.
+
+A program that is not installed says so, and is left out with that reason.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib.metadata import distributions
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+import lazynet
+from lazynet.penalties import ElasticNet
+from paper_repro.minima import LOGISTIC, SQUARED, Task
+from paper_repro.rows import Rows
+
+#: A limit on iterations must not end a run early.
+_MOST, _MOST_SETS, _MOST_PASSES = 1_000_000, 500, 10_000
+#: Features beyond which newton-cholesky's square matrix takes more than a gigabyte.
+MOST_SQUARED = 10_000
+#: Points of adelie's path to one penalty.
+_POINTS = 10
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The weights that a program found, and its own upper bound on its gap, if it has one."""
+
+    coef: NDArray[np.float64]
+    gap: float | None = None
+    #: The processor's seconds of the fit alone, where reading the weights takes long.
+    seconds: float | None = None
+
+
+def by_rows(task: Task) -> Any:
+    return task.X
+
+
+def by_columns(task: Task) -> Any:
+    return task.by_columns
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A program, what it solves exactly, and its dial.
+
+    ``dials`` are its tolerances, or its passes over the rows, from the quickest to the most exact;
+    ``fit`` starts from zero weights.
+    """
+
+    name: str
+    #: The module without which the program cannot run.
+    module: str
+    solves: Callable[[Task], bool]
+    #: From the rows in the form that the program asks for, the task and the dial.
+    fit: Callable[[Any, Task, float], Answer]
+    dials: Sequence[float]
+    #: Puts the rows into the form that the program asks for, which is not timed.
+    form: Callable[[Task], Any] = by_rows
+
+    @property
+    def missing(self) -> str | None:
+        """Why the program cannot run here, or None."""
+        return None if find_spec(self.module) else f"{self.module} is not installed"
+
+
+def tolerances(most: float, least: float) -> tuple[float, ...]:
+    """Tolerances from ``most`` to ``least``, two in every power of ten.
+
+    >>> tolerances(1e-1, 1e-2)
+    (0.1, 0.0316, 0.01)
+    """
+    count = round(2 * np.log10(most / least)) + 1
+    return tuple(float(f"{most * 10 ** (-k / 2):.3g}") for k in range(count))
+
+
+# --- how they are called ---------------------------------------------------------------------
+
+
+def dual_net(task: Task, tol: float) -> Any:
+    """The estimator of lazynet for a task, not fitted."""
+    kind = lazynet.DualNetRegressor if task.loss == SQUARED else lazynet.DualNetClassifier
+    options = dict(l1=task.l1, l2=task.l2, tol=tol, max_iter=_MOST, random_state=0)
+    return kind(task.loss, fit_intercept=False, **options)
+
+
+def _lazynet(X: Any, task: Task, tol: float) -> Answer:
+    model = dual_net(task, tol).fit(X, task.y)
+    return Answer(model.coef_.ravel(), float(model.duality_gap_))
+
+
+def logistic(solver: str, X: Any, task: Task, tol: float, max_iter: int = _MOST) -> Answer:
+    """scikit-learn's ``LogisticRegression``."""
+    options: dict[str, Any] = dict(
+        solver=solver,
+        C=1.0 / (task.strength * len(task.y)),
+        l1_ratio=task.l1_ratio,
+        fit_intercept=False,
+        tol=tol,
+        max_iter=max_iter,
+        random_state=0,
+    )
+    # Before version 1.8 the kind of the penalty was told by its name.
+    if inspect.signature(LogisticRegression).parameters["penalty"].default != "deprecated":
+        kinds = {0.0: "l2", 1.0: "l1"}
+        options["penalty"] = kinds.get(task.l1_ratio, "elasticnet")
+        if options["penalty"] != "elasticnet":
+            del options["l1_ratio"]
+    return Answer(LogisticRegression(**options).fit(X, task.y).coef_.ravel())
+
+
+def _saga(X: Any, task: Task, passes: float) -> Answer:
+    return logistic("saga", X, task, 1e-12, round(passes))
+
+
+def problem_of_liblinear(task: Task) -> Any:
+    from liblinear.liblinearutil import problem
+
+    # It knows matrices of SciPy and no sparse arrays, and indices of 32 bits.
+    return problem(task.y, sparse.csr_matrix(task.X) if sparse.issparse(task.X) else task.X)
+
+
+def _liblinear(X: Any, task: Task, tol: float) -> Answer:
+    from liblinear.liblinearutil import parameter, train
+
+    model = train(X, parameter(f"-s 6 -c {1.0 / (task.l1 * len(task.y))!r} -e {tol!r} -q"))
+    found = np.ctypeslib.as_array(model.w, (model.nr_feature,)).astype(np.float64)
+    # Its weights point to the class of the first row.
+    return Answer((found * model.label[0])[: task.X.shape[1]])
+
+
+def _skglm(X: Any, task: Task, tol: float) -> Answer:
+    from skglm import GeneralizedLinearEstimator
+    from skglm.datafits import Logistic
+    from skglm.penalties import L1, L1_plus_L2
+    from skglm.solvers import ProxNewton
+
+    # Its tolerance is the largest violation of a condition for the minimum, here in units of l1.
+    model = GeneralizedLinearEstimator(
+        Logistic(),
+        L1_plus_L2(task.strength, task.l1_ratio) if task.l2 else L1(task.l1),
+        ProxNewton(max_iter=_MOST_SETS, tol=tol * task.l1, fit_intercept=False),
+    )
+    return Answer(model.fit(X, task.y).coef_.ravel())
+
+
+def _celer(X: Any, task: Task, tol: float) -> Answer:
+    import celer
+
+    strength = 1.0 / (task.l1 * len(task.y))
+    model = celer.LogisticRegression(C=strength, tol=tol, max_iter=_MOST_SETS)
+    return Answer(model.fit(X, task.y).coef_.ravel())
+
+
+def _adelie(points: int, X: Any, task: Task, tol: float) -> Answer:
+    import adelie
+
+    state = adelie.grpnet(
+        adelie.matrix.sparse(X, method="naive", n_threads=1),
+        adelie.glm.binomial(0.5 * (task.y + 1.0)),
+        alpha=task.l1_ratio,
+        lmda_path=task.strength * np.geomspace(100, 1, points) if points > 1 else [task.strength],
+        tol=tol,
+        irls_tol=tol,
+        intercept=False,
+        early_exit=False,
+        progress_bar=False,
+        n_threads=1,
+    )
+    return Answer(state.betas[-1].toarray().ravel())
+
+
+def _cyanure(X: Any, task: Task, tol: float) -> Answer:
+    from cyanure.estimators import Classifier
+
+    # Under an elastic net its default, MISO, stops above the minimum, with a gap that says so.
+    model = Classifier(
+        loss="logistic",
+        penalty="elasticnet" if task.l2 else "l1",
+        solver="qning-svrg" if task.l2 else "auto",
+        lambda_1=task.l1,
+        lambda_2=task.l2,
+        tol=tol,
+        max_iter=_MOST_PASSES,
+        fit_intercept=False,
+        n_threads=1,
+        verbose=False,
+    )
+    return Answer(model.fit(X, task.y).coef_.ravel())
+
+
+# --- the table -------------------------------------------------------------------------------
+
+
+def _lasso(task: Task) -> bool:
+    return task.loss == LOGISTIC and task.l1 > 0 and not task.l2
+
+
+def _net(task: Task) -> bool:
+    return task.loss == LOGISTIC and task.l1 > 0
+
+
+def _any(task: Task) -> bool:
+    return True
+
+
+#: The gap at which a program has arrived, in units of the objective at zero weights.
+LEVEL = 1e-4
+OURS = Solver("DualNet", "lazynet", _any, _lazynet, tolerances(0.1, 1e-4))
+LIBLINEAR, SKLEARN_LIBLINEAR, SAGA = "liblinear", "scikit-learn liblinear", "scikit-learn saga"
+SKGLM, CELER, CYANURE = "skglm", "celer", "cyanure"
+ADELIE, ADELIE_PATH = "adelie", "adelie, path"
+_TOLERANCES = tolerances(1.0, 1e-5)
+_ADELIES = tolerances(0.1, 1e-7)
+_PASSES = (1, 2, 5, 10, 20, 50, 100, 200)
+_SOLVERS = (
+    Solver(LIBLINEAR, "liblinear", _lasso, _liblinear, _TOLERANCES, problem_of_liblinear),
+    Solver(SKLEARN_LIBLINEAR, "sklearn", _lasso, partial(logistic, "liblinear"), _TOLERANCES),
+    Solver(SKGLM, "skglm", _net, _skglm, tolerances(10.0, 1e-3), by_columns),
+    Solver(CELER, "celer", _lasso, _celer, _TOLERANCES, by_columns),
+    Solver(ADELIE, "adelie", _net, partial(_adelie, 1), _ADELIES, by_columns),
+    Solver(ADELIE_PATH, "adelie", _net, partial(_adelie, _POINTS), _ADELIES, by_columns),
+    Solver(CYANURE, "cyanure", _net, _cyanure, _TOLERANCES),
+    Solver(SAGA, "sklearn", _net, _saga, _PASSES),
+)
+PEERS: dict[str, Solver] = {solver.name: solver for solver in _SOLVERS}
+#: The programs that bound their gap, at the tolerance that asks for a gap of ``LEVEL``.
+CERTIFYING: dict[str, Solver] = {
+    name: replace(solver, name=name, dials=(LEVEL,))
+    for solver in (OURS, PEERS[CELER], PEERS[CYANURE])
+    for name in [f"{solver.name}, certified"]
+}
+
+
+def versions() -> dict[str, str]:
+    """The versions of the packages that the programs are in; "not installed" where they are not."""
+    packages = ("scikit-learn", "liblinear-official", "skglm", "celer", "adelie", "cyanure")
+    installed = {each.name: each.version for each in distributions()}
+    return {name: installed.get(name, "not installed") for name in packages}
+
+
+@cache
+def warm_up() -> None:
+    """Let every program solve small problems once, so that no timed run compiles anything."""
+    generator = np.random.default_rng(0)
+    X = sparse.random(60, 30, 0.3, "csr", random_state=0)
+    y = np.where(generator.random(60) < 0.5, 1.0, -1.0)
+    rows = Rows(X, y, X, y, "warming up")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for penalty in (ElasticNet(0.01), ElasticNet(0.01, 0.01)):
+            task = Task(rows, LOGISTIC, penalty)
+            for solver in PEERS.values():
+                if solver.missing is None and solver.solves(task):
+                    solver.fit(solver.form(task), task, solver.dials[len(solver.dials) // 2])
