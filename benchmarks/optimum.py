@@ -14,10 +14,9 @@ from statistics import geometric_mean, median
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.feature_extraction.text import TfidfTransformer
 
 from benchmarks.programs.cage import DONE, STOPPED, caged
+from benchmarks.shapes import shapes
 from benchmarks.solvers import (
     CELER,
     CERTIFYING,
@@ -30,8 +29,6 @@ from benchmarks.solvers import (
     warm_up,
 )
 from lazynet.penalties import ElasticNet
-from paper_repro.documents import medline
-from paper_repro.folder import rows_of_files, sets_in
 from paper_repro.measure import turns
 from paper_repro.minima import LOGISTIC, Task, largest_l1
 from paper_repro.render import Content, Dots, Table
@@ -50,39 +47,6 @@ PATIENCE, NEAR = 5.0, 3.0
 LEAST_SECONDS, MOST_SECONDS, ROUNDS_SECONDS = 0.3, 300.0, 4.0
 
 
-# --- the rows --------------------------------------------------------------------------------
-
-
-def documents(rows: int, features: int, nonzeros: float, form: str, settings: Settings) -> Rows:
-    """Generated documents: their counts, TF-IDF, or the presence of words."""
-    corpus = medline(min(rows, settings.examples), features, nonzeros, seed=settings.seed)
-    X = corpus.X.sign() if form == "binary" else corpus.X
-    if form == "TF-IDF":
-        X = sparse.csr_matrix(TfidfTransformer().fit_transform(X))
-    return Rows(X, corpus.y, X[:1], corpus.y[:1], corpus.origin)
-
-
-def categories(rows: int, columns: int, each: int, settings: Settings) -> Rows:
-    """One of ``each`` categories in every column, one-hot, and labels from a planted model."""
-    generator = np.random.default_rng(settings.seed)
-    n = min(rows, settings.examples)
-    shares = 1.0 / np.arange(1, each + 1)
-    chosen = generator.choice(each, (n, columns), p=shares / shares.sum())
-    chosen = (chosen + each * np.arange(columns)).ravel()
-    starts = np.arange(0, chosen.size + 1, columns)
-    X = sparse.csr_matrix((np.ones(chosen.size), chosen, starts), shape=(n, columns * each))
-    odds = X @ generator.standard_normal(X.shape[1]) - 2.0
-    y = np.where(generator.random(n) < 1.0 / (1.0 + np.exp(-odds)), 1.0, -1.0)
-    return Rows(X, y, X[:1], y[:1], f"generated from seed {settings.seed}")
-
-
-SHAPES: dict[str, Callable[[Settings], Rows]] = {
-    "short binary rows": partial(documents, 50_000, 300, 12.0, "binary"),
-    "one-hot categories": partial(categories, 32_000, 12, 10),
-    "word counts": partial(documents, 7_700, 7_700, 60.0, "counts"),
-    "TF-IDF texts": partial(documents, 10_700, 133_000, 120.0, "TF-IDF"),
-    "Medline-like counts": partial(documents, 60_000, 260_941, 88.54, "counts"),
-}
 #: The problem that stands for all in the README's figure.
 SHOWN_SHARE = SHARES[-1]
 SHOWN = f"Medline-like counts/{SHOWN_SHARE:g}/l1"
@@ -92,14 +56,12 @@ SHOWN = f"Medline-like counts/{SHOWN_SHARE:g}/l1"
 
 
 def cells(settings: Settings) -> Sequence[Cell]:
-    shapes = dict(SHAPES)
-    for name, files in (sets_in(settings.folder) if settings.folder else {}).items():
-        shapes[name] = lambda settings, files=files: rows_of_files(*files, settings.seed)
+    makers = shapes(settings)
     # All problems of one shape follow each other: only its rows are in memory.
-    made = lru_cache(maxsize=1)(lambda name: shapes[name](settings))
+    made = lru_cache(maxsize=1)(lambda name: makers[name]())
     return [Cell("versions", lambda _: versions())] + [
         Cell(f"{name}/{share:g}/{kind}", partial(race, made, name, share, kind, settings), 40.0)
-        for name in shapes
+        for name in makers
         for kind in KINDS
         for share in SHARES
     ]
@@ -185,17 +147,13 @@ def timed(solver: Solver, task: Task, dial: float) -> Record:
     }
 
 
-class WrongCertificate(ArithmeticError):
-    """A program found an objective below the bound that a certificate of lazynet gives."""
-
-
 def check_certificates(task: Task, runs: Sequence[Record]) -> None:
     """Refuse an objective below what the certificate of a run allows."""
     done = [run for run in runs if "objective" in run]
     least = min(run["objective"] for run in done)
     bound = max(run["objective"] - run["gap"] for run in done if run["gap"] is not None)
     if least < bound - 1e-12 * task.at_zero:
-        raise WrongCertificate(f"no objective below {bound!r} is possible, {least!r} was found")
+        raise ArithmeticError(f"no objective below {bound!r} is possible, {least!r} was found")
 
 
 # --- reading ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from support import ROOT
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("benchmarks.studies", reason="only in a checkout")
-from benchmarks import optimum
+from benchmarks import optimum, shapes
 from benchmarks.index import RESULTS
 from benchmarks.programs.cage import STOPPED
 from benchmarks.solvers import (
@@ -172,7 +172,7 @@ def test_an_objective_below_a_certificate_is_refused():
     exact = optimum.timed(OURS, task, 1e-6)
     zero = optimum.timed(program(lambda *_: Answer(np.zeros(task.X.shape[1]))), task, 1.0)
     optimum.check_certificates(task, [exact, zero])
-    with pytest.raises(optimum.WrongCertificate, match="is possible"):
+    with pytest.raises(ArithmeticError, match="is possible"):
         optimum.check_certificates(task, [exact, {**zero, "gap": 1e-9}])
 
 
@@ -301,7 +301,7 @@ def test_a_folder_must_be_one(tmp_path):
 def test_a_tiny_run_writes_page_figure_and_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(optimum, "SHARES", (0.1,))
     name = "one-hot categories"
-    monkeypatch.setattr(optimum, "SHAPES", {name: optimum.SHAPES[name]})
+    monkeypatch.setattr(shapes, "SHAPES", {name: shapes.SHAPES[name]})
     folder = tmp_path / "files"
     folder.mkdir()
     write_rows(folder / "own.svm")
@@ -320,9 +320,9 @@ def test_a_tiny_run_writes_page_figure_and_numbers(tmp_path, monkeypatch):
         assert record["dials"]["DualNet, certified"] == LEVEL
 
 
-@pytest.mark.parametrize("name", optimum.SHAPES)
+@pytest.mark.parametrize("name", shapes.SHAPES)
 def test_rows_have_the_shape_that_their_name_promises(name):
-    rows = optimum.SHAPES[name](Settings(examples=300))
+    rows = shapes.SHAPES[name](Settings(examples=300))
     assert len(rows.y) == rows.X.shape[0] == 300
     assert set(rows.y) == {-1.0, 1.0}
     values = np.unique(rows.X.data)
