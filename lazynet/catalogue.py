@@ -96,7 +96,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             TruncatedGradient, TruncatedGradientEngine, DenseTruncatedGradient,
-            "Langford, Li & Zhang (2009)", "tests/exact/test_truncated_gradient.py",
+            "Langford, Li & Zhang (2009)", _CELLS,
         ),
         Algorithm(RDA, RDAEngine, DenseRDA, "Xiao (2010)", _CELLS, outputs=RDAOutputs),
         Algorithm(
@@ -113,7 +113,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             Carpenter, CarpenterEngine, PlainCarpenter,
-            "Carpenter (2008)", "tests/exact/test_carpenter.py", exact=False,
+            "Carpenter (2008)", _CELLS, exact=False,
         ),
     )
 }  # fmt: skip

@@ -1,6 +1,5 @@
 """Rules with a state of their own, compiled, equal their references after every step."""
 
-import contextlib
 import pickle
 import re
 
@@ -28,11 +27,13 @@ from lazynet import (
     RDA,
     SAGA,
     AdaGrad,
+    Carpenter,
     LazyNetClassifier,
     LazyNetRegressor,
     Stepper,
+    TruncatedGradient,
 )
-from lazynet.catalogue import ALGORITHMS, new_engine, new_reference
+from lazynet.catalogue import ALGORITHMS, new_reference
 from lazynet.checks.tolerance import NearbyRun
 from lazynet.data import sizes_of
 from lazynet.engines.ftrl import FTRLEngine
@@ -44,7 +45,7 @@ from lazynet.params import Choice, Flag, Integer
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
-from lazynet.testing import problems
+from lazynet.testing import problems, wears
 
 STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0, 10.0])
 RULES = RULES_WITH_STATE
@@ -127,18 +128,18 @@ def twin_of(problem, rule, penalty):
     )  # fmt: skip
 
 
-def stepper_of(problem, rule, penalty):
+def stepper_of(problem, rule, penalty, **options):
     if not rule.streams:
         return OverRows(problem, plan(
             loss=problem.loss, l1=penalty.l1, l2=penalty.l2, rule=rule,
             fit_intercept=problem.fit_intercept,
         ))  # fmt: skip
-    return problem.stepper(rule=rule, l1=penalty.l1, l2=penalty.l2)
+    return problem.stepper(rule=rule, l1=penalty.l1, l2=penalty.l2, **options)
 
 
-def assert_matches_reference(problem, rule, penalty, engine_class=None):
+def assert_matches_reference(problem, rule, penalty, engine_class=None, **options):
     """Compare to 1e-10 of 1 + the largest, until rounding may decide a step or the run diverges."""
-    twin, lazy = twin_of(problem, rule, penalty), stepper_of(problem, rule, penalty)
+    twin, lazy = twin_of(problem, rule, penalty), stepper_of(problem, rule, penalty, **options)
     if engine_class is not None:
         lazy.engine = engine_class(problem.n_features, rule, penalty, loss=get_loss(problem.loss))
     threshold = getattr(rule, "threshold", np.inf)
@@ -162,9 +163,9 @@ def assert_matches_reference(problem, rule, penalty, engine_class=None):
 @pytest.mark.parametrize("rule", RULES)
 @given(data=st.data())
 def test_every_step_equals_the_reference(rule, loss, data):
-    """Every step equals the reference for any sparsity, importances, strengths and intercept."""
+    """Every step equals the reference for any sparsity, importances, strengths and sweeps."""
     problem = data.draw(problems([loss], intercepts=(False, True)))
-    assert_matches_reference(problem, *data.draw(cases(rule)))
+    assert_matches_reference(problem, *data.draw(cases(rule)), wear=data.draw(wears()))
 
 
 def learner(rule, X, y):
@@ -281,47 +282,18 @@ def test_a_bad_row_takes_the_whole_call_back(rule):
     np.testing.assert_array_equal(model.intercept_, before[1])
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_the_kernel_refuses_state_that_does_not_fit(rule):
-    """The kernel checks lengths before anything is read."""
-    each = learner(rule, sparse.csr_matrix((1, 2)), np.ones(1))
-    kind, steps = each.engine.kind, each.plan.steps(rows(1), 0)
-    state = dict(cells=each.engine.cells, fields=each.engine.fields, settings=each.engine.settings)
-    n, n_fields = kernel.numbers(kind), len(kernel.fields(kind))
-    n_settings = len(kernel.settings(kind))
-    assert each.engine.cells.shape == (2, n)
-    assert each.engine.fields.shape == (n_fields,)
-    assert each.engine.settings.shape == (n_settings,)
-    assert each.engine.settings.tolist() == list(each.plan.settings)
-
-    def run(cells, fields, settings):
-        slopes = np.zeros(1)  # for kinds that remember
-        kernel.run(kind, each.examples, steps, each.task, settings, cells, fields, 0, slopes)
-
-    def read(cells, fields, settings):
-        kernel.read(kind, cells, fields, settings, np.zeros(2))
-
-    def retune(cells, fields, settings):
-        kernel.retune(kind, cells, fields, settings)
-
-    def intercept(cells, fields, settings):
-        kernel.intercept(kind, fields, settings)
-
-    fields, settings_ = np.zeros(n_fields + 1), np.zeros(n_settings + 1)
-    for call, calls in (
-        (dict(cells=np.zeros((3, n))), (run,)),
-        (dict(cells=np.zeros((2, n + 1))), (run, read, retune)),
-        (dict(fields=fields), (run, read, retune, intercept)),
-        (dict(settings=settings_), (run, read, retune, intercept)),
-    ):
-        message = f"{next(iter(call))} must have"
-        for function in calls:
-            with pytest.raises(ValueError, match=message):
-                function(**{**state, **call})
-    with pytest.raises(ValueError, match="weights must have 2 entries"):
-        kernel.read(kind, state["cells"], state["fields"], state["settings"], np.zeros(3))
-    run(**state)
-    read(**state)
+@pytest.mark.parametrize("rule", ["carpenter_inexact", "truncated_gradient", "fobos"])
+def test_a_weight_that_overflows_is_told(rule):
+    """An overflowing weight raises; it is not taken for one that has vanished."""
+    X = sparse.csr_matrix([[1e200, 0.0], [0.0, 1.0]])
+    model = LazyNetClassifier(
+        "hinge", l1=0, l2=0, rule=rule, schedule="constant", eta0=1e150, fit_intercept=False,
+        shuffle=False, max_iter=1, tol=None,
+    )  # fmt: skip
+    with pytest.raises(FloatingPointError, match="overflowed"):
+        model.fit(X, [1, 0])
+    with pytest.raises(FloatingPointError, match="not a finite number"):
+        model.partial_fit(X, [1, 0], classes=[0, 1])
 
 
 @pytest.mark.parametrize(
@@ -348,96 +320,7 @@ def test_the_kernel_refuses_settings_that_give_no_rates(kind, settings, message)
         kernel.run(kind, *given, *state, 0, np.zeros(1))
 
 
-def test_the_kernel_knows_the_kinds_by_name():
-    """An engine of the catalogue has a kind, and every other name is refused with the list."""
-    kinds = sorted(ALGORITHMS[rule].engine.kind for rule in RULES)
-    for call in (kernel.numbers, kernel.fields, kernel.settings):
-        with pytest.raises(ValueError, match=f"kind must be one of {', '.join(kinds)}, got 'no'"):
-            call("no")
-
-
-@given(data=st.data())
-@pytest.mark.parametrize("rule", RULES)
-def test_engines_survive_hostile_matrices_and_orders(rule, data):
-    """Any indices, row starts and order: an error or a result, never a stray read."""
-    numbers = st.one_of(st.integers(-5, 15), st.sampled_from([2**31 - 1, -(2**31), 1000]))
-    indices = data.draw(st.lists(numbers, max_size=12))
-    indptr = data.draw(st.lists(numbers, min_size=1, max_size=8))
-    order = np.array(data.draw(st.lists(numbers, max_size=10)), dtype=np.int64)
-    n_columns = data.draw(st.integers(0, 8))
-    examples = Examples(
-        np.ones(len(indices)), np.array(indices, dtype=np.int32),
-        np.array(indptr, dtype=np.int32), n_columns, np.ones(len(indptr) - 1), None,
-        np.ones(len(indptr) - 1),
-    )  # fmt: skip
-    chosen = plan(rule=default_of(rule), l1=0.1)
-    engine = chosen.new_engine(n_columns)
-    with contextlib.suppress(ValueError):
-        engine.take(examples, chosen.steps(order, 0), chosen.task(engine))
-    assert engine.weights().shape == (n_columns,)
-
-
-@pytest.mark.parametrize("rule", RULES)
-@given(data=st.data())
-def test_engines_survive_any_state(rule, data):
-    """Weights, sums, roots and step numbers that no run leaves behind."""
-    chosen = default_of(rule)
-    penalty = penalty_of(chosen, 0.1, 0.1)
-    whole = plan(rule=chosen, l1=penalty.l1, l2=penalty.l2)
-    engine = new_engine(chosen, penalty, 3)
-    n = engine.cells.size
-    engine.cells.flat[:] = data.draw(st.lists(st.floats(), min_size=n, max_size=n))
-    X = sparse.csr_matrix(np.ones((2, 3)))
-    with contextlib.suppress(FloatingPointError):
-        engine.take(examples_of(whole, X, np.ones(2)), whole.steps(rows(2), 0), whole.task(engine))
-    assert engine.weights().shape == (3,)
-
-
 # --- estimators ---------------------------------------------------------------------------------
-
-
-def rates_of(rule, eta):
-    """The parameters of an estimator that make all rates ``eta``, where a schedule has a say."""
-    return dict(schedule="constant", eta0=eta) if rule.scheduled else {}
-
-
-@pytest.mark.parametrize("n_classes", [0, 2, 3])
-@pytest.mark.parametrize("rule", RULES)
-def test_fit_is_stepping_by_hand(rule, n_classes):
-    """Unshuffled, for regression, two classes and several."""
-    X, y = make_data(n_classes=n_classes)
-    kind = LazyNetClassifier if n_classes else LazyNetRegressor
-    chosen = GIVEN[rule]
-    penalty = penalty_of(chosen, 1e-2, 1e-3)
-    options = dict(max_iter=2, tol=None, shuffle=False, **rates_of(chosen, 0.1))
-    model = kind(rule=chosen, l1=penalty.l1, l2=penalty.l2, **options).fit(X, y)
-    positives = [None] if not n_classes else [1] if n_classes == 2 else [0, 1, 2]
-    for k, positive in enumerate(positives):
-        loss = "squared_error" if positive is None else "log_loss"
-        twin = reference_of(chosen, X.shape[1], penalty, lambda t: 0.1, X.shape[0], loss)
-        for _ in range(2):
-            for i in range(X.shape[0]):
-                target = y[i] if positive is None else 1.0 if y[i] == positive else -1.0
-                example = X[i].indices.tolist(), X[i].data.tolist(), float(target)
-                twin.step(*example, **numbered(chosen, i))
-        assert apart(np.atleast_2d(model.coef_)[k], twin.weights) <= 1e-11
-        assert apart(model.intercept_[k], twin.intercept) <= 1e-11
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_they_learn(rule):
-    """A separable problem, and fewer weights with a stronger l1."""
-    X, y = make_data(n=200)
-    chosen = default_of(rule)
-    light, heavy = (
-        LazyNetClassifier(
-            rule=chosen, l1=l1, l2=penalty_of(chosen, l1, 1e-6).l2, max_iter=30, random_state=0,
-            tol=None,
-        ).fit(X, y)
-        for l1 in (1e-4, 0.05)
-    )  # fmt: skip
-    assert light.score(X, y) > 0.9
-    assert np.count_nonzero(heavy.coef_) < np.count_nonzero(light.coef_)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -476,6 +359,20 @@ def test_a_warm_start_begins_at_the_weights(rule):
         (dict(rule="saga", engine="dense"), "engine is not used by rule=SAGA()"),
         (dict(rule="saga", average=True), "average is not used by rule=SAGA()"),
         (dict(rule="saga", loss="hinge"), "rule=SAGA() finds its rate .*loss='hinge'"),
+        (
+            dict(rule=TruncatedGradient(threshold=1.0), l2=0.1),
+            "l2 must be 0 with rule=TruncatedGradient(threshold=...)",
+        ),
+        (dict(rule=TruncatedGradient(threshold=1.0), l2=0.0, engine="dense"), "engine is not used"),
+        (dict(rule=TruncatedGradient(threshold=1.0), l2=0.0, average=True), "average is not used"),
+        (
+            dict(rule=TruncatedGradient(threshold=-1.0), l2=0.0),
+            "threshold of TruncatedGradient must be finite and not negative",
+        ),
+        (dict(rule=TruncatedGradient(period=0)), "period of TruncatedGradient must be at least 1"),
+        (dict(rule=Carpenter(period=0)), "period of Carpenter must be at least 1"),
+        (dict(rule=Carpenter(), engine="tables"), "engine is not used by rule=Carpenter"),
+        (dict(rule=Carpenter(), average=True), "average is not used by rule=Carpenter"),
         (dict(rule="nothing"), f"rule must be one of {sorted(['auto', *ALGORITHMS])}"),
     ],
 )

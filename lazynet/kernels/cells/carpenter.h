@@ -9,7 +9,7 @@
  * exact with period 1, and without l2 at a constant rate.
  *
  * Property: equal to lazynet.reference.carpenter.PlainCarpenter after every step
- * (tests/exact/test_carpenter.py).
+ * (tests/exact/test_rules_with_state.py).
  */
 #ifndef LAZYNET_CELLS_CARPENTER_H
 #define LAZYNET_CELLS_CARPENTER_H

@@ -9,7 +9,7 @@
  * the rule is computed by the clock.)
  *
  * Property: equal to lazynet.reference.truncated_gradient.DenseTruncated after every step
- * (tests/exact/test_truncated_gradient.py).
+ * (tests/exact/test_rules_with_state.py).
  */
 #ifndef LAZYNET_CELLS_TRUNCATED_GRADIENT_H
 #define LAZYNET_CELLS_TRUNCATED_GRADIENT_H
