@@ -354,17 +354,6 @@ def test_a_batch_never_spans_two_calls():
     assert not np.array_equal(weights_of(found[12]), weights_of(whole))
 
 
-def test_size_one_is_the_default_bit_for_bit():
-    """The parameter at its default changes nothing, for any rule."""
-    X, y = make_data(n=60)
-    for rule in ("auto", "fobos", "rda", "ftrl", "saga"):
-        options = dict(rule=rule, random_state=0, max_iter=3, tol=None)
-        plain, one = (
-            LazyNetClassifier(**options, **given).fit(X, y) for given in ({}, dict(batch_size=1))
-        )
-        np.testing.assert_array_equal(weights_of(plain), weights_of(one))
-
-
 @pytest.mark.parametrize("rule", ["auto", "fobos", "sgd", "truncated_gradient", "rda", "ftrl"])
 def test_verify_compares_batches(rule):
     """The report counts steps."""
@@ -372,14 +361,6 @@ def test_verify_compares_batches(rule):
     report = LazyNetClassifier(rule=rule, batch_size=16, l1=1e-3).verify(X, y, epochs=3)
     assert report.agrees
     assert (report.rows, report.steps, report.steps_compared) == (60, 12, 12)
-
-
-def test_verify_compares_averages_over_batches():
-    X, y = make_data(n=60, n_classes=0)
-    model = LazyNetRegressor("huber", average=3, batch_size=16, l1=1e-3)
-    report = model.verify(X, y, epochs=3)
-    assert report.agrees
-    assert report.average is not None
 
 
 def test_the_suffix_is_counted_in_steps():
@@ -399,17 +380,6 @@ def test_several_classes_share_threads(rule):
     options = dict(rule=rule, batch_size=16, max_iter=3, tol=None, random_state=0)
     one, two = (LazyNetClassifier(n_jobs=n, **options).fit(X, y) for n in (1, 2))
     np.testing.assert_array_equal(one.coef_, two.coef_)
-
-
-def test_early_stopping_and_the_best_epoch():
-    """Stopping reads the history as without batches."""
-    X, y = make_data(n=400)
-    model = LazyNetClassifier(
-        batch_size=16, early_stopping=True, max_iter=200, tol=1e-2, random_state=0
-    ).fit(X, y)
-    losses = [line["validation_loss"] for line in model.history_]
-    assert model.best_epoch_ == int(np.argmin(losses))
-    assert model.t_ == (model.best_epoch_ + 1) * -(-360 // 16)
 
 
 def test_the_size_may_change_between_calls():

@@ -1,19 +1,14 @@
 """Plain lazy averages, Dekel's sums and rescaling equal their naive forms in fractions."""
 
-from fractions import Fraction
-
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support.algorithms import BOTH_ORDERS
 from support.fractions import F, each_order, each_rule, problems
 
 from lazynet.reference import DenseReference, PlainClock
 from lazynet.reference.averages import DenseAverage, PlainAverage
 from lazynet.reference.dekel import DenseDekel, PlainDekel
 from lazynet.reference.rescaled import PlainRescaled
-from lazynet.testing import problems as floating_problems
 
 # Looks for a counterexample until there is one, and does not make it smaller.
 HUNT = settings(
@@ -133,15 +128,6 @@ def test_what_dekels_algorithms_lack_is_refused(kind, options, message):
         kind(1, **options)
 
 
-def test_dekels_values_by_hand():
-    """x = 2, y = 1, lambda = 1, hinge, two steps."""
-    learned = PlainDekel(1, loss="hinge", zero=Fraction(0))
-    for _ in range(2):
-        learned.step([0], [F(2)], 1)
-    assert learned.last() == ([1], F(1, 2))
-    assert learned.average() == ([F(3, 2)], F(3, 4))
-
-
 @given(problem=dekel_problems())
 def test_dekels_loop_begins_at_step_2(problem):
     """Algorithm 3: at t = 1 the prediction divides by 0; from t = 2 on it is the dense one."""
@@ -221,54 +207,6 @@ def test_an_l1_penalty_is_refused_by_rescaling():
     """Rescaling refuses an l1 penalty, which it would otherwise forget."""
     with pytest.raises(ValueError, match="l1 must be 0"):
         PlainRescaled(1, l1=1)
-
-
-# --- in floating point, with the logistic loss ----------------------------------------------
-
-
-def close(found, expected):
-    """Whether two results agree to 1e-10 of 1 + the largest."""
-    size = 1.0 + max(map(abs, expected), default=0.0)
-    return all(abs(f - e) <= 1e-10 * size for f, e in zip(found, expected, strict=True))
-
-
-@given(problem=floating_problems(step_orders=BOTH_ORDERS, intercepts=[False, True]))
-def test_lazy_averages_in_floating_point(problem):
-    """Any loss, rule, order and schedule; the clock may wear until a cushion of 1."""
-    options = dict(schedule=problem.rate, **problem.plain_options)
-    lazy, dense = (kind(problem.n_features, **options) for kind in (PlainAverage, DenseAverage))
-    for row in problem.order:
-        example = problem.X[row]
-        arguments = (
-            example.indices.tolist(),
-            example.data.tolist(),
-            float(problem.y[row]),
-            float(problem.importances[row]),
-        )
-        lazy.step(*arguments), dense.step(*arguments)
-        if lazy.scale * lazy.shift > 1 or lazy.scale < 1e-3:
-            lazy.rebase()
-        if not close(lazy.weights, dense.weights):
-            return  # the runs themselves have parted, as rounding makes them at a kink
-        assert close(lazy.averages, dense.averages)
-
-
-@pytest.mark.parametrize("centered", [False, True])
-@given(seed=st.integers(0, 2**32 - 1))
-def test_dekels_sums_in_floating_point(centered, seed):
-    """The logistic loss, some hundred steps, to 1e-10."""
-    generator = np.random.default_rng(seed)
-    X = generator.standard_normal((30, 6)) * (generator.random((30, 6)) < 0.4)
-    y = np.where(generator.random(30) < 0.5, -1.0, 1.0)
-    mean = X.mean(axis=0).tolist() if centered else None
-    options = dict(loss="log_loss", l2=0.1, mean=mean)
-    lazy, dense = PlainDekel(6, **options), DenseDekel(6, **options)
-    for row in generator.integers(0, 30, 200):
-        support = np.flatnonzero(X[row]).tolist()
-        example = support, X[row, support].tolist(), float(y[row])
-        lazy.step(*example), dense.step(*example)
-    for found, expected in ((lazy.last(), dense.last()), (lazy.average(), dense.average())):
-        assert close([*found[0], found[1]], [*expected[0], expected[1]])
 
 
 # --- the tests are tested --------------------------------------------------------------------

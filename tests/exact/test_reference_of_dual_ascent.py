@@ -6,13 +6,11 @@ The losses without logarithms are tested in exact fractions, where an inequality
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from support.dual import (
-    NONNEGATIVE,
     POSITIVE,
     PRECISE,
     RATIONAL_LOSSES,
@@ -34,7 +32,6 @@ from lazynet.reference.losses import LOSSES as TWINS
 F = Fraction
 
 each_loss = pytest.mark.parametrize("loss", LOSSES)
-each_rational_loss = pytest.mark.parametrize("loss", RATIONAL_LOSSES)
 
 #: l1 and l2: one of them zero, and neither.
 PENALTIES = [(0.0, 0.1), (0.05, 0.0), (0.05, 0.02), (0.5, 0.0)]
@@ -98,13 +95,6 @@ def test_the_conjugate_is_the_supremum(loss, data):
         bounds=(-60.0, 60.0), method="bounded", options=dict(xatol=1e-9),
     )  # fmt: skip
     assert -found.fun == pytest.approx(conjugate(loss, alpha, y, epsilon), abs=1e-6)
-
-
-@each_loss
-def test_every_conjugate_is_zero_at_zero(loss):
-    """So dual variables that are scaled towards 0 stay where the conjugate is finite."""
-    for y in (-1.0, 1.0) if LOSSES[loss].margin else (-1.5, 0.0, 2.0):
-        assert conjugate(loss, 0.0, y, 0.5) == 0.0
 
 
 @each_loss
@@ -187,23 +177,6 @@ def test_no_dual_variable_is_better(loss, data, q):
     assert math.isfinite(reached)
     for a in (other, best + near * (other - best)):
         assert step_objective(loss, a, *given) <= reached + rounding_of(loss, p, q)
-
-
-@each_loss
-@given(data=st.data(), q=st.floats(1e-3, 1e3), p=st.floats(-20, 20))
-def test_a_bounded_search_finds_no_better_dual_variable(loss, data, q, p):
-    """Over the whole interval, in floats."""
-    y, epsilon = data.draw(targets_of(loss)), data.draw(POSITIVE)
-    alpha = float(data.draw(duals_of(loss, y, epsilon)))
-    y, epsilon = float(y), float(epsilon)
-    ends = [a for a in np.linspace(-60, 60, 481) if math.isfinite(conjugate(loss, a, y, epsilon))]
-    given = alpha, p, y, q, epsilon
-    found = minimize_scalar(
-        lambda a: -step_objective(loss, a, *given),
-        bounds=(min(ends), max(ends)), method="bounded", options=dict(xatol=1e-12),
-    )  # fmt: skip
-    reached = step_objective(loss, best_dual(loss, *given), *given)
-    assert -found.fun <= reached + 1e-12 * (1 + abs(p) + q) * (1 + abs(alpha)) ** 2
 
 
 @pytest.mark.parametrize("p", [-800.0, -40.0, -3.0, 0.0, 3.0, 40.0, 800.0])
@@ -372,25 +345,6 @@ def test_it_arrives_at_the_minimum(loss, l1, l2, fit_intercept):
     assert twin.centred_dual_objective() == pytest.approx(objective, abs=1e-13)
 
 
-@each_loss
-@with_and_without_intercept
-def test_an_importance_of_two_is_two_rows(loss, fit_intercept):
-    """Importances that are whole numbers and repeated rows have the same minimum."""
-    problem = grid_problem(loss, l1=0.03, l2=0.02, fit_intercept=fit_intercept)
-    times = [1, 2, 3, 1, 0, 2, 1, 1]
-    weighted = problem._replace(importances=[float(k) for k in times])
-    n = sum(times)
-    repeated = problem._replace(
-        rows=[row for row, k in zip(problem.rows, times, strict=True) for _ in range(k)],
-        targets=[y for y, k in zip(problem.targets, times, strict=True) for _ in range(k)],
-        importances=[1.0] * n, duals=[0.0] * n,
-    )  # fmt: skip
-    one, other = run_to_the_minimum(weighted), run_to_the_minimum(repeated)
-    assert one.objective() == pytest.approx(other.objective(), abs=1e-12)
-    np.testing.assert_allclose(one.weights, other.weights, rtol=0, atol=1e-9)
-    assert max(one.certificate()[2], other.certificate()[2]) <= 1e-12
-
-
 # --- what is broken is caught ---------------------------------------------------------------------
 
 
@@ -504,17 +458,3 @@ def test_a_centre_that_stays_is_caught():
     problem = grid_problem("squared_error", l1=0.05, l2=0.02, fit_intercept=True)
     with pytest.raises(AssertionError):
         assert_minimum(problem, run_to_the_minimum(problem, NeverRecentres))
-
-
-@given(l1=NONNEGATIVE, l2=POSITIVE, kappa=POSITIVE)
-def test_one_feature_and_one_example_by_hand(l1, l2, kappa):
-    """x = 1, y = 3: the minimum is [3 - l1]+ / (1 + l2); a resting centre is that, exactly."""
-    twin = DenseDualAscent(
-        [[F(1)]], [F(3)], importances=[F(1)], loss="squared_error", l1=l1, l2=l2, kappa=kappa,
-        zero=F(0),
-    )  # fmt: skip
-    w = max(0, 3 - l1) / (1 + l2)
-    twin.centre, twin.duals = [w], [3 - w]
-    twin.step(0)
-    assert (twin.weights, twin.duals) == ([w], [3 - w])
-    assert twin.certificate()[2] == 0

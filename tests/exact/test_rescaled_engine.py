@@ -1,7 +1,5 @@
 """The rescaled engine equals the clock without an l1 penalty, and refuses an l1 penalty."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -11,7 +9,7 @@ from support import plan, rows
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 from support.engines import stepper_for
 
-from lazynet import SGD, FoBoS, LazyNetClassifier, Stepper
+from lazynet import FoBoS, LazyNetClassifier, Stepper
 from lazynet.data import as_examples
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.rescaled import RescaledEngine
@@ -31,22 +29,6 @@ def test_every_step_equals_the_dense_twin(rule, step_order, data):
     problem = data.draw(problems(rules=[rule], step_orders=[step_order], intercepts=BOTH, l1=0.0))
     stepper = stepper_for(problem, engine="rescaled", wear=data.draw(wears()))
     assert_matches_twin(stepper, problem)
-
-
-@given(data=st.data())
-def test_it_is_the_clock_with_l1_zero(data):
-    """The two engines agree after every step within twice the bound of either."""
-    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH, l1=0.0))
-    twin = problem.twin()
-    wear = data.draw(wears())
-    learners = [stepper_for(problem, engine=engine, wear=wear) for engine in ("rescaled", "clock")]
-    for step in range(len(problem.order)):
-        example = problem.example(step)
-        for learner in (twin, *learners):
-            learner.step(*example)
-        if not twin.comparable:
-            return
-        assert np.linalg.norm(learners[0].weights - learners[1].weights) <= 2 * twin.bound
 
 
 @pytest.mark.parametrize("step_order", BOTH_ORDERS)
@@ -108,16 +90,6 @@ def test_broken_engines_are_caught(broken):
 
     with pytest.raises(AssertionError, match="away from the dense twin"):
         equal()
-
-
-def test_the_printed_formula_is_not_what_is_compiled():
-    """eta = 1/4, lambda = 2, w = 0, gradient -1: 1/4, where the note's formula gives 1/6."""
-    stepper = Stepper(
-        1, loss="hinge", rule=SGD("shrink_first"), l2=2.0, schedule="constant", eta0=0.25,
-        engine="rescaled",
-    )  # fmt: skip
-    stepper.step([0], [1.0], 1)
-    assert stepper.weight(0) == Fraction(1, 4)
 
 
 def test_few_sweeps_over_a_long_run():

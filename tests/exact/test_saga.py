@@ -17,7 +17,6 @@ from lazynet.data import as_examples
 from lazynet.kernels import cells as kernel
 from lazynet.losses import LOSSES, get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.reference.losses import LOSSES as REFERENCE_LOSSES
 from lazynet.reference.saga import DenseSAGA
 from lazynet.reference.shrink import fobos_shrink
 
@@ -124,33 +123,6 @@ def test_broken_references_are_caught(broken):
         holds()
 
 
-@pytest.mark.parametrize("loss", [name for name, row in LOSSES.items() if row.curvature])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_the_reference_converges_to_the_minimum(loss, fit_intercept):
-    """After many epochs 0 is a subgradient of the objective at the weights, at a constant rate."""
-    generator = np.random.default_rng(0)
-    X = generator.standard_normal((12, 4))
-    X[:, 3] *= 0.01  # a weight that the l1 penalty keeps at zero
-    y = np.where(X[:, 0] + 0.5 * generator.standard_normal(12) > 0, 1.0, -1.0)
-    s = np.where(np.arange(12) < 6, 1.0, 1.5)
-    l1, l2 = 0.02, 0.1
-    alpha = 1 / (3 * LOSSES[loss].curvature * (s * ((X**2).sum(axis=1) + fit_intercept)).max())
-    twin = DenseSAGA(
-        4, n_rows=12, loss=loss, l1=l1, l2=l2, alpha=alpha, fit_intercept=fit_intercept
-    )
-    for _ in range(800):
-        for i in generator.permutation(12):
-            twin.step(range(4), X[i], y[i], s[i], i)
-    slope = REFERENCE_LOSSES[loss][1]
-    p = X @ twin.weights + twin.intercept
-    slopes = s * [slope(float(a), b, 0.1) for a, b in zip(p, y, strict=True)]
-    for j, w in enumerate(twin.weights):
-        assert_stationary(w, float(X[:, j] @ slopes) / 12 + l2 * w, l1, 1.0)
-    assert np.count_nonzero(twin.weights) in (1, 2, 3)
-    if fit_intercept:
-        assert_stationary(twin.intercept, slopes.mean(), 0.0, 1.0)
-
-
 # --- a gap of any length --------------------------------------------------------------------------
 
 WEIGHTS = st.sampled_from([0.0, 1e-3, -1e-3, 0.7, -0.7, 5.0, -5.0]) | st.floats(-10, 10)
@@ -196,20 +168,6 @@ def test_a_gap_is_its_steps(w, mean, missed, alpha, l1, l2):
     assert abs(found - expected) <= (8 * missed + 8) * (2.0**-53 * scale + 2.0**-1074)
 
 
-@given(
-    w=st.fractions(-4, 4, max_denominator=8), mean=st.fractions(-2, 2, max_denominator=8),
-    missed=st.integers(0, 40), l1=st.sampled_from([F(0), F(1, 2), F(1, 64)]),
-    l2=st.sampled_from([F(0), F(1), F(1, 16), F(1, 1024)]),
-)  # fmt: skip
-def test_a_gap_is_its_steps_in_fractions(w, mean, missed, l1, l2):
-    """Against exact steps the error is a few units in the last place of the largest weight."""
-    alpha = F(1, 4)
-    exact = one_by_one(w, mean, missed, alpha, l1, l2)
-    found = after_a_gap(*map(float, (w, mean, missed, alpha, l1, l2)))
-    scale = 1 + abs(w) + missed * abs(alpha * mean)
-    assert abs(F(float(found)) - exact) <= F(1, 2**49) * scale
-
-
 @pytest.mark.parametrize("l2", [0.0, 1e-6, 1e-2])
 @pytest.mark.parametrize("l1", [0.0, 0.05, 0.5])
 def test_a_weight_crosses_zero_at_most_once_however_long_the_gap(l1, l2):
@@ -227,45 +185,6 @@ def test_a_weight_crosses_zero_at_most_once_however_long_the_gap(l1, l2):
             assert -(mean - l1) / l2 * (1 + 1e-12) <= found <= 0.7
     if l2 == 1e-2 and l1 < mean:
         assert found == pytest.approx(-(mean - l1) / l2, rel=1e-12)
-
-
-def long_gaps(seed, n_features=6, n_rows=8):
-    """Features that a few rows hold, and an order that leaves these rows out for long."""
-    generator = np.random.default_rng(seed)
-    X = np.zeros((n_rows, n_features))
-    X[:2, :3] = generator.standard_normal((2, 3))
-    X[2:4, 3:5] = generator.standard_normal((2, 2))
-    X[4:, 5] = generator.standard_normal(n_rows - 4)
-    parts = [generator.integers(0, n_rows, 40)]
-    for some in ((4, n_rows), (2, n_rows), (0, 2), (4, n_rows), (0, n_rows)):
-        parts.append(generator.integers(*some, int(generator.integers(300, 900))))
-    y = generator.standard_normal(n_rows)
-    return sparse.csr_matrix(X), y, generator.random(n_rows) + 0.5, np.concatenate(parts)
-
-
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize(("l1", "l2"), [(0, 0), (0.02, 0), (0, 0.01), (0.02, 1e-3), (1e-3, 1e-9)])
-@pytest.mark.parametrize("seed", range(2))
-def test_rows_that_are_not_visited_for_thousands_of_steps(seed, l1, l2, fit_intercept):
-    """Every weight after every step; weights cross zero and come back to life in the gaps."""
-    X, y, importances, order = long_gaps(seed)
-    options = dict(loss="squared_error", l1=float(l1), l2=float(l2), fit_intercept=fit_intercept)
-    chosen = plan(rule=SAGA(alpha=0.05), **options)
-    engine, twin = chosen.new_engine(6), DenseSAGA(6, n_rows=8, alpha=0.05, **options)
-    examples, task = as_examples(X, y, importances), chosen.task(engine)
-    data = [(row.indices.tolist(), row.data.tolist()) for row in X]
-    crossings = 0
-    for t, i in enumerate(order):
-        signs = np.sign(twin.weights)
-        twin.step(*data[i], y[i], importances[i], i)
-        changed = signs != np.sign(twin.weights)
-        changed[data[i][0]] = False
-        crossings += np.count_nonzero(changed)
-        engine.take(examples, chosen.steps(order[t : t + 1], t), task, t)
-        assert apart(engine.weights(), twin.weights) <= 1e-10
-        assert apart(engine.intercept, twin.intercept) <= 1e-10
-    assert crossings > 0 or l1 < 0.01
-    np.testing.assert_allclose(engine.slopes, twin.slopes, rtol=1e-9, atol=1e-12)
 
 
 # --- the estimators -------------------------------------------------------------------------------
