@@ -1,25 +1,19 @@
 """AdaGrad whose rates follow the sizes of the rows: exact, and blind to the scale of X."""
 
-import copy
-import itertools
 import math
-import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
-from support import examples_of, plan, rows
+from support import plan, rows
 from support.engines import apart
 from support.matrices import corpus
-from support.rates import PENALTIES, part_ways, stream
+from support.rates import part_ways, stream
 
-from lazynet import AdaGrad, FoBoS, LazyNetClassifier, Stepper
+from lazynet import AdaGrad, LazyNetClassifier, Stepper
 from lazynet.data import as_examples, sizes_of
 from lazynet.engines.adagrad import AdaGradEngine
 from lazynet.kernels import cells as kernel
-from lazynet.learners import Learner, run_pass
 from lazynet.losses import LOSSES
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
@@ -35,14 +29,6 @@ def differs_from_the_reference(engine=AdaGradEngine, empty=3, l1=1e-3, l2=1e-3, 
     lazy.engine = engine(9, AdaGrad(), ElasticNet(l1, l2), loss=lazy.plan.loss)
     dense = DenseAdaGrad(9, product=PRODUCTS[loss], initial=INITIAL, **options)
     return part_ways(lazy, dense, stream(empty=empty))
-
-
-@pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if loss.margin])
-@pytest.mark.parametrize("empty", [0, 1, 3, 33])
-@pytest.mark.parametrize(("l1", "l2"), PENALTIES)
-def test_every_step_equals_the_reference_across_refreshes(loss, empty, l1, l2):
-    """With importances, an intercept, and empty rows before the first that has a size."""
-    assert not differs_from_the_reference(empty=empty, l1=l1, l2=l2, loss=loss)
 
 
 class WithoutRescale(AdaGradEngine):
@@ -174,109 +160,10 @@ def test_the_first_row_that_is_not_empty_gives_alpha_whenever_it_comes():
     assert (seen[2], seen[3], seen[5], seen[8]) == (5.0, 5.0, 5.0, 5.0 / (1005 / 9))
 
 
-def test_verify_follows_the_data():
-    """``verify`` compares the default with its twin across refreshes."""
-    X, y = corpus(n_rows=40, d=30)
-    report = LazyNetClassifier(rule="adagrad").verify(X, y, epochs=3)
-    assert report.agrees
-    assert report.steps_compared == 120
-
-
 # --- the scale of X -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("exponent", [-200, -30, -1, 10, 200])
-@pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if loss.margin])
-def test_the_scale_of_X_changes_nothing_but_the_scale_of_the_weights(loss, exponent):
-    """X times 2^k gives the weights times 2^-k bit for bit, and the same intercept."""
-    X, y = corpus(n_rows=200, d=90)
-    options = dict(loss=loss, rule="adagrad", l1=0.0, l2=0.0, max_iter=2, tol=None, random_state=0)
-    model = LazyNetClassifier(**options).fit(X, y)
-    scaled = LazyNetClassifier(**options).fit(X * 2.0**exponent, y)
-    np.testing.assert_array_equal(scaled.coef_ * 2.0**exponent, model.coef_)
-    np.testing.assert_array_equal(scaled.intercept_, model.intercept_)
-    assert scaled.eta0_ * 2.0**exponent == model.eta0_
-    assert np.count_nonzero(model.coef_) > 50
-
-
-def test_the_scale_of_X_matters_where_alpha_is_given():
-    """The property above can fail: it does for alpha=0.1."""
-    X, y = corpus(n_rows=200, d=90)
-    options = dict(rule=AdaGrad(alpha=0.1), l1=0.0, l2=0.0, max_iter=2, tol=None, random_state=0)
-    weights = [LazyNetClassifier(**options).fit(X * scale, y).coef_ * scale for scale in (1, 1024)]
-    assert apart(weights[0], weights[1]) > 0.01
-
-
 # --- streams that do not begin as they go on ----------------------------------------------------
-
-
-def documents(n=3000, d=2000, seed=1):
-    """Rows of counts as of words, with two classes, and the means of both as their order."""
-    rng = np.random.default_rng(seed)
-    popularity = 1.0 / np.arange(1, d + 1)
-    popularity /= popularity.sum()
-    taste = rng.standard_normal(d)
-    classes = np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    X = sparse.lil_matrix((n, d))
-    for i in range(n):
-        chances = popularity * np.exp(0.4 * classes[i] * taste)
-        words = rng.choice(d, int(rng.integers(20, 60)), p=chances / chances.sum())
-        for word in words:
-            X[i, word] += 1.0
-    return X.tocsr(), classes
-
-
-def loss_after(X, y, X_test, y_test):
-    """The mean log loss on held-out rows after one pass in the order given."""
-    model = LazyNetClassifier(rule="adagrad", max_iter=1, tol=None, shuffle=False).fit(X, y)
-    return float(np.logaddexp(0.0, -y_test * model.decision_function(X_test)).mean())
-
-
-@pytest.fixture(scope="module")
-def text():
-    X, y = documents()
-    return X[:2000], y[:2000], X[2000:], y[2000:]
-
-
-def test_five_short_rows_first(text):
-    """Five rows of one small number do not decide on the rates of the rows that follow."""
-    X, y, X_test, y_test = text
-    short = sparse.csr_matrix(
-        (np.full(5, 1e-3), (np.arange(5), np.arange(5))), shape=(5, X.shape[1])
-    )
-    clean = loss_after(X, y, X_test, y_test)
-    found = loss_after(
-        sparse.vstack([short, X]).tocsr(), np.r_[[1, -1, 1, -1, 1], y], X_test, y_test
-    )
-    assert clean < 0.35
-    assert found < 1.1 * clean + 0.01
-
-
-def test_one_giant_row_first(text):
-    """A first row a thousand times as large as the others slows learning and does not end it."""
-    X, y, X_test, y_test = text
-    clean = loss_after(X, y, X_test, y_test)
-    found = loss_after(sparse.vstack([1000.0 * X[:1], X]).tocsr(), np.r_[y[:1], y], X_test, y_test)
-    assert found < clean + 0.15
-
-
-def ranking(model, X, y):
-    """The share of pairs of one row of each class that the model ranks rightly."""
-    scores = model.decision_function(X)
-    return float((scores[y > 0][:, None] > scores[y < 0]).mean())
-
-
-def test_rows_sorted_by_class(text):
-    """Shuffled, their order does not matter; in this order twenty passes rank the rows nearly as
-    well as in any other, while the intercept leans to the class that came last."""
-    X, y, X_test, y_test = text
-    order = np.argsort(y, kind="stable")
-    for options, tolerance in ((dict(max_iter=1), 0.01), (dict(max_iter=20, shuffle=False), 0.02)):
-        model = LazyNetClassifier(rule="adagrad", tol=None, random_state=0, **options)
-        clean = ranking(model.fit(X, y), X_test, y_test)
-        found = ranking(model.fit(X[order], y[order]), X_test, y_test)
-        assert clean > 0.97
-        assert found > clean - tolerance
 
 
 # --- where the sums of squared gradients begin ---------------------------------------------------
@@ -322,68 +209,6 @@ def test_importances_that_are_all_ten_times_as_large_change_nothing():
 # --- chunks, copies, failed calls, other settings -----------------------------------------------
 
 
-@given(cuts=st.lists(st.integers(1, 59), max_size=6, unique=True), seed=st.integers(0, 9))
-def test_any_split_gives_the_same_bits(cuts, seed):
-    """Chunks, with weights read and engines pickled in between, change no bit."""
-    X, y = corpus(n_rows=60, d=40, seed=seed)
-    chosen = plan(rule=AdaGrad(), l1=1e-3, l2=1e-3, fit_intercept=True)
-    whole = Learner(chosen.new_engine(40), examples_of(chosen, X, y), chosen)
-    run_pass([whole], None, 0)
-    split = Learner(chosen.new_engine(40), examples_of(chosen, X, y), chosen)
-    for start, stop in itertools.pairwise([0, *sorted(cuts), 60]):
-        run_pass([split], np.arange(start, stop), start)
-        split.engine.weights()
-        split.engine = pickle.loads(pickle.dumps(split.engine))
-    np.testing.assert_array_equal(split.engine.weights(), whole.engine.weights())
-    assert split.engine.intercept == whole.engine.intercept
-
-
-def test_fit_partial_fit_and_stepper_agree_to_the_bit():
-    """One pass of fit, any split into partial_fit, and single steps."""
-    X, y = corpus(n_rows=80, d=50)
-    options = dict(l1=1e-3, l2=1e-3)
-    model = LazyNetClassifier(rule="adagrad", max_iter=1, tol=None, shuffle=False, **options)
-    expected = model.fit(X, y)
-    parts = LazyNetClassifier(rule="adagrad", shuffle=False, **options)
-    stepper = Stepper(50, rule="adagrad", fit_intercept=True, **options)
-    for start, stop in itertools.pairwise([0, 1, 2, 30, 33, 80]):
-        parts.partial_fit(X[start:stop], y[start:stop], classes=[-1, 1])
-        assert parts.eta0_ == parts._engines[0].present_rate
-    for i in range(80):
-        stepper.step_row(X, i, y[i])
-    for weights in (parts.coef_[0], stepper.weights):
-        np.testing.assert_array_equal(weights, expected.coef_[0])
-    assert parts.eta0_ == expected.eta0_ == stepper.engine.present_rate
-
-
-def test_classes_share_the_sizes_and_learn_apart():
-    """Three classes share one alpha, and each has the weights that it has alone."""
-    X, _ = corpus(n_rows=60, d=40)
-    y = np.arange(60) % 3
-    model = LazyNetClassifier(rule="adagrad", max_iter=2, tol=None, random_state=0).fit(X, y)
-    one = LazyNetClassifier(rule="adagrad", max_iter=2, tol=None, random_state=0).fit(X, y == 1)
-    assert len({engine.present_rate for engine in model._engines}) == 1
-    np.testing.assert_allclose(model.coef_[1], one.coef_[0], rtol=1e-11, atol=1e-14)
-
-
-@pytest.mark.parametrize("before", [0, 1, 3, 5, 16])
-def test_a_failed_call_takes_refreshes_back(before):
-    """A batch that overflows after refreshes leaves no trace, in the weights or in the mean."""
-    X, y = corpus(n_rows=64, d=40)
-    model = LazyNetClassifier(rule="adagrad", shuffle=False, l1=1e-3, l2=1e-3)
-    model.partial_fit(X[: before or 1], y[: before or 1], classes=[-1, 1])
-    untouched = copy.deepcopy(model)
-    # One of the two classes is the wrong one, whatever the weights are.
-    bad = sparse.vstack([X[before : before + 20], 1e200 * X[:1], 1e200 * X[:1]]).tocsr()
-    with pytest.raises(FloatingPointError):
-        model.partial_fit(bad, np.r_[y[before : before + 20], -1, 1])
-    for each in (model, untouched):
-        each.partial_fit(X, y)
-    np.testing.assert_array_equal(model.coef_, untouched.coef_)
-    np.testing.assert_array_equal(model.intercept_, untouched.intercept_)
-    assert model.eta0_ == untouched.eta0_
-
-
 def test_from_a_given_alpha_to_the_data_and_back():
     """The weights go on as they are; rows are counted from the switch on, and not with alpha."""
     X, y = corpus(n_rows=60, d=40)
@@ -418,17 +243,6 @@ def test_loaded_weights_keep_their_size():
     np.testing.assert_allclose(model.coef_[0, untouched], given_weights[untouched] * ratio)
 
 
-def test_another_rule_is_followed_and_left_alone():
-    """Weights of FoBoS are taken over, and FoBoS goes on from weights of AdaGrad."""
-    X, y = corpus(n_rows=30, d=40)
-    model = LazyNetClassifier(rule=FoBoS(), eta0=0.1, l1=0.0, l2=0.0)
-    model.partial_fit(X, y, classes=[-1, 1])
-    model.set_params(rule="adagrad", eta0=None).partial_fit(X, y)
-    assert model.eta0_ == model._engines[0].present_rate
-    model.set_params(rule=FoBoS(), eta0=0.1).partial_fit(X, y)
-    assert np.isfinite(model.coef_).all()
-
-
 # --- what is refused ----------------------------------------------------------------------------
 
 
@@ -445,30 +259,6 @@ def test_examples_without_sizes_are_refused():
         with pytest.raises(ValueError, match="examples must have sizes: the rates of 'adagrad'"):
             engine.take(as_examples(X, y), steps, chosen.task(engine))
         assert not engine.fields.any()
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("rows", -1.0, "rows must lie between 0 and"), ("rows", np.nan, "rows must lie between 0"),
-        ("sizes", -1.0, "sizes and mean must not be negative"),
-        ("mean", np.nan, "sizes and mean must not be negative"),
-    ],
-)  # fmt: skip
-def test_fields_that_no_run_leaves_behind_are_refused(name, value, message):
-    """Counts and means are checked before anything is read."""
-    X, y = corpus(n_rows=4, d=5)
-    chosen = plan(rule=AdaGrad())
-    engine = chosen.new_engine(5)
-    engine.set_field(name, value)
-    with pytest.raises(ValueError, match=message):
-        engine.take(examples_of(chosen, X, y), chosen.steps(rows(4), 0), chosen.task(engine))
-
-
-def test_kinds_whose_engine_sweeps_are_refused():
-    """The kernel brings the weights current only of kinds that say how."""
-    with pytest.raises(ValueError, match="whose weights the kernel sweeps, got 'rda'"):
-        kernel.sweep("rda", np.zeros((1, 1)), np.zeros(2), np.ones(4))
 
 
 def test_every_loss_has_a_constant():
