@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from support import Evaluated
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS, engine_of
-from support.engines import apart, plan_for, run_in_chunks
+from support.caught import caught
+from support.engines import apart, plan_for
 from support.matrices import corpus
 
 from lazynet import (
@@ -28,7 +29,7 @@ from lazynet import (
 from lazynet.averages import check_average
 from lazynet.catalogue import ALGORITHMS
 from lazynet.data import as_examples
-from lazynet.engines.clock import AveragedClockEngine, ClockEngine
+from lazynet.engines.clock import AveragedClockEngine
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.wear import Wear
 from lazynet.forms import Clock
@@ -149,20 +150,6 @@ def test_any_split_into_chunks_gives_the_same_bits(data):
         found.append((engine.cells, engine.totals, engine.fields))
     for whole, split in zip(*found, strict=True):
         np.testing.assert_array_equal(whole, split)
-
-
-@given(data=st.data())
-def test_averaging_changes_no_bit_of_the_weights(data):
-    """The second number per weight is kept beside the first, not in place of it."""
-    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
-    patient = Wear(reach=np.inf, largest_reach=np.inf)
-    averaged = AveragedClockEngine(problem.n_features, patient)
-    plan = averaged_plan(problem, FromStep())
-    examples = as_examples(problem.X, problem.y, problem.importances)
-    averaged.take(examples, plan.steps(problem.order, 0), plan.task(averaged))
-    plain = run_in_chunks(problem, ClockEngine(problem.n_features), [])
-    np.testing.assert_array_equal(averaged.weights(), plain.weights())
-    assert averaged.intercept == plain.intercept
 
 
 def plan(l1=0.0, l2=0.0, rule=None, average=None, schedule=None, loss="log_loss", intercept=True):
@@ -348,16 +335,10 @@ class AddsUpTheLastAlone(DenseEngine):
 def test_broken_engines_are_caught(broken):
     """The property of lazy averages finds every engine broken on purpose, on some problem."""
 
-    @settings(
-        max_examples=2000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+    @caught(2000)
     @given(problem=problems(step_orders=BOTH_ORDERS, intercepts=[True]))
     def equal(problem):
         assert_averages_match(problem, FromStep(), broken(problem.n_features, Wear(), 3))
-
-    with pytest.raises(AssertionError):
-        equal()
 
 
 # --- engines: copies, rollback, bad input -------------------------------------------------------
@@ -406,21 +387,6 @@ def test_a_failure_takes_the_average_back_too(engine):
         after = built.model(), built.model_intercept, built.weights(), built.counted
         for old, new in zip(before, after, strict=True):
             np.testing.assert_array_equal(old, new)
-
-
-def test_an_average_goes_on_in_another_engine():
-    """An average can be carried over from the clock to the dense engine in the middle."""
-    X, y = corpus()
-    whole, _ = trained()
-    first = AveragedClockEngine(X.shape[1])
-    second = engine_of("dense", X.shape[1], average=True)
-    learner = Learner(first, as_examples(X, y), plan(1e-3))
-    run_pass([learner], np.arange(150), 0)
-    second.go_on_from(first)
-    learner.engine = second
-    run_pass([learner], np.arange(150, 400), 150)
-    assert apart(second.model(), whole.model()) <= 1e-13
-    assert second.counted == whole.counted == 400.0
 
 
 def test_kernels_refuse_a_past_that_does_not_fit():
@@ -594,20 +560,6 @@ def test_the_objective_of_an_epoch_is_that_of_the_average():
     penalty = ElasticNet(0.01, 0.02).value(model.coef_.ravel())
     assert seen.lines[-1]["mean_loss"] == pytest.approx(loss, rel=1e-12)
     assert seen.lines[-1]["objective"] == pytest.approx(loss + penalty, rel=1e-12)
-
-
-def test_verify_compares_averages_too():
-    """The report of verify says how far the averages are apart."""
-    X, y = data()
-    report = LazyNetRegressor(l1=0.01, average=True, eta0=0.3).verify(X, y)
-    assert report.agrees
-    assert report.average.amount < 1e-13
-    assert "average" in str(report)
-    assert LazyNetRegressor(l1=0.01, eta0=0.3).verify(X, y).average is None
-    suffix = LazyNetRegressor(average="suffix", tol=None, eta0=0.3, l2=1.0, schedule="constant")
-    assert suffix.verify(X, y, epochs=2).agrees
-    empty = sparse.csr_matrix((5, 3))
-    assert LazyNetRegressor(average=True).verify(empty, np.arange(5.0)).agrees
 
 
 @pytest.mark.parametrize(

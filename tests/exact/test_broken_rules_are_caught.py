@@ -4,9 +4,10 @@ Errata are numbered as in test_closed_forms.py.
 """
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from support.algorithms import BOTH_ORDERS
 from support.broken_engines import BROKEN_ENGINES
+from support.caught import caught
 
 from lazynet.engines.wear import Wear
 from lazynet.reference import PlainClock, PlainTables
@@ -121,22 +122,10 @@ BROKEN_FORMS = [
 def assert_caught(build):
     """The property, run on what ``build`` makes of a problem, fails as an assertion."""
 
-    # No shrinking: that a counterexample exists is all that is asked.
-    @settings(
-        max_examples=2000,
-        phases=[Phase.generate],
-        deadline=None,
-        database=None,
-        derandomize=True,
-        suppress_health_check=list(HealthCheck),
-        report_multiple_bugs=False,
-    )
+    @caught(2000, match="away from the dense twin")
     @given(problem=problems(step_orders=BOTH_ORDERS, intercepts=(False, True)))
     def property_holds(problem):
         assert_matches_twin(build(problem), problem)
-
-    with pytest.raises(AssertionError, match="away from the dense twin"):
-        property_holds()
 
 
 @pytest.mark.parametrize("form", BROKEN_FORMS, ids=lambda form: form.__name__)

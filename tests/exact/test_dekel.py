@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from support.engines import apart
 
 from lazynet import ASGDClassifier, ASGDRegressor
@@ -305,20 +305,6 @@ def test_a_model_that_is_worse_than_a_constant_is_reported():
     far = 100.0 + X @ np.ones(X.shape[1])
     with pytest.warns(ConvergenceWarning, match=r"a constant prediction.* subtract its mean"):
         ASGDRegressor(l2=1.0, random_state=0).fit(0.01 * X, far)
-
-
-@pytest.mark.parametrize("name", ["average", "center", "replace"])
-def test_switches_are_true_or_false(name):
-    """What LazyNetClassifier takes for ``average`` means nothing here."""
-    X, y = data()
-    with pytest.raises(ValueError, match=f"{name} must be True or False, got 'suffix'"):
-        ASGDClassifier(**{name: "suffix"}).fit(X, y)
-
-
-def test_an_unfitted_model_has_no_coefficients():
-    """An unfitted model raises the NotFittedError of scikit-learn."""
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        ASGDClassifier().coef_  # noqa: B018
 
 
 def test_the_mean_of_float32_rows_is_taken_in_float64():

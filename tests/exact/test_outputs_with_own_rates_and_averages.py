@@ -9,9 +9,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.algorithms import BOTH_ORDERS
+from support.caught import caught
 from support.outputs import (
     OverOutputs,
     assert_matches_twins,
@@ -59,14 +60,6 @@ def restless_wears(draw):
         reach=draw(st.sampled_from([2.0**6, 2.0, 0.0])),
         largest_reach=draw(st.sampled_from([2.0**10, 4.0, 0.0])),
     )
-
-
-def same_problems(number):
-    """Settings of a property that a test calls by itself: the same problems every time."""
-    return settings(
-        max_examples=number, phases=[Phase.generate], database=None, derandomize=True,
-        deadline=None, suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
-    )  # fmt: skip
 
 
 # --- rates from the data: a clock for each output ----------------------------------------------
@@ -212,16 +205,13 @@ def test_most_steps_are_compared(rule, seeded, check):
     assert compared > 0.9 * taken, (compared, taken)
 
 
-def assert_caught(check, number=300):
+def assert_caught(check):
     """The property ``check`` of drawn data fails as an assertion."""
 
-    @same_problems(number)
+    @caught(300)
     @given(data=st.data())
     def equal(data):
         check(data)
-
-    with pytest.raises(AssertionError):
-        equal()
 
 
 def with_the_clock_of_the_first(engine):

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from support.caught import caught
 from support.damage import damaged
 from support.parser import BadLine, PlainParser, Row
 from support.parser import murmur as plain_murmur
@@ -622,21 +623,12 @@ BROKEN = [
 ]  # fmt: skip
 
 
-#: Enough examples to find what is broken, none of them kept.
-ENOUGH = settings(
-    max_examples=1500, database=None, phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
-)  # fmt: skip
-
-
 @pytest.mark.parametrize(("kind", "vowpal"), BROKEN, ids=lambda value: str(value))
 def test_broken_parsers_are_caught(kind, vowpal):
     """The texts of the properties above tell each of them from the compiled parser."""
     form = dict(vowpal=vowpal, several=False, base=0)
 
+    @caught(1500)
     @given(text=st.one_of(texts(form), TELLING))
     def same(text):
         assert_equal(text, kind=kind, **form)
-
-    with pytest.raises((AssertionError, ExceptionGroup)):
-        ENOUGH(same)()

@@ -14,7 +14,7 @@ import lazynet
 from lazynet import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
 from lazynet.catalogue import ALGORITHMS, check_rule
 from lazynet.losses import LOSSES, get_loss
-from lazynet.testing import EXACT_RULES, Problem, assert_matches_twin, orders, problems
+from lazynet.testing import EXACT_RULES, Problem, assert_matches_twin, problems
 
 BOTH = (False, True)
 # The same problems every time, none of them made smaller.
@@ -111,24 +111,6 @@ def test_rows_are_longer_than_a_vector():
     assert any(length % 8 for length in lengths if length > 8)
 
 
-def test_each_strength_is_fixed_alone():
-    """One strength can be fixed while the other one is drawn as ever."""
-    for name, other in (("l1", "l2"), ("l2", "l1")):
-        drawn = sample(problems(**{name: 0.25}))
-        assert {getattr(problem, name) for problem in drawn} == {0.25}
-        assert len({getattr(problem, other) for problem in drawn}) > 5
-    assert {problem.l1 for problem in sample(problems(l1=0.0))} == {0.0}
-
-
-def test_one_importance_is_that_of_all_rows():
-    """An importance that is given alone is that of all rows; the default draws several."""
-    for problem in sample(problems(importances=[1.0])):
-        assert set(problem.importances) == {1.0}
-    found = {tuple(problem.importances) for problem in sample(problems(), max_examples=300)}
-    assert any(0.0 in importances for importances in found)
-    assert any(len(set(importances)) > 2 for importances in found)
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -169,12 +151,6 @@ def test_most_problems_are_long_enough_to_matter(name):
     assert sum(compared) >= 0.8 * lengths.sum()
 
 
-def test_lengths_reach_from_one_bound_to_the_other():
-    """Both bounds are drawn, and no length beyond them."""
-    lengths = {len(order) for order in sample(orders(3, max_steps=12, min_steps=4))}
-    assert (min(lengths), max(lengths)) == (4, 12)
-
-
 # --- counterexamples that people can read ---------------------------------------------------------
 
 
@@ -210,29 +186,6 @@ def test_counterexamples_shrink_to_plain_numbers():
     assert negative.X.toarray().tolist() == [[-0.07]]
     target = find(problems(["squared_error"]), lambda problem: problem.y[0] > 0)
     assert target.y.tolist() == [0.05]
-
-
-def test_a_failure_shrinks_to_a_problem_that_can_be_read():
-    """A rule that forgets its l1 penalty: what is left has two steps and short numbers."""
-
-    def fails(problem):
-        forgetful = problem.stepper(l1=0.0)
-        try:
-            assert_matches_twin(forgetful, problem)
-        except AssertionError:
-            return True
-        return False
-
-    problem = find(
-        problems(["squared_error"]), fails, settings=settings(max_examples=2000, derandomize=True)
-    )
-    assert problem.l1 == 1.0
-    assert problem.l2 == 0.0
-    assert len(problem.order) == 1
-    assert problem.X.shape == (1, 1)
-    numbers = [*problem.X.data, *problem.y, *problem.rates]
-    assert all(0.01 <= abs(number) <= 10 for number in numbers)
-    assert all(len(printed(number)) <= 3 for number in numbers)
 
 
 @given(problem=problems(rules=[*EXACT_RULES, *GIVEN.values()], step_orders=BOTH_ORDERS))

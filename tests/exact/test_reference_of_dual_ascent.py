@@ -7,9 +7,10 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
+from support.caught import caught
 from support.dual import (
     POSITIVE,
     PRECISE,
@@ -132,21 +133,11 @@ WRONG_CONJUGATES = {
 }
 
 
-def fails(test):
-    """The property fails for some example; no shrinking, because that it fails is enough."""
-    searched = settings(
-        max_examples=2000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
-        suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
-    )(test)  # fmt: skip
-    with pytest.raises(AssertionError):
-        searched()
-
-
 @each_loss
 def test_wrong_conjugates_are_caught(loss):
     """A conjugate without one of its terms, or with another interval, fails Fenchel-Young."""
 
-    @fails
+    @caught(2000)
     @given(data=st.data())
     def holds(data):
         drawn = drawn_for(loss, data)
@@ -373,7 +364,7 @@ class InterceptMissingInTheCurvature(DenseDualAscent):
 def test_steps_that_are_too_long_are_caught(broken):
     """A step with too small a q lowers the dual objective of some problem."""
 
-    @fails
+    @caught(2000)
     @given(problem=dual_problems())
     def holds(problem):
         assert_ascends(problem, broken)
@@ -422,7 +413,7 @@ class TakesTooLittleOff(DenseDualAscent):
 def test_bounds_that_do_not_hold_are_caught(broken):
     """A bound from dual variables that do not meet its conditions exceeds some objective."""
 
-    @fails
+    @caught(2000)
     @given(problem=dual_problems())
     def holds(problem):
         assert_bounds(problem, [fractions_of(near_the_minimum(problem))], broken)

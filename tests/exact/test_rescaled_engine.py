@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from support import plan, rows
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS
+from support.caught import caught
 from support.engines import stepper_for
 
 from lazynet import FoBoS, LazyNetClassifier, Stepper
@@ -78,18 +79,12 @@ def test_broken_engines_are_caught(broken):
     """The comparison with the dense twin finds every broken engine where sweeps are frequent."""
     wear = Wear(smallest_scale=0.9)
 
-    @settings(
-        max_examples=1000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+    @caught(match="away from the dense twin")
     @given(problem=problems(step_orders=BOTH_ORDERS, l1=0.0))
     def equal(problem):
         stepper = stepper_for(problem, engine="rescaled", wear=wear)
         stepper.engine = broken(problem.n_features, wear)
         assert_matches_twin(stepper, problem)
-
-    with pytest.raises(AssertionError, match="away from the dense twin"):
-        equal()
 
 
 def test_few_sweeps_over_a_long_run():

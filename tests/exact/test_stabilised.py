@@ -181,15 +181,6 @@ def test_stages_are_those_of_the_reference(seed, stages, loss, fit_intercept, n_
     )
 
 
-@given(seed=st.integers(0, 2**32 - 1))
-def test_they_are_whatever_else_is_asked(seed):
-    """Many bursts to a stage, features judged late, records that must grow: still the same."""
-    X, y = problem(seed, n=80, d=60, density=0.4, informative=10)
-    stages = replace(STAGES, bursts_per_stage=8, burst_size=40, min_informed=12, rejection_rate=0.6)
-    records = assert_stages_match(X, y, seed, stages, epochs=20.0, n_paths=3)
-    assert len(records) > 1
-
-
 class ForgetsWhatIsCarriedOver(StabilisedEngine):
     """Counts every stage anew."""
 
@@ -476,19 +467,6 @@ def data_with_few_features_that_matter(seed=0, n=2000, d=300):
     return X, X @ signs > 0
 
 
-def test_it_finds_the_features_that_matter():
-    """The model has few other features, and is no worse on new rows than one with all of them."""
-    X, y = data_with_few_features_that_matter()
-    model = StabilisedSGDClassifier(random_state=0).fit(X[:1500], y[:1500])
-    chosen = np.flatnonzero(model.support_)
-    assert set(range(10)) <= set(chosen)
-    assert len(chosen) < 60
-    plain = StabilisedSGDClassifier(rejection_rate=0, stability=0, random_state=0)
-    plain.fit(X[:1500], y[:1500])
-    assert np.count_nonzero(plain.support_) > 250
-    assert model.score(X[1500:], y[1500:]) >= plain.score(X[1500:], y[1500:]) - 0.01
-
-
 def test_the_trace_tells_what_happened():
     """The sets of every stage shrink by what is purged, and what is purged is zero."""
     X, y = data_with_few_features_that_matter()
@@ -595,14 +573,6 @@ def test_parameters_are_checked_before_anything_is_read(options, error, message)
     """Each error names its parameter."""
     with pytest.raises(error, match=message):
         StabilisedSGDClassifier(**options).fit(None, None)
-
-
-def test_default_rates_suit_the_weights_of_rows():
-    """Large sample weights leave the model finite where the slope of the loss is unbounded."""
-    X, y = data_with_few_features_that_matter(n=300)
-    model = StabilisedSGDClassifier("squared_hinge", max_iter=2, random_state=0)
-    model.fit(X, y, sample_weight=np.full(300, 1000.0))
-    assert np.isfinite(model.coef_).all()
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was():
