@@ -8,7 +8,6 @@ from scipy import sparse
 from support import plan, rows
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 from support.caught import caught
-from support.engines import stepper_for
 
 from lazynet import FoBoS, LazyNetClassifier, Stepper
 from lazynet.data import as_examples
@@ -28,7 +27,7 @@ BOTH = (False, True)
 def test_every_step_equals_the_dense_twin(rule, step_order, data):
     """Every step equals the dense twin, whether sweeps are as seldom or as often as the clock's."""
     problem = data.draw(problems(rules=[rule], step_orders=[step_order], intercepts=BOTH, l1=0.0))
-    stepper = stepper_for(problem, engine="rescaled", wear=data.draw(wears()))
+    stepper = problem.stepper(engine="rescaled", wear=data.draw(wears()))
     assert_matches_twin(stepper, problem)
 
 
@@ -82,7 +81,7 @@ def test_broken_engines_are_caught(broken):
     @caught(match="away from the dense twin")
     @given(problem=problems(step_orders=BOTH_ORDERS, l1=0.0))
     def equal(problem):
-        stepper = stepper_for(problem, engine="rescaled", wear=wear)
+        stepper = problem.stepper(engine="rescaled", wear=wear)
         stepper.engine = broken(problem.n_features, wear)
         assert_matches_twin(stepper, problem)
 

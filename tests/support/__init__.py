@@ -6,7 +6,6 @@ import numpy as np
 
 from lazynet.catalogue import check_rule
 from lazynet.data import as_examples, sizes_of
-from lazynet.engines.clock import ClockEngine
 from lazynet.forms import FORMS, Clock
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
@@ -39,11 +38,6 @@ def plan(
 def examples_of(plan, X, y, importances=None):
     """The examples that an engine of the plan learns from, with the sizes that its rates follow."""
     return as_examples(X, y, importances, sizes_of(X, plan.sizes))
-
-
-def clock_task(n_features, **options):
-    """A task with the default wear."""
-    return plan(**options).task(ClockEngine(n_features))
 
 
 def rows(n):

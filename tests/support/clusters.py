@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import os
-import pickle
 import signal
 import time
 
@@ -11,9 +10,7 @@ import dask
 import numpy as np
 from distributed import Client, LocalCluster
 from hypothesis import Phase
-from sklearn.base import clone
 
-import lazynet
 from lazynet.streams import Chunks
 
 #: The phases of a property whose example takes a second: a failing one is shown as it was drawn.
@@ -80,18 +77,6 @@ def assert_same_bits(model, wanted, names):
         found, expected = np.asarray(getattr(model, name)), np.asarray(getattr(wanted, name))
         assert found.dtype == expected.dtype, name
         assert found.tobytes() == expected.tobytes(), name
-
-
-def assert_leaves_its_client(model, serial, X, names, path):
-    """Copies, pickles and files of a model over blocks are models of the class ``serial``."""
-    client = model.client
-    model.save(path)
-    local = model.to_local()
-    assert type(local) is serial
-    for other in (local, pickle.loads(pickle.dumps(model)), lazynet.load(path)):
-        assert np.array_equal(other.predict(X), model.predict(X))
-        assert_same_bits(other, model, names)
-    assert clone(model).client is client
 
 
 def assert_same_fit(model, serial):

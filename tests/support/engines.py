@@ -13,11 +13,6 @@ from lazynet.penalties import ElasticNet
 from support import examples_of, plan
 
 
-def stepper_for(problem, **options):
-    """A Stepper that takes the problem's rates."""
-    return problem.stepper(**options)
-
-
 class OverRows:
     """An engine that visits the rows of a problem, in the problem's order.
 
