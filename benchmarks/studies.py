@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import bench, defaults, fits, from_file, optimum, throughput, tuned
+from benchmarks import bench, defaults, fits, optimum, throughput, tuned
 from paper_repro.render import rendered
 from paper_repro.study import Study
 
@@ -23,6 +23,5 @@ STUDIES: dict[str, Study] = {
         ("defaults", defaults, "With nothing set: how good a model is, and how long it takes"),
         ("throughput", throughput, "Beside other programs: seconds per example"),
         ("tuned", tuned, "Beside other programs: test loss after equal tuning"),
-        ("from_file", from_file, "A file larger than the memory, beside Vowpal Wabbit"),
     )
 }

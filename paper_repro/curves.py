@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from paper_repro.documents import word_probabilities
-from paper_repro.render import Content, Curves, figure
+from paper_repro.render import Curves
 
 _POINTS = 60
 _BINS = 50
@@ -55,8 +55,3 @@ def panels(record: Mapping[str, Any], mean: float) -> list[Curves]:
             upright=mean,
         ),
     ]
-
-
-def draw_curves(record: Mapping[str, Any], mean: float) -> Any:
-    """The figure of both curves."""
-    return figure(Content("", [], panels(record, mean)))

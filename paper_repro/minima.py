@@ -84,10 +84,6 @@ class Task:
     def objective(self, weights: Array) -> float:
         return _mean_loss(self.loss, self.X, self.y, weights) + self.penalty.value(weights)
 
-    def test_loss(self, weights: Array) -> float:
-        """The mean loss on the test rows."""
-        return _mean_loss(self.loss, self.rows.X_test, self.rows.y_test, weights)
-
 
 def _mean_loss(loss: str, X: sparse.csr_matrix, y: Array, weights: Array) -> float:
     return float(VALUES[loss](X @ weights, y).mean())

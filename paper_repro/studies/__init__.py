@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from paper_repro.render import drawn, rendered
 from paper_repro.studies import (
     accuracy,
@@ -18,16 +20,17 @@ from paper_repro.studies import (
 )
 from paper_repro.study import Study
 
+
+def _rendered(name: str, module: Any, title: str, **more: Any) -> Study:
+    """A study whose ``content`` is rendered."""
+    return Study(name=name, title=title, cells=module.cells, **rendered(module.content), **more)
+
+
 #: In the order in which they run.
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
-        Study(
-            name="corpus",
-            title="The corpus: its shape as asked and as found",
-            cells=corpus.cells,
-            **rendered(corpus.content),
-        ),
+        _rendered("corpus", corpus, "The corpus: its shape as asked and as found"),
         Study(
             name="table",
             title="Lazy against dense updates: the papers' tables, rerun",
@@ -36,32 +39,19 @@ STUDIES: dict[str, Study] = {
             draw=drawn(table_page.panels, width=10.0),
             finding=table_page.finding,
         ),
-        Study(
-            name="crossover",
-            title="At what density dense updates catch up",
-            cells=crossover.cells,
-            **rendered(crossover.content),
-            on_corpus=False,
+        _rendered(
+            "crossover", crossover, "At what density dense updates catch up", on_corpus=False
         ),
-        Study(
-            name="scaling",
-            title="What a step costs: features, nonzeros, steps",
-            cells=scaling.cells,
-            **rendered(scaling.content),
-            on_corpus=False,
+        _rendered(
+            "scaling", scaling, "What a step costs: features, nonzeros, steps", on_corpus=False
         ),
-        Study(
-            name="accuracy",
-            title="How exact: long runs against extended precision",
-            cells=accuracy.cells,
-            **rendered(accuracy.content),
-            on_corpus=False,
+        _rendered(
+            "accuracy", accuracy, "How exact: long runs against extended precision", on_corpus=False
         ),
-        Study(
-            name="averaging",
-            title="Averages of the iterates: what they are worth and what they cost",
-            cells=averaging.cells,
-            **rendered(averaging.content),
+        _rendered(
+            "averaging",
+            averaging,
+            "Averages of the iterates: what they are worth and what they cost",
         ),
         Study(
             name="stability",

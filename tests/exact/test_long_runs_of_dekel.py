@@ -10,7 +10,38 @@ from lazynet.engines.dekel import DekelEngine
 from lazynet.losses import get_loss
 
 pytest.importorskip("paper_repro.extended", reason="only in a checkout")
-from paper_repro.extended import dekel_in_long_double, too_narrow
+from paper_repro.extended import too_narrow
+
+SLOPES_IN_LONG_DOUBLE = {
+    "log_loss": lambda p, y: -y / (1 + np.exp(p * y)),
+    "squared_error": lambda p, y: p - y,
+    "absolute_error": lambda p, y: np.sign(p - y),
+}
+
+
+def dekel_in_long_double(X, y, order, loss, l2, mean):
+    """Dekel's centered SGD by its definition: steps on centered rows, all weights summed each step.
+
+    Returns weights and intercept for rows that are not centered: first of the last iterate, then of
+    the average of all iterates.
+    """
+    slope = SLOPES_IN_LONG_DOUBLE[loss]
+    center = mean.astype(np.longdouble)
+    # The intercept is one weight more, of a feature that is 1 everywhere.
+    rows = np.hstack([X.toarray().astype(np.longdouble) - center, np.ones((X.shape[0], 1))])
+    weights = np.zeros(rows.shape[1], dtype=np.longdouble)
+    sums = weights.copy()
+    strength = np.longdouble(l2)
+    for t, row in enumerate(order, start=1):
+        x = rows[row]
+        g = slope(np.dot(weights, x), np.longdouble(y[row]))
+        weights -= weights / t
+        weights -= g / (strength * t) * x
+        sums += weights
+    models = []
+    for found in (weights, sums / len(order)):
+        models.append((found[:-1], found[-1] - np.dot(found[:-1], center)))
+    return models
 
 
 def long_run(n_steps):

@@ -18,7 +18,6 @@ from benchmarks import (
     bench,
     defaults,
     fits,
-    from_file,
     problems,
     programs,
     tuned,
@@ -66,8 +65,8 @@ def planted_rows():
 def test_a_tiny_run_gives_numbers_a_page_and_a_figure(name, tmp_path, monkeypatch):
     """No number is missing, and the page follows from what was written."""
     monkeypatch.setattr(fits, "EPOCHS", 1)
-    monkeypatch.setattr(from_file, "STEPS", {"adaptive": {"lazynet": []}})
-    monkeypatch.setattr(from_file, "BITS", 12)
+    monkeypatch.setattr("STEPS", {"adaptive": {"lazynet": []}})
+    monkeypatch.setattr("BITS", 12)
     monkeypatch.setattr(cage, "warm_up", lambda: None)
     for each in [*programs.ALL]:
         if each not in FEW:

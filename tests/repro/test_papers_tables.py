@@ -17,7 +17,7 @@ pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.results", reason="only in a checkout")
 
 from benchmarks import index as benchmarks_index
-from benchmarks import readme, seconds
+from benchmarks import readme
 from benchmarks.studies import STUDIES as BENCHMARKS
 from paper_repro.__main__ import main
 from paper_repro.competitors import DESCRIPTIONS, SPARSE_PREDICTIONS, TABLES, TIERS
@@ -349,7 +349,7 @@ def test_the_readme_has_the_committed_results():
     """If this fails: python -m paper_repro readme."""
     text = readme.README.read_text(encoding="utf-8")
     documents = readme.loaded()
-    assert readme.with_block(text, seconds.caption(documents)) == text
+    assert readme.with_block(text, readme.caption(documents)) == text
     same_words(readme.figure(documents), readme.FIGURE.read_text(encoding="utf-8"))
 
 
@@ -366,13 +366,7 @@ COLLECTIONS = [(RESULTS, REPORTS), (benchmarks_index.RESULTS, BENCHMARKS)]
 
 @pytest.mark.parametrize(
     ("folder", "report"),
-    [
-        (folder, report)
-        for folder, reports in COLLECTIONS
-        for report in reports.values()
-        # How long a file takes depends on the machine's disk: its results are not kept.
-        if report.name != "from_file"
-    ],
+    [(folder, report) for folder, reports in COLLECTIONS for report in reports.values()],
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_committed_pages_follow_from_their_numbers(folder, report):

@@ -13,7 +13,7 @@ from support.damage import damages
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.results", reason="only in a checkout")
-from benchmarks import readme, seconds
+from benchmarks import readme
 from benchmarks.__main__ import main as benchmarks_main
 from paper_repro import results
 from paper_repro.__main__ import main
@@ -196,11 +196,11 @@ def test_a_damaged_result_is_refused_or_reads_the_same(name, tmp_path):
 def test_the_readme_is_not_made_from_damaged_results(tmp_path, monkeypatch, capsys):
     """The README stays as it is, and the command says which file is damaged."""
     shutil.copy(readme.README, tmp_path / "README.md")
-    for name in seconds.STUDIES:
-        shutil.copy(readme.FOLDERS[name] / f"{name}.json", tmp_path)
+    for name in readme.STUDIES:
+        shutil.copy(readme.RESULTS / f"{name}.json", tmp_path)
     monkeypatch.setattr(readme, "README", tmp_path / "README.md")
     monkeypatch.setattr(readme, "FIGURE", tmp_path / "seconds.svg")
-    monkeypatch.setattr(readme, "FOLDERS", dict.fromkeys(seconds.STUDIES, tmp_path))
+    monkeypatch.setattr(readme, "RESULTS", tmp_path)
     before = readme.README.read_bytes()
     path = tmp_path / "bench.json"
     whole = path.read_bytes()
