@@ -61,12 +61,17 @@ def planted_rows():
 
 
 @forks
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize(
+    "name",
+    # The programs of optimum are compiled first, which takes a minute.
+    [
+        pytest.param(each, marks=pytest.mark.thorough) if each == "optimum" else each
+        for each in STUDIES
+    ],
+)
 def test_a_tiny_run_gives_numbers_a_page_and_a_figure(name, tmp_path, monkeypatch):
     """No number is missing, and the page follows from what was written."""
     monkeypatch.setattr(fits, "EPOCHS", 1)
-    monkeypatch.setattr("STEPS", {"adaptive": {"lazynet": []}})
-    monkeypatch.setattr("BITS", 12)
     monkeypatch.setattr(cage, "warm_up", lambda: None)
     for each in [*programs.ALL]:
         if each not in FEW:
