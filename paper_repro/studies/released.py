@@ -258,7 +258,7 @@ def panels(document: Mapping[str, Any]) -> list[Curves]:
             "burst",
             "test error",
             {
-                f"run {number}": (np.arange(1, len(errors) + 1), errors)
+                f"run {number}": (range(1, len(errors) + 1), errors)
                 for number, errors in enumerate(found.record["errors after bursts"], start=1)
             },
             log="",

@@ -1,6 +1,7 @@
 """Every benchmark runs at a tiny size; its judges, its cage and its comparisons are right."""
 
 import os
+import re
 import sys
 import time
 
@@ -9,6 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import log_loss, mean_squared_error, r2_score
+from support import ROOT
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
@@ -57,6 +59,18 @@ def planted_rows():
     return Rows(X, y, X, y, "planted")
 
 
+@pytest.fixture
+def few_programs():
+    """The programs of the tests alone; afterwards all of them, in their order."""
+    every = dict(programs.ALL)
+    for each in every:
+        if each not in FEW:
+            del programs.ALL[each]
+    yield
+    programs.ALL.clear()
+    programs.ALL.update(every)
+
+
 # --- every study -----------------------------------------------------------------------------
 
 
@@ -69,13 +83,10 @@ def planted_rows():
         for each in STUDIES
     ],
 )
-def test_a_tiny_run_gives_numbers_a_page_and_a_figure(name, tmp_path, monkeypatch):
+def test_a_tiny_run_gives_numbers_a_page_and_a_figure(name, few_programs, tmp_path, monkeypatch):
     """No number is missing, and the page follows from what was written."""
     monkeypatch.setattr(fits, "EPOCHS", 1)
     monkeypatch.setattr(cage, "warm_up", lambda: None)
-    for each in [*programs.ALL]:
-        if each not in FEW:
-            monkeypatch.delitem(programs.ALL, each)
     chosen = {each: problems._GENERATED[each] for each in ("half dense", "diabetes")}
     monkeypatch.setattr(problems, "_GENERATED", chosen)
     run(STUDIES[name], TINY, tmp_path)
@@ -84,6 +95,12 @@ def test_a_tiny_run_gives_numbers_a_page_and_a_figure(name, tmp_path, monkeypatc
     assert page.splitlines()[2].startswith("**")
     assert "nan" not in page.replace("finance", "")
     assert "<svg" in (tmp_path / f"{name}.svg").read_text()
+
+
+def test_the_papers_import_nothing_of_the_benchmarks():
+    for path in sorted((ROOT / "paper_repro").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"^\s*(from|import) benchmarks", text, re.MULTILINE), path
 
 
 def test_a_line_has_its_bound():
