@@ -116,15 +116,17 @@ def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-def test_every_vector_unit_gives_the_same_bits(engine, dtype, index):
+@pytest.mark.parametrize(
+    ("engine", "positive"), [*((name, False) for name in ELASTIC_ENGINES), ("clock", True)]
+)
+def test_every_vector_unit_gives_the_same_bits(engine, positive, dtype, index):
     """The generic loops, AVX2, AVX-512, gathers: as far as this machine has them."""
     generator = np.random.default_rng(0)
     X = sparse.random(60, 500, density=0.15, format="csr", rng=generator, dtype=dtype)
     X.sort_indices()
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
     y = np.where(generator.random(60) < 0.5, -1.0, 1.0)
-    chosen = plan(l1=1e-3, l2=1e-2, fit_intercept=True)
+    chosen = plan(l1=1e-3, l2=1e-2, fit_intercept=True, positive=positive)
     weights, levels = [], set()
     for wanted in range(5):
         examples = as_examples(X, y)
@@ -132,6 +134,7 @@ def test_every_vector_unit_gives_the_same_bits(engine, dtype, index):
         assert examples.first_defect() is None
         built = engine_of(engine, 500, budget=25)
         built.take(examples, chosen.steps(rows(60), 0), chosen.task(built))
+        assert (built.weights().min() == 0.0) == positive
         loss, _, _ = total_loss(examples, built.weights(), built.intercept, 0, 0.1, 0, 60)
         norm = examples.largest_squared_norm()
         weights.append(np.append(built.weights(), [built.intercept, loss, norm]))

@@ -387,15 +387,6 @@ class OfTheLosersAlone(DenseSoftmax):
             twin.slope = lambda prediction, slope, epsilon: max(slope, 0.0)
 
 
-class WithTwiceL2(DenseSoftmax):
-    """Takes l2 for twice l2."""
-
-    def __init__(self, twins):
-        super().__init__(twins)
-        for twin in self.twins:
-            twin.l2 *= 2.0
-
-
 def nothing_subtracted(predictions, label):
     """The slopes with exp of the predictions themselves, as a kernel in C would compute them."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -426,14 +417,6 @@ def assert_caught(draw, check, **options):
 def test_broken_softmaxes_are_caught(kind, name):
     """A twin that leaves out a part of the formula is far from the kernel."""
     assert_caught(lambda data: drawn_softmax(data, RULES[name]), assert_softmax_matches, kind=kind)
-
-
-@pytest.mark.parametrize("name", ["fobos", "sgd", "shrink_first", "ftrl once"])
-def test_a_softmax_with_another_l2_is_caught(name):
-    """The drawn penalties shrink by l2."""
-    assert_caught(
-        lambda data: drawn_softmax(data, RULES[name]), assert_softmax_matches, kind=WithTwiceL2
-    )
 
 
 @pytest.mark.parametrize("name", ["fobos", "shrink_first", "rda"])

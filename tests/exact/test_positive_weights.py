@@ -4,15 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 from sklearn.linear_model import ElasticNet
-from support import plan, rows
-from support.algorithms import BOTH_ORDERS, engine_of
+from support.algorithms import BOTH_ORDERS
 from support.caught import caught
 from support.matrices import make_data
 
 from lazynet import LazyNetClassifier, LazyNetRegressor, Stepper
-from lazynet.data import as_examples
 from lazynet.testing import BoundedTwin, assert_matches_twin, problems, wears
 
 BOTH = (False, True)
@@ -54,27 +51,6 @@ def test_a_twin_whose_weights_may_be_negative_is_told_apart():
         wear = data.draw(wears())
         stepper = problem.stepper(wear=wear, positive=True)
         assert_matches_twin(stepper, problem, twin=twin_of(problem, wear, positive=False))
-
-
-@pytest.mark.parametrize("index", [np.int32, np.int64])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_every_vector_unit_gives_the_same_bits(dtype, index):
-    """The generic loops, AVX2, AVX-512, gathers: as far as this machine has them."""
-    generator = np.random.default_rng(0)
-    X = sparse.random(60, 500, density=0.15, format="csr", rng=generator, dtype=dtype)
-    X.sort_indices()
-    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
-    y = np.where(generator.random(60) < 0.5, -1.0, 1.0)
-    chosen = plan(l1=1e-3, l2=1e-2, fit_intercept=True, positive=True)
-    found = []
-    for wanted in range(5):
-        examples = as_examples(X, y)
-        examples.at_level(wanted)
-        built = engine_of("clock", 500)
-        built.take(examples, chosen.steps(rows(60), 0), chosen.task(built))
-        found.append(built.weights())
-        assert found[-1].min() == 0.0 < found[-1].max()
-        np.testing.assert_array_equal(found[-1], found[0])
 
 
 @pytest.mark.parametrize(("l1", "l2"), [(0.01, 0.1), (0.1, 0.05)])

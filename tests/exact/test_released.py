@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from support.matrices import rows_without_ties as problem
 
 from lazynet.data import as_examples
 from lazynet.engines.released import Draws, ReleasedEngine, ReleasedPath
@@ -33,17 +34,6 @@ APART = 1e-10
 #: A comparison is over where a weight comes this near to a quantile, or a margin to 1, without
 #: being equal: rounding then decides a count or an update.
 NEAR = 1e-8
-
-
-def problem(seed, n=40, d=25, density=0.25, informative=5):
-    """Values without ties, so that rounding decides nothing; some zeros are stored."""
-    generator = np.random.default_rng(seed)
-    dense = np.where(generator.random((n, d)) < density, generator.standard_normal((n, d)), 0.0)
-    dense[:, -2:] = 0.0  # features that never occur
-    y = np.where(dense[:, :informative].sum(axis=1) + 0.1 > 0, 1.0, -1.0)
-    X = sparse.csr_matrix(dense)
-    X.data[generator.random(X.nnz) < 0.1] = 0.0
-    return X, y
 
 
 def streams(n, epochs, seed, n_paths):

@@ -65,3 +65,14 @@ def with_rows_arranged(X, arrangement):
         other.indices[start:stop], other.data[start:stop] = X.indices[places], X.data[places]
     other.has_sorted_indices = other.has_canonical_format = False
     return other
+
+
+def rows_without_ties(seed, n=40, d=25, density=0.25, informative=5):
+    """Values without ties, so that rounding decides nothing; some zeros are stored."""
+    generator = np.random.default_rng(seed)
+    dense = np.where(generator.random((n, d)) < density, generator.standard_normal((n, d)), 0.0)
+    dense[:, -2:] = 0.0  # features that never occur
+    y = np.where(dense[:, :informative].sum(axis=1) + 0.1 > 0, 1.0, -1.0)
+    X = sparse.csr_matrix(dense)
+    X.data[generator.random(X.nnz) < 0.1] = 0.0
+    return X, y
