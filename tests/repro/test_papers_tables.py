@@ -346,7 +346,7 @@ def test_only_what_stands_between_the_marks_is_replaced():
 
 
 def test_the_readme_has_the_committed_results():
-    """If this fails: python -m paper_repro readme."""
+    """If this fails: python -m benchmarks readme."""
     text = readme.README.read_text(encoding="utf-8")
     documents = readme.loaded()
     assert readme.with_block(text, readme.caption(documents)) == text
