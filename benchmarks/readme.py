@@ -1,147 +1,61 @@
-"""The README's figure of seconds and what stands below it, made from the committed results."""
+"""The numbers and the figure of the README, made from the committed results.
+
+``python -m benchmarks readme`` rewrites the blocks of the README between marks, and the figure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from benchmarks.bench import EpochTimes
 from benchmarks.index import RESULTS
-from benchmarks.optimum import SHOWN, SHOWN_SHARE, Races
-from benchmarks.solvers import ADELIE, CELER, LEVEL, LIBLINEAR, OURS, SAGA, SKGLM
+from benchmarks.optimum import Races
+from benchmarks.programs.untuned import OURS as DEFAULT
+from benchmarks.programs.untuned import SGD_LOG
+from benchmarks.solvers import ADELIE, ADELIE_PATH, CYANURE, LIBLINEAR, SAGA, SKGLM
+from benchmarks.solvers import OURS as DUAL
 from lazynet.plots import DARK, RUST, as_svg, styled
 from paper_repro.damaged import DamagedFile, told_of
+from paper_repro.pages import Template
+from paper_repro.published import STATED_EARLY_RATIO
+from paper_repro.results import RESULTS as PAPERS
 from paper_repro.results import load
-from paper_repro.runs import L1, L2
-from paper_repro.score import duration
+from paper_repro.score import Spread, duration, ratios, significant
+from paper_repro.studies.table_page import headline
+from paper_repro.study import Record
 from paper_repro.whole import write_whole
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 FIGURE = ROOT / "docs" / "seconds.svg"
-#: The block of the README lies between these marks.
-BEGIN = "<!-- seconds: from the results of the benchmarks by python -m benchmarks readme -->"
-END = "<!-- end of seconds -->"
+FOLDERS = {"defaults": RESULTS, "throughput": RESULTS, "optimum": RESULTS, "table": PAPERS}
+PARTS = Template.beside(__file__)
 _REMEDY = "restore the file"
-#: The studies that the figure is made from.
-STUDIES = ("bench", "optimum")
-#: The competitors of an epoch, by their names in the study.
-_EPOCHS = {
-    "lazynet": "clock in fit",
-    "scikit-learn SGD": "sklearn en",
-    "dense, sparse predictions": "dense",
-    "dense": "dense predictions",
+
+#: The programs of an epoch in the study ``throughput``, and what the figure calls them.
+EPOCHS = {
+    "lazynet FoBoS": "lazynet",
+    "scikit-learn SGD": "SGDClassifier",
+    "Vowpal Wabbit --sgd": "Vowpal Wabbit",
 }
-_FITS = {
-    "lazynet": OURS.name,
-    "liblinear": LIBLINEAR,
-    "skglm": SKGLM,
-    "celer": CELER,
-    "adelie": ADELIE,
-    "scikit-learn saga": SAGA,
-}
+OURS, SGD, VW = EPOCHS
+#: The problem of the figure's second panel.
+SHAPE, PROBLEM = "Medline-like counts", "Medline-like counts/0.005/elastic net"
 
-
-@dataclass(frozen=True)
-class Time:
-    """What one program takes; ``arrived`` is false where it was stopped before it arrived."""
-
-    name: str
-    seconds: float
-    arrived: bool = True
-
-    def __str__(self) -> str:
-        return f"{'' if self.arrived else '> '}{duration(self.seconds)}"
-
-
-def epochs(document: Mapping[str, Any]) -> list[Time]:
-    """One pass over the rows as they lie."""
-    measured = EpochTimes(document)
-    examples = measured.corpus["examples"]
-    return [
-        Time(label, examples * median(measured.rounds("as they lie", name)))
-        for label, name in _EPOCHS.items()
-    ]
-
-
-def fits(document: Mapping[str, Any]) -> list[Time]:
-    """Fits to the first level above the minimum, with an l1 penalty alone."""
-    record = Races(document).problems[SHOWN]
-    times = []
-    for label, name in _FITS.items():
-        if name in record["seconds"]:
-            times.append(Time(label, median(record["seconds"][name])))
-        elif name in record["waited"]:
-            times.append(Time(label, record["waited"][name], arrived=False))
-    return times
-
-
-def draw(documents: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """A point for each program, the quicker the farther to the left; both panels have one axis."""
-    panels = {
-        "one pass over the rows, elastic net": epochs(documents["bench"]),
-        "to the minimum, l1 penalty": fits(documents["optimum"]),
-    }
-    figure = Figure(figsize=(4.6, 3.7), layout="constrained")
-    axes = figure.subplots(2, 1, sharex=True, height_ratios=[*map(len, panels.values())])
-    for ax, (title, times) in zip(axes, panels.items(), strict=True):
-        for y, each in enumerate(times):
-            colour = DARK if each.name == "lazynet" else RUST
-            filled = colour if each.arrived else "white"
-            ax.axhline(y, color="0.9", linewidth=0.8, zorder=0)
-            ax.plot(each.seconds, y, "o", color=colour, markerfacecolor=filled, markersize=6)
-            ax.annotate(
-                str(each),
-                (each.seconds, y),
-                xytext=(7, 0),
-                textcoords="offset points",
-                va="center",
-                color=colour,
-            )
-        ax.set_title(title)
-        ax.set_yticks(range(len(times)), [each.name for each in times])
-        ax.set_ylim(len(times) - 0.5, -0.5)
-        ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
-        ax.set_xscale("log")
-    every = [each.seconds for times in panels.values() for each in times]
-    axes[-1].set_xlim(min(every) / 2, max(every) * 14)
-    axes[-1].set_xlabel("seconds")
-    return figure
-
-
-def caption(documents: Mapping[str, Mapping[str, Any]]) -> str:
-    """What the figure shows, in words."""
-    corpus = EpochTimes(documents["bench"]).corpus
-    problem = Races(documents["optimum"]).problems[SHOWN]
-    stopped = [each.name for each in fits(documents["optimum"]) if not each.arrived]
-    return (
-        "*Seconds of one thread on a logarithmic scale; less is better. The rows are "
-        f"{corpus['examples']:,} generated texts with {corpus['features']:,} features. "
-        f"Above: one pass over them, logistic loss, l1 = {L1:g}, l2 = {L2:g}. "
-        '"Dense" updates every weight at every row and predicts with every weight; with "sparse '
-        'predictions" it predicts with the weights of the row alone. '
-        f"Below: {problem['rows']:,} such rows, the time until the objective is above its "
-        f"minimum by at most {LEVEL:g} of the loss at zero weights, every program at the loosest "
-        f"tolerance that comes so near. There l1 is {SHOWN_SHARE:g} of the least l1 at which "
-        "every weight is 0, and l2 = 0."
-        + (f" Open circles: stopped before they arrived ({', '.join(stopped)})." if stopped else "")
-        + " All numbers: "
-        "[one pass](benchmarks/results/bench.md), [the minimum](benchmarks/results/optimum.md).*"
-    )
+Documents = Mapping[str, Mapping[str, Any]]
 
 
 def main() -> int:
-    """Draw the figure, and rewrite the block between the marks."""
+    """Draw the figure, and rewrite the blocks between the marks."""
     with told_of(README, _REMEDY):
         text = README.read_text(encoding="utf-8")
     documents = loaded()
-    written = with_block(text, caption(documents))
+    written = with_blocks(text, blocks(documents))
     write_whole(FIGURE, figure(documents))
     write_whole(README, written)
     print(f"{README.name} and {FIGURE.name} written")
@@ -149,24 +63,203 @@ def main() -> int:
 
 
 def loaded() -> dict[str, Any]:
-    """The results that the figure is made from, by study."""
-    documents = {name: load(name, RESULTS) for name in STUDIES}
+    """The results that README speaks of, by study."""
+    documents = {name: load(name, folder) for name, folder in FOLDERS.items()}
     for name, document in documents.items():
         if document is None:
-            raise ValueError(f"the README's figure needs {RESULTS / name}.json")
+            raise ValueError(f"there is no {FOLDERS[name] / name}.json to write the README from")
     return documents
 
 
-def figure(documents: dict[str, Any]) -> str:
-    """The figure as SVG."""
+def with_blocks(text: str, blocks: Mapping[str, str]) -> str:
+    """The text with new blocks between their marks."""
+    for name, new in blocks.items():
+        begin, end = (
+            f"<!-- {name}: written by python -m benchmarks readme -->",
+            f"<!-- end {name} -->",
+        )
+        before, found, rest = text.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not (found and closed):
+            raise DamagedFile(README, f"it must hold the marks {begin!r} and {end!r}", _REMEDY)
+        text = f"{before}{begin}\n{new}\n{end}{after}"
+    return text
+
+
+def blocks(documents: Documents) -> dict[str, str]:
+    """The blocks of the README, by name."""
+    epoch, races = epochs(documents["throughput"]), Races(documents["optimum"])
+    compared = default_losses(documents["defaults"])
+    shared = dict(
+        sgd=_told(ratios(epoch[SGD], epoch[OURS])), vw=_told(ratios(epoch[VW], epoch[OURS]))
+    )
+    printed, rerun = first_speedup(documents["table"])
+    first = PARTS(
+        "first",
+        best=sum(ours <= theirs for ours, theirs in compared),
+        sets=len(compared),
+        minimum=sides(races),
+        printed=printed,
+        rerun=rerun,
+        **shared,
+    )
+    why = PARTS(
+        "why",
+        liblinear=over_problems(races, LIBLINEAR),
+        skglm=over_problems(races, SKGLM),
+        adelie=over_problems(races, ADELIE_PATH),
+        problems=len(races.problems),
+        numpy=numpy_loop(documents["table"]),
+        **shared,
+    )
+    record = races.problems[PROBLEM]
+    shape = f"{record['rows']:,} rows with {record['features']:,} features"
+    caption = PARTS("figure", rows=rows_of_epoch(documents["throughput"]), shape=shape)
+    return {"first": first, "why": why, "papers": headline(documents["table"]), "figure": caption}
+
+
+def default_losses(defaults: Mapping[str, Any]) -> list[tuple[float, float]]:
+    """Test log losses with default settings: lazynet's, and the better one of scikit-learn's."""
+    losses = []
+    for key, race in defaults["records"].items():
+        if key.startswith("race/") and SGD_LOG in race:
+            ours, *theirs = (
+                median(race[name]["loss"]) for name in (DEFAULT, SGD_LOG, "LogisticRegression")
+            )
+            losses.append((ours, min(theirs)))
+    return losses
+
+
+def epochs(throughput: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Seconds per row of an epoch with an elastic net, round by round, by program."""
+    rounds = [
+        record
+        for key, record in throughput["records"].items()
+        if key.startswith("as they lie/elastic net/")
+    ]
+    return {name: [each[name]["later"] for each in rounds] for name in EPOCHS}
+
+
+def rows_of_epoch(throughput: Mapping[str, Any]) -> int:
+    return int(throughput["records"]["setting"]["examples"])
+
+
+def sides(races: Races) -> str:
+    """For which rows DualNet is the fastest program, and for which it is not."""
+    found: dict[str, list[str]] = {"ahead": [], "behind": [], "either": []}
+    for shape in races.shapes:
+        values = [races.quickest(key)[0] for key in races.of(shape)]
+        side = "ahead" if min(values) >= 1 else "behind" if max(values) < 1 else "either"
+        found[side].append(shape)
+    return " ".join(PARTS(side, **{side: _listed(names)}) for side, names in found.items() if names)
+
+
+def over_problems(races: Races, name: str) -> str:
+    """How many times as long as DualNet a program takes: geometric mean and range."""
+    values = [least for key in races.problems if (least := races.least(key, name))]
+    mean, lowest, highest = (significant(f(values), 2) for f in (geometric_mean, min, max))
+    return f"{mean} ({lowest} - {highest})"
+
+
+def numpy_loop(table: Mapping[str, Any]) -> str:
+    """A step of the dense loop in NumPy over a step of the compiled lazy one, in the same run."""
+    dense = _seconds(table, "numpy/fobos/round", "dense, sparse predictions")
+    lazy = _seconds(table, "compiled/fobos/round", "lazy, clock")
+    return _told(ratios(dense, lazy))
+
+
+def first_speedup(table: Mapping[str, Any]) -> tuple[str, str]:
+    """The speedup that the early text prints for its algorithm, and the one of the rerun."""
+    dense = _seconds(table, "dicts/fobos/round", "dense, sparse predictions")
+    lazy = _seconds(table, "dicts/fobos/round", "lazy, tables")
+    return f"{STATED_EARLY_RATIO:.0f}", str(ratios(dense, lazy))
+
+
+def _seconds(table: Mapping[str, Any], rounds: str, name: str) -> list[float]:
+    return [record[name] for key, record in table["records"].items() if key.startswith(rounds)]
+
+
+def _told(spread: Spread) -> str:
+    return significant(spread.median, 2)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+# --- the figure ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Time:
+    """The seconds of one program; ``arrived`` is false where the program was stopped before."""
+
+    name: str
+    seconds: float
+    arrived: bool = True
+
+    def label(self, unit: float) -> str:
+        """The seconds, and for other programs than lazynet how many times its time they are."""
+        more = "" if self.arrived else "> "
+        if self.seconds == unit:
+            return duration(self.seconds)
+        return f"{more}{duration(self.seconds)}: {more}{significant(self.seconds / unit, 2)} times"
+
+
+def panels(documents: Documents) -> dict[str, list[Time]]:
+    """The questions of the figure, and the times that answer them; lazynet is first."""
+    throughput, record = documents["throughput"], Races(documents["optimum"]).problems[PROBLEM]
+    rows = rows_of_epoch(throughput)
+    epoch = [
+        Time(EPOCHS[name], rows * median(seconds)) for name, seconds in epochs(throughput).items()
+    ]
+    return {
+        "How long does an epoch take?": epoch,
+        "How long does the minimum take?": minimum(record),
+    }
+
+
+def minimum(record: Record) -> list[Time]:
+    """Times to the minimum, lazynet first; of two programs of one library the faster one."""
+    names = {DUAL.name: "lazynet", SKGLM: "skglm", ADELIE: "adelie", ADELIE_PATH: "adelie"}
+    names |= {CYANURE: "cyanure", SAGA: "scikit-learn saga"}
+    times = [Time(names[n], median(s)) for n, s in record["seconds"].items() if n in names]
+    times += [Time(names[n], s, False) for n, s in record["waited"].items() if n in names]
+    best = {each.name: each for each in sorted(times, key=lambda each: -each.seconds)}
+    ours = best.pop("lazynet")
+    return [ours, *sorted(best.values(), key=lambda each: each.seconds)]
+
+
+def figure(documents: Documents) -> str:
+    """The figure as SVG: a question a panel, a point for each program."""
     with styled():
-        return as_svg(draw(documents))
+        return as_svg(draw(panels(documents)))
 
 
-def with_block(text: str, new: str) -> str:
-    """The text with a new block between the marks."""
-    before, found, rest = text.partition(BEGIN)
-    _, closed, after = rest.partition(END)
-    if not (found and closed):
-        raise DamagedFile(README, f"it must hold the marks {BEGIN!r} and {END!r}", _REMEDY)
-    return f"{before}{BEGIN}\n\n{new}\n\n{END}{after}"
+def draw(questions: Mapping[str, Sequence[Time]]) -> Figure:
+    figure = Figure(figsize=(4.0, 3.6), layout="constrained")
+    axes = figure.subplots(2, 1, height_ratios=[len(times) for times in questions.values()])
+    for ax, (question, times) in zip(axes, questions.items(), strict=True):
+        for y, each in enumerate(times):
+            colour = RUST if y else DARK
+            ax.axhline(y, color="0.9", linewidth=0.8, zorder=0)
+            filled = colour if each.arrived else "white"
+            ax.plot(each.seconds, y, "o", color=colour, markerfacecolor=filled, markersize=7)
+            ax.annotate(
+                each.label(times[0].seconds),
+                (each.seconds, y),
+                xytext=(8, 0),
+                textcoords="offset points",
+                va="center",
+                color=colour,
+            )
+        ax.set_title(question, fontweight="bold")
+        ax.set_yticks(range(len(times)), [each.name for each in times])
+        ax.set_ylim(len(times) - 0.5, -0.5)
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+        ax.set_xscale("log")
+        least, most = (f(each.seconds for each in times) for f in (min, max))
+        ax.set_xlim(least / 1.5, most * (most / least) ** 1.3)
+    axes[-1].set_xlabel("seconds")
+    return figure

@@ -25,7 +25,6 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
-    "sphinxcontrib.bibtex",
 ]
 templates_path = [str(HERE / "_templates")]
 # The text and the examples of sphinx-gallery are read by the gallery alone.
@@ -38,9 +37,6 @@ myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # the outputs are stored in the notebooks
 nb_ipywidgets_js = {}  # these scripts would come from another server
-bibtex_bibfiles = ["references.bib"]
-bibtex_default_style = "plain"
-bibtex_reference_style = "author_year"
 
 # --- the API ----------------------------------------------------------------------------------
 autosummary_generate = True

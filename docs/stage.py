@@ -28,7 +28,7 @@ PLACES = {
     "CONTRIBUTING.md": "contributing.md",
     "README.md": "index.md",
 }
-KINDS = {".md", ".ipynb", ".svg", ".png", ".json", ".bib"}
+KINDS = {".md", ".ipynb", ".svg", ".png", ".json"}
 LANGUAGES = {
     ".py": "python",
     ".pyx": "cython",
@@ -41,6 +41,8 @@ LANGUAGES = {
 #: What stands below the title of every notebook on the site.
 HOW_TO_RUN = "*To run it, say `make notebooks` in a checkout; it imports modules of its folder.*"
 FENCED = re.compile(r"^( *```.*?^ *```|<!--.*?-->)", re.DOTALL | re.MULTILINE)
+#: A table of contents, in a comment so that other readers of Markdown do not show it.
+CONTENTS = re.compile(r"<!-- toctree\n(.*?)-->", re.DOTALL)
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)(?=[)#])")
 
 
@@ -61,7 +63,8 @@ class Site:
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.suffix == ".md":
             text = source.read_text(encoding="utf-8")
-            target.write_text(self.with_links(text, source, target), encoding="utf-8")
+            text = CONTENTS.sub(r"```{toctree}\n\1```", self.with_links(text, source, target))
+            target.write_text(text, encoding="utf-8")
         elif source.suffix == ".ipynb":
             notebook = json.loads(source.read_text(encoding="utf-8"))
             for cell in notebook["cells"]:

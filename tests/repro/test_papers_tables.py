@@ -339,17 +339,17 @@ def test_ctrl_c_loses_nothing(tmp_path):
 
 def test_only_what_stands_between_the_marks_is_replaced():
     """A README without marks is an error."""
-    text = f"before\n{readme.BEGIN}\n\nold\n\n{readme.END}\nafter\n"
-    assert readme.with_block(text, "new") == text.replace("old", "new")
+    text = "before\n<!-- new: written by python -m benchmarks readme -->\nold\n<!-- end new -->\n"
+    assert readme.with_blocks(text, {"new": "text"}) == text.replace("old", "text")
     with pytest.raises(ValueError, match="must hold the marks"):
-        readme.with_block("nothing", "new")
+        readme.with_blocks("nothing", {"new": "text"})
 
 
 def test_the_readme_has_the_committed_results():
     """If this fails: python -m benchmarks readme."""
     text = readme.README.read_text(encoding="utf-8")
     documents = readme.loaded()
-    assert readme.with_block(text, readme.caption(documents)) == text
+    assert readme.with_blocks(text, readme.blocks(documents)) == text
     same_words(readme.figure(documents), readme.FIGURE.read_text(encoding="utf-8"))
 
 

@@ -196,13 +196,13 @@ def test_a_damaged_result_is_refused_or_reads_the_same(name, tmp_path):
 def test_the_readme_is_not_made_from_damaged_results(tmp_path, monkeypatch, capsys):
     """The README stays as it is, and the command says which file is damaged."""
     shutil.copy(readme.README, tmp_path / "README.md")
-    for name in readme.STUDIES:
-        shutil.copy(readme.RESULTS / f"{name}.json", tmp_path)
+    for name in readme.FOLDERS:
+        shutil.copy(readme.FOLDERS[name] / f"{name}.json", tmp_path)
     monkeypatch.setattr(readme, "README", tmp_path / "README.md")
     monkeypatch.setattr(readme, "FIGURE", tmp_path / "seconds.svg")
-    monkeypatch.setattr(readme, "RESULTS", tmp_path)
+    monkeypatch.setattr(readme, "FOLDERS", dict.fromkeys(readme.FOLDERS, tmp_path))
     before = readme.README.read_bytes()
-    path = tmp_path / "bench.json"
+    path = tmp_path / "throughput.json"
     whole = path.read_bytes()
     for data in damages(whole, 60):
         path.write_bytes(data)
