@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support import ELASTIC_ENGINES, Evaluated
@@ -143,29 +142,6 @@ def same_bits(left, right):
 # --- the life of an estimator ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
-def test_clone_carries_parameters_and_no_training(Estimator):
-    """A clone has the parameters, object-valued ones too, and must be fitted itself."""
-    X, y = make_data()
-    model = Estimator(l1=0.25, engine="tables", schedule=InverseSqrt(0.1), max_iter=2, tol=None)
-    twin = clone(model.fit(X, y))
-    assert str(twin.get_params()) == str(model.get_params())
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        twin.predict(X)
-    assert not hasattr(twin, "coef_")
-
-
-def test_set_params_takes_effect_on_the_next_fit():
-    """What set_params changes is what the next fit uses; an unknown name is refused."""
-    X, y = make_data()
-    model = LazyNetClassifier(random_state=0, max_iter=5, tol=None).fit(X, y)
-    model.set_params(l1=0.05, engine="dense").fit(X, y)
-    fresh = LazyNetClassifier(random_state=0, max_iter=5, tol=None, l1=0.05, engine="dense")
-    assert same_bits(model.coef_, fresh.fit(X, y).coef_)
-    with pytest.raises(ValueError, match="alpha"):
-        model.set_params(alpha=1.0)
-
-
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_pickle_predicts_and_learns_on_bit_for_bit(engine, n_classes):
@@ -223,19 +199,6 @@ def test_grid_search_over_a_text_pipeline(vectorizer):
     assert search.best_score_ > 0.8
     assert search.score(texts, topics) > 0.95
     assert search.predict(texts).dtype == topics.dtype
-
-
-@pytest.mark.parametrize(
-    ("model", "n_classes"),
-    [
-        (LazyNetClassifier(max_iter=20, tol=None, random_state=0), 2),
-        (LazyNetRegressor(eta0=0.1, max_iter=20, tol=None, random_state=0), 0),
-    ],
-)
-def test_cross_val_score(model, n_classes):
-    """Cross-validated scores are high on data that a linear model made."""
-    X, y = make_data(n=300, n_classes=n_classes)
-    assert cross_val_score(model, X, y, cv=3, error_score="raise").min() > 0.8
 
 
 # --- classes and probabilities --------------------------------------------------------------
@@ -430,16 +393,6 @@ def test_sample_weight_scales_the_slope(loss):
     twice.step_row(X, 0, targets[0], weight=2.0)
     assert once.weights.any()
     assert same_bits(twice.weights, 2 * once.weights)
-
-
-def test_a_row_of_weight_zero_still_shrinks():
-    """A sample weight of 0 takes away the gradient, not the step."""
-    X = np.array([[1.0], [1.0]])
-    options = dict(loss="squared_error", schedule="constant", eta0=0.5, l2=1.0, l1=0.0)
-    model = LazyNetRegressor(max_iter=1, tol=None, shuffle=False, fit_intercept=False, **options)
-    (one_step,) = copy.deepcopy(model).fit(X[:1], [1.0]).coef_
-    (two_steps,) = model.fit(X, [1.0, 1.0], sample_weight=[1.0, 0.0]).coef_
-    assert two_steps == one_step / 1.5
 
 
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)

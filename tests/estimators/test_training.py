@@ -34,7 +34,6 @@ from lazynet import (
 )
 from lazynet.catalogue import check_rule
 from lazynet.defaults import N_ITER_NO_CHANGE, SLOWER, TOL
-from lazynet.epochs import Stopping
 from lazynet.learners import Learner
 from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as FORMULAS
@@ -167,13 +166,6 @@ def test_a_loss_of_zero_is_no_progress():
     assert model.n_iter_ < 10
 
 
-def test_the_first_epoch_is_progress_whatever_its_loss():
-    """A count of idle epochs begins with the second epoch."""
-    stopping = Stopping(0.5, 1)
-    assert [stopping.after(loss) for loss in (0.0, 0.0)] == [False, True]
-    assert not any(Stopping(None, 1).after(1.0) for _ in range(5))
-
-
 def told_by_a_feature(X, y):
     """The rows with one more feature, which is the label."""
     return sparse.hstack([X, 3.0 * sparse.csr_matrix(y[:, None])], format="csr")
@@ -291,12 +283,6 @@ def test_rows_of_very_different_lengths_give_no_advice_about_rates():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert LazyNetClassifier(random_state=0).fit(X, y).n_iter_ == 3
-
-
-def test_labels_that_can_be_told_take_all_epochs():
-    X, y = noisy_documents()
-    model = LazyNetClassifier(random_state=0).fit(told_by_a_feature(X, y), y)
-    assert model.n_iter_ == 4
 
 
 def test_several_outputs_are_not_judged_by_the_first_pass():

@@ -303,12 +303,6 @@ def test_what_came_before_the_damage_is_good(write):
     assert [int(citation.abstract) for citation in got] == random[: len(got)].tolist()
 
 
-def test_unreadable_files_are_the_systems_errors(tmp_path):
-    """A file that cannot be opened is not called damaged."""
-    with pytest.raises(FileNotFoundError):
-        list(read_citations(tmp_path / "nowhere.xml"))
-
-
 # --- counting -------------------------------------------------------------------------------
 
 
@@ -569,12 +563,6 @@ def test_nothing_is_left_of_files_that_could_not_be_written(
         with pytest.raises(type(failure)):
             save(labelled, name, top=2)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
-def test_names_of_another_kind_are_refused(labelled, tmp_path):
-    """Loaders choose the format by the ending."""
-    with pytest.raises(ValueError, match=r"end in \.svm or \.svm\.gz"):
-        save(labelled, tmp_path / "a.txt")
 
 
 # --- downloading ----------------------------------------------------------------------------
