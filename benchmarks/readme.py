@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,15 @@ from benchmarks.index import RESULTS
 from benchmarks.optimum import Races
 from benchmarks.programs.untuned import OURS as DEFAULT
 from benchmarks.programs.untuned import SGD_LOG
-from benchmarks.solvers import ADELIE, ADELIE_PATH, CYANURE, LIBLINEAR, SAGA, SKGLM
+from benchmarks.solvers import (
+    ADELIE,
+    ADELIE_PATH,
+    CYANURE,
+    LIBLINEAR,
+    SAGA,
+    SKGLM,
+    SKLEARN_LIBLINEAR,
+)
 from benchmarks.solvers import OURS as DUAL
 from lazynet.plots import DARK, RUST, as_svg, styled
 from paper_repro.damaged import DamagedFile, told_of
@@ -44,6 +53,8 @@ EPOCHS = {
     "Vowpal Wabbit --sgd": "Vowpal Wabbit",
 }
 OURS, SGD, VW = EPOCHS
+#: The default rule of lazynet.
+ADAGRAD = "lazynet AdaGrad"
 #: The problem of the figure's second panel.
 SHAPE, PROBLEM = "Medline-like counts", "Medline-like counts/0.005/elastic net"
 
@@ -90,43 +101,56 @@ def blocks(documents: Documents) -> dict[str, str]:
     """The blocks of the README, by name."""
     epoch, races = epochs(documents["throughput"]), Races(documents["optimum"])
     compared = default_losses(documents["defaults"])
-    shared = dict(
-        sgd=_told(ratios(epoch[SGD], epoch[OURS])), vw=_told(ratios(epoch[VW], epoch[OURS]))
-    )
+    times = {
+        name: _told(ratios(epoch[slow], epoch[fast]))
+        for name, slow, fast in (
+            ("sgd", SGD, OURS),
+            ("vw", VW, OURS),
+            ("sgd_default", SGD, ADAGRAD),
+            ("vw_default", VW, ADAGRAD),
+        )
+    }
     printed, rerun = first_speedup(documents["table"])
     first = PARTS(
         "first",
-        best=sum(ours <= theirs for ours, theirs in compared),
-        sets=len(compared),
+        best=sum(ours <= theirs for ours, theirs in compared.values()),
+        variants=len(compared),
+        datasets=len({name.split("/")[1] for name in compared}),
         minimum=sides(races),
         printed=printed,
         rerun=rerun,
-        **shared,
+        **times,
     )
     why = PARTS(
         "why",
         liblinear=over_problems(races, LIBLINEAR),
+        sklearn_liblinear=over_problems(races, SKLEARN_LIBLINEAR),
         skglm=over_problems(races, SKGLM),
-        adelie=over_problems(races, ADELIE_PATH),
-        problems=len(races.problems),
+        adelie=over_problems(races, ADELIE, ADELIE_PATH),
         numpy=numpy_loop(documents["table"]),
-        **shared,
+        sgd=times["sgd"],
+        vw=times["vw"],
     )
     record = races.problems[PROBLEM]
     shape = f"{record['rows']:,} rows with {record['features']:,} features"
-    caption = PARTS("figure", rows=rows_of_epoch(documents["throughput"]), shape=shape)
+    caption = PARTS(
+        "figure",
+        rows=rows_of_epoch(documents["throughput"]),
+        shape=shape,
+        problems=len(races.problems),
+    )
     return {"first": first, "why": why, "papers": headline(documents["table"]), "figure": caption}
 
 
-def default_losses(defaults: Mapping[str, Any]) -> list[tuple[float, float]]:
+def default_losses(defaults: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     """Test log losses with default settings: lazynet's, and the better one of scikit-learn's."""
-    losses = []
+    losses = {}
     for key, race in defaults["records"].items():
         if key.startswith("race/") and SGD_LOG in race:
             ours, *theirs = (
                 median(race[name]["loss"]) for name in (DEFAULT, SGD_LOG, "LogisticRegression")
             )
-            losses.append((ours, min(theirs)))
+            losses[key] = (ours, min(theirs))
     return losses
 
 
@@ -137,7 +161,7 @@ def epochs(throughput: Mapping[str, Any]) -> dict[str, list[float]]:
         for key, record in throughput["records"].items()
         if key.startswith("as they lie/elastic net/")
     ]
-    return {name: [each[name]["later"] for each in rounds] for name in EPOCHS}
+    return {name: [each[name]["later"] for each in rounds] for name in (*EPOCHS, ADAGRAD)}
 
 
 def rows_of_epoch(throughput: Mapping[str, Any]) -> int:
@@ -154,9 +178,10 @@ def sides(races: Races) -> str:
     return " ".join(PARTS(side, **{side: _listed(names)}) for side, names in found.items() if names)
 
 
-def over_problems(races: Races, name: str) -> str:
-    """How many times as long as DualNet a program takes: geometric mean and range."""
-    values = [least for key in races.problems if (least := races.least(key, name))]
+def over_problems(races: Races, *names: str) -> str:
+    """How many times as long as DualNet the fastest of some programs takes: mean and range."""
+    found = [races.quickest(key, names)[0] for key in races.problems]
+    values = [ratio for ratio in found if math.isfinite(ratio)]
     mean, lowest, highest = (significant(f(values), 2) for f in (geometric_mean, min, max))
     return f"{mean} ({lowest} - {highest})"
 
@@ -211,7 +236,9 @@ def panels(documents: Documents) -> dict[str, list[Time]]:
     throughput, record = documents["throughput"], Races(documents["optimum"]).problems[PROBLEM]
     rows = rows_of_epoch(throughput)
     epoch = [
-        Time(EPOCHS[name], rows * median(seconds)) for name, seconds in epochs(throughput).items()
+        Time(EPOCHS[name], rows * median(seconds))
+        for name, seconds in epochs(throughput).items()
+        if name in EPOCHS
     ]
     return {
         "How long does an epoch take?": epoch,
@@ -259,7 +286,8 @@ def draw(questions: Mapping[str, Sequence[Time]]) -> Figure:
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
         ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.set_xlabel("seconds")
         least, most = (f(each.seconds for each in times) for f in (min, max))
         ax.set_xlim(least / 1.5, most * (most / least) ** 1.3)
-    axes[-1].set_xlabel("seconds")
     return figure

@@ -24,7 +24,7 @@ from lazynet.checks.tolerance import (
     StateBudget,
     VisitedRow,
 )
-from lazynet.checks.verify import Comparison, Model, VerificationReport, examples_of
+from lazynet.checks.verify import Comparison, VerificationReport, examples_of
 from lazynet.engines.released import ReleasedEngine
 from lazynet.engines.stabilised import StabilisedEngine
 from lazynet.losses import Loss
@@ -45,7 +45,7 @@ class _Run:
 
     def __init__(self, engine: Engine, n_steps: int) -> None:
         self.engine = engine
-        self.after: dict[int, Model] = {}
+        self.after: dict[int, tuple[NDArray[np.float64], float]] = {}
         self.overflowed = False
         try:
             with Workers(1) as workers:
@@ -107,7 +107,9 @@ class _Watch:
         near = bool(np.linalg.norm(gap) <= self.bound)
         comparison.after_step(comparison.compared, lazy, dense, near)
 
-    def _end_if_amplified(self, lazy: NDArray[np.float64], nearby: Model | None) -> None:
+    def _end_if_amplified(
+        self, lazy: NDArray[np.float64], nearby: tuple[NDArray[np.float64], float] | None
+    ) -> None:
         if nearby is not None:
             gap = np.abs(nearby[0] - lazy).max(initial=0.0)
             if gap <= AMPLIFIED * NUDGE * (1.0 + np.abs(lazy).max(initial=0.0)):

@@ -22,9 +22,8 @@ from lazynet.plan import Plan
 from lazynet.problems import Problems
 from lazynet.reference.batches import Example
 
-#: Weights and intercept.
-Model = tuple[NDArray[np.float64], float]
-
+# Weights and intercept.
+_Linear = tuple[NDArray[np.float64], float]
 # Weights that the plain Python twin may visit, which takes a few seconds.
 _VISITS = 4_000_000
 #: The largest number of epochs: the twin may visit one row of one feature this often.
@@ -178,7 +177,7 @@ class Comparison:
 
     # The sums of the lazy model may be infinite where those of the twin are not.
     @np.errstate(over="ignore", invalid="ignore")
-    def average_after_step(self, t: int, lazy: Model, dense: Model) -> None:
+    def average_after_step(self, t: int, lazy: _Linear, dense: _Linear) -> None:
         """Compare the averages after step ``t``, to ``average_share`` of 1 + the largest.
 
         >>> comparison = Comparison(np.array([0]))
@@ -237,7 +236,7 @@ class _MeanOfTwin:
         self.sums, self.intercept_sum, self.total = np.zeros(n_features), 0.0, 0.0
 
     @np.errstate(over="ignore", invalid="ignore")
-    def after_step(self, t: int, twin: BoundedTwin) -> Model | None:
+    def after_step(self, t: int, twin: BoundedTwin) -> _Linear | None:
         """The average after step ``t``; None where the sums leave the range of doubles."""
         omega = float(checked_counts(self.kind, t, t + 1)[0])
         weights, intercept = twin.weights, twin.intercept
