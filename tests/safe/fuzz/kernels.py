@@ -59,7 +59,13 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
     fence = random.random() < 0.8
     front = bool(random.random() < 0.3)
     parts = Parts(random, (lambda array: fenced(array, front=front)) if fence else np.array)
-    given = RECIPES[name](parts)
+    parts.hostile = bool(random.random() < 0.3)
+    try:
+        given = RECIPES[name](parts)
+    except (ValueError, OverflowError):
+        # An object that the function needs is refused: the same parts without the bad number.
+        parts.hostile = False
+        given = RECIPES[name](parts)
     words = ["data", "indices", "indptr", "step", "row", "records", "examples", "steps", "task",
              "average", "l1", "features", "name", "start", "model", *given]  # fmt: skip
     # Numbers among the settings and fields have names of their own.

@@ -64,12 +64,12 @@ def targets(parts: Parts, form: str = "") -> Arguments:
     stop = first + parts.n_outputs
     given: Arguments = dict(first=first, n_outputs=parts.n_outputs)
     if form == "labels":
-        given["labels"] = parts.place(random.integers(-1, stop + 1, parts.n))
+        given["labels"] = parts.integers(random.integers(-1, stop + 1, parts.n))
     elif form == "positives":
         lengths = random.integers(0, 4, parts.n)
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        given["starts"] = parts.place(starts)
-        given["positives"] = parts.place(random.integers(0, stop + 1, starts[-1]))
+        given["starts"] = parts.integers(starts)
+        given["positives"] = parts.integers(random.integers(0, stop + 1, starts[-1]))
     elif form == "numbers":
         given["numbers"] = parts.place(random.choice([-1.0, 1.0], (parts.n, stop)))
     else:

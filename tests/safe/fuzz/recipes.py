@@ -38,6 +38,8 @@ SWEPT = ("adagrad",)
 IN_BATCHES = sorted(
     row.engine.kind for row in ALGORITHMS.values() if row.engine and row.rule.takes_batches
 )
+#: Numbers that are seldom a place in an array.
+ODD_PLACES = [-1, -7, 7, 1000, 2**31 - 1, -(2**31), 2**62, -(2**63), 2**63 - 1]
 #: Functions and classes that are listed once for each of several variants.
 VARIANTS: dict[str, tuple[str, ...]] = {
     "cells.sweep": SWEPT,
@@ -88,6 +90,17 @@ class Parts:
         self.wide = bool(random.integers(2))
         # Of blocks of several outputs: how many there are, and whether their weights are float32.
         self.n_outputs, self.narrow = int(random.integers(1, 40)), bool(random.integers(2))
+        # Whether columns, row starts, labels and visited rows may lie outside their arrays.
+        self.hostile = False
+
+    def integers(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Row numbers, columns or row starts; of hostile parts one of them may be any number."""
+        if self.hostile and len(array) and self.random.random() < 0.4:
+            odd = ODD_PLACES[self.random.integers(len(ODD_PLACES))]
+            limits = np.iinfo(array.dtype)
+            array = array.copy()
+            array[self.random.integers(len(array))] = min(max(odd, limits.min), limits.max)
+        return self.place(array)
 
     def reals(self, *shape: int, least: float = -2.0) -> NDArray[np.float64]:
         """Numbers of ordinary size."""
@@ -102,8 +115,8 @@ class Parts:
         value = np.float64 if self.random.integers(2) else np.float32
         return dict(
             values=self.place(self.random.standard_normal(len(columns)).astype(value)),
-            columns=self.place(columns),
-            starts=self.place(starts),
+            columns=self.integers(columns),
+            starts=self.integers(starts),
             n_columns=self.d,
             targets=self.place(np.where(self.random.random(self.n) < 0.5, 1.0, -1.0)),
             importances=self.reals(self.n, least=0.0),
@@ -120,7 +133,7 @@ class Parts:
 
     def order(self) -> NDArray[np.int64]:
         """Rows to visit."""
-        return self.place(self.random.integers(0, self.n, self.k))
+        return self.integers(self.random.integers(0, self.n, self.k))
 
     def schedule(self) -> Arguments:
         """Steps as ``Steps`` takes them; no pull, which some kernels refuse."""
