@@ -38,7 +38,7 @@ test-all: setup
 test-thorough: setup
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n auto --thorough
 
-# The same tests with bounds checks on, and under the address and undefined behaviour sanitizers.  Both builds have an
+# The same tests, with few examples, with bounds checks on, and under the address and undefined behaviour sanitizers.  Both builds have an
 # environment of their own and leave the release build alone.
 test-debug:
 	$(MAKE) VENV=.venv-debug LAZYNET_BUILD=debug test-special
@@ -60,7 +60,7 @@ $(VENV)/.special: $(VENV)/.created $(SOURCES) $(wildcard lazynet/*.py lazynet/*/
 	touch $@
 
 test-special: $(VENV)/.special
-	cd tests && $(RUN_ENV) ../$(BIN)/python -m pytest -q -n auto -c ../pyproject.toml --rootdir .. -p no:cacheprovider .
+	cd tests && HYPOTHESIS_PROFILE=few $(RUN_ENV) ../$(BIN)/python -m pytest -q -n auto -c ../pyproject.toml --rootdir .. -p no:cacheprovider .
 
 # Random inputs of every kind for so many seconds, under the sanitizers; the last line says how to
 # make a failure happen again.
