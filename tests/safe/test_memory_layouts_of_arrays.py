@@ -16,7 +16,7 @@ from safe.fuzz.disguises import DISGUISES, fenced
 from safe.fuzz.models import ESTIMATORS, arguments_of, made, methods_over_rows
 from safe.fuzz.oracle import WORDS_OF_CYTHON, names_one
 from safe.fuzz.portrait import differences, portrait
-from safe.fuzz.recipes import FUNCTIONS, RECIPES, Parts, call, names_held
+from safe.fuzz.recipes import FUNCTIONS, RECIPES, Parts, call
 
 ROWS, COLUMNS = 12, 7
 #: Arguments of methods that are not arrays.
@@ -251,27 +251,3 @@ def called(name, given):
 
 #: What arguments are called by those who pass them.
 SPOKEN_OF = {"values": ["data"], "columns": ["indices"], "starts": ["indptr"]}
-
-
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_arrays_of_kernels_that_overlap(name):
-    """Arrays that share memory: a result or an error, and nothing else of the process is harmed."""
-    arrays = [
-        key
-        for key, value in RECIPES[name](Parts(np.random.default_rng(1))).items()
-        if isinstance(value, np.ndarray)
-    ]
-    for first in arrays:
-        for second in arrays:
-            given = RECIPES[name](Parts(np.random.default_rng(1), fenced))
-            one, other = given[first], given[second]
-            if first == second or one.shape != other.shape or one.dtype != other.dtype:
-                continue
-            given[first] = other
-            _, error = called(name, given)
-            assert error is None or names_one(str(error), spoken_of(given)), error
-
-
-def spoken_of(given):
-    """What an error may name: the arguments, and the numbers that the rules' arrays hold."""
-    return [*given, "step", "row", *names_held(given)]

@@ -26,7 +26,6 @@ from lazynet import (
     SAGA,
     AdaGrad,
     Balanced,
-    ElasticNet,
     FromStep,
     LazyNetClassifier,
     LazyNetRegressor,
@@ -43,8 +42,7 @@ from lazynet.averages import checked_counts
 from lazynet.catalogue import ALGORITHMS, check_rule
 from lazynet.checks.tolerance import OVERFLOWED
 from lazynet.checks.verify import LARGEST_EPOCHS
-from lazynet.engines.dense import DenseEngine
-from lazynet.forms import FORMS, Clock, Form
+from lazynet.forms import FORMS, Form
 from lazynet.importances import check_sample_weight
 from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
 from lazynet.params import (
@@ -57,7 +55,7 @@ from lazynet.params import (
     SettledFields,
 )
 from lazynet.rules.base import Rule
-from lazynet.schedules import SCHEDULES, Formula, FromData, check_schedule, checked_rates
+from lazynet.schedules import SCHEDULES, Formula, FromData, checked_rates
 from safe.fuzz.portrait import portrait
 
 pytestmark = [
@@ -117,33 +115,15 @@ PLACES = {Rule: "rule", Formula: "schedule", FromData: "schedule", Form: "engine
           FromStep: "average", Suffix: "average", PolynomialDecay: "average", Huber: "loss",
           EpsilonInsensitive: "loss", SquaredEpsilonInsensitive: "loss",
           Balanced: "class_weight"}  # fmt: skip
-#: Dataclasses that say what was found, or are rows of a table in the source.
-NO_PARAMETERS = {
-    "Algorithm", "Difference", "Loss", "SelectionReport", "StageOrders", "VerificationReport",
-    "Learner", "OutputsLearner", "Run", "Verdict", "Estimate", "_Call",
-}  # fmt: skip
-#: Modules whose dataclasses are made of parameters that have been checked.
-OF_MINIMA = {
-    f"lazynet.{name}"
-    for name in ("certificates", "engines.dual", "engines.newton", "estimators.chosen_net",
-                 "minimise", "paths", "searches")
-}  # fmt: skip
+#: Dataclasses that calls return.
+RESULTS = {"NetPath", "SelectionReport", "VerificationReport"}
+#: The other dataclasses that users make; those inside the package hold values that were checked.
 DATACLASSES = {
-    kind.__name__ + "." + kind.__module__: kind
+    kind.__name__: kind
     for kind in classes()
     if dataclasses.is_dataclass(kind)
-    and kind.__name__ not in NO_PARAMETERS
     and not issubclass(kind, ParameterObject)
-    and kind.__module__ not in OF_MINIMA
-    # What a pass or a file has found, what an engine tells its paths, what a call hands on.
-    and kind.__name__ not in ("Facts", "Scattered", "BurstOrders", "Call", "Share")
-    # What travels between machines, and what has been found there.
-    and kind.__module__
-    not in (
-        "lazynet.dask.visits",
-        "lazynet.dask.minima",
-    )
-    and kind.__module__ != "lazynet.params"
+    and (kind.__name__ in {*lazynet.__all__} - RESULTS or kind is strategies.Problem)
 }
 
 
@@ -179,7 +159,7 @@ def test_what_is_found_is_what_there_is():
     """The introspection above finds the objects that everybody knows."""
     assert {"LazyNetClassifier", "LazyNetRegressor", "ASGDClassifier"} <= set(ESTIMATORS)
     found = {kind.__name__ for kind in DATACLASSES.values()}
-    assert {"ElasticNet", "FromArray", "Plan", "Stages", "Wear"} <= found
+    assert {"ElasticNet", "FromArray", "FromCallable", "Problem"} <= found
     assert {"FromStep", "Suffix", "PolynomialDecay", "Huber", "EpsilonInsensitive"} <= set(OBJECTS)
     for table in (FORMS, SCHEDULES, {name: row.rule for name, row in ALGORITHMS.items()}):
         assert {kind.__name__ for kind in table.values()} <= set(OBJECTS)
@@ -401,25 +381,10 @@ def test_fields_of_dataclasses_become_plain(kind, name):
 EXAMPLES = {
     "FromArray": dict(values=[0.1]),
     "FromCallable": dict(function=lambda t: 0.1),
-    "Stages": dict(
-        bursts_per_stage=2, burst_size=3, rejection_rate=0.1, annealing=0.0, stability=0.5,
-        theta=0.5, min_informed=1, universal=True,
-    ),
-    "Bursts": dict(
-        bursts_per_stage=2, burst_size=3, rejection_rate=0.1, annealing=0.0, stability=0.5,
-        theta=0.5,
-    ),
-    "Data": dict(examples=None, loss=None),
     "Problem": dict(
         X=sparse.csr_matrix([[1.0]]), y=[1.0], importances=[1.0], order=[0], rates=[0.1]
     ),
-    "Plan": dict(
-        loss=None, penalty=ElasticNet(), rule=None, schedule=None, form=Clock(), average=None,
-        fit_intercept=True,
-    ),
-    "ErrorBudget": dict(loss="hinge", rule="sgd"),
-    "StateBudget": dict(loss="hinge", threshold=1.0),
-}  # fmt: skip
+}
 
 
 def example_of(kind):
@@ -462,7 +427,7 @@ def test_choices_are_names(kind, name):
 def test_bounds_of_objects(kind, name):
     """Values beyond what the table allows are refused in fit, by the name of the parameter."""
     allowed = kind._kinds[name]
-    bad = [np.nan, -np.inf, "1", 1j, [1.0], np.array([1.0, 2.0]), b"1"]
+    bad = [np.nan, -np.inf, "1", 1j, [1.0], np.array([1.0, 2.0]), b"1", kind]
     bad += [] if allowed.optional else [None]
     if isinstance(allowed, Integer):
         bad += [allowed.least - 1, np.int8(-100), allowed.most + 1, 2.0, np.inf, True]
@@ -599,14 +564,6 @@ def test_classes_and_objects_of_another_kind_are_refused_by_name(model, place):
         for wrong in (kind, kind()):
             with pytest.raises((TypeError, ValueError), match=f"^{place} must "):
                 outcome(model, place, wrong, data=make_data(20))
-
-
-@EVERY_OBJECT
-def test_a_class_in_place_of_a_parameter_of_an_object(kind):
-    """A class is no number, no flag and no name."""
-    for name in signature(kind):
-        with pytest.raises((TypeError, ValueError), match=f"^{called(kind, name)} must "):
-            outcome(kind, name, kind, data=make_data(20))
 
 
 # --- garbage -------------------------------------------------------------------------------
@@ -838,13 +795,6 @@ def test_garbage_for_a_step():
         stepper.step([0], [1.0], "1")
 
 
-def test_garbage_for_the_dense_engine():
-    """The dense engine refuses garbage for its flag ``vectorised``, which no estimator has."""
-    for bad in ("no", 1, None):
-        with pytest.raises(ValueError, match="vectorised must be True or False"):
-            DenseEngine(3, vectorised=bad)
-
-
 @pytest.mark.parametrize(
     ("name", "make"),
     [
@@ -937,13 +887,6 @@ def test_an_array_of_rates_with_a_rule_that_takes_none():
                 ValueError, match=f"schedule is not used by rule={row.rule.__name__}"
             ):
                 LazyNetRegressor(rule=rule, schedule=np.full(40, 0.1)).fit(X, y)
-
-
-def test_a_schedule_is_settled_once():
-    """A name becomes its schedule; a settled schedule stays what it is."""
-    settled = check_schedule("schedule", np.str_("power"))
-    assert settled == Power()
-    assert check_schedule("schedule", settled) is settled
 
 
 @pytest.mark.parametrize("power_t", [1e5, 1e308, -1e5])

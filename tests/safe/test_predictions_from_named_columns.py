@@ -14,7 +14,6 @@ from lazynet import (
     PolynomialDecay,
     Tables,
 )
-from lazynet.data import only_named_columns
 
 N, D = 30, 2000
 VARIANTS = {
@@ -152,18 +151,6 @@ def test_the_same_bits_from_odd_matrices(options, change):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("form", ["csc", "coo", "lil", "dok", "bsr", "csr_array", "dense"])
-def test_the_same_bits_from_other_formats(form):
-    """A matrix that must be converted first gives the same bits."""
-    X = rows(7)
-    forms = {"csr_array": sparse.csr_array, "dense": lambda X: X.toarray()}
-    other = forms[form](X) if form in forms else X.asformat(form)
-    model = learned()
-    full = copy.deepcopy(model)
-    assert full.coef_.shape == (1, D)
-    assert decision(model, other).tobytes() == decision(full, other).tobytes()
-
-
 def test_no_rows_no_columns_no_values():
     """Rows without values name no weights: the intercept is all that there is."""
     for n_classes in (0, 2, 3):
@@ -226,20 +213,6 @@ def test_matrices_of_another_width_are_refused():
     for d in (D - 1, D + 1, 1, 10**6):
         with pytest.raises(ValueError, match=f"X has {d} features"):
             model.predict(sparse.csr_matrix((2, d)))
-
-
-def test_the_columns_that_rows_name():
-    """Each column is named once, in order; the rows keep their entries in their order."""
-    X = sparse.csr_matrix((2, 9))
-    X.data = np.array([9.0, 1.0, 2.0, 3.0, 4.0, 9.0])
-    X.indices = np.array([8, 5, 2, 5, 2, 0], dtype=np.int32)
-    X.indptr = np.array([1, 3, 5], dtype=np.int32)
-    columns, reduced = only_named_columns(X)
-    assert columns.tolist() == [2, 5]
-    assert reduced.shape == (2, 2)
-    assert reduced.indices.tolist() == [1, 0, 1, 0]
-    assert reduced.data.tolist() == [1.0, 2.0, 3.0, 4.0]
-    assert reduced.indptr.tolist() == [0, 2, 4]
 
 
 @pytest.mark.parametrize("options", [

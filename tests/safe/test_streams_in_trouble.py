@@ -1,7 +1,6 @@
 """Files that are missing, damaged or changed, errors and interrupts in threads: a clear error."""
 
 import gc
-import gzip
 import io
 import os
 import random
@@ -12,7 +11,6 @@ import time
 import tracemalloc
 from pathlib import Path
 
-import numpy as np
 import pytest
 from support.damage import damages
 
@@ -129,19 +127,6 @@ def test_columns_beyond_the_given_number_are_refused(path):
     """The error says which columns there are."""
     with pytest.raises(ValueError, match="line 1, column 7: expected a column from 1 to 2, found"):
         values(SvmlightFile(path, zero_based=False, n_features=2))
-
-
-def test_cut_and_damaged_packed_files_are_refused(tmp_path):
-    """Never read as if they ended there; the error names the file."""
-    whole = gzip.compress(np.random.default_rng(0).bytes(0) + TEXT, mtime=0)
-    path = tmp_path / "words.svm.gz"
-    path.write_bytes(whole)
-    expected = values(SvmlightFile(path, zero_based=False, n_features=3))
-    for data in [whole[:-9], whole[:20], b"", *damages(whole, 80)]:
-        path.write_bytes(data)
-        found, message = outcome(SvmlightFile(path, zero_based=False, n_features=3))
-        # Some bytes do not count.
-        assert found == expected if message is None else message.startswith(str(path))
 
 
 def test_standard_input_is_read_once(monkeypatch):
@@ -457,14 +442,6 @@ def test_ctrl_c_while_waiting_for_a_chunk(python_hears_ctrl_c):
         next(chunks)
     presses.join()
     assert threads() == []
-
-
-def test_a_parser_refuses_a_second_thread(path):
-    """Two passes of one source have a parser each."""
-    source = SvmlightFile(path)
-    first, second = source.chunks(rows=7), source.chunks(rows=7)
-    for one, other in zip(first, second, strict=True):
-        assert one.X.data.tolist() == other.X.data.tolist()
 
 
 def test_many_passes_at_once(path):

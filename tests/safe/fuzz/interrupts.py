@@ -254,29 +254,12 @@ def an_estimator(random: np.random.Generator) -> tuple[Any, Call, Call]:
     if method == "fit" or repeat == 1:
         order = None
     call = lambda each: train(each, method, more, its_y, names, order)  # noqa: E731
-    if random.random() < 0.2 and hasattr(model, "coef_"):
-        call = another_change(model, random)
     following = "partial_fit" if "partial_fit" in methods and streams else "fit"
     return (
         model,
         call,
         lambda each: train(each, following, X, y, names),
     )
-
-
-def another_change(model: Any, random: np.random.Generator) -> Call:
-    """A change of a trained model that is no training."""
-    coef = random.standard_normal(np.shape(model.coef_))
-    intercept = random.standard_normal(np.shape(model.intercept_))
-    if random.random() < 0.2:
-        model.sparsify()
-        return lambda each: each.densify()
-    changes: list[Call] = [
-        lambda each: setattr(each, "coef_", coef),
-        lambda each: setattr(each, "intercept_", intercept),
-        lambda each: each.sparsify(),
-    ]
-    return changes[random.integers(len(changes))]
 
 
 def usable(model: Any) -> bool:

@@ -56,11 +56,8 @@ HOLDING_OBJECTS = ("loss", "rule", "schedule", "engine", "average")
 
 def generate(random: np.random.Generator, ledger: Ledger) -> None:
     """An estimator or a stepper, a few parameters, perhaps odd targets and weights."""
-    chosen = random.random()
-    if chosen < 0.2:
+    if random.random() < 0.2:
         return stepper(random, ledger)
-    if chosen < 0.3:
-        return assignment(random, ledger)
     return estimator(random, ledger)
 
 
@@ -161,34 +158,6 @@ def estimator(random: np.random.Generator, ledger: Ledger) -> None:
         if method in ("fit", "partial_fit"):
             judged(ledger, f"{type(model).__name__}.predict after {method}",
                    lambda: model.predict(X), words=words, model=model)  # fmt: skip
-
-
-def assignment(random: np.random.Generator, ledger: Ledger) -> None:
-    """Weights assigned to a trained estimator, then a prediction and more training."""
-    Estimator = ESTIMATORS[random.integers(len(ESTIMATORS))]
-    model = made(Estimator, **working_parameters(Estimator, random))
-    X, y = rows_and_targets(Estimator, random, classes=int(random.choice([2, 3])))
-    with stopped_after(3.0):
-        if not fit_quietly(model, X, y):
-            ledger.refused["does not train"] += 1
-            return
-        if random.random() < 0.3:
-            model.sparsify()
-        name = str(random.choice(["coef_", "intercept_"]))
-        value = odd_argument(f"{name}init", y, random)
-        if random.random() < 0.2:
-            value = odd_value(random)
-        words = [*words_for(model), name]
-        judged(
-            ledger, f"{Estimator.__name__}.{name} = {value!r:.60}",
-            lambda: setattr(model, name, value), words=words, model=model,
-            needs_memory=is_large(value),
-        )  # fmt: skip
-        judged(ledger, f"{Estimator.__name__}.predict after {name} = {value!r:.60}",
-               lambda: model.predict(X), words=words, model=model)  # fmt: skip
-        if hasattr(model, "partial_fit"):
-            judged(ledger, f"{Estimator.__name__}.partial_fit after {name} = {value!r:.60}",
-                   lambda: model.partial_fit(X, y), words=words, model=model)  # fmt: skip
 
 
 def fit_quietly(model: Any, X: Any, y: Any) -> bool:
