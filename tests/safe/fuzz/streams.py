@@ -47,7 +47,7 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
             data = gzip.compress(data, mtime=0)
             data = damaged(data, lot) if random.integers(2) else data
         path.write_bytes(data)
-        words = [str(path), "n_features", "n_labels"]
+        words = [str(path), "kept.rows", "n_features", "n_labels"]
 
         def call() -> Any:
             rows = int(random.integers(1, 9))
