@@ -96,7 +96,7 @@ def other_weights(model):
 
 
 @pytest.mark.parametrize("given", [
-    np.array, np.ndarray.tolist, np.asfortranarray, lambda a: a.astype(">f8"),
+    np.array, np.ndarray.tolist, np.asfortranarray, np.squeeze, lambda a: a.astype(">f8"),
     lambda a: a.astype(np.longdouble),
 ])  # fmt: skip
 def test_assigned_weights_are_the_model(given):
@@ -110,6 +110,8 @@ def test_assigned_weights_are_the_model(given):
         np.testing.assert_allclose(model.intercept_, intercept, rtol=1e-12)
         np.testing.assert_allclose(model.coef_, before, rtol=1e-12, atol=1e-14)
         assert np.array_equal(model.coef_ == 0, coef == 0)
+        if hasattr(model, "support_"):
+            assert np.array_equal(model.support_, coef != 0)
         decide = getattr(model, "decision_function", model.predict)
         expected = X @ np.atleast_2d(coef).T + intercept
         np.testing.assert_allclose(decide(X).reshape(expected.shape), expected, atol=1e-12)
