@@ -4,7 +4,7 @@ from lazynet import FTRL, RDA, SAGA, AdaGrad, Carpenter, FoBoS, TruncatedGradien
 from lazynet.catalogue import ALGORITHMS, new_engine
 from lazynet.forms import DEFAULT_BUDGET, FORMS, Dense, Tables
 from lazynet.losses import get_loss
-from lazynet.params import Choice, Flag, Integer
+from lazynet.params import Choice, Flag, Integer, Special
 from lazynet.penalties import ElasticNet
 
 #: The rules whose weights any form keeps.
@@ -25,6 +25,8 @@ def other_than(kind, default):
         return not default
     if isinstance(kind, Integer):
         return (default or kind.least) + 3
+    if isinstance(kind, Special):  # the counts of Balanced
+        return {0: 3, 1: 1}
     return 0.5 if default != 0.5 else 0.25
 
 
