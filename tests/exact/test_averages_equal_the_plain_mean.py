@@ -35,7 +35,6 @@ from lazynet.engines.wear import Wear
 from lazynet.forms import Clock
 from lazynet.kernels import averages as kernel
 from lazynet.kernels import clock as clock_kernel
-from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import Examples
 from lazynet.learners import Learner, run_pass
 from lazynet.losses import get_loss
@@ -387,62 +386,6 @@ def test_a_failure_takes_the_average_back_too(engine):
         after = built.model(), built.model_intercept, built.weights(), built.counted
         for old, new in zip(before, after, strict=True):
             np.testing.assert_array_equal(old, new)
-
-
-def test_kernels_refuse_a_past_that_does_not_fit():
-    """The kernels refuse wrong lengths, and iterates that could not have counted."""
-    fields = np.zeros(kernel.AVERAGE_FIELDS)
-    two, three = np.zeros(2), np.zeros(3)
-    with pytest.raises(ValueError, match="scales and pulls one more"):
-        Average(two, two, three, fields)
-    with pytest.raises(ValueError, match="fields must have"):
-        Average(two, three, three, two)
-    for counted in (-1.0, 3.0, np.nan):
-        fields[kernel.COUNTED_FIELD] = counted
-        with pytest.raises(ValueError, match="must lie between 0 and 2"):
-            Average(two, three, three, fields)
-    fields[:] = 0.0
-    past = Average(two, three, three, fields)
-    clock = np.zeros(clock_kernel.CLOCK_FIELDS)
-    with pytest.raises(ValueError, match="out must have 3 entries"):
-        kernel.sums(np.zeros((3, 2)), past, two)
-    with pytest.raises(ValueError, match="rows of 2 numbers, got"):
-        kernel.fold(np.zeros((3, 3)), clock, past)
-    with pytest.raises(ValueError, match="weights must have 3 entries"):
-        kernel.read(np.zeros((3, 2)), clock, two)
-    examples = as_examples(sparse.csr_matrix((1, 3)), np.ones(1))
-    chosen = plan()
-    task = chosen.task(AveragedClockEngine(3))
-    steps = chosen.steps(np.zeros(1, dtype=np.int64), 0)
-    with pytest.raises(ValueError, match="stored must have 6 entries"):
-        clock_kernel.run(examples, steps, task, np.zeros(3), clock, 0, past)
-    uncounted = replace(chosen, average=None)
-    with pytest.raises(ValueError, match="what each of them counts"):
-        clock_kernel.run(
-            examples, uncounted.steps(np.zeros(1, dtype=np.int64), 0), task, np.zeros(6), clock, 0,
-            past,
-        )  # fmt: skip
-
-
-@given(cells=st.lists(st.floats(allow_nan=True), min_size=6, max_size=6), data=st.data())
-def test_kernels_survive_a_past_of_any_numbers(cells, data):
-    """Searches stay inside the block, whatever stands in it."""
-    numbers = st.lists(st.floats(allow_nan=True), min_size=5, max_size=5)
-    fields = np.zeros(kernel.AVERAGE_FIELDS)
-    fields[kernel.COUNTED_FIELD] = data.draw(st.integers(0, 4))
-    shifts, scales, pulls = (np.array(data.draw(numbers)) for _ in range(3))
-    past = Average(shifts[:4].copy(), scales, pulls, fields)
-    pairs = np.array(cells).reshape(3, 2)
-    kernel.sums(pairs, past, np.zeros(3))
-    clock = np.zeros(clock_kernel.CLOCK_FIELDS)
-    clock[:4] = data.draw(st.lists(st.floats(allow_nan=True), min_size=4, max_size=4))
-    X = sparse.csr_matrix(np.ones((2, 3)))
-    chosen = plan(1e-3)
-    clock_kernel.run(
-        as_examples(X, np.ones(2)), chosen.steps(np.array([0, 1]), 0),
-        chosen.task(AveragedClockEngine(3)), pairs.reshape(-1), clock, 0, past,
-    )  # fmt: skip
-    assert pairs.shape == (3, 2)
 
 
 # --- estimators ---------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """A step on a batch: the mean of the gradients, one shrink, equal to the dense references."""
 
-import contextlib
 import dataclasses
 import warnings
 from fractions import Fraction
@@ -35,9 +34,6 @@ from lazynet import (
 from lazynet.checks.tolerance import AGREE
 from lazynet.checks.twin import BoundedTwin
 from lazynet.data import sizes_of
-from lazynet.kernels import cells as cells_kernel
-from lazynet.kernels import clock as clock_kernel
-from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.examples import Examples
 from lazynet.learners import Learner, run_pass, spans
 from lazynet.losses import LOSSES, get_loss
@@ -460,72 +456,6 @@ def test_a_model_that_overflows_is_left_as_it_was(rule):
     with pytest.raises(FloatingPointError):
         model.partial_fit(X * 1e200, y)
     np.testing.assert_array_equal(weights_of(model), before)
-
-
-# --- the kernels ---------------------------------------------------------------------------------
-
-
-def test_the_kernels_refuse_what_does_not_fit():
-    """Lengths, kinds and tasks are checked before anything is read."""
-    ones = np.ones(2)
-    given = rows(3), 2, ones, ones, ones, ones
-    assert len(Batches(*given)) == 2
-    assert Batches(*given).n_rows == 3
-    for place in range(2, 6):
-        wrong = [*given]
-        wrong[place] = np.ones(3)
-        with pytest.raises(ValueError, match="must have 2 entries, one for each batch, got 3"):
-            Batches(*wrong)
-    with pytest.raises(ValueError, match="predictions must have 3 entries, as order, got 2"):
-        Batches(*given, None, ones)
-    with pytest.raises(ValueError, match="size must be at least 1, got 0"):
-        Batches(rows(3), 0, *given[2:])
-    with pytest.raises(IndexError, match="step must lie between 0 and 1, got 2"):
-        Batches(*given).row(2)
-    X, y = corpus(n_rows=4, d=6)
-    chosen = plan(rule=SAGA(alpha=0.1))
-    engine = chosen.new_engine(6)
-    with pytest.raises(ValueError, match="kind must be one that learns from batches of rows"):
-        cells_kernel.run_batches(
-            "saga", examples_of(chosen, X, y), Batches(*given), chosen.task(engine),
-            engine.settings, engine.cells, engine.fields, 0,
-        )  # fmt: skip
-    positive = plan(positive=True)
-    engine = positive.new_engine(6)
-    with pytest.raises(ValueError, match="task: steps on batches know neither"):
-        clock_kernel.run_batches(
-            examples_of(positive, X, y), Batches(*given), positive.task(engine), engine.stored,
-            engine.fields, 0,
-        )  # fmt: skip
-
-
-@pytest.mark.parametrize("rule", ["fobos", *WITH_STATE], ids=repr)
-@given(data=st.data())
-def test_engines_survive_hostile_matrices_and_orders(rule, data):
-    """Any indices, row starts and order, also with memory that an earlier call left."""
-    numbers = st.one_of(st.integers(-5, 15), st.sampled_from([2**31 - 1, -(2**31), 1000]))
-    merger = Merger()
-    for _ in range(2):
-        indices = data.draw(st.lists(numbers, max_size=12))
-        indptr = data.draw(st.lists(numbers, min_size=1, max_size=8))
-        order = np.array(data.draw(st.lists(numbers, max_size=10)), dtype=np.int64)
-        n_columns = data.draw(st.integers(0, 8))
-        examples = Examples(
-            np.ones(len(indices)), np.array(indices, dtype=np.int32),
-            np.array(indptr, dtype=np.int32), n_columns, np.ones(len(indptr) - 1), None,
-            np.ones(len(indptr) - 1),
-        )  # fmt: skip
-        size = data.draw(st.sampled_from([1, 2, 3, 2**62]))
-        chosen = dataclasses.replace(plan(rule=rule, l1=0.1), batch_size=size)
-        engine = chosen.new_engine(n_columns)
-        n_steps = chosen.n_steps(len(order))
-        scalars = [np.ones(n_steps)] * 2 + [np.zeros(n_steps)] * 2
-        steps = Batches(order, size, *scalars, None, None, merger)
-        task = chosen.task(engine)
-        first = data.draw(st.integers(-2, 6))
-        with contextlib.suppress(ValueError):
-            engine._run_batches(examples, steps, task, first)
-        assert engine.weights().shape == (n_columns,)
 
 
 # --- the tests are tested ------------------------------------------------------------------------

@@ -154,29 +154,6 @@ def test_broken_engines_are_caught(broken, monkeypatch):
 # --- kernel and estimators ----------------------------------------------------------------------
 
 
-def test_the_kernel_refuses_state_that_does_not_fit():
-    """The kernel checks lengths and the strength before anything is read."""
-    examples = as_examples(sparse.csr_matrix((1, 2)), np.ones(1))
-    order, none = np.zeros(1, dtype=np.int64), np.zeros(0)
-    cells, fields = np.zeros((2, 2)), np.zeros(kernel.DEKEL_FIELDS)
-    good = dict(
-        examples=examples, order=order, loss=0, epsilon=0.1, strength=1.0, mean=none, theta=1.0,
-        cells=cells, fields=fields, first=0,
-    )  # fmt: skip
-    assert kernel.run(**good) == (0, 1)
-    for bad, message in (
-        (dict(cells=np.zeros((3, 2))), "cells must have 2 rows"),
-        (dict(mean=np.zeros(3)), "mean must have 2 entries or none"),
-        (dict(fields=none), "fields must have"),
-        (dict(strength=0.0), "strength must be positive"),
-        (dict(loss=99), "loss must be a code"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            kernel.run(**{**good, **bad})
-    with pytest.raises(ValueError, match="row 7 cannot be read at step 1"):
-        DekelEngine(2, get_loss("hinge"), 1.0).take(examples, np.array([0, 7]))
-
-
 def data(n=300, d=30, n_classes=2, seed=0):
     generator = np.random.default_rng(seed)
     X = sparse.random(n, d, density=0.3, format="csr", random_state=seed)

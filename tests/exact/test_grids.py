@@ -27,8 +27,6 @@ from lazynet import (
 from lazynet.choice import Fold
 from lazynet.data import sizes_of
 from lazynet.grids import GridTraining, Setting, planned, settings_of
-from lazynet.kernels import outputs_losses
-from lazynet.kernels.examples import STATUS_BAD_ROW
 from lazynet.losses import LOSSES
 from lazynet.threads import Workers
 
@@ -302,35 +300,3 @@ def test_a_setting_that_overflows_ends_the_epoch():
         training.matrices[1].engine.cells[:, 2] = np.inf
         with Workers(1) as workers, pytest.raises(FloatingPointError, match="step"):
             training.epoch(orders[0], workers)
-
-
-def test_what_the_kernel_refuses():
-    """Arrays of another shape, rows that X does not have, and engines of another kind."""
-    X, y = make_data(seed=10)
-    folds = three_folds(len(y))[:1]
-    for rule, state in (("fobos", ("clocks", "own")), ("adagrad", ("settings", "fields"))):
-        training = trained(LazyNetClassifier(l1=0.0, rule=rule), SETTINGS, X, y, folds, [])
-        engine = training.matrices[0].engine
-        arrays = {name: getattr(engine, name) for name in state}
-
-        def judge(training=training, engine=engine, **options):
-            given = dict(order=np.arange(3), losses=np.zeros(9)) | options
-            return outputs_losses.losses_on(
-                engine._block(), training.examples, training.targets[0], given.pop("order"),
-                training.task, given.pop("losses"), 0, **given,
-            )  # fmt: skip
-
-        assert judge(**arrays) == (0, 3)
-        assert judge(**arrays, order=np.array([1, 60])) == (STATUS_BAD_ROW, 1)
-        assert judge(**arrays, order=np.array([-1])) == (STATUS_BAD_ROW, 0)
-        with pytest.raises(TypeError, match="must be given"):
-            judge()
-        with pytest.raises(ValueError, match="losses must have 9 entries"):
-            judge(**arrays, losses=np.zeros(8))
-        for name in state:
-            with pytest.raises(ValueError, match=f"{name} must have"):
-                judge(**arrays | {name: arrays[name][:, :1].copy()[:-1]})
-    training = trained(LazyNetRegressor(l1=0.0), SETTINGS, X, y * 1.0, folds, [])
-    training.matrices[0].engine.strengths = np.zeros((9, 2))
-    with Workers(1) as workers, pytest.raises(ValueError, match="strengths must have the shape"):
-        training.epoch(np.arange(len(y)), workers)

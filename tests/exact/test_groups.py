@@ -409,22 +409,6 @@ def test_rules_other_than_fobos_are_refused(kind, rule):
         check_rule_of_groups(rule)
 
 
-@pytest.mark.parametrize("kind", GROUPED_OUTPUTS.values())
-def test_the_kernel_refuses_what_it_cannot_do(kind):
-    """Another order of the step, a clock for each output, and missing stamps."""
-    engine = kind(1, 2, FoBoS())
-    with pytest.raises(ValueError, match="task must not shrink first"):
-        take_one_step(engine._block(), engine, 1.0, "shrink_first")
-    engine.clocks = np.ones((4, engine.width))
-    with pytest.raises(ValueError, match="clocks must have 1 column"):
-        take_one_step(engine._block(), engine, 1.0)
-    with pytest.raises(ValueError, match="clocks must have 1 column"):
-        bring_current(engine._block(), engine.clocks)
-    if kind is OutputsInMaxGroups:
-        with pytest.raises(TypeError, match="stamps must be an array"):
-            Block(engine.kind, engine.cells, engine.width)
-
-
 @pytest.mark.parametrize("norm", NORMS)
 def test_an_overflow_is_reported(norm):
     """Weights whose norm overflows do not pass for weights."""

@@ -1,6 +1,5 @@
 """Stabilised truncated SGD as released, compiled, equals its reference after every burst."""
 
-import contextlib
 import math
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,6 @@ from lazynet.data import as_examples
 from lazynet.engines.released import Draws, ReleasedEngine, ReleasedPath
 from lazynet.engines.stabilised import Bursts
 from lazynet.kernels import released as kernel
-from lazynet.kernels.examples import Examples
 from lazynet.losses import get_loss
 from lazynet.reference.released import DenseReleased, quantile
 from lazynet.threads import Workers
@@ -398,78 +396,6 @@ def test_a_row_that_vanishes_is_named():
     rows.indices[:] = 10**6
     with pytest.raises(ValueError, match="cannot be read at step 0"), Workers(1) as workers:
         engine.take_stage(workers)
-
-
-@given(data=st.data())
-def test_the_kernel_survives_hostile_matrices_and_orders(data):
-    """Any indices, row starts, draws and lists: an error or a result, never a stray read."""
-    integers = st.one_of(st.integers(-5, 15), st.sampled_from([2**31 - 1, -(2**31)]))
-    indices = data.draw(st.lists(integers, max_size=12))
-    indptr = data.draw(st.lists(integers, min_size=1, max_size=8))
-    order = np.array(data.draw(st.lists(integers, max_size=10)), dtype=np.int64)
-    d = data.draw(st.integers(0, 8))
-    room = data.draw(st.integers(0, 20))
-    examples = Examples(
-        np.ones(len(indices)), np.array(indices, np.int32), np.array(indptr, np.int32), d,
-        np.ones(len(indptr) - 1),
-    )  # fmt: skip
-    numbers = st.sampled_from([0.0, 1.0, -1.0, np.nan, np.inf, 1e308])
-    cells = np.array(data.draw(st.lists(numbers, min_size=2 * d, max_size=2 * d))).reshape(d, 2)
-    listed = kernel.Listed(
-        np.full(room, data.draw(integers)), np.zeros(room), np.zeros(d, np.int64)
-    )
-    left, live = data.draw(integers), np.ones(len(indptr) - 1, np.uint8)
-    for first in (0, data.draw(integers)):
-        with contextlib.suppress(ValueError):
-            kernel.run(examples, order, 1.0, 1, 2, 0.5, left, live, cells, listed, first)
-        assert 0 <= listed.n <= room
-    listed.features[:] = data.draw(integers)  # as another thread could
-    with contextlib.suppress(ValueError):
-        kernel.end_burst(listed, cells, left, 0.5)
-    features = np.array(data.draw(st.lists(integers, max_size=room)), np.int64)
-    with contextlib.suppress(ValueError):
-        kernel.go_back(listed, cells, features, np.ones(len(features)))
-        kernel.unlist_purged(listed, cells)
-    assert 0 <= listed.n <= room
-
-
-def test_the_kernel_refuses_state_that_does_not_fit():
-    """Called by hand with arrays of the wrong length, it raises before it begins."""
-    X, y = problem(0)
-    examples, (n, d) = as_examples(X, y), X.shape
-    cells, live = np.zeros((d, 2)), np.ones(n, np.uint8)
-
-    def listed(room=2 * d, kept=d, sizes=None):
-        sizes = room if sizes is None else sizes
-        return kernel.Listed(np.zeros(room, np.int64), np.zeros(sizes), np.zeros(kept, np.int64))
-
-    def run(size=1, cells=cells, loss=1, share=0.5, position=1.0, live=live, at=None):
-        order, at = np.zeros(2, np.int64), listed() if at is None else at
-        kernel.run(examples, order, position, loss, size, share, d, live, cells, at, 0)
-
-    run()
-    for call, message in (
-        (lambda: listed(sizes=3), "equally long"),
-        (lambda: run(size=0), "size must be at least 1"),
-        (lambda: run(share=1.0), "share must lie between 0 and 1"),
-        (lambda: run(position=0.0), "position must be at least 1"),
-        (lambda: run(cells=np.zeros((d + 1, 2))), f"cells must have {d} rows"),
-        (lambda: run(cells=np.zeros((d, 3))), "rows of 2 numbers, got"),
-        (lambda: run(live=live[1:]), f"live must have {n} entries"),
-        (lambda: run(loss=99), "loss must be a code"),
-        (lambda: run(at=listed(kept=d - 1)), f"kept must have {d} entries"),
-        (lambda: run(at=listed(room=0), cells=np.zeros((d, 2))), "features must have room for"),
-        (lambda: kernel.end_burst(listed(), cells, d, 1.5), "share must lie between"),
-        (lambda: kernel.go_back(listed(), cells, np.zeros(2, np.int64), np.zeros(3)), "equally"),
-        (
-            lambda: kernel.go_back(listed(room=1), cells, np.zeros(2, np.int64), np.zeros(2)),
-            "at most 1",
-        ),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()
-    with pytest.raises(TypeError, match="must be arrays"):
-        kernel.Listed(None, np.zeros(1), np.zeros(1, np.int64))
 
 
 def test_a_path_draws_as_many_rows_as_it_should():

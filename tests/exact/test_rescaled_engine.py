@@ -14,7 +14,6 @@ from lazynet.data import as_examples
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.wear import Wear
-from lazynet.kernels import rescaled as kernel
 from lazynet.kernels.examples import Steps
 from lazynet.testing import assert_matches_twin, problems, wears
 
@@ -125,15 +124,3 @@ def test_an_l1_penalty_is_refused_everywhere():
     options = dict(l1=0.0, l2=0.1, eta0=0.5, max_iter=3, tol=None, random_state=0)
     model, other = LazyNetClassifier(engine="rescaled", **options), LazyNetClassifier(**options)
     np.testing.assert_allclose(model.fit(X, y).coef_, other.fit(X, y).coef_, rtol=1e-14)
-
-
-def test_the_kernel_refuses_state_that_does_not_fit():
-    """The kernel checks lengths before anything is read."""
-    examples = as_examples(sparse.csr_matrix((1, 2)), np.ones(1))
-    chosen = plan()
-    task, steps = chosen.task(RescaledEngine(2)), chosen.steps(rows(1), 0)
-    fields = np.zeros(kernel.RESCALED_FIELDS)
-    with pytest.raises(ValueError, match="vector must have 2 entries"):
-        kernel.run(examples, steps, task, np.zeros(3), fields, 0)
-    with pytest.raises(ValueError, match="fields must have"):
-        kernel.run(examples, steps, task, np.zeros(2), np.zeros(1), 0)

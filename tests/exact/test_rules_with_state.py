@@ -38,7 +38,6 @@ from lazynet.catalogue import ALGORITHMS, new_reference
 from lazynet.checks.tolerance import NearbyRun
 from lazynet.data import sizes_of
 from lazynet.engines.ftrl import FTRLEngine
-from lazynet.kernels import cells as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.learners import Learner, run_pass
 from lazynet.losses import LOSSES, get_loss
@@ -289,30 +288,6 @@ def test_a_weight_that_overflows_is_told(rule):
         model.fit(X, [1, 0])
     with pytest.raises(FloatingPointError, match="not a finite number"):
         model.partial_fit(X, [1, 0], classes=[0, 1])
-
-
-@pytest.mark.parametrize(
-    ("kind", "settings", "message"),
-    [
-        ("rda", [0.0, 0.0, 0.0, 0.0, 0.0], "gamma must be positive"),
-        ("rda", [0.0, 0.0, 1.0, 0.0, -1.0], "free_gamma must not be negative"),
-        ("ftrl", [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0], "alpha must be positive"),
-        ("ftrl", [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], "beta and l2 must not both be 0"),
-        ("ftrl", [0.0, 0.0, 0.0, 1.0, 1.0, -1.0, 0.0], "free_alpha and free_beta must not be"),
-        ("adagrad", [0.0, 0.0, 0.0, 1.0, 0.0, 0.0], "alpha and delta must be positive"),
-        ("adagrad", [0.0, 0.0, 1.0, 0.0, 0.0, 0.0], "alpha and delta must be positive"),
-        ("adagrad", [0.0, 0.0, 1.0, 1.0, 0.0, -1.0], "initial must not be negative"),
-        ("adagrad", [0.0, 0.0, 1.0, 1.0, 0.0, np.nan], "initial must not be negative"),
-        ("saga", [0.0, 0.0, 0.0], "alpha must be positive"),
-    ],
-)
-def test_the_kernel_refuses_settings_that_give_no_rates(kind, settings, message):
-    """The kernel refuses settings that give no rates before anything is read."""
-    each = learner(kind, sparse.csr_matrix((1, 2)), np.ones(1))
-    state = np.array(settings), each.engine.cells, each.engine.fields
-    given = each.examples, each.plan.steps(rows(1), 0), each.task
-    with pytest.raises(ValueError, match=message):
-        kernel.run(kind, *given, *state, 0, np.zeros(1))
 
 
 # --- estimators ---------------------------------------------------------------------------------

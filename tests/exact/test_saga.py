@@ -313,24 +313,6 @@ def test_an_engine_keeps_to_the_rows_it_has_begun_with():
     assert len(engine.slopes) == 9
 
 
-def test_the_kernel_refuses_slopes_that_do_not_fit_the_rows():
-    """One for every row, checked before anything is read."""
-    X, y = make_data()
-    chosen = plan(rule=SAGA(alpha=0.1))
-    engine = chosen.new_engine(X.shape[1])
-    given = (
-        "saga", as_examples(X, 2.0 * y - 1), chosen.steps(rows(60), 0), chosen.task(engine),
-        engine.settings, engine.cells, engine.fields, 0,
-    )  # fmt: skip
-    for slopes in (np.zeros(59), np.zeros(61), np.zeros(0)):
-        with pytest.raises(ValueError, match="slopes must have 60 entries"):
-            kernel.run(*given, slopes)
-    with pytest.raises(TypeError, match="slopes must be an array with an entry per row, got None"):
-        kernel.run(*given)
-    assert not engine.cells.any()
-    assert kernel.run(*given, np.zeros(60)) == (0, 60)
-
-
 def test_a_rate_that_changes_concerns_the_steps_to_come():
     """The missed steps are taken at the old rate and penalty."""
     X, y = make_data()

@@ -1,6 +1,5 @@
 """Ma & Zheng's stages, compiled, equal their reference for any number of threads."""
 
-import contextlib
 import math
 import pickle
 import subprocess
@@ -27,10 +26,8 @@ from lazynet.engines.stabilised import (
     StabilisedEngine,
     StageOrders,
     Stages,
-    _record_arrays,
 )
 from lazynet.kernels import stabilised as kernel
-from lazynet.kernels.examples import Examples
 from lazynet.losses import get_loss
 from lazynet.reference.stabilised import DenseStabilised
 from lazynet.schedules import Constant, InverseSqrt
@@ -332,94 +329,6 @@ def test_a_row_that_vanishes_is_named():
     rows.indices[:] = 10**6
     with pytest.raises(ValueError, match="cannot be read at step 7"):
         path.take_stage(problem_, StageOrders(np.ones(4), 2, 0.5, None, True), 7, threading.Event())
-
-
-@given(data=st.data())
-def test_the_kernel_survives_hostile_matrices_and_orders(data):
-    """Any indices, row starts, order and records: an error or a result, never a stray read."""
-    integers = st.one_of(st.integers(-5, 15), st.sampled_from([2**31 - 1, -(2**31)]))
-    indices = data.draw(st.lists(integers, max_size=12))
-    indptr = data.draw(st.lists(integers, min_size=1, max_size=8))
-    order = np.array(data.draw(st.lists(integers, max_size=10)), dtype=np.int64)
-    d = data.draw(st.integers(0, 8))
-    room = data.draw(st.integers(0, 20))
-    examples = Examples(
-        np.ones(len(indices)), np.array(indices, np.int32), np.array(indptr, np.int32), d,
-        np.ones(len(indptr) - 1),
-    )  # fmt: skip
-    cells, fields = np.zeros((d, 2)), np.zeros(kernel.STABILISED_FIELDS)
-    records = kernel.Records(
-        np.full(room, data.draw(integers)), np.zeros(room), np.zeros(room, np.uint8)
-    )
-    first = data.draw(integers)
-    gravity, universal = data.draw(st.sampled_from([-1.0, 0.5])), data.draw(st.booleans())
-    kernel.run(
-        examples, order, np.ones(len(order)), 1, 0.1, True, 2, gravity, universal, cells, fields,
-        records, first,
-    )  # fmt: skip
-    assert 0 <= records.began <= records.n <= room
-    with contextlib.suppress(ValueError):
-        kernel.tally(records, np.zeros((d, 2), np.int32))
-    kernel.truncate(records, cells, fields, 0.5, 2, False)
-    counts = np.zeros((d, 2), np.int32)
-    kernel.judge(records, 1, 0.5, counts, np.zeros(d), np.zeros(records.n, np.int64))
-    with pytest.raises(ValueError, match="below"):
-        kernel.purge(np.array([d]), cells)
-    with pytest.raises(ValueError, match="below"):
-        kernel.purge(np.array([-1]), cells)
-
-
-def test_the_kernel_refuses_state_that_does_not_fit():
-    """Called by hand with arrays of the wrong length, it raises before it begins."""
-    X, y = problem(0)
-    examples, d = as_examples(X, y), X.shape[1]
-    order, rates = np.zeros(2, np.int64), np.ones(2)
-    cells, fields = np.zeros((d, 2)), np.zeros(kernel.STABILISED_FIELDS)
-    records = kernel.Records(np.zeros(4, np.int64), np.zeros(4), np.zeros(4, np.uint8))
-
-    def run(order=order, rates=rates, size=1, cells=cells, fields=fields, loss=1):
-        kernel.run(
-            examples, order, rates, loss, 0.1, False, size, 0.0, False, cells, fields, records, 0
-        )
-
-    with pytest.raises(ValueError, match="equally long"):
-        kernel.Records(np.zeros(4, np.int64), np.zeros(3), np.zeros(4, np.uint8))
-    for call, message in (
-        (lambda: run(rates=np.ones(3)), "rates must have 2 entries"),
-        (lambda: run(size=0), "size must be at least 1"),
-        (lambda: run(cells=np.zeros((d + 1, 2))), f"cells must have {d} rows"),
-        (lambda: run(cells=np.zeros((d, 3))), "rows of 2 numbers, got"),
-        (lambda: run(fields=np.zeros(5)), "fields must have"),
-        (lambda: run(loss=99), "loss must be a code"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()
-    path = Path(d, Permutations(40, np.random.default_rng(0)))
-    problem_ = Data(examples, get_loss("hinge"))
-    path.take_stage(problem_, StageOrders(np.ones(4), 2, 0.5, None, True), 0, threading.Event())
-    assert path.records.n > 0
-    small, counts = np.zeros((1, 2), np.int32), np.zeros((d, 2), np.int32)
-    for call, message in (
-        (lambda: kernel.tally(path.records, small), "must name features below"),
-        (lambda: kernel.tally(path.records, counts[:, :1].copy()), "two numbers"),
-        (
-            lambda: kernel.judge(path.records, 1, 0.5, small, np.zeros(1), order),
-            "must name",
-        ),
-        (lambda: kernel.judge(path.records, 1, 0.5, counts, np.zeros(1), order), "entries"),
-        (
-            lambda: kernel.judge(path.records, 1, 0.5, counts, np.zeros(d), order[:0]),
-            "room for",
-        ),
-        (lambda: path.records.extend(*(array[:1] for array in _record_arrays(9))), "hold"),
-        (
-            lambda: kernel.truncate(path.records, cells[:, :1].copy(), fields, 1, 1, True),
-            "rows of 2 numbers, got",
-        ),
-        (lambda: kernel.sweep(cells, np.zeros(9)), "fields must have"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()
 
 
 # --- the estimator ------------------------------------------------------------------------------

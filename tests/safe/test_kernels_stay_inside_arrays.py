@@ -10,23 +10,10 @@ from support import ELASTIC_ENGINES, plan, rows
 from support.engines import form_engine
 
 import lazynet.kernels
-from lazynet.catalogue import ALGORITHMS, new_engine
-from lazynet.forms import FORMS
-from lazynet.kernels import averages, clock, dense, objective, stabilised, tables
-from lazynet.kernels.examples import Examples, Task
-from lazynet.penalties import ElasticNet
-from lazynet.rules.truncated_gradient import TruncatedGradient
+from lazynet.kernels import averages, stabilised
+from lazynet.kernels.examples import Examples
 from safe.fuzz import kernels
 from safe.fuzz.hunt import hunt
-
-DEFAULT_TASK = (0, 0.1, False, False, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0)
-NONE = np.zeros(0)
-#: Every rule with a state, and a rule without in every form.
-EVERY_ENGINE = [
-    *((row.rule().known(0.1), None) for row in ALGORITHMS.values() if row.rule().has_state),
-    (TruncatedGradient(threshold=0.5), None),
-    *((ALGORITHMS["fobos"].rule(), form().settled()) for form in FORMS.values()),
-]
 
 
 def steps_of(order, chosen=None):
@@ -89,68 +76,6 @@ def test_a_bad_row_is_named_with_its_step(engine, indices, indptr, order, why):
     with pytest.raises(ValueError, match="cannot be read at step") as caught:
         built.take(examples_of([1.0, 1.0], indices, indptr, 2), steps_of(order), plan().task(built))
     assert any(word in str(caught.value) for word in why.split("|"))
-
-
-def test_memory_that_changes_under_training_is_noticed():
-    """The door has checked the matrix; the kernel checks each row again before it reads it."""
-    columns = np.array([0, 1], dtype=np.int32)
-    examples = Examples(np.ones(2), columns, np.array([0, 1, 2], dtype=np.int32), 2, np.ones(2))
-    assert examples.first_defect() is None
-    columns[1] = 10**6
-    built = form_engine("clock", 2)
-    with pytest.raises(ValueError, match="row 1 cannot be read"):
-        built.take(examples, steps_of([0, 1]), plan().task(built))
-
-
-@pytest.mark.parametrize(("rule", "form"), EVERY_ENGINE)
-def test_engines_of_rules_survive_hostile_matrices_and_orders(rule, form):
-    """A row with an index outside is named, whichever engine reads it, and nothing else is."""
-    built = new_engine(rule, ElasticNet(), 2, form=form)
-    chosen = plan(rule=rule)
-    task = chosen.task(built)
-    for columns in ([0, 9], [0, -1]):
-        with pytest.raises(ValueError, match="row 1 cannot be read at step 1"):
-            built.take(
-                examples_of([1.0, 1.0], columns, [0, 1, 2], 2), steps_of([0, 1], chosen), task
-            )
-    assert np.isfinite(built.weights()).all()
-
-
-def test_a_step_number_outside_the_tables_is_not_followed():
-    """psi is read from memory that a caller could have filled with anything."""
-    examples = examples_of([1.0], [0], [0, 1], 1)
-    fields = np.zeros(clock.CLOCK_FIELDS)
-    clock.start(fields)
-    weights = np.array([2.0])
-    scales, shifts = np.ones(3), np.zeros(3)
-    for psi in (10**12, -(10**12)):
-        status, step, _ = tables.run(
-            examples, steps_of([0]), Task(*DEFAULT_TASK), weights, np.array([psi]), scales, shifts,
-            fields, 0, 0,
-        )  # fmt: skip
-        assert (status, step) == (0, 1)
-
-
-@pytest.mark.parametrize("loss", [-1, 99])
-def test_an_unknown_loss_code_is_refused(loss):
-    """A code outside the table is an error, not the last arm of a switch."""
-    examples = examples_of([1.0], [0], [0, 1], 1)
-    task = Task(loss, *DEFAULT_TASK[1:])
-    fields = np.zeros(clock.CLOCK_FIELDS)
-    calls = [
-        lambda: clock.run(examples, steps_of([0]), task, np.zeros(1), fields, 0),
-        lambda: dense.run(
-            examples, steps_of([0]), task, np.zeros(1), np.zeros(1), NONE, NONE, NONE, True, 0
-        ),
-        lambda: tables.run(
-            examples, steps_of([0]), task, np.zeros(1), rows(1), np.ones(2), np.zeros(2), fields,
-            0, 0,
-        ),
-        lambda: objective.total_loss(examples, np.zeros(1), 0.0, loss, 0.1, 0, 1),
-    ]  # fmt: skip
-    for call in calls:
-        with pytest.raises(ValueError, match="loss must be a code"):
-            call()
 
 
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)

@@ -4,7 +4,6 @@ A call that makes no sense is refused before it touches memory, and changes noth
 """
 
 import contextlib
-import pickle
 import threading
 
 import numpy as np
@@ -62,31 +61,6 @@ def numbers_of(columns):
 
 
 # --- columns that join ----------------------------------------------------------------------------
-
-
-def test_calls_out_of_order_are_refused():
-    """pick and place need what comes before them, and come once."""
-    columns = working_set()
-    with pytest.raises(ValueError, match="name must be called before pick"):
-        columns.pick(0)
-    with pytest.raises(ValueError, match="name must be called before place"):
-        columns.place(0)
-    size = columns.name(np.array([1, 4]))
-    for wrong in (-1, 1, N, 10**9):
-        with pytest.raises(ValueError, match="start must be 0, the next row"):
-            columns.pick(wrong)
-    with pytest.raises(ValueError, match="pick must have come to the last of 7 rows"):
-        columns.place(size)
-    assert columns.pick(0) == (0, N)
-    for wrong in (-1, 0, 1, 3, 64, 2**31, 2**62):
-        with pytest.raises(ValueError, match="size must be 2, as named"):
-            columns.place(wrong)
-    columns.place(size)
-    with pytest.raises(ValueError, match="name must be called before place"):
-        columns.place(size)
-    with pytest.raises(ValueError, match="name must be called before pick"):
-        columns.pick(0)
-    assert len(columns) == 2
 
 
 @pytest.mark.parametrize(
@@ -149,81 +123,6 @@ def test_an_interrupted_search_for_columns_can_begin_anew():
 
 
 # --- weights and steps ----------------------------------------------------------------------------
-
-
-def test_what_needs_weights_or_a_model_is_refused_without():
-    """No method computes with numbers that nobody has set."""
-    columns = working_set()
-    calls = {
-        "start must be called": [
-            columns.refresh,
-            columns.objective,
-            lambda: columns.model(0.0),
-            lambda: columns.read(np.empty(D), np.empty(N)),
-            lambda: columns.predictions(np.empty(N), np.empty(N)),
-        ],
-        "call model first": [columns.search, lambda: columns.descend(1e-9)],
-    }
-    for message, refused in calls.items():
-        for call in refused:
-            with pytest.raises(ValueError, match=message):
-                call()
-    columns = with_columns()
-    stale = [
-        columns.refresh,
-        columns.search,
-        lambda: columns.start(0.1, 0.0, np.zeros(D), 0.0, 0.0, NOBODY),
-        lambda: columns.place(columns.name(np.array([1])) + 0 * columns.pick(0)[0]),
-    ]
-    for change in stale:
-        columns.model(0.0)
-        change()
-        for call in (columns.search, lambda: columns.descend(1e-9)):
-            with pytest.raises(ValueError, match="call model first"):
-                call()
-
-
-def test_arrays_of_other_lengths_are_refused_by_name():
-    """Nothing is read or written, and the weights stay."""
-    columns = with_columns()
-    before = numbers_of(columns)
-    for short in (0, D - 1, D + 1):
-        with pytest.raises(ValueError, match="weights must have 5 entries"):
-            columns.start(0.1, 0.1, np.ones(short), 0.0, 0.0, NOBODY)
-        with pytest.raises(ValueError, match="weights must have 5 entries"):
-            columns.read(np.ones(short), np.ones(N))
-        with pytest.raises(ValueError, match="u must have 5 entries"):
-            columns.candidates(np.ones(short), 0.0)
-    for short in (0, N - 1, N + 1):
-        with pytest.raises(ValueError, match="held must have 7 entries"):
-            columns.start(0.1, 0.1, np.ones(D), 0.0, 0.5, np.ones(short))
-        with pytest.raises(ValueError, match="duals must have 7 entries"):
-            columns.read(np.ones(D), np.ones(short))
-        with pytest.raises(ValueError, match="margins must have 7 entries"):
-            columns.predictions(np.ones(short), np.ones(N))
-        with pytest.raises(ValueError, match="sizes must have 7 entries"):
-            columns.predictions(np.ones(N), np.ones(short))
-    with pytest.raises(ValueError, match="held must have 0 entries"):
-        columns.start(0.1, 0.1, np.ones(D), 0.0, 0.0, np.ones(N))
-    assert numbers_of(columns) == before
-
-
-def test_a_working_set_is_not_half_made():
-    """Without its arguments, with a loss that there is none, or without targets."""
-    with pytest.raises(TypeError):
-        WorkingSet.__new__(WorkingSet)
-    X, y = rows_of()
-    examples = as_examples(X, y)
-    for loss in (-1, len(LOSSES), 99):
-        with pytest.raises(ValueError, match="loss must be a code"):
-            WorkingSet(examples, loss, 0.1, 1.0, 0.1, True)
-    bare = Examples(X.data, X.indices, X.indptr, D)
-    with pytest.raises(ValueError, match="must have targets"):
-        WorkingSet(bare, 0, 0.1, 1.0, 0.1, True)
-    with pytest.raises(TypeError, match="examples"):
-        WorkingSet(None, 0, 0.1, 1.0, 0.1, True)
-    with pytest.raises(TypeError, match="__reduce__"):
-        pickle.dumps(with_columns())
 
 
 NUMBERS = st.one_of(st.floats(), st.sampled_from([0.0, 1.0, 1e300, -1e300, 1e-300]))
