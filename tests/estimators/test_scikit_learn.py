@@ -1,7 +1,6 @@
 """The estimators pass scikit-learn's checks, and train, stop, report and resume as documented."""
 
 import copy
-import pickle
 import sys
 import warnings
 from types import SimpleNamespace
@@ -139,33 +138,6 @@ def same_bits(left, right):
     return left.shape == right.shape and left.tobytes() == right.tobytes()
 
 
-# --- the life of an estimator ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_pickle_predicts_and_learns_on_bit_for_bit(engine, n_classes):
-    """A pickled model predicts the same and, trained further, shuffles and learns the same."""
-    X, y = make_data(n_classes=n_classes)
-    model = LazyNetClassifier(engine=engine, l1=1e-3, random_state=3, max_iter=2, tol=None)
-    model.fit(X, y).partial_fit(X[:20], y[:20])
-    twin = pickle.loads(pickle.dumps(model))
-    assert same_bits(twin.decision_function(X), model.decision_function(X))
-    for each in (model, twin):
-        each.partial_fit(X, y).partial_fit(X[:7], y[:7])
-    assert same_bits(twin.coef_, model.coef_)
-    assert same_bits(twin.intercept_, model.intercept_)
-    assert (twin.t_, twin.history_) == (model.t_, model.history_)
-
-
-def test_coefficients_are_read_only():
-    """Single numbers of coef_ cannot be written, because training would not see them."""
-    X, y = make_data()
-    model = LazyNetRegressor(max_iter=1, tol=None).fit(X, y)
-    with pytest.raises(ValueError, match="read-only"):
-        model.coef_[0] = 1.0
-
-
 # --- in company -----------------------------------------------------------------------------
 
 
@@ -202,22 +174,6 @@ def test_grid_search_over_a_text_pipeline(vectorizer):
 
 
 # --- classes and probabilities --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_shapes_and_attributes_of_one_problem(loss):
-    """One row of weights, or for a regression the weights themselves; t_ and n_iter_ as trained."""
-    Estimator, X, y, _ = problem_for(loss)
-    model = Estimator(loss=loss, max_iter=3, tol=None).fit(X, y)
-    assert model.coef_.shape == ((1, X.shape[1]) if LOSSES[loss].margin else (X.shape[1],))
-    assert model.intercept_.shape == (1,)
-    assert model.n_features_in_ == X.shape[1]
-    assert (model.n_iter_, model.t_) == (3, 3 * X.shape[0])
-    assert model.predict(X).shape == y.shape
-    assert np.allclose(
-        model.decision_function(X) if LOSSES[loss].margin else model.predict(X),
-        X @ model.coef_.ravel() + model.intercept_[0],
-    )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -321,32 +277,26 @@ def test_class_weight_is_a_sample_weight(class_weight, n_classes):
 # --- steps ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step_order", STEP_ORDERS)
-@pytest.mark.parametrize("rule", [FoBoS, SGD])
-@pytest.mark.parametrize("engine", ["clock", Tables(budget=17), "dense"], ids=str)
-def test_fit_is_stepping_by_hand(engine, rule, step_order):
+STEPPING = [
+    *(
+        dict(rule=rule(step_order=step_order), engine=engine, eta0=0.5)
+        for rule in (FoBoS, SGD)
+        for step_order in STEP_ORDERS
+        for engine in ("clock", Tables(budget=17), "dense")
+    ),
+    *(
+        dict(rule=name, eta0=0.5 if ALGORITHMS[name].rule.scheduled else None)
+        for name in STREAMING_RULES
+        if name not in ("fobos", "sgd")
+    ),
+]
+
+
+@pytest.mark.parametrize("options", STEPPING, ids=str)
+def test_fit_is_stepping_by_hand(options):
     """Unshuffled, without intercept, row i of epoch e is step e*n + i, bit for bit."""
     X, y = make_data()
-    options = dict(engine=engine, rule=rule(step_order=step_order), l1=1e-2, l2=1e-2, eta0=0.5)
-    model = LazyNetClassifier(
-        max_iter=3, tol=None, shuffle=False, fit_intercept=False, **options
-    ).fit(X, y)
-    stepper = Stepper(X.shape[1], **options)
-    for _epoch in range(3):
-        for row, target in enumerate(2.0 * y - 1):
-            stepper.step_row(X, row, target)
-    assert same_bits(model.coef_[0], stepper.weights)
-    assert model.intercept_[0] == 0
-    assert model.t_ == stepper.t
-
-
-@pytest.mark.parametrize("rule", [name for name in STREAMING_RULES if name not in ("fobos", "sgd")])
-def test_fit_with_any_rule_is_stepping_by_hand(rule):
-    """fit and Stepper give the same bits for every other rule of the catalogue."""
-    X, y = make_data()
-    options = dict(rule=rule, l1=1e-2, l2=1e-2)
-    if ALGORITHMS[rule].rule.scheduled:
-        options["eta0"] = 0.5
+    options = dict(l1=1e-2, l2=1e-2, **options)
     model = LazyNetClassifier(
         max_iter=3, tol=None, shuffle=False, fit_intercept=False, **options
     ).fit(X, y)
@@ -356,6 +306,8 @@ def test_fit_with_any_rule_is_stepping_by_hand(rule):
             stepper.step_row(X, row, target)
     assert same_bits(model.coef_[0], stepper.weights)
     assert model.coef_.any()
+    assert model.intercept_[0] == 0
+    assert model.t_ == stepper.t
 
 
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)
@@ -614,17 +566,6 @@ def test_warm_start_continues_from_the_weights_with_t_at_zero():
     assert same_bits(warm.coef_, through.coef_)
     assert same_bits(warm.intercept_, through.intercept_)
     assert (warm.t_, warm.n_iter_) == (2 * len(y), 2)
-
-
-@pytest.mark.parametrize("engine", ["clock", Tables(budget=11), "dense"], ids=str)
-def test_warm_start_after_partial_fit(engine):
-    """Every engine hands its weights on, to itself and to another engine."""
-    X, y = make_data(n_classes=3)
-    model = LazyNetClassifier(engine=engine, schedule="power", l1=1e-2, shuffle=False)
-    model.partial_fit(X, y, classes=[0, 1, 2])
-    model.set_params(warm_start=True, max_iter=2, tol=None)
-    other = copy.deepcopy(model).set_params(engine="dense")
-    assert np.allclose(model.fit(X, y).coef_, other.fit(X, y).coef_, rtol=1e-10, atol=1e-12)
 
 
 def test_without_warm_start_fit_begins_anew():

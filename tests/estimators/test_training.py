@@ -340,18 +340,6 @@ def _rows_of_an_epoch(model, n):
     return n - int(np.ceil(0.1 * n)) if model.early_stopping else n
 
 
-def test_some_best_epochs_are_not_the_last():
-    """The fits above go back by several epochs, not by none."""
-    X, y = make_data(n=60)
-    ends = [
-        LazyNetClassifier(max_iter=12, n_iter_no_change=12, tol=0.0, engine=engine, **RESTLESS)
-        .fit(X, y)
-        .best_epoch_
-        for engine in ENGINES
-    ]
-    assert min(ends) < 11
-
-
 @pytest.mark.parametrize("d", [25, 5000])
 @pytest.mark.parametrize("engine", ["clock", Tables(budget=7), Dense()], ids=str)
 def test_the_way_back_leads_past_sweeps(engine, d):
@@ -486,24 +474,6 @@ def test_validation_figures_by_numpy(n_classes, weighted):
     assert last["validation_score"] == pytest.approx(score, rel=1e-12)
 
 
-def test_rows_that_are_held_out_teach_nothing():
-    """What stands in them, targets and weights included, does not change a weight."""
-    X, y = make_data(n=100, n_classes=0)
-    _, held = split(100, 0.1, np.random.RandomState(0))
-    options = dict(l1=1e-4, eta0=0.05, early_stopping=True, tol=None, max_iter=3, random_state=0)
-    weights = np.ones(100)
-    coefs = []
-    for changed in (False, True):
-        if changed:
-            y[held], weights[held] = 0.0, 7.0
-        coefs.append([])
-        # The callback sees the weights of every epoch; the best epoch may be another one.
-        LazyNetRegressor(**options).fit(
-            X, y, weights, callback=lambda epoch: coefs[-1].append(epoch.coef)
-        )
-    assert all(same_bits(*pair) for pair in zip(*coefs, strict=True))
-
-
 @pytest.mark.parametrize("fraction", [0.05, 0.1, 0.37, 0.5, 0.9])
 @pytest.mark.parametrize("seed", range(5))
 def test_every_class_keeps_its_share(fraction, seed):
@@ -552,18 +522,6 @@ def test_weights_that_leave_a_part_without_weight_are_refused():
         weights[part] = 0.0
         with pytest.raises(ValueError, match=f"sample_weight.*must not be zero for all {told}"):
             model.fit(X, y, sample_weight=weights)
-
-
-def test_a_generator_that_is_given_decides_too():
-    """Early stopping is deterministic by random_state, a seed or a generator."""
-    X, y = make_data(n=100)
-    fits = [
-        LazyNetClassifier(early_stopping=True, random_state=state).fit(X, y).coef_
-        for state in (5, 5, np.random.RandomState(5), 6)
-    ]
-    assert same_bits(fits[0], fits[1])
-    assert same_bits(fits[0], fits[2])
-    assert not same_bits(fits[0], fits[3])
 
 
 # --- warnings -------------------------------------------------------------------------------
@@ -834,15 +792,6 @@ def test_auto_is_kept_as_it_was_given():
         LazyNetClassifier(rule="adam").fit(X, y)
     with pytest.raises(ValueError, match=r"schedule must be one of \['auto', 'constant'"):
         LazyNetClassifier(schedule="cosine").fit(X, y)
-
-
-@pytest.mark.parametrize("name", ["rda", "ftrl", "adagrad", "saga"])
-def test_rules_with_rates_of_their_own_refuse_a_schedule(name):
-    """The default "auto" asks for nothing; anything else is refused by name."""
-    X, y = make_data()
-    for options in (dict(schedule="power"), dict(schedule=Constant(0.1)), dict(eta0=0.1)):
-        with pytest.raises(ValueError, match=f"{next(iter(options))} is not used by rule="):
-            LazyNetClassifier(rule=name, **options).fit(X, y)
 
 
 # --- balanced classes in a stream -----------------------------------------------------------
