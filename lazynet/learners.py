@@ -99,7 +99,9 @@ class OutputsLearner:
         self.engine.learn(
             self.examples, self.targets, steps, self.task, t, losses, self.plan.softmax
         )
-        return float(losses.sum())
+        # Losses with large importances may have an infinite sum, as an engine of one output does.
+        with np.errstate(over="ignore"):
+            return float(losses.sum())
 
     def evaluate(self) -> tuple[float, float, int]:
         """As ``Learner.evaluate``, summed over the problems."""

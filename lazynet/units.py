@@ -120,8 +120,8 @@ class Units:
         return np.flatnonzero(self.means)
 
     def rows(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
-        """A copy of the rows in these units."""
-        with unusable("X"):
+        """A copy of the rows in these units; a quotient beyond the doubles is infinite."""
+        with unusable("X"), np.errstate(over="ignore"):
             values, columns, lengths = _entries(X)
             if len(self.moved) == len(self.sizes):
                 values, columns, lengths = self._all_moved(values, columns, lengths)

@@ -310,7 +310,9 @@ class StateBudget(Budget):
         largest = float(size.max(initial=abs(intercept)))
         for row in rows:
             self._look_at(row, largest)
-        if ((np.abs(size - self.threshold) <= _NEAR_A_KINK * (1.0 + size)) & (size > 0)).any():
+        # An infinite weight has no distance to the threshold, and has ended the comparison.
+        size = size[np.isfinite(size) & (size > 0)]
+        if (np.abs(size - self.threshold) <= _NEAR_A_KINK * (1.0 + size)).any():
             self.end(AT_THE_THRESHOLD)
         self._moved = self._moved or any(row.importance * row.slope != 0.0 for row in rows)
         # The Euclidean norm of differences that are each within the bound of one weight.

@@ -142,9 +142,9 @@ class PlannedModel(SparseLinear):
         if not takes_units(*shape_to_learn(X, rows), self._takes_margin_losses):
             return None
         units = Units.of(X, rows, centred=p.fit_intercept)
-        # The other losses have a number in the units of the targets.
-        if p.loss.name in ("squared_error", "absolute_error") and len(problems) > 1:
-            assert isinstance(problems, Columns), "these losses are of numbers"
+        # The other losses have a number in the units of the targets; classes are -1 and 1 already.
+        of_numbers = p.loss.name in ("squared_error", "absolute_error")
+        if of_numbers and isinstance(problems, Columns) and len(problems) > 1:
             numbers = problems.numbers if rows is None else problems.numbers[rows]
             units = units.with_targets(numbers)
         return units

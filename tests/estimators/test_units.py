@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from lazynet import AdaGrad, LazyNetClassifier, LazyNetRegressor
+from lazynet.losses import LOSSES
 from lazynet.reference import units as reference
 from lazynet.units import Units
 
@@ -254,3 +255,12 @@ def test_a_constant_feature_is_no_noise():
     units = Units.of(X)
     assert units.sizes[0] == pytest.approx(0.1)
     assert np.abs(units.rows(X).toarray()[:, 0]).max() < 1e-12
+
+
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+def test_a_classifier_of_three_classes_takes_every_loss_with_automatic_rates(loss):
+    X, _, numbers = rows_of(n=240)
+    y = np.digitize(numbers, np.quantile(numbers, [0.33, 0.67]))
+    model = LazyNetClassifier(loss, max_iter=5, tol=None, random_state=0).fit(X, y)
+    assert model.coef_.shape == (3, X.shape[1])
+    assert model.score(X, y) > 0.45
