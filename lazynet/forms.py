@@ -47,7 +47,7 @@ class Tables(Form):
     LazyNetClassifier(engine=Tables(budget=4096))
     """
 
-    _kinds = table(budget=Integer(least=1, most=2**40))
+    _kinds = table(budget=Integer(least=1, most=2**27))
     name: ClassVar[str] = "tables"
     budget: int = DEFAULT_BUDGET
 

@@ -84,6 +84,8 @@ def loss_of_two_classes(up: float, total: float, loss: Loss, fit_intercept: bool
     return 2 * loss_of_constant((np.array([1.0, -1.0]), weights), loss, fit_intercept)
 
 
+# Sums of huge losses or sample weights overflow to infinity, which no fit is compared with.
+@np.errstate(over="ignore", invalid="ignore")
 def loss_of_constant(problem: Problem, loss: Loss, fit_intercept: bool) -> float:
     """The mean loss of the best constant prediction, nearly; without an intercept, of 0.
 

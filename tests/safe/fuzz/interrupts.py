@@ -184,15 +184,16 @@ def observed(model: Any) -> Any:
 
 
 def by_signal(call: Callable[[], Any], random: np.random.Generator) -> BaseException | None:
-    """Make the call while a timer interrupts it, once or many times."""
-    armed = [True]
+    """Make the call while a timer interrupts it, once or twice."""
+    again = float(10 ** random.uniform(-5, -3)) if random.random() < 0.5 else 0.0
+    armed = [True, True]
 
     def press(*_: Any) -> None:
         if armed:
+            armed.pop()
             raise KeyboardInterrupt
 
     signal.signal(signal.SIGALRM, press)
-    again = float(10 ** random.uniform(-5, -3)) if random.random() < 0.5 else 0.0
     first = float(10 ** random.uniform(-5, -2))
     raised: BaseException | None = None
     try:
