@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -27,8 +26,9 @@ class Workers:
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
-        #: set when a task has failed or was interrupted; long tasks look at it now and then
-        self.stop = threading.Event()
+        #: whether a task has failed or was interrupted; long tasks look at it now and then (a plain
+        #: flag, because Ctrl-C can leave the lock of an Event taken)
+        self.stopped = False
         self.pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
 
     def __enter__(self) -> Self:
@@ -44,13 +44,13 @@ class Workers:
 
     def close(self) -> None:
         """Stop the tasks, and wait until the threads have ended; the call can be repeated."""
-        self.stop.set()
+        self.stopped = True
         if self.pool is not None:
             self.pool.shutdown(wait=True, cancel_futures=True)
 
     def check(self) -> None:
         """Raise ``Interrupted`` if the tasks are to stop."""
-        if self.stop.is_set():
+        if self.stopped:
             raise Interrupted
 
     def each(self, items: Sequence[Item], task: Callable[[Item], None]) -> None:
@@ -65,7 +65,7 @@ class Workers:
                     self.check()
                     task(item)
             except BaseException:
-                self.stop.set()
+                self.stopped = True
                 raise
 
         if self.pool is None:

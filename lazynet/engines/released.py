@@ -9,7 +9,6 @@ any number of threads gives the same model.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypedDict
@@ -25,7 +24,7 @@ from lazynet.kernels import released as kernel
 from lazynet.kernels import stabilised as shared_kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
-from lazynet.threads import Interrupted, Workers
+from lazynet.threads import Workers
 
 SCALE_ROWS = advice_on_overflow("Divide X by its largest value")
 
@@ -122,7 +121,7 @@ class ReleasedPath:
         loss: Loss,
         orders: BurstOrders,
         n_rows: int,
-        stop: threading.Event,
+        workers: Workers,
         after_draw: Callable[[], None] | None = None,
     ) -> None:
         """Draw until the burst has its updates or no row is left, and truncate.
@@ -132,7 +131,7 @@ class ReleasedPath:
         while self.position <= self.n_available:
             rows = self.draws.rows_from(self.position)
             rows = rows[: self.n_available + 1 - self.position if after_draw is None else 1]
-            taken = self._draw(examples, loss, orders, rows, stop)
+            taken = self._draw(examples, loss, orders, rows, workers)
             self.position += taken
             if self.listed.updates >= orders.size:
                 break
@@ -152,15 +151,14 @@ class ReleasedPath:
         loss: Loss,
         orders: BurstOrders,
         rows: NDArray[np.int64],
-        stop: threading.Event,
+        workers: Workers,
     ) -> int:
         """Draw these rows until the burst is over; returns how many were drawn."""
         taken = 0
 
         def run(first: int) -> tuple[int, int]:
             nonlocal taken
-            if stop.is_set():
-                raise Interrupted
+            workers.check()
             status, taken = kernel.run(
                 examples,
                 rows,
@@ -275,7 +273,7 @@ class ReleasedEngine:
                     self.loss,
                     orders,
                     self.X.shape[0],
-                    workers.stop,
+                    workers,
                     after_draw if path is self.paths[0] else None,
                 )
                 if observe is not None:

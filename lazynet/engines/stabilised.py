@@ -10,7 +10,6 @@ threads gives the same model.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypedDict
@@ -24,7 +23,7 @@ from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
 from lazynet.params import FLAG, LARGEST_INTEGER, Integer, Number, SettledFields, table
 from lazynet.schedules import Schedule, checked_rates
-from lazynet.threads import Interrupted, Workers
+from lazynet.threads import Workers
 
 #: Records that a path has room for at first.
 _FIRST_ROOM = 2**12
@@ -206,7 +205,7 @@ class Path:
         problem: Data,
         orders: StageOrders,
         t: int,
-        stop: threading.Event,
+        workers: Workers,
         observe: Callable[[], None] | None = None,
     ) -> None:
         """Run the bursts of one stage; ``observe`` is called after a step and its truncation."""
@@ -215,8 +214,7 @@ class Path:
         rows = self.rows.take(len(orders.rates))
 
         def run(first: int) -> tuple[int, int]:
-            if stop.is_set():
-                raise Interrupted
+            workers.check()
             end = len(rows) if observe is None else first + 1
             status, step = kernel.run(
                 problem.examples,
@@ -338,7 +336,7 @@ class StabilisedEngine:
                 self.problem,
                 orders,
                 self.t,
-                workers.stop,
+                workers,
                 observe if path is paths[0] else None,
             ),
         )

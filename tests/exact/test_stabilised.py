@@ -4,7 +4,6 @@ import math
 import pickle
 import subprocess
 import sys
-import threading
 import warnings
 from dataclasses import replace
 
@@ -271,7 +270,7 @@ def test_long_shifts_are_swept(size):
         problem_,
         StageOrders(np.full(1500, 0.1), 1, 0.5, size, True),
         0,
-        threading.Event(),
+        Workers(1),
         lambda: shifts.append(path.fields[kernel.SHIFT_FIELD]),
     )
     assert 1024 <= round(max(shifts) / size) <= 1025
@@ -288,12 +287,13 @@ def test_a_run_has_no_more_steps_than_it_was_given():
 
 
 TOUCHES_LITTLE = """
-import resource, sys, threading
+import resource, sys
 import numpy as np
 from scipy import sparse
 from lazynet.data import as_examples
 from lazynet.losses import get_loss
 from lazynet.engines.stabilised import Data, Path, Permutations, StageOrders
+from lazynet.threads import Workers
 
 d = 20_000_000
 columns = np.sort(np.random.default_rng(0).integers(0, d // 100, (100, 20)), axis=1).ravel()
@@ -304,7 +304,7 @@ peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 before = peak()
 for universal in (True, False):
     orders = StageOrders(np.ones(400), 100, 0.5, 0.01, universal)
-    path.take_stage(problem, orders, 0, threading.Event())
+    path.take_stage(problem, orders, 0, Workers(1))
 unit = 1 if sys.platform == "darwin" else 1024
 print((peak() - before) * unit, path.cells.nbytes)
 """
@@ -328,7 +328,7 @@ def test_a_row_that_vanishes_is_named():
     problem_ = Data(as_examples(rows, y), get_loss("hinge"))
     rows.indices[:] = 10**6
     with pytest.raises(ValueError, match="cannot be read at step 7"):
-        path.take_stage(problem_, StageOrders(np.ones(4), 2, 0.5, None, True), 7, threading.Event())
+        path.take_stage(problem_, StageOrders(np.ones(4), 2, 0.5, None, True), 7, Workers(1))
 
 
 # --- the estimator ------------------------------------------------------------------------------
