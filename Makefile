@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 SOURCES := setup.py pyproject.toml $(wildcard $(addprefix lazynet/kernels/*.,pyx pxd c h inc) lazynet/kernels/cells/*.h)
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup test test-all test-thorough test-debug test-sanitized fuzz repro bench notebooks notebooks-check notebooks-write docs lint format wheels clean
+.PHONY: help setup test test-all test-thorough test-sanitized fuzz repro bench notebooks notebooks-check notebooks-write docs lint format wheels clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -38,37 +38,26 @@ test-all: setup
 test-thorough: setup
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n auto --thorough
 
-# The same tests, with few examples, with bounds checks on, and under the address and undefined behaviour sanitizers.  Both builds have an
-# environment of their own and leave the release build alone.
-test-debug:
-	$(MAKE) VENV=.venv-debug LAZYNET_BUILD=debug test-special
-test-sanitized:
-	$(MAKE) VENV=.venv-sanitized LAZYNET_BUILD=sanitized test-special
-
-ifeq ($(LAZYNET_BUILD),debug)
-BUILD_ENV := LAZYNET_DEBUG=1
-else ifeq ($(LAZYNET_BUILD),sanitized)
-BUILD_ENV := LAZYNET_SANITIZE=address,undefined
+# The tests with few examples, on kernels with bounds checks, under the address and undefined behaviour
+# sanitizers.  This build has an environment of its own and leaves the release build alone.
+SANITIZED := .venv-sanitized/bin/python
 # Python itself leaks by design; what is looked for is access outside arrays.
-RUN_ENV := ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+SANITIZER_ENV := ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
     LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)"
-endif
-.PHONY: test-special fuzz-special
-$(VENV)/.special: $(VENV)/.created $(SOURCES) $(wildcard lazynet/*.py lazynet/*/*.py)
-	$(BIN)/python -m pip install --quiet numpy scipy scikit-learn safetensors pytest hypothesis pytest-xdist
-	$(BUILD_ENV) $(BIN)/python -m pip install --quiet --no-deps --force-reinstall --no-cache-dir .
+.venv-sanitized/.installed: $(SOURCES) $(wildcard lazynet/*.py lazynet/*/*.py)
+	$(MAKE) VENV=.venv-sanitized .venv-sanitized/.created
+	$(SANITIZED) -m pip install --quiet numpy scipy scikit-learn safetensors pytest hypothesis pytest-xdist
+	LAZYNET_DEBUG=1 LAZYNET_SANITIZE=address,undefined $(SANITIZED) -m pip install --quiet --no-deps --force-reinstall --no-cache-dir .
 	touch $@
 
-test-special: $(VENV)/.special
-	cd tests && HYPOTHESIS_PROFILE=few $(RUN_ENV) ../$(BIN)/python -m pytest -q -n auto -c ../pyproject.toml --rootdir .. -p no:cacheprovider .
+test-sanitized: .venv-sanitized/.installed
+	cd tests && HYPOTHESIS_PROFILE=few $(SANITIZER_ENV) ../$(SANITIZED) -m pytest -q -n auto -c ../pyproject.toml --rootdir .. -p no:cacheprovider .
 
 # Random inputs of every kind for so many seconds, under the sanitizers; the last line says how to
 # make a failure happen again.
 SECONDS ?= 60
-fuzz:
-	$(MAKE) VENV=.venv-sanitized LAZYNET_BUILD=sanitized SECONDS=$(SECONDS) fuzz-special
-fuzz-special: $(VENV)/.special
-	cd tests && $(RUN_ENV) ../$(BIN)/python -m safe.fuzz $(SECONDS)
+fuzz: .venv-sanitized/.installed
+	cd tests && $(SANITIZER_ENV) ../$(SANITIZED) -m safe.fuzz $(SECONDS)
 
 repro: setup
 	$(BIN)/python -m paper_repro $(if $(FULL),--full)
@@ -113,8 +102,8 @@ format: setup
 	$(BIN)/ruff format .
 
 # The wheel is built from the sdist, so that both are tested.  It is then installed in an empty
-# environment whose PATH has no compiler, and the tests of the kernels run there, from a folder without
-# the sources, with few examples for each property.
+# environment whose PATH has no compiler, and a few cases of the tests of the kernels run there, from a
+# folder without the sources.
 BARE := $(abspath $(VENV)-wheel)
 wheels: setup
 	rm -rf dist $(BARE) build/wheel-tests
@@ -131,7 +120,7 @@ endif
 	mkdir -p build/wheel-tests && cp -r tests pyproject.toml build/wheel-tests
 	cd build/wheel-tests && export PATH=$(BARE)/bin HYPOTHESIS_PROFILE=few && \
 	    python -c "import lazynet; print('lazynet', lazynet.__version__, 'of', lazynet.__path__[0])" && \
-	    python -m pytest -q -r f -c pyproject.toml -p no:cacheprovider tests/exact
+	    python -m pytest -q -r f -c pyproject.toml -p no:cacheprovider --quick tests/exact
 	rm -rf $(BARE) build/wheel-tests
 	@echo "Installed without a compiler and tested:" dist/*.whl
 
