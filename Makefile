@@ -44,19 +44,19 @@ SANITIZED := .venv-sanitized/bin/python
 # Python itself leaks by design; what is looked for is access outside arrays.
 SANITIZER_ENV := ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
     LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)"
-.venv-sanitized/.installed: $(SOURCES) $(wildcard lazynet/*.py lazynet/*/*.py)
+.venv-sanitized/.built: $(SOURCES) $(wildcard lazynet/*.py lazynet/*/*.py)
 	$(MAKE) VENV=.venv-sanitized .venv-sanitized/.created
 	$(SANITIZED) -m pip install --quiet numpy scipy scikit-learn safetensors pytest hypothesis pytest-xdist
 	LAZYNET_DEBUG=1 LAZYNET_SANITIZE=address,undefined $(SANITIZED) -m pip install --quiet --no-deps --force-reinstall --no-cache-dir .
 	touch $@
 
-test-sanitized: .venv-sanitized/.installed
+test-sanitized: .venv-sanitized/.built
 	cd tests && HYPOTHESIS_PROFILE=few $(SANITIZER_ENV) ../$(SANITIZED) -m pytest -q -n auto -c ../pyproject.toml --rootdir .. -p no:cacheprovider .
 
 # Random inputs of every kind for so many seconds, under the sanitizers; the last line says how to
 # make a failure happen again.
 SECONDS ?= 60
-fuzz: .venv-sanitized/.installed
+fuzz: .venv-sanitized/.built
 	cd tests && $(SANITIZER_ENV) ../$(SANITIZED) -m safe.fuzz $(SECONDS)
 
 repro: setup
