@@ -15,13 +15,7 @@ _NUMBER = re.compile(rb"[+-]?(?P<digits>\d+\.?\d*|\.\d+)(?P<exponent>[eE][+-]?\d
 
 
 class BadLine(ValueError):
-    """A line that cannot be read, and where: both counted from 1.
-
-    >>> BadLine(3, 7, "a label").line
-    3
-    >>> BadLine(3, 7, "a label").column
-    7
-    """
+    """A line that cannot be read, and where: both counted from 1."""
 
     def __init__(self, line: int, column: int, expected: str) -> None:
         super().__init__(f"line {line}, column {column}: expected {expected}")
@@ -29,11 +23,7 @@ class BadLine(ValueError):
 
 
 class Row(NamedTuple):
-    """One example: its label or labels, how much it counts, and its values by column.
-
-    >>> Row(1.0, 1.0, {2: 0.5}).entries
-    {2: 0.5}
-    """
+    """One example: its label or labels, how much it counts, and its values by column."""
 
     label: float | list[int]
     importance: float
@@ -105,50 +95,29 @@ class PlainParser:
     # --- where the line is read ---
 
     def byte(self) -> bytes:
-        """The byte that comes next; none at the end of the line.
-
-        >>> PlainParser().byte()
-        b''
-        """
+        """The byte that comes next; none at the end of the line."""
         return self.text[self.at : self.at + 1]
 
     def skip(self, which: bytes) -> None:
-        """Go behind the bytes that are among these.
-
-        >>> PlainParser().skip(b" ")
-        """
+        """Go behind the bytes that are among these."""
         while self.byte() and self.byte() in which:
             self.at += 1
 
     def word(self, ends: bytes) -> bytes:
-        """The bytes up to one of these, or to the end of the line.
-
-        >>> PlainParser().word(b" ")
-        b''
-        """
+        """The bytes up to one of these, or to the end of the line."""
         start = self.at
         while self.byte() and self.byte() not in ends:
             self.at += 1
         return self.text[start : self.at]
 
     def bad(self, expected: str, at: int | None = None) -> BadLine:
-        """The error for the byte that comes next, or for another one.
-
-        >>> PlainParser().bad("a label").column
-        1
-        """
+        """The error for the byte that comes next, or for another one."""
         return BadLine(self.number_of_line, (self.at if at is None else at) + 1, expected)
 
     # --- pieces ---
 
     def number(self) -> float:
-        """A number, as Python's ``float`` understands it.
-
-        >>> parser = PlainParser()
-        >>> parser.text = b"-2.5e1 "
-        >>> parser.number()
-        -25.0
-        """
+        """A number, as Python's ``float`` understands it."""
         start = self.at
         found = _NUMBER.match(self.text, start)
         if not found:
@@ -165,20 +134,11 @@ class PlainParser:
         return float(found[0])
 
     def skip_sign(self) -> None:
-        """Go behind a sign.
-
-        >>> PlainParser().skip_sign()
-        """
+        """Go behind a sign."""
         self.at += self.byte() in (b"+", b"-")
 
     def integer(self, least: int, most: int) -> int:
-        """Digits that make a number between these.
-
-        >>> parser = PlainParser()
-        >>> parser.text = b"007:"
-        >>> parser.integer(0, 7)
-        7
-        """
+        """Digits that make a number between these."""
         start = self.at
         digits = self.word_of_digits()
         if not digits:
@@ -190,23 +150,13 @@ class PlainParser:
         return int(kept or b"0")
 
     def word_of_digits(self) -> bytes:
-        """The digits that come next.
-
-        >>> PlainParser().word_of_digits()
-        b''
-        """
+        """The digits that come next."""
         start = self.at
         self.skip(b"0123456789")
         return self.text[start : self.at]
 
     def labels(self) -> list[int]:
-        """Labels with commas between them.
-
-        >>> parser = PlainParser()
-        >>> parser.text = b"2,0 "
-        >>> parser.labels()
-        [2, 0]
-        """
+        """Labels with commas between them."""
         found: list[int] = []
         starts: list[int] = []
         while True:
@@ -221,21 +171,11 @@ class PlainParser:
         return found
 
     def add(self, entries: dict[int, float], column: int, value: float) -> None:
-        """One more entry of a row; values of one column are added up.
-
-        >>> entries = {3: 1.0}
-        >>> PlainParser().add(entries, 3, 2.0)
-        >>> entries
-        {3: 3.0}
-        """
+        """One more entry of a row; values of one column are added up."""
         entries[column] = entries[column] + value if column in entries else value
 
     def checked(self, row: Row) -> Row:
-        """The row, unless values of one column have added up to infinity.
-
-        >>> PlainParser().checked(Row(1.0, 1.0, {})).label
-        1.0
-        """
+        """The row, unless values of one column have added up to infinity."""
         if all(map(math.isfinite, row.entries.values())):
             return row
         raise self.bad("a sum that is not so large", 0)
@@ -243,19 +183,12 @@ class PlainParser:
     # --- svmlight ---
 
     def end_of_word(self) -> None:
-        """Refuse what is neither a space nor the end of what counts.
-
-        >>> PlainParser().end_of_word()
-        """
+        """Refuse what is neither a space nor the end of what counts."""
         if self.byte() and self.byte() not in _SPACES + b"#":
             raise self.bad("a space")
 
     def svmlight_row(self) -> Row | None:
-        """The row of a line; None for a line of comments.
-
-        >>> PlainParser().svmlight_row() is None
-        True
-        """
+        """The row of a line; None for a line of comments."""
         self.skip(_SPACES)
         if self.byte() in (b"", b"#"):
             return None
@@ -294,22 +227,14 @@ class PlainParser:
     # --- Vowpal Wabbit ---
 
     def hash_of_name(self, name: bytes, seed: int) -> int:
-        """The hash of a name: for digits alone, their number plus the seed.
-
-        >>> PlainParser().hash_of_name(b"12", 5), PlainParser().hash_of_name(b"a", 0)
-        (17, 1009084850)
-        """
+        """The hash of a name: for digits alone, their number plus the seed."""
         name = name.strip(bytes(range(33)))
         if re.fullmatch(rb"\d*", name):
             return int(name or b"0") + seed
         return murmur(name, seed)
 
     def vowpal_row(self) -> Row | None:
-        """The row of a line; None for an empty line.
-
-        >>> PlainParser().vowpal_row() is None
-        True
-        """
+        """The row of a line; None for an empty line."""
         if not self.text.strip(b" \t\r"):
             return None
         label, importance = self.vowpal_head()
@@ -320,13 +245,7 @@ class PlainParser:
         return self.checked(Row(label, importance, entries))
 
     def vowpal_head(self) -> tuple[float | list[int], float]:
-        """The label or labels, and the importance, in front of the first bar.
-
-        >>> parser = PlainParser()
-        >>> parser.text = b"1 0.5 tag| a"
-        >>> parser.vowpal_head()
-        (1.0, 0.5)
-        """
+        """The label or labels, and the importance, in front of the first bar."""
         label: float | list[int] | None = [] if self.several else None
         importance, n_words = 1.0, 0
         while True:
@@ -360,22 +279,12 @@ class PlainParser:
         return label, importance
 
     def end_of_feature(self) -> None:
-        """Refuse what is neither a space nor a bar.
-
-        >>> PlainParser().end_of_feature()
-        """
+        """Refuse what is neither a space nor a bar."""
         if self.byte() and self.byte() not in b" \t\r|":
             raise self.bad("a space or '|'")
 
     def namespace(self, entries: dict[int, float]) -> None:
-        """The features up to the next bar.
-
-        >>> parser, entries = PlainParser(), {}
-        >>> parser.text = b"f:0.5 a:3 a 7"
-        >>> parser.namespace(entries)
-        >>> entries
-        {14355: 2.0, 34882: 0.5}
-        """
+        """The features up to the next bar."""
         if self.byte() == b":":
             raise self.bad("a namespace")
         factor, unnamed = 1.0, 0
