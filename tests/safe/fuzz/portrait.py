@@ -9,7 +9,11 @@ import numpy as np
 from scipy import sparse
 
 #: attributes that hold what can be computed anew, and times, which no two runs share
-_VOLATILE = frozenset({"_coefficients", "_sparsified", "seconds"})
+_VOLATILE = frozenset(
+    {"_coefficients", "_sparsified", "_has_sorted_indices", "_has_canonical_format", "seconds"}
+    # Of settled parameters and of units.
+    | {"_is_settled", "_offsets", "moved"}
+)
 
 
 def portrait(subject: Any, seen: frozenset[int] = frozenset()) -> Any:
