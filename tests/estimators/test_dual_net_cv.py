@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from support import same_bits
 from support.matrices import make_data
 
 from lazynet import (
@@ -35,11 +36,6 @@ TABLES = ("losses_", "nonzeros_", "means_", "standard_errors_", "coef_", "interc
 def test_scikit_learn_check(estimator, check):
     """The estimator keeps the conventions that scikit-learn checks, those of weights too."""
     check(estimator)
-
-
-def same_bits(left, right):
-    """Whether two arrays are the same down to the sign of a zero."""
-    return left.shape == right.shape and left.tobytes() == right.tobytes()
 
 
 def data(n_classes=2, n=90):

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from support import same_bits
 from support.matrices import make_data
 
 from lazynet import (
@@ -72,11 +73,6 @@ def both(kind):
     if kind == "classifier":
         return LazyNetClassifierCV, LazyNetClassifier, data()
     return LazyNetRegressorCV, LazyNetRegressor, data(n_classes=0)
-
-
-def same_bits(left, right):
-    """Whether two arrays are the same down to the sign of a zero."""
-    return left.shape == right.shape and left.tobytes() == right.tobytes()
 
 
 def loss_of(model, X, y):

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
-from support import ELASTIC_ENGINES
+from support import ELASTIC_ENGINES, same_bits
 from support.algorithms import STREAMING_RULES
 from support.matrices import make_data
 
@@ -46,11 +46,6 @@ each_engine = pytest.mark.parametrize(
 def quiet(Estimator, **options):
     """An estimator that trains two epochs and gives no warning."""
     return Estimator(**{"max_iter": 2, "tol": None, "random_state": 0, **options})
-
-
-def same_bits(left, right):
-    """Whether two arrays are the same down to the sign of a zero."""
-    return left.shape == right.shape and left.tobytes() == right.tobytes()
 
 
 # --- shapes ---------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import copy
 import sys
 import warnings
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from support import ELASTIC_ENGINES, Evaluated
+from support import ELASTIC_ENGINES, Evaluated, same_bits
 from support.algorithms import STREAMING_RULES, WITH_STATE, default_of, options_of
 from support.matrices import make_data
 
@@ -35,29 +36,16 @@ from lazynet import (
 )
 from lazynet.catalogue import ALGORITHMS
 from lazynet.losses import LOSSES
+from lazynet.reference.losses import LOSSES as AS_WRITTEN
 from lazynet.rules.base import STEP_ORDERS
 
 REGRESSION_LOSSES = [name for name, loss in LOSSES.items() if not loss.margin]
 LOSSES_WITH_PROBABILITY = ["log_loss", "modified_huber"]
 
-# The losses once more, in NumPy: the figures of history_ are held against these.
-EPSILON = 0.1
+#: The losses of many predictions, by their formulas.
 FORMULAS = {
-    "log_loss": lambda p, y: np.logaddexp(0, -p * y),
-    "hinge": lambda p, y: np.maximum(0, 1 - p * y),
-    "squared_hinge": lambda p, y: np.maximum(0, 1 - p * y) ** 2,
-    "modified_huber": lambda p, y: np.where(p * y >= -1, np.maximum(0, 1 - p * y) ** 2, -4 * p * y),
-    "squared_error": lambda p, y: (p - y) ** 2 / 2,
-    "absolute_error": lambda p, y: np.abs(p - y),
-    "huber": lambda p, y: np.where(
-        np.abs(p - y) <= EPSILON, (p - y) ** 2 / 2, EPSILON * (np.abs(p - y) - EPSILON / 2)
-    ),
-    "epsilon_insensitive": lambda p, y: np.maximum(0, np.abs(p - y) - EPSILON),
-    "smooth_hinge": lambda p, y: np.where(
-        p * y > 0, np.maximum(0, 1 - p * y) ** 2 / 2, 0.5 - p * y
-    ),
-    "perceptron": lambda p, y: np.maximum(0, -p * y),
-    "squared_epsilon_insensitive": lambda p, y: np.maximum(0, np.abs(p - y) - EPSILON) ** 2,
+    name: np.vectorize(partial(value, epsilon=0.1), otypes=[float])
+    for name, (value, _) in AS_WRITTEN.items()
 }
 
 # --- scikit-learn's own checks --------------------------------------------------------------
@@ -131,11 +119,6 @@ def objective(model, X, targets, weights=1.0):
     w, (b,) = model.coef_.ravel(), model.intercept_
     mean_loss = np.mean(weights * FORMULAS[model.loss](X @ w + b, targets))
     return mean_loss, mean_loss + model.l1 * np.abs(w).sum() + model.l2 / 2 * (w**2).sum()
-
-
-def same_bits(left, right):
-    """Whether two arrays are the same down to the sign of a zero."""
-    return left.shape == right.shape and left.tobytes() == right.tobytes()
 
 
 # --- in company -----------------------------------------------------------------------------

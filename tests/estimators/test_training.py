@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
+from support import same_bits
 from support.algorithms import STREAMING_RULES
 from support.matrices import categories, make_data, noisy_documents
 
@@ -45,11 +46,6 @@ from lazynet.validation import split
 #: A fit whose best epoch is not its last: the rate is too large to come to rest.
 RESTLESS = dict(schedule=Constant(3.0), l1=1e-3, l2=1e-4, random_state=0)
 ENGINES = ["clock", Tables(budget=17), Dense()]
-
-
-def same_bits(left, right):
-    """Whether two arrays are the same down to the sign of a zero."""
-    return left.shape == right.shape and left.tobytes() == right.tobytes()
 
 
 def learnable(n=300, d=40, seed=0, density=0.3):

@@ -1,5 +1,6 @@
 """Dekel's engine, compiled, equal explicit centering and naive averaging."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -207,18 +208,11 @@ def test_rows_are_drawn_with_replacement_unless_told_otherwise():
 def test_a_sample_weight_is_a_factor_of_the_loss():
     """A sample weight of 2 doubles the slope."""
     X, y = data()
-    order = np.arange(300)
     weights = np.random.default_rng(0).uniform(0, 2, 300)
     model = ASGDClassifier(loss="squared_error", l2=50.0, center=False)
-    model.fit(X, y, sample_weight=weights, sample_order=order)
-    scaled = sparse.diags(np.sqrt(weights)) @ X
-    assert model.coef_.shape == (1, 30)
-    assert not np.allclose(
-        model.coef_, ASGDClassifier("squared_error", l2=50.0, center=False)
-        .fit(scaled, y, sample_order=order).coef_
-    )  # fmt: skip
+    model.fit(X, y, sample_weight=weights, sample_order=np.arange(300))
     twin = PlainDekel(30, loss="squared_error", l2=50.0)
-    for row in order:
+    for row in range(300):
         target = 1.0 if y[row] else -1.0
         twin.step(X[row].indices.tolist(), X[row].data.tolist(), target, weights[row])
     assert apart(model.coef_, [twin.average()[0]]) <= 1e-13
@@ -227,25 +221,20 @@ def test_a_sample_weight_is_a_factor_of_the_loss():
 @pytest.mark.parametrize(
     ("options", "fit", "error", "message"),
     [
-        (dict(l2=0.0), {}, ValueError, "l2 must be finite and positive"),
-        (dict(loss="nothing"), {}, ValueError, "loss must be one of"),
-        (dict(max_iter=0), {}, ValueError, "max_iter must be at least 1"),
         (dict(), dict(sample_order=[[0, 1]]), ValueError, "in one dimension"),
         (dict(), dict(sample_order=[0, 300]), ValueError, "row numbers from 0 to 299"),
         (dict(loss="squared_error", l2=1e-6), {}, FloatingPointError, "Raise l2"),
     ],
 )
-def test_bad_parameters_are_refused_and_change_nothing(options, fit, error, message):
+def test_what_cannot_be_learned_is_refused_and_changes_nothing(options, fit, error, message):
     """A model that is there already stays what it was."""
     X, y = data()
     X = X * 10.0
     model = ASGDClassifier(l2=1.0, random_state=0).fit(X, y)
-    before = model.coef_, model.intercept_
-    model.set_params(**options)
+    before = pickle.dumps(model)
     with pytest.raises(error, match=message):
-        model.fit(X, y, **fit)
-    np.testing.assert_array_equal(model.coef_, before[0])
-    np.testing.assert_array_equal(model.intercept_, before[1])
+        model.set_params(**options).fit(X, y, **fit)
+    assert pickle.dumps(model.set_params(loss="log_loss", l2=1.0)) == before
 
 
 def test_a_regressor_refuses_margin_losses():
@@ -265,15 +254,20 @@ def test_average_false_predicts_with_the_last_iterate():
 
 
 def test_a_model_that_is_worse_than_none_is_reported():
-    """Long first steps that a short run does not outlast; a sound model says nothing."""
+    """Long first steps that a short run does not outlast; a sound model says nothing.
+
+    Where the warning is an error, the model is there by then.
+    """
     generator = np.random.default_rng(0)
     X = generator.standard_normal((200, 3))
     y = X @ [1.0, 0.0, -2.0]
-    with pytest.warns(ConvergenceWarning, match="worse than no model at all"):
-        ASGDRegressor("squared_error", l2=0.1, random_state=0).fit(X, y)
+    model = ASGDRegressor("squared_error", l2=0.1, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        with pytest.raises(ConvergenceWarning, match="worse than no model at all"):
+            model.fit(X, y)
         ASGDRegressor(random_state=0).fit(X, y)
+    assert model.t_ == 20_000
 
 
 def test_a_model_that_is_worse_than_a_constant_is_reported():
@@ -289,15 +283,3 @@ def test_the_mean_of_float32_rows_is_taken_in_float64():
     X = sparse.csr_matrix(np.full((200_000, 1), 3.1, dtype=np.float32))
     model = ASGDRegressor(max_iter=1, random_state=0).fit(X, np.arange(200_000.0))
     assert model.mean_[0] == pytest.approx(float(np.float32(3.1)), rel=1e-12)
-
-
-def test_a_warning_that_is_an_error_costs_nothing():
-    """The model is there by then."""
-    generator = np.random.default_rng(0)
-    X = generator.standard_normal((200, 3))
-    model = ASGDRegressor("squared_error", l2=0.1, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(ConvergenceWarning):
-            model.fit(X, X @ [1.0, 0.0, -2.0])
-    assert model.t_ == 20_000

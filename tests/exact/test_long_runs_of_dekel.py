@@ -66,21 +66,15 @@ def long_run(n_steps):
     return errors
 
 
-needs_long_double = pytest.mark.skipif(too_narrow() is not None, reason=str(too_narrow()))
-
-
-@needs_long_double
-def test_a_hundred_thousand_steps_against_long_double():
-    """A tenth of a roundoff per step, past the step at which h begins again."""
-    n_steps = 100_000
-    for error in long_run(n_steps).values():
-        assert error <= 0.1 * UNIT_ROUNDOFF * n_steps
-
-
-@needs_long_double
-@pytest.mark.thorough
-def test_a_million_steps_against_long_double():
-    """The models stay within 1e-11 of extended precision."""
-    errors = long_run(1_000_000)
-    print({loss: f"{error:.2g}" for loss, error in errors.items()})
-    assert max(errors.values()) <= 1e-11
+@pytest.mark.skipif(too_narrow() is not None, reason=str(too_narrow()))
+@pytest.mark.parametrize(
+    ("n_steps", "most"),
+    [
+        # A tenth of a roundoff per step, past the step at which h begins again.
+        (100_000, 0.1 * UNIT_ROUNDOFF * 100_000),
+        pytest.param(1_000_000, 1e-11, marks=pytest.mark.thorough),
+    ],
+)
+def test_long_runs_against_long_double(n_steps, most):
+    """The models stay near extended precision."""
+    assert max(long_run(n_steps).values()) <= most

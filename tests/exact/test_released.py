@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
+from support.matrices import rows_of_signs as signs
 from support.matrices import rows_without_ties as problem
 
 from lazynet.data import as_examples
@@ -275,26 +275,8 @@ def test_broken_engines_are_caught(broken):
 @pytest.mark.parametrize("seed", range(6))
 def test_weights_that_tie_with_the_quantile_are_rejected_whatever_their_rounding(seed):
     """Values -1 and 1 make many weights equal, each rounded in its own way; margins meet 1."""
-    generator = np.random.default_rng(seed)
-    n, d, epochs = 60, 30, 6
-    X = sparse.random(n, d, density=0.2, format="csr", random_state=seed)
-    X.data = generator.choice([-1.0, 1.0], len(X.data))
-    y = generator.choice([-1.0, 1.0], n)
-    reference = DenseReleased(
-        d, n_paths=2, max_iter=epochs, **{name: getattr(BURSTS, name) for name in Bursts._kinds}
-    )
-    examples = [(X[i].indices.tolist(), X[i].data.tolist(), y[i]) for i in range(n)]
-    reference.fit(examples, lambda path: rows_in_full(n, epochs, seed, path))
-    engine = ReleasedEngine(
-        as_examples(X, y), X, get_loss("hinge"), BURSTS, streams(n, epochs, seed, 2)
-    )
-    with Workers(1) as workers:
-        while not engine.over:
-            engine.take_stage(workers)
-    for path, twin in zip(engine.paths, reference.paths, strict=True):
-        np.testing.assert_allclose(path.weights(), twin, rtol=APART, atol=APART)
-        np.testing.assert_array_equal(path.weights() == 0, np.array(twin) == 0)
-    np.testing.assert_array_equal(engine.rejected, reference.rejected)
+    X, y = signs(seed)
+    assert assert_bursts_match(X, y, seed, BURSTS, epochs=6) is not None
 
 
 # --- the quantile ---------------------------------------------------------------------------------

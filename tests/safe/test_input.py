@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from support import ELASTIC_ENGINES
+from support import ELASTIC_ENGINES, same_bits
 from support.matrices import reversed_rows
 
 from lazynet import (
@@ -49,11 +49,6 @@ def make_data(n=N, d=D, density=0.3, seed=0):
     y = (X @ rng.standard_normal(d) > 0).astype(int)
     y[:2] = 0, 1
     return X, y
-
-
-def same_bits(left, right):
-    """Whether two arrays are the same down to the sign of a zero."""
-    return left.shape == right.shape and left.tobytes() == right.tobytes()
 
 
 def engine_state(engine):

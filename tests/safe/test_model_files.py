@@ -436,12 +436,15 @@ def test_what_a_file_cannot_hold_is_named(change, words, path):
 
 
 def test_wrong_arguments_of_save(path):
-    """Not fitted, no flag, a directory, a folder that is not there."""
+    """Not fitted, no flag, a directory, no folder, a name that no file can have."""
     with pytest.raises(ValueError, match="not fitted"):
         LazyNetClassifier().save(path)
     model = fitted("default")
     with pytest.raises(ValueError, match="training_state must be True or False"):
         model.save(path, training_state="no")
+    for call in (model.save, lazynet.load):
+        with pytest.raises(ValueError, match="path must not contain null characters"):
+            call("a\0b")
     with pytest.raises(IsADirectoryError, match="name a file"):
         model.save(path.parent)
     with pytest.raises(FileNotFoundError):

@@ -45,6 +45,11 @@ def rows(n):
     return np.arange(n, dtype=np.int64)
 
 
+def same_bits(left, right):
+    """Whether two arrays are the same down to the sign of a zero."""
+    return left.shape == right.shape and left.tobytes() == right.tobytes()
+
+
 def one_line_about(err, path, command="paper_repro"):
     """The one line with which a command has refused a file, checked for what it must say."""
     line = err.strip()

@@ -76,3 +76,11 @@ def rows_without_ties(seed, n=40, d=25, density=0.25, informative=5):
     X = sparse.csr_matrix(dense)
     X.data[generator.random(X.nnz) < 0.1] = 0.0
     return X, y
+
+
+def rows_of_signs(seed, n=60, d=30):
+    """Values and targets -1 and 1, which make many weights equal, each rounded in its own way."""
+    generator = np.random.default_rng(seed)
+    X = sparse.random(n, d, density=0.2, format="csr", random_state=seed)
+    X.data = generator.choice([-1.0, 1.0], len(X.data))
+    return X, generator.choice([-1.0, 1.0], n)
