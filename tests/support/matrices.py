@@ -25,6 +25,15 @@ def make_data(n=60, d=25, n_classes=2, seed=0):
     return X, np.column_stack([np.zeros(n), scores]).argmax(axis=1)
 
 
+def noisy_data(n_classes=2, n=90):
+    """Sparse rows with noisy targets."""
+    X, y = make_data(n=n, d=20, n_classes=n_classes)
+    generator = np.random.default_rng(1)
+    if n_classes == 0:
+        return X, y + generator.normal(0, 1, n)
+    return X, np.where(generator.random(n) < 0.2, generator.integers(0, n_classes, n), y)
+
+
 def categories(n=1000, columns=6, values=100, seed=0):
     """Rows with one of many categories in every column, which tell a little about the class."""
     rng = np.random.default_rng(seed)
