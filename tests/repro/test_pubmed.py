@@ -3,18 +3,16 @@
 import errno
 import gzip
 import hashlib
+import itertools
 import json
 import os
 import re
-import subprocess
-import sys
 import zlib
-from pathlib import Path
+from collections import Counter
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
-from support import ROOT
 from support.loopback import serving
 
 pytest.importorskip("lxml")
@@ -99,66 +97,52 @@ def append_each(target, records):
 # --- reading --------------------------------------------------------------------------------
 
 
-def test_a_citation_is_read_whole(read):
-    """A citation has number, version, title, abstract, and descriptors without their qualifiers."""
-    made = article(12, "Words here.", version=3, mesh=[HUMANS, MICE])
-    assert read(export(made)) == [
-        Citation(12, 3, "A", "Words here.", (HUMANS, MICE)),
-    ]
+SECTIONS = (
+    '<AbstractText Label="AIM">Why.</AbstractText><AbstractText Label="END">So.</AbstractText>'
+)
+FOREIGN = "<OtherAbstract><AbstractText>Pourquoi.</AbstractText></OtherAbstract>"
+MATHML = (
+    '<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:mrow><m:mi>sin</m:mi>'
+    "<m:mi>beta</m:mi></m:mrow></m:math>"
+)
+MARKUP = f"CO<sub>2</sub> (<i>P</i>&lt;0.05)<!-- no --><?no way?> of{MATHML}was\n  caf&#233;"
+COMMENT = "<CommentsCorrections><PMID>9</PMID></CommentsCorrections>"
+BOOK = (
+    '<PubmedBookArticle><BookDocument><PMID Version="2">7</PMID><Abstract><AbstractText>Text'
+    "</AbstractText></Abstract></BookDocument></PubmedBookArticle>"
+)
 
 
-def test_structured_abstracts_are_joined(read):
-    """Sections are joined by spaces, without labels; abstracts in other languages do not count."""
-    sections = (
-        '<AbstractText Label="AIM">Why.</AbstractText><AbstractText Label="END">So.</AbstractText>'
-    )
-    other = "<OtherAbstract><AbstractText>Pourquoi.</AbstractText></OtherAbstract>"
-    [citation] = read(export(article(1, sections, more=other)))
-    assert citation.abstract == "Why. So."
-
-
-def test_markup_inside_text_is_text(read):
-    """An index belongs to its word, a symbol of a formula is a word, a comment is left out."""
-    mathml = (
-        '<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:mrow><m:mi>sin</m:mi>'
-        "<m:mi>beta</m:mi></m:mrow></m:math>"
-    )
-    text = f"CO<sub>2</sub> (<i>P</i>&lt;0.05)<!-- no --><?no way?> of{mathml}was\n  caf&#233;"
-    [citation] = read(export(article(1, text, title="The <b>bold</b> one")))
-    assert citation.abstract == "CO2 (P<0.05) of sin beta was café"
-    assert citation.title == "The bold one"
-
-
-def test_only_the_citations_own_number_counts(read):
-    """The PMID of a comment or a correction, before or after, belongs to another citation."""
-    comments = "<CommentsCorrectionsList><CommentsCorrections><PMID>9</PMID></CommentsCorrections>"
-    comments += "</CommentsCorrectionsList>"
-    records = read(export(article(1, more=comments), article(None, more=comments)))
-    assert [record.pmid for record in records] == [1, None]
-
-
-def test_what_cannot_be_counted_is_named(read):
-    """Books, citations without an abstract, and numbers that are none are skipped with a reason."""
-    book = '<PubmedBookArticle><BookDocument><PMID Version="2">7</PMID><Abstract><AbstractText>'
-    book += "Text</AbstractText></Abstract></BookDocument></PubmedBookArticle>"
-    records = read(
-        export(book, article(2, None), article(3, " "), article("x"), article(None), deletion(4, 5))
-    )
-    assert records == [
-        Skipped(7, BOOK_ARTICLE, 2),
-        Skipped(2, NO_ABSTRACT),
-        Skipped(3, NO_ABSTRACT),
-        Skipped(None, NO_PMID),
-        Skipped(None, NO_PMID),
-        Deleted(4),
-        Deleted(5),
-    ]
-
-
-def test_a_single_record_may_be_the_whole_file(read):
-    """Tools that split exports write such files."""
-    assert [record.pmid for record in read(article(5).encode())] == [5]
-    assert read(deletion(6).encode()) == [Deleted(6)]
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        # Descriptors without their qualifiers.
+        (
+            article(12, "Words here.", version=3, mesh=[HUMANS, MICE]),
+            Citation(12, 3, "A", "Words here.", (HUMANS, MICE)),
+        ),
+        # Sections without their labels; abstracts in other languages do not count.
+        (article(1, SECTIONS, more=FOREIGN), Citation(1, 1, "A", "Why. So.", ())),
+        # An index belongs to its word, a symbol of a formula is a word, a comment is left out.
+        (
+            article(1, MARKUP, title="The <b>bold</b> one"),
+            Citation(1, 1, "The bold one", "CO2 (P<0.05) of sin beta was café", ()),
+        ),
+        # The number of a comment or a correction belongs to another citation.
+        (article(1, more=COMMENT), Citation(1, 1, "A", "some words", ())),
+        (article(None, more=COMMENT), Skipped(None, NO_PMID)),
+        (BOOK, Skipped(7, BOOK_ARTICLE, 2)),
+        (article(2, None), Skipped(2, NO_ABSTRACT)),
+        (article(3, " "), Skipped(3, NO_ABSTRACT)),
+        (article("x"), Skipped(None, NO_PMID)),
+        (deletion(4), Deleted(4)),
+    ],
+)
+def test_a_record_is_read_or_skipped_with_a_reason(read, record, expected):
+    """In an export, and alone, as tools that split exports write it."""
+    assert read(export(record)) == [expected]
+    assert read(export(article(8), record, article(9)))[1:-1] == [expected]
+    assert read(record.encode()) == [expected]
 
 
 @pytest.mark.parametrize("name", ["packed.xml", "plain.xml.gz"])
@@ -182,30 +166,6 @@ def test_progress_adds_up_to_the_file(write):
     path, told = write(gzip.compress(export(*map(article, range(1, 500))))), []
     assert len(list(read_citations(path, told.append))) == 499
     assert sum(told) == path.stat().st_size
-
-
-def test_memory_does_not_grow_with_the_file(write):
-    """The peak for 20,000 citations is hardly above the peak for 2,000."""
-    if not Path("/proc/self/status").exists():
-        pytest.skip("needs /proc to see what the parser itself takes")
-    few, many = (write(gzip.compress(export(*map(article, range(1, n))), 1)) for n in (2000, 20000))
-    program = (
-        "import sys, re\n"
-        "from paper_repro.pubmed.citations import read_citations\n"
-        "for path in sys.argv[1:]:\n"
-        "    n = sum(1 for _ in read_citations(path))\n"
-        "    print(n, re.search('VmHWM:\\\\s+(\\\\d+)', open('/proc/self/status').read())[1])\n"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", program, few, many],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-    )
-    (n_few, before), (n_many, after) = (map(int, line.split()) for line in run.stdout.splitlines())
-    assert (n_few, n_many) == (1999, 19999)
-    assert after - before < 1500  # kB; the tree of the second file would take 60,000
 
 
 # --- refusing -------------------------------------------------------------------------------
@@ -306,15 +266,6 @@ def test_what_came_before_the_damage_is_good(write):
 # --- counting -------------------------------------------------------------------------------
 
 
-def texts(bag):
-    """The words of each citation, each once, by PMID."""
-    rows = (bag.X[i].indices for i in range(bag.X.shape[0]))
-    return {
-        int(pmid): " ".join(bag.vocabulary[j] for j in row)
-        for pmid, row in zip(bag.pmids, rows, strict=True)
-    }
-
-
 def check_tally(bag):
     """The tally accounts for every citation."""
     tally = bag.tally
@@ -336,53 +287,72 @@ def test_words_are_counted(write):
     check_tally(bag)
 
 
-def test_the_highest_version_counts_wherever_it_is(write):
-    """A later file may have an older version; among equal versions the last counts."""
-    first = export(article(1, "one old"), article(2, "two new", version=2), article(3, "three"))
-    second = export(article(1, "one new", version=2), article(2, "two old"), article(3, "third"))
-    bag = collect([write(first), write(second)], min_document_frequency=1)
-    assert texts(bag) == {1: "new one", 2: "new two", 3: "third"}
-    assert bag.tally.superseded == 3
-    check_tally(bag)
+def plain_count(files, min_document_frequency, abstracts, most):
+    """The words of each PMID, of records (pmid, version, words or None, deleted); and deletions."""
+    in_force, n_deleted = {}, 0
+    for pmid, version, words, deleted in itertools.chain(*files):
+        if deleted:
+            n_deleted += in_force.pop(pmid, (0, None))[1] is not None
+        elif version >= in_force.get(pmid, (0,))[0]:
+            in_force.pop(pmid, None)  # the last of all rows
+            in_force[pmid] = version, words
+        if sum(words is not None for _, words in in_force.values()) == abstracts:
+            break
+    counts = {pmid: Counter(words) for pmid, (_, words) in in_force.items() if words is not None}
+    having = Counter(word for each in counts.values() for word in each)
+    occurring = sum(counts.values(), Counter())
+    enough = sorted(word for word in having if having[word] >= min_document_frequency)
+    kept = set(sorted(enough, key=lambda word: -occurring[word])[:most])
+    left = {
+        pmid: {word: n for word, n in each.items() if word in kept} for pmid, each in counts.items()
+    }
+    return {pmid: each for pmid, each in left.items() if each}, n_deleted
 
 
-def test_a_version_without_abstract_replaces_one_with(write):
-    """The highest version has no words, so the citation has no row."""
-    bag = collect(
-        [write(export(article(1), article(2, "rest"), article(1, None, version=2)))],
-        min_document_frequency=1,
-    )
-    assert texts(bag) == {2: "rest"}
-    assert (bag.tally.superseded, bag.tally.skipped) == (1, {NO_ABSTRACT: 1})
-    check_tally(bag)
-
-
-def test_deletions_are_honoured_where_they_stand(write):
-    """A deletion removes all versions before it; the same number after it is a new citation."""
-    first = export(article(1, "one", version=2), article(2, "two"), article(3, "three"))
-    second = export(article(2, "again"), deletion(1, 2, 99))
-    third = export(article(1, "new"))
-    bag = collect([write(each) for each in (first, second, third)], min_document_frequency=1)
-    assert texts(bag) == {1: "new", 3: "three"}
-    assert (bag.tally.deleted, bag.tally.superseded) == (2, 1)
-    check_tally(bag)
-
-
-def test_frequencies_are_those_of_what_remains(write):
-    """Deleted and replaced citations do not count; rows without words are left out."""
-    records = export(
-        article(1, "shared common"),
-        article(2, "shared common"),
-        article(3, "common lonely"),
-        article(4, "lonely"),
-        article(5, "solitary"),
-        deletion(2, 4),
-    )
-    bag = collect([write(records)])
-    assert texts(bag) == {1: "common", 3: "common"}
-    assert (bag.tally.words_before, bag.tally.words) == (4, 1)
-    assert bag.tally.skipped == {NO_WORDS: 1}
-    check_tally(bag)
+@pytest.mark.parametrize("seed", range(60))
+def test_the_bag_is_that_of_a_plain_count(write, seed):
+    """The highest version counts wherever it is, and among equal versions the last, also one
+    without an abstract; a deletion removes what stands before it; frequencies and limits are those
+    of what remains."""
+    random = np.random.default_rng(seed)
+    files, paths = [], []
+    for _ in range(random.integers(1, 4)):
+        records = [
+            (
+                int(random.integers(1, 9)), int(random.integers(1, 3)),
+                None if random.random() < 0.2
+                else random.choice(["aa", "bb", "cc", "dd", "ee"], 3).tolist(),
+                random.random() < 0.2,
+            )
+            for _ in range(8)
+        ]  # fmt: skip
+        files.append(records)
+        paths.append(
+            write(
+                export(
+                    *(
+                        deletion(pmid) if deleted
+                        else article(pmid, words and " ".join(words), version=version)
+                        for pmid, version, words, deleted in records
+                    )
+                )
+            )
+        )  # fmt: skip
+    for least, abstracts, most in ((1, None, None), (2, None, None), (1, 3, None), (1, None, 2)):
+        expected, n_deleted = plain_count(files, least, abstracts, most)
+        options = dict(min_document_frequency=least, abstracts=abstracts, words=most)
+        if not expected:
+            with pytest.raises(ValueError, match=r"no word|no citation"):
+                collect(paths, **options)
+            continue
+        bag = collect(paths, **options)
+        rows = bag.X.toarray()
+        found = {
+            int(pmid): {word: n for word, n in zip(bag.vocabulary, row, strict=True) if n}
+            for pmid, row in zip(bag.pmids, rows, strict=True)
+        }
+        assert (found, bag.tally.deleted) == (expected, n_deleted)
+        check_tally(bag)
 
 
 def test_a_damaged_file_does_not_stop_the_others(write, tmp_path):
@@ -425,42 +395,11 @@ def test_limits_are_checked(name):
         collect(["nowhere.xml"], **{name: 0})
 
 
-def test_the_first_abstracts_are_kept(write):
-    """Reading ends with the abstract that makes the number full; replaced ones do not count."""
-    first = write(
-        export(
-            article(1, "old words"),
-            article(2, None),
-            article(1, "new words", version=2),
-            article(3, "gone words"),
-            deletion(3),
-            article(4, "more words"),
-        )
-    )
-    never = first.with_name("never.xml")
-    # Two abstracts are in force before the deletion; a third one never is.
-    for most, files, kept in ((1, [first, never], [1]), (2, [first, never], [1, 3]),
-                              (3, [first], [1, 4])):  # fmt: skip
-        bag = collect(files, min_document_frequency=1, abstracts=most)
-        assert bag.pmids.tolist() == kept
-        check_tally(bag)
-        assert bag.tally.damaged == []
-    assert collect([first], min_document_frequency=1, abstracts=1).tally.seen == 1
-
-
-def test_the_most_frequent_words_are_kept(write):
-    """Every occurrence counts; equally frequent words go by alphabet; a row may lose all words."""
-    path = write(export(article(1, "bb bb bb aa cc"), article(2, "aa cc bb"), article(3, "dd dd")))
-    everything = collect([path], min_document_frequency=1)
-    for words, kept in ((1, ["bb"]), (2, ["aa", "bb"]), (3, ["aa", "bb", "cc"]), (9, None)):
-        bag = collect([path], min_document_frequency=1, words=words)
-        assert bag.vocabulary == (kept or everything.vocabulary)
-        assert (bag.tally.words, bag.tally.most_frequent_words) == (4, min(words, 4))
-        columns = [everything.vocabulary.index(word) for word in bag.vocabulary]
-        rows = [everything.pmids.tolist().index(pmid) for pmid in bag.pmids]
-        assert (bag.X.toarray() == everything.X.toarray()[rows][:, columns]).all()
-        assert bag.pmids.tolist() == ([1, 2] if words < 4 else [1, 2, 3])
-        check_tally(bag)
+def test_nothing_is_read_behind_the_last_abstract_that_is_kept(write):
+    """The next file need not be there."""
+    path = write(export(article(1, "old words"), article(2, "more words"), article(3)))
+    bag = collect([path, path.with_name("never.xml")], abstracts=2)
+    assert (bag.pmids.tolist(), bag.tally.seen, bag.tally.damaged) == ([1, 2], 2, [])
 
 
 @pytest.fixture
@@ -613,30 +552,24 @@ def test_a_file_that_is_not_right_is_replaced(site, tmp_path):
     assert path.read_bytes() == site.files[path.name]
 
 
-@pytest.mark.parametrize("ranges", [True, False])
-def test_a_part_is_continued(site, tmp_path, ranges):
-    """The download continues at the end of the part, or begins anew without ranges."""
+@pytest.mark.parametrize(
+    ("part", "ranges", "requests"),
+    [
+        (lambda body: body[:70_000], True, ["bytes=70000-"]),
+        (lambda body: body[:70_000], False, ["bytes=70000-"]),
+        (lambda body: b"x" * 300_000, True, ["bytes=300000-", None]),
+        (lambda body: b"x" * 100, True, ["bytes=100-", None]),
+        (lambda body: body, True, []),
+    ],
+    ids=["a part", "a server without ranges", "a longer part", "other bytes", "complete"],
+)
+def test_a_part_is_continued_or_begun_anew(site, tmp_path, part, ranges, requests):
+    """The download continues at the end of the part, if its bytes are those of the file."""
     site.ranges = ranges
-    (tmp_path / f"{NAMES[0]}.part").write_bytes(site.files[NAMES[0]][:70_000])
+    (tmp_path / f"{NAMES[0]}.part").write_bytes(part(site.files[NAMES[0]]))
     [path] = fetch(site, tmp_path)
     assert path.read_bytes() == site.files[path.name]
-    assert requested(site) == ["bytes=70000-"]
-
-
-def test_a_part_of_something_else_is_started_again(site, tmp_path):
-    """A longer part or one with other bytes begins anew; a complete part is only renamed."""
-    part = tmp_path / f"{NAMES[0]}.part"
-    for content, ranges in (
-        (b"x" * 300_000, ["bytes=300000-", None]),
-        (b"x" * 100, ["bytes=100-", None]),
-        (site.files[NAMES[0]], []),
-    ):
-        part.write_bytes(content)
-        site.requests.clear()
-        [path] = fetch(site, tmp_path)
-        assert path.read_bytes() == site.files[path.name]
-        assert requested(site) == ranges
-        path.unlink()
+    assert requested(site) == requests
 
 
 def test_a_cut_connection_is_resumed(site, tmp_path):
