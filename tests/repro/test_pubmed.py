@@ -21,7 +21,7 @@ pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.pubmed", reason="only in a checkout")
 from paper_repro.damaged import DamagedFile
 from paper_repro.pubmed import save as saving
-from paper_repro.pubmed.bag import NO_WORDS, collect
+from paper_repro.pubmed.bag import collect
 from paper_repro.pubmed.citations import (
     BOOK_ARTICLE,
     NO_ABSTRACT,
