@@ -28,6 +28,7 @@ from lazynet.data import usable_rows
 from lazynet.losses import LOSSES
 from lazynet.streams import Chunks
 from lazynet.undo import Undo
+from safe.fuzz.portrait import portrait
 
 N, D = 40, 30
 FORMATS = [(values, indices) for values in ("f4", "f8") for indices in ("i4", "i8")]
@@ -51,29 +52,12 @@ def make_data(n=N, d=D, density=0.3, seed=0):
     return X, y
 
 
-def engine_state(engine):
-    """All of an engine that has a meaning, as bytes: raw, and as its weights are read."""
-    parts = [(name, array.tobytes()) for part in engine.state() for name, array in part.items()]
-    return parts, engine.weights().tobytes()
-
-
 def state_of(model):
     """All that a call may change in a fitted estimator, fit for ==, and how it would learn on."""
     future = copy.deepcopy(model)
     # Parameters of its own: the model's may be the bad ones.
     future.set_params(**type(model)(l1=0.01, eta0=0.1, shuffle=False).get_params())
-    future.partial_fit(*good_batch(model))
-    return dict(
-        attributes=sorted(vars(model)),
-        parameters=str(model.get_params()),
-        coefficients=model.coef_.tobytes(),
-        intercepts=model.intercept_.tobytes(),
-        counts=(model.t_, model.n_iter_, model.n_features_in_),
-        classes=getattr(model, "classes_", np.zeros(0)).tolist(),
-        history=copy.deepcopy(model.history_),
-        engines=[engine_state(engine) for engine in model._engines],
-        future=[future.coef_.tobytes(), future.intercept_.tobytes()],
-    )
+    return portrait([model, future.partial_fit(*good_batch(model))])
 
 
 def good_batch(model):
@@ -287,6 +271,7 @@ def test_one_number_as_sample_weight():
 def with_value(value, *, dense=False):
     """The good matrix with one value replaced."""
     X, _ = make_data()
+    X = X.astype(np.result_type(value, float))
     X.data[17] = value
     return X.toarray() if dense else X
 
@@ -343,6 +328,9 @@ BAD_MATRICES = {
     "one dimension": (lambda: np.zeros(N), "Expected 2D array, got 1D"),
     "three dimensions": (lambda: np.zeros((N, D, 2)), "dim 3"),
     "complex": (lambda: np.zeros((N, D), dtype=complex), "Complex data not supported"),
+    # Unsorted columns would be copied as real numbers.
+    "complex csr": (lambda: reversed_rows(with_value(1j)), "Complex data not supported"),
+    "complex csc": (lambda: reversed_rows(with_value(1j)).tocsc(), "Complex data not supported"),
 }
 
 
@@ -424,17 +412,12 @@ def test_targets_that_a_classifier_cannot_have():
     assert_refused(
         model, "partial_fit", (X, y), ValueError, "not the same as on the last call", classes=[0, 2]
     )
+    with pytest.raises(ValueError, match="at least two classes"):
+        LazyNetClassifier().partial_fit(X, np.zeros(N), classes=[0])
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
         LazyNetClassifier().partial_fit(X, y)
     with pytest.raises(ValueError, match=r"labels .*among the classes"):
         LazyNetClassifier().partial_fit(X, np.array(["a", "b"])[y], classes=["a", "c"])
-
-
-def test_partial_fit_needs_two_classes_to_tell_apart():
-    """A single class is refused where it is named, as fit refuses it in y."""
-    X, _ = make_data()
-    with pytest.raises(ValueError, match="at least two classes"):
-        LazyNetClassifier().partial_fit(X, np.zeros(N), classes=[0])
 
 
 @METHODS
@@ -454,15 +437,6 @@ def test_bad_sample_orders_are_refused(order, error, pattern, method):
     assert_refused(
         trained(X, y), method, (X, y), error, "sample_order", pattern, sample_order=order
     )
-
-
-@METHODS
-@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
-def test_bad_class_weights_are_refused(weight, method):
-    """A class weight is a sample weight: finite and not negative."""
-    X, y = make_data()
-    model = trained(X, y).set_params(class_weight={0: weight, 1: 1.0})
-    assert_refused(model, method, (X, y), ValueError, "class_weight")
 
 
 # --- refused: parameters -------------------------------------------------------------------
@@ -496,6 +470,11 @@ def test_bad_parameters_are_refused(case, Estimator, method):
     X, y = make_data()
     model = Estimator(l1=0.01, max_iter=2, tol=None, random_state=0).fit(X, y)
     assert_refused(model.set_params(**bad), method, (X, y), error, *patterns)
+    if set(bad) <= set(signature(Stepper).parameters):
+        with pytest.raises(error) as caught:
+            # What a callable gives is known when it is asked.
+            Stepper(3, **bad).step([0], [1.0], 1.0)
+        assert all(pattern in str(caught.value) for pattern in patterns)
 
 
 @METHODS
@@ -579,7 +558,7 @@ def test_stepper_refuses_bad_examples(engine):
     """Bad examples are refused by name; weights, intercept and t stay as they were."""
     stepper = Stepper(5, loss="hinge", l1=0.01, engine=engine, fit_intercept=True)
     stepper.step([0, 3], [1.0, -2.0], 1.0)
-    before, t = engine_state(stepper.engine), stepper.t
+    before = portrait(stepper)
     for arguments, error, pattern in [
         (([0], [1.0], 0.5), ValueError, r"target must be -1 or \+1 with loss='hinge', got 0.5"),
         (([0], [1.0], 0), ValueError, r"target must be -1 or \+1"),
@@ -598,8 +577,7 @@ def test_stepper_refuses_bad_examples(engine):
     ]:
         with pytest.raises(error, match=pattern):
             stepper.step(*arguments)
-        assert engine_state(stepper.engine) == before
-        assert stepper.t == t
+        assert portrait(stepper) == before
     with pytest.raises(ValueError, match="indices must lie between 0 and 4"):
         stepper.predict([5], [1.0])
 
@@ -615,21 +593,6 @@ def test_stepper_targets_lie_in_the_domain_of_the_loss(loss):
             stepper.step([0], [1.0], 2)
     else:
         stepper.step([0], [1.0], 2)
-
-
-@pytest.mark.parametrize(
-    "case",
-    [row for row in BAD_PARAMETERS if set(row[0]) <= set(signature(Stepper).parameters)],
-    ids=parameter_names,
-)
-def test_stepper_refuses_bad_parameters(case):
-    """The Stepper refuses what the estimators refuse, in the same words."""
-    bad, error, *patterns = case
-    with pytest.raises(error) as caught:
-        # What a callable gives is known when it is asked.
-        Stepper(3, **bad).step([0], [1.0], 1.0)
-    for pattern in patterns:
-        assert pattern in str(caught.value)
 
 
 @EVERY_ENGINE
@@ -772,11 +735,9 @@ def test_a_schedule_that_fails_midway_takes_the_call_back(
     model.set_params(**options).partial_fit(both, y_of_both, classes=np.arange(n_classes))
     assert np.count_nonzero(model.coef_) > 0
 
+    model.set_params(schedule=BreaksAt(model.t_ + 75, rate=1.0))
     before = state_of(model)
     sweeps.clear()
-    broken = BreaksAt(model.t_ + 75, rate=1.0)
-    model.set_params(schedule=broken)
-    before["parameters"] = str(model.get_params())
     # An order for each of five passes: the rates of a pass are asked for when it begins.
     with pytest.raises(BreaksAt.Broken, match="no rate at step"):
         model.partial_fit(X, y, sample_order=np.tile(np.arange(20), (5, 1)))
@@ -807,76 +768,52 @@ def test_a_failed_call_does_not_use_up_random_numbers(engine, own_generator, met
 # --- one door for X -----------------------------------------------------------------------------
 
 
-def damaged(kind):
-    """A matrix of N rows and D columns with an index that leaves it, or parts that do not fit."""
-    X, _ = make_data()
-    if kind.startswith("lil"):
-        X = X.tolil()
-        if kind == "lil rows":
-            X.rows[0], X.data[0] = [1, 2, 3], [1.0]
-        else:
-            X.rows[0], X.data[0] = [{"lil huge": 2**31 - 1, "lil wide": 2**40}.get(kind, -7)], [1.0]
-    elif kind == "dok":
-        X = X.todok()
-        X._dict[(N + 7, 0)] = 1.0
-    elif kind == "dia":
-        X = sparse.dia_matrix((np.ones((1, D)), [0]), shape=(N, D))
-        X.offsets = np.array([2**31 - 1])
-    elif kind == "coo":
-        X = X.tocoo()
-        X.row = X.row[:-1]
-    elif kind == "csc":
-        X = X.tocsc()
-        X.indices[0] = 2**31 - 1
-    elif kind == "csc without columns":
-        X = sparse.csc_matrix((N, 0))
-        X.indptr[0] = 2**31 - 1
-    elif kind == "bsr of nothing":
-        X = X.tobsr(blocksize=(2, 2))
-        X.data = np.zeros((0, 0, 0))
-    elif kind == "bsr":
-        X = X.tobsr(blocksize=(2, 2))
-        X.indices[0] = 2**31 - 1
-    else:
-        X.indices = X.indices.tolist()
+def with_parts(form, **parts):
+    """The good matrix in another format, with some of its arrays replaced."""
+    X = make_data()[0].asformat(form)
+    for name, change in parts.items():
+        setattr(X, name, change(getattr(X, name)))
     return X
 
 
+def first_is(value):
+    """Put a value at the first place of an array, or of a list of lists."""
+
+    def change(array):
+        array[0] = value
+        return array
+
+    return change
+
+
+LEADS_OUT = {
+    **{
+        f"lil {column}": lambda column=column: with_parts(
+            "lil", rows=first_is([column]), data=first_is([1.0])
+        )
+        for column in (2**31 - 1, 2**40, -7)
+    },
+    "lil rows": lambda: with_parts("lil", rows=first_is([1, 2, 3]), data=first_is([1.0])),
+    "dok": lambda: with_parts("dok", _dict=lambda held: {**held, (N + 7, 0): 1.0}),
+    "dia": lambda: with_parts("dia", offsets=first_is(2**31 - 1)),
+    "coo": lambda: with_parts("coo", row=lambda array: array[:-1]),
+    "csc": lambda: with_parts("csc", indices=first_is(2**31 - 1)),
+    "csc starts": lambda: with_parts("csc", indptr=first_is(2**31 - 1)),
+    "bsr": lambda: with_parts("bsr", indices=first_is(2**31 - 1)),
+    "bsr of nothing": lambda: with_parts("bsr", data=lambda array: np.zeros((0, 0, 0))),
+    "list": lambda: with_parts("csr", indices=np.ndarray.tolist),
+}
+
+
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "predict", "decision_function"])
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "lil huge",
-        "lil wide",
-        "lil negative",
-        "lil rows",
-        "dok",
-        "dia",
-        "coo",
-        "csc",
-        "csc without columns",
-        "bsr",
-        "bsr of nothing",
-        "list",
-    ],
-)
+@pytest.mark.parametrize("kind", LEADS_OUT)
 def test_no_format_leads_out_of_the_matrix(kind, method):
     """A bad index is refused in training and prediction alike, before SciPy follows it."""
     X, y = make_data()
     model = LazyNetClassifier(max_iter=1, tol=None).fit(X, y)
-    arguments = (damaged(kind), y) if "fit" in method else (damaged(kind),)
+    arguments = (LEADS_OUT[kind](), y) if "fit" in method else (LEADS_OUT[kind](),)
     with pytest.raises((ValueError, TypeError), match=r"X|indices|offsets"):
         getattr(model, method)(*arguments)
-
-
-@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix, np.asarray])
-def test_complex_numbers_are_refused(form):
-    """Complex numbers are refused also where unsorted columns would be copied as real numbers."""
-    X, y = make_data()
-    X = X.astype(complex)
-    X.indices[:2] = X.indices[:2][::-1]
-    with pytest.raises(ValueError, match="Complex data not supported"):
-        LazyNetClassifier().fit(form(X.toarray() if form is np.asarray else X), y)
 
 
 def test_predictions_that_are_not_numbers_are_refused():
