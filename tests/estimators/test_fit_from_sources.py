@@ -188,19 +188,17 @@ def test_blocks_of_many_rows(monkeypatch):
 def test_a_file_and_its_cache(tmp_path):
     """Text, parsed in every epoch or once, and shuffled in windows."""
     X, scores = rows_and_scores()
-    lines = []
-    for i in range(N):
-        row = slice(X.indptr[i], X.indptr[i + 1])
-        order = np.argsort(X.indices[row])
-        pairs = zip(X.indices[row][order] + 1, X.data[row][order], strict=True)
-        label = 1 if scores[i, 0] > 0 else -1
-        lines.append(f"{label} " + " ".join(f"{j}:{x!r}" for j, x in pairs))
-    (tmp_path / "rows.svm").write_text("\n".join(lines).replace("np.float64(", "").replace(")", ""))
-    source = SvmlightFile(tmp_path / "rows.svm", zero_based=False, n_features=D)
-    model = LazyNetClassifier(max_iter=4, shuffle=False)
+    y = np.where(scores[:, 0] > 0, 1.0, -1.0)
     ordered = X.copy()
     ordered.sort_indices()
-    whole = clone(model).fit(ordered, np.where(scores[:, 0] > 0, 1.0, -1.0))
+    lines = []
+    for row, target in zip(ordered, y, strict=True):
+        entries = zip(row.indices + 1, row.data.tolist(), strict=True)
+        lines.append(" ".join([str(target), *(f"{column}:{value!r}" for column, value in entries)]))
+    (tmp_path / "rows.svm").write_text("\n".join(lines))
+    source = SvmlightFile(tmp_path / "rows.svm", zero_based=False, n_features=D)
+    model = LazyNetClassifier(max_iter=4, shuffle=False)
+    whole = clone(model).fit(ordered, y)
     same_model(clone(model).fit(source), whole)
     same_model(clone(model).fit(Cached(source, tmp_path / "kept.rows")), whole)
     shuffled = [
@@ -211,19 +209,6 @@ def test_a_file_and_its_cache(tmp_path):
     assert (shuffled[0].coef_ != shuffled[2].coef_).any()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (dict(rule="saga"), "cannot train with rule=SAGA"),
-    ],
-)
-def test_what_does_not_go_with_a_source(options, message):
-    X, scores = rows_and_scores()
-    y = (scores[:, 0] > 0).astype(float)
-    with pytest.raises(ValueError, match=message):
-        LazyNetClassifier(**options).fit(source_of(X, y))
-
-
 def test_what_a_call_must_not_have():
     """The chunks have y and the weights, and the source has the order."""
     X, scores = rows_and_scores()
@@ -232,6 +217,8 @@ def test_what_a_call_must_not_have():
     for options in (dict(y=y), dict(sample_weight=y), dict(sample_order=np.arange(N))):
         with pytest.raises(ValueError, match="must be None where X is a source"):
             model.fit(source_of(X, y), **options)
+    with pytest.raises(ValueError, match="cannot train with rule=SAGA"):
+        LazyNetClassifier(rule="saga").fit(source_of(X, y))
     with pytest.raises(ValueError, match="at least two classes"):
         model.fit(source_of(X, np.ones(N)))
     with pytest.raises(ValueError, match="the source has labels"):

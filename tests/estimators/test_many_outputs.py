@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.metrics import f1_score, r2_score
+from sklearn.metrics import r2_score
 from support import Evaluated
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
@@ -169,21 +168,6 @@ def test_the_highest_labels_are_found_in_blocks(monkeypatch):
     np.testing.assert_array_equal(binary.predict_top(X, 1)[0][:, 0], binary.predict(X))
 
 
-def test_scikit_learn_takes_what_comes_out():
-    """Scores, clones, early stopping, probabilities and assigned weights."""
-    X, Y = with_labels()
-    model = LazyNetClassifier(random_state=0, early_stopping=True, max_iter=20)
-    model = clone(model).fit(X, Y)
-    assert f1_score(Y, model.predict(X), average="micro") > 0.7
-    assert "validation_score" in model.history_[0]
-    assert model.predict_proba(X).shape == (N, L)
-    assert ((model.predict_proba(X) > 0.5) == model.predict(X)).all()
-    model.coef_ = np.zeros((L, D))
-    assert (model.predict(X) == (model.intercept_ > 0)).all()
-    warm = LazyNetClassifier(warm_start=True, random_state=0).fit(X, Y)
-    assert warm.fit(X, Y).score(X, Y) >= 0.0
-
-
 @pytest.mark.parametrize("norm", ["l2", "max"])
 @pytest.mark.parametrize("multi_class", ["ovr", "multinomial"])
 def test_groups_keep_or_drop_features(norm, multi_class):
@@ -204,6 +188,8 @@ def test_groups_keep_or_drop_features(norm, multi_class):
     assert last["objective"] == pytest.approx(last["mean_loss"] + strength * norms.sum(), rel=1e-9)
 
 
+SOFTMAX = dict(multi_class="multinomial")
+CLASSES = lambda Y: Y.argmax(axis=1)  # noqa: E731
 REFUSED = {
     "y of 0, 1, 2": (dict(), lambda Y: 2 * Y, "y must hold 0 and 1"),
     "y of fractions": (dict(), lambda Y: Y / 3, "y must hold 0 and 1"),
@@ -211,7 +197,20 @@ REFUSED = {
     "rows of y": (dict(), lambda Y: Y[:-1], "y must have a row for each row of X"),
     "class_weight": (dict(class_weight="balanced"), lambda Y: Y, "class_weight must be None"),
     "softmax of labels": (
-        dict(multi_class="multinomial"), lambda Y: Y, "multi_class='multinomial'",
+        SOFTMAX, lambda Y: Y, "multi_class='multinomial'",
+    ),
+    "softmax of a hinge": (
+        dict(SOFTMAX, loss="hinge"), CLASSES, "multi_class='multinomial' is the logistic loss",
+    ),
+    "softmax and truncated gradient": (
+        dict(SOFTMAX, rule="truncated_gradient", eta0=0.1), CLASSES,
+        "multi_class='multinomial' needs one of",
+    ),
+    "softmax and a schedule": (
+        dict(SOFTMAX, rule="fobos"), CLASSES, "multi_class='multinomial' does not go with schedule",
+    ),
+    "softmax in batches": (
+        dict(SOFTMAX, batch_size=4, eta0=0.1), CLASSES, "multi_class='multinomial' needs one of",
     ),
     "groups and RDA": (
         dict(group="l2", rule="rda"), lambda Y: Y, "group='l2' does not go with rule",
@@ -233,23 +232,6 @@ def test_what_is_refused(case):
     assert not hasattr(model, "classes_")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (dict(loss="hinge"), "multi_class='multinomial' is the logistic loss"),
-        (dict(rule="truncated_gradient", eta0=0.1), "multi_class='multinomial' needs one of"),
-        (dict(rule="fobos"), "multi_class='multinomial' does not go with schedule"),
-        (dict(batch_size=4, eta0=0.1), "multi_class='multinomial' needs one of"),
-    ],
-    ids=str,
-)
-def test_what_the_softmax_does_not_go_with(options, message):
-    """By name, and with what to write."""
-    X, scores = rows_and_scores()
-    with pytest.raises(ValueError, match=message):
-        LazyNetClassifier(multi_class="multinomial", **options).fit(X, scores.argmax(axis=1))
-
-
 @pytest.mark.parametrize("rule", ["adagrad", "rda", "ftrl", "fobos", "sgd"])
 def test_threads_change_no_bit_of_what_goes_on(rule):
     """A second fit goes on from the sums of the first, however threads divided the labels."""
@@ -258,9 +240,10 @@ def test_threads_change_no_bit_of_what_goes_on(rule):
     options = dict(OPTIONS, rule=rule, warm_start=True, max_iter=2)
     options |= dict(eta0=0.3) if rule in ("fobos", "sgd") else {}
     found = [
-        LazyNetClassifier(**options, n_jobs=n).fit(X, Y).fit(X, Y).partial_fit(X, Y)
-        for n in (1, 2, 3)
-    ]
+        LazyNetClassifier(**options, n_jobs=n).fit(X, Y).set_params(n_jobs=then).fit(X, Y)
+        .partial_fit(X, Y)
+        for n, then in ((1, 1), (2, 2), (3, 3), (1, 3), (3, 1))
+    ]  # fmt: skip
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].coef_, other.coef_)
     alone = LazyNetClassifier(**options)
@@ -428,20 +411,6 @@ def test_learning_goes_on_in_batches():
     model.set_params(batch_size=2).partial_fit(X, y)
     assert model.t_ == 6 + 3
     assert ((model.coef_ != before).sum(axis=1) == 6).all()
-
-
-@pytest.mark.parametrize("rule", ["rda", "ftrl", "adagrad"])
-def test_a_warm_start_is_the_same_for_any_number_of_threads(rule):
-    """Sums of gradients are kept however the classes are divided, and divided anew."""
-    random = np.random.default_rng(0)
-    X, y = random.standard_normal((100, 6)), np.arange(100) % 40
-    options = dict(rule=rule, l1=0.01, warm_start=True, random_state=0, max_iter=2, tol=None)
-    found = [
-        LazyNetClassifier(n_jobs=first, **options).fit(X, y).set_params(n_jobs=then).fit(X, y)
-        for first, then in ((1, 1), (4, 4), (1, 4), (4, 1))
-    ]
-    for model in found[1:]:
-        np.testing.assert_array_equal(model.coef_, found[0].coef_)
 
 
 def test_classes_begin_to_share_the_softmax():

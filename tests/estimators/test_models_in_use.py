@@ -1,8 +1,5 @@
 """A model can be read, given weights, watched and made sparse; a prediction costs its nonzeros."""
 
-import pickle
-import warnings
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -84,37 +81,6 @@ def test_partial_fit_goes_on_from_assigned_weights(engine):
     assert model.t_ == 2
 
 
-# --- a callback per epoch -------------------------------------------------------------------
-
-
-def test_a_callback_looks_and_stops():
-    """A callback sees the figures and the weights of an epoch; a true answer ends fit."""
-    X, y = make_data(n_classes=3)
-    seen = []
-
-    def callback(epoch):
-        seen.append((*(getattr(epoch, name) for name in names), epoch.t))
-        weights.append((epoch.coef, epoch.intercept))
-        return epoch.epoch == 4
-
-    names = "epoch", "progressive_loss", "seconds"
-    weights = []
-    model = quiet(LazyNetClassifier, max_iter=50, l1=1e-2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.fit(X, y, callback=callback)
-    assert model.n_iter_ == len(seen) == 5
-    assert model.t_ == 5 * len(y)
-    expected = [tuple(record[name] for name in names) for record in model.history_]
-    assert [entry[:-1] for entry in seen] == expected
-    assert [entry[-1] for entry in seen] == [(k + 1) * len(y) for k in range(5)]
-    # Copies: those of earlier epochs are not what they became.
-    assert same_bits(weights[-1][0], model.coef_)
-    assert same_bits(weights[-1][1], model.intercept_)
-    by_hand = quiet(LazyNetClassifier, max_iter=2, l1=1e-2).fit(X, y)
-    assert same_bits(weights[1][0], by_hand.coef_)
-
-
 # --- the cost of a prediction ---------------------------------------------------------------
 
 
@@ -188,18 +154,6 @@ def test_predict_of_a_regressor_brings_current_only_the_weights_of_its_rows(monk
     assert once > 0
     model.predict(X), model.predict(X.toarray()), model.predict(X[:1])
     assert count.all == once, "all weights, once current, are kept until the next partial_fit"
-
-
-def test_sparse_weights_are_read_only_and_not_pickled():
-    """Nobody changes the predictions of a model through its sparse weights."""
-    X, y = make_data()
-    model = LazyNetClassifier(l1=1e-3, random_state=0).fit(X, y).sparsify()
-    with pytest.raises(ValueError, match="read-only"):
-        model.coef_.data[:] = 0.0
-    assert "_sparsified" not in model.__getstate__()
-    np.testing.assert_array_equal(
-        pickle.loads(pickle.dumps(model)).coef_.toarray(), model.coef_.toarray()
-    )
 
 
 @pytest.mark.parametrize(

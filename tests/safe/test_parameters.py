@@ -16,6 +16,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from hypothesis import Phase, find, settings
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
@@ -733,79 +734,73 @@ def test_sample_weights_of_other_types():
 # --- other arguments that are numbers ------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["n_runs", "n_jobs", "random_state"])
-def test_garbage_for_selection_stability(name):
-    """Garbage is refused by name; narrow types do not wrap."""
-    X, y = make_data(20)
+def drawn(strategy):
+    """The first example of a strategy: there is nothing to find a smaller one of."""
+    only = settings(max_examples=1, database=None, phases=[Phase.generate])
+    return find(strategy, lambda _: True, settings=only)
+
+
+def stability_with(**arguments):
     model = LazyNetClassifier(max_iter=1, tol=None)
-    for value in GARBAGE:
-        if name == "n_runs" and isinstance(value, int) and value == 2**62:
-            continue
-        arguments = {"n_runs": 2, name: value}
-        clean(lambda arguments=arguments: selection_stability(model, X, y, **arguments), name)
-    value = np.int8(3)
-    found, expected = (
-        selection_stability(model, X, y, **{"n_runs": 2, name: number}) for number in (value, 3)
-    )
-    assert found.frequency.tolist() == expected.frequency.tolist()
+    found = selection_stability(model, *make_data(20), **{"n_runs": 2, **arguments})
+    return found.frequency.tolist()
 
 
-@pytest.mark.parametrize("name", ["max_rows", "epochs"])
-def test_garbage_for_verify(name):
+def verified_with(**arguments):
+    X, y = make_data(60)
+    return str(LazyNetRegressor(l1=0.01, eta0=0.1).verify(X, y, **{"max_rows": 20, **arguments}))
+
+
+def stepped(act):
+    stepper = Stepper(D, loss="squared_error", schedule="constant", eta0=0.1)
+    act(stepper)
+    return stepper.weights.tolist()
+
+
+MATRIX = make_data(20)[0]
+#: Numbers that are no parameters: what an error calls each, and a call with it.
+ELSEWHERE = {
+    **{f"{name} of selection_stability": (name, lambda v, name=name: stability_with(**{name: v}))
+       for name in ("n_runs", "n_jobs", "random_state")},
+    **{f"{name} of verify": (name, lambda v, name=name: verified_with(**{name: v}))
+       for name in ("max_rows", "epochs")},
+    "target": ("target", lambda v: stepped(lambda s: s.step([0], [1.0], v))),
+    "weight": ("weight", lambda v: stepped(lambda s: s.step([0], [1.0], 1.0, v))),
+    "row": ("row", lambda v: stepped(lambda s: s.step_row(MATRIX, v, 1.0))),
+    "j": ("j must", lambda v: stepped(lambda s: s.weight(v))),
+    **{
+        f"{name} of matrices": (
+            name, lambda v, name=name: drawn(strategies.sparse_matrices(**{name: v}))
+        ) for name in ("max_rows", "max_features", "min_features", "max_copies")
+    },
+    "n_rows of orders": ("n_rows", lambda v: drawn(strategies.orders(v))),
+    "max_steps of orders": ("max_steps", lambda v: drawn(strategies.orders(2, v))),
+    "n_rows of targets": ("n_rows", lambda v: drawn(strategies.targets(v))),
+    "n_steps of rates": ("n_steps", lambda v: drawn(strategies.rates(v))),
+    "reference of rates": ("reference", lambda v: drawn(strategies.rates(2, v))),
+    "largest_rate": ("largest_rate", lambda v: drawn(strategies.penalties("sgd", v))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_garbage_elsewhere_is_refused_by_name(where):
     """Garbage is refused by name; narrow types do not wrap."""
+    name, call_with = ELSEWHERE[where]
+    strategy = "of matrices" in where or name in ("n_rows", "n_steps", "reference", "largest_rate")
+    for value in ("a", 1j, -1, 10**400, True) if strategy or name == "max_steps" else GARBAGE:
+        if name != "n_runs" or not isinstance(value, int) or value != 2**62:
+            clean(lambda value=value: call_with(value), name)
+    found, expected = (call_with(number) for number in (np.int8(2), 2))
+    assert strategy or name == "max_steps" or found == expected
+
+
+def test_what_verify_and_a_step_say_of_a_wrong_number():
+    """How many epochs are too many, and that a word is no number."""
     X, y = make_data()
-    model = LazyNetRegressor(l1=0.01, eta0=0.1)
-    for value in GARBAGE:
-        clean(lambda value=value: model.verify(X[:5], y[:5], **{name: value}), name)
-    arguments = {"max_rows": 20, name: 100}
-    expected = model.verify(X, y, **arguments)
-    arguments[name] = np.int8(100)
-    assert str(model.verify(X, y, **arguments)) == str(expected)
     with pytest.raises(ValueError, match="epochs must be at most"):
-        model.verify(X, y, epochs=LARGEST_EPOCHS + 1)
-
-
-def test_garbage_for_a_step():
-    """A Stepper refuses garbage as target, weight, row and j."""
-    X, _ = make_data(20)
-    stepper = Stepper(D, schedule="constant", eta0=0.1)
-    for value in GARBAGE:
-        clean(lambda value=value: stepper.step([0], [1.0], value), "target")
-        clean(lambda value=value: stepper.step([0], [1.0], 1.0, value), "weight")
-        clean(lambda value=value: stepper.step_row(X, value, 1.0), "row")
-        clean(lambda value=value: stepper.weight(value), "j must")
-    assert stepper.weight(np.int8(3)) == stepper.weight(3)
+        LazyNetRegressor(l1=0.01, eta0=0.1).verify(X, y, epochs=LARGEST_EPOCHS + 1)
     with pytest.raises(TypeError, match="target must be a number, got '1'"):
-        stepper.step([0], [1.0], "1")
-
-
-@pytest.mark.parametrize(
-    ("name", "make"),
-    [
-        ("max_rows", lambda v: strategies.sparse_matrices(max_rows=v)),
-        ("max_features", lambda v: strategies.sparse_matrices(max_features=v)),
-        ("min_features", lambda v: strategies.sparse_matrices(min_features=v, max_features=2)),
-        ("max_copies", lambda v: strategies.sparse_matrices(max_copies=v)),
-        ("n_rows", lambda v: strategies.orders(v)),
-        ("max_steps", lambda v: strategies.orders(2, v)),
-        ("n_rows", lambda v: strategies.targets(v)),
-        ("n_steps", lambda v: strategies.rates(v)),
-        ("reference", lambda v: strategies.rates(2, v)),
-        ("largest_rate", lambda v: strategies.penalties("sgd", v)),
-    ],
-)
-def test_garbage_for_strategies(name, make):
-    """Garbage is refused by name when an example is drawn; narrow types are numbers as well."""
-    from hypothesis import Phase, find, settings
-
-    def draw(value):
-        # Stops at the first example: there is nothing to find a smaller one of.
-        only = settings(max_examples=1, database=None, phases=[Phase.generate])
-        return find(make(value), lambda _: True, settings=only)
-
-    draw(np.int8(2))
-    for value in ("a", 1j, -1, 10**400, True):
-        clean(lambda value=value: draw(value), name)
+        Stepper(D).step([0], [1.0], "1")
 
 
 # --- schedules and averages of one's own ---------------------------------------------------
@@ -858,19 +853,6 @@ def test_rates_and_counts_of_other_types_are_taken(number_type):
     assert checked_counts(Own(numbers), 0, 3).tolist() == [1.0, 2.0, 3.0]
     halves = Own([Fraction(1, 2), Fraction(1, 4)])
     assert checked_rates(halves, 0, 2).tolist() == [0.5, 0.25]
-
-
-def test_an_array_of_rates_with_a_rule_that_takes_none():
-    """The message is about the schedule, not about the truth of an array."""
-    X, y = make_data(20)
-    for row in ALGORITHMS.values():
-        if row.rule.scheduled:
-            continue
-        for rule in (row.rule.name, row.rule()):
-            with pytest.raises(
-                ValueError, match=f"schedule is not used by rule={row.rule.__name__}"
-            ):
-                LazyNetRegressor(rule=rule, schedule=np.full(40, 0.1)).fit(X, y)
 
 
 @pytest.mark.parametrize("power_t", [1e5, 1e308, -1e5])

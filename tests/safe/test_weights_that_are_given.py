@@ -115,6 +115,9 @@ def test_assigned_weights_are_the_model(given):
         decide = getattr(model, "decision_function", model.predict)
         expected = X @ np.atleast_2d(coef).T + intercept
         np.testing.assert_allclose(decide(X).reshape(expected.shape), expected, atol=1e-12)
+        for other in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
+            np.testing.assert_array_equal(other.coef_, model.coef_)
+            np.testing.assert_array_equal(other.predict(X), model.predict(X))
         if hasattr(model, "partial_fit") and model.average != "suffix":
             t = model.t_
             model.partial_fit(X, y)
@@ -222,15 +225,6 @@ def test_an_average_begins_anew_from_assigned_weights(average):
     if average != "polynomial":
         mean = (means[0][1] + means[1][1] + means[2][1]) / 3
         np.testing.assert_allclose(means[2][0], mean, atol=1e-13)
-
-
-def test_assigned_weights_are_pickled_and_copied():
-    """Pickles and copies carry the assigned weights with the model that they belong to."""
-    for model, X, _ in every_fitted():
-        model.coef_ = other_weights(model)[0]
-        for other in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
-            np.testing.assert_array_equal(other.coef_, model.coef_)
-            np.testing.assert_array_equal(other.predict(X), model.predict(X))
 
 
 def test_a_model_with_bad_parameters_is_not_assigned_to():
@@ -425,13 +419,23 @@ def test_a_callback_that_looks_changes_nothing_and_one_that_answers_stops(option
     seen = []
 
     def look(epoch):
-        seen.append((epoch.coef, epoch.intercept, epoch.t))
+        seen.append(
+            (
+                epoch.coef.copy(),
+                epoch.intercept.copy(),
+                epoch.progressive_loss,
+                epoch.seconds,
+                epoch.t,
+            )
+        )
         epoch.coef[:] = np.nan
         epoch.intercept[:] = np.nan
         return epoch.epoch == 1 and answer
 
     watched = LazyNetClassifier(**options).fit(X, y, callback=look)
     assert [t for *_, t in seen] == [N, 2 * N]
+    for (*_, loss, seconds, _), line in zip(seen, watched.history_, strict=True):
+        assert (loss, seconds) == (line["progressive_loss"], line["seconds"])
     assert (watched.n_iter_, watched.t_) == (2, 2 * N)
     np.testing.assert_array_equal(watched.coef_, seen[-1][0])
     np.testing.assert_array_equal(watched.intercept_, seen[-1][1])
@@ -464,6 +468,8 @@ def test_sparse_coefficients_predict_as_dense_ones():
         dense, predicted = np.array(model.coef_), model.predict(X)
         assert model.sparsify() is model
         assert sparse.issparse(model.coef_)
+        with pytest.raises(ValueError, match="read-only"):
+            model.coef_.data[:] = 0.0
         np.testing.assert_array_equal(model.coef_.toarray(), np.atleast_2d(dense))
         np.testing.assert_array_equal(model.predict(X.toarray()), predicted)
         np.testing.assert_array_equal(model.predict(X), predicted)
