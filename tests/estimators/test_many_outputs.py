@@ -151,23 +151,6 @@ def test_the_softmax_is_a_distribution_and_its_loss_falls():
     np.testing.assert_array_equal(LazyNetClassifier(**options).fit(X, two).coef_, logistic.coef_)
 
 
-def test_the_highest_labels_are_found_in_blocks(monkeypatch):
-    """predict_top agrees with a full sort of w.x + b, whatever the size of the blocks."""
-    X, Y = with_labels()
-    model = LazyNetClassifier(**OPTIONS).fit(X, Y)
-    decision = model.decision_function(X)
-    for numbers in (1, 3 * L, 2**22):
-        monkeypatch.setattr("lazynet.estimators.base._NUMBERS_OF_A_BLOCK", numbers)
-        labels, scores = model.predict_top(X, 3)
-        np.testing.assert_array_equal(scores, -np.sort(-decision, axis=1)[:, :3])
-        np.testing.assert_array_equal(np.take_along_axis(decision, labels, axis=1), scores)
-    for k in (0, L + 1, 1.5):
-        with pytest.raises((TypeError, ValueError), match="k must"):
-            model.predict_top(X, k)
-    binary = LazyNetClassifier(**OPTIONS).fit(X, np.where(Y[:, 0], "yes", "no"))
-    np.testing.assert_array_equal(binary.predict_top(X, 1)[0][:, 0], binary.predict(X))
-
-
 @pytest.mark.parametrize("norm", ["l2", "max"])
 @pytest.mark.parametrize("multi_class", ["ovr", "multinomial"])
 def test_groups_keep_or_drop_features(norm, multi_class):
@@ -303,19 +286,6 @@ def test_a_model_in_units_of_targets_goes_on_with_a_penalty_that_is_given():
     model.set_params(l1=0.0, eta0=1e-300).fit(X, numbers, callback=lambda epoch: True)
     assert model.units_ is None
     np.testing.assert_allclose(model.predict(X), before, rtol=1e-9)
-
-
-def test_ties_go_to_the_lower_column():
-    """predict_top(k=1) is predict, and the best k are among the best k + 1."""
-    X, _ = rows_and_scores()
-    y = np.random.default_rng(0).integers(5, size=N)
-    model = LazyNetClassifier(fit_intercept=False, random_state=0).fit(X, y)
-    X = sparse.vstack([sparse.csr_matrix((3, D)), X[:20]], format="csr")
-    np.testing.assert_array_equal(model.predict_top(X, 1)[0][:, 0], model.predict(X))
-    for k in range(1, 5):
-        fewer, more = model.predict_top(X, k)[0], model.predict_top(X, k + 1)[0]
-        np.testing.assert_array_equal(more[:, :k], fewer)
-    assert model.predict_top(X[:1], 5)[0].tolist() == [[0, 1, 2, 3, 4]]
 
 
 def test_the_form_of_y_decides_on_the_form_of_the_model():

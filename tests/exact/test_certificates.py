@@ -3,14 +3,12 @@
 Objectives are computed anew without rounding: in fractions, and logarithms in 60 digits.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 from scipy.optimize import minimize_scalar
 from support.caught import caught
 from support.dual import (
@@ -18,6 +16,7 @@ from support.dual import (
     RATIONAL_LOSSES,
     dual_problems,
     grid_problem,
+    minimiser_of,
     near_the_minimum,
     precise_loss,
     run_to_the_minimum,
@@ -25,8 +24,7 @@ from support.dual import (
 
 from lazynet import certificates
 from lazynet.engines import mean
-from lazynet.losses import LOSSES, get_loss
-from lazynet.minimise import Minimiser, Problem
+from lazynet.losses import LOSSES
 from lazynet.penalties import ElasticNet
 from lazynet.reference.dual import DenseDualAscent
 
@@ -35,15 +33,6 @@ EPSILON = np.finfo(float).eps
 
 each_loss = pytest.mark.parametrize("loss", MINIMISED)
 with_and_without_intercept = pytest.mark.parametrize("fit_intercept", [False, True])
-
-
-def minimiser_of(problem, dtype=np.float64, seed=0):
-    """A ``Minimiser`` of a problem in floats."""
-    loss = replace(get_loss(problem.loss), epsilon=problem.epsilon)
-    X = sparse.csr_matrix(np.array(problem.rows, dtype=dtype))
-    y, importances = np.array(problem.targets), np.array(problem.importances)
-    given = Problem(X, y, importances, loss, problem.fit_intercept)
-    return Minimiser(given, np.random.RandomState(seed))
 
 
 def minimum_of(problem, tol=1e-9, max_iter=500, **options):

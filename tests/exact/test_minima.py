@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from scipy import sparse
-from support.dual import MINIMISED, dual_problems, grid_problem
-from support.matrices import corpus, make_data
+from support.dual import MINIMISED, dual_problems, grid_problem, minimiser_of
+from support.matrices import corpus
 
-from lazynet import DualNetClassifier, minimise, net_path
+from lazynet import minimise
 from lazynet.data import as_examples
 from lazynet.engines.newton import ActiveColumns
 from lazynet.losses import LOSSES, get_loss
@@ -31,15 +31,6 @@ PENALTIES = [(0.0, 0.1), (0.05, 0.0), (0.02, 0.02), (2e-3, 0.0)]
 each_loss = pytest.mark.parametrize("loss", MINIMISED)
 each_penalty = pytest.mark.parametrize(("l1", "l2"), PENALTIES)
 with_and_without_intercept = pytest.mark.parametrize("fit_intercept", [False, True])
-
-
-def minimiser_of(problem, kind=Minimiser, seed=0):
-    """A ``Minimiser`` of a problem in floats."""
-    loss = replace(get_loss(problem.loss), epsilon=problem.epsilon)
-    X = sparse.csr_matrix(np.array(problem.rows, dtype=float))
-    counts = None if problem.importances is None else np.array(problem.importances)
-    given = Problem(X, np.array(problem.targets), counts, loss, problem.fit_intercept)
-    return kind(given, np.random.RandomState(seed))
 
 
 def minimum_of(problem, kind=Minimiser, tol=TOL, max_iter=3000):
@@ -239,15 +230,6 @@ def test_minima_along_a_path_are_those_of_single_searches(loss, fit_intercept):
         assert abs(found.objective - alone.objective) <= max(found.gap, alone.gap)
 
 
-def test_a_path_is_made_of_single_minima():
-    """``net_path`` gives the objectives of single fits."""
-    X, y = make_data(n=80, d=30)
-    path = net_path(X, y, n_points=6, tol=1e-8)
-    for k, l1 in enumerate(path.l1s):
-        model = DualNetClassifier(l1=l1, l2=path.l2s[k], tol=1e-8).fit(X, y)
-        assert abs(path.objectives[k] - model.objective_) <= max(path.gaps[k], model.duality_gap_)
-
-
 @pytest.mark.parametrize("loss", ["hinge", "log_loss", "squared_hinge"])
 def test_a_problem_whose_minimum_is_zero(loss):
     """One class and an intercept: zero weights are found to be the minimum at once."""
@@ -311,36 +293,6 @@ def test_every_vector_level_gives_the_same_bits(loss, l1, l2, monkeypatch):
         bits = bits_of(X, y, loss, l1, l2)
         found[used[-1]] = bits
     assert all(bits == found[0] for bits in found.values())
-
-
-@pytest.mark.parametrize(("loss", "l1", "l2"), BITS)
-def test_every_kind_of_matrix_gives_the_same_bits(loss, l1, l2, tmp_path):
-    """float32, int64, read-only and memory-mapped arrays that hold equal numbers."""
-    X, y = corpus(n_rows=100, d=150)
-    X = X.astype(np.float32).astype(np.float64)
-    expected = bits_of(X, y, loss, l1, l2)
-    wide = X.copy()
-    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    frozen, mapped = X.copy(), X.copy()
-    for name in ("data", "indices", "indptr"):
-        getattr(frozen, name).flags.writeable = False
-        np.save(tmp_path / f"{name}.npy", getattr(X, name))
-        setattr(mapped, name, np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
-    for other in (X.astype(np.float32), wide, frozen, mapped):
-        assert bits_of(other, y, loss, l1, l2) == expected
-
-
-@pytest.mark.parametrize("loss", ["log_loss", "hinge"])
-def test_any_number_of_threads_gives_the_same_bits(loss):
-    """Each class has its own seed and its own search."""
-    X, y = make_data(n=90, d=40, n_classes=4)
-    options = dict(loss=loss, l1=1e-3, l2=1e-3, random_state=0)
-    one = DualNetClassifier(**options, n_jobs=1).fit(X, y)
-    for n_jobs in (2, 3, 7):
-        other = DualNetClassifier(**options, n_jobs=n_jobs).fit(X, y)
-        assert other.coef_.tobytes() == one.coef_.tobytes()
-        assert other.intercept_.tobytes() == one.intercept_.tobytes()
-        assert other.duality_gap_.tobytes() == one.duality_gap_.tobytes()
 
 
 # --- the tests are tested -------------------------------------------------------------------------

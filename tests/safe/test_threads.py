@@ -8,13 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from support import ELASTIC_ENGINES, plan, rows
 from support.algorithms import STREAMING_RULES
 from support.engines import form_engine
 from support.matrices import reversed_rows
 
-from lazynet import LazyNetClassifier
+from lazynet import DualNetClassifier, DualNetRegressor, LazyNetClassifier
 from lazynet.data import as_examples
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)
@@ -56,17 +59,25 @@ def turns_during_a_chunk(engine, passes):
     return counted
 
 
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-def test_threads_give_the_same_weights_as_one(engine):
+MODELS = {
+    **{
+        engine: LazyNetClassifier(l1=1e-3, l2=1e-3, engine=engine, tol=None, max_iter=5)
+        for engine in ELASTIC_ENGINES
+    },
+    "dual": DualNetClassifier(l1=1e-3, max_iter=30),
+    "dual of numbers": DualNetRegressor(l1=1e-3, max_iter=30),
+}
+EVERY_MODEL = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+
+
+@EVERY_MODEL
+def test_threads_give_the_same_weights_as_one(model):
     """No state is shared between models."""
     X = sparse.random(300, 100, density=0.1, format="csr", random_state=1)
     y = np.arange(300) % 2
 
     def fit(seed):
-        model = LazyNetClassifier(
-            l1=1e-3, l2=1e-3, engine=engine, tol=None, max_iter=5, random_state=seed
-        )
-        return model.fit(X, y).coef_
+        return clone(model).set_params(random_state=seed, l1=1e-3 * (1 + seed)).fit(X, y).coef_
 
     alone = [fit(seed) for seed in range(6)]
     with ThreadPoolExecutor(4) as pool:
@@ -76,8 +87,8 @@ def test_threads_give_the_same_weights_as_one(engine):
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "unsorted"])
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-def test_a_matrix_that_changes_under_a_kernel_leads_it_nowhere(engine, form):
+@EVERY_MODEL
+def test_a_matrix_that_changes_under_a_kernel_leads_it_nowhere(model, form):
     """Another thread writes columns and row starts that leave the matrix: an error or a result."""
     X = sparse.random(
         500, 500, density=0.2, format="csc" if form == "csc" else "csr", random_state=0
@@ -95,17 +106,17 @@ def test_a_matrix_that_changes_under_a_kernel_leads_it_nowhere(engine, form):
             X.indptr[rng.integers(0, 501, 5)] = rng.choice([-1, 2**31 - 1, 3], 5)
             X.indices[:], X.indptr[:] = indices, indptr
 
-    model = LazyNetClassifier(engine=engine, l1=1e-3, max_iter=3, tol=None, random_state=0)
+    model = clone(model).set_params(random_state=0)
     writer = threading.Thread(target=scribble)
     writer.start()
     try:
-        for _ in range(20):
+        for _ in range(20 if hasattr(model, "partial_fit") else 5):
             with contextlib.suppress(ValueError, FloatingPointError):
                 model.fit(X, y)
     finally:
         done.set()
         writer.join()
-    assert np.isfinite(model.set_params(max_iter=1).fit(X, y).coef_).all()
+    assert np.isfinite(model.fit(X, y).coef_).all()
 
 
 @pytest.mark.parametrize("options", [

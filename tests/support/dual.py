@@ -1,14 +1,17 @@
 """Small regularised problems with a minimum, and their dual variables, for tests of dual ascent."""
 
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import minimize
 
-from lazynet.losses import LOSSES
+from lazynet.losses import LOSSES, get_loss
+from lazynet.minimise import Minimiser, Problem
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.losses import LOSSES as TWINS
 
@@ -250,3 +253,12 @@ def near_the_minimum(problem: DualProblem) -> tuple[list[float], float]:
     )  # fmt: skip
     w, b = parts(found.x if np.isfinite(found.x).all() else start)
     return w.tolist(), float(b)
+
+
+def minimiser_of(problem, kind=Minimiser, dtype=np.float64):
+    """A ``Minimiser`` of a problem in floats."""
+    loss = replace(get_loss(problem.loss), epsilon=problem.epsilon)
+    X = sparse.csr_matrix(np.array(problem.rows, dtype=dtype))
+    counts = None if problem.importances is None else np.array(problem.importances)
+    given = Problem(X, np.array(problem.targets), counts, loss, problem.fit_intercept)
+    return kind(given, np.random.RandomState(0))
