@@ -31,7 +31,7 @@ from paper_repro.uniform import uniform_rows
 
 #: Steps after which the tables are full; the last number is more than all steps that are timed.
 #: They stand beside as many features as Lipton & Elkan have, and rows of as many nonzeros.
-BUDGETS = (10_000, 100_000, 2**30)
+BUDGETS = (10_000, 100_000, 2**27)
 STEPS, ROWS, NONZEROS = 200_000, 2_000, 89
 #: Strengths l1 = l2 at which a dense learner that skips zero weights is timed.
 STRENGTHS = (L1, 1e-4, 1e-3, 1e-2)

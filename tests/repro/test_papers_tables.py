@@ -188,17 +188,16 @@ def test_the_table_has_every_tier_and_the_papers_figures(finished):
 
 
 def test_lazy_and_dense_weights_are_equal_in_every_tier(finished):
-    """The run that is timed compares the weights."""
-    records = load("table", finished)["records"]
-    compared = 0
-    for key, record in records.items():
-        if key.endswith("same weights"):
-            for found in (*record["against dense"].values(), record["against compiled"]):
-                assert found["weights"] == 400
-                assert found["relative"] <= 1e-10
-                assert found["four_figures"] == 0
-                compared += 1
-    assert compared >= 4 * 2 * 4
+    """The run that is timed compares the weights, for both rules; the committed one did."""
+    for out in (finished, RESULTS):
+        records = load("table", out)["records"]
+        found = [record for key, record in records.items() if key.endswith("/same weights")]
+        assert len(found) == 8
+        for record in found:
+            for compared in (*record["against dense"].values(), record["against compiled"]):
+                assert compared["weights"] == (400 if out == finished else compared["weights"]) > 0
+                assert compared["relative"] <= 1e-10
+                assert compared["four_figures"] == 0
 
 
 def test_the_headline_is_read_from_the_records():
@@ -240,16 +239,6 @@ def test_the_index_leads_to_the_studies(finished):
     assert "(table.md)" in index
     assert "(corpus.md)" in index
     assert "of the largest weight" in index
-
-
-def test_an_svmlight_file_takes_the_place_of_the_corpus(tmp_path, capsys):
-    """Any file will do, and any label in it."""
-    lines = [f"{i % 3} {1 + i % 7}:1 {10 + i % 11}:2.5" for i in range(60)]
-    path = tmp_path / "own.svm"
-    path.write_text("\n".join(lines))
-    options = ["--data", str(path), "--label", "2", "--repeats", "1", "--seconds", "0.001"]
-    assert main(["corpus", "table", "--out", str(tmp_path / "out"), *options]) == 0
-    assert "own.svm, label 2 against the rest" in capsys.readouterr().out
 
 
 def test_a_study_of_its_own_rows_says_so(tmp_path, capsys):
@@ -394,14 +383,3 @@ def test_committed_pages_on_other_data_follow_from_their_numbers():
             page = (RESULTS / folder / f"{name}.md").read_text("utf-8")
             assert whole_page(REPORTS[name], document) == page
             assert "/" not in document["settings"]["data"]
-
-
-def test_the_committed_weights_were_equal():
-    """The committed run compared the weights in every tier and for both rules."""
-    records = load("table", RESULTS)["records"]
-    found = [record for key, record in records.items() if key.endswith("/same weights")]
-    assert len(found) == 8
-    for record in found:
-        for compared in record["against dense"].values():
-            assert compared["relative"] <= 1e-10
-            assert compared["four_figures"] == 0

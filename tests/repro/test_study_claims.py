@@ -10,10 +10,12 @@ from scipy import sparse
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
+from support.studies import tiny_run
+
 from paper_repro.competitors import Problem
 from paper_repro.competitors.dicts import NonzeroWeights, SparsePredictions
 from paper_repro.index import REPORTS, documents_below, documents_in
-from paper_repro.results import RESULTS, run
+from paper_repro.results import RESULTS
 from paper_repro.studies import STUDIES, claims, claims_costs
 from paper_repro.studies.claims import CASGD, SAME, Claims
 from paper_repro.study import Settings
@@ -26,15 +28,13 @@ def document(tmp_path_factory):
         patch.setattr(claims, "STEPS", 1_000)
         larger = {"n": (1_000, 1_000, 20), "T": (100, 10_000, 20), "k": (100, 1_000, 40)}
         patch.setattr(claims, "LARGER", larger)
-        patch.setattr(claims_costs, "BUDGETS", (10, 100, 2**30))
+        patch.setattr(claims_costs, "BUDGETS", (10, 100, 2**27))
         patch.setattr(claims_costs, "STEPS", 1_000)
         patch.setattr(claims, "REGRET_STEPS", (100, 1_000))
         patch.setattr(claims, "REGRET_FEATURES", 1_000)
         out = tmp_path_factory.mktemp("claims")
         small = Settings(examples=300, features=400, nonzeros=8, repeats=1, seconds=0.002)
-        found = run(STUDIES["claims"], small, out)
-        assert "<svg" in (out / "claims.svg").read_text()
-        return found
+        return tiny_run(STUDIES["claims"], small, out)[0]
 
 
 def test_centering_alone_makes_translations_unseen(document):
@@ -50,7 +50,7 @@ def test_full_tables_are_timed_beside_tables_that_never_get_full(document, monke
     """Each budget has its ratio on the page."""
     monkeypatch.setattr(claims, "REGRET_STEPS", (100, 1_000))
     seconds = document["records"]["budgets"]["seconds"]
-    assert set(seconds) == {"10", "100", str(2**30)}
+    assert set(seconds) == {"10", "100", str(2**27)}
     assert min(min(each) for each in seconds.values()) > 0
     page = claims.page(document)
     for budget, ratio in Claims(document).costs_of_budgets().items():

@@ -9,11 +9,13 @@ from scipy import sparse
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
+from support.studies import tiny_run
+
 from lazynet.selection import SelectionReport
 from paper_repro import planted
 from paper_repro.__main__ import main
 from paper_repro.planted import rows_of
-from paper_repro.results import RESULTS, load, run
+from paper_repro.results import RESULTS, load
 from paper_repro.studies import STUDIES, stability, stability_page, tuning
 from paper_repro.studies.stability import Outcome, verdict
 from paper_repro.studies.tuning import (
@@ -57,11 +59,7 @@ def small(monkeypatch):
 
 
 def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
-    document = run(STUDIES["stability"], TINY, tmp_path)
-    page = (tmp_path / "stability.md").read_text()
-    assert "nan" not in page.lower()
-    assert "<svg" in (tmp_path / "stability.svg").read_text()
-    assert document == load("stability", tmp_path)
+    document, page = tiny_run(STUDIES["stability"], TINY, tmp_path)
     records = document["records"]
     for loss in stability.LOSSES:
         for name in METHODS:
@@ -105,18 +103,6 @@ def test_a_row_with_borrowed_parameters_names_the_algorithm():
     example = METHODS[RELEASED_EXAMPLE].make("hinge", {})
     for name in ("burst_size", "bursts_per_stage", "rejection_rate", "annealing", "stability"):
         assert getattr(borrowed, name) == getattr(example, name)
-
-
-def test_updates_of_the_released_program_are_those_of_its_run():
-    """The last count is the number of nonzeros of the first path after a fit with the seed 0."""
-    rows = rows_of(QUICK)
-    parameters = {"burst_size": 50}
-    records = {f"tuning/hinge/{RELEASED}": {"chosen": 0, "trials": [{"parameters": parameters}]}}
-    counts = stability.updates(QUICK, "hinge", RELEASED, records)["nonzeros"]
-    model = METHODS[RELEASED].make("hinge", parameters).set_params(random_state=0)
-    model.fit(rows.X, rows.y)
-    assert len(counts) == stability.UPDATES
-    assert counts[-1] == np.count_nonzero(model.coef_of_paths_[0][0])
 
 
 def svmlight(path, rows, seed=0):
@@ -214,18 +200,19 @@ def test_tuning_never_sees_what_it_is_judged_on(small, monkeypatch):
         np.testing.assert_array_equal(learned, seen[0][0])
 
 
-def test_the_sparsest_within_a_standard_error_is_chosen():
-    """The setting with the least error is chosen only if no sparser one is near."""
-    trials = [Trial({}, 0.10, 500.0), Trial({}, 0.12, 40.0), Trial({}, 0.14, 2.0)]
-    assert choose(trials, 100)[0] == 1
-    assert choose(trials, 1000)[0] == 0
-
-
-def test_a_model_without_features_is_not_chosen():
-    """The sparsest of all is no model; it is chosen only where there is no other."""
-    empty = Trial({}, 0.05, 0.0, fewest=0)
-    assert choose([empty, Trial({}, 0.4, 7.0)], 10)[0] == 1
-    assert choose([empty, Trial({}, 0.4, 1.0, fewest=0)], 10)[0] == 0
+@pytest.mark.parametrize(
+    ("trials", "n", "chosen"),
+    [
+        # The sparsest within a standard error of the least error, which falls with the rows.
+        ([Trial({}, 0.10, 500.0), Trial({}, 0.12, 40.0), Trial({}, 0.14, 2.0)], 100, 1),
+        ([Trial({}, 0.10, 500.0), Trial({}, 0.12, 40.0), Trial({}, 0.14, 2.0)], 1000, 0),
+        # A model without features is chosen only where there is no other.
+        ([Trial({}, 0.05, 0.0, fewest=0), Trial({}, 0.4, 7.0)], 10, 1),
+        ([Trial({}, 0.05, 0.0, fewest=0), Trial({}, 0.4, 1.0, fewest=0)], 10, 0),
+    ],
+)
+def test_the_sparsest_of_the_good_settings_is_chosen(trials, n, chosen):
+    assert choose(trials, n)[0] == chosen
 
 
 def test_a_search_goes_on_where_a_winner_is_at_a_bound(monkeypatch):
@@ -277,18 +264,25 @@ def test_everybody_makes_as_many_steps():
         assert model.max_iter * getattr(model, "n_paths", 1) == tuning.PASSES
 
 
-def test_updates_are_those_of_the_run():
-    """The last count is the number of nonzeros after a run in the same order."""
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [(tuning.FOBOS, {"eta0": 0.3, "l1": 0.002}), (RELEASED, {"burst_size": 50})],
+)
+def test_updates_are_those_of_the_run(name, parameters):
+    """The last count is the number of nonzeros of a fit in the same order, or with the seed 0."""
     rows = rows_of(QUICK)
-    parameters = {"eta0": 0.3, "l1": 0.002}
-    records = {"tuning/hinge/FoBoS": {"chosen": 0, "trials": [{"parameters": parameters}]}}
-    counts = stability.updates(QUICK, "hinge", tuning.FOBOS, records)["nonzeros"]
-    generator = np.random.default_rng(0)
-    orders = [generator.permutation(len(rows.y)) for _ in range(tuning.PASSES)]
-    model = METHODS[tuning.FOBOS].make("hinge", parameters)
-    model.set_params(max_iter=1).fit(rows.X, rows.y, sample_order=np.concatenate(orders))
+    records = {f"tuning/hinge/{name}": {"chosen": 0, "trials": [{"parameters": parameters}]}}
+    counts = stability.updates(QUICK, "hinge", name, records)["nonzeros"]
+    model = METHODS[name].make("hinge", parameters)
+    if name == RELEASED:
+        last = model.set_params(random_state=0).fit(rows.X, rows.y).coef_of_paths_[0][0]
+    else:
+        generator = np.random.default_rng(0)
+        orders = [generator.permutation(len(rows.y)) for _ in range(tuning.PASSES)]
+        model.set_params(max_iter=1).fit(rows.X, rows.y, sample_order=np.concatenate(orders))
+        last = model.coef_
     assert len(counts) == stability.UPDATES
-    assert counts[-1] == np.count_nonzero(model.coef_)
+    assert counts[-1] == np.count_nonzero(last)
 
 
 def found(errors, nonzeros, kappa):
