@@ -22,10 +22,12 @@ KERNELS = Path("lazynet/kernels")
 # C files that are linked into an extension module.
 LINKED = {"examples": ["rows.c"], "outputs": ["wide.c"], "parser": ["lines.c"]}
 # Builds of different kinds never share an object file.
-KIND = "-".join(filter(None, ["debug" if DEBUG else "", *SANITIZE.split(",")])) or "release"
+KIND = "debug" if DEBUG else SANITIZE.replace(",", "-") or "release"
 BUILD_BASE = f"build/{KIND}"
 GENERATED = Path(BUILD_BASE) / "generated"
 HEADERS = sorted(path for kind in ("*.h", "*.inc") for path in KERNELS.glob(kind))
+# Cython's own code, of memoryviews above all, is compiled once in a module that all others share.
+SHARED = "lazynet.kernels._shared"
 # Only these modules are compiled again when a kind of cell is added or changed.
 KNOW_THE_KINDS = {"cells", "examples", "outputs", "outputs_cells", "outputs_losses"}
 
@@ -36,7 +38,10 @@ KNOW_THE_KINDS = {"cells", "examples", "outputs", "outputs_cells", "outputs_loss
 # GCC, Clang, Apple's Clang, MinGW and Emscripten understand the flags of GCC.
 GCC_ARGS = ["-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 GCC_ARGS += ["-fvisibility=hidden"]
-GCC_ARGS += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-O3"]
+GCC_ARGS += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-O2", "-g0"]
+# The modules with loops over nonzeros, features or text; -O2 compiles the others faster.
+LOOPS = {"averages", "cells", "clock", "columns", "dense", "dual", "examples", "newton"}
+LOOPS |= {"outputs", "parser"}
 # Without these flags the kernels are slower, and their numbers are the same.
 OPTIONAL_ARGS = ["-fopenmp-simd"]
 # Visual C++ takes no fused multiply-adds on x64 without /arch:AVX2, which is not given.  It reads
@@ -92,7 +97,8 @@ class BuildForTheCompiler(build_ext):
     """Gives each extension module the flags of the compiler that is there."""
 
     def build_extensions(self) -> None:
-        if self.compiler.compiler_type == "msvc":
+        msvc = self.compiler.compiler_type == "msvc"
+        if msvc:
             compile_args = [*MSVC_ARGS]
         else:
             compile_args = [*GCC_ARGS, *filter(self.is_understood, OPTIONAL_ARGS)]
@@ -100,7 +106,8 @@ class BuildForTheCompiler(build_ext):
             compile_args += [*SANITIZE_ARGS, "-fno-sanitize-recover=all"]
             compile_args += ["-fno-omit-frame-pointer", "-g", "-O1"]
         for module in self.extensions:
-            module.extra_compile_args = compile_args
+            loops = module.name.rpartition(".")[2] in LOOPS and not (DEBUG or SANITIZE or msvc)
+            module.extra_compile_args = [*compile_args, "-O3"] if loops else compile_args
             module.extra_link_args = SANITIZE_ARGS
         super().build_extensions()
 
@@ -127,8 +134,12 @@ OPTIONS = {
 EVERY_KIND = generate_every_kind()
 setup(
     ext_modules=cythonize(
-        [extension(source) for source in sorted(KERNELS.glob("*.pyx"))],
+        [
+            Extension(SHARED, [f"{SHARED.replace('.', '/')}.c"]),
+            *(extension(source) for source in sorted(KERNELS.glob("*.pyx"))),
+        ],
         compiler_directives=DIRECTIVES,
+        shared_utility_qualified_name=SHARED,
         annotate=ANNOTATE,
         build_dir=f"{BUILD_BASE}/cython",
     ),
