@@ -311,28 +311,6 @@ def test_folds_that_cannot_be_learned_from_are_refused():
         check_folds([3], 5)
 
 
-@pytest.mark.parametrize(
-    ("name", "advice"),
-    [
-        ("alpha", r"write l1s=alpha\*l1_ratio, l1_ratios=\(l1_ratio,\)"),
-        ("alphas", r"write l1s=alphas\*l1_ratio"),
-        ("l1_ratio", r"write l1_ratios=\(l1_ratio,\)"),
-        ("l1", r"write l1s=\.\.\."),
-        ("C", r"write l1s=1/\(C\*n_samples\)"),
-        ("Cs", r"write l1s=1/\(Cs\*n_samples\)"),
-        ("penalty", r"write l1_ratios=\(1\.0,\) for l1"),
-        ("n_alphas", r"write n_points=\.\.\."),
-        ("eps", r"write smallest=\.\.\."),
-    ],
-)
-def test_parameters_of_other_libraries_get_advice(name, advice):
-    """The error says what to write here, for the constructor and for set_params."""
-    with pytest.raises(TypeError, match=f"DualNetClassifierCV has no parameter {name}: {advice}"):
-        DualNetClassifierCV(**{name: 1})
-    with pytest.raises(ValueError, match=f"DualNetRegressorCV has no parameter {name}: {advice}"):
-        DualNetRegressorCV().set_params(**{name: 1})
-
-
 def test_the_advice_is_true():
     """alpha and l1_ratio, in the words of the advice, are the penalty of scikit-learn."""
     alphas, ratio = np.array([0.5, 0.1]), 0.25

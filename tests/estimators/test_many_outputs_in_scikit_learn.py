@@ -278,39 +278,31 @@ def close(left, right):
     np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-13)
 
 
-def test_scikit_learn_fits_every_label_alike():
-    """MultiOutputClassifier and OneVsRestClassifier fit what one model learns in one pass."""
-    X, Y = with_labels()
-    together = new().fit(X, Y)
-    for kind, given in (
-        (MultiOutputClassifier, Y),
-        (OneVsRestClassifier, Y),
-        (OneVsRestClassifier, sparse.csr_matrix(Y)),
-    ):
-        around = kind(new()).fit(X, given)
-        close(np.vstack([each.coef_ for each in around.estimators_]), together.coef_)
-        np.testing.assert_array_equal(dense(around.predict(X)), together.predict(X))
-    probability = MultiOutputClassifier(new()).fit(X, Y).predict_proba(X)
-    close(np.column_stack([each[:, 1] for each in probability]), together.predict_proba(X))
-
-
-def test_scikit_learn_fits_every_class_alike():
-    """OneVsRestClassifier has the weights of multi_class="ovr"."""
-    X, y = with_classes()
-    together, around = new().fit(X, y), OneVsRestClassifier(new()).fit(X, y)
-    close(np.vstack([each.coef_ for each in around.estimators_]), together.coef_)
-    np.testing.assert_array_equal(around.classes_, together.classes_)
-    close(around.predict_proba(X), together.predict_proba(X))
-    np.testing.assert_array_equal(around.predict(X), together.predict(X))
-
-
-def test_scikit_learn_fits_every_target_alike():
-    """MultiOutputRegressor fits what one model learns in one pass."""
-    X, scores = rows_and_scores()
-    together = LazyNetRegressor(**OPTIONS).fit(X, scores)
-    around = MultiOutputRegressor(LazyNetRegressor(**OPTIONS)).fit(X, scores)
-    close(around.predict(X), together.predict(X))
-    assert together.score(X, scores) == pytest.approx(r2_score(scores, around.predict(X)))
+@pytest.mark.parametrize(
+    ("around", "data"),
+    [
+        (MultiOutputClassifier, with_labels),
+        (OneVsRestClassifier, with_labels),
+        (OneVsRestClassifier, with_sparse_labels),
+        (OneVsRestClassifier, with_classes),
+        (MultiOutputRegressor, rows_and_scores),
+    ],
+)
+def test_scikit_learn_fits_every_output_alike(around, data):
+    """Meta-estimators fit what one model learns in one pass."""
+    X, y = data()
+    model = LazyNetRegressor(**OPTIONS) if data is rows_and_scores else new()
+    together, several = clone(model).fit(X, y), around(model).fit(X, y)
+    close(np.vstack([each.coef_ for each in several.estimators_]), dense(together.coef_))
+    if data is rows_and_scores:
+        close(several.predict(X), together.predict(X))
+        assert together.score(X, y) == pytest.approx(r2_score(y, several.predict(X)))
+        return
+    np.testing.assert_array_equal(dense(several.predict(X)), dense(together.predict(X)))
+    probability = several.predict_proba(X)
+    if around is MultiOutputClassifier:
+        probability = np.column_stack([each[:, 1] for each in probability])
+    close(probability, together.predict_proba(X))
 
 
 def test_several_columns_of_classes():

@@ -1,13 +1,13 @@
 """The classes or labels with the highest w.x + b: in order, nested, and in little memory."""
 
 import functools
-import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from support import peak_of
 
 from lazynet import LazyNetClassifier
 
@@ -89,15 +89,11 @@ def test_two_classes_have_one_row_of_weights(tie):
     np.testing.assert_array_equal(scores[:, 1], -np.abs(X[:, 0]))
 
 
-def peak_of(model, X, k):
+def bytes_beside_the_answer(model, X, k):
     """The most memory that predict_top has asked for at once, beside what it returns."""
     model.predict_top(X[:10], k)
-    tracemalloc.start()
-    try:
-        answers = model.predict_top(X, k)
-        return tracemalloc.get_traced_memory()[1] - sum(each.nbytes for each in answers)
-    finally:
-        tracemalloc.stop()
+    answers, peak = peak_of(lambda: model.predict_top(X, k))
+    return peak - sum(each.nbytes for each in answers)
 
 
 @pytest.mark.parametrize("labels", [False, True], ids=["classes", "labels"])
@@ -108,7 +104,7 @@ def test_memory_does_not_grow_with_the_rows(labels, monkeypatch):
     model, k = model_of(rng.standard_normal((200, D)), labels), 3
     X = sparse.random(20_000, D, density=0.2, format="csr", random_state=0)
     sizes = 2_000, 20_000
-    few, many = (peak_of(model, X[:n], k) for n in sizes)
+    few, many = (bytes_beside_the_answer(model, X[:n], k) for n in sizes)
     grown = sizes[1] - sizes[0]
     # A class and a number, 16 bytes, for each row and place.
     per_place = (many - few) / (grown * k)

@@ -2,10 +2,10 @@
 
 import gzip
 import hashlib
-import tracemalloc
 
 import numpy as np
 import pytest
+from support import peak_of
 
 documents = pytest.importorskip("paper_repro.documents", reason="only in a checkout")
 
@@ -35,10 +35,7 @@ def test_other_shapes_are_met_as_well(features, nonzeros):
 @pytest.mark.thorough
 def test_the_corpus_at_its_published_size():
     """A million examples take little more memory than the matrix."""
-    tracemalloc.start()
-    made = documents.medline(1_000_000)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    made, peak = peak_of(lambda: documents.medline(1_000_000))
     found = made.statistics()
     assert found["nonzeros_per_example"] == pytest.approx(documents.NONZEROS, rel=0.005)
     assert peak < 1.1 * found["bytes"]
@@ -48,10 +45,7 @@ def test_the_corpus_is_streamed():
     """Four times the rows need four times the matrix and no other memory."""
 
     def beyond_the_matrix(n_examples):
-        tracemalloc.start()
-        made = documents.medline(n_examples, 5000, 40.0)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
+        made, peak = peak_of(lambda: documents.medline(n_examples, 5000, 40.0))
         return peak - made.statistics()["bytes"]
 
     few, many = beyond_the_matrix(10_000), beyond_the_matrix(40_000)

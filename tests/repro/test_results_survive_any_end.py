@@ -181,33 +181,27 @@ def test_a_run_can_begin_anew(tmp_path):
     assert again.ran == list("abcde")
 
 
-def test_ctrl_c_while_results_are_written(tmp_path, monkeypatch):
-    """Older results stay whole, and all records are kept."""
+@pytest.mark.parametrize(
+    ("owner", "name", "error"),
+    [
+        (Counting, "draw", KeyboardInterrupt),
+        (results.os, "fsync", OSError(errno.ENOSPC, "No space left on device")),
+    ],
+)
+def test_an_end_while_results_are_written_leaves_what_was_there(
+    tmp_path, monkeypatch, owner, name, error
+):
+    """Ctrl-C and a full disk: older results stay whole, and all records are kept."""
     older = run(Counting(), QUICK, tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(Counting, "draw", raising(KeyboardInterrupt))
-        with pytest.raises(Stopped, match="5 of 5 pieces"):
-            run(Counting(), QUICK, tmp_path)
-    assert load("counting", tmp_path) == older
-    again = Counting()
-    run(again, QUICK, tmp_path)
-    assert again.ran == []
-    assert not list(tmp_path.glob("*.tmp"))
 
-
-def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
-    """Older results and the journal are both kept."""
-    older = run(Counting(), QUICK, tmp_path)
-    full = raising(OSError(errno.ENOSPC, "No space left on device"))
-    with monkeypatch.context() as patch:
-
-        def disk_fills_up(*arguments):
-            patch.setattr(results.os, "fsync", full)
+        def ends(*arguments):
+            patch.setattr(owner, name, raising(error))
             return write(*arguments)
 
         write = results.write
-        patch.setattr(results, "write", disk_fills_up)
-        with pytest.raises(OSError, match="No space left"):
+        patch.setattr(results, "write", ends)
+        with pytest.raises((Stopped, OSError), match=r"5 of 5 pieces|No space left"):
             run(Counting(), QUICK, tmp_path)
     assert load("counting", tmp_path) == older
     again = Counting()

@@ -1,7 +1,6 @@
 """Estimators and Stepper convert or refuse all input, and a refusal changes nothing."""
 
 import copy
-import tracemalloc
 import warnings
 from inspect import signature
 
@@ -10,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from support import ELASTIC_ENGINES, same_bits
+from support import ELASTIC_ENGINES, peak_of, same_bits
 from support.matrices import reversed_rows
 
 from lazynet import (
@@ -172,12 +171,7 @@ def test_fit_does_not_copy_a_csr_matrix(container, arranged, values, indices):
     X.data = X.data.astype(values)
     X.indices, X.indptr = X.indices.astype(indices), X.indptr.astype(indices)
     trained(X[:100], y[:100])  # whatever is imported or cached on first use
-    tracemalloc.start()
-    try:
-        trained(X, y)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    _, peak = peak_of(lambda: trained(X, y))
     assert peak < 0.5 * min(X.data.nbytes, X.indices.nbytes)
 
 
@@ -187,12 +181,7 @@ def test_predictions_do_not_copy_a_csr_matrix(arranged):
     X, y = make_data(n=1000, d=2000, density=0.1)
     model, X = trained(X, y), arranged(X)
     expected = model.decision_function(X[:100])
-    tracemalloc.start()
-    try:
-        found = model.decision_function(X)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    found, peak = peak_of(lambda: model.decision_function(X))
     assert peak < 0.5 * min(X.data.nbytes, X.indices.nbytes)
     assert same_bits(found[:100], expected)
 

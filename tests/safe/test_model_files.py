@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import tracemalloc
 import warnings
 from types import SimpleNamespace
 
@@ -20,6 +19,7 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import KFold
+from support import peak_of
 
 import lazynet
 from lazynet import (
@@ -480,8 +480,8 @@ def test_a_large_sparse_model_takes_kilobytes(large):
     """The files; loading, sparse coefficients and predictions of a model that only predicts."""
     paths, rows, _, decision, intercept = large
     assert all(os.path.getsize(path) < 300_000 for path in paths)
-    tracemalloc.start()
-    try:
+
+    def used():
         model = lazynet.load(paths[1])
         assert same_bits(model.decision_function(rows), decision)
         assert model.predict(rows).shape == (100,)
@@ -491,9 +491,8 @@ def test_a_large_sparse_model_takes_kilobytes(large):
         assert same_bits(model.intercept_, intercept)
         other = pickle.loads(pickle.dumps(model))
         assert same_bits(other.decision_function(rows), decision)
-        _, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+
+    _, most = peak_of(used)
     assert most < 3_000_000
 
 

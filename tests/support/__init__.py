@@ -1,5 +1,7 @@
 """What several test files share: the root of the repository, plans, tasks, refusals."""
 
+import gc
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +50,16 @@ def rows(n):
 def same_bits(left, right):
     """Whether two arrays are the same down to the sign of a zero."""
     return left.shape == right.shape and left.tobytes() == right.tobytes()
+
+
+def peak_of(call):
+    """What a call returns, and the most bytes that were in use at once during it."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        return call(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def one_line_about(err, path, command="paper_repro"):
