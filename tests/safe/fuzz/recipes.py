@@ -1,10 +1,12 @@
 """Sound arguments for every function, class and method of the kernels.
 
-``RECIPES`` has an entry for each; a test fails if a kernel offers what has none.
+``RECIPES`` has an entry for each, which follows from the names of the arguments where they say
+what is meant; a test fails if a kernel offers what has none.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import pkgutil
@@ -341,31 +343,6 @@ class Parts:
         return self.place(np.zeros((self.d, 2), np.int32))
 
 
-def _dual_run(parts: Parts) -> Arguments:
-    return dict(
-        examples=parts.examples(),
-        order=parts.order(),
-        loss=int(parts.random.integers(8)),
-        epsilon=0.1,
-        l1=0.01,
-        scale=1.0,
-        intercept_scale=float(parts.random.choice([0.0, 1.0])),
-        share=1.0 / parts.n,
-        squared_norms=parts.reals(parts.n, least=0.0),
-        z=parts.reals(parts.d),
-        duals=parts.place(np.zeros(parts.n)),
-        fields=parts.place(np.zeros(dual.DUAL_FIELDS)),
-        first=0,
-    )
-
-
-def _total(parts: Parts, **others: Any) -> Arguments:
-    """What the sums of losses and of conjugates take."""
-    return dict(
-        examples=parts.examples(), loss=int(parts.random.integers(8)), epsilon=0.1, **others
-    )
-
-
 def _place_columns(parts: Parts) -> Arguments:
     columns = WorkingSet(**parts.columns())
     size = columns.name(parts.new_features())
@@ -421,21 +398,6 @@ def _tables_run(parts: Parts) -> Arguments:
     return dict(**parts.begun(pull=0.01), **_tables(parts), fields=parts.clock_fields(), first=0)
 
 
-def _dekel_run(parts: Parts) -> Arguments:
-    return dict(
-        examples=parts.examples(),
-        order=parts.order(),
-        loss=int(parts.random.integers(8)),
-        epsilon=0.1,
-        strength=0.1,
-        mean=parts.reals(parts.d if parts.random.integers(2) else 0),
-        theta=1.5,
-        cells=parts.cells(),
-        fields=parts.place(np.zeros(dekel.DEKEL_FIELDS)),
-        first=0,
-    )
-
-
 def _judge(parts: Parts) -> Arguments:
     records = parts.records()
     return dict(
@@ -449,17 +411,9 @@ def _judge(parts: Parts) -> Arguments:
 
 
 def _ratios(parts: Parts) -> Arguments:
-    given = _truncate(parts)
+    given = by_names("stabilised.truncate")(parts)
     given.pop("gravity")
     return dict(**given, out=parts.reals(given["records"].n - given["records"].began))
-
-
-def _truncate(parts: Parts) -> Arguments:
-    return dict(
-        records=parts.records(), cells=parts.cells(),
-        fields=parts.place(np.zeros(stabilised.STABILISED_FIELDS)), gravity=0.1, size=3.0,
-        universal=True,
-    )  # fmt: skip
 
 
 def _extend(parts: Parts) -> Arguments:
@@ -504,6 +458,64 @@ def _recipes_for(kind: str) -> dict[str, Callable[[Parts], Arguments]]:
 #: Everything that the kernels offer.
 FUNCTIONS = kernel_functions()
 
+#: Sound arguments by their names, and by the module or class of whose functions they are.
+NAMED: dict[str, Callable[[Parts], Any]] = {
+    "examples": Parts.examples, "steps": Parts.steps, "order": Parts.order, "task": Parts.task,
+    "average": Parts.average, "records": Parts.records, "counts": Parts.counts,
+    "features": lambda p: p.place(p.random.integers(0, p.d, 3)),
+    "cells": lambda p: p.reals(p.d, 2),
+    "fields": Parts.clock_fields,
+    "stabilised.fields": Parts.burst_fields,
+    "dekel.fields": lambda p: p.place(np.ones(dekel.DEKEL_FIELDS)),
+    "rescaled.fields": lambda p: p.place(np.ones(rescaled.RESCALED_FIELDS)),
+    "dual.fields": lambda p: p.place(np.zeros(dual.DUAL_FIELDS)),
+    "mean": lambda p: p.reals(p.d if p.random.integers(2) else 0),
+    "squared_norms": lambda p: p.reals(p.n, least=0.0),
+    "dual.duals": lambda p: p.place(np.zeros(p.n)),
+    "sizes": lambda p: p.reals(p.n, least=0.0),
+    "sums.sizes": lambda p: p.reals(p.n, least=0.0) if p.random.integers(2) else None,
+    "sums.out": lambda p: p.reals(p.n),
+    "merger": lambda p: Merger(),
+    "loss": lambda p: int(p.random.integers(8)),
+    "intercept_scale": lambda p: float(p.random.choice([0.0, 1.0])),
+    "stop": lambda p: p.n,
+    "examples.Examples.self": Parts.examples, "examples.Steps.self": Parts.steps,
+    "batches.Batches.self": Parts.batches, "batches.Merger.self": lambda p: Merger(),
+    "stabilised.Records.self": Parts.records,
+    "columns.Columns.self": Parts.working_set, "newton.WorkingSet.self": Parts.working_set,
+    **dict.fromkeys(
+        ("weights", "out", "sums", "z", "centre", "stored", "vector", "u"), lambda p: p.reals(p.d)
+    ),
+    **dict.fromkeys(
+        ("predictions", "targets", "duals", "factors", "margins"), lambda p: p.reals(p.n)
+    ),
+    **dict.fromkeys(
+        ("batches.Batches.predictions", "examples.Steps.predictions"), lambda p: p.reals(p.k)
+    ),
+    **dict.fromkeys(("first", "start", "row", "step", "level"), lambda p: 0),
+    **dict.fromkeys(("l1", "share", "epsilon", "strength", "gravity"), lambda p: 0.1),
+    **dict.fromkeys(
+        ("intercept", "shift", "factor", "threshold", "kappa", "old"), lambda p: 0.5
+    ),
+    **dict.fromkeys(("scale", "new", "extra"), lambda p: 1.0),
+    **dict.fromkeys(("theta", "size"), lambda p: 3.0),
+    "want": lambda p: 1e-9, "target": lambda p: 0.0, "only_range": lambda p: False,
+    **dict.fromkeys(("compensated", "universal"), lambda p: bool(p.random.integers(2))),
+}  # fmt: skip
+
+
+def by_names(name: str) -> Callable[[Parts], Arguments]:
+    """The recipe of a function all of whose arguments are in ``NAMED``."""
+    makers = {}
+    for argument in inspect.signature(FUNCTIONS[name]).parameters:
+        owner, key = name, ""
+        while owner and key not in NAMED:
+            owner = owner.rpartition(".")[0]
+            key = f"{owner}.{argument}" if owner else argument
+        makers[argument] = NAMED[key]
+    return lambda parts: {argument: make(parts) for argument, make in makers.items()}
+
+
 RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     **{name: made for kind in KINDS for name, made in _recipes_for(kind).items()},
     **{
@@ -520,25 +532,11 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     **outputs.RECIPES,
     **text.RECIPES,
     "averages.Average": Parts.past,
-    "averages.read": lambda p: dict(cells=p.reals(p.d, 2), fields=p.clock_fields(),
-                                    weights=p.reals(p.d)),
-    "averages.sums": lambda p: dict(cells=p.reals(p.d, 2), average=p.average(), out=p.reals(p.d)),
-    "averages.fold": lambda p: dict(cells=p.reals(p.d, 2), fields=p.clock_fields(),
-                                    average=p.average()),
-    "averages.begin": lambda p: dict(average=p.average()),
     "stabilised.Records": Parts.record_arrays,
-    "stabilised.Records.clear": lambda p: dict(self=p.records()),
     "stabilised.Records.extend": _extend,
     "stabilised.run": lambda p: p.burst(Records(**p.record_arrays())),
-    "stabilised.truncate": _truncate,
     "stabilised.ratios": _ratios,
-    "stabilised.read": lambda p: dict(cells=p.reals(p.d, 2), fields=p.burst_fields(),
-                                  weights=p.reals(p.d)),
-    "stabilised.sweep": lambda p: dict(cells=p.reals(p.d, 2), fields=p.burst_fields()),
-    "stabilised.tally": lambda p: dict(records=p.records(), counts=p.counts()),
     "stabilised.judge": _judge,
-    "stabilised.purge": lambda p: dict(features=p.place(p.random.integers(0, p.d, 3)),
-                                   cells=p.cells()),
     "released.Listed": Parts.list_arrays,
     "released.run": Parts.released_burst,
     "released.end_burst": lambda p: dict(**p.listed(), n_left=p.d, share=0.5),
@@ -547,90 +545,29 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
         **p.listed(), features=p.place(p.random.integers(0, p.d, 3)), weights=p.reals(3)
     ),
     "batches.Merger": lambda p: {},
-    "batches.Merger.clear": lambda p: dict(self=Merger()),
     "batches.Batches": Parts.batch_schedule,
-    "batches.Batches.with_predictions": lambda p: dict(self=p.batches(), predictions=p.reals(p.k),
-                                                       merger=Merger()),
-    "batches.Batches.begin": lambda p: dict(self=p.batches()),
-    "batches.Batches.row": lambda p: dict(self=p.batches(), step=0),
     "clock.run": _clock_run,
     "clock.run_batches": _clock_run_batches,
-    "clock.read": lambda p: dict(stored=p.reals(p.d), fields=p.clock_fields(),
-                                 weights=p.reals(p.d)),
-    "clock.rebase": lambda p: dict(stored=p.reals(p.d), fields=p.clock_fields()),
-    "clock.start": lambda p: dict(fields=p.clock_fields()),
-    "dekel.begin_h_again": lambda p: dict(cells=p.reals(p.d, 2),
-                                          fields=p.place(np.ones(dekel.DEKEL_FIELDS))),
-    "dekel.run": _dekel_run,
     "dense.run": _dense_run,
     "examples.Examples": Parts.csr,
-    "examples.Examples.at_level": lambda p: dict(self=p.examples(), level=0),
-    "examples.Examples.defect_of": lambda p: dict(self=p.examples(), row=0),
-    "examples.Examples.first_defect": lambda p: dict(self=p.examples(), only_range=False),
-    "examples.Examples.largest_squared_norm": lambda p: dict(self=p.examples(), extra=1.0),
-    "examples.Examples.length_of": lambda p: dict(self=p.examples(), row=0),
-    "examples.Examples.column_sums": lambda p: dict(self=p.examples()),
-    "examples.Examples.squared_norms": lambda p: dict(self=p.examples()),
-    "examples.Examples.absolute_sums": lambda p: dict(self=p.examples()),
     "examples.Visited": lambda p: {},
     "examples.Steps": Parts.schedule,
-    "examples.Steps.with_predictions": lambda p: dict(self=p.steps(), predictions=p.reals(p.k)),
-    "examples.Steps.row": lambda p: dict(self=p.steps(), step=0),
     "examples.Task": Parts.task_numbers,
-    "losses.values_and_slopes": lambda p: dict(loss=int(p.random.integers(8)),
-                                               predictions=p.reals(p.n), targets=p.reals(p.n),
-                                               epsilon=0.1),
-    "objective.weight_sums": lambda p: dict(weights=p.reals(p.d)),
-    "objective.total_loss": lambda p: dict(examples=p.examples(), weights=p.reals(p.d),
-                                           intercept=0.5, loss=0, epsilon=0.1, start=0, stop=p.n),
-    "objective.loss_of_predictions": lambda p: dict(examples=p.examples(), steps=p.steps(),
-                                                    loss=0, epsilon=0.1),
-    "dual.run": _dual_run,
-    "dual.weights_of": lambda p: dict(z=p.reals(p.d), l1=0.1, scale=2.0, weights=p.reals(p.d)),
-    "dual.sums": lambda p: dict(z=p.reals(p.d), centre=p.reals(p.d), weights=p.reals(p.d),
-                                kappa=0.5, l1=0.1),
-    "dual.recentre": lambda p: dict(z=p.reals(p.d), centre=p.reals(p.d), weights=p.reals(p.d),
-                                    old=0.5, new=1.0),
-    "sums.margins": lambda p: dict(examples=p.examples(), weights=p.reals(p.d), out=p.reals(p.n),
-                                   start=0, compensated=bool(p.random.integers(2))),
-    "sums.add_rows": lambda p: dict(examples=p.examples(), factors=p.reals(p.n),
-                                    sums=p.reals(p.d), start=0),
-    "sums.compensated_add_rows": lambda p: dict(examples=p.examples(), factors=p.reals(p.n),
-                                                cells=p.reals(p.d, 2), start=0),
-    "sums.total_loss": lambda p: _total(
-        p, predictions=p.reals(p.n), shift=0.5, share=0.1,
-        sizes=p.reals(p.n, least=0.0) if p.random.integers(2) else None,
-    ),
-    "sums.total_conjugate": lambda p: _total(p, duals=p.reals(p.n), factor=0.5, share=0.1),
-    "sums.negative_slopes": lambda p: _total(
-        p, predictions=p.reals(p.n), shift=0.5, duals=p.reals(p.n)
-    ),
-    "sums.balance": lambda p: dict(examples=p.examples(), duals=p.reals(p.n)),
     "sums.excess": lambda p: dict(sums=p.reals(p.d, int(p.random.integers(1, 3))), share=0.1,
                                   l1=0.1, wrong=0.0),
     "columns.Columns": lambda p: dict(examples=p.examples()),
     "newton.WorkingSet": Parts.columns,
-    "columns.Columns.candidates": lambda p: dict(self=p.working_set(), u=p.reals(p.d),
-                                                   threshold=0.5),
     "columns.Columns.name": lambda p: dict(self=WorkingSet(**p.columns()),
                                              features=p.new_features()),
     "columns.Columns.pick": lambda p: dict(self=p.working_set("name"), start=0),
     "columns.Columns.place": _place_columns,
     "newton.WorkingSet.start": lambda p: dict(self=p.working_set("place"), **p.beginning()),
-    "newton.WorkingSet.refresh": lambda p: dict(self=p.working_set("start")),
-    "newton.WorkingSet.read": lambda p: dict(self=p.working_set("start"), weights=p.reals(p.d),
-                                             duals=p.reals(p.n)),
-    "newton.WorkingSet.predictions": lambda p: dict(self=p.working_set("start"),
-                                                    margins=p.reals(p.n), sizes=p.reals(p.n)),
-    "newton.WorkingSet.objective": lambda p: dict(self=p.working_set("start")),
-    "newton.WorkingSet.model": lambda p: dict(self=p.working_set("start"), target=0.0),
-    "newton.WorkingSet.descend": lambda p: dict(self=p.working_set(), want=1e-9),
-    "newton.WorkingSet.search": lambda p: dict(self=p.working_set()),
-    "rescaled.run": lambda p: dict(**p.begun(), vector=p.reals(p.d),
-                                   fields=p.place(np.ones(rescaled.RESCALED_FIELDS)), first=0),
     "tables.run": _tables_run,
     "tables.read": lambda p: dict(**_tables(p), current=p.reals(p.d)),
 }  # fmt: skip
+for _name in FUNCTIONS.keys() - RECIPES.keys():
+    with contextlib.suppress(KeyError):
+        RECIPES[_name] = by_names(_name)
 
 
 def names_held(given: Arguments) -> list[str]:
