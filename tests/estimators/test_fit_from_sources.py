@@ -70,16 +70,22 @@ def same_model(left, right):
 
 @EVERY_MODEL
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_classifier_gets_the_same_bits(options):
-    """Two classes and three, with weights of rows, for any chunks."""
+def test_a_fit_gets_the_same_bits(options):
+    """Two classes, three, and numbers, with weights of rows, for any chunks.
+
+    With an l2 a fit of numbers in memory, too, learns from the features as they are.
+    """
     X, scores = rows_and_scores(n_targets=3)
     weights = np.random.default_rng(2).random(N) + 0.5
-    X.data[:] = X.data * 10
-    for y in ((scores[:, 0] > 0).astype(float), scores.argmax(axis=1).astype(float)):
-        model = LazyNetClassifier(**{"max_iter": 4, **options}, shuffle=False)
-        whole = clone(model).fit(X, y, weights)
+    for kind, y, factor, more in (
+        (LazyNetClassifier, (scores[:, 0] > 0).astype(float), 10.0, {}),
+        (LazyNetClassifier, scores.argmax(axis=1).astype(float), 10.0, {}),
+        (LazyNetRegressor, 3.0 * scores[:, 0] + 5.0, 1.0, {"l2": 1e-6}),
+    ):
+        model = kind(**{"max_iter": 4, **more, **options}, shuffle=False)
+        whole = clone(model).fit(factor * X, y, weights)
         for rows in (7, 2 * N):
-            same_model(clone(model).fit(source_of(X, y, weights, rows)), whole)
+            same_model(clone(model).fit(source_of(factor * X, y, weights, rows)), whole)
 
 
 @pytest.mark.parametrize(
@@ -101,18 +107,6 @@ def test_a_bad_first_epoch_has_the_consequences_that_it_has_in_memory(
     assert whole.n_iter_ == epochs
     for rows in (70, 2000):
         same_model(clone(model).fit(source_of(X, y, weights, rows)), whole)
-
-
-@EVERY_MODEL
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_regressor_gets_the_same_bits(options):
-    """With an l2 a fit in memory, too, learns from the features as they are."""
-    X, scores = rows_and_scores()
-    y = 3.0 * scores[:, 0] + 5.0
-    model = LazyNetRegressor(**{"max_iter": 4, "l2": 1e-6, **options}, shuffle=False)
-    whole = clone(model).fit(X, y)
-    for rows in (7, 2 * N):
-        same_model(clone(model).fit(source_of(X, y, rows=rows)), whole)
 
 
 def with_repeated_columns(X, seed=3):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from safe.fuzz.models import OBJECTS as EXPORTED
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from support import same_bits
@@ -37,7 +38,6 @@ from lazynet import (
     Tables,
 )
 from lazynet.catalogue import ALGORITHMS
-from lazynet.params import ParameterObject
 from lazynet.rules.base import Rule
 
 PARAMETERS = {
@@ -48,13 +48,7 @@ PARAMETERS = {
     "lazynet.schedules": "schedule",
 }
 #: Every kind of object that lazynet exports, and the parameter of an estimator that takes it.
-KINDS = [
-    (value, PARAMETERS.get(value.__module__, "rule"))
-    for value in (getattr(lazynet, name) for name in lazynet.__all__)
-    if inspect.isclass(value) and issubclass(value, ParameterObject)
-]
-
-
+KINDS = [(kind, PARAMETERS.get(kind.__module__, "rule")) for kind in EXPORTED]
 #: The same with every parameter of the object, and a value that is not its default.
 OBJECTS = [
     (kind, parameter, {name: other_than(of, getattr(kind(), name))})

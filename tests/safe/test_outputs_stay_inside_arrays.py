@@ -23,8 +23,10 @@ from lazynet.kernels.examples import (
     Task,
 )
 from lazynet.kernels.outputs import Block, OwnSteps, Targets
+from safe.fuzz import outputs as fuzz_outputs
 from safe.fuzz.disguises import fenced
 from safe.fuzz.outputs import KINDS, RULES
+from safe.fuzz.recipes import Parts
 
 #: A clock that never wears out.
 NUMBERS = (0, 0.1, False, True, 2.0**-500, 1.0, 2.0**10, 1e9, 2.0**6, 2.0**10)
@@ -57,31 +59,12 @@ def block_of(kind, n_features, dtype=float, width=WIDTH):
     return Block(kind, fenced(np.zeros(shape, dtype)), width, fenced(np.zeros(n_features)))
 
 
-def state_of(kind, width=WIDTH, n_clocks=1):
-    """What a run reads and writes beside the cells."""
-    if kind in RULES:
-        settings = np.full((width, len(cells.settings(kind))), 0.5)
-        return dict(settings=settings, fields=np.zeros((width, len(cells.fields(kind)))))
-    state = dict(
-        clocks=np.zeros((outputs_clock.CLOCK_ROWS, n_clocks)),
-        own=np.zeros((outputs_clock.OWN_ROWS, width)),
-        scalars=np.zeros(outputs_clock.SCALARS),
-    )
-    outputs_clock.start_clocks(state["clocks"], state["scalars"])
-    if kind == "averaged clock":
-        state["average"] = Average(
-            np.zeros(99), np.zeros(100), np.zeros(100), np.zeros(averages.AVERAGE_FIELDS)
-        )
-    return state
-
-
-def run(kind, block, examples, targets, order, task=TASK, first=0, **others):
+def run(kind, block, examples, targets, order, **others):
     """Take steps until the kernel has nothing more to do, or says why it cannot go on."""
-    state = {**state_of(kind, block.width), **others}
-    call = outputs_cells.run_cells if kind in RULES else outputs_clock.run_on_clock
-    losses = np.zeros(targets.n_outputs)
-    return call(block, examples, targets, steps_of(order), task, losses=losses, first=first,
-                **state)  # fmt: skip
+    parts = Parts(np.random.default_rng(0))
+    parts.d, parts.n_outputs, parts.narrow = block.n_features, targets.n_outputs, False
+    given = dict(block=block, examples=examples, targets=targets, steps=steps_of(order), task=TASK)
+    return fuzz_outputs.run(parts, kind, **given, **others)
 
 
 def two_rows():
@@ -103,7 +86,9 @@ def test_a_matrix_without_rows_columns_or_steps(kind):
         clocks, scalars = np.ones((outputs_clock.CLOCK_ROWS, 1)), np.zeros(outputs_clock.SCALARS)
         outputs_clock.sweep_clock(block_of(kind, 0), clocks, scalars)
     if kind == "adagrad":
-        outputs_cells.sweep_adagrad(block_of(kind, 0), **state_of(kind))
+        settings, fields = (np.full((WIDTH, len(of(kind))), 0.5) for of in (
+            cells.settings, cells.fields))  # fmt: skip
+        outputs_cells.sweep_adagrad(block_of(kind, 0), settings=settings, fields=fields)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -176,12 +161,13 @@ def test_a_pending_step_does_not_write_behind_a_past_that_is_full():
     past = [fenced(np.zeros(n)) for n in (room, room + 1, room + 1)]
     fields = np.zeros(averages.AVERAGE_FIELDS)
     fields[averages.COUNTED_FIELD] = room
-    state = state_of("averaged clock")
-    state["average"], state["scalars"][1] = Average(*past, fields), 1.0
+    average, scalars = Average(*past, fields), np.array([0.0, 1.0])
     block, targets = block_of("averaged clock", 2), Targets(0, 3, labels=rows(2))
-    ended = run("averaged clock", block, two_rows(), targets, [0, 1], **state)
+    ended = run(
+        "averaged clock", block, two_rows(), targets, [0, 1], average=average, scalars=scalars
+    )
     assert ended == (STATUS_WORN_OUT, 0)
-    assert state["scalars"][1] == 1.0
+    assert scalars[1] == 1.0
 
 
 def test_stamps_of_the_standard_library_stay_where_they_are():

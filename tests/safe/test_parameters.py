@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, find, settings
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import lazynet
@@ -57,6 +57,7 @@ from lazynet.params import (
 )
 from lazynet.rules.base import Rule
 from lazynet.schedules import SCHEDULES, Formula, FromData, checked_rates
+from safe.fuzz.models import ESTIMATORS as EXPORTED
 from safe.fuzz.portrait import portrait
 
 pytestmark = [
@@ -98,13 +99,7 @@ def classes():
     ]
 
 
-ESTIMATORS = {
-    name: kind
-    for name in lazynet.__all__
-    if inspect.isclass(kind := getattr(lazynet, name))
-    and issubclass(kind, BaseEstimator)
-    and not issubclass(kind, ParameterObject)
-}
+ESTIMATORS = {kind.__name__: kind for kind in EXPORTED}
 #: Every small object that carries parameters; their base classes are no dataclasses.
 OBJECTS = {
     kind.__name__: kind

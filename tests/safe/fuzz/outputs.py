@@ -223,13 +223,13 @@ def use(held: Any, parts: Parts) -> None:
         run(parts, "clock", own_steps=held)
 
 
-def run(parts: Parts, kind: str, **held: Any) -> None:
-    """Make all arguments of a run anew, in place of some of them what is held."""
+def run(parts: Parts, kind: str, **held: Any) -> Any:
+    """Make all arguments of a run anew, in place of some of them what is held; its result."""
     if kind in RULES:
         given = dict(**begun(parts, kind), **rules(parts, kind))
-        outputs_cells.run_cells(**{**given, "softmax": False, **held})
-    elif kind in KINDS:
-        average = kind == "averaged clock"
-        which = "of own steps" if "own_steps" in held else RUNS[3 if average else 0]
-        which = kind if kind in GROUPS else which
-        outputs_clock.run_on_clock(**{**run_on_clock(parts, which), "softmax": False, **held})
+        return outputs_cells.run_cells(**{**given, "softmax": False, **held})
+    if kind not in KINDS:
+        return None
+    which = "of own steps" if "own_steps" in held else RUNS[3 if kind == "averaged clock" else 0]
+    given = run_on_clock(parts, kind if kind in GROUPS else which)
+    return outputs_clock.run_on_clock(**{**given, "softmax": False, **held})
