@@ -19,153 +19,89 @@ PAGES = [
     *sorted((ROOT / "benchmarks" / "results").glob("**/*.md")),
 ]
 
-ITEM = re.compile(r" {0,3}([-+*]|\d{1,9}[.)])[ \t]+\S")
-HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
-QUOTE = re.compile(r" {0,3}>")
-UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*$")
-FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-COMMENT = re.compile(r"<!--.*?-->")
+FENCED = re.compile(r"^ {0,3}(```+|~~~+).*?^ {0,3}\1\s*$|<!--.*?-->", re.DOTALL | re.MULTILINE)
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
+FORMULA = re.compile(r"\$\$.*?\$\$|(?<!\$)\$(?!\$).*?\$", re.DOTALL)
+ITEM = re.compile(r" {0,3}([-+*]|\d{1,9}[.)])[ \t]+\S")
+#: What a line becomes that begins so, where it goes on with the text of the line before.
+BECOMES = {
+    "a list": re.compile(r" {0,3}([-+*]|1[.)])[ \t]+\S"),
+    "a heading": re.compile(r" {0,3}#{1,6}(?:\s|$)"),
+    "a quote": re.compile(r" {0,3}>"),
+    "the underline of a heading": re.compile(r" {0,3}(?:=+|-+)\s*$"),
+    "a table": re.compile(r" *\|"),
+}
 BAR = re.compile(r"(?<!\\)\|")
-BETWEEN_BARS = re.compile(r"\s*:?-+:?\s*")
 
 
 def slips(text):
-    """The lines that Markdown renders as something that their author cannot have meant.
+    """What Markdown renders as something that the author of a text cannot have meant.
 
     >>> slips("Let a = 1 / (1\\n+ b) be small.")
-    ['line 2: text becomes a list: + b) be small.']
+    ['text becomes a list: + b) be small.']
     """
-    found, blocks = [], []
-    fence = ""
-    block = []  # numbered lines without a blank one between them
-    for number, line in enumerate([*text.split("\n"), ""], start=1):
-        opener = FENCE.match(line)
-        if fence:
-            if opener and opener[1].startswith(fence) and not line.strip().strip(fence[0]):
-                fence = ""
+    text = FENCED.sub("", text)
+    found = (
+        ["a fence of code is never closed"] if re.search(r"^ {0,3}(```|~~~)", text, re.M) else []
+    )
+    for block in re.split(r"\n[ \t]*\n", text):
+        lines = [line for line in block.split("\n") if line.strip()]
+        if not lines:
             continue
-        if opener and not (block and formulas(block)[1]):
-            fence = opener[1]
-        line = "" if fence else COMMENT.sub("", line)
-        if line.strip():
-            block.append((number, line))
-        elif block:
-            blocks.append(block)
-            block = []
-    if fence:
-        found.append("a fence of code is never closed")
-    marker = None  # of the item that is open
-    for block in blocks:
-        if not block[0][1].startswith("  "):
-            marker = None
-        marker = judge(block, marker, found)
+        if lines[0].lstrip().startswith("|"):
+            found += slips_of_table(lines)
+            continue
+        plain = CODE_SPAN.sub("", block).replace(r"\$", "")
+        for formula in FORMULA.findall(plain):
+            if re.search(r"^\$\s\S|[^$\s]\s\$$", formula) and not formula.startswith("$$"):
+                found.append(f"a formula has blanks at its dollars: {formula}")
+        if "$" in FORMULA.sub("", plain):
+            found.append(f"a formula is never closed: {block}")
+        if lines[0].startswith("    ") and "$" in lines[0] and "`" not in lines[0]:
+            found.append(f"a formula becomes code: {lines[0]}")
+        found += [f"text becomes {what}: {line}" for what, line in becoming(lines)]
     return found
 
 
-def judge(block, marker, found):
-    """Judge lines between which none is blank; returns the marker of the item that is open."""
-    first_number, first = block[0]
-    if first.startswith("    ") and "$" in first and not marker:
-        found.append(f"line {first_number}: a formula becomes code: {first.strip()}")
-    if first.lstrip().startswith("|"):
-        found += slips_of_table(block)
-        return None
-    above = ""  # the line before, where it is text
-    for position, (number, line) in enumerate(block):
-        formula = formulas(block[:position])[1]
-        item = ITEM.match(line)
-        becomes = None
-        begins = item and not above and item[1] not in ("+", "*")
-        if item and not formula and (begins or follows(item[1], marker)):
-            marker = item[1]
-        elif item and opens(item[1], marker):
-            becomes = "a list"
-        elif HEADING.match(line) and (formula or above):
-            becomes = "a heading"
-        elif QUOTE.match(line) and (formula or (above and not QUOTE.match(above))):
-            becomes = "a quote"
-        elif UNDERLINE.match(line) and (formula or above):
-            becomes = "the underline of a heading"
-        elif line.lstrip().startswith("|") and position and rule_of_table(block, position + 1):
-            becomes = "a table"
-        if becomes:
-            what = "a formula" if formula else "text"
-            found.append(f"line {number}: {what} becomes {becomes}: {line}")
-        above = "" if HEADING.match(line) else line
-    closed, still_open = formulas(block)
-    if still_open:
-        found.append(f"line {first_number}: a formula is never closed: {still_open}")
-    for formula in closed:
-        if not formula.strip("$ \n"):
-            found.append(f"line {first_number}: a formula is empty: {first}")
-        elif not formula.startswith("$$") and re.search(r"^\$\s|\s\$$", formula):
-            found.append(f"line {first_number}: a formula has blanks at its dollars: {formula}")
-    return marker
-
-
-def formulas(lines):
-    """The closed formulas of these lines, with their dollars, and the formula left open."""
-    rest = CODE_SPAN.sub("", "\n".join(line for _, line in lines)).replace(r"\$", "")
-    closed = []
-    while (begin := rest.find("$")) >= 0:
-        dollars = "$$" if rest.startswith("$$", begin) else "$"
-        end = rest.find(dollars, begin + len(dollars))
-        if end < 0:
-            return closed, rest[begin:]
-        closed.append(rest[begin : end + len(dollars)])
-        rest = rest[end + len(dollars) :]
-    return closed, ""
-
-
-def follows(marker, previous):
-    """Whether an item with this marker is meant to continue a list."""
-    if previous and marker[:-1] and previous[:-1]:
-        return marker[-1] == previous[-1] and int(marker[:-1]) == int(previous[:-1]) + 1
-    return marker == previous == "-"
-
-
-def opens(marker, previous):
-    """Whether a line with this marker ends a paragraph: a number must be 1, or follow a number."""
-    return not marker[:-1] or int(marker[:-1]) == 1 or bool(previous and previous[:-1])
+def becoming(lines):
+    """The lines of a paragraph or of a list that begin something else."""
+    item = ITEM.match(lines[0])
+    if item and item[1] in "+*":
+        yield "a list", lines[0]
+    if lines[0].lstrip().startswith(">") or (lines[0].startswith("  ") and not item):
+        return
+    above = "" if BECOMES["a heading"].match(lines[0]) else lines[0]
+    for line in lines[1:]:
+        goes_on = item and ITEM.match(line) and ITEM.match(line)[1] not in "+*"
+        for what, begins in BECOMES.items():
+            if above and begins.match(line) and not (goes_on and what == "a list"):
+                yield what, line
+        above = "" if BECOMES["a heading"].match(line) else line
 
 
 def slips_of_table(lines):
     """Complaints about rows with more or fewer cells than the first row of the table."""
-    if not rule_of_table(lines, 1):
-        yield f"line {lines[0][0]}: a row of bars is no table without a rule below it"
-    width = len(cells_of(lines[0][1]))
-    for number, line in lines:
+    rows = [BAR.split(line.strip().removeprefix("|").removesuffix("|")) for line in lines]
+    if len(rows) < 2 or not all(re.fullmatch(r"\s*:?-+:?\s*", cell) for cell in rows[1]):
+        yield f"a row of bars is no table without a rule below it: {lines[0]}"
+    for line, cells in zip(lines, rows, strict=True):
         if not line.lstrip().startswith("|"):
-            yield f"line {number}: text becomes a row of a table: {line}"
-        elif len(cells_of(line)) != width:
-            yield f"line {number}: {len(cells_of(line))} cells where the table has {width}: {line}"
-
-
-def rule_of_table(lines, position):
-    """Whether this line parts the head of a table from its rows."""
-    return position < len(lines) and all(
-        BETWEEN_BARS.fullmatch(cell) for cell in cells_of(lines[position][1])
-    )
-
-
-def cells_of(row):
-    """The cells of a row; bars in code and in formulas part cells too, unless they are escaped."""
-    return BAR.split(row.strip().removeprefix("|").removesuffix("|"))
+            yield f"text becomes a row of a table: {line}"
+        elif len(cells) != len(rows[0]):
+            yield f"{len(cells)} cells where the table has {len(rows[0])}: {line}"
 
 
 BROKEN = {
-    "a sum": ("with $a = 1 / (1\n+ b)$, and check", "a formula becomes a list"),
-    "a sum in display": ("$$ a\n   + b $$", "a formula becomes a list"),
+    "a sum": ("with $a = 1 / (1\n+ b)$, and check", "becomes a list"),
+    "a sum in display": ("$$ a\n   + b $$", "becomes a list"),
     "a difference": ("the rate less the shift\n- that is", "text becomes a list"),
     "a product": ("a\n* b", "text becomes a list"),
     "a sum in an item": ("- the sum of a\n+ b", "text becomes a list"),
     "a sum at the beginning": ("+ b", "text becomes a list"),
     "a number": ("as in 2017\n1. It", "text becomes a list"),
-    "a number in a list": ("1. first, in\n3. of them", "text becomes a list"),
     "a number sign": ("feature\n# 3", "text becomes a heading"),
-    "a relation": ("$a\n> b$", "a formula becomes a quote"),
-    "an equation": ("$$ a\n=\nb $$", "a formula becomes the underline of a heading"),
+    "a relation": ("$a\n> b$", "becomes a quote"),
+    "an equation": ("$$ a\n=\nb $$", "becomes the underline"),
     "indented": ("a:\n\n    $$ b $$", "a formula becomes code"),
     "one dollar": ("it costs $3 or more", "never closed"),
     "half a display": ("$$ a + b $", "a formula is never closed"),
