@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import mmap
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,3 +125,52 @@ def in_disguise(array: NDArray, random: np.random.Generator) -> NDArray:
     if chosen < len(DISGUISES):
         return list(DISGUISES.values())[chosen](array)
     return fenced(array, front=bool(chosen % 2)) if chosen < len(DISGUISES) + 3 else array
+
+
+ODD_INTEGERS = [-1, 1, 7, 2**31 - 1, 2**31, -(2**31), 2**62, -(2**63), 2**63 - 1, 2**63, 2**64,
+                10**30]  # fmt: skip
+ODD_REALS = [np.nan, np.inf, -np.inf, 1e300, -1e300, -1.0, 0.0, -0.0, 5e-324, 1e18, 2.5]
+
+
+def another_array(
+    old: NDArray[Any], given: Mapping[str, Any], random: np.random.Generator
+) -> tuple[Any, str]:
+    """Something else in place of an array, which may lie in the memory of those that are given."""
+    choice = int(random.integers(8)) if old.ndim and old.dtype.kind in "fiu" else 6
+    if choice == 0:
+        name = str(random.choice(list(DISGUISES)))
+        return DISGUISES[name](old), name
+    if choice == 1:
+        size = int(random.choice([0, max(0, len(old) - 1), len(old) + 1, 2 * len(old)]))
+        new = np.zeros((size, *old.shape[1:]), dtype=old.dtype)
+        new[: len(old)] = old[:size]
+        return fenced(new), f"of length {size}"
+    if choice == 2:
+        kinds = ["f4", "f8", "i1", "i4", "i8", "u8", "O", "c16", "?", "U3", "V4", "f2"]
+        kind = str(random.choice(kinds))
+        return np.zeros(old.shape, dtype=kind), f"of type {kind}"
+    if choice == 3:
+        shape = [(1, *old.shape), (*old.shape, 1), (), old.shape[:1] * 2][random.integers(4)]
+        return np.zeros(shape, dtype=old.dtype), f"of shape {shape}"
+    if choice == 4:
+        others = [
+            value
+            for value in given.values()
+            if isinstance(value, np.ndarray) and not value.dtype.hasobject
+        ]
+        return overlapping(old, others[random.integers(len(others))]), "overlapping"
+    if choice == 5 and old.size:
+        new = old.copy()
+        pool = ODD_REALS if old.dtype.kind == "f" else ODD_INTEGERS[:9]
+        odd = pool[random.integers(len(pool))]
+        if old.dtype.kind != "f":
+            limits = np.iinfo(old.dtype)
+            odd = min(max(int(odd), limits.min), limits.max)
+        with np.errstate(all="ignore"):
+            new.flat[random.integers(new.size)] = odd
+        return fenced(new), f"holding {odd}"
+    if choice == 6:
+        new = [None, old.tolist(), memoryview(old.copy()), "x", 3, bytearray(64), object(),
+               np.ma.masked_array(old.copy())][random.integers(8)]  # fmt: skip
+        return new, f"{type(new).__name__}"
+    return np.broadcast_to(np.zeros((), old.dtype), old.shape), "of strides 0"
