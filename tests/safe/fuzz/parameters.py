@@ -14,7 +14,7 @@ from scipy import sparse
 
 from lazynet import Stepper
 from safe.fuzz.alarm import stopped_after
-from safe.fuzz.disguises import in_disguise
+from safe.fuzz.disguises import another_array
 from safe.fuzz.ledger import Ledger
 from safe.fuzz.models import (
     ESTIMATORS,
@@ -194,89 +194,57 @@ def may_be(default: Any, value: Any) -> bool:
 
 
 def odd_argument(name: str, y: NDArray[Any], random: np.random.Generator) -> Any:
-    """Something to pass as y, weights, an order, classes, or a number."""
-    n = len(y)
+    """Something to pass as y, weights, an order, classes, a start, a callback, or a number."""
+    n, d = len(y), 7
     if name == "y":
         return odd_targets(y, random)
-    if name == "sample_weight":
-        choices = [
-            np.ones(n), np.zeros(n), np.full(n, 1e308), np.full(n, 5e-324), -np.ones(n),
-            np.ones(n - 1), np.ones((n, 1)), np.ones((n, 2)), 2.0, 0, -1.0, np.nan, np.inf, 10**400,
-            "balanced", ["a"] * n, [None] * n, [1j] * n, np.ones(n, dtype=complex),
-            np.ones(n, bool), np.ones(n, np.int8), np.ones(n, np.float16), np.array(1.0), [],
-            np.where(np.arange(n) % 3, 1.0, np.nan), np.array([10**400] * n, dtype=object), {}, b"",
-            np.ones(n, np.longdouble) * np.longdouble("1e4000"),
-        ]  # fmt: skip
-        chosen = choices[random.integers(len(choices))]
-        if isinstance(chosen, np.ndarray) and random.random() < 0.3:
-            return in_disguise(chosen, random)
-        return chosen
-    if name == "sample_order":
-        choices = [
-            np.arange(n), np.arange(n)[::-1], np.arange(n - 1), [], [n], [-1], [2**63], [0.5],
-            [np.nan], ["a"], None, 3, np.arange(n).astype(np.uint8), np.arange(n).astype(np.uint64),
-            np.arange(n).astype(">i8"), np.tile(np.arange(n), (2, 1)), np.zeros((1, 1, 1), int),
-            [[0], [1, 2]], [True, False], np.arange(n).astype(object), "order", {}, [2**64],
-            np.zeros((0, 3), int), np.zeros((3, 0), int), range(n), [10**400],
-        ]  # fmt: skip
-        return choices[random.integers(len(choices))]
-    if name == "classes":
-        choices = [
-            [0, 1], [0, 1, 2], [0], [], None, "ab", ["a", "b"], [0.5, 1], [np.nan, 1], [None, 1],
-            [[0, 1], [2, 3]], 3, {0, 1}, [0, 1, 1], np.array([0, 1], dtype=object), [1j, 2], [b"a"],
-            [0, "a"], range(3), {0: 1}, [np.inf, 0, 1], [10**400, 0, 1],
-        ]  # fmt: skip
-        return choices[random.integers(len(choices))]
-    if name in ("coef_init", "intercept_init"):
-        d = 7
-        choices = [
-            np.zeros((1, d)), np.ones((1, d)), np.ones(d), np.ones((3, d)), np.ones((2, d)),
-            np.ones((d, 1)), np.ones(d - 1), np.ones((1, 1, d)), np.full((1, d), np.nan),
-            np.full(d, np.inf), np.full(d, 1e300), np.ones((1, d), complex), np.ones((1, d), "f2"),
-            np.ones((1, d), np.int8), np.ones((1, d), bool), np.array([["a"] * d]), "zeros", 0, 1.0,
-            None, [], [[]], [[1.0] * d], [0.5], [0.5, 0.5, 0.5], [np.nan], [None], [10**400], {},
-            sparse.csr_matrix(np.ones((1, d))), sparse.csc_array(np.ones((3, d))),
-            sparse.coo_matrix((1, d - 1)), np.longdouble("1e4000"), object(),
-            np.array([10**400] * d, dtype=object),
-        ]  # fmt: skip
-        chosen = choices[random.integers(len(choices))]
-        if isinstance(chosen, np.ndarray) and random.random() < 0.3:
-            return in_disguise(chosen, random)
-        return chosen
     if name == "callback":
-        choices = [None, lambda epoch: None, lambda epoch: True, lambda epoch: epoch.coef.sum() > 0,
-                   lambda epoch: epoch.intercept, print, 3, "callback", [], object(), {}, True,
-                   lambda epoch: np.zeros(0)]  # fmt: skip
+        choices: list[Any] = [
+            None, lambda epoch: None, lambda epoch: True, lambda epoch: epoch.coef.sum() > 0,
+            lambda epoch: epoch.intercept, print, 3, "callback", [], object(), {}, True,
+            lambda epoch: np.zeros(0),
+        ]  # fmt: skip
         return choices[random.integers(len(choices))]
-    return odd_value(random)
+    starts = [np.zeros((1, d)), np.ones((3, d)), np.ones(d), sparse.csr_matrix(np.ones((1, d))),
+              sparse.csc_array(np.ones((3, d))), sparse.coo_matrix((1, d - 1))]  # fmt: skip
+    sound: dict[str, list[Any]] = {
+        "sample_weight": [np.ones(n), np.zeros(n), np.full(n, 1e308), np.full(n, 5e-324), 2.0, 0],
+        "sample_order": [np.arange(n), np.arange(n)[::-1], np.arange(n - 1), range(n),
+                         np.tile(np.arange(n), (2, 1)), [[0], [1, 2]], [2**63], [2**64]],
+        "classes": [np.arange(2), np.arange(3), np.array(["a", "b"]), np.array([0, 1, 1]), "ab",
+                    [0.5, 1], [np.nan, 1], [None, 1], {0, 1}, [b"a"], [0, "a"], range(3)],
+        "coef_init": starts,
+        "intercept_init": [np.zeros(1), np.ones(3), [0.5], [np.nan], *starts],
+    }  # fmt: skip
+    if name not in sound or random.random() < 0.2:
+        return odd_value(random)
+    chosen = sound[name][random.integers(len(sound[name]))]
+    if isinstance(chosen, np.ndarray) and random.random() < 0.7:
+        return another_array(chosen, {"y": y}, random)[0]
+    return chosen
 
 
 def odd_targets(y: NDArray[Any], random: np.random.Generator) -> Any:
     """Something to pass as y."""
     n = len(y)
     classes = np.arange(n) % 2
-    choices = [
-        classes, classes.astype(bool), classes.astype(str), classes.astype("S1"),
-        classes.astype(object), classes.astype(np.int8), classes.astype(np.uint64),
-        classes.astype(np.float16), classes.astype(np.longdouble), classes.astype(complex),
-        classes * 1j, classes + 0.5, np.where(classes, "yes", "no"),
-        np.where(classes, "yes", None), np.array([None] * n), classes.astype(float) * np.nan,
-        classes.astype(float) * np.inf, classes * 1e308, classes * 2**62, y[:-1], [],
-        np.append(y, y[0]), y[:, None], np.stack([classes, classes], axis=1),
-        np.zeros((n, 0)), np.zeros(n), None, 3, "y", {}, y.tolist(), tuple(y.tolist()), set(y),
-        [10**400] * n, [10**30 * each for each in range(n)], [[0]] * n, [0, "a"] * (n // 2),
-        np.array([0, "a"] * (n // 2), dtype=object), classes.astype("M8[s]"),
-        classes.astype("m8[s]"), [object()] * n, np.ma.masked_array(classes, mask=classes > 0),
-        [b"a", b"b"] * (n // 2), [1.0, np.nan] * (n // 2), np.arange(n), np.arange(n) / 7,
-        classes.astype(">i4"), classes.astype(float).astype(">f8"), range(n),
-        [float(each) for each in range(n)], np.full(n, 1e200) * (-1.0) ** np.arange(n),
-        np.full(n, 5e-324) * classes, -0.0 * classes, ["", "a"] * (n // 2),
-        ["\x00", "a"] * (n // 2),
+    choices: list[Any] = [
+        classes, y, classes + 0.5, classes * 1e308, classes * 2**62, -0.0 * classes, np.arange(n),
+        np.where(classes, "yes", "no"), np.where(classes, "yes", None), np.arange(n) / 7,
+        np.full(n, 1e200) * (-1.0) ** np.arange(n), np.full(n, 5e-324) * classes,
+        np.stack([classes, classes], axis=1), classes.astype("M8[s]"), classes.astype("S1"),
+        np.append(y, y[0]), np.ma.masked_array(classes, mask=classes > 0), tuple(y.tolist()),
+        set(y), [10**400] * n, [10**30 * each for each in range(n)], [0, "a"] * (n // 2),
+        [object()] * n, [b"a", b"b"] * (n // 2), ["", "a"] * (n // 2), ["\x00", "a"] * (n // 2),
     ]  # fmt: skip
     chosen = choices[random.integers(len(choices))]
-    if isinstance(chosen, np.ndarray) and random.random() < 0.2:
-        return in_disguise(chosen, random)
-    return chosen
+    if type(chosen) is np.ndarray and random.random() < 0.6:
+        return (
+            another_array(chosen, {"y": classes}, random)[0]
+            if chosen.dtype.kind in "fiu"
+            else chosen
+        )
+    return odd_value(random) if random.random() < 0.1 else chosen
 
 
 def stepper(random: np.random.Generator, ledger: Ledger) -> None:
@@ -327,25 +295,23 @@ def stepper(random: np.random.Generator, ledger: Ledger) -> None:
 def odd_example(random: np.random.Generator) -> list[Any]:
     """Indices, values, target and weight of a step, one of them odd in most cases."""
     given: list[Any] = [np.array([0, 2]), np.array([1.0, -0.5]), 1.0, 1.0]
-    indices = [
-        [], [0], [0, 0], [2, 0], [-1, 2], [0, 5], [0.0, 1.0], ["a", "b"], [0, 2**63], [0, 2**64],
-        np.array([0, 2], np.int8), np.array([0, 2], np.uint64), np.array([0, 2], ">i4"), None, 3,
-        [[0, 2]], [True, False], np.array([0, 2], dtype=object), [0, None], range(2), {},
-    ]  # fmt: skip
-    values = [
-        [], [1.0], [np.nan, 1.0], [1e308, 1e308], [1e200, 1.0], [5e-324, 1], ["a", "b"], ["1", "2"],
-        [1j, 0], [None, 1], [10**400, 1], np.array([1, 2], np.int8), np.array([1, 2], np.float16),
-        np.array([1, 2], np.longdouble) * np.longdouble("1e4000"), np.array([1, 2], ">f8"),
-        np.array([1, 2], dtype=object), [True, False], [[1.0, 2.0]], None, 3, {}, [[1], [2]],
-    ]  # fmt: skip
     which = int(random.integers(5))
-    if which == 0:
-        given[0] = indices[random.integers(len(indices))]
-    elif which == 1:
-        given[1] = values[random.integers(len(values))]
+    indices: list[Any] = [
+        [],
+        [0, 0],
+        [2, 0],
+        [0, 5],
+        ["a", "b"],
+        [0, 2**64],
+        [True, False],
+        [0, None],
+    ]
+    values: list[Any] = [[], [1e308, 1e308], [1e200, 1.0], ["1", "2"], [10**400, 1], [[1], [2]]]
+    if which < 2 and random.random() < 0.6:
+        given[which] = another_array(given[which], {"other": given[1 - which]}, random)[0]
+    elif which < 2:
+        some = (indices, values)[which]
+        given[which] = some[random.integers(len(some))]
     elif which < 4:
         given[which] = odd_value(random)
-    for place in (0, 1):
-        if isinstance(given[place], np.ndarray) and random.random() < 0.3:
-            given[place] = in_disguise(given[place], random)
     return given
