@@ -11,6 +11,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -421,14 +422,6 @@ def _extend(parts: Parts) -> Arguments:
     return dict(self=records, **parts.record_arrays(records.n + 5))
 
 
-def _rule(parts: Parts, kind: str) -> Arguments:
-    """A kind of cell, and settings and fields that it takes."""
-    # The fields are counts, rates, sums of squares, and an intercept: 5 suits each of them.
-    fields = np.full(len(cells.fields(kind)), float(parts.random.choice([0.0, 5.0])))
-    settings = parts.random.uniform(0.01, 2.0, len(cells.settings(kind)))
-    return dict(kind=kind, settings=parts.place(settings), fields=parts.place(fields))
-
-
 def _cells(parts: Parts, kind: str) -> NDArray[np.float64]:
     """Cells of a kind, which nothing has been learned by or something has."""
     shape = parts.d, cells.numbers(kind)
@@ -437,30 +430,25 @@ def _cells(parts: Parts, kind: str) -> NDArray[np.float64]:
     return parts.place(parts.random.uniform(0.0, 2.0, shape))
 
 
-def _recipes_for(kind: str) -> dict[str, Callable[[Parts], Arguments]]:
-    """Recipes for everything that the kernel of cells offers for one kind."""
-    return {
-        f"cells.run {kind}": lambda p: dict(
-            **p.begun(pull=float(p.random.choice([0.0, 0.01]))), **_rule(p, kind),
-            cells=_cells(p, kind), first=0, slopes=p.reals(p.n),
-        ),
-        f"cells.read {kind}": lambda p: dict(
-            **_rule(p, kind), cells=_cells(p, kind), weights=p.reals(p.d)
-        ),
-        f"cells.retune {kind}": lambda p: dict(**_rule(p, kind), cells=_cells(p, kind)),
-        f"cells.intercept {kind}": lambda p: _rule(p, kind),
-        f"cells.numbers {kind}": lambda p: dict(kind=kind),
-        f"cells.fields {kind}": lambda p: dict(kind=kind),
-        f"cells.settings {kind}": lambda p: dict(kind=kind),
-    }  # fmt: skip
-
+#: Arguments that depend on the kind of cell.
+OF_KIND: dict[str, Callable[[Parts, str], Any]] = {
+    "kind": lambda parts, kind: kind,
+    "settings": lambda parts, kind: parts.reals(len(cells.settings(kind)), least=0.01),
+    # Counts, rates, sums of squares, and an intercept: 5 suits each of them.
+    "fields": lambda parts, kind: parts.place(
+        np.full(len(cells.fields(kind)), float(parts.random.choice([0.0, 5.0])))
+    ),
+    "cells": _cells,
+}
 
 #: Everything that the kernels offer.
 FUNCTIONS = kernel_functions()
 
 #: Sound arguments by their names, and by the module or class of whose functions they are.
 NAMED: dict[str, Callable[[Parts], Any]] = {
-    "examples": Parts.examples, "steps": Parts.steps, "order": Parts.order, "task": Parts.task,
+    "cells.steps": lambda p: p.steps(float(p.random.choice([0.0, 0.01]))),
+    "examples": Parts.examples, "steps": Parts.steps, "batches": Parts.batches,
+    "order": Parts.order, "task": Parts.task,
     "average": Parts.average, "records": Parts.records, "counts": Parts.counts,
     "features": lambda p: p.place(p.random.integers(0, p.d, 3)),
     "cells": lambda p: p.reals(p.d, 2),
@@ -487,7 +475,7 @@ NAMED: dict[str, Callable[[Parts], Any]] = {
         ("weights", "out", "sums", "z", "centre", "stored", "vector", "u"), lambda p: p.reals(p.d)
     ),
     **dict.fromkeys(
-        ("predictions", "targets", "duals", "factors", "margins"), lambda p: p.reals(p.n)
+        ("predictions", "targets", "duals", "factors", "margins", "slopes"), lambda p: p.reals(p.n)
     ),
     **dict.fromkeys(
         ("batches.Batches.predictions", "examples.Steps.predictions"), lambda p: p.reals(p.k)
@@ -505,10 +493,14 @@ NAMED: dict[str, Callable[[Parts], Any]] = {
 
 
 def by_names(name: str) -> Callable[[Parts], Arguments]:
-    """The recipe of a function all of whose arguments are in ``NAMED``."""
+    """The recipe of a function all of whose arguments are in ``NAMED`` or in ``OF_KIND``."""
     makers = {}
+    function, _, kind = name.partition(" ")
     for argument in inspect.signature(FUNCTIONS[name]).parameters:
-        owner, key = name, ""
+        if kind in KINDS and argument in OF_KIND:
+            makers[argument] = partial(OF_KIND[argument], kind=kind)
+            continue
+        owner, key = function, ""
         while owner and key not in NAMED:
             owner = owner.rpartition(".")[0]
             key = f"{owner}.{argument}" if owner else argument
@@ -517,18 +509,6 @@ def by_names(name: str) -> Callable[[Parts], Arguments]:
 
 
 RECIPES: dict[str, Callable[[Parts], Arguments]] = {
-    **{name: made for kind in KINDS for name, made in _recipes_for(kind).items()},
-    **{
-        f"cells.sweep {kind}": lambda p, kind=kind: dict(**_rule(p, kind), cells=_cells(p, kind))
-        for kind in SWEPT
-    },
-    **{
-        f"cells.run_batches {kind}": lambda p, kind=kind: dict(
-            examples=p.examples(), batches=p.batches(), task=p.task(), **_rule(p, kind),
-            cells=_cells(p, kind), first=0,
-        )
-        for kind in IN_BATCHES
-    },
     **outputs.RECIPES,
     **text.RECIPES,
     "averages.Average": Parts.past,
