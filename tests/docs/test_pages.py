@@ -4,11 +4,10 @@ import re
 
 import numpy as np
 import pytest
-from support import ROOT
+from support import ROOT, numbers_in, without_numbers
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", re.DOTALL)
-NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 
 #: How far numbers may differ between machines, by page, or by page and first word of the line.
 TOLERANCES = {
@@ -20,14 +19,6 @@ TOLERANCES = {
     "to_the_minimum": 1e-2,
     "to_the_minimum: objective": 1e-3,
 }
-
-
-def without_numbers(line):
-    return NUMBER.sub("#", line)
-
-
-def numbers_in(line):
-    return [float(number.replace(",", "")) for number in NUMBER.findall(line)]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)

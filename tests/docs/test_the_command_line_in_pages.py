@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import ROOT
+from support import ROOT, numbers_in, without_numbers
 
 import lazynet
 
 PAGE = (ROOT / "docs" / "from_a_file_to_a_model.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 BLOCK = re.compile(r"```(py|sh)\n(.*?)```(?:\n\n```\n(.*?)```)?", re.DOTALL)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands of a POSIX shell")
@@ -46,14 +45,6 @@ def shell(tmp_path):
 
     run.folder = work
     return run
-
-
-def without_numbers(line):
-    return re.sub(r"\s+", " ", NUMBER.sub("#", line)).strip()
-
-
-def numbers_in(line):
-    return [float(number.replace(",", "")) for number in NUMBER.findall(line)]
 
 
 def test_the_page_prints_what_is_shown(shell, monkeypatch, capsys):

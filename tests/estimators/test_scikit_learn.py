@@ -283,38 +283,33 @@ STEPPING = [
 ]
 
 
+@pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("options", STEPPING, ids=str)
-def test_fit_is_stepping_by_hand(options):
-    """Unshuffled, without intercept, row i of epoch e is step e*n + i, bit for bit."""
-    X, y = make_data()
-    options = dict(l1=1e-2, l2=1e-2, **options)
-    model = LazyNetClassifier(
-        max_iter=3, tol=None, shuffle=False, fit_intercept=False, **options
-    ).fit(X, y)
-    stepper = Stepper(X.shape[1], **options)
-    for _epoch in range(3):
-        for row, target in enumerate(2.0 * y - 1):
-            stepper.step_row(X, row, target)
-    assert same_bits(model.coef_[0], stepper.weights)
-    assert model.coef_.any()
-    assert model.intercept_[0] == 0
-    assert model.t_ == stepper.t
+def test_training_is_stepping_by_hand(options, fit_intercept):
+    """Unshuffled, row i of epoch e is step e*n + i of fit, bit for bit.
 
-
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-def test_partial_fit_is_stepping_by_hand(engine):
-    """Batches of any size continue the count of steps, bit for bit, with an intercept too."""
+    Batches of any size of partial_fit continue the count of steps.
+    """
     X, y = make_data()
-    options = dict(engine=engine, l1=1e-2, l2=1e-2, eta0=0.5, fit_intercept=True)
-    model = LazyNetClassifier(shuffle=False, **options)
+    options = dict(l1=1e-2, l2=1e-2, fit_intercept=fit_intercept, **options)
+    model = LazyNetClassifier(max_iter=3, tol=None, shuffle=False, **options)
     stepper = Stepper(X.shape[1], **options)
-    for start, stop in [(0, 1), (1, 20), (20, 60)]:
-        model.partial_fit(X[start:stop], y[start:stop], classes=[0, 1])
+    batches = clone(model)
+    for start, stop in [(0, 1), (1, 20), (20, 60), (0, 60), (0, 60)]:
         for row in range(start, stop):
             stepper.step_row(X, row, 2.0 * y[row] - 1)
-        assert same_bits(model.coef_[0], stepper.weights)
-        assert model.intercept_[0] == stepper.intercept
-        assert model.t_ == stepper.t == stop
+        # Rates that come from the rows are those of the rows at hand.
+        if options["eta0"] is not None:
+            batches.partial_fit(X[start:stop], y[start:stop], classes=[0, 1])
+            assert same_bits(batches.coef_[0], stepper.weights)
+            assert batches.intercept_[0] == stepper.intercept
+            assert batches.t_ == stepper.t
+    model.fit(X, y)
+    assert same_bits(model.coef_[0], stepper.weights)
+    assert model.coef_.any()
+    assert model.intercept_[0] == stepper.intercept
+    assert (stepper.intercept != 0) == fit_intercept
+    assert model.t_ == stepper.t
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -1,6 +1,7 @@
 """What several test files share: the root of the repository, plans, tasks, refusals."""
 
 import gc
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -50,6 +51,19 @@ def rows(n):
 def same_bits(left, right):
     """Whether two arrays are the same down to the sign of a zero."""
     return left.shape == right.shape and left.tobytes() == right.tobytes()
+
+
+_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def without_numbers(line):
+    """A printed line without its numbers, whose width may differ."""
+    return re.sub(r"\s+", " ", _NUMBER.sub("#", line)).strip()
+
+
+def numbers_in(line):
+    """The numbers of a printed line."""
+    return [float(number.replace(",", "")) for number in _NUMBER.findall(line)]
 
 
 def peak_of(call):
