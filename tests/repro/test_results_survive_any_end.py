@@ -9,10 +9,11 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.results", reason="only in a checkout")
+from support.studies import KEYS, Counting
+
 from paper_repro import results
-from paper_repro.render import Content, Curves, figure
 from paper_repro.results import Stopped, load, run, run_all
-from paper_repro.study import QUICK, Cell, Study
+from paper_repro.study import QUICK, Cell
 
 
 def raising(error):
@@ -20,36 +21,6 @@ def raising(error):
         raise error
 
     return fail
-
-
-class Counting(Study):
-    """Five cells that record when they ran; one of them may fail."""
-
-    name = "counting"
-    title = "Counting"
-
-    def __init__(self, failing=None, error=KeyboardInterrupt):
-        self.failing, self.error = failing, error
-        self.ran = []
-
-    def cells(self, settings):
-        def cell(key):
-            def measure(records):
-                if key == self.failing:
-                    raise self.error
-                self.ran.append(key)
-                return {"before": len(records), "value": (1.5, 2.5)}
-
-            return Cell(key, measure)
-
-        return [cell(key) for key in "abcde"]
-
-    def page(self, document):
-        return f"| cells |\n|---|\n| {len(document['records'])} |"
-
-    def draw(self, document):
-        before = [record["before"] for record in document["records"].values()]
-        return figure(Content("", [], [Curves("", "", "", {"a": (before, before)}, log="")]))
 
 
 def test_a_study_writes_numbers_page_and_figure(tmp_path):
@@ -61,7 +32,7 @@ def test_a_study_writes_numbers_page_and_figure(tmp_path):
         "counting.svg",
     ]
     assert load("counting", tmp_path) == document == json.loads(json.dumps(document))
-    assert document["records"]["c"] == {"before": 2, "value": [1.5, 2.5]}
+    assert document["records"]["c"].items() >= {"before": 2, "value": [1.5, 2.5]}.items()
     assert {"machine", "versions", "commit", "settings", "finished"} <= set(document)
     page = (tmp_path / "counting.md").read_text()
     assert "| 5 |" in page
@@ -88,7 +59,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     document = run(again, QUICK, tmp_path)
     assert again.ran == ["c", "d", "e"]
     assert document["resumed"] == 1
-    assert list(document["records"]) == list("abcde")
+    assert list(document["records"]) == KEYS
     assert "resumed 1 time." in (tmp_path / "counting.md").read_text()
     assert not list(tmp_path.glob("*.partial.jsonl"))
 
@@ -164,7 +135,7 @@ def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, what
         other = Counting()
         changed = replace(settings, seed=1) if what == "settings" else settings
         document = run(other, changed, tmp_path)
-    assert other.ran == list("abcde")
+    assert other.ran == KEYS
     assert document["resumed"] == 0
     data.write_text("1 1:1")
     again = Counting()
@@ -178,7 +149,7 @@ def test_a_run_can_begin_anew(tmp_path):
         run(Counting(failing="c"), QUICK, tmp_path)
     again = Counting()
     assert run(again, QUICK, tmp_path, fresh=True)["resumed"] == 0
-    assert again.ran == list("abcde")
+    assert again.ran == KEYS
 
 
 @pytest.mark.parametrize(

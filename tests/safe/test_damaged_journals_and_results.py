@@ -1,10 +1,8 @@
 """A damaged journal or result is read back as written, or refused in one line."""
 
-import json
 import shutil
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from support import one_line_about
 from support.damage import damages
@@ -12,6 +10,8 @@ from support.damage import damages
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.results", reason="only in a checkout")
+from support.studies import KEYS, Counting
+
 from benchmarks import readme
 from benchmarks.__main__ import main as benchmarks_main
 from paper_repro import results
@@ -19,34 +19,7 @@ from paper_repro.__main__ import main
 from paper_repro.damaged import DamagedFile
 from paper_repro.results import RESULTS, Stopped, load, run
 from paper_repro.studies import STUDIES
-from paper_repro.study import QUICK, Cell, Study
-
-KEYS = "abcdefgh"
-
-
-class Numbers(Study):
-    """Cells whose numbers depend on nothing but their names; the run may stop before one."""
-
-    name = "numbers"
-    title = "Numbers"
-
-    def __init__(self, stop_before=None):
-        self.stop_before = stop_before
-
-    def cells(self, settings):
-        def measure(key):
-            if key == self.stop_before:
-                raise KeyboardInterrupt
-            seconds = np.random.default_rng(ord(key)).exponential(size=3).tolist()
-            return {"seconds": seconds, "who": f"é {key}", "nested": [{"count": ord(key)}, None]}
-
-        return [Cell(key, lambda _, key=key: measure(key)) for key in KEYS]
-
-    def page(self, document):
-        return json.dumps(document["records"])
-
-    def draw(self, document):
-        raise NotImplementedError
+from paper_repro.study import QUICK
 
 
 @pytest.fixture
@@ -56,7 +29,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(results, "provenance", lambda: known)
     monkeypatch.setattr(results, "drawing", lambda *_: "<svg/>")
     monkeypatch.setattr("os.fsync", lambda _: None)
-    monkeypatch.setitem(STUDIES, "numbers", Numbers())
+    monkeypatch.setitem(STUDIES, "counting", Counting())
 
 
 # --- journals --------------------------------------------------------------------------------
@@ -66,11 +39,11 @@ def quick(monkeypatch):
 def journal(quick, tmp_path):
     """The journal of a run that was interrupted twice, and what the run should find."""
     out = tmp_path / "out"
-    for key in "cf":
+    for key in "ce":
         with pytest.raises(Stopped):
-            run(Numbers(stop_before=key), QUICK, out)
+            run(Counting(failing=key), QUICK, out)
     (path,) = out.glob("*.jsonl")
-    expected = run(Numbers(), QUICK, tmp_path / "undisturbed")["records"]
+    expected = run(Counting(), QUICK, tmp_path / "undisturbed")["records"]
     return path, expected
 
 
@@ -80,16 +53,16 @@ def test_a_damaged_journal_is_refused_or_does_no_harm(journal, capsys):
     out, whole, refused = path.parent, path.read_bytes(), 0
     for data in damages(whole, 250):
         path.write_bytes(data)
-        code = main(["numbers", "--out", str(out)])
+        code = main(["counting", "--out", str(out)])
         if code:
             refused += 1
             assert code == 1
             assert "give --fresh" in one_line_about(capsys.readouterr().err, path)
             assert path.read_bytes() == data
-            assert main(["numbers", "--out", str(out), "--fresh"]) == 0
-        assert load("numbers", out)["records"] == expected
+            assert main(["counting", "--out", str(out), "--fresh"]) == 0
+        assert load("counting", out)["records"] == expected
         assert not path.exists()
-        (out / "numbers.json").unlink()
+        (out / "counting.json").unlink()
     assert refused > 150
 
 
@@ -102,7 +75,7 @@ def test_the_line_that_was_changed_is_named(journal):
         other[number - 1] = other[number - 1].replace('"count": 9', '"count": 8')
         path.write_text("".join(other))
         with pytest.raises(DamagedFile, match=f"^{path}: line {number} does not fit its digest"):
-            run(Numbers(), QUICK, path.parent)
+            run(Counting(), QUICK, path.parent)
 
 
 def test_a_journal_that_cannot_be_read_is_told(journal, capsys):
@@ -110,7 +83,7 @@ def test_a_journal_that_cannot_be_read_is_told(journal, capsys):
     path, _ = journal
     path.unlink()
     path.mkdir()
-    assert main(["numbers", "--out", str(path.parent)]) == 1
+    assert main(["counting", "--out", str(path.parent)]) == 1
     assert "Is a directory" in one_line_about(capsys.readouterr().err, path)
 
 
@@ -120,7 +93,7 @@ def test_a_journal_may_end_anywhere(journal):
     whole, lines = path.read_bytes(), path.read_text().splitlines(keepends=True)
     for length in range(len(lines[0]), len(whole), 11):
         path.write_bytes(whole[:length])
-        document = run(Numbers(), QUICK, path.parent)
+        document = run(Counting(), QUICK, path.parent)
         assert document["records"] == expected
 
 
@@ -141,18 +114,18 @@ def test_a_line_that_belongs_elsewhere_is_refused(journal, entry):
     path, _ = journal
     path.write_text(results.SealedLines().line(entry))
     with pytest.raises(DamagedFile, match="line 1 is not what stands there in a journal of this"):
-        run(Numbers(), QUICK, path.parent)
+        run(Counting(), QUICK, path.parent)
 
 
 def test_a_journal_of_another_run_is_refused(journal):
     """A journal of another run is refused, whatever name it has been given."""
     path, _ = journal
     with pytest.raises(Stopped):
-        run(Numbers(stop_before="c"), replace(QUICK, seed=1), path.parent)
+        run(Counting(failing="c"), replace(QUICK, seed=1), path.parent)
     [other] = set(path.parent.glob("*.jsonl")) - {path}
     other.replace(path)
     with pytest.raises(DamagedFile, match="line 1 is not what stands there"):
-        run(Numbers(), QUICK, path.parent)
+        run(Counting(), QUICK, path.parent)
 
 
 # --- results ---------------------------------------------------------------------------------
@@ -190,16 +163,16 @@ def test_a_damaged_result_of_another_study_is_told_at_once(quick, tmp_path, caps
     """The error comes before the hours of a run, since the index of all studies needs the file."""
     path = tmp_path / "table.json"
     path.write_bytes((RESULTS / "table.json").read_bytes().replace(b"1", b"2", 1))
-    assert main(["numbers", "--out", str(tmp_path)]) == 1
+    assert main(["counting", "--out", str(tmp_path)]) == 1
     assert "does not fit its digest" in one_line_about(capsys.readouterr().err, path)
-    assert not list(tmp_path.glob("numbers*"))
+    assert not list(tmp_path.glob("counting*"))
 
 
 def test_a_damaged_result_is_replaced_by_its_study(quick, tmp_path):
     """The study replaces its damaged result, as the message says."""
-    (tmp_path / "numbers.json").write_bytes(b"\x00")
-    assert main(["numbers", "--out", str(tmp_path)]) == 0
-    assert list(load("numbers", tmp_path)["records"]) == list(KEYS)
+    (tmp_path / "counting.json").write_bytes(b"\x00")
+    assert main(["counting", "--out", str(tmp_path)]) == 0
+    assert list(load("counting", tmp_path)["records"]) == KEYS
 
 
 def test_a_result_under_another_name_is_refused(tmp_path):

@@ -1,8 +1,46 @@
-"""Short runs of studies: what every run writes, whatever it measures."""
+"""Short runs of studies: what every run writes, and a study whose numbers are known."""
 
 import re
 
+import numpy as np
+
+from paper_repro.render import Content, Curves, figure
 from paper_repro.results import load, run, whole_page
+from paper_repro.study import Cell, Study
+
+KEYS = list("abcde")
+
+
+class Counting(Study):
+    """Five cells that record when they ran; one of them may fail.
+
+    Their numbers depend on nothing but their names.
+    """
+
+    name = "counting"
+    title = "Counting"
+
+    def __init__(self, failing=None, error=KeyboardInterrupt):
+        self.failing, self.error = failing, error
+        self.ran = []
+
+    def cells(self, settings):
+        return [Cell(key, lambda records, key=key: self.measured(key, records)) for key in KEYS]
+
+    def measured(self, key, records):
+        if key == self.failing:
+            raise self.error
+        self.ran.append(key)
+        seconds = np.random.default_rng(ord(key)).exponential(size=3).tolist()
+        more = {"seconds": seconds, "who": f"é {key}", "nested": [{"count": ord(key)}, None]}
+        return {"before": len(records), "value": (1.5, 2.5), **more}
+
+    def page(self, document):
+        return f"| cells |\n|---|\n| {len(document['records'])} |"
+
+    def draw(self, document):
+        before = [record["before"] for record in document["records"].values()]
+        return figure(Content("", [], [Curves("", "", "", {"a": (before, before)}, log="")]))
 
 
 def tiny_run(study, settings, out):
