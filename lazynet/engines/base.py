@@ -25,8 +25,8 @@ from lazynet.kernels.examples import (
 )
 from lazynet.params import Integer
 
-#: Features that a model may have: beyond this number no machine has memory for the weights.
-N_FEATURES = Integer(least=0, most=2**40)
+#: Features that a model may have: a column is a number of 32 bits in the kernels.
+N_FEATURES = Integer(least=0, most=2**32)
 
 
 def advice_on_overflow(remedy: str = "Lower eta0") -> str:

@@ -2,6 +2,7 @@
 # slope * x over the rows, in a unit that the rule chooses.  The update of a single row then takes the
 # merged row, with the unit as its slope.
 from libc.math cimport fabs, ldexp
+from libc.stdint cimport uint32_t
 
 from .examples cimport BAD_ROW, FINISHED, Examples, Status, Visit, Visited, importance_of
 from .rows cimport Csr, Row
@@ -10,7 +11,7 @@ from .rows cimport Csr, Row
 # A batch that is being merged.  A call of a kernel may end within a batch and the next call go on.
 cdef struct Merging:
     double* sums         # for every column the sum of slope * x over the rows merged; else 0
-    void* columns        # the columns merged, in the type of the matrix; some may be there twice
+    uint32_t* columns    # the columns merged; some may be there twice
     double* values       # of the merged row
     Py_ssize_t n_columns
     Py_ssize_t length    # the number of entries of ``columns``: twice the columns of the matrix, at most
@@ -29,7 +30,6 @@ cdef struct Merging:
 cdef class Merger:
     """Memory in which batches are merged, for one thread at a time."""
     cdef Merging at
-    cdef bint wide_indices
     cdef bint busy
 
     # Raises if another call uses the memory; makes it fit the examples.

@@ -14,14 +14,14 @@ Property: the weights after every step equal those of ``step_batch`` of the dens
 
 cimport cython
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from .examples cimport Examples, Visited, pinned
 from .rows cimport Row
 
-# The starts of a matrix of one empty row, for indices of any type.
+# The starts of a matrix of one empty row.
 cdef int64_t[2] NO_STARTS
 NO_STARTS[0] = NO_STARTS[1] = 0
 
@@ -48,19 +48,18 @@ cdef class Merger:
         cdef Py_ssize_t n = examples.csr.n_columns
         if self.busy:
             raise RuntimeError("a Merger must not be used by two threads at once")
-        if at.sums == NULL or at.n_columns != n or self.wide_indices != examples.wide_indices:
+        if at.sums == NULL or at.n_columns != n:
             self.discard()
-            self.wide_indices = examples.wide_indices
             # The system maps pages of memory as they are used, not before.
             at.sums = <double*> calloc(n + 1, sizeof(double))
             at.values = <double*> malloc((n + 1) * sizeof(double))
-            at.columns = malloc((2 * n + 1) * sizeof(int64_t))
+            at.columns = <uint32_t*> malloc((2 * n + 1) * sizeof(uint32_t))
             if at.sums == NULL or at.values == NULL or at.columns == NULL:
                 self.discard()
                 raise MemoryError(f"no memory to merge rows of {n} columns")
             at.n_columns = n
             at.nothing = examples.csr
-            at.nothing.starts = NO_STARTS
+            at.nothing.starts, at.nothing.wide_indices = NO_STARTS, True
             at.nothing.n_rows, at.nothing.n_values = 1, 0
         self.busy = True
         return at

@@ -8,7 +8,7 @@
  *   struct lazynet_NAME      the numbers of the rule; its first member is a lazynet_cell_head
  *   lazynet_kind_NAME        a lazynet_cell_kind: names, sizes, and what happens between rows
  *   NAME_dot, NAME_update    the row loops, below #ifdef LAZYNET_REAL: rows.c includes the header
- *                            once more for every pair of types and every vector level
+ *                            once more for every type of values and every vector level
  *
  * The walking loop of cells.pyx is the same for every kind and knows of a rule only its head.
  */

@@ -28,13 +28,11 @@ cdef class Examples:
     """X (CSR of any supported types), y, and the importance of each example; never copied."""
     cdef Csr csr
     cdef const RowOps* ops
-    cdef const RowOps* merged_ops   # for rows whose values are doubles, beside these indices
+    cdef const RowOps* merged_ops   # for rows whose values are doubles
     cdef const double* targets
     cdef const double* importances  # NULL: every example counts 1
     cdef const double* sizes        # what rates that follow the data measure of a row; may be NULL
     cdef Measured measured          # without these, the size that is computed as a row is visited
-    cdef bint wide_values
-    cdef bint wide_indices
     cdef object owners              # keeps the arrays alive and in place
 
 

@@ -59,9 +59,9 @@ MEASURED = {"absolute_sums": ABSOLUTE_SUM, "squared_norms": SQUARED_NORM}
 # The address that stands for an empty array, so that arithmetic with the address is defined.
 cdef double NOTHING = 0.0
 
-# The greatest length of an array, 2 ** 58 where addresses have 64 bits and 2 ** 26 where they have
-# 32: sums and small multiples of lengths fit a Py_ssize_t.
-cdef Py_ssize_t GREATEST_LENGTH = <Py_ssize_t> 1 << (8 * sizeof(Py_ssize_t) - 6)
+# The most columns, 2 ** 32 where addresses have 64 bits and 2 ** 26 where they have 32: a row's columns
+# are copied to numbers of 32 bits, and small multiples of the columns fit a Py_ssize_t.
+cdef Py_ssize_t MOST_COLUMNS = <Py_ssize_t> 1 << (32 if sizeof(Py_ssize_t) == 8 else 26)
 
 
 cdef const void* values_pointer(object values, bint wide, Py_ssize_t* length) except NULL:
@@ -164,9 +164,9 @@ cdef class Examples:
             raise TypeError(
                 f"indices and indptr must have one type, got {columns.dtype} and {starts.dtype}"
             )
-        if not 0 <= n_columns <= GREATEST_LENGTH:
+        if not 0 <= n_columns <= MOST_COLUMNS:
             raise ValueError(
-                f"n_columns must lie between 0 and {GREATEST_LENGTH}, got {n_columns}"
+                f"n_columns must lie between 0 and {MOST_COLUMNS}, got {n_columns}"
             )
         self.owners = (values, columns, starts, targets, importances, sizes)
         self.owners += (pinned(self.owners),)
@@ -185,7 +185,7 @@ cdef class Examples:
         check_aligned("indptr", self.csr.starts, 8 if wide_indices else 4)
         self.csr.n_rows = n - 1
         self.csr.n_columns = n_columns
-        self.wide_values, self.wide_indices = wide_values, wide_indices
+        self.csr.wide_values, self.csr.wide_indices = wide_values, wide_indices
         self.at_level(best_level())
         self.targets = NULL
         self.importances = NULL
@@ -227,8 +227,8 @@ cdef class Examples:
         For tests: every level gives the same bits.
         """
         level = max(0, min(level, best_level()))
-        self.ops = row_ops_for(self.wide_values, self.wide_indices, level)
-        self.merged_ops = row_ops_for(True, self.wide_indices, level)
+        self.ops = row_ops_for(self.csr.wide_values, level)
+        self.merged_ops = row_ops_for(True, level)
         return level
 
     @property

@@ -21,7 +21,7 @@ from .examples cimport (
 )
 from .losses cimport LOG_LOSS, loss_slope, loss_value
 from .outputs cimport Block, Targets, fetch_targets, fill_targets
-from .rows cimport Room, Row, make_room
+from .rows cimport Room, Row, fetch_row, make_room
 from .wide cimport GROUP_L2, MOST_NUMBERS, WideRow
 
 
@@ -66,8 +66,8 @@ cdef inline bint unpack_row(
         return False
     cdef Py_ssize_t* features = <Py_ssize_t*> to.features.bytes
     block.output_ops.unpack(
-        row, examples.wide_values, examples.wide_indices, block.wide, block.weights.stride,
-        to.values.bytes, features, features + row.length,
+        row, examples.csr.wide_values, block.wide, block.weights.stride, to.values.bytes,
+        features, features + row.length,
     )
     to.row.values = to.values.bytes
     to.row.features, to.row.places = features, features + row.length
@@ -96,9 +96,7 @@ cdef inline Status visit_wide(
     if not unpack_row(following, &at.rows.following, examples, block):
         return OUT_OF_MEMORY
     at.now, at.following = &now.row, &following.row
-    block.output_ops.fetch_row(
-        &examples.csr, examples.wide_values, examples.wide_indices, at.rows.ahead
-    )
+    fetch_row(&examples.csr, at.rows.ahead)
     fetch_targets(targets, &at.rows)
     return FINISHED
 

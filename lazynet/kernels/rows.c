@@ -1,8 +1,8 @@
-/* The row operations: every loop over the nonzeros of one row, for each pair of types and each
+/* The row operations: every loop over the nonzeros of one row, for each type of values and each
  * vector level.  rows.h says why and declares the table of the operations.
  *
  * The loops are written once, in rows_typed.inc and in the headers of the kinds of cells.  This
- * file includes rows_level.inc per vector level, which includes rows_typed.inc per pair of types.
+ * file includes rows_level.inc per vector level, which includes rows_typed.inc per type of values.
  * setup.py links it into the extension module `examples` alone.
  *
  * Property: every level gives the same bits (tests/exact/test_lazy_equals_dense.py).
@@ -10,8 +10,6 @@
 #include "rows.h"
 
 #include "every_kind.h" /* the scalar part of every kind, compiled for no particular level */
-
-#define LAZYNET_CACHE_LINE 64
 
 /* Vectors whose parts can be exchanged by name. */
 #if (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
@@ -116,10 +114,9 @@ typedef struct {
 #define LAZYNET_LEVELS 1
 #endif
 
-#define LAZYNET_PASTE_(a, b, c, d) a##_##b##_##c##_##d
-#define LAZYNET_PASTE(a, b, c, d) LAZYNET_PASTE_(a, b, c, d)
-#define LAZYNET_TYPED(name) \
-    LAZYNET_PASTE(lazynet_##name, LAZYNET_REAL_NAME, LAZYNET_INDEX_NAME, LAZYNET_LEVEL_NAME)
+#define LAZYNET_PASTE_(a, b, c) a##_##b##_##c
+#define LAZYNET_PASTE(a, b, c) LAZYNET_PASTE_(a, b, c)
+#define LAZYNET_TYPED(name) LAZYNET_PASTE(lazynet_##name, LAZYNET_REAL_NAME, LAZYNET_LEVEL_NAME)
 
 /* Names of the kind of cell LAZYNET_KIND: its struct, a scalar function, a typed function. */
 #define LAZYNET_KIND_STRUCT__(kind) lazynet_##kind
@@ -135,6 +132,19 @@ typedef struct {
 #define LAZYNET_LEVELLED_(name, level) lazynet_##name##_##level
 #define LAZYNET_LEVELLED__(name, level) LAZYNET_LEVELLED_(name, level)
 #define LAZYNET_LEVELLED(name) LAZYNET_LEVELLED__(name, LAZYNET_LEVEL_NAME)
+
+enum { LAZYNET_CHECKED = 4096 }; /* columns that are copied and checked as one block */
+
+/* Where a row begins and how long it is; false if that lies outside the arrays. */
+LAZYNET_INLINE int lazynet_place_of(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t *start,
+                                    ptrdiff_t *length) {
+    if (row < 0 || row >= X->n_rows) return 0;
+    const int64_t begin = lazynet_start(X, row), end = lazynet_start(X, row + 1);
+    if (begin < 0 || end < begin || end > (int64_t)X->n_values) return 0;
+    *start = (ptrdiff_t)begin;
+    *length = (ptrdiff_t)(end - begin);
+    return 1;
+}
 
 #define LAZYNET_LEVEL_NAME generic
 #include "rows_level.inc"
@@ -168,11 +178,8 @@ typedef struct {
 #pragma GCC pop_options
 #endif
 
-#define LAZYNET_BY_TYPE(level)                                                   \
-    (wide_values ? wide_indices ? &lazynet_row_ops_f64_i64_##level               \
-                                : &lazynet_row_ops_f64_i32_##level               \
-     : wide_indices ? &lazynet_row_ops_f32_i64_##level                           \
-                    : &lazynet_row_ops_f32_i32_##level)
+#define LAZYNET_BY_TYPE(level) \
+    (wide_values ? &lazynet_row_ops_f64_##level : &lazynet_row_ops_f32_##level)
 
 /* The highest level that this machine can run. */
 int lazynet_best_level(void) {
@@ -195,7 +202,7 @@ int lazynet_best_level(void) {
 #endif
 }
 
-const lazynet_row_ops *lazynet_row_ops_for(int wide_values, int wide_indices, int level) {
+const lazynet_row_ops *lazynet_row_ops_for(int wide_values, int level) {
 #if LAZYNET_LEVELS > 1
     if (level == 3) return LAZYNET_BY_TYPE(gather);
     if (level == 2) return LAZYNET_BY_TYPE(v4);

@@ -33,15 +33,47 @@
 
 #define LAZYNET_LANES 8
 
-/* A CSR matrix of any supported types; `row_ops` knows which. */
+/* A CSR matrix. */
 typedef struct {
     const void *values;
     const void *columns;
     const void *starts; /* of the rows; n_rows + 1 of them */
     ptrdiff_t n_rows;
-    ptrdiff_t n_columns;
+    ptrdiff_t n_columns; /* at most 2^32 */
     ptrdiff_t n_values;
+    int wide_values;     /* double, else float */
+    int wide_indices;    /* columns and starts are int64_t, else int32_t */
 } lazynet_csr;
+
+enum { LAZYNET_CACHE_LINE = 64 };
+enum { LAZYNET_WORTH_FETCHING = 1024 }; /* nonzeros of a row, at most, that are fetched ahead */
+
+/* Where a row begins.  Another thread may be writing to the matrix, so each bound is read exactly
+ * once, which is what volatile says. */
+LAZYNET_INLINE int64_t lazynet_start(const lazynet_csr *X, ptrdiff_t row) {
+    return X->wide_indices ? ((const volatile int64_t *)X->starts)[row]
+                           : ((const volatile int32_t *)X->starts)[row];
+}
+
+/* Prefetch the values and columns of a later row.  Addresses, not pointers: the row has not been
+ * checked yet and may lie outside the arrays, and a prefetch never faults.  One loop fetches both:
+ * the end of a loop of unknown length costs as much as several prefetches. */
+LAZYNET_INLINE void lazynet_fetch_row(const lazynet_csr *X, ptrdiff_t row) {
+    enum { BLOCK = LAZYNET_CACHE_LINE / 4 }; /* nonzeros: a line of narrow numbers, two of wide */
+    const int64_t begin = lazynet_start(X, row), end = lazynet_start(X, row + 1);
+    const size_t value_lines = X->wide_values ? 2 : 1, column_lines = X->wide_indices ? 2 : 1;
+    uintptr_t value = (uintptr_t)X->values + (uintptr_t)begin * 4 * value_lines;
+    uintptr_t column = (uintptr_t)X->columns + (uintptr_t)begin * 4 * column_lines;
+    int64_t left = end > begin ? end - begin : 0;
+    if (left > LAZYNET_WORTH_FETCHING) left = LAZYNET_WORTH_FETCHING;
+    for (; left > 0; left -= BLOCK) {
+        LAZYNET_PREFETCH_READ((const void *)value);
+        LAZYNET_PREFETCH_READ((const void *)column);
+        value += value_lines * LAZYNET_CACHE_LINE, column += column_lines * LAZYNET_CACHE_LINE;
+        LAZYNET_PREFETCH_READ((const void *)(value - LAZYNET_CACHE_LINE));
+        LAZYNET_PREFETCH_READ((const void *)(column - LAZYNET_CACHE_LINE));
+    }
+}
 
 /* Why a row cannot be used. */
 enum lazynet_defect {
@@ -53,12 +85,12 @@ enum lazynet_defect {
     LAZYNET_NO_MEMORY = 5    /* there is no room for a copy of its columns */
 };
 
-/* A checked row.  The columns are a copy that the kernel owns: another thread that writes to the
- * matrix cannot change them after the check.  `kept` has room for a number per nonzero: `dot` and
+/* A checked row.  The columns are a copy that the kernel owns, of one type for every matrix: another
+ * thread that writes to the matrix cannot change them after the check.  `kept` has room for a number per nonzero: `dot` and
  * `soft_dot` leave the stored weights there, for the update of the same row. */
 typedef struct {
     const void *values;
-    const void *columns;
+    const uint32_t *columns;
     ptrdiff_t length;
     double *kept;
 } lazynet_row;
@@ -217,14 +249,14 @@ typedef struct {
     void (*positive_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
                             double *stored, double shift, double step, const double *kept);
     ptrdiff_t (*merge)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double factor,
-                       double *sums, void *columns, ptrdiff_t n);
-    ptrdiff_t (*take_merged)(ptrdiff_t n_columns, double *sums, double divisor, void *columns,
+                       double *sums, uint32_t *columns, ptrdiff_t n);
+    ptrdiff_t (*take_merged)(ptrdiff_t n_columns, double *sums, double divisor, uint32_t *columns,
                              double *values, ptrdiff_t n);
 } lazynet_row_ops;
 
-/* The operations for these types of values and of indices at a vector level (rows.c).  Only the
- * extension module `examples` contains them; every other kernel finds them in an Examples. */
-const lazynet_row_ops *lazynet_row_ops_for(int wide_values, int wide_indices, int level);
+/* The operations for this type of values at a vector level (rows.c).  Only the extension module
+ * `examples` contains them; every other kernel finds them in an Examples. */
+const lazynet_row_ops *lazynet_row_ops_for(int wide_values, int level);
 
 /* The highest level that this machine can run. */
 int lazynet_best_level(void);

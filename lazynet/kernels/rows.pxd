@@ -1,5 +1,5 @@
 # The row operations of rows.h and the scalars that go with them.
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 
 cdef extern from "rows.h" nogil:
     ctypedef struct Csr "lazynet_csr":
@@ -9,6 +9,8 @@ cdef extern from "rows.h" nogil:
         Py_ssize_t n_rows
         Py_ssize_t n_columns
         Py_ssize_t n_values
+        bint wide_values
+        bint wide_indices
 
     enum Defect "lazynet_defect":
         SOUND "LAZYNET_SOUND"
@@ -20,7 +22,7 @@ cdef extern from "rows.h" nogil:
 
     ctypedef struct Row "lazynet_row":
         const void* values
-        const void* columns
+        const uint32_t* columns
         Py_ssize_t length
         double* kept
 
@@ -83,18 +85,19 @@ cdef extern from "rows.h" nogil:
         void (*positive_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* stored,
                                 double shift, double step, const double* kept) noexcept nogil
         Py_ssize_t (*merge)(const Csr*, const Row* row, Py_ssize_t ahead, double factor,
-                            double* sums, void* columns, Py_ssize_t n) noexcept nogil
+                            double* sums, uint32_t* columns, Py_ssize_t n) noexcept nogil
         Py_ssize_t (*take_merged)(Py_ssize_t n_columns, double* sums, double divisor,
-                                  void* columns, double* values, Py_ssize_t n) noexcept nogil
+                                  uint32_t* columns, double* values,
+                                  Py_ssize_t n) noexcept nogil
 
     enum:
         LANES "LAZYNET_LANES"
 
-    const RowOps* row_ops_for "lazynet_row_ops_for"(
-        int wide_values, int wide_indices, int level)
+    const RowOps* row_ops_for "lazynet_row_ops_for"(int wide_values, int level)
     int best_level "lazynet_best_level"()
     bint make_room "lazynet_make_room"(Room* room, size_t size)
     void prefetch "LAZYNET_PREFETCH_READ"(const void* address)
+    void fetch_row "lazynet_fetch_row"(const Csr* csr, Py_ssize_t row)
     int64_t read_once "lazynet_read_once"(const int64_t* index)
     double soft "lazynet_soft"(double z, double shift)
     double caught_up "lazynet_caught_up"(double w, double p_psi, double b_psi, double p_now,

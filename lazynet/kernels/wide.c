@@ -30,24 +30,6 @@
 #define LAZYNET_WIDE_PASTE(name, real, level) LAZYNET_WIDE_PASTE_(name, real, level)
 #define LAZYNET_WIDE(name) LAZYNET_WIDE_PASTE(name, LAZYNET_REAL_NAME, LAZYNET_LEVEL_NAME)
 
-static void lazynet_fetch_row(const lazynet_csr *X, int wide_values, int wide_indices,
-                              ptrdiff_t row) {
-    if (row < 0 || row >= X->n_rows) return;
-    /* Another thread may be writing to the matrix: each bound is read once and checked. */
-    const int64_t start = wide_indices ? ((const volatile int64_t *)X->starts)[row]
-                                       : ((const volatile int32_t *)X->starts)[row];
-    const int64_t stop = wide_indices ? ((const volatile int64_t *)X->starts)[row + 1]
-                                      : ((const volatile int32_t *)X->starts)[row + 1];
-    if (start < 0 || stop < start || stop > (int64_t)X->n_values) return;
-    const ptrdiff_t size = wide_values ? 8 : 4, index_size = wide_indices ? 8 : 4;
-    const char *values = (const char *)X->values, *columns = (const char *)X->columns;
-    for (ptrdiff_t at = (ptrdiff_t)start * size; at < (ptrdiff_t)stop * size; at += LAZYNET_LINE)
-        LAZYNET_PREFETCH_READ(values + at);
-    for (ptrdiff_t at = (ptrdiff_t)start * index_size; at < (ptrdiff_t)stop * index_size;
-         at += LAZYNET_LINE)
-        LAZYNET_PREFETCH_READ(columns + at);
-}
-
 #define LAZYNET_LINES_AT_ONCE 1
 #define LAZYNET_LEVEL_NAME generic
 #include "wide_level.inc"

@@ -121,10 +121,8 @@ typedef struct {
                              double importance, double *slopes);
     /* The row as the loops over weights read it, in memory of the caller with room for row->length
      * entries each. */
-    void (*unpack)(const lazynet_row *row, int wide_values, int wide_indices, int wide_weights,
-                   ptrdiff_t stride, void *values, ptrdiff_t *features, ptrdiff_t *places);
-    /* Fetch the values and columns of a row that will soon be loaded. */
-    void (*fetch_row)(const lazynet_csr *X, int wide_values, int wide_indices, ptrdiff_t row);
+    void (*unpack)(const lazynet_row *row, int wide_values, int wide_weights, ptrdiff_t stride,
+                   void *values, ptrdiff_t *features, ptrdiff_t *places);
 } lazynet_output_ops;
 
 const lazynet_wide_ops *lazynet_wide_ops_for(int wide, int level, int kind);

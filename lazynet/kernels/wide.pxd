@@ -75,11 +75,8 @@ cdef extern from "wide.h" nogil:
                            double importance, double* slopes, double* losses) noexcept nogil
         double (*softmax_slopes)(const double* predictions, Py_ssize_t label, Py_ssize_t n,
                                  double importance, double* slopes) noexcept nogil
-        void (*unpack)(const Row* row, bint wide_values, bint wide_indices, bint wide_weights,
-                       Py_ssize_t stride, void* values, Py_ssize_t* features,
-                       Py_ssize_t* places) noexcept nogil
-        void (*fetch_row)(const Csr* csr, bint wide_values, bint wide_indices,
-                          Py_ssize_t row) noexcept nogil
+        void (*unpack)(const Row* row, bint wide_values, bint wide_weights, Py_ssize_t stride,
+                       void* values, Py_ssize_t* features, Py_ssize_t* places) noexcept nogil
 
     const WideOps* wide_ops_for "lazynet_wide_ops_for"(bint wide, int level, int kind)
     const OutputOps* output_ops_for "lazynet_output_ops_for"(int level)

@@ -5,6 +5,7 @@ Every kernel needs the columns of a row to be distinct.  Rows with a column twic
 
 import copy
 import dataclasses
+import sys
 
 import numpy as np
 import pytest
@@ -240,10 +241,26 @@ def test_more_rows_than_there_are_stamps():
     assert Examples(X.data, X.indices, X.indptr, 3).first_defect() == (n - 1, DEFECT_REPEATED)
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits the address space")
 def test_no_memory_for_a_mark_per_column_is_said():
-    """So many columns that no address space holds them."""
+    """2^32 columns, in a process that may use no more than 2 GiB."""
+    import resource
+
     X = matrix([[1, 0]])
-    with pytest.raises(MemoryError, match="row 0"):
-        Examples(X.data, X.indices, X.indptr, 2**57).first_defect()
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    examples = Examples(X.data, X.indices, X.indptr, 2**32)
+    resource.setrlimit(resource.RLIMIT_AS, (2**31, limits[1]))
+    try:
+        with pytest.raises(MemoryError, match="row 0"):
+            examples.first_defect()
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
     # Columns that increase need no marks.
-    assert Examples(X.data, X.indices[::-1].copy(), X.indptr, 2**57).first_defect() is None
+    assert Examples(X.data, X.indices[::-1].copy(), X.indptr, 2**32).first_defect() is None
+
+
+def test_columns_are_numbers_of_32_bits():
+    """A matrix with more columns is refused before a row is read."""
+    X = matrix([[0, 1]])
+    with pytest.raises(ValueError, match="n_columns must lie between 0 and 4294967296"):
+        Examples(X.data, X.indices, X.indptr, 2**32 + 1)

@@ -46,13 +46,13 @@ def test_no_kernel_leaves_an_array(seed):
 
 
 def test_a_negative_column_is_seen_in_the_widest_matrix():
-    """A negative column is refused, though unsigned it could be one of more than 2^32 columns."""
+    """A negative column is refused, though unsigned it could be the last of 2^32 columns."""
     for defects_of in (Examples.first_defect, lambda examples: examples.defect_of(0)):
         examples = Examples(
             np.ones(1),
             np.array([-1], dtype=np.int32),
             np.array([0, 1], dtype=np.int32),
-            2**32 + 1,
+            2**32,
         )
         assert defects_of(examples)
 

@@ -381,7 +381,7 @@ LAZYNET_INLINE ptrdiff_t LAZYNET_TYPED(adagrad_half)(const lazynet_row *row) {
 /* Eight weights as of `now`, and their s, for decays so small that the series of expm1 is exact
  * enough.  `lowest` collects the least exponent of each lane. */
 LAZYNET_INLINE void LAZYNET_TYPED(adagrad_caught_up_eight)(const double *cells,
-                                                  const LAZYNET_INDEX *columns, double now,
+                                                  const uint32_t *columns, double now,
                                                   const lazynet_adagrad_constants *rule, int decays,
                                                   double *weights, double *s, double *lowest) {
     double w[LAZYNET_LANES], c[LAZYNET_LANES], psi[LAZYNET_LANES];
@@ -401,7 +401,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_caught_up_eight)(const double *cells,
 
 /* The weights whose decay is larger, again, with the expm1 of the C library. */
 static void LAZYNET_TYPED(adagrad_caught_up_slowly)(const double *cells,
-                                                    const LAZYNET_INDEX *columns, ptrdiff_t length,
+                                                    const uint32_t *columns, ptrdiff_t length,
                                                     double now,
                                                     const lazynet_adagrad_constants *rule,
                                                     double *weights) {
@@ -414,7 +414,7 @@ static void LAZYNET_TYPED(adagrad_caught_up_slowly)(const double *cells,
 
 /* The same for rates that follow the data: all of these weights again, eight at once. */
 LAZYNET_INLINE void LAZYNET_TYPED(adagrad_followed_eight)(const double *cells,
-                                                          const LAZYNET_INDEX *columns, double now,
+                                                          const uint32_t *columns, double now,
                                                           const lazynet_adagrad_constants *rule,
                                                           double *weights) {
     double w[LAZYNET_LANES], s[LAZYNET_LANES], c[LAZYNET_LANES], psi[LAZYNET_LANES];
@@ -424,7 +424,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_followed_eight)(const double *cells,
         weights[lane] = lazynet_adagrad_followed(w[lane], c[lane], now - psi[lane], rule, 1);
 }
 
-static void LAZYNET_TYPED(adagrad_follow)(const double *cells, const LAZYNET_INDEX *columns,
+static void LAZYNET_TYPED(adagrad_follow)(const double *cells, const uint32_t *columns,
                                           ptrdiff_t length, double now,
                                           const lazynet_adagrad_constants *rule, double *weights) {
     ptrdiff_t k = 0;
@@ -443,7 +443,7 @@ static void LAZYNET_TYPED(adagrad_follow)(const double *cells, const LAZYNET_IND
 
 /* The weights of a part of a row whose decays are not all small. */
 LAZYNET_INLINE void LAZYNET_TYPED(adagrad_caught_up_again)(const double *cells,
-                                                           const LAZYNET_INDEX *columns,
+                                                           const uint32_t *columns,
                                                            ptrdiff_t length, double now,
                                                            const lazynet_adagrad_constants *rule,
                                                            double *weights) {
@@ -512,7 +512,7 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
              lowest);
         } else if (whole < stop) {
             LAZYNET_REAL values[LAZYNET_LANES];
-            LAZYNET_INDEX columns[LAZYNET_LANES];
+            uint32_t columns[LAZYNET_LANES];
             LAZYNET_TYPED(fill_up)(&at, whole, LAZYNET_LANES, values, columns);
             LAZYNET_TYPED(adagrad_caught_up_eight)
             (cells, columns, now, &rule, decays, kept + whole, kept + half + whole, lowest);
@@ -552,7 +552,7 @@ static double LAZYNET_TYPED(adagrad_dot)(const lazynet_row *row, const lazynet_r
  * first |x_j|; `first` is initial times the importance of the row.  `largest` collects the largest
  * eta' l2 of each lane. */
 LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
-                                                 const LAZYNET_INDEX *columns, ptrdiff_t length,
+                                                 const uint32_t *columns, ptrdiff_t length,
                                                  double *cells, double now,
                                                  const lazynet_adagrad_constants *rule,
                                                  double first, int decays, double slope,
@@ -575,7 +575,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
 }
 
 /* Where eta l2 is larger, c is computed again with the log1p of the C library. */
-LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *columns,
+LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const uint32_t *columns,
                                                        ptrdiff_t length, double *cells,
                                                        const lazynet_adagrad_constants *rule,
                                                        const double *largest) {
@@ -613,8 +613,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_adagrad_update)(const lazynet_csr *X, cons
     const double *kept = (const double *)((const lazynet_adagrad *)given)->head.scratch.bytes;
     const ptrdiff_t half = LAZYNET_TYPED(adagrad_half)(row);
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
-    LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
-    LAZYNET_TYPED(fetch_rest)(&stream);
+    lazynet_fetch_row(X, ahead);
     for (ptrdiff_t k = 0, stop = 0; k < at.length; k = stop) {
         double largest[LAZYNET_LANES] = {0};
         stop = k + LAZYNET_BLOCK < at.length ? k + LAZYNET_BLOCK : at.length;
@@ -632,7 +631,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_adagrad_update)(const lazynet_csr *X, cons
             q = last;
         } else if (q < stop) {
             LAZYNET_REAL values[LAZYNET_LANES];
-            LAZYNET_INDEX columns[LAZYNET_LANES];
+            uint32_t columns[LAZYNET_LANES];
             LAZYNET_TYPED(fill_up)(&at, q, LAZYNET_LANES, values, columns);
             LAZYNET_TYPED(adagrad_block)
             (values, columns, stop - q, cells, now, &rule, first, decays, slope, kept + q,

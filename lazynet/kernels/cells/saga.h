@@ -207,15 +207,13 @@ static void LAZYNET_TYPED(saga_update)(const lazynet_csr *X, const lazynet_row *
     const double n_rows = ((const lazynet_saga *)given)->head.n_rows;
     const double *kept = (const double *)((const lazynet_saga *)given)->head.scratch.bytes;
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
-    LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
+    lazynet_fetch_row(X, ahead);
     for (ptrdiff_t k = 0; k < at.length; k++) {
-        if (k % LAZYNET_BLOCK == 0) LAZYNET_TYPED(fetch)(&stream, LAZYNET_BLOCK);
         double *cell = cells + 3 * (ptrdiff_t)at.columns[k];
         const double g = change * (double)at.values[k];
         cell[0] = lazynet_saga_step(kept[k], rule.alpha * (g + cell[1]), &rule);
         cell[1] += g / n_rows;
         cell[2] = now;
     }
-    LAZYNET_TYPED(fetch_rest)(&stream);
 }
 #endif
