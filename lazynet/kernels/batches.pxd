@@ -5,7 +5,7 @@ from libc.math cimport fabs, ldexp
 from libc.stdint cimport uint32_t
 
 from .examples cimport BAD_ROW, FINISHED, Examples, Status, Visit, Visited, importance_of
-from .rows cimport Csr, Row
+from .rows cimport Row
 
 
 # A batch that is being merged.  A call of a kernel may end within a batch and the next call go on.
@@ -24,7 +24,6 @@ cdef struct Merging:
     double slopes        # the sum of the slopes of the rows merged so far
     double sizes         # the sum of the sizes of these slopes
     double importances   # the sum of the importances of these rows
-    Csr nothing          # a matrix of one empty row: where a row ahead is asked for, there is none
 
 
 cdef class Merger:
@@ -77,7 +76,7 @@ cdef inline Status merge_row(
         if at.length + length > 2 * at.n_columns:
             list_once(at, examples)
         at.length = examples.ops.merge(
-            &examples.csr, &visit.now, visit.ahead, slope, at.sums, at.columns, at.length
+            &visit.now, slope, at.sums, at.columns, at.length
         )
     at.slopes += slope
     at.sizes += fabs(slope)
@@ -101,6 +100,3 @@ cdef inline double size_of_slopes(const Merging* at) noexcept nogil:
 # The merged row in units of ``unit``, which is there until the next batch begins; the batch is then
 # done with.
 cdef Row merged_row(Merging* at, Examples examples, double unit) noexcept nogil
-
-# A row without nonzeros.
-cdef Row empty_row(const Merging* at) noexcept nogil

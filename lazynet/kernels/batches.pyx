@@ -14,16 +14,12 @@ Property: the weights after every step equal those of ``step_batch`` of the dens
 
 cimport cython
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from .examples cimport Examples, Visited, pinned
 from .rows cimport Row
-
-# The starts of a matrix of one empty row.
-cdef int64_t[2] NO_STARTS
-NO_STARTS[0] = NO_STARTS[1] = 0
 
 
 @cython.binding(False)  # a method then checks the type of self
@@ -58,9 +54,6 @@ cdef class Merger:
                 self.discard()
                 raise MemoryError(f"no memory to merge rows of {n} columns")
             at.n_columns = n
-            at.nothing = examples.csr
-            at.nothing.starts, at.nothing.wide_indices = NO_STARTS, True
-            at.nothing.n_rows, at.nothing.n_values = 1, 0
         self.busy = True
         return at
 
@@ -96,12 +89,6 @@ cdef void list_once(Merging* at, Examples examples) noexcept nogil:
     cdef Row row = taken(at, examples, 1.0)
     examples.merged_ops.expand(&row, at.sums, 1.0)
     at.length = row.length
-
-
-cdef Row empty_row(const Merging* at) noexcept nogil:
-    cdef Row row
-    row.values, row.columns, row.length, row.kept = at.values, at.columns, 0, NULL
-    return row
 
 
 @cython.binding(False)  # a method then checks the type of self

@@ -20,7 +20,6 @@ from .batches cimport (
     Batches,
     Merging,
     begin_batch,
-    empty_row,
     mean_slope,
     merge_row,
     merged_row,
@@ -46,6 +45,7 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    fetch_ahead,
     has_sizes,
     importance_of,
     keep_prediction,
@@ -56,10 +56,7 @@ from .examples cimport (
     upcoming,
     visit,
 )
-from .rows cimport LANES, CellOps, Csr, Room, Row, make_room
-
-cdef extern from "rows.h" nogil:
-    void prefetch "LAZYNET_PREFETCH_READ"(const void* address)
+from .rows cimport LANES, CellOps, Room, Row, make_room, prefetch
 
 cdef extern from *:
     """
@@ -161,7 +158,6 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
     Py_ssize_t* next,     # IN/OUT: the first step not taken
 ) noexcept nogil:
     """Take the steps from ``next`` on; returns how the call ended."""
-    cdef Csr* csr = &examples.csr
     cdef Py_ssize_t n_steps = steps.order.shape[0]
     cdef Py_ssize_t step = next[0], touched = 0
     cdef const int64_t* order = &steps.order[0]
@@ -170,7 +166,7 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
     cdef bint fits_intercept = task.fit_intercept
     cdef bint adds_intercept = fits_intercept or kind.frozen_intercept
     cdef bint measures = kind.measure != NULL and rule.measures
-    cdef bint near = kind.numbers * csr.n_columns <= NEAR
+    cdef bint near = kind.numbers * examples.csr.n_columns <= NEAR
     cdef double largest_cushion = task.wear.largest_cushion
     cdef double prediction, move, rate, slope = 0.0
     cdef Status status = FINISHED
@@ -204,12 +200,13 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
         if near:
             # The processor does this while it computes the slope, for which it would wait.
             look_ahead(&at, examples, order, n_steps, step)
+        fetch_ahead(&at, examples)
         if measures and examples.sizes != NULL:
             prefetch(&examples.sizes[at.ahead])
         if rule.wants_values:
             rule.importance = importance_of(examples, at.number)
         if move != 0.0 or kind.updates_always:
-            ops.update(csr, &at.now, at.ahead, cells, rule, move)
+            ops.update(&at.now, cells, rule, move)
         if kind.remembers:
             slopes[at.number] = slope
         touched += at.now.length
@@ -252,7 +249,7 @@ cdef int walk_batches(
     cdef double prediction, slope, rate, move, unit
     cdef Status status = FINISHED
     cdef Visit at
-    cdef Row merged, nothing
+    cdef Row merged
     begin_visits(&at)
     while step < n_steps:
         rate = batches.rates[step] if kind.scheduled else 1.0
@@ -280,6 +277,7 @@ cdef int walk_batches(
             if not (isfinite(prediction) and isfinite(rate * slope)):
                 status = OVERFLOWED
                 break
+            fetch_ahead(&at, examples)
             status = merge_row(merging, examples, &at, slope)
             if status != FINISHED:
                 break
@@ -297,9 +295,8 @@ cdef int walk_batches(
             break
         if kind.scratch > 0:
             # The update takes the weights of its row from there.
-            nothing = empty_row(merging)
-            merged_ops.dot(&merged, &nothing, cells, rule)
-        merged_ops.update(&merging.nothing, &merged, 0, cells, rule, rate * unit)
+            merged_ops.dot(&merged, NULL, cells, rule)
+        merged_ops.update(&merged, cells, rule, rate * unit)
         step += 1
         if kind.advance(rule, move, rate, batches.pull[step - 1], task.wear.largest_cushion):
             status = WORN_OUT

@@ -63,6 +63,7 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    fetch_ahead,
     has_sizes,
     importance_of,
     keep_prediction,
@@ -88,7 +89,7 @@ from .from_data cimport (
     propose,
     save_from_data,
 )
-from .rows cimport Csr, Past, Row, RowOps, prefetch, soft
+from .rows cimport Csr, Past, Row, RowOps, soft
 
 CLOCK_FIELDS = N_CLOCK_FIELDS
 INTERCEPT_FIELD = INTERCEPT
@@ -119,23 +120,22 @@ cdef inline double prediction_of(
 
 
 cdef inline void move_along(
-    const RowOps* ops, const Csr* csr, const Row* row, Py_ssize_t ahead, double* z,
-    const Clock* clock, double move, bint averaged, Task task, const Past* past,
-    const double* kept,
+    const RowOps* ops, const Row* row, double* z, const Clock* clock, double move, bint averaged,
+    Task task, const Past* past, const double* kept,
 ) noexcept nogil:
     """w <- w - move x on the row; ``kept`` is what its prediction has kept, unless NULL."""
     move *= clock.inverse
     if averaged and not task.pulls and clock.shift == 0.0:
         # Without a pull no weight vanishes: the update need not look for zeros.
-        ops.pair_update(csr, row, ahead, z, -move, -move * past.scales[past.n])
+        ops.pair_update(row, z, -move, -move * past.scales[past.n])
     elif averaged:
-        ops.averaged_update(csr, row, ahead, z, clock.shift, move, past)
+        ops.averaged_update(row, z, clock.shift, move, past)
     elif task.positive:
-        ops.positive_update(csr, row, ahead, z, clock.shift, move, kept)
+        ops.positive_update(row, z, clock.shift, move, kept)
     elif clock.shift == 0.0:
-        ops.update(csr, row, ahead, z, move, kept)
+        ops.update(row, z, move, kept)
     else:
-        ops.soft_update(csr, row, ahead, z, clock.shift, move, kept)
+        ops.soft_update(row, z, clock.shift, move, kept)
 
 
 def run(
@@ -292,13 +292,11 @@ def run(
                 # Nothing here depends on the move: the processor does it while it computes the
                 # slope, for which it would wait otherwise.
                 look_ahead(&at, examples, order, n_steps, step)
-            prefetch(examples.targets + at.ahead)
+            fetch_ahead(&at, examples)
             if move_of_intercept != 0.0 and task.fit_intercept:
                 intercept -= move_of_intercept
             if move != 0.0:
-                move_along(
-                    ops, csr, &at.now, at.ahead, z, &clock, move, averaged, task, &past, kept
-                )
+                move_along(ops, &at.now, z, &clock, move, averaged, task, &past, kept)
             if not task.shrink_first:
                 advance_clock(&clock, proposal.keep, proposal.keep_low, proposal.pull)
                 if not in_range(&clock):
@@ -383,7 +381,7 @@ def run_batches(
                 status = visit(&at, examples, order, n_rows, merging.next)
                 if status != FINISHED:
                     break
-                prefetch(examples.targets + at.ahead)
+                fetch_ahead(&at, examples)
                 prediction = (
                     prediction_of(ops, &at.now, &at.following, z, &clock, averaged) + intercept
                 )
@@ -431,8 +429,7 @@ def run_batches(
             merged = merged_row(merging, examples, 1.0)
             if merged.length > 0:
                 move_along(
-                    examples.merged_ops, &merging.nothing, &merged, 0, z, &clock, rate, averaged,
-                    task, &past, NULL,
+                    examples.merged_ops, &merged, z, &clock, rate, averaged, task, &past, NULL
                 )
             if not task.shrink_first:
                 advance_clock(

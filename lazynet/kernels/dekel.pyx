@@ -34,6 +34,7 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    fetch_ahead,
     slope_of,
     visit,
 )
@@ -140,10 +141,11 @@ def run(
                 status = OVERFLOWED
                 break
             t += 1.0
+            fetch_ahead(&at, examples)
             sums[STEPS] = t
             if slope != 0.0:
                 # u gets the harmonic number before 1 / t of this step is added to it.
-                ops.pair_update(csr, &at.now, at.ahead, cell, slope, sums[H] * slope)
+                ops.pair_update(&at.now, cell, slope, sums[H] * slope)
                 add_to(&sums[A], &sums[A + 1], slope)
                 add_to(&sums[Z], &sums[Z + 1], slope * q)
             add_to(&sums[H], &sums[H + 1], 1.0 / t)

@@ -28,6 +28,7 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    fetch_ahead,
     keep_prediction,
     move_of,
     visit,
@@ -99,6 +100,7 @@ def run(
                 prediction = ops.dot(&at.now, &at.now, w)
             prediction += intercept[0]
             keep_prediction(steps, step, prediction)
+            fetch_ahead(&at, examples)
             move = move_of(examples, task, at.number, prediction, steps.rates[step])
             if not (isfinite(prediction) and isfinite(move)):
                 if spread_out:
@@ -111,7 +113,7 @@ def run(
                 loops.full_update(w, x, d, move)
                 ops.expand(&at.now, x, 0.0)
             elif move != 0.0:
-                ops.update(csr, &at.now, at.ahead, w, move, NULL)
+                ops.update(&at.now, w, move, NULL)
             if task.fit_intercept:
                 intercept[0] -= move
             if not task.shrink_first:

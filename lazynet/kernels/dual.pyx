@@ -36,6 +36,7 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    fetch_ahead,
     importance_of,
     visit,
 )
@@ -99,9 +100,10 @@ def run(
             if not (isfinite(prediction) and isfinite(new)):
                 status = OVERFLOWED
                 break
+            fetch_ahead(&at, examples)
             change = importance * (new - old)
             if change != 0.0:
-                ops.update(csr, &at.now, at.ahead, stored, -change, at.now.kept)
+                ops.update(&at.now, stored, -change, at.now.kept)
                 fields[INTERCEPT_Z] += change
             duals[row] = new
             touched += at.now.length

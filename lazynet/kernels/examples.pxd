@@ -4,7 +4,7 @@ from libc.stdlib cimport free
 from .averages cimport Reach
 from .clock cimport Wear
 from .losses cimport loss_slope
-from .rows cimport NO_MEMORY, SOUND, Csr, Room, Row, RowOps
+from .rows cimport NO_MEMORY, SOUND, Csr, Room, Row, RowOps, fetch_row, prefetch
 
 # How a call of a kernel ended.
 cdef enum Status:
@@ -201,6 +201,12 @@ cdef inline Status visit(
     if status == FINISHED:
         look_ahead(at, examples, order, n_steps, step)
     return status
+
+
+cdef inline void fetch_ahead(const Visit* at, Examples examples) noexcept nogil:
+    """Fetch the row AHEAD steps later, best while the slope is computed."""
+    fetch_row(&examples.csr, at.ahead)
+    prefetch(examples.targets + at.ahead)
 
 
 cdef inline void keep_prediction(

@@ -30,6 +30,7 @@ from .rows cimport (
     Row,
     Stamps,
     best_level,
+    fetch_row,
     row_ops_for,
 )
 
@@ -315,9 +316,8 @@ cdef class Examples:
                 if defect != SOUND:
                     break
                 # An update with the step -1 adds the row.
-                self.ops.update(
-                    &self.csr, &loaded, min(row + 1, self.csr.n_rows - 1), first, -1.0, NULL
-                )
+                fetch_row(&self.csr, min(row + 1, self.csr.n_rows - 1))
+                self.ops.update(&loaded, first, -1.0, NULL)
                 row += 1
             free(room.bytes)
         if defect == NO_MEMORY:

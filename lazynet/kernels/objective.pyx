@@ -20,7 +20,7 @@ from .examples cimport (
     importance_of,
 )
 from .losses cimport LOG_LOSS, loss_value
-from .rows cimport NO_MEMORY, SOUND, Room, Row
+from .rows cimport NO_MEMORY, SOUND, Room, Row, fetch_row
 
 cdef extern from "vectors.h" nogil:
     void sums "lazynet_sums"(
@@ -88,9 +88,8 @@ def total_loss(
             defect = examples.ops.load_row(&examples.csr, row, &loaded, &room)
             if defect != SOUND:
                 break
-            prediction = intercept + examples.ops.scan(
-                &examples.csr, &loaded, row + AHEAD if row + AHEAD < stop else row, first_weight
-            )
+            fetch_row(&examples.csr, row + AHEAD if row + AHEAD < stop else row)
+            prediction = intercept + examples.ops.scan(&loaded, first_weight)
             term = loss_value(loss, prediction, examples.targets[row], epsilon)
             add(&total, &lost, term * importance_of(examples, row))
             touched += loaded.length

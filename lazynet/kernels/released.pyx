@@ -33,6 +33,7 @@ from .examples cimport (
     check_cells,
     check_runnable,
     end_visits,
+    fetch_ahead,
     importance_of,
     pinned,
     slope_of,
@@ -230,13 +231,12 @@ def run(
                 if not (isfinite(prediction) and isfinite(move)):
                     status = OVERFLOWED
                     break
+            fetch_ahead(&at, examples)
             if slope != 0.0:
                 if room - listed.n < at.now.length:
                     status = NO_ROOM
                     break
-                listed.n = ops.informed_update(
-                    csr, &at.now, at.ahead, cell, 0.0, move, feature, listed.n
-                )
+                listed.n = ops.informed_update(&at.now, cell, 0.0, move, feature, listed.n)
                 q = quantile_of(listed, cells, n_left, share) * (1.0 + TIE)
                 for i in range(listed.n):
                     j = feature_of(listed, i, cells.shape[0])

@@ -32,6 +32,7 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    fetch_ahead,
     keep_prediction,
     move_of,
     visit,
@@ -64,7 +65,6 @@ def run(
     Py_ssize_t first,
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
-    cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
     cdef Py_ssize_t n_steps = steps.order.shape[0]
     cdef Py_ssize_t step = first, touched = 0
@@ -72,7 +72,7 @@ def run(
     cdef Visit at
     cdef double prediction, move, scale, intercept
     cdef const double* kept = NULL
-    check_vector("vector", vector, csr.n_columns)
+    check_vector("vector", vector, examples.csr.n_columns)
     check_vector("fields", fields, N_FIELDS)
     check_runnable(examples, task.loss)
     if not 0 <= first < n_steps:
@@ -111,10 +111,11 @@ def run(
                         fields[PENDING_MOVE] = move
                         status = WORN_OUT
                         break
+            fetch_ahead(&at, examples)
             if move != 0.0:
                 if task.fit_intercept:
                     intercept -= move
-                ops.update(csr, &at.now, at.ahead, v, move / scale, kept)
+                ops.update(&at.now, v, move / scale, kept)
             if not task.shrink_first:
                 scale *= steps.keep[step]
             touched += at.now.length

@@ -201,16 +201,13 @@ LAZYNET_INLINE double lazynet_sum_alive(const lazynet_past *past, double z, ptrd
 typedef struct {
     double (*dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
                   const void *rule);
-    void (*update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
-                   const void *rule, double step);
+    void (*update)(const lazynet_row *row, double *cells, const void *rule, double step);
 } lazynet_cell_ops;
 
-/* One row operation for each kernel need.  `next` is the row after this one and `ahead` the number
- * of the row a few steps later, both known because the order is known: the dot product fetches the
- * next row's weights, unless `next` is NULL, and the update the later row's values while they
- * compute.  An update takes the
- * weights that `dot` or `soft_dot` has just `kept` of the same row, or NULL where there is no such
- * product or the stored weights have changed since: it then reads them again. */
+/* One row operation for each kernel need.  `next` is the row after this one, known because the order
+ * is known: the dot product fetches its weights while it computes, unless `next` is NULL.  An update
+ * takes the weights that `dot` or `soft_dot` has just `kept` of the same row, or NULL where there is
+ * no such product or the stored weights have changed since: it then reads them again. */
 typedef struct {
     int (*all_sound)(const lazynet_csr *);
     int (*row_defect)(const lazynet_csr *, ptrdiff_t row);
@@ -220,36 +217,32 @@ typedef struct {
     double (*squared_norm)(const lazynet_csr *, ptrdiff_t row);
     double (*absolute_sum)(const lazynet_csr *, ptrdiff_t row);
     double (*dot)(const lazynet_row *row, const lazynet_row *next, const double *weights);
-    double (*scan)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
-                   const double *weights);
-    void (*update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *weights,
-                   double step, const double *kept);
+    double (*scan)(const lazynet_row *row, const double *weights);
+    void (*update)(const lazynet_row *row, double *weights, double step, const double *kept);
     double (*soft_dot)(const lazynet_row *row, const lazynet_row *next, const double *stored,
                        double shift);
-    void (*soft_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
-                        double *stored, double shift, double step, const double *kept);
+    void (*soft_update)(const lazynet_row *row, double *stored, double shift, double step,
+                        const double *kept);
     double (*pair_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
                        double shift);
-    void (*pair_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
-                        double first, double second);
-    void (*averaged_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
-                            double *cells, double shift, double step, const lazynet_past *past);
-    ptrdiff_t (*informed_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
-                                 double *cells, double shift, double step, int64_t *informed,
-                                 ptrdiff_t n);
-    void (*catch_up)(const lazynet_row *row, double *weights, int64_t *last,
-                     const double *scales, const double *shifts, int64_t now);
+    void (*pair_update)(const lazynet_row *row, double *cells, double first, double second);
+    void (*averaged_update)(const lazynet_row *row, double *cells, double shift, double step,
+                            const lazynet_past *past);
+    ptrdiff_t (*informed_update)(const lazynet_row *row, double *cells, double shift, double step,
+                                 int64_t *informed, ptrdiff_t n);
+    void (*catch_up)(const lazynet_row *row, double *weights, int64_t *last, const double *scales,
+                     const double *shifts, int64_t now);
     void (*expand)(const lazynet_row *row, double *dense, double factor);
-    ptrdiff_t (*pick)(const lazynet_row *row, const int32_t *places, int32_t first,
-                      int32_t *found, double *values);
+    ptrdiff_t (*pick)(const lazynet_row *row, const int32_t *places, int32_t first, int32_t *found,
+                      double *values);
     double (*compensated_dot)(const lazynet_row *row, const double *weights, double *low);
     void (*compensated_update)(const lazynet_row *row, double *sums, double factor,
                                double factor_low);
     const lazynet_cell_ops *cells; /* for each kind of cell, in the order of every_kind.h */
-    void (*positive_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
-                            double *stored, double shift, double step, const double *kept);
-    ptrdiff_t (*merge)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double factor,
-                       double *sums, uint32_t *columns, ptrdiff_t n);
+    void (*positive_update)(const lazynet_row *row, double *stored, double shift, double step,
+                            const double *kept);
+    ptrdiff_t (*merge)(const lazynet_row *row, double factor, double *sums, uint32_t *columns,
+                       ptrdiff_t n);
     ptrdiff_t (*take_merged)(ptrdiff_t n_columns, double *sums, double divisor, uint32_t *columns,
                              double *values, ptrdiff_t n);
 } lazynet_row_ops;

@@ -44,8 +44,7 @@ cdef extern from "rows.h" nogil:
     ctypedef struct CellOps "lazynet_cell_ops":
         double (*dot)(const Row* row, const Row* next, const double* cells,
                       const void* rule) noexcept nogil
-        void (*update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
-                       const void* rule, double step) noexcept nogil
+        void (*update)(const Row* row, double* cells, const void* rule, double step) noexcept nogil
 
     ctypedef struct RowOps "lazynet_row_ops":
         int (*all_sound)(const Csr*) noexcept nogil
@@ -55,25 +54,23 @@ cdef extern from "rows.h" nogil:
         double (*squared_norm)(const Csr*, Py_ssize_t row) noexcept nogil
         double (*absolute_sum)(const Csr*, Py_ssize_t row) noexcept nogil
         double (*dot)(const Row* row, const Row* next, const double* weights) noexcept nogil
-        double (*scan)(const Csr*, const Row* row, Py_ssize_t ahead,
-                       const double* weights) noexcept nogil
-        void (*update)(const Csr*, const Row* row, Py_ssize_t ahead, double* weights,
-                       double step, const double* kept) noexcept nogil
+        double (*scan)(const Row* row, const double* weights) noexcept nogil
+        void (*update)(const Row* row, double* weights, double step,
+                       const double* kept) noexcept nogil
         double (*soft_dot)(const Row* row, const Row* next, const double* stored,
                            double shift) noexcept nogil
-        void (*soft_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* stored,
-                            double shift, double step, const double* kept) noexcept nogil
+        void (*soft_update)(const Row* row, double* stored, double shift, double step,
+                            const double* kept) noexcept nogil
         double (*pair_dot)(const Row* row, const Row* next, const double* cells,
                            double shift) noexcept nogil
-        void (*pair_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
-                            double first, double second) noexcept nogil
-        void (*averaged_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
-                                double shift, double step, const Past* past) noexcept nogil
-        Py_ssize_t (*informed_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
-                                      double shift, double step, int64_t* informed,
-                                      Py_ssize_t n) noexcept nogil
-        void (*catch_up)(const Row* row, double* weights, int64_t* last,
-                         const double* scales, const double* shifts, int64_t now) noexcept nogil
+        void (*pair_update)(const Row* row, double* cells, double first,
+                            double second) noexcept nogil
+        void (*averaged_update)(const Row* row, double* cells, double shift, double step,
+                                const Past* past) noexcept nogil
+        Py_ssize_t (*informed_update)(const Row* row, double* cells, double shift, double step,
+                                      int64_t* informed, Py_ssize_t n) noexcept nogil
+        void (*catch_up)(const Row* row, double* weights, int64_t* last, const double* scales,
+                         const double* shifts, int64_t now) noexcept nogil
         void (*expand)(const Row* row, double* dense, double factor) noexcept nogil
         Py_ssize_t (*pick)(const Row* row, const int32_t* places, int32_t first, int32_t* found,
                            double* values) noexcept nogil
@@ -82,10 +79,10 @@ cdef extern from "rows.h" nogil:
         void (*compensated_update)(const Row* row, double* sums, double factor,
                                    double factor_low) noexcept nogil
         const CellOps* cells
-        void (*positive_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* stored,
-                                double shift, double step, const double* kept) noexcept nogil
-        Py_ssize_t (*merge)(const Csr*, const Row* row, Py_ssize_t ahead, double factor,
-                            double* sums, uint32_t* columns, Py_ssize_t n) noexcept nogil
+        void (*positive_update)(const Row* row, double* stored, double shift, double step,
+                                const double* kept) noexcept nogil
+        Py_ssize_t (*merge)(const Row* row, double factor, double* sums, uint32_t* columns,
+                            Py_ssize_t n) noexcept nogil
         Py_ssize_t (*take_merged)(Py_ssize_t n_columns, double* sums, double divisor,
                                   uint32_t* columns, double* values,
                                   Py_ssize_t n) noexcept nogil

@@ -35,6 +35,7 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    fetch_ahead,
     pinned,
     slope_of,
     visit,
@@ -280,10 +281,9 @@ def run(
             if not (isfinite(prediction) and isfinite(move)):
                 status = OVERFLOWED
                 break
+            fetch_ahead(&at, examples)
             if slope != 0.0:
-                records.n = ops.informed_update(
-                    csr, &at.now, at.ahead, cell, shift, move, feature, records.n
-                )
+                records.n = ops.informed_update(&at.now, cell, shift, move, feature, records.n)
                 if fit_intercept:
                     fields[INTERCEPT] -= move
             touched += length

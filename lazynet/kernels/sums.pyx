@@ -30,7 +30,7 @@ from .examples cimport (
     importance_of,
 )
 from .losses cimport loss_slope, loss_value
-from .rows cimport NO_MEMORY, SOUND, Room, Row
+from .rows cimport NO_MEMORY, SOUND, Room, Row, fetch_row
 
 # How many units of roundoff a term of a sum may be wrong by: a few operations and one logarithm
 # or exponential, which are right to within one unit in the last place.
@@ -74,9 +74,8 @@ def margins(
             if compensated:
                 out[row] = examples.ops.compensated_dot(&loaded, first_weight, &low)
             else:
-                out[row] = examples.ops.scan(
-                    &examples.csr, &loaded, _later(row, n_rows), first_weight
-                )
+                fetch_row(&examples.csr, _later(row, n_rows))
+                out[row] = examples.ops.scan(&loaded, first_weight)
             touched += loaded.length
             row += 1
         free(room.bytes)
@@ -106,9 +105,8 @@ def add_rows(
                 defect = examples.ops.load_row(&examples.csr, row, &loaded, &room)
                 if defect != SOUND:
                     break
-                examples.ops.update(
-                    &examples.csr, &loaded, _later(row, n_rows), first_sum, -factor, NULL
-                )
+                fetch_row(&examples.csr, _later(row, n_rows))
+                examples.ops.update(&loaded, first_sum, -factor, NULL)
                 touched += loaded.length
             row += 1
         free(room.bytes)

@@ -49,6 +49,7 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    fetch_ahead,
     keep_prediction,
     move_of,
     visit,
@@ -110,6 +111,7 @@ def run(
             ops.catch_up(&at.now, w, psi, &scales[0], &shifts[0], now)
             prediction = ops.dot(&at.now, &at.now, w) + intercept
             keep_prediction(steps, step, prediction)
+            fetch_ahead(&at, examples)
             move = move_of(examples, task, at.number, prediction, steps.rates[step])
             if not (isfinite(prediction) and isfinite(move)):
                 status = OVERFLOWED
@@ -125,7 +127,7 @@ def run(
                 ops.catch_up(&at.now, w, psi, &scales[0], &shifts[0], now)
             # Gradient first: the weights keep psi = k, and the next visit applies shrink k.
             if move != 0.0:
-                ops.update(csr, &at.now, at.ahead, w, move, NULL)
+                ops.update(&at.now, w, move, NULL)
                 if task.fit_intercept:
                     intercept -= move
             work += <double> at.now.length

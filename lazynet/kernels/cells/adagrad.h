@@ -603,8 +603,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const uint32_t *columns,
 
 /* The step on the row whose weights `adagrad_dot` has just put into scratch memory; `decays` says
  * whether there is an l2 penalty. */
-LAZYNET_INLINE void LAZYNET_TYPED(any_adagrad_update)(const lazynet_csr *X, const lazynet_row *row,
-                                                      ptrdiff_t ahead, double *cells,
+LAZYNET_INLINE void LAZYNET_TYPED(any_adagrad_update)(const lazynet_row *row, double *cells,
                                                       const void *given, double slope,
                                                       int decays) {
     const lazynet_adagrad_constants rule = ((const lazynet_adagrad *)given)->constants;
@@ -613,7 +612,6 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_adagrad_update)(const lazynet_csr *X, cons
     const double *kept = (const double *)((const lazynet_adagrad *)given)->head.scratch.bytes;
     const ptrdiff_t half = LAZYNET_TYPED(adagrad_half)(row);
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
-    lazynet_fetch_row(X, ahead);
     for (ptrdiff_t k = 0, stop = 0; k < at.length; k = stop) {
         double largest[LAZYNET_LANES] = {0};
         stop = k + LAZYNET_BLOCK < at.length ? k + LAZYNET_BLOCK : at.length;
@@ -643,12 +641,11 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_adagrad_update)(const lazynet_csr *X, cons
     }
 }
 
-static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, const lazynet_row *row,
-                                          ptrdiff_t ahead, double *cells, const void *given,
+static void LAZYNET_TYPED(adagrad_update)(const lazynet_row *row, double *cells, const void *given,
                                           double slope) {
     if (((const lazynet_adagrad *)given)->constants.decays > 0.0)
-        LAZYNET_TYPED(any_adagrad_update)(X, row, ahead, cells, given, slope, 1);
+        LAZYNET_TYPED(any_adagrad_update)(row, cells, given, slope, 1);
     else
-        LAZYNET_TYPED(any_adagrad_update)(X, row, ahead, cells, given, slope, 0);
+        LAZYNET_TYPED(any_adagrad_update)(row, cells, given, slope, 0);
 }
 #endif

@@ -141,9 +141,9 @@ static double LAZYNET_TYPED(rda_dot)(const lazynet_row *row, const lazynet_row *
     return LAZYNET_TYPED(any_dot)(row, cells, 1, rule->shift, 1, 0) * rule->scale;
 }
 
-static void LAZYNET_TYPED(rda_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
-                                      double *cells, const void *given, double step) {
+static void LAZYNET_TYPED(rda_update)(const lazynet_row *row, double *cells, const void *given,
+                                      double step) {
     (void)given;
-    LAZYNET_TYPED(any_update)(X, row, ahead, cells, 0.0, step, 0, 0, NULL);
+    LAZYNET_TYPED(any_update)(row, cells, 0.0, step, 0, 0, NULL);
 }
 #endif

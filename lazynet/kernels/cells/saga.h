@@ -199,15 +199,13 @@ static double LAZYNET_TYPED(saga_dot)(const lazynet_row *row, const lazynet_row 
 }
 
 /* The step on the row whose weights `saga_dot` has just put into scratch memory. */
-static void LAZYNET_TYPED(saga_update)(const lazynet_csr *X, const lazynet_row *row,
-                                       ptrdiff_t ahead, double *cells, const void *given,
+static void LAZYNET_TYPED(saga_update)(const lazynet_row *row, double *cells, const void *given,
                                        double change) {
     const lazynet_saga_constants rule = ((const lazynet_saga *)given)->constants;
     const double now = ((const lazynet_saga *)given)->steps + 1.0;
     const double n_rows = ((const lazynet_saga *)given)->head.n_rows;
     const double *kept = (const double *)((const lazynet_saga *)given)->head.scratch.bytes;
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
-    lazynet_fetch_row(X, ahead);
     for (ptrdiff_t k = 0; k < at.length; k++) {
         double *cell = cells + 3 * (ptrdiff_t)at.columns[k];
         const double g = change * (double)at.values[k];
