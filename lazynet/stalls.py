@@ -103,7 +103,7 @@ def loss_of_constant(problem: Problem, loss: Loss, fit_intercept: bool) -> float
         down = max(float(weights.sum()) - up, 0.0)
         targets, weights = np.array([1.0, -1.0]), np.array([up, down])
     candidates = [0.0]
-    if fit_intercept:
+    if fit_intercept and weights.any():
         candidates.append(float(np.average(targets, weights=weights)))
         if len(targets) == 2 and weights.all():
             candidates += [float(np.log(weights[0] / weights[1])), float(np.sign(candidates[-1]))]

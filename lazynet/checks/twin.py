@@ -222,5 +222,6 @@ class BoundedTwin:
 
     def distance(self, weights: NDArray[np.float64], intercept: float) -> float:
         """The Euclidean distance of these weights and this intercept from the twin's."""
-        gap = float(np.linalg.norm(np.asarray(weights, dtype=np.float64) - self.weights))
+        with np.errstate(over="ignore"):
+            gap = float(np.linalg.norm(np.asarray(weights, dtype=np.float64) - self.weights))
         return float(np.hypot(gap, intercept - self.intercept))

@@ -560,7 +560,10 @@ def on_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
     size = rows * columns * np.dtype(dtype).itemsize
     if size >= _LARGE_ARRAY and hasattr(mmap, "MADV_HUGEPAGE"):
         # Private: a process that is forked off gets a copy.
-        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        try:
+            pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            raise MemoryError(f"no memory for {size} bytes of weights") from error
         with contextlib.suppress(OSError):  # a system without large pages
             pages.madvise(mmap.MADV_HUGEPAGE)
         return np.frombuffer(pages, dtype=dtype).reshape(rows, columns)

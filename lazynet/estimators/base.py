@@ -318,9 +318,9 @@ class SparseLinear(BaseEstimator):
     def _to_predict(self, X: Any) -> tuple[Any, Any, NDArray[np.float64]]:
         """The checked X, and the weights and intercepts that predict."""
         check_is_fitted(self)
-        with unusable("X"):
-            few = sparse.issparse(X) and X.nnz < _FEW * self.n_features_in_
+        given_sparse = sparse.issparse(X)
         X, *_ = self._check_X(X, reset=False, for_training=False)
+        few = given_sparse and X.nnz < _FEW * self.n_features_in_
         if few and not isinstance(self._coefficients, np.ndarray):
             # Bring current only the weights of the columns in X.
             columns, X = only_named_columns(X)
