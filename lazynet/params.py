@@ -27,6 +27,8 @@ from sklearn.base import BaseEstimator
 
 #: The greatest integer that any parameter takes, well within the 64 bits that kernels count with.
 LARGEST_INTEGER = 2**62
+#: Features that a model may have: a column is a number of 32 bits in the kernels.
+MOST_FEATURES = 2**32
 
 
 def shown(value: Any) -> str:

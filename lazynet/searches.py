@@ -145,7 +145,7 @@ class Multipliers(Newton):
         strength = at_zero or 1.0
         self.weakest = _WEAKEST * strength
         # With known duals the search goes on about where one from zero would have this gap.
-        share = min(_STRENGTH, (known_gap / strength) ** 0.5)
+        share = min(_STRENGTH, (max(known_gap, 0.0) / strength) ** 0.5)
         self.strength = max(share * strength, self.weakest)
         self.least_strength = _LEAST_STRENGTH * strength
         # The gap when it had last halved, and the epochs since then.

@@ -23,10 +23,9 @@ from lazynet.kernels.examples import (
     Steps,
     Task,
 )
-from lazynet.params import Integer
+from lazynet.params import MOST_FEATURES, Integer
 
-#: Features that a model may have: a column is a number of 32 bits in the kernels.
-N_FEATURES = Integer(least=0, most=2**32)
+N_FEATURES = Integer(least=0, most=MOST_FEATURES)
 
 
 def advice_on_overflow(remedy: str = "Lower eta0") -> str:

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from lazynet.kernels.parser import GREATEST_COUNT, Parser
-from lazynet.params import check_flag, check_integer, shown
+from lazynet.params import MOST_FEATURES, check_flag, check_integer, shown
 from lazynet.streams.chunks import Chunk, Passing, SoundChunk, csr, labels_matrix
 from lazynet.streams.opening import (
     BLOCK,
@@ -186,7 +186,7 @@ class SvmlightFile(LinesFile):
         self.zero_based = zero_based
         self._given_n_features = None
         if n_features is not None:
-            self._given_n_features = check_integer("n_features", n_features, 1)
+            self._given_n_features = check_integer("n_features", n_features, 1, MOST_FEATURES)
         self._base: int | None = None if zero_based == "auto" else int(not zero_based)
 
     def _find_facts(self) -> Facts:
@@ -195,7 +195,7 @@ class SvmlightFile(LinesFile):
         parser = Parser(
             several=self.multilabel,
             base=self._base or 0,
-            n_columns=known or GREATEST_COUNT,
+            n_columns=known or MOST_FEATURES,
             n_labels=self._label_limit(),
         )
         remedy = "zero_based and n_features"
@@ -275,7 +275,7 @@ class VWFile(LinesFile):
         n_labels: int | None = None,
     ) -> None:
         super().__init__(paths, multilabel, n_labels)
-        self.bits = check_integer("bits", bits, 1, 62)
+        self.bits = check_integer("bits", bits, 1, 32)
 
     def _find_features(self) -> int:
         return int(2**self.bits)

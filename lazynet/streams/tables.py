@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.kernels.parser import GREATEST_COUNT
-from lazynet.params import check_integer, shown
+from lazynet.params import MOST_FEATURES, check_integer, shown
 from lazynet.streams.chunks import Chunk, Passing, csr, rechunked
 from lazynet.streams.opening import STDIN, Paths, files_of, identity_of, lines_of
 from lazynet.streams.source import Source
@@ -205,7 +204,7 @@ class ParquetFile(Table):
         self.in_lists = self.features == [INDICES, VALUES]
         self._n_features = n_features
         if n_features is not None:
-            self._n_features = check_integer("n_features", n_features, 1)
+            self._n_features = check_integer("n_features", n_features, 1, MOST_FEATURES)
             if not self.in_lists:
                 raise ValueError(
                     "n_features is for the columns of lists indices and values; the number of "
@@ -273,10 +272,10 @@ class ParquetFile(Table):
     def _indices(self, path: str, column: Any) -> NDArray[Any]:
         """The indices in lists, which are not negative."""
         found = self._numbers(path, column, INDICES, "iu")
-        if len(found) and not 0 <= found.min() <= found.max() < GREATEST_COUNT:
+        if len(found) and not 0 <= found.min() <= found.max() < MOST_FEATURES:
             raise ValueError(
-                f"{path}: column {INDICES!r} must hold features from 0 on, got {found.min()} to "
-                f"{found.max()}"
+                f"{path}: column {INDICES!r} must hold features from 0 to {MOST_FEATURES - 1}, "
+                f"got {found.min()} to {found.max()}"
             )
         return found
 

@@ -342,11 +342,11 @@ def test_tables_that_hold_no_rows_are_refused(form, tmp_path):
         ("indices", [[0], [None]], "column 'indices' has missing values"),
         ("indices", arrow.nulls(2), "column 'indices' must hold lists, got null"),
         ("indices", [[0.0], [1.0]], "column 'indices' must hold integers, got double"),
-        ("indices", [[0], [-1]], "must hold features from 0 on, got -1"),
+        ("indices", [[0], [-1]], "must hold features from 0 to 4294967295, got -1"),
         (
             "indices",
             arrow.array([[0], [2**63]], arrow.list_(arrow.uint64())),
-            "features from 0 on, got 0 to 9",
+            "features from 0 to 4294967295, got 0 to 9",
         ),
         ("indices", [[0], [3]], "must hold features from 0 to 2, got 3"),
         ("y", ["a", "b"], "column 'y' must hold numbers, got string"),

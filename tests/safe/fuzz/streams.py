@@ -35,7 +35,7 @@ from safe.fuzz.oracle import judged
 
 def generate(random: np.random.Generator, ledger: Ledger) -> None:
     """One file in one reader, or one damaged cache."""
-    form = {**text.form_of(random), "bits": int(random.choice([5, 18, 40]))}
+    form = {**text.form_of(random), "bits": int(random.choice([5, 18, 30]))}
     data, lot = text.text(random, form), Random(int(random.integers(2**63)))
     if random.random() < 0.5:
         data = damaged(data, lot)
