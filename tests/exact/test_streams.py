@@ -88,7 +88,7 @@ def sources(folder, rng):
         "list of files": SvmlightFile(parts, zero_based=True),
         "several labels": SvmlightFile(svmlight(many, folder / "many.svm"), multilabel=True),
         "vowpal": VWFile(vowpal),
-        "vowpal of many bits": VWFile(vowpal, bits=40),
+        "vowpal of many bits": VWFile(vowpal, bits=32),
         "rows": RowsFile(folder / "many.rows"),
         "callable": Chunks(lambda: [tuple(many), tuple(many)]),
         "sequence": as_source([tuple(one)[:2]]),
