@@ -2,9 +2,10 @@
 
 Each study writes NAME.json (every repeat, with machine, versions, seeds and commit), NAME.md and
 NAME.svg.  README.md in the same folder is the index.  The same command continues an interrupted
-run.  One more command:
+run.  Two more commands:
 
-    python -m benchmarks readme         the README's figure from the committed results
+    python -m benchmarks readme           the README's figure from the committed results
+    python -m benchmarks machines [ROWS]  fits over blocks on workers, beside one process
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ def _run(arguments: list[str]) -> int:
         from benchmarks import readme
 
         return readme.main()
+    if arguments[:1] == ["machines"]:
+        from benchmarks import machines
+
+        return machines.main(arguments[1:])
     collected = Collected(
         COMMAND, __doc__ or "", STUDIES, STUDIES, RESULTS, write_index, check_index
     )

@@ -1,11 +1,9 @@
-"""More than one machine, on Dask: rows stay on the workers, and models travel from block to block.
+"""More than one machine, on Dask: rows stay on the workers in blocks, each the result of a task.
 
-The rows are divided into blocks, each of which stays on the worker that made it.  A model visits
-the blocks in their order, each once an epoch, and learns from the rows of a block where they are.
-This is the serial algorithm over the rows of all blocks in their order: the model has the bits of
-``lazynet.LazyNetClassifier`` fitted from a source of the same rows, for any division into blocks,
-any number of workers, and whoever finishes first.  Several models (the outputs of one estimator,
-the estimators of ``fit_all``) follow each other through the blocks, so that all workers are busy.
+An online model is a chain of tasks, a visit for every block: the serial algorithm over the rows of
+all blocks in their order, with the same bits for any division into blocks and any number of
+workers.  A certified minimum follows from sums over blocks.  Where a worker is lost, Dask repeats
+its tasks.
 
 >>> import lazynet.dask  # doctest: +SKIP
 >>> model = lazynet.dask.LazyNetClassifier().fit(X, y)  # Dask arrays  # doctest: +SKIP
@@ -23,10 +21,9 @@ except ImportError as missing:
         name=missing.name,
     ) from missing
 
-from lazynet.dask.blocks import Blocks
+from lazynet.dask.blocks import Blocks, UnreadableBlock
 from lazynet.dask.dual import DualNetClassifier, DualNetRegressor
-from lazynet.dask.estimators import LazyNetClassifier, LazyNetRegressor
-from lazynet.dask.many import fit_all
+from lazynet.dask.estimators import LazyNetClassifier, LazyNetRegressor, fit_all
 
 __all__ = [
     "Blocks",
@@ -34,5 +31,6 @@ __all__ = [
     "DualNetRegressor",
     "LazyNetClassifier",
     "LazyNetRegressor",
+    "UnreadableBlock",
     "fit_all",
 ]

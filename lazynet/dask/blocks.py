@@ -1,39 +1,93 @@
-"""Blocks of rows on the workers of a Dask cluster."""
+"""Blocks of rows, each the result of a task of Dask, which repeats it where a worker is lost."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from functools import partial
+from typing import Any, NamedTuple
 
-import cloudpickle
 import dask
 import numpy as np
 from dask.delayed import Delayed, delayed
 from distributed import Client, Future, get_client
+from distributed.client import FuturesCancelledError
+from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.dask.held import (
-    BlockFacts,
-    Prepare,
-    as_wide,
-    facts_of,
-    held,
-    made,
-    prepared,
-)
-from lazynet.dask.ring import Ring
-from lazynet.params import shown
-from lazynet.streams.chunks import Chunk, Passing, rechunked
+from lazynet.models.checkpoints import told
+from lazynet.params import check_integer, shown
+from lazynet.streams.chunks import Chunk, Passing, joined, rechunked, taken
 from lazynet.streams.opening import Paths, files_of
-from lazynet.streams.source import Facts, Labels, Source
+from lazynet.streams.source import Facts, Labels, Source, Tally, as_source
 
-_ONE_COLUMN_OF_BLOCKS = (
-    "must have its columns in one block: write X.rechunk({1: -1}), so that a row is in one block"
-)
+#: Blocks of a worker that follow each other share a task up to this number of stored values.
+_VALUES_OF_A_TASK = 2**24
+
+
+class UnreadableBlock(ValueError):
+    """A block could not be made or learned from; the message names the block."""
+
+
+class BlockFacts(NamedTuple):
+    """What the client knows of a block."""
+
+    tally: Tally
+    n_features: int
+    n_labels: int | None
+    #: whether a row has a weight above 0
+    counts: bool
+    first: Chunk
+
+
+def _made(make: Callable[[Any], Any] | None, given: Any) -> Chunk:
+    """The rows of a block: of (X, y), (X, y, weights) or a source, which ``make`` makes.
+
+    >>> _made(None, ([[0.0, 2.0]], [1])).X.toarray()
+    array([[0., 2.]])
+    """
+    found = given if make is None else make(given)
+    source = as_source(found if isinstance(found, Source) else [found])
+    chunks = [*source.chunks()]
+    if chunks:
+        return joined(chunks)
+    labels = source.n_labels
+    y = np.zeros(0) if labels is None else sparse.csr_matrix((0, labels), dtype=np.int8)
+    return Chunk(sparse.csr_matrix((0, source.n_features)), y, None)
+
+
+def _facts_of(chunk: Chunk) -> BlockFacts:
+    tally = Tally()
+    tally.add(chunk)
+    n_labels = int(chunk.y.shape[1]) if sparse.issparse(chunk.y) else None
+    counts = chunk.weight is None or bool(chunk.weight.any())
+    first = taken(chunk, np.arange(min(1, chunk.X.shape[0])))
+    return BlockFacts(tally, int(chunk.X.shape[1]), n_labels, counts, first)
+
+
+def _told_of(chunk: Chunk) -> list[Any]:
+    return [None if each is None else told(each) for each in chunk]
+
+
+def as_wide(chunk: Chunk, n_features: int, n_labels: int | None) -> Chunk:
+    """The chunk with the columns that all blocks have together; nothing is copied."""
+
+    def wide(matrix: sparse.csr_matrix, n_columns: int) -> sparse.csr_matrix:
+        found = sparse.csr_matrix((matrix.shape[0], n_columns), dtype=matrix.dtype)
+        found.data, found.indices, found.indptr = matrix.data, matrix.indices, matrix.indptr
+        return found
+
+    y = chunk.y if n_labels is None else wide(chunk.y, n_labels)
+    return chunk._replace(X=wide(chunk.X, n_features), y=y)
+
+
+def order_of(seed: int | None, epoch: int, number: int, n_rows: int) -> NDArray[np.int64]:
+    """The order of the rows of a block in an epoch; without a seed that in which they lie."""
+    if seed is None:
+        return np.arange(n_rows)
+    return np.random.default_rng([seed, epoch, number]).permutation(n_rows)
 
 
 class Blocks(Source):
@@ -53,6 +107,10 @@ class Blocks(Source):
         The client of the cluster; None: the current one.
     names : list of str, optional
         What errors call the blocks.
+    seed : int, optional
+        Visit the rows of a block in a random order, which follows from the seed, the epoch and the
+        number of the block; None: in their order.  For blocks of equal length this is the order of
+        ``lazynet.streams.Shuffled`` with windows of this length.
     """
 
     def __init__(
@@ -61,241 +119,239 @@ class Blocks(Source):
         *,
         client: Client | None = None,
         names: Sequence[str] | None = None,
+        seed: int | None = None,
     ) -> None:
         parts = list(parts)
-        for number, part in enumerate(parts):
-            if not isinstance(part, (Delayed, Future)):
+        for number, given in enumerate(parts):
+            if not isinstance(given, (Delayed, Future)):
                 raise TypeError(
                     f"parts must hold delayed calls or futures that give (X, y), and part {number} "
-                    f"is {shown(part):.100}"
+                    f"is {shown(given):.100}"
                 )
-        if not parts:
-            raise ValueError("parts must hold at least one block")
-        self.client = get_client() if client is None else client
         names = [f"block {k}" for k in range(len(parts))] if names is None else list(names)
         if len(names) != len(parts):
             raise ValueError(f"names must be as many as parts, {len(parts)}, got {len(names)}")
-        self._begin([(held, (part, name)) for part, name in zip(parts, names, strict=True)], names)
+        self._begin([(None, each) for each in parts], names, client, seed)
 
-    def _begin(self, calls: Sequence[tuple[Any, tuple[Any, ...]]], names: list[str]) -> None:
-        """Let the workers make the blocks, each of them as many as the others if it can be.
-
-        Blocks that follow each other are on the same worker, where a model visits them in one task.
-        """
-        workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
-        wanted, unique = [], uuid.uuid4().hex
-        for number, (function, arguments) in enumerate(calls):
-            key = f"lazynet-block-{number}-{unique}"
-            free = bool(workers) and not any(_is_placed(each) for each in arguments)
+    def _begin(
+        self, calls: list[tuple[Any, Any]], names: list[str], client: Any, seed: int | None
+    ) -> None:
+        """Let the workers make the blocks, those that follow each other on the same worker."""
+        if not calls:
+            raise ValueError("parts must hold at least one block")
+        self.seed = None if seed is None else check_integer("seed", seed, 0)
+        self.client: Client = get_client() if client is None else client
+        self.names, unique = names, uuid.uuid4().hex
+        workers, wanted = sorted(self.client.scheduler_info(n_workers=-1)["workers"]), []
+        for number, (make, given) in enumerate(calls):
             place: dict[str, Any] = {}
-            if free:
+            if workers and not _is_placed(given):
                 worker = workers[number * len(workers) // len(calls)]
                 place = {"workers": [worker], "allow_other_workers": True}
             with dask.annotate(**place):
-                wanted.append(delayed(function, pure=False)(*arguments, dask_key_name=key))
-        futures = self.client.compute(wanted)
-        self.ring = Ring(self.client, names, futures)
+                key = f"lazynet-block-{number}-{unique}"
+                wanted.append(delayed(_made, pure=False)(make, given, dask_key_name=key))
+        self.futures: list[Future] = self.client.compute(wanted)
         self._known: list[BlockFacts] | None = None
-        self._width = 0
+        self._asked: set[Future] = set()
         self._prepared: dict[str, list[Future]] = {}
-        self._lock = threading.RLock()
 
     @classmethod
-    def of_arrays(
-        cls, X: Any, y: Any, sample_weight: Any = None, *, client: Client | None = None
-    ) -> Blocks:
-        """The blocks of a Dask array X, of CSR matrices or dense, with Dask arrays y and weights.
+    def _of(cls, calls: list[tuple[Any, Any]], names: list[str], **options: Any) -> Blocks:
+        found = cls.__new__(cls)
+        found._begin(calls, names, options.pop("client"), options.pop("seed"))
+        return found
 
-        The blocks of rows of y and of the weights are those of X.
+    @classmethod
+    def of_collections(
+        cls, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None, seed: Any = None
+    ) -> Blocks:
+        """The blocks of a Dask array X, of CSR matrices or dense, or the partitions of a DataFrame.
+
+        y and the weights are Dask arrays, or Series, with the blocks of rows of X.
         """
-        columns = [("X", X), ("y", y)]
-        columns += [] if sample_weight is None else [("sample_weight", sample_weight)]
-        for name, array in columns:
-            if not hasattr(array, "to_delayed") or not hasattr(array, "numblocks"):
-                raise TypeError(f"{name} must be a Dask array as X is, got {shown(array):.100}")
-            if array.ndim > 1 and array.numblocks[1] > 1:
-                raise ValueError(f"{name} {_ONE_COLUMN_OF_BLOCKS}")
-            if array.numblocks[0] != X.numblocks[0] or _differ(array.chunks[0], X.chunks[0]):
-                raise ValueError(
-                    f"{name} must have the blocks of rows of X, {X.chunks[0]}, got "
-                    f"{array.chunks[0]}: write {name}.rechunk"
+        given = {"X": X, "y": y} | (
+            {} if sample_weight is None else {"sample_weight": sample_weight}
+        )
+        parts = []
+        for name, each in given.items():
+            if not hasattr(each, "to_delayed"):
+                raise TypeError(
+                    f"{name} must be a Dask array or a Dask DataFrame, got {shown(each):.100}"
                 )
-        parts = zip(*(array.to_delayed().ravel() for _, array in columns), strict=True)
-        return cls([delayed(tuple)(list(part)) for part in parts], client=client)
+            if getattr(each, "ndim", 1) > 1 and getattr(each, "numblocks", (1, 1))[1] > 1:
+                raise ValueError(
+                    f"{name} must have its columns in one block: write {name}.rechunk({{1: -1}}), "
+                    f"so that a row is in one block"
+                )
+            parts.append(np.ravel(each.to_delayed()).tolist())
+            lengths = [getattr(one, "chunks", [()])[0] for one in (X, each)]
+            differ = any(a != b for a, b in zip(*lengths, strict=False) if a == a and b == b)
+            if differ or len(parts[-1]) != len(parts[0]):
+                raise ValueError(f"{name} must have the blocks of rows of X: write {name}.rechunk")
+        tuples = [delayed(tuple)(list(each)) for each in zip(*parts, strict=True)]
+        return cls(tuples, client=client, seed=seed)
 
     @classmethod
     def from_partitions(
-        cls, collection: Any, function: Callable[[Any], Any], *, client: Client | None = None
+        cls, collection: Any, function: Any, *, client: Any = None, seed: int | None = None
     ) -> Blocks:
         """A block of every partition of a DataFrame, a bag or another collection.
 
         ``function`` makes ``(X, y)`` or ``(X, y, weights)`` of a partition, on a worker.
         """
-        found = cls.__new__(cls)
-        found.client = get_client() if client is None else client
-        parts = [*np.ravel(collection.to_delayed())]
+        parts = np.ravel(collection.to_delayed()).tolist()
         names = [f"partition {k}" for k in range(len(parts))]
-        found._begin(
-            [(made, (function, part, name)) for part, name in zip(parts, names, strict=True)],
-            names,
-        )
-        return found
+        return cls._of([(function, each) for each in parts], names, client=client, seed=seed)
 
     @classmethod
     def from_files(
-        cls,
-        paths: Paths,
-        reader: Callable[[str], Any],
-        *,
-        client: Client | None = None,
+        cls, paths: Paths, reader: Any, *, client: Any = None, seed: int | None = None
     ) -> Blocks:
-        """A block of every file, which a worker reads by ``reader``.
+        """A block of every file, which a worker reads by ``reader``: every worker must see it.
 
         ``reader`` is a source of ``lazynet.streams``, such as ``SvmlightFile``, or a function that
-        makes ``(X, y)`` of the name of a file.  Every worker must see the files.
+        makes ``(X, y)`` of the name of a file.
         """
-        found = cls.__new__(cls)
-        found.client = get_client() if client is None else client
         names = [os.path.abspath(path) for path in files_of(paths)]
-        found._begin([(made, (reader, name, name)) for name in names], names)
-        return found
+        return cls._of([(reader, name) for name in names], names, client=client, seed=seed)
 
     def __len__(self) -> int:
-        return len(self.ring.futures)
+        return len(self.futures)
 
     def __repr__(self) -> str:
         return f"Blocks({len(self)} blocks)"
 
-    # --- a source ---
+    # --- results of tasks ---
+
+    def gathered(self, futures: Sequence[Future]) -> list[Any]:
+        """The results; an error names the block that could not be made or learned from."""
+        self._asked.update(futures)
+        try:
+            return self.client.gather(futures)  # type: ignore[no-any-return]
+        except (CancelledError, FuturesCancelledError) as error:
+            raise RuntimeError(
+                "a block, or what was computed from it, is lost with its worker, and cannot be "
+                "made again: give blocks as delayed calls, which Dask repeats on another worker"
+            ) from error
+        except Exception as error:
+            rows = zip(self.futures, *self._prepared.values(), strict=True)
+            for name, made in zip(self.names, rows, strict=True):
+                if any(future.status == "error" for future in made):
+                    what = "read" if made[0].status == "error" else "learned from"
+                    raise UnreadableBlock(f"{name} cannot be {what}: {error}") from error
+            raise
+        finally:
+            self._asked.difference_update(futures)
+
+    def give_up(self) -> None:
+        """End every fit that waits for results."""
+        self.client.cancel([*self._asked])
 
     def known(self) -> list[BlockFacts]:
-        """The facts of every block that has rows; waits until all blocks are made."""
-        with self._lock:
-            if self._known is None:
-                self.ring.owners()
-                # Where a block is decides where this is done, also after a loss.
-                key = f"lazynet-facts-{uuid.uuid4().hex}"
-                found = self.ring.gathered(
-                    self.client.map(facts_of, self.ring.futures, key=key, pure=False)
+        """The facts of every block; waits until all blocks are made."""
+        if self._known is None:
+            found = self.gathered(self.client.map(_facts_of, self.futures, pure=False))
+            # A task that is bound to workers that are all lost would wait for them for ever.
+            free = {future.key: None for future in self.futures}
+            self.client.sync(self.client.scheduler.set_restrictions, worker=free)
+            if len({each.n_labels is None for each in found}) > 1:
+                raise ValueError(
+                    "y must have a column per label in every block, or a number per row in every "
+                    "block"
                 )
-                kinds = {each.n_labels is None for each in found}
-                if len(kinds) > 1:
-                    raise ValueError(
-                        "y must have a column per label in every block, or a number per row in "
-                        "every block"
-                    )
-                self._width = max(each.n_features for each in found)
-                # A block without rows is no place to visit.
-                full = [k for k, each in enumerate(found) if each.tally.n_rows]
-                if full:
-                    names, futures = self.ring.names, self.ring.futures
-                    self.ring = Ring(
-                        self.client, [names[k] for k in full], [futures[k] for k in full]
-                    )
-                    found = [found[k] for k in full]
-                self._known = found
-            return self._known
+            self._width = max(each.n_features for each in found)
+            # A block without rows is no place to visit.
+            full = [k for k, each in enumerate(found) if each.tally.n_rows] or [0]
+            self.names = [self.names[k] for k in full]
+            self.futures = [self.futures[k] for k in full]
+            self._known = [found[k] for k in full]
+        return self._known
 
-    @property
-    def lengths(self) -> list[int]:
-        """The number of rows of every block that has rows."""
-        return [each.tally.n_rows for each in self.known()]
+    def groups(self) -> list[tuple[range, str | None]]:
+        """Blocks that follow each other on a worker and are visited in one task; and the worker."""
+        has = self.client.who_has(self.futures)
+        found: list[tuple[range, str | None]] = []
+        n_values = 0
+        for k, each in enumerate(self.known()):
+            homes = has.get(self.futures[k].key) or [None]
+            last, home = found[-1] if found else (range(0), None)
+            if last and home in homes and n_values + each.tally.n_values <= _VALUES_OF_A_TASK:
+                found[-1], n_values = (
+                    (range(last.start, k + 1), home),
+                    n_values + each.tally.n_values,
+                )
+            else:
+                found.append((range(k, k + 1), home if home in homes else homes[0]))
+                n_values = each.tally.n_values
+        return found
+
+    def prepared(self, prepare: Callable[[Chunk], Any]) -> list[Future]:
+        """What ``prepare`` makes of every block; fits that ask for the same share it."""
+        token = dask.tokenize.tokenize(prepare)
+        if token not in self._prepared:
+            make = partial(_prepared, prepare, (self.n_features, self.n_labels))
+            options: dict[str, Any] = {"key": "lazynet-prepare", "pure": False}
+            self._prepared[token] = self.client.map(make, self.futures, **options)
+        return self._prepared[token]
+
+    # --- a source ---
 
     def _find_features(self) -> int:
         self.known()
         return self._width
 
     def _find_labels(self) -> int | None:
-        found = [each.n_labels for each in self.known() if each.n_labels is not None]
-        return max(found) if found else None
+        return max((e.n_labels for e in self.known() if e.n_labels is not None), default=None)
 
     def _find_facts(self) -> Facts:
-        known = self.known()
         labels = Labels()
-        for each in known:
+        for each in self.known():
             labels.join(each.tally.labels)
-        return Facts(
-            sum(each.tally.n_rows for each in known),
-            sum(each.tally.n_values for each in known),
-            self.n_features,
-            self.n_labels,
-            labels.classes,
-            labels.counts,
+        rows, values = (
+            sum(getattr(e.tally, n) for e in self.known()) for n in ("n_rows", "n_values")
         )
+        return Facts(rows, values, self.n_features, self.n_labels, labels.classes, labels.counts)
 
     def _find_identity(self) -> dict[str, Any] | None:
-        return {"blocks": [each.told for each in self.known()]}
+        found = self.gathered(self.client.map(_told_of, self.futures, pure=False))
+        return {"blocks": found, "seed": self.seed}
 
     def _pass(self, rows: int, epoch: int) -> Passing:
         """The rows on the client, one block after the other."""
-        wide = self.n_features, self.n_labels
-        return rechunked((as_wide(chunk, *wide) for chunk in self._fetched()), rows)
 
-    def _fetched(self) -> Iterator[Chunk]:
-        """The rows of every block, on the client."""
-        for future in self.ring.futures:
-            yield self.ring.gathered([future])[0]
+        def chunks() -> Iterator[Chunk]:
+            for number, future in enumerate(self.futures):
+                chunk = as_wide(self.gathered([future])[0], self.n_features, self.n_labels)
+                order = order_of(self.seed, epoch, number, chunk.X.shape[0])
+                yield chunk if self.seed is None else taken(chunk, order)
 
-    # --- for fits ---
-
-    def prepared(self, prepare: Prepare) -> list[Future]:
-        """What the rows of every block are for a fit; fits that ask for the same share it."""
-        token = hashlib.blake2b(cloudpickle.dumps(prepare), digest_size=12).hexdigest()
-        wide = self.n_features, self.n_labels
-        with self._lock:
-            if token not in self._prepared:
-                # What a block is prepared from decides where this is done, also after a loss.
-                self._prepared[token] = [
-                    self.client.submit(
-                        prepared, future, prepare, *wide, name,
-                        key=f"lazynet-prepare-{number}-{uuid.uuid4().hex}", pure=False,
-                    )
-                    for number, (name, future) in enumerate(
-                        zip(self.ring.names, self.ring.futures, strict=True)
-                    )
-                ]  # fmt: skip
-            return self._prepared[token]
+        return rechunked(chunks(), rows)
 
 
-def _is_placed(part: Any) -> bool:
+def _prepared(prepare: Callable[[Chunk], Any], wide: tuple[int, int | None], chunk: Chunk) -> Any:
+    return prepare(as_wide(chunk, *wide))
+
+
+def _is_placed(given: Any) -> bool:
     """Whether a part is on a worker already, or is computed from what is on workers."""
-    if isinstance(part, Future):
-        return True
-    if not isinstance(part, Delayed):
-        return False
-    return any(
-        isinstance(getattr(value, "value", value), Future)
-        for value in dict(part.__dask_graph__()).values()
-    )
-
-
-def _differ(found: Iterable[float], wanted: Iterable[float]) -> bool:
-    """Whether blocks have other numbers of rows; unknown numbers differ from none."""
-    pairs = zip(found, wanted, strict=False)
-    return any(a != b for a, b in pairs if a == a and b == b)
+    if not isinstance(given, Delayed):
+        return isinstance(given, Future)
+    values = dict(given.__dask_graph__()).values()
+    return any(isinstance(getattr(value, "value", value), Future) for value in values)
 
 
 def as_blocks(X: Any, y: Any, sample_weight: Any, client: Client | None) -> Blocks:
-    """What ``fit`` was given, as blocks.
-
-    Rows are blocks already, a Dask array beside a Dask array y, or a list of delayed calls or of
-    futures.
-    """
+    """What ``fit`` was given, as blocks."""
     if isinstance(X, (Blocks, list, tuple)):
         for name, given in (("y", y), ("sample_weight", sample_weight)):
             if given is not None:
                 raise ValueError(f"{name} must be None where X is blocks, which have it")
         return X if isinstance(X, Blocks) else Blocks(X, client=client)
-    if hasattr(X, "to_delayed") and hasattr(X, "numblocks"):
-        return Blocks.of_arrays(X, y, sample_weight, client=client)
     if hasattr(X, "to_delayed"):
-        raise TypeError(
-            "X is a collection of partitions: write "
-            "X=Blocks.from_partitions(collection, function), with a function that makes (X, y) of "
-            "a partition"
-        )
+        return Blocks.of_collections(X, y, sample_weight, client=client)
     kind = "sparse matrix" if sparse.issparse(X) else type(X).__name__
     raise TypeError(
-        f"X must be Blocks, a Dask array, or a list of delayed calls or futures that give (X, y), "
-        f"got {kind}: for rows in the memory of this process take lazynet's own estimators"
+        f"X must be Blocks, a Dask array or DataFrame, or a list of delayed calls or futures that "
+        f"give (X, y), got {kind}: for rows in memory take lazynet's own estimators"
     )

@@ -1,4 +1,4 @@
-"""Clusters in this process, which the tests of this folder share."""
+"""Clusters which the tests of this folder share."""
 
 import logging
 
@@ -7,11 +7,11 @@ import pytest
 
 @pytest.fixture(scope="package")
 def clients():
-    """Clients of clusters of one, two and three workers, by the number of workers."""
+    """Clients of clusters of one, two and four workers, by the number of workers."""
     from support.clusters import cluster_of
 
-    with cluster_of(1) as one, cluster_of(2) as two, cluster_of(3) as three:
-        yield {1: one, 2: two, 3: three}
+    with cluster_of(1) as one, cluster_of(2) as two, cluster_of(4) as four:
+        yield {1: one, 2: two, 4: four}
 
 
 @pytest.fixture(scope="package")

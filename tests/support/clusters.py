@@ -55,17 +55,6 @@ def delayed_parts(parts):
     return [dask.delayed(tuple)(list(part)) for part in parts]
 
 
-def never():
-    """A block that nobody may ask for."""
-    raise AssertionError("a block was made")
-
-
-def by_number(n_rows, n_folds):
-    """The folds of blocks as pairs of rows."""
-    folds = np.arange(n_rows) % n_folds
-    return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(n_folds)]
-
-
 def source_of(parts):
     """The parts as a source for a serial fit."""
     return Chunks(parts)

@@ -1,0 +1,196 @@
+"""What rows are made of, what users get back, and errors that name what is wrong."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+pytest.importorskip("distributed")
+
+import dask
+import dask.array as da
+import dask.bag
+from support.clusters import assert_same_fit, delayed_parts, parts_of, source_of
+
+import lazynet
+import lazynet.dask
+from lazynet.dask import Blocks, UnreadableBlock
+from lazynet.streams import SvmlightFile
+from on_dask.rows import estimators, problem
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+PARTS = parts_of([300, 500], *problem(0, 900)[:2])
+
+
+def arrays(parts, dense):
+    """The parts as Dask arrays."""
+    n = parts[0][0].shape[1]
+    meta = np.zeros((0, n)) if dense else sparse.csr_matrix((0, n))
+    X = [part[0].toarray() if dense else part[0] for part in parts]
+    rows = [da.from_delayed(dask.delayed(each), each.shape, float, meta=meta) for each in X]
+    return da.concatenate(rows), da.concatenate([da.from_array(part[1]) for part in parts])
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_dask_arrays_and_lazy_predictions(client, dense):
+    """A fit to arrays has the bits of a serial one; predictions are lazy, with chunks and meta."""
+    X, y = arrays(PARTS, dense)
+    model = lazynet.dask.LazyNetClassifier(client=client, max_iter=2).fit(X, y)
+    serial = lazynet.LazyNetClassifier(max_iter=2).fit(source_of(PARTS))
+    assert_same_fit(model, serial)
+    for method in ("predict", "predict_proba", "decision_function"):
+        found = getattr(model, method)(X)
+        given = [part[0].toarray() if dense else part[0] for part in PARTS]
+        wanted = np.concatenate([getattr(serial, method)(each) for each in given])
+        assert isinstance(found, da.Array)
+        assert found.chunks[0] == X.chunks[0]
+        assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+        assert type(found._meta) is np.ndarray
+        assert np.array_equal(client.compute(found).result(), wanted)
+        assert np.array_equal(getattr(model, method)(given[0]), wanted[:300])
+
+
+def test_weights_and_the_current_client(client):
+    """Weights as a third array; without ``client`` the current one is taken."""
+    X, y = arrays(PARTS, False)
+    weights = np.linspace(0.5, 2.0, 900)
+    given = da.from_array(weights, chunks=(X.chunks[0],))
+    with client.as_current():
+        model = lazynet.dask.LazyNetClassifier(max_iter=2).fit(X, y, given)
+    whole = problem(0, 900)[:2]
+    serial = lazynet.LazyNetClassifier(max_iter=2)
+    assert_same_fit(model, serial.fit(source_of(parts_of([300, 500], *whole, weights))))
+
+
+def test_data_frames(client):
+    """A frame of numbers beside a series, in partitions of their own."""
+    pytest.importorskip("pyarrow")
+    pandas, frames = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    X, y, _ = problem(1, 400, 6)
+    table = pandas.DataFrame(X.toarray())
+    X_frame, y_frame = (
+        frames.from_pandas(each, npartitions=3) for each in (table, pandas.Series(y))
+    )
+    model = lazynet.dask.LazyNetClassifier(client=client, max_iter=2).fit(X_frame, y_frame)
+    lengths = X_frame.map_partitions(len).compute().tolist()
+    parts = parts_of(np.cumsum(lengths)[:-1], X, y)
+    assert_same_fit(model, lazynet.LazyNetClassifier(max_iter=2).fit(source_of(parts)))
+
+
+def test_partitions_and_futures(client):
+    """A function makes blocks of partitions; futures are blocks as they are."""
+    serial = lazynet.LazyNetClassifier(max_iter=2).fit(source_of(PARTS))
+    bag = dask.bag.from_sequence(range(3), npartitions=3)
+    rows = Blocks.from_partitions(bag, lambda numbers: PARTS[next(iter(numbers))], client=client)
+    for given in (rows, client.scatter(PARTS, hash=False)):
+        model = lazynet.dask.LazyNetClassifier(client=client, max_iter=2).fit(given)
+        assert_same_fit(model, serial)
+    assert repr(rows) == "Blocks(3 blocks)"
+    assert sum(chunk.X.shape[0] for chunk in rows.chunks()) == 900
+
+
+def test_files_are_read_on_the_workers(client, tmp_path):
+    """A block of every file; rows of fewer columns get the columns of the others."""
+    lines = ["1 1:2.0 3:1.0\n0 2:1.0\n", "0 2:3.0\n1 7:0.5 1:1.0\n"]
+    for number, text in enumerate(lines):
+        (tmp_path / f"part{number}.svm").write_text(text)
+    rows = Blocks.from_files(str(tmp_path / "part*.svm"), SvmlightFile, client=client)
+    serial = lazynet.LazyNetClassifier(max_iter=3)
+    serial.fit(SvmlightFile([tmp_path / "part0.svm", tmp_path / "part1.svm"]))
+    assert_same_fit(lazynet.dask.LazyNetClassifier(max_iter=3, client=client).fit(rows), serial)
+
+
+def test_a_block_that_cannot_be_read_is_named(client, tmp_path):
+    """The error says which block or file, and the model stays as it was."""
+    (tmp_path / "good.svm").write_text("1 1:2.0\n0 2:1.0\n")
+    (tmp_path / "bad.svm").write_text("1 1:two\n")
+    files = [tmp_path / "good.svm", tmp_path / "bad.svm"]
+    model = lazynet.dask.LazyNetClassifier(client=client)
+    with pytest.raises(UnreadableBlock, match=r"bad\.svm cannot be read"):
+        model.fit(Blocks.from_files(files, SvmlightFile, client=client))
+    with pytest.raises(UnreadableBlock, match=r"block 3 cannot be read: .* by zero"):
+        model.fit([*delayed_parts(PARTS), dask.delayed(lambda: 1 // 0, pure=False)()])
+    assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("certified", [False, True])
+def test_a_model_outlives_its_client(client, tmp_path, certified):
+    """Pickles, files, copies and clones: the client is no part of a model."""
+    model = estimators(lazynet.dask, "two classes", certified)(client=client, l1=1e-4)
+    copy = clone(model)
+    assert copy.client is client
+    assert copy.get_params()["l1"] == 1e-4
+    model.fit(delayed_parts(PARTS))
+    X = PARTS[0][0]
+    model.save(tmp_path / "model")
+    for other in (
+        pickle.loads(pickle.dumps(model)), model.to_local(), lazynet.load(tmp_path / "model"),
+    ):  # fmt: skip
+        assert np.array_equal(other.predict_proba(X), model.predict_proba(X))
+    assert type(model.to_local()) is estimators(lazynet, "two classes", certified)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "error", "words"),
+    [
+        (np.eye(3), [0, 1, 0], TypeError, "X must be Blocks, a Dask array"),
+        ([(np.eye(3), [0, 1, 0])], None, TypeError, "parts must hold delayed calls or futures"),
+        ([], None, ValueError, "parts must hold at least one block"),
+        (da.ones((4, 4), chunks=(2, 2)), da.ones(4, chunks=2), ValueError, "columns in one block"),
+        (da.ones((4, 4), chunks=(2, 4)), da.ones(4, chunks=4), ValueError, "y must have the bloc"),
+        (da.ones((4, 4), chunks=(2, 4)), da.ones(4, chunks=(1, 3)), ValueError, "y must have the"),
+        (da.ones((4, 4), chunks=(2, 4)), None, TypeError, "y must be a Dask array"),
+        (delayed_parts(PARTS), [1.0], ValueError, "y must be None where X is blocks"),
+    ],
+)
+@pytest.mark.parametrize("certified", [False, True])
+def test_what_is_no_block_is_refused(client, X, y, error, words, certified):
+    """The error names the argument and what is accepted."""
+    with pytest.raises(error, match=words):
+        estimators(lazynet.dask, "two classes", certified)(client=client).fit(X, y)
+
+
+def test_options_of_a_fit_that_blocks_cannot_have(client):
+    """Held-out rows, and a seed that is no seed."""
+    with pytest.raises(ValueError, match="early_stopping must be False over blocks"):
+        lazynet.dask.LazyNetClassifier(client=client, early_stopping=True).fit(delayed_parts(PARTS))
+    with pytest.raises(ValueError, match="seed must be"):
+        Blocks(delayed_parts(PARTS), client=client, seed=-1)
+
+
+def test_a_block_that_is_lost_for_good_is_told(tmp_path):
+    """Scattered rows exist on one worker alone; the error says what to do."""
+    from support.clusters import cluster_of
+
+    with cluster_of(1) as client:
+        given = client.scatter(PARTS, hash=False)
+        client.cluster.scale(0)
+        while client.scheduler_info(n_workers=-1)["workers"]:
+            pass
+        client.cluster.scale(1)
+        client.wait_for_workers(1)
+        with pytest.raises(RuntimeError, match="give blocks as delayed calls"):
+            lazynet.dask.LazyNetClassifier(client=client).fit(given)
+
+
+def test_without_dask_the_error_says_what_to_install():
+    """``import lazynet`` needs no Dask, and ``lazynet.dask`` says how to get it."""
+    code = (
+        "import sys\n"
+        "import lazynet\n"
+        "lazynet.LazyNetClassifier\n"
+        "assert 'dask' not in sys.modules and 'distributed' not in sys.modules\n"
+        "sys.modules['distributed'] = None\n"
+        "try:\n"
+        "    import lazynet.dask\n"
+        "except ImportError as error:\n"
+        "    assert \"pip install 'lazynet-linear[dask]'\" in str(error), error\n"
+        "else:\n"
+        "    raise AssertionError\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

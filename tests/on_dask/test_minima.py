@@ -1,0 +1,161 @@
+"""Minima over blocks: certified, and with the same bits for any number of workers."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+pytest.importorskip("distributed")
+
+from support.clusters import delayed_parts, kill_a_worker, parts_of
+
+import lazynet
+import lazynet.dask
+from lazynet.certificates import certify
+from lazynet.dask import newton, sums
+from lazynet.data import as_examples
+from lazynet.engines.mean import MeanLoss
+from lazynet.losses import get_loss
+from lazynet.penalties import ElasticNet
+from on_dask.rows import estimators, problem
+
+CUTS = [5, 400, 900]
+SETTINGS = [
+    ("two classes", dict(l1=1e-3, l2=1e-3)),
+    ("two classes", dict(l1=1e-3, l2=0.0, class_weight="balanced")),
+    ("two classes", dict(loss="squared_hinge", l1=1e-4, l2=1e-5)),
+    ("weights", dict(l1=0.0, l2=1e-3, fit_intercept=False)),
+    ("classes", dict(l1=1e-2, l2=0.0)),
+    ("numbers", dict(l1=1e-3, l2=0.0)),
+    ("numbers", dict(l1=1e-1, l2=1e-4)),
+]
+
+
+@pytest.mark.parametrize(("kind", "params"), SETTINGS)
+def test_the_gap_is_a_certificate_of_all_rows(client, kind, params):
+    """The objective, computed in this process, is that of the serial fit but for the gaps."""
+    X, y, weights = problem(0, 1500, kind=kind)
+    model = estimators(lazynet.dask, kind, True)(**params, tol=1e-7, client=client)
+    model.fit(delayed_parts(parts_of(CUTS, X, y, weights)))
+    serial = estimators(lazynet, kind, True)(**params, tol=1e-7).fit(X, y, weights)
+    away = np.subtract(model.objective_, serial.objective_)
+    assert (away <= model.duality_gap_).all()
+    assert (-away <= serial.duality_gap_).all()
+    assert {*np.ravel(model.solver_)} == {"newton"}
+    if kind == "classes" or "class_weight" in params:
+        return
+    targets = y if kind == "numbers" else 2.0 * y - 1.0
+    loss = get_loss(model.loss)
+    mean = MeanLoss(
+        as_examples(X, targets, weights), targets, weights, loss, fit_intercept=model.fit_intercept
+    )
+    coef, intercept = np.ravel(model.coef_), float(model.intercept_[0])
+    duals = mean.balanced_slopes(mean.margins(coef), intercept)
+    found = certify(mean, ElasticNet(model.l1, model.l2), coef, intercept, duals)
+    assert abs(found.objective - model.objective_) <= 1e-12 * abs(found.objective)
+    assert found.gap <= 1.01 * model.duality_gap_ + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns"),
+    [("two classes", 10), ("classes", newton._MOST_COLUMNS), ("numbers", newton._MOST_COLUMNS)],
+)
+def test_any_number_of_workers_gives_the_same_bits(clients, monkeypatch, kind, columns):
+    """The blocks decide the bits, by a Hessian and by products with it."""
+    monkeypatch.setattr(newton, "_MOST_COLUMNS", columns)
+    X, y, _ = problem(1, 1500, kind=kind)
+    found = [
+        estimators(lazynet.dask, kind, True)(l1=1e-2, l2=1e-3, client=client).fit(
+            delayed_parts(parts_of(CUTS, X, y))
+        )
+        for client in clients.values()
+    ]
+    for other in found[1:]:
+        assert np.array_equal(other.coef_, found[0].coef_)
+        assert np.array_equal(other.intercept_, found[0].intercept_)
+        assert np.array_equal(other.duality_gap_, found[0].duality_gap_)
+
+
+def test_a_killed_worker_changes_no_bit(clients, processes, monkeypatch):
+    """A worker is killed during the search; its tasks are repeated on another one."""
+    X, y, _ = problem(2, 3000)
+    params = dict(l1=1e-4, l2=0.0, tol=1e-9)
+    parts = delayed_parts(parts_of([700, 1500, 2200], X, y))
+    wanted = lazynet.dask.DualNetClassifier(**params, client=clients[2]).fit(parts)
+    calls, answers = [], sums.MeanOverBlocks.sums
+
+    def kills(self, name, *rows, **shared):
+        calls.append(name)
+        if len(calls) in (4, 9):
+            kill_a_worker(processes)
+        return answers(self, name, *rows, **shared)
+
+    monkeypatch.setattr(sums.MeanOverBlocks, "sums", kills)
+    model = lazynet.dask.DualNetClassifier(**params, client=processes).fit(parts)
+    assert len(calls) > 9
+    assert np.array_equal(model.coef_, wanted.coef_)
+    assert model.duality_gap_ == wanted.duality_gap_
+
+
+def test_the_hessian_and_its_products_are_those_of_all_rows():
+    """With frequent columns and without; the parts of the rows add up to all."""
+    X, y, _ = problem(3, 1000, kind="numbers")
+    from lazynet.dask.chains import Prepared, Rows
+    from lazynet.problems import Columns
+    from lazynet.streams.chunks import Chunk
+
+    norms = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    rows = Rows(Chunk(X, y, None), Prepared(None, Columns(y, None), norms), X.shape[1])
+    loss = get_loss("squared_error")
+    mean = sums.BlockLoss(sums.Facing(0, loss, True, 1000.0, X.shape[1]), rows)
+    wide = np.hstack([X.toarray(), np.ones((1000, 1))])
+    wanted = wide.T @ wide / 1000.0
+    features, margins = np.arange(X.shape[1]), np.zeros(1000)
+    for often in (0, 7, 100):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sums, "_OFTEN", often)
+            found = mean.gram(margins, 0, 0.0, features, 1)
+        np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-9)
+    v = np.random.default_rng(0).standard_normal(X.shape[1] + 1)
+    (last,), product = mean.product(margins, 0.0, (features, v[:-1]), v[-1])
+    np.testing.assert_allclose(np.append(product, last), wanted @ v, rtol=1e-7, atol=1e-9)
+    (last,), diagonal = mean.diagonal(margins, 0.0)
+    np.testing.assert_allclose(np.append(diagonal, last), np.diag(wanted), rtol=1e-7)
+    halves = [mean.gram(margins, first, 0.0, features, 2) for first in (0, 1)]
+    np.testing.assert_allclose(sum(halves) / 2.0, wanted, rtol=1e-7, atol=1e-9)
+
+
+def test_sums_of_two_parts_keep_what_rounding_loses():
+    """{high, low} of blocks add up to the exact sum."""
+    parts = [np.array([[1.0, 0.0]]), np.array([[1e-20, 0.0]]), np.array([[-1.0, 1e-30]])]
+    total = sums._added_exactly(parts)
+    assert total.sum() == 1e-20 + 1e-30
+    assert parts[0].tolist() == [[1.0, 0.0]]
+
+
+def test_a_warm_start(client):
+    """It goes on from the last minimum; other features are refused."""
+    X, y, _ = problem(4, 1500)
+    model = lazynet.dask.DualNetClassifier(l1=1e-3, client=client, warm_start=True)
+    first = model.fit(delayed_parts(parts_of(CUTS, X, y))).n_iter_
+    assert model.fit(delayed_parts(parts_of(CUTS, X, y))).n_iter_ < first
+    with pytest.raises(ValueError, match="warm_start goes on from a model of 40 features"):
+        model.fit(delayed_parts(parts_of(CUTS, X[:, :30], y)))
+
+
+@pytest.mark.parametrize(
+    ("y", "weights", "params", "words"),
+    [
+        (np.zeros(6), None, {}, "y must have at least two classes"),
+        (np.arange(6) % 2.0, np.zeros(6), {}, "must not be zero|above 0"),
+        (np.arange(6) % 2.0, np.arange(6) % 2.0, {}, "above 0 for a row of every class"),
+        (sparse.csr_matrix(np.eye(6)), None, {}, "y must have one class or one number"),
+        (np.arange(6) % 2.0, None, {"loss": "hinge"}, "loss must be smooth over blocks"),
+        (np.arange(6) % 2.0, None, {"l1": 0.0, "l2": 0.0}, "l1 and l2 must not both be 0"),
+    ],
+)
+def test_what_cannot_be_learned_is_refused(client, y, weights, params, words):
+    """The error names the argument, and the model stays as it was."""
+    model = lazynet.dask.DualNetClassifier(**params, client=client)
+    with pytest.raises(ValueError, match=words):
+        model.fit(delayed_parts(parts_of([3], sparse.csr_matrix(np.eye(6)), y, weights)))
+    assert not hasattr(model, "n_features_in_")
