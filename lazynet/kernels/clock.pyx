@@ -112,10 +112,8 @@ cdef inline double prediction_of(
     cdef double product
     if averaged:
         product = ops.pair_dot(row, next, z, clock.shift)
-    elif clock.shift == 0.0:
-        product = ops.dot(row, next, z)
     else:
-        product = ops.soft_dot(row, next, z, clock.shift)
+        product = ops.dot(row, next, z, clock.shift)
     return product * clock.scale
 
 
@@ -130,12 +128,8 @@ cdef inline void move_along(
         ops.pair_update(row, z, -move, -move * past.scales[past.n])
     elif averaged:
         ops.averaged_update(row, z, clock.shift, move, past)
-    elif task.positive:
-        ops.positive_update(row, z, clock.shift, move, kept)
-    elif clock.shift == 0.0:
-        ops.update(row, z, move, kept)
     else:
-        ops.soft_update(row, z, clock.shift, move, kept)
+        ops.update(row, z, clock.shift, move, task.positive, kept)
 
 
 def run(

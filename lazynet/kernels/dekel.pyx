@@ -131,7 +131,7 @@ def run(
             t = sums[STEPS]
             prediction = ops.pair_dot(&at.now, &at.following, cell, 0.0)
             if centered:
-                q = ops.dot(&at.now, &at.following, center)
+                q = ops.dot(&at.now, &at.following, center, 0.0)
                 prediction -= sums[A] * q
             r = sums[A] * theta - sums[Z]
             # All weights are zero before the first step.

@@ -97,7 +97,7 @@ def run(
                 ops.expand(&at.now, x, 1.0)
                 prediction = loops.full_dot(w, x, d)
             else:
-                prediction = ops.dot(&at.now, &at.now, w)
+                prediction = ops.dot(&at.now, &at.now, w, 0.0)
             prediction += intercept[0]
             keep_prediction(steps, step, prediction)
             fetch_ahead(&at, examples)
@@ -113,7 +113,7 @@ def run(
                 loops.full_update(w, x, d, move)
                 ops.expand(&at.now, x, 0.0)
             elif move != 0.0:
-                ops.update(&at.now, w, move, NULL)
+                ops.update(&at.now, w, 0.0, move, False, NULL)
             if task.fit_intercept:
                 intercept[0] -= move
             if not task.shrink_first:

@@ -91,7 +91,7 @@ def run(
             row = at.number
             importance = share * importance_of(examples, row)
             prediction = (
-                ops.soft_dot(&at.now, &at.following, stored, l1) * scale
+                ops.dot(&at.now, &at.following, stored, l1) * scale
                 + fields[INTERCEPT_Z] * intercept_scale
             )
             old = duals[row]
@@ -103,7 +103,7 @@ def run(
             fetch_ahead(&at, examples)
             change = importance * (new - old)
             if change != 0.0:
-                ops.update(&at.now, stored, -change, at.now.kept)
+                ops.update(&at.now, stored, 0.0, -change, False, at.now.kept)
                 fields[INTERCEPT_Z] += change
             duals[row] = new
             touched += at.now.length

@@ -317,7 +317,7 @@ cdef class Examples:
                     break
                 # An update with the step -1 adds the row.
                 fetch_row(&self.csr, min(row + 1, self.csr.n_rows - 1))
-                self.ops.update(&loaded, first, -1.0, NULL)
+                self.ops.update(&loaded, first, 0.0, -1.0, False, NULL)
                 row += 1
             free(room.bytes)
         if defect == NO_MEMORY:

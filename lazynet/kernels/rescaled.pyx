@@ -97,7 +97,7 @@ def run(
                 move = fields[PENDING_MOVE]
                 fields[PENDING] = 0.0
             else:
-                prediction = ops.dot(&at.now, &at.following, v) * scale + intercept
+                prediction = ops.dot(&at.now, &at.following, v, 0.0) * scale + intercept
                 kept = at.now.kept
                 keep_prediction(steps, step, prediction)
                 move = move_of(examples, task, at.number, prediction, steps.rates[step])
@@ -115,7 +115,7 @@ def run(
             if move != 0.0:
                 if task.fit_intercept:
                     intercept -= move
-                ops.update(&at.now, v, move / scale, kept)
+                ops.update(&at.now, v, 0.0, move / scale, False, kept)
             if not task.shrink_first:
                 scale *= steps.keep[step]
             touched += at.now.length

@@ -86,8 +86,8 @@ enum lazynet_defect {
 };
 
 /* A checked row.  The columns are a copy that the kernel owns, of one type for every matrix: another
- * thread that writes to the matrix cannot change them after the check.  `kept` has room for a number per nonzero: `dot` and
- * `soft_dot` leave the stored weights there, for the update of the same row. */
+ * thread that writes to the matrix cannot change them after the check.  `kept` has room for a number
+ * per nonzero: `dot` leaves the stored weights there, for the update of the same row. */
 typedef struct {
     const void *values;
     const uint32_t *columns;
@@ -206,7 +206,7 @@ typedef struct {
 
 /* One row operation for each kernel need.  `next` is the row after this one, known because the order
  * is known: the dot product fetches its weights while it computes, unless `next` is NULL.  An update
- * takes the weights that `dot` or `soft_dot` has just `kept` of the same row, or NULL where there is
+ * takes the weights that `dot` has just `kept` of the same row, or NULL where there is
  * no such product or the stored weights have changed since: it then reads them again. */
 typedef struct {
     int (*all_sound)(const lazynet_csr *);
@@ -216,13 +216,11 @@ typedef struct {
     int (*load_row)(const lazynet_csr *, ptrdiff_t row, lazynet_row *loaded, lazynet_room *room);
     double (*squared_norm)(const lazynet_csr *, ptrdiff_t row);
     double (*absolute_sum)(const lazynet_csr *, ptrdiff_t row);
-    double (*dot)(const lazynet_row *row, const lazynet_row *next, const double *weights);
+    double (*dot)(const lazynet_row *row, const lazynet_row *next, const double *stored,
+                  double shift);
     double (*scan)(const lazynet_row *row, const double *weights);
-    void (*update)(const lazynet_row *row, double *weights, double step, const double *kept);
-    double (*soft_dot)(const lazynet_row *row, const lazynet_row *next, const double *stored,
-                       double shift);
-    void (*soft_update)(const lazynet_row *row, double *stored, double shift, double step,
-                        const double *kept);
+    void (*update)(const lazynet_row *row, double *stored, double shift, double step, int positive,
+                   const double *kept);
     double (*pair_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
                        double shift);
     void (*pair_update)(const lazynet_row *row, double *cells, double first, double second);
@@ -239,8 +237,6 @@ typedef struct {
     void (*compensated_update)(const lazynet_row *row, double *sums, double factor,
                                double factor_low);
     const lazynet_cell_ops *cells; /* for each kind of cell, in the order of every_kind.h */
-    void (*positive_update)(const lazynet_row *row, double *stored, double shift, double step,
-                            const double *kept);
     ptrdiff_t (*merge)(const lazynet_row *row, double factor, double *sums, uint32_t *columns,
                        ptrdiff_t n);
     ptrdiff_t (*take_merged)(ptrdiff_t n_columns, double *sums, double divisor, uint32_t *columns,

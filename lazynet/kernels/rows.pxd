@@ -53,14 +53,11 @@ cdef extern from "rows.h" nogil:
         int (*load_row)(const Csr*, Py_ssize_t row, Row* loaded, Room* room) noexcept nogil
         double (*squared_norm)(const Csr*, Py_ssize_t row) noexcept nogil
         double (*absolute_sum)(const Csr*, Py_ssize_t row) noexcept nogil
-        double (*dot)(const Row* row, const Row* next, const double* weights) noexcept nogil
+        double (*dot)(const Row* row, const Row* next, const double* stored,
+                      double shift) noexcept nogil
         double (*scan)(const Row* row, const double* weights) noexcept nogil
-        void (*update)(const Row* row, double* weights, double step,
+        void (*update)(const Row* row, double* stored, double shift, double step, bint positive,
                        const double* kept) noexcept nogil
-        double (*soft_dot)(const Row* row, const Row* next, const double* stored,
-                           double shift) noexcept nogil
-        void (*soft_update)(const Row* row, double* stored, double shift, double step,
-                            const double* kept) noexcept nogil
         double (*pair_dot)(const Row* row, const Row* next, const double* cells,
                            double shift) noexcept nogil
         void (*pair_update)(const Row* row, double* cells, double first,
@@ -79,8 +76,6 @@ cdef extern from "rows.h" nogil:
         void (*compensated_update)(const Row* row, double* sums, double factor,
                                    double factor_low) noexcept nogil
         const CellOps* cells
-        void (*positive_update)(const Row* row, double* stored, double shift, double step,
-                                const double* kept) noexcept nogil
         Py_ssize_t (*merge)(const Row* row, double factor, double* sums, uint32_t* columns,
                             Py_ssize_t n) noexcept nogil
         Py_ssize_t (*take_merged)(Py_ssize_t n_columns, double* sums, double divisor,

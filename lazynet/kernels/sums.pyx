@@ -106,7 +106,7 @@ def add_rows(
                 if defect != SOUND:
                     break
                 fetch_row(&examples.csr, _later(row, n_rows))
-                examples.ops.update(&loaded, first_sum, -factor, NULL)
+                examples.ops.update(&loaded, first_sum, 0.0, -factor, False, NULL)
                 touched += loaded.length
             row += 1
         free(room.bytes)

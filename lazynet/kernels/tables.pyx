@@ -109,7 +109,7 @@ def run(
             if status != FINISHED:
                 break
             ops.catch_up(&at.now, w, psi, &scales[0], &shifts[0], now)
-            prediction = ops.dot(&at.now, &at.now, w) + intercept
+            prediction = ops.dot(&at.now, &at.now, w, 0.0) + intercept
             keep_prediction(steps, step, prediction)
             fetch_ahead(&at, examples)
             move = move_of(examples, task, at.number, prediction, steps.rates[step])
@@ -127,7 +127,7 @@ def run(
                 ops.catch_up(&at.now, w, psi, &scales[0], &shifts[0], now)
             # Gradient first: the weights keep psi = k, and the next visit applies shrink k.
             if move != 0.0:
-                ops.update(&at.now, w, move, NULL)
+                ops.update(&at.now, w, 0.0, move, False, NULL)
                 if task.fit_intercept:
                     intercept -= move
             work += <double> at.now.length
