@@ -171,7 +171,9 @@ class MeanOverBlocks:
         self.blocks, self.prepared, self.facing = blocks, prepared, facing
         self.share, self.fit_intercept = 1.0 / facing.total, facing.fit_intercept
         facts = blocks.facts()
-        self.n_rows, self.n_columns, self.n_values = facts.n_rows, facts.n_features, facts.n_values
+        self.n_rows, self.n_columns = facts.n_rows, facts.n_features
+        # A step asks all workers, however few the values are: no problem counts as small.
+        self.n_values = np.inf
         #: the number of the first row of every block
         self.starts = np.cumsum([0, *(each.tally.n_rows for each in blocks.known())])[:-1].tolist()
 
