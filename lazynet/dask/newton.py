@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
 from lazynet.certificates import Certificate, certify
-from lazynet.dask.sums import MeanOverBlocks, few_of, sides_of
+from lazynet.dask.sums import MeanOverBlocks, few_of, hessian_of, sides_of
 from lazynet.minimise import Minimiser, Minimum
 from lazynet.penalties import ElasticNet
 from lazynet.searches import Place
@@ -98,15 +98,16 @@ class NewtonOnSums:
         most, joining = max(_LEAST_GROWTH, int(own.sum())), np.flatnonzero(joins)
         if len(joining) > most:
             joining = joining[np.argpartition(size[joining], -most)[-most:]]
-        return np.union1d(np.flatnonzero(own), joining)
+        chosen = np.union1d(np.flatnonzero(own), joining)
+        return chosen[np.argsort(-self.mean.counts[chosen], kind="stable")]
 
     def _by_hessian(self, at: Standing, chosen: NDArray[np.int64]) -> tuple[Vector, float]:
         """The minimum of the quadratic model on the working set."""
         mean, n = self.mean, len(chosen)
         every = max(1, mean.n_rows // max(_ROWS_OF_A_COLUMN * n, _LEAST_ROWS))
         given = {"intercept": at.intercept, "features": chosen, "every": every}
-        H = mean.sums("gram", at.margins, mean.starts, **given)
-        Q, h, bend = H[:-1, :-1], H[:-1, -1], H[-1, -1]
+        H = hessian_of(*mean.sums("gram", at.margins, mean.starts, **given))
+        Q, h, bend = H[1:, 1:], H[1:, 0], H[0, 0]
         own, gradient, moves = at.weights[chosen], -at.u[chosen], mean.fit_intercept and bend > 0.0
         if moves:
             Q, gradient = Q - np.outer(h, h) / bend, gradient - h * (at.slope / bend)
@@ -123,7 +124,7 @@ class NewtonOnSums:
             warnings.simplefilter("ignore", ConvergenceWarning)
             _, found, _ = enet_path(
                 np.zeros((1, n)), np.array([size]), precompute=np.ascontiguousarray(Q), Xy=q,
-                alphas=[self.penalty.l1 + self.penalty.l2], coef_init=own, check_input=False,
+                alphas=[self.penalty.l1 + self.penalty.l2], coef_init=own.copy(), check_input=False,
                 l1_ratio=self.penalty.l1 / (self.penalty.l1 + self.penalty.l2),
                 tol=0.1 * self.target / (size * size), max_iter=_MOST_SWEEPS,
             )  # fmt: skip

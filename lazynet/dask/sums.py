@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from distributed import Future
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lazynet.dask.blocks import Blocks
 from lazynet.dask.chains import Rows
@@ -29,8 +30,10 @@ Few = tuple[NDArray[np.int64], Vector]
 
 # The slopes at this distance from a prediction tell the curvature between them.
 _AWAY = 1e-4
-# Columns of a Hessian that are frequent.
+# Columns of a Hessian that are full: products of sparse columns take longer the fuller they are.
 _OFTEN = 256
+# Answers that a task adds.
+_FAN_IN = 8
 
 
 @dataclass(frozen=True)
@@ -92,25 +95,26 @@ class BlockLoss(MeanLoss):
         counts = 1.0 if self.importances is None else self.importances
         return np.maximum(before - after, 0.0) * counts * (0.5 * self.share / _AWAY)
 
+    def counts(self) -> NDArray[np.int64]:
+        """How many values every feature has."""
+        return np.bincount(self.X.indices, minlength=self.n_columns)
+
     def gram(
         self, margins: Vector, first: int, intercept: float, features: Any, every: int
-    ) -> NDArray[np.float64]:
-        """The Hessian on some features and the intercept, from every so many of all rows."""
+    ) -> tuple[Vector, sparse.csr_matrix]:
+        """The Hessian on some features, the frequent ones first, from every so many of all rows.
+
+        The columns of the intercept and of the frequent features as an array; and the other ones.
+        """
         rows = np.arange(-first % every, self.n_rows, every)
         roots = np.sqrt(self._curvatures(margins, intercept)[rows] * every)
         picked = self.X[rows][:, features].astype(np.float64)
         picked.data *= np.repeat(roots, np.diff(picked.indptr))
-        found = np.empty((len(features) + 1, len(features) + 1))
-        # Frequent columns as an array: products of sparse columns take longer the fuller they are.
-        order = np.argsort(-np.bincount(picked.indices, minlength=len(features)), kind="stable")
-        often, seldom = order[:_OFTEN], order[_OFTEN:]
-        rare = picked[:, seldom]
-        found[:-1, often] = picked.T @ picked[:, often].toarray()
-        found[np.ix_(often, seldom)] = found[np.ix_(seldom, often)].T
-        found[np.ix_(seldom, seldom)] = (rare.T @ rare).toarray()
-        found[-1, :-1] = found[:-1, -1] = picked.T @ roots
-        found[-1, -1] = roots @ roots
-        return found
+        often = np.column_stack([roots, picked[:, :_OFTEN].toarray()])
+        rare = picked[:, _OFTEN:]
+        seldom = sparse.csr_matrix(rare.T @ rare)
+        seldom.sort_indices()
+        return np.vstack([roots @ often, picked.T @ often]), seldom
 
     def product(self, margins: Vector, intercept: float, few: Few, vb: float) -> Any:
         """The Hessian of all features and the intercept times a vector."""
@@ -153,6 +157,15 @@ def _added_exactly(parts: Sequence[Any]) -> Any:
     return total
 
 
+def hessian_of(columns: Vector, seldom: sparse.csr_matrix) -> Vector:
+    """The whole matrix of what ``BlockLoss.gram`` tells; the intercept is its first feature."""
+    n, k = columns.shape
+    found = np.empty((n, n))
+    found[:, :k], found[:k, k:] = columns, columns[k:].T
+    found[k:, k:] = seldom.toarray()
+    return found
+
+
 def few_of(weights: Vector) -> Few:
     """The weights that are not 0."""
     places = np.flatnonzero(weights)
@@ -185,17 +198,23 @@ class MeanOverBlocks:
         return self.blocks.client.map(ask, *given, key=key, pure=False)  # type: ignore[no-any-return]
 
     def sums(self, name: str, *rows: Any, **shared: Any) -> Any:
-        """The sums of the answers, added two by two."""
+        """The sums of the answers, added eight by eight."""
         found, add = self.rows(name, *rows, **shared), _added
         if name == "compensated_sums":
             add = _added_exactly
         while len(found) > 1:
-            pairs = [found[k : k + 2] for k in range(0, len(found), 2)]
+            some = [found[k : k + _FAN_IN] for k in range(0, len(found), _FAN_IN)]
             # Before another block answers: large answers are not to wait in memory.
             options = {"key": "lazynet-added", "pure": False, "priority": 1}
-            found = self.blocks.client.map(add, pairs, **options)
+            found = self.blocks.client.map(add, some, **options)
         (total,) = self.blocks.gathered(found)
         return tuple(map(_readable, total)) if isinstance(total, tuple) else _readable(total)
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How many values every feature has."""
+        found: NDArray[np.int64] = self.sums("counts")
+        return found
 
     # --- what a certificate asks for ---
 
