@@ -21,7 +21,13 @@ def two_processes():
     from support.clusters import cluster_of
 
     with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}),
+        # A worker tries for so long to reach one that is dead.
+        dask.config.set(
+            {
+                "distributed.deploy.lost-worker-timeout": "120s",
+                "distributed.comm.timeouts.connect": "5s",
+            }
+        ),
         cluster_of(2, processes=True, silence_logs=logging.CRITICAL) as client,
     ):
         yield client
