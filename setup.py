@@ -22,7 +22,7 @@ KERNELS = Path("lazynet/kernels")
 # C files that are linked into an extension module.
 LINKED = {"examples": ["rows.c"], "outputs": ["wide.c"], "parser": ["lines.c"]}
 # Builds of different kinds never share an object file.
-KIND = "debug" if DEBUG else SANITIZE.replace(",", "-") or "release"
+KIND = "-".join(filter(None, ["debug" if DEBUG else "", *SANITIZE.split(",")])) or "release"
 BUILD_BASE = f"build/{KIND}"
 GENERATED = Path(BUILD_BASE) / "generated"
 HEADERS = sorted(path for kind in ("*.h", "*.inc") for path in KERNELS.glob(kind))
