@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lazynet.losses import Loss
 from lazynet.params import POSITIVE, Number, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import LOG_LOSS, Rule
+from lazynet.rules.base import LOG_LOSS, Rule, constant_of
 
 #: alpha times the mean of ||x||_1 by the name of the loss, where alpha follows the data: without
 #: ``initial``, and with it.  The first visit to a row moves its prediction by at most this number.
-#: A loss that is not named here has the number of the squared error.
 PLAIN_PRODUCTS = {
     "log_loss": 5.0,
     "hinge": 5.0,
@@ -30,15 +28,6 @@ PLAIN_PRODUCTS = {
 PRODUCTS = PLAIN_PRODUCTS | {"log_loss": 8.0, "smooth_hinge": 4.0}
 #: ``initial`` of losses of margins, whose slopes are about 1 in size, where alpha follows the data.
 INITIAL = 1.0
-
-
-def product_of(loss: Loss, products: Mapping[str, float] = PLAIN_PRODUCTS) -> float:
-    """alpha times the mean of ||x||_1 for a loss.
-
-    >>> product_of(LOG_LOSS), product_of(LOG_LOSS, PRODUCTS)
-    (5.0, 8.0)
-    """
-    return products.get(loss.name, products["squared_error"])
 
 
 @dataclass(repr=False)
@@ -99,7 +88,7 @@ class AdaGrad(Rule):
 
     def _product(self, loss: Loss) -> float:
         """The constant of the loss where alpha follows the data."""
-        return product_of(loss, PRODUCTS if self._initial(loss) else PLAIN_PRODUCTS)
+        return constant_of(loss, PRODUCTS if self._initial(loss) else PLAIN_PRODUCTS)
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:
         """alpha, delta, initial, and the constant of the loss.

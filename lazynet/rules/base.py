@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,6 +19,15 @@ LOG_LOSS = get_loss("log_loss")
 LARGEST_SHRINK = 2.0**200
 
 STEP_ORDERS = ("gradient_first", "shrink_first")
+
+
+def constant_of(loss: Loss, constants: Mapping[str, float]) -> float:
+    """The constant of a loss by its name; a loss without one has that of the squared error.
+
+    >>> constant_of(LOG_LOSS, {"squared_error": 0.5})
+    0.5
+    """
+    return constants.get(loss.name, constants["squared_error"])
 
 
 class Shrink(NamedTuple):

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from lazynet.losses import Loss
 from lazynet.params import STRENGTH, Choice, Number, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.adagrad import product_of
-from lazynet.rules.base import LOG_LOSS, Rule
+from lazynet.rules.adagrad import PLAIN_PRODUCTS
+from lazynet.rules.base import LOG_LOSS, Rule, constant_of
 
 PENALTIES = ("per_example", "once")
 
@@ -82,7 +82,7 @@ class FTRL(Rule):
         options = dict(self.get_params())
         if self.alpha is None:
             options |= dict(
-                alpha_unit=product_of(loss),
+                alpha_unit=constant_of(loss, PLAIN_PRODUCTS),
                 beta_unit=_BETA,
                 intercept_alpha=_INTERCEPT_ALPHA,
             )
@@ -100,4 +100,10 @@ class FTRL(Rule):
         own = (penalty.l1, penalty.l2, per_example)
         if self.alpha is not None:
             return (*own, self.alpha, self.beta, 0.0, 0.0)
-        return (*own, product_of(loss), self.beta * _BETA, _INTERCEPT_ALPHA, self.beta)
+        return (
+            *own,
+            constant_of(loss, PLAIN_PRODUCTS),
+            self.beta * _BETA,
+            _INTERCEPT_ALPHA,
+            self.beta,
+        )

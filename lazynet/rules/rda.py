@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 from lazynet.losses import Loss
 from lazynet.params import STRENGTH, Number, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import LOG_LOSS, Rule
+from lazynet.rules.base import LOG_LOSS, Rule, constant_of
 
 #: gamma over the squared mean norm of a row by the name of the loss, where gamma follows the data.
 #: The step of a smooth loss whose slope has no bound must not overshoot; a bounded slope allows
-#: longer steps.  A loss that is not named here has the strength of the squared error.
+#: longer steps.
 STRENGTHS = {
     "log_loss": 0.01,
     "hinge": 0.01,
@@ -28,10 +28,6 @@ STRENGTHS = {
 }
 # The gamma of the intercept there.
 _INTERCEPT_GAMMA = 3.0
-
-
-def _strength(loss: Loss) -> float:
-    return STRENGTHS.get(loss.name, STRENGTHS["squared_error"])
 
 
 @dataclass(repr=False)
@@ -79,7 +75,9 @@ class RDA(Rule):
         """
         options = dict(self.get_params())
         if self.gamma is None:
-            options |= dict(gamma_unit=_strength(loss), intercept_gamma=_INTERCEPT_GAMMA)
+            options |= dict(
+                gamma_unit=constant_of(loss, STRENGTHS), intercept_gamma=_INTERCEPT_GAMMA
+            )
         return options
 
     def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
@@ -90,4 +88,4 @@ class RDA(Rule):
         """
         if self.gamma is not None:
             return (penalty.l1, penalty.l2, self.gamma, self.rho, 0.0)
-        return (penalty.l1, penalty.l2, _strength(loss), self.rho, _INTERCEPT_GAMMA)
+        return (penalty.l1, penalty.l2, constant_of(loss, STRENGTHS), self.rho, _INTERCEPT_GAMMA)
