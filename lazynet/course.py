@@ -79,8 +79,6 @@ class Course:
         self.t = self.first_t
         for learner in self.learners:
             engine, plan = learner.engine, learner.plan
-            if engine.before_sweep is not None:
-                engine.before_sweep()
             engine.copy_state(plan.new_like(engine))
             engine.retune(plan.slower_settings)
 

@@ -355,7 +355,7 @@ class BlockRows(SourceRows):
             ends = [begun(number, epoch, t) for number in range(len(learners))]
             found = self.blocks.gathered(ends)
             for learner, state in zip(learners, found, strict=True):
-                _take_over(learner.engine, state.engine)
+                learner.engine.copy_state(state.engine)
             losses += [state.loss for state in found]
             progress.advance(facts.n_rows)
             after(facts.n_rows)
@@ -381,14 +381,3 @@ def check_any_rows(blocks: Blocks) -> None:
         raise ValueError("X must have at least one row, and the blocks have none")
     if not any(each.counts for each in blocks.known()):
         check_any_counts(np.zeros(1))
-
-
-def _take_over(engine: Engine, other: Engine) -> None:
-    """Give ``engine`` the state of ``other``; an undo of the engine sees this as a sweep."""
-    if engine.before_sweep is not None:
-        engine.before_sweep()
-    engine.copy_state(other)
-    for name, table in other.state().tables.items():
-        if len(getattr(engine, name)) < len(table):
-            setattr(engine, name, np.empty(len(table)))
-        getattr(engine, name)[: len(table)] = table

@@ -267,9 +267,18 @@ class Engine:
             self.totals[kept] = other.totals[kept]
 
     def copy_state(self, other: Engine) -> None:
-        """Take over every number of an engine of the same kind, its settings among them."""
+        """Take over every number of an engine of the same kind, its settings among them.
+
+        An undo of this engine sees it as a sweep.
+        """
+        if self.before_sweep is not None:
+            self.before_sweep()
         for name in (*self._per_weight, *self._scalars):
             getattr(self, name)[...] = getattr(other, name)
+        for name, table in other.state().tables.items():
+            if len(getattr(self, name)) < len(table):
+                setattr(self, name, np.empty(len(table)))
+            getattr(self, name)[: len(table)] = table
 
     def _zeros(self, name: str, n_features: int) -> NDArray[Any]:
         """The array ``name`` for so many features that no row has touched."""
