@@ -54,11 +54,14 @@ def pytest_collection_modifyitems(config, items):
 
 
 def few_cases(items):
-    """At most QUICK_CASES of the cases of each test function, the first and the last among them."""
+    """At most QUICK_CASES of the cases of each test function, the first and the last among them.
+
+    The marker ``every_case`` keeps all cases.
+    """
+    chosen = {item for item in items if "every_case" in item.keywords}
     functions = defaultdict(list)
     for item in items:
         functions[item.nodeid.partition("[")[0]].append(item)
-    chosen = set()
     for cases in functions.values():
         count = min(len(cases), QUICK_CASES)
         chosen.update(cases[k * (len(cases) - 1) // max(count - 1, 1)] for k in range(count))

@@ -1,0 +1,1 @@
+"""The bits of small fits, stored, and compared after every change."""

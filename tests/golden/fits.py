@@ -1,0 +1,315 @@
+"""Small fits of every kind, and digests of the models that they give.
+
+``python -m golden.fits --write``, run from ``tests/``, writes ``digests.json`` anew.
+"""
+
+import hashlib
+import json
+import math
+import sys
+import tempfile
+import warnings
+from contextlib import suppress
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+import lazynet
+from lazynet.catalogue import ALGORITHMS
+from lazynet.losses import LOSSES
+from lazynet.streams import Cached, Chunks, Shuffled, SvmlightFile
+
+FILE = Path(__file__).with_name("digests.json")
+N_ROWS = 240
+
+
+@cache
+def data(y="two", of="sparse", dtype="float64", index="int32"):
+    """Rows, targets and weights; the rows are sparse, or a table of a few dense features."""
+    rng = np.random.default_rng(7)
+    shape, density = ((N_ROWS, 60), 0.1) if of == "sparse" else ((N_ROWS, 6), 1.0)
+    values = rng.uniform(-1.5, 1.5, shape) * (rng.random(shape) < density)
+    X = sparse.csr_matrix(values, dtype=dtype)
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    coef = rng.uniform(-1, 1, (shape[1], 12)) * (rng.random((shape[1], 12)) < 0.5)
+    scores = X.astype(np.float64) @ coef + rng.uniform(-0.3, 0.3, (N_ROWS, 12))
+    targets = {
+        "two": np.where((scores[:, 0] > 0.1) ^ (rng.random(N_ROWS) < 0.1), "yes", "no"),
+        "noise": rng.random(N_ROWS) < 0.3,
+        "three": scores[:, :3].argmax(axis=1),
+        "twelve": scores.argmax(axis=1),
+        "labels": (scores[:, :9] > 0.2).astype(int),
+        "sparse labels": sparse.csr_matrix(scores[:, :9] > 0.2, dtype=int),
+        "number": scores[:, 0],
+        "numbers": scores[:, :4],
+    }
+    return X, targets[y], rng.uniform(0.2, 3.0, N_ROWS) * (rng.random(N_ROWS) < 0.9)
+
+
+def in_chunks(X, y, folder):
+    """The rows from a generator."""
+    starts = range(0, N_ROWS, 50)
+    return Chunks(lambda: ((X[start : start + 50], y[start : start + 50]) for start in starts))
+
+
+def from_file(X, y, folder):
+    """The rows as a file of text."""
+    dump_svmlight_file(X, y, str(folder / "rows.svm"), zero_based=True)
+    return SvmlightFile(folder / "rows.svm", zero_based=True)
+
+
+def model_for(y, kind=None, **options):
+    """An estimator for these targets; a penalty and three epochs, unless told otherwise."""
+    if kind is None:
+        kind = lazynet.LazyNetRegressor if "number" in y else lazynet.LazyNetClassifier
+        options = {"l1": 1e-3, "l2": 1e-3, "max_iter": 3, "tol": None} | options
+    return kind(random_state=3, **options)
+
+
+def fit(y="two", of="sparse", x="float64", index="int32", weighted=False, **options):
+    """A fit of rows in memory."""
+    X, targets, weights = data(y, of, x, index)
+    return model_for(y, **options).fit(X, targets, weights if weighted else None), X
+
+
+def fit_twice(**options):
+    """A warm start."""
+    X, y, _ = data()
+    model = model_for("two", warm_start=True, **options).fit(X[:150], y[:150])
+    return model.fit(X, y), X
+
+
+def partial_fits(y, **options):
+    """Three calls of ``partial_fit``."""
+    X, targets, _ = data(y)
+    model = model_for(y, **options)
+    first = {"classes": np.unique(targets)} if y in ("two", "three") else {}
+    for rows in (slice(0, 1), slice(1, 100), slice(100, N_ROWS)):
+        model.partial_fit(X[rows], targets[rows], **first)
+    return model, X
+
+
+def fit_source(make, y, **options):
+    """A fit from a source, whose files are in a temporary folder."""
+    X, targets, _ = data(y)
+    with tempfile.TemporaryDirectory() as folder:
+        return model_for(y, **options).fit(make(X, targets, Path(folder))), X
+
+
+def resume(**options):
+    """A fit that is interrupted in its second epoch, and goes on from its checkpoint."""
+    X, y, _ = data("three")
+
+    def interrupt(epoch):
+        if epoch.epoch == 1:
+            raise KeyboardInterrupt
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "run")
+        with suppress(KeyboardInterrupt):
+            model_for("three", **options).fit(X, y, callback=interrupt, checkpoint=path, every=0)
+        assert path.exists()
+        return model_for("three", **options).fit(X, y, checkpoint=path, every=0), X
+
+
+def minimum(**options):
+    """The objective, the gap and the number of nonzeros of each problem at its minimum."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model, _ = fit(tol=1e-7, **options)
+    counts = (np.atleast_2d(model.coef_) != 0).sum(axis=1)
+    return np.atleast_1d(model.objective_), np.atleast_1d(model.duality_gap_), counts
+
+
+def path(**options):
+    """The objective, the gap and the number of nonzeros of each point of a path."""
+    found = lazynet.net_path(*data()[:2], n_points=8, random_state=3, tol=1e-7, **options)
+    return found.objectives, found.gaps, found.nonzeros
+
+
+#: Every rule at a given rate.
+RATED = {rule: dict(rule=rule, eta0=0.2) for rule in ALGORITHMS} | {
+    "truncated_gradient": dict(rule=lazynet.TruncatedGradient(period=3), eta0=0.2),
+    "rda": dict(rule=lazynet.RDA(gamma=1.0, rho=0.005)),
+    "ftrl": dict(rule=lazynet.FTRL(alpha=0.2)),
+    "adagrad": dict(rule=lazynet.AdaGrad(alpha=0.2)),
+    "saga": dict(rule=lazynet.SAGA(alpha=0.05)),
+}
+#: What ``fit`` chooses by itself.
+AUTOMATIC = dict(l1=None, l2=0.0, max_iter=None, tol=1e-3)
+SOURCES = {
+    "chunks": in_chunks,
+    "shuffled chunks": lambda *rows: Shuffled(in_chunks(*rows), window=90, seed=2),
+    "file": from_file,
+    "cached file": lambda *rows: Cached(from_file(*rows), rows[-1] / "cache"),
+}
+#: Options of fits with every rule at a given rate, besides every loss.
+EVERY_RULE = {
+    "only l1": dict(l2=0.0),
+    "no intercept": dict(fit_intercept=False),
+    "in order": dict(shuffle=False),
+    "float32": dict(x="float32"),
+    "float32 and int64": dict(x="float32", index="int64"),
+    "int64": dict(index="int64"),
+    "three classes": dict(y="three"),
+    "labels": dict(y="labels"),
+    "weights": dict(weighted=True),
+    "balanced classes": dict(class_weight="balanced", y="three"),
+    "early stopping": dict(early_stopping=True, tol=1e-3, max_iter=8),
+}
+#: Options of fits with every rule whose outputs learn in one pass.
+SEVERAL_OUTPUTS = {
+    "softmax": dict(y="three", multi_class="multinomial"),
+    "float32 weights": dict(y="twelve", dtype="float32"),
+}
+#: Options of fits with every rule of the affine family.
+EVERY_AFFINE = {
+    "tables": dict(engine="tables"),
+    "tables of 64 steps": dict(engine=lazynet.Tables(64)),
+    "rescaled": dict(engine="rescaled", l1=0.0),
+    "dense": dict(engine="dense"),
+    "dense predictions": dict(engine=lazynet.Dense(predictions=True)),
+    "average": dict(average=True),
+    "average from 100": dict(average=100),
+    "suffix": dict(average="suffix"),
+    "polynomial": dict(average="polynomial", y="three"),
+    "dense average": dict(average=True, engine="dense"),
+    "batches": dict(batch_size=7),
+    "batches of three classes": dict(batch_size=7, y="three"),
+    **{name: dict(schedule=name) for name in ("constant", "inverse_time", "inverse_sqrt")},
+    "adaptive": dict(schedule="adaptive", max_iter=9, n_iter_no_change=1),
+    "pegasos": dict(schedule="pegasos", l2=0.1, eta0=None),
+    "optimal": dict(schedule="optimal", eta0=None),
+    "array of rates": dict(schedule=1 / np.arange(2.0, 2.0 + 3 * N_ROWS), eta0=None),
+    "function": dict(schedule=lambda t: 0.5 / (1 + t) ** 0.75, eta0=None),
+}
+GRID = dict(n_points=4, max_iter=3, cv=3)
+PATH = dict(n_points=6, smallest=0.01, cv=3, l1_ratios=(0.5, 1.0))
+STAGES = dict(burst_size=50, max_iter=4, rejection_rate=0.3, stability=0.5)
+CHOSEN, MEANS = lazynet.LazyNetClassifierCV, lazynet.ASGDClassifier
+STABLE, RELEASED = lazynet.StabilisedSGDClassifier, lazynet.ReleasedStabilisedSGDClassifier
+#: Options of further fits.
+FURTHER = {
+    "fobos, shrink first": dict(rule=lazynet.FoBoS("shrink_first"), eta0=0.2),
+    "sgd, shrink first": dict(rule=lazynet.SGD("shrink_first"), eta0=0.2),
+    "threshold": dict(rule=lazynet.TruncatedGradient(2, threshold=0.2), eta0=0.2, l2=0.0),
+    "ftrl, penalty once": dict(rule=lazynet.FTRL(alpha=0.2, penalty="once"), l1=0.1),
+    "adagrad, initial": dict(rule=lazynet.AdaGrad(alpha=0.1, initial=0.5)),
+    "carpenter, period": dict(rule=lazynet.Carpenter(period=16), eta0=0.2),
+    "fobos, positive": dict(rule="fobos", positive=True),
+    "sgd, positive": dict(rule="sgd", positive=True, eta0=0.2, y="three"),
+    "rda, batches": dict(**RATED["rda"], batch_size=7),
+    "ftrl, batches": dict(**RATED["ftrl"], batch_size=7, y="three"),
+    "adagrad, batches": dict(**RATED["adagrad"], batch_size=7, y="labels"),
+    "softmax, average": dict(y="three", multi_class="multinomial", average=True, eta0=0.2),
+    "two threads": dict(y="twelve", n_jobs=2),
+    "group, l2": dict(y="three", group="l2", eta0=0.2),
+    "group, max": dict(y="labels", group="max", eta0=0.2),
+    "class weights": dict(class_weight={"yes": 2.0, "no": 0.5}, weighted=True),
+    "huber, width": dict(loss=lazynet.Huber(0.3), y="number"),
+    "epsilon, width": dict(loss=lazynet.EpsilonInsensitive(0.2), y="number"),
+    "squared epsilon, width": dict(loss=lazynet.SquaredEpsilonInsensitive(0.2), y="number"),
+    "absolute error, table": dict(loss="absolute_error", y="numbers", of="table", **AUTOMATIC),
+    "several targets": dict(y="numbers", eta0=0.1),
+    "grid": dict(kind=CHOSEN, **GRID),
+    "grid, rda": dict(kind=CHOSEN, y="three", rule="rda", n_jobs=2, **GRID),
+    "grid, l2s": dict(kind=CHOSEN, l2s=[0.0, 1e-2], rule="sgd", **GRID),
+    "grid, table": dict(kind=lazynet.LazyNetRegressorCV, y="number", of="table", **GRID),
+    "averaged": dict(kind=MEANS, l2=0.1, max_iter=3, y="three"),
+    "averaged, uncentered": dict(kind=MEANS, l2=0.1, max_iter=3, center=False),
+    "averaged, number": dict(kind=lazynet.ASGDRegressor, y="number", max_iter=3, replace=False),
+    "stabilised": dict(kind=STABLE, n_jobs=2, **STAGES),
+    "stabilised, informative": dict(kind=STABLE, y="three", gravity="informative", **STAGES),
+    "released": dict(kind=RELEASED, **STAGES),
+    "released, log loss": dict(kind=RELEASED, loss="log_loss", y="three", **STAGES),
+}
+
+
+def fits():
+    """Name -> call that returns a model, and the rows for its predictions."""
+    table = {name: partial(fit, **options) for name, options in FURTHER.items()}
+    kinds = {loss: "two" if facts.margin else "number" for loss, facts in LOSSES.items()}
+    losses = {loss: dict(loss=loss, y=y) for loss, y in kinds.items()}
+    for rule, row in ALGORITHMS.items():
+        given = RATED[rule]
+        options = EVERY_RULE | losses
+        options |= SEVERAL_OUTPUTS if row.outputs is not None else {}
+        options |= EVERY_AFFINE if rule in ("fobos", "sgd", "truncated_gradient") else {}
+        table |= {f"{rule}, {name}": partial(fit, **given | more) for name, more in options.items()}
+        table[f"{rule}, automatic"] = partial(fit, rule=rule, **AUTOMATIC)
+        table[f"{rule}, table"] = partial(fit, "number", "table", rule=rule, **AUTOMATIC)
+        table[f"{rule}, warm start"] = partial(fit_twice, **given)
+        table[f"{rule}, resumed"] = partial(resume, **given)
+        for y in ("two", "three", "labels", "number") if row.rule.streams else ():
+            table[f"{rule}, partial_fit, {y}"] = partial(partial_fits, y, **given)
+    for of in ("sparse", "table"):
+        for y in ("two", "noise", "three", "labels", "sparse labels", "number", "numbers"):
+            table[f"automatic, {y}, {of}"] = partial(fit, y, of, **AUTOMATIC)
+    for name, make in SOURCES.items():
+        for y in ("three", "number"):
+            table[f"{name}, {y}"] = partial(fit_source, make, y)
+            table[f"{name}, {y}, automatic"] = partial(fit_source, make, y, **AUTOMATIC)
+    table["average, resumed"] = partial(resume, average=True, eta0=0.2)
+    table["automatic, resumed"] = partial(resume, **AUTOMATIC)
+    return table
+
+
+def minima():
+    """Name -> call that returns objectives, gaps and numbers of nonzeros."""
+    labels = dict(kind=lazynet.DualNetClassifier)
+    numbers = dict(kind=lazynet.DualNetRegressor, y="number")
+    options = {
+        "three classes": dict(y="three", l1=1e-2, weighted=True, n_jobs=2, **labels),
+        "balanced": dict(class_weight="balanced", l1=1e-2, fit_intercept=False, **labels),
+        "labels by folds": dict(kind=lazynet.DualNetClassifierCV, **PATH),
+        "numbers by folds": numbers | dict(kind=lazynet.DualNetRegressorCV, **PATH),
+    }
+    for loss, facts in LOSSES.items():
+        if not facts.trivial_minimum:
+            given = dict(loss=loss, **(labels if facts.margin else numbers))
+            options[loss] = dict(l1=5e-3, **given)
+            options[f"{loss}, both penalties"] = dict(l1=1e-3, l2=1e-3, **given)
+    table = {name: partial(minimum, **each) for name, each in options.items()}
+    return table | {"path": path, "path, both penalties": partial(path, l1_ratio=0.5)}
+
+
+def digest(*values):
+    """A short hash of the bytes of arrays and numbers."""
+    dense = [value.toarray() if sparse.issparse(value) else np.asarray(value) for value in values]
+    return hashlib.sha256(b"".join(value.tobytes() for value in dense)).hexdigest()[:12]
+
+
+def digest_of(call):
+    """The digest of weights, intercepts, epochs and predictions of the model of a call."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, X = call()
+    return digest(model.coef_, model.intercept_, model.n_iter_, model.predict(X))
+
+
+def probe():
+    """Digests of what the bits of a fit depend on outside lazynet."""
+    numbers = np.linspace(-30.0, 30.0, 1001)
+    positive = np.exp2(numbers.round())
+    return {
+        "exp of the C library": digest([math.exp(x) for x in numbers]),
+        "log1p of the C library": digest([math.log1p(math.exp(x)) for x in numbers]),
+        "np.exp": digest(np.exp(numbers)),
+        "np.log1p": digest(np.log1p(positive * numbers**2)),
+        "np.sum": digest(numbers.sum(), numbers.reshape(7, 143).sum(axis=1)),
+        "np.dot": digest(numbers @ numbers, numbers.reshape(7, 143) @ numbers[:143]),
+    }
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--write"]:
+        sys.exit(__doc__)
+    stored = {
+        "probe": probe(),
+        "fits": {name: digest_of(call) for name, call in fits().items()},
+        "minima": {name: [each.tolist() for each in call()] for name, call in minima().items()},
+    }
+    FILE.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")

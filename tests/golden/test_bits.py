@@ -1,0 +1,34 @@
+"""Small fits give the stored bits, and minima the stored objectives to within their gaps."""
+
+import json
+
+import numpy as np
+import pytest
+
+from golden.fits import FILE, digest_of, fits, minima, probe
+
+STORED = json.loads(FILE.read_text(encoding="utf-8"))
+FITS, MINIMA = fits(), minima()
+pytestmark = pytest.mark.every_case
+#: The results of other libraries that are not those of the machine that wrote the digests.
+DIFFERENT = [name for name, found in probe().items() if found != STORED["probe"][name]]
+
+
+@pytest.mark.skipif(bool(DIFFERENT), reason=f"other bits than where the file was made: {DIFFERENT}")
+@pytest.mark.parametrize("name", FITS)
+def test_a_fit_gives_the_stored_bits(name):
+    assert digest_of(FITS[name]) == STORED["fits"].get(name)
+
+
+@pytest.mark.parametrize("name", MINIMA)
+def test_a_minimum_has_the_stored_objective(name):
+    wanted, wanted_gap, wanted_nonzeros = STORED["minima"][name]
+    objective, gap, nonzeros = MINIMA[name]()
+    assert (np.abs(objective - wanted) <= gap + wanted_gap).all()
+    assert (gap <= 1e-7).all()
+    assert nonzeros.tolist() == wanted_nonzeros
+
+
+def test_every_stored_fit_is_made():
+    assert list(STORED["fits"]) == list(FITS)
+    assert list(STORED["minima"]) == list(MINIMA)
