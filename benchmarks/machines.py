@@ -22,7 +22,7 @@ from distributed import Client, LocalCluster
 from scipy import sparse
 
 import lazynet.dask
-from lazynet.streams import Chunks
+from lazynet.data import Chunks
 from paper_repro.documents import medline
 
 BLOCKS = 16

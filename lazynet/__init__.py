@@ -15,11 +15,11 @@ The small objects name and configure what the estimators are made of: rules (`Fo
 (`Clock`, `Tables`, `Rescaled`, `Dense`), averages (`FromStep`, `Suffix`, `PolynomialDecay`) and
 losses (`Huber`, `EpsilonInsensitive`, `SquaredEpsilonInsensitive`).
 
-`lazynet.streams` reads chunks of rows from files that need not fit into memory.
+`lazynet.data` reads chunks of rows from files that need not fit into memory.
 
-`lazynet.catalogue` is the table of all rules; `lazynet.testing` compares lazy rules with a dense
-twin; `lazynet.reference` holds every algorithm in plain Python; `lazynet.checks` bounds the effect
-of rounding; `lazynet.plots` draws, and is the style of all figures.
+`lazynet.engines.catalogue` is the table of all rules; `lazynet.verify` compares lazy rules with
+dense twins, and bounds the effect of rounding; `lazynet.reference` holds every algorithm in plain
+Python; `lazynet.plots` draws, and is the style of all figures.
 
 >>> from lazynet import Stepper
 >>> stepper = Stepper(1_000_000, loss="hinge", l1=0.01, schedule="constant", eta0=0.1)
@@ -37,19 +37,18 @@ from lazynet._version import __version__
 
 if TYPE_CHECKING:
     from lazynet.averages import FromStep, PolynomialDecay, Suffix
-    from lazynet.checks.verify import VerificationReport
-    from lazynet.estimators.dekel import ASGDClassifier, ASGDRegressor
-    from lazynet.estimators.dual_net import DualNetClassifier, DualNetRegressor
-    from lazynet.estimators.dual_net_cv import DualNetClassifierCV, DualNetRegressorCV
-    from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
-    from lazynet.estimators.elastic_net_cv import LazyNetClassifierCV, LazyNetRegressorCV
+    from lazynet.data.weights import Balanced
+    from lazynet.estimators.averaged import ASGDClassifier, ASGDRegressor
+    from lazynet.estimators.certified import DualNetClassifier, DualNetRegressor
+    from lazynet.estimators.certified_cv import DualNetClassifierCV, DualNetRegressorCV
+    from lazynet.estimators.load import load
+    from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
+    from lazynet.estimators.online_cv import LazyNetClassifierCV, LazyNetRegressorCV
+    from lazynet.estimators.path import NetPath, net_path
     from lazynet.estimators.released import ReleasedStabilisedSGDClassifier
+    from lazynet.estimators.selection import SelectionReport, selection_stability
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
-    from lazynet.forms import Clock, Dense, Rescaled, Tables
-    from lazynet.importances import Balanced
-    from lazynet.loading import load
     from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
-    from lazynet.paths import NetPath, net_path
     from lazynet.penalties import ElasticNet
     from lazynet.plots import plot_choice, plot_grid, plot_path, plot_selection
     from lazynet.rules.adagrad import AdaGrad
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from lazynet.rules.ftrl import FTRL
     from lazynet.rules.rda import RDA
     from lazynet.rules.saga import SAGA
+    from lazynet.rules.storage import Clock, Dense, Rescaled, Tables
     from lazynet.rules.truncated_gradient import TruncatedGradient
     from lazynet.schedules import (
         Adaptive,
@@ -71,25 +71,25 @@ if TYPE_CHECKING:
         Pegasos,
         Power,
     )
-    from lazynet.selection import SelectionReport, selection_stability
-    from lazynet.stepper import Stepper
+    from lazynet.training.stepper import Stepper
+    from lazynet.verify.online import VerificationReport
 
 # A module is imported when one of its names is asked for, so that `lazynet.reference` needs neither
 # a compiler nor NumPy.
 _ROOMS = {
-    "ASGDClassifier": "lazynet.estimators.dekel",
-    "ASGDRegressor": "lazynet.estimators.dekel",
+    "ASGDClassifier": "lazynet.estimators.averaged",
+    "ASGDRegressor": "lazynet.estimators.averaged",
     "AdaGrad": "lazynet.rules.adagrad",
     "Adaptive": "lazynet.schedules",
-    "Balanced": "lazynet.importances",
+    "Balanced": "lazynet.data.weights",
     "Carpenter": "lazynet.rules.carpenter",
-    "Clock": "lazynet.forms",
+    "Clock": "lazynet.rules.storage",
     "Constant": "lazynet.schedules",
-    "Dense": "lazynet.forms",
-    "DualNetClassifier": "lazynet.estimators.dual_net",
-    "DualNetClassifierCV": "lazynet.estimators.dual_net_cv",
-    "DualNetRegressor": "lazynet.estimators.dual_net",
-    "DualNetRegressorCV": "lazynet.estimators.dual_net_cv",
+    "Dense": "lazynet.rules.storage",
+    "DualNetClassifier": "lazynet.estimators.certified",
+    "DualNetClassifierCV": "lazynet.estimators.certified_cv",
+    "DualNetRegressor": "lazynet.estimators.certified",
+    "DualNetRegressorCV": "lazynet.estimators.certified_cv",
     "ElasticNet": "lazynet.penalties",
     "EpsilonInsensitive": "lazynet.losses",
     "FTRL": "lazynet.rules.ftrl",
@@ -101,40 +101,39 @@ _ROOMS = {
     "Huber": "lazynet.losses",
     "InverseSqrt": "lazynet.schedules",
     "InverseTime": "lazynet.schedules",
-    "LazyNetClassifier": "lazynet.estimators.elastic_net",
-    "LazyNetClassifierCV": "lazynet.estimators.elastic_net_cv",
-    "LazyNetRegressor": "lazynet.estimators.elastic_net",
-    "LazyNetRegressorCV": "lazynet.estimators.elastic_net_cv",
-    "NetPath": "lazynet.paths",
+    "LazyNetClassifier": "lazynet.estimators.online",
+    "LazyNetClassifierCV": "lazynet.estimators.online_cv",
+    "LazyNetRegressor": "lazynet.estimators.online",
+    "LazyNetRegressorCV": "lazynet.estimators.online_cv",
+    "NetPath": "lazynet.estimators.path",
     "Optimal": "lazynet.schedules",
     "Pegasos": "lazynet.schedules",
     "PolynomialDecay": "lazynet.averages",
     "Power": "lazynet.schedules",
     "RDA": "lazynet.rules.rda",
     "ReleasedStabilisedSGDClassifier": "lazynet.estimators.released",
-    "Rescaled": "lazynet.forms",
+    "Rescaled": "lazynet.rules.storage",
     "SAGA": "lazynet.rules.saga",
     "SGD": "lazynet.rules.affine",
-    "SelectionReport": "lazynet.selection",
+    "SelectionReport": "lazynet.estimators.selection",
     "SquaredEpsilonInsensitive": "lazynet.losses",
     "StabilisedSGDClassifier": "lazynet.estimators.stabilised",
-    "Stepper": "lazynet.stepper",
+    "Stepper": "lazynet.training.stepper",
     "Suffix": "lazynet.averages",
-    "Tables": "lazynet.forms",
+    "Tables": "lazynet.rules.storage",
     "TruncatedGradient": "lazynet.rules.truncated_gradient",
-    "VerificationReport": "lazynet.checks.verify",
-    "load": "lazynet.loading",
-    "net_path": "lazynet.paths",
+    "VerificationReport": "lazynet.verify.online",
+    "load": "lazynet.estimators.load",
+    "net_path": "lazynet.estimators.path",
     "plot_choice": "lazynet.plots",
     "plot_grid": "lazynet.plots",
     "plot_path": "lazynet.plots",
     "plot_selection": "lazynet.plots",
-    "selection_stability": "lazynet.selection",
+    "selection_stability": "lazynet.estimators.selection",
 }
 
 # Modules that can be used without an import of their own.
-_MODULES = {"catalogue", "checks", "plots", "reference", "schedules", "selection", "streams"}
-_MODULES |= {"testing"}
+_MODULES = {"data", "engines", "plots", "reference", "schedules", "verify"}
 
 __all__ = [
     "FTRL",

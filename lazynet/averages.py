@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.params import (
+from lazynet.parameters import (
     Integer,
     ParameterObject,
     Special,

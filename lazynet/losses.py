@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from lazynet.params import (
+from lazynet.parameters import (
     STRENGTH,
     ParameterObject,
     Special,

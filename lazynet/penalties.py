@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.params import FLAG, STRENGTH, SettledFields, table
+from lazynet.parameters import FLAG, STRENGTH, SettledFields, table
 
 
 @dataclass(frozen=True)

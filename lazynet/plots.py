@@ -314,7 +314,7 @@ def plot_selection(reports: Mapping[str, Any]) -> Figure:
     ``report.plot()`` draws a single report.  Needs matplotlib (``pip install
     lazynet-linear[plots]``).
 
-    >>> from lazynet.selection import SelectionReport
+    >>> from lazynet.estimators.selection import SelectionReport
     >>> same = SelectionReport(np.zeros(2), np.full(2, 1), np.ones(1), np.array([1.0, 0.0]))
     >>> other = SelectionReport(np.zeros(2), np.full(2, 1), -np.ones(1), np.array([0.5, 0.5]))
     >>> figure = plot_selection({"the same feature": same, "one or the other": other})

@@ -17,7 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lazynet.losses import Loss
-from lazynet.params import Number, ParameterObject, Special, check_array, refuse_class, shown, table
+from lazynet.parameters import (
+    Number,
+    ParameterObject,
+    Special,
+    check_array,
+    refuse_class,
+    shown,
+    table,
+)
 
 
 @runtime_checkable

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.averages import FromStep
-from lazynet.catalogue import check_rule
-from lazynet.data import as_examples, sizes_of
+from lazynet.data.arrays import as_examples, sizes_of
 from lazynet.engines.base import Engine
-from lazynet.forms import Form, check_form
-from lazynet.learners import Learner, run_pass
+from lazynet.engines.catalogue import check_rule
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.plan import Plan
+from lazynet.rules.storage import Form, check_form
 from lazynet.schedules import InverseSqrt, Schedule
+from lazynet.training.learners import Learner, run_pass
+from lazynet.training.plan import Plan
 from paper_repro.documents import Corpus
 
 #: The strengths of the penalty and the rate of all timed learners.

@@ -17,11 +17,11 @@ from distributed.client import FuturesCancelledError
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.models.checkpoints import told
-from lazynet.params import check_integer, shown
-from lazynet.streams.chunks import Chunk, Passing, joined, rechunked, taken
-from lazynet.streams.opening import Paths, files_of
-from lazynet.streams.source import Facts, Labels, Source, Tally, as_source
+from lazynet.data.chunks import Chunk, Passing, joined, rechunked, taken
+from lazynet.data.compressed import Paths, files_of
+from lazynet.data.source import Facts, Labels, Source, Tally, as_source
+from lazynet.parameters import check_integer, shown
+from lazynet.persistence.checkpoints import told
 
 #: Blocks of a worker that follow each other share a task up to this number of stored values.
 _VALUES_OF_A_TASK = 2**24
@@ -101,7 +101,7 @@ class Blocks(Source):
     ----------
     parts : list of Delayed or Future
         Each gives ``(X, y)`` or ``(X, y, weights)`` of the rows of a block, or a source of
-        ``lazynet.streams``: X a CSR matrix or an array, y numbers, or a matrix with a column of 0
+        ``lazynet.data``: X a CSR matrix or an array, y numbers, or a matrix with a column of 0
         and 1 for each label.
     client : distributed.Client, optional
         The client of the cluster; None: the current one.
@@ -110,7 +110,7 @@ class Blocks(Source):
     seed : int, optional
         Visit the rows of a block in a random order, which follows from the seed, the epoch and the
         number of the block; None: in their order.  For blocks of equal length this is the order of
-        ``lazynet.streams.Shuffled`` with windows of this length.
+        ``lazynet.data.Shuffled`` with windows of this length.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ class Blocks(Source):
     ) -> Blocks:
         """A block of every file, which a worker reads by ``reader``: every worker must see it.
 
-        ``reader`` is a source of ``lazynet.streams``, such as ``SvmlightFile``, or a function that
+        ``reader`` is a source of ``lazynet.data``, such as ``SvmlightFile``, or a function that
         makes ``(X, y)`` of the name of a file.
         """
         names = [os.path.abspath(path) for path in files_of(paths)]

@@ -24,24 +24,24 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.dask.blocks import Blocks, as_wide, order_of
-from lazynet.data import as_examples, plain, plain_arrays, sizes_of
+from lazynet.data.arrays import as_examples, plain, plain_arrays, sizes_of
+from lazynet.data.chunks import Chunk, joined, part, taken
+from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, Survey
+from lazynet.data.source import ROWS
+from lazynet.data.targets import Problems
+from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
-from lazynet.estimators.from_sources import Prepare, SourceRows
-from lazynet.estimators.planned import surveys_targets
-from lazynet.importances import check_any_counts
+from lazynet.engines.threads import Workers
+from lazynet.engines.undo import UndoLog
+from lazynet.estimators.planning import surveys_targets
+from lazynet.estimators.streams import Prepare, SourceRows
 from lazynet.kernels.batches import Merger
 from lazynet.kernels.examples import Steps
 from lazynet.kernels.objective import loss_of_predictions
-from lazynet.learners import AnyLearner, OutputsLearner, length_of_chunks, new_learners
-from lazynet.plan import Plan
-from lazynet.problems import Problems
-from lazynet.progress import Progress
-from lazynet.streams.chunks import Chunk, joined, part, taken
-from lazynet.streams.source import ROWS
-from lazynet.surveys import ROWS_OF_A_BLOCK, Survey
-from lazynet.threads import Workers
-from lazynet.training import PassOver
-from lazynet.undo import UndoLog
+from lazynet.training.learners import AnyLearner, OutputsLearner, length_of_chunks, new_learners
+from lazynet.training.loop import PassOver
+from lazynet.training.plan import Plan
+from lazynet.training.progress import Progress
 
 Numbers = NDArray[np.float64]
 

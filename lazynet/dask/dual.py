@@ -15,19 +15,19 @@ from lazynet.dask.chains import Prepares, check_any_rows
 from lazynet.dask.estimators import WithClient, over_blocks
 from lazynet.dask.newton import MinimiserOnSums
 from lazynet.dask.sums import Facing, MeanOverBlocks
-from lazynet.engines.mean import importance_of_rows
-from lazynet.estimators import dual_net as serial
-from lazynet.estimators.base import SparseClassifier
-from lazynet.estimators.from_sources import balanced_for
-from lazynet.importances import (
+from lazynet.data.chunks import Chunk
+from lazynet.data.weights import (
     Balanced,
     check_every_class_counts,
     check_sample_weight,
     importances,
 )
-from lazynet.minimise import check_penalty
-from lazynet.streams.chunks import Chunk
-from lazynet.undo import all_or_nothing
+from lazynet.engines.undo import all_or_nothing
+from lazynet.estimators import certified as serial
+from lazynet.estimators.base import SparseClassifier
+from lazynet.estimators.streams import balanced_for
+from lazynet.minimum.mean_loss import importance_of_rows
+from lazynet.minimum.minimise import check_penalty
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,13 @@ from sklearn.utils.metaestimators import available_if
 
 from lazynet.dask.blocks import Blocks, as_blocks
 from lazynet.dask.chains import BlockRows, GoesOn, Online, chain, check_any_rows
-from lazynet.estimators import elastic_net as serial
+from lazynet.data.source import Source
+from lazynet.engines.undo import all_or_nothing
+from lazynet.estimators import online as serial
 from lazynet.estimators.base import SparseLinear
-from lazynet.estimators.fitted import Callback, FittedModel
-from lazynet.estimators.from_sources import Prepare, SourceRows
-from lazynet.models.checkpoints import EVERY
-from lazynet.streams.source import Source
-from lazynet.undo import all_or_nothing
+from lazynet.estimators.streams import Prepare, SourceRows
+from lazynet.estimators.training import Callback, FittedModel
+from lazynet.persistence.checkpoints import EVERY
 
 _DOC = """``lazynet.{name}`` over blocks of rows on the workers of a Dask cluster.
 

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
-from lazynet.certificates import Certificate, certify
 from lazynet.dask.sums import MeanOverBlocks, few_of, hessian_of, sides_of
-from lazynet.minimise import Minimiser, Minimum
+from lazynet.minimum.certificate import Certificate, certify
+from lazynet.minimum.minimise import Minimiser, Minimum
+from lazynet.minimum.solvers import Place
 from lazynet.penalties import ElasticNet
-from lazynet.searches import Place
 
 Vector = NDArray[np.float64]
 

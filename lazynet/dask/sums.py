@@ -20,9 +20,9 @@ from scipy import sparse
 
 from lazynet.dask.blocks import Blocks
 from lazynet.dask.chains import Rows
-from lazynet.data import as_examples, plain
-from lazynet.engines.mean import MeanLoss
+from lazynet.data.arrays import as_examples, plain
 from lazynet.losses import Loss
+from lazynet.minimum.mean_loss import MeanLoss
 
 Vector = NDArray[np.float64]
 #: Weights that are mostly 0: the places and values of the others.

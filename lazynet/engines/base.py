@@ -23,7 +23,7 @@ from lazynet.kernels.examples import (
     Steps,
     Task,
 )
-from lazynet.params import MOST_FEATURES, Integer
+from lazynet.parameters import MOST_FEATURES, Integer
 
 N_FEATURES = Integer(least=0, most=MOST_FEATURES)
 

@@ -13,7 +13,7 @@ from lazynet.engines.base import advice_on_overflow, take_until_done
 from lazynet.kernels import dekel as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
-from lazynet.params import POSITIVE
+from lazynet.parameters import POSITIVE
 
 #: What to do about an overflow: the first steps are 1 / l2 long.
 RAISE_L2 = advice_on_overflow("Raise l2")

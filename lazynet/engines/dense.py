@@ -12,7 +12,7 @@ from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import dense as dense_kernel
 from lazynet.kernels.examples import Examples, Steps, Task
-from lazynet.params import check_flag
+from lazynet.parameters import check_flag
 
 
 class DenseEngine(Engine):

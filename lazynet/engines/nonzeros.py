@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.threads import Workers
+from lazynet.engines.threads import Workers
 
 # Integers of 32 bits count up to here.
 _MOST_OF_32_BITS = 2**31

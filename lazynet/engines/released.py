@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data import columns_with_values, rows_with
+from lazynet.data.arrays import columns_with_values, rows_with
 from lazynet.engines.base import advice_on_overflow, take_until_done
 from lazynet.engines.stabilised import Bursts
+from lazynet.engines.threads import Workers
 from lazynet.kernels import released as kernel
 from lazynet.kernels import stabilised as shared_kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
-from lazynet.threads import Workers
 
 SCALE_ROWS = advice_on_overflow("Divide X by its largest value")
 
@@ -204,7 +204,7 @@ class ReleasedPath:
 class ReleasedEngine:
     """One binary problem: its paths, and how often every feature was rejected.
 
-    >>> from lazynet.data import as_examples
+    >>> from lazynet.data.arrays import as_examples
     >>> from lazynet.losses import get_loss
     >>> X, y = sparse.csr_matrix([[0.5, 0.2], [-0.5, 0.0]]), np.array([1.0, -1.0])
     >>> bursts = Bursts(2, 4, 0.5, 0.0, 0.5, 0.5)

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import LOWER_ETA0, take_until_done
+from lazynet.engines.threads import Workers
 from lazynet.kernels import stabilised as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
-from lazynet.params import FLAG, LARGEST_INTEGER, Integer, Number, SettledFields, table
+from lazynet.parameters import FLAG, LARGEST_INTEGER, Integer, Number, SettledFields, table
 from lazynet.schedules import Schedule, checked_rates
-from lazynet.threads import Workers
 
 #: Records that a path has room for at first.
 _FIRST_ROOM = 2**12
@@ -272,7 +272,7 @@ def _record_arrays(
 class StabilisedEngine:
     """One binary problem: its paths, and how often every feature survived.
 
-    >>> from lazynet.data import as_examples
+    >>> from lazynet.data.arrays import as_examples
     >>> from lazynet.losses import get_loss
     >>> from lazynet.schedules import InverseSqrt
     >>> from scipy import sparse

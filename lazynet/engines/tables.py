@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from lazynet.engines.base import WithTables
 from lazynet.engines.clock import OnTheClock
 from lazynet.engines.wear import Wear
-from lazynet.forms import DEFAULT_BUDGET, Tables
 from lazynet.kernels import clock as clock_kernel
 from lazynet.kernels import tables as tables_kernel
 from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.rules.storage import DEFAULT_BUDGET, Tables
 
 
 class TablesEngine(WithTables, OnTheClock):

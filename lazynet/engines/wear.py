@@ -7,7 +7,7 @@ from typing import Any
 
 from lazynet.kernels.examples import Task
 from lazynet.losses import Loss
-from lazynet.params import Number, SettledFields, Special, shown, table
+from lazynet.parameters import Number, SettledFields, Special, shown, table
 
 
 @dataclass(frozen=True)

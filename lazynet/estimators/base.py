@@ -21,16 +21,22 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lazynet._version import __version__
-from lazynet.data import checked_csr, checked_targets, only_named_columns, unusable, usable_rows
-from lazynet.importances import check_sample_weight, importances
+from lazynet.data.arrays import (
+    checked_csr,
+    checked_targets,
+    only_named_columns,
+    unusable,
+    usable_rows,
+)
+from lazynet.data.source import Source
+from lazynet.data.targets import Classes, Columns, Problems
+from lazynet.data.weights import check_sample_weight, importances
+from lazynet.engines.undo import UndoLog, all_or_nothing
 from lazynet.losses import LOSSES, Loss, LossLike, get_loss
-from lazynet.models import files
-from lazynet.models.attributes import array, attributes, integer
-from lazynet.params import Kind, check_array, check_flag, settle
-from lazynet.problems import Classes, Columns, Problems
+from lazynet.parameters import Kind, check_array, check_flag, settle
+from lazynet.persistence import files
+from lazynet.persistence.attributes import array, attributes, integer
 from lazynet.rules.base import LARGEST_SHRINK
-from lazynet.streams.source import Source
-from lazynet.undo import UndoLog, all_or_nothing
 
 # What other libraries call a parameter, and what is written here.  Of several ways to write it, the
 # first for which an estimator has the parameters is named.
@@ -122,7 +128,7 @@ def _check_no_rows_elsewhere(X: Any) -> None:
     """Refuse the name of a file, and a source of rows, where X must be rows in memory."""
     if isinstance(X, (str, os.PathLike)):
         raise TypeError(
-            f"X must be rows, got the name {os.fspath(X)!r}: lazynet.streams has readers of files, "
+            f"X must be rows, got the name {os.fspath(X)!r}: lazynet.data has readers of files, "
             f"such as SvmlightFile({os.fspath(X)!r}), from which fit and partial_fit learn"
         )
     if isinstance(X, Source):

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.streams.mapping import mapped
-from lazynet.streams.source import ROWS, Chunks, Source
-from lazynet.validation import copied_rows
+from lazynet.data.memory_mapped import mapped
+from lazynet.data.source import ROWS, Chunks, Source
+from lazynet.training.held_out import copied_rows
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
+from lazynet.data.targets import Problem
+from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.released import SCALE_ROWS, Draws, ReleasedEngine, ReleasedRecord
 from lazynet.engines.stabilised import Bursts
+from lazynet.engines.threads import Workers
 from lazynet.estimators.base import helpful
 from lazynet.estimators.staged import StagedClassifier
-from lazynet.importances import CLASS_WEIGHT
 from lazynet.losses import Loss, get_loss
-from lazynet.models.attributes import array, attributes, integer, records
-from lazynet.params import EPOCHS, THREADS, VERBOSITY, Integer, Special, table
-from lazynet.problems import Problem
-from lazynet.seeds import SEED, new_generator
-from lazynet.threads import Workers
+from lazynet.parameters import EPOCHS, THREADS, VERBOSITY, Integer, Special, table
+from lazynet.persistence.attributes import array, attributes, integer, records
+from lazynet.training.random_state import SEED, new_generator
 
 _ACCEPTED = ("hinge", "log_loss")
 

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data import as_examples, columns_with_values
+from lazynet.data.arrays import as_examples, columns_with_values
+from lazynet.data.targets import Problem
+from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.base import LOWER_ETA0
 from lazynet.engines.stabilised import (
     Data,
@@ -19,12 +21,11 @@ from lazynet.engines.stabilised import (
     StageRecord,
     Stages,
 )
+from lazynet.engines.threads import Workers
 from lazynet.estimators.base import helpful, suitable_rate
 from lazynet.estimators.staged import StagedClassifier
-from lazynet.importances import CLASS_WEIGHT
 from lazynet.losses import LOSS, LossLike
-from lazynet.models.attributes import array, attributes, integer, real, records
-from lazynet.params import (
+from lazynet.parameters import (
     EPOCHS,
     FLAG,
     THREADS,
@@ -34,7 +35,7 @@ from lazynet.params import (
     Number,
     table,
 )
-from lazynet.problems import Problem
+from lazynet.persistence.attributes import array, attributes, integer, real, records
 from lazynet.schedules import (
     SCHEDULE,
     Pegasos,
@@ -43,8 +44,7 @@ from lazynet.schedules import (
     known_schedule,
     needs_scale,
 )
-from lazynet.seeds import SEED, new_generator
-from lazynet.threads import Workers
+from lazynet.training.random_state import SEED, new_generator
 
 _GRAVITIES = ("universal", "informative")
 # With a bounded slope no step can diverge, and short steps leave the margins small for long.

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.data.standardise import Units
 from lazynet.engines.base import Engine
 from lazynet.engines.nonzeros import csr_of
-from lazynet.threads import Workers
-from lazynet.units import Units
+from lazynet.engines.threads import Workers
 
 
 def outputs_of(engines: Sequence[Engine]) -> int:

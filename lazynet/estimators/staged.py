@@ -15,18 +15,18 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.checks.staged import verify_staged
-from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, first_rows
+from lazynet.data.targets import Problem
+from lazynet.data.weights import importances
 from lazynet.engines.base import refuse_overflow
+from lazynet.engines.threads import Workers
+from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.base import SparseClassifier
 from lazynet.estimators.mapped_rows import takes_sources
-from lazynet.importances import importances
-from lazynet.params import check_integer, check_n_steps
-from lazynet.problems import Problem
-from lazynet.progress import Progress
-from lazynet.seeds import new_generator
-from lazynet.threads import Workers
-from lazynet.undo import all_or_nothing
+from lazynet.parameters import check_integer, check_n_steps
+from lazynet.training.progress import Progress
+from lazynet.training.random_state import new_generator
+from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, first_rows
+from lazynet.verify.staged import verify_staged
 
 
 class StagedEngine(Protocol):
@@ -62,7 +62,7 @@ class StagedClassifier(SparseClassifier):
         Parameters
         ----------
         X : sparse matrix or array of shape (n_samples, n_features), or source
-            The rows to learn from.  Or a source of ``lazynet.streams``, which has y and the weights
+            The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights
             in it: its rows are mapped into memory from a temporary file.
         y : array of shape (n_samples,)
             Class labels of any kind; None with a source.

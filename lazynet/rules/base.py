@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.losses import Loss, get_loss
-from lazynet.params import Choice, ParameterObject, table
+from lazynet.parameters import Choice, ParameterObject, table
 from lazynet.penalties import ElasticNet
 
 #: The loss for which settings are given where none is named.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lazynet.losses import Loss
-from lazynet.params import Integer, table
+from lazynet.parameters import Integer, table
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lazynet.losses import Loss
-from lazynet.params import STRENGTH, Choice, Number, table
+from lazynet.parameters import STRENGTH, Choice, Number, table
 from lazynet.penalties import ElasticNet
 from lazynet.rules.adagrad import PLAIN_PRODUCTS
 from lazynet.rules.base import LOG_LOSS, Rule, constant_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lazynet.losses import Loss
-from lazynet.params import STRENGTH, Number, table
+from lazynet.parameters import STRENGTH, Number, table
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule, constant_of
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lazynet.losses import LOSSES, Loss
-from lazynet.params import Number, table
+from lazynet.parameters import Number, table
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
 

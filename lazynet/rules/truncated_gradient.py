@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lazynet.losses import Loss
-from lazynet.params import Integer, Number, table
+from lazynet.parameters import Integer, Number, table
 from lazynet.penalties import ElasticNet
 from lazynet.rules.affine import sgd
 from lazynet.rules.base import LOG_LOSS, Affine

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lazynet
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
 from lazynet.engines.base import Engine
 from lazynet.engines.dekel import DekelEngine
 from lazynet.engines.dense import DenseEngine
-from lazynet.forms import Form
 from lazynet.losses import get_loss
-from lazynet.plan import Plan
+from lazynet.rules.storage import Form
+from lazynet.training.plan import Plan
 from paper_repro.competitors.base import (
     CLOCK,
     DENSE,

@@ -20,8 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.checks.tolerance import UNIT_ROUNDOFF
-from lazynet.learners import Learner
 from lazynet.reference.closed_forms import (
     Gap,
     printed_theorem_1_proof,
@@ -29,6 +27,8 @@ from lazynet.reference.closed_forms import (
     theorem_1,
 )
 from lazynet.schedules import Constant, InverseSqrt, InverseTime, Schedule
+from lazynet.training.learners import Learner
+from lazynet.verify.tolerance import UNIT_ROUNDOFF
 from paper_repro.competitors import RULES
 from paper_repro.extended import (
     after_each_gap,

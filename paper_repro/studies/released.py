@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet import ReleasedStabilisedSGDClassifier
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
 from lazynet.engines.released import Draws, ReleasedEngine, ReleasedPath
 from lazynet.engines.stabilised import Bursts
+from lazynet.engines.threads import Workers
 from lazynet.losses import get_loss
-from lazynet.threads import Workers
 from paper_repro import sources
 from paper_repro.pages import Template, table
 from paper_repro.planted import rows_of

@@ -17,7 +17,7 @@ import numpy as np
 
 from lazynet import Tables
 from lazynet.engines.base import Engine
-from lazynet.learners import Learner
+from lazynet.training.learners import Learner
 from paper_repro import machine
 from paper_repro.competitors import CLOCK, SPARSE_PREDICTIONS, TABLES, TIERS, Problem
 from paper_repro.measure import Turn, in_turns

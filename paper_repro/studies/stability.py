@@ -30,11 +30,11 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from lazynet import InverseSqrt, ReleasedStabilisedSGDClassifier, StabilisedSGDClassifier
-from lazynet.data import as_examples, columns_with_values
+from lazynet.data.arrays import as_examples, columns_with_values
 from lazynet.engines.released import Draws, ReleasedEngine
 from lazynet.engines.stabilised import Bursts, Data, Permutations, StabilisedEngine, Stages
+from lazynet.engines.threads import Workers
 from lazynet.losses import get_loss
-from lazynet.threads import Workers
 from paper_repro.planted import rows_of
 from paper_repro.rows import Rows
 from paper_repro.studies.tuning import (

@@ -31,9 +31,9 @@ from lazynet import (
     StabilisedSGDClassifier,
     selection_stability,
 )
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
+from lazynet.estimators.selection import SelectionReport
 from lazynet.rules.base import Rule
-from lazynet.selection import SelectionReport
 
 #: Passes of each path of stabilised SGD, and the number of its paths.  The other methods make as
 #: many passes as all paths together.

@@ -15,13 +15,13 @@ import lazynet.reference
 
 MODULES = [
     "lazynet",
-    "lazynet.catalogue",
-    "lazynet.checks.tolerance",
-    "lazynet.checks.twin",
+    "lazynet.engines.catalogue",
+    "lazynet.verify.tolerance",
+    "lazynet.verify.twin",
     "lazynet.plots",
     "lazynet.reference",
-    "lazynet.streams",
-    "lazynet.testing",
+    "lazynet.data",
+    "lazynet.verify.strategies",
     *(info.name for info in pkgutil.iter_modules(lazynet.reference.__path__, "lazynet.reference.")),
 ]
 IN_EXAMPLES = doctest.DocTestParser()
@@ -87,5 +87,5 @@ def test_the_names_are_found():
     """The lists above have names of every kind: no test above passes on an empty list."""
     assert len(NAMES) >= 90
     assert len(MEMBERS) >= 170
-    assert {"lazynet.testing.problems", "lazynet.reference.losses.hinge"} < {*NAMES}
+    assert {"lazynet.verify.strategies.problems", "lazynet.reference.losses.hinge"} < {*NAMES}
     assert {"lazynet.Stepper.weights", "lazynet.LazyNetClassifier.predict_proba"} < {*MEMBERS}

@@ -6,9 +6,9 @@ import re
 from support import ROOT
 from support.matrices import make_data
 
-from lazynet.catalogue import ALGORITHMS
-from lazynet.forms import FORMS
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.kernels import cells
+from lazynet.rules.storage import FORMS
 
 PAGE = (ROOT / "docs" / "rules_and_engines.md").read_text(encoding="utf-8")
 

@@ -12,7 +12,7 @@ import pytest
 from support import ROOT
 
 import lazynet
-from lazynet.catalogue import ALGORITHMS
+from lazynet.engines.catalogue import ALGORITHMS
 
 PACKAGE = ROOT / "lazynet"
 
@@ -20,39 +20,19 @@ PACKAGE = ROOT / "lazynet"
 ROOMS = [
     ("reference",),
     ("kernels",),
-    ("params", "progress", "whole_files"),
-    ("losses", "penalties", "schedules", "averages", "forms", "rules"),
-    (
-        "data",
-        "importances",
-        "memory",
-        "problems",
-        "seeds",
-        "surveys",
-        "threads",
-        "undo",
-        "units",
-    ),
-    ("streams",),
+    ("parameters", "plots"),
+    ("losses", "penalties", "schedules", "averages"),
+    ("rules",),
+    ("data",),
     ("engines",),
-    ("certificates",),
-    ("searches",),
-    ("minimise",),
-    ("catalogue",),
-    ("validation", "models"),
-    ("defaults", "plan"),
-    ("learners",),
-    ("epochs",),
-    ("course", "training"),
-    ("stalls",),
-    ("checks",),
-    ("plots",),
-    ("choice", "estimators", "grids", "paths", "stepper"),
-    ("dask", "loading", "selection", "testing"),
-    ("command",),
+    ("persistence", "minimum"),
+    ("training",),
+    ("verify",),
+    ("estimators",),
+    ("dask", "cli"),
     ("__main__",),
 ]
-WORDS = {"params", "losses", "penalties", "schedules", "averages", "forms", "rules"}
+WORDS = {"parameters", "losses", "penalties", "schedules", "averages", "rules"}
 KERNEL_SOURCES = sorted(
     path for kind in ("pyx", "pxd", "h", "c", "inc") for path in PACKAGE.rglob(f"*.{kind}")
 )
@@ -131,7 +111,7 @@ def test_imports_go_down(module):
 
 @pytest.mark.parametrize("module", [name for name in SOURCES if room_of(name) in WORDS])
 def test_words_import_nothing_but_each_other(module):
-    """Parameters, losses, penalties, schedules, averages, forms and rules know no engine."""
+    """Parameters, losses, penalties, schedules, averages and rules know no engine."""
     assert {room_of(other) for other in IMPORTS[module]} <= WORDS
 
 

@@ -18,8 +18,8 @@ from lazynet import (
     net_path,
     plot_choice,
 )
-from lazynet.choice import best_and_sparsest, check_folds, means_and_errors
-from lazynet.paths import Grid
+from lazynet.estimators.path import Grid
+from lazynet.training.folds import best_and_sparsest, check_folds, means_and_errors
 
 FEW = dict(cv=3, n_points=6, smallest=0.05, random_state=0)
 TABLES = ("losses_", "nonzeros_", "means_", "standard_errors_", "coef_", "intercept_", "l1s_")

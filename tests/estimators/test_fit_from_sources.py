@@ -15,10 +15,10 @@ from sklearn.metrics import r2_score
 from support.matrices import categories, noisy_documents
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
-from lazynet.checks.bits import bits_of
-from lazynet.estimators import from_sources
-from lazynet.streams import Cached, Chunks, RowsFile, Shuffled, SvmlightFile
-from lazynet.streams.chosen import Share, of_share
+from lazynet.data import Cached, Chunks, RowsFile, Shuffled, SvmlightFile
+from lazynet.data.subsets import Share, of_share
+from lazynet.estimators import streams as from_sources
+from lazynet.verify.bits import bits_of
 
 N, D = 300, 40
 CHUNKS = pytest.mark.parametrize("rows", [1, 7, 64, N, 10 * N])
@@ -163,7 +163,8 @@ def test_labels_get_the_same_bits(rows):
 
 def test_blocks_of_many_rows(monkeypatch):
     """Chunks and blocks end at other rows than the chunks of the source."""
-    from lazynet import learners, surveys
+    from lazynet.data import row_statistics as surveys
+    from lazynet.training import learners
 
     monkeypatch.setattr(learners, "_LARGEST_CHUNK", 32)
     monkeypatch.setattr(surveys, "ROWS_OF_A_BLOCK", 16)

@@ -21,8 +21,9 @@ from lazynet import (
     StabilisedSGDClassifier,
     net_path,
 )
-from lazynet.checks.bits import bits_of
-from lazynet.streams import Chunks, Shuffled, SvmlightFile, chunks, mapped, mapping
+from lazynet.data import Chunks, Shuffled, SvmlightFile, chunks, mapped
+from lazynet.data import memory_mapped as mapping
+from lazynet.verify.bits import bits_of
 
 N, D = 120, 20
 RNG = np.random.default_rng(0)
@@ -125,7 +126,7 @@ def test_what_does_not_go_with_a_source():
     with pytest.raises(ValueError, match="at least one row"):
         model.fit(Chunks([(X[:0], Y[:0])]))
     assert not hasattr(model, "coef_")
-    with pytest.raises(ValueError, match=r"rule=SAGA.*lazynet\.streams\.mapped"):
+    with pytest.raises(ValueError, match=r"rule=SAGA.*lazynet\.data\.mapped"):
         LazyNetClassifier(rule="saga").fit(source_of(Y))
     with mapped(source_of(Y)) as rows:
         found = LazyNetClassifier(rule="saga", random_state=0, max_iter=2).fit(rows.X, rows.y)

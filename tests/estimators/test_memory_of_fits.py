@@ -5,10 +5,11 @@ import pytest
 from scipy import sparse
 
 from lazynet import LazyNetClassifier
+from lazynet.data.memory import Estimate
 from lazynet.engines.nonzeros import csr_of
-from lazynet.estimators import fitted, memory_of_fit
-from lazynet.memory import Estimate
-from lazynet.plan import Plan
+from lazynet.estimators import memory as memory_of_fit
+from lazynet.estimators import training as fitted
+from lazynet.training.plan import Plan
 
 N, D, L = 150, 60, 70
 OPTIONS = dict(max_iter=3, tol=None, random_state=0, l1=1e-4)

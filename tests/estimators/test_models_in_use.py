@@ -15,8 +15,8 @@ from lazynet import (
     Tables,
     TruncatedGradient,
 )
-from lazynet.catalogue import ALGORITHMS
 from lazynet.engines.base import Engine
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.engines.dense import DenseEngine

@@ -37,13 +37,13 @@ from lazynet import (
     Stepper,
     Tables,
 )
-from lazynet.catalogue import ALGORITHMS
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.rules.base import Rule
 
 PARAMETERS = {
     "lazynet.averages": "average",
-    "lazynet.forms": "engine",
-    "lazynet.importances": "class_weight",
+    "lazynet.rules.storage": "engine",
+    "lazynet.data.weights": "class_weight",
     "lazynet.losses": "loss",
     "lazynet.schedules": "schedule",
 }
@@ -357,11 +357,12 @@ def test_a_rule_that_the_catalogue_does_not_know_is_refused_by_name():
         name = "mine"
 
     X, y = make_data()
-    with pytest.raises(ValueError, match=r"^rule must be a rule of lazynet\.catalogue, got Mine"):
+    expected = r"^rule must be a rule of lazynet\.engines\.catalogue, got Mine"
+    with pytest.raises(ValueError, match=expected):
         LazyNetClassifier(rule=Mine()).fit(X, y)
 
 
-@pytest.mark.parametrize("room", ["reference", "schedules", "selection", "plots", "catalogue"])
+@pytest.mark.parametrize("room", ["reference", "schedules", "data", "plots", "engines"])
 def test_rooms_can_be_entered_without_an_import_of_their_own(room):
     """`import lazynet` is enough for the modules that its docstring names."""
     assert getattr(lazynet, room).__name__ == f"lazynet.{room}"

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge, enet_path
 from support.matrices import make_data
 
 from lazynet import DualNetRegressorCV, net_path, plot_path
-from lazynet.paths import Grid
+from lazynet.estimators.path import Grid
 
 TIGHT = 1e-9
 

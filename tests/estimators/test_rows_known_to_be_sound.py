@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
-from lazynet.streams import Cached, Chunks, RowsFile, Shuffled, SvmlightFile, VWFile, prefetched
-from lazynet.streams.chunks import Chunk, SoundChunk, csr
-from lazynet.streams.prefetched import ahead_of
-from lazynet.streams.rows_file import RowsWriter
-from lazynet.streams.source import Derived
+from lazynet.data import Cached, Chunks, RowsFile, Shuffled, SvmlightFile, VWFile, prefetched
+from lazynet.data.chunks import Chunk, SoundChunk, csr
+from lazynet.data.prefetched import ahead_of
+from lazynet.data.rows_file import RowsWriter
+from lazynet.data.source import Derived
 
 TEXT = "".join(f"{i % 2 * 2 - 1} {i % 5 + 1}:{i / 8} {i % 3 + 7}:0.5\n" for i in range(40))
 MODEL = dict(max_iter=3, tol=None, l1=1e-3)

@@ -39,7 +39,7 @@ from lazynet import (
     Tables,
     TruncatedGradient,
 )
-from lazynet.catalogue import ALGORITHMS
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as AS_WRITTEN
 from lazynet.rules.base import STEP_ORDERS

@@ -19,8 +19,8 @@ from lazynet import (
     plot_selection,
     selection_stability,
 )
+from lazynet.estimators.selection import kappa, pairwise_kappa
 from lazynet.reference import stabilised as reference
-from lazynet.selection import kappa, pairwise_kappa
 
 
 def data(seed=0, n=200, d=40):

@@ -33,15 +33,15 @@ from lazynet import (
     Stepper,
     Tables,
 )
-from lazynet.catalogue import check_rule
-from lazynet.defaults import N_ITER_NO_CHANGE, SLOWER, TOL
-from lazynet.learners import Learner
+from lazynet.engines.catalogue import check_rule
+from lazynet.engines.undo import Undo
 from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as FORMULAS
 from lazynet.rules.adagrad import PRODUCTS
-from lazynet.stalls import loss_of_constant
-from lazynet.undo import Undo
-from lazynet.validation import split
+from lazynet.training.defaults import N_ITER_NO_CHANGE, SLOWER, TOL
+from lazynet.training.diagnostics import loss_of_constant
+from lazynet.training.held_out import split
+from lazynet.training.learners import Learner
 
 #: A fit whose best epoch is not its last: the rate is too large to come to rest.
 RESTLESS = dict(schedule=Constant(3.0), l1=1e-3, l2=1e-4, random_state=0)
@@ -73,7 +73,7 @@ def test_progressive_loss_is_that_of_predictions_before_each_update(options, wei
     random = np.random.RandomState(0)
     weights = random.choice([0.5, 2.0], 60) if weighted else np.ones(60)
     # More steps than a chunk has.
-    monkeypatch.setattr("lazynet.learners._LARGEST_CHUNK", 64)
+    monkeypatch.setattr("lazynet.training.learners._LARGEST_CHUNK", 64)
     order = random.randint(60, size=(1, 150))
     options = {"l1": 1e-3, "l2": 1e-4, **options}
     model = LazyNetClassifier(tol=None, max_iter=1, **options)

@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from lazynet import AdaGrad, LazyNetClassifier, LazyNetRegressor
+from lazynet.data.standardise import Units
 from lazynet.losses import LOSSES
 from lazynet.reference import units as reference
-from lazynet.units import Units
 
 BOTH = [LazyNetClassifier, LazyNetRegressor]
 #: Products and quotients by sizes and means are rounded, and every step goes on with the rounding.

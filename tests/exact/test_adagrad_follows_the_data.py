@@ -11,7 +11,7 @@ from support.matrices import corpus
 from support.rates import part_ways, stream
 
 from lazynet import AdaGrad, LazyNetClassifier, Stepper
-from lazynet.data import as_examples, sizes_of
+from lazynet.data.arrays import as_examples, sizes_of
 from lazynet.engines.adagrad import AdaGradEngine
 from lazynet.kernels import cells as kernel
 from lazynet.losses import LOSSES

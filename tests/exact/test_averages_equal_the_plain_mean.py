@@ -27,22 +27,22 @@ from lazynet import (
     PolynomialDecay,
 )
 from lazynet.averages import check_average
-from lazynet.catalogue import ALGORITHMS
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import AveragedClockEngine
 from lazynet.engines.dense import DenseEngine
+from lazynet.engines.undo import Undo
 from lazynet.engines.wear import Wear
-from lazynet.forms import Clock
 from lazynet.kernels import averages as kernel
 from lazynet.kernels import clock as clock_kernel
 from lazynet.kernels.examples import Examples
-from lazynet.learners import Learner, run_pass
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.plan import Plan
 from lazynet.reference.averages import DenseAverage
-from lazynet.testing import problems, wears
-from lazynet.undo import Undo
+from lazynet.rules.storage import Clock
+from lazynet.training.learners import Learner, run_pass
+from lazynet.training.plan import Plan
+from lazynet.verify.strategies import problems, wears
 
 BOTH = (False, True)
 AVERAGINGS = st.one_of(

@@ -31,16 +31,16 @@ from lazynet import (
     Tables,
     TruncatedGradient,
 )
-from lazynet.checks.tolerance import AGREE
-from lazynet.checks.twin import BoundedTwin
-from lazynet.data import sizes_of
+from lazynet.data.arrays import sizes_of
 from lazynet.kernels.examples import Examples
-from lazynet.learners import Learner, run_pass, spans
 from lazynet.losses import LOSSES, get_loss
 from lazynet.reference import DenseAdaGrad, DenseAverage, DenseFTRL, DenseRDA, DenseReference
 from lazynet.reference.losses import LOSSES as PLAIN_LOSSES
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
-from lazynet.testing import problems, wears
+from lazynet.training.learners import Learner, run_pass, spans
+from lazynet.verify.strategies import problems, wears
+from lazynet.verify.tolerance import AGREE
+from lazynet.verify.twin import BoundedTwin
 
 BOTH = (False, True)
 SIZES = st.integers(1, 50)  # of problems with up to 40 steps
@@ -233,7 +233,7 @@ def test_a_pass_in_chunks_gives_the_same_bits(rule, average, monkeypatch):
     X, y = corpus()
     found, told = [], []
     for largest in (2**13, 64, 5):
-        monkeypatch.setattr("lazynet.learners._LARGEST_CHUNK", largest)
+        monkeypatch.setattr("lazynet.training.learners._LARGEST_CHUNK", largest)
         chosen = plan(rule=rule, l1=1e-3, fit_intercept=True, average=average)
         chosen = dataclasses.replace(chosen, batch_size=32)
         learner = Learner(chosen.new_engine(X.shape[1]), examples_of(chosen, X, y), chosen)

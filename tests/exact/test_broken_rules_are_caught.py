@@ -11,7 +11,7 @@ from support.caught import caught
 
 from lazynet.engines.wear import Wear
 from lazynet.reference import PlainClock, PlainTables
-from lazynet.testing import assert_matches_twin, problems
+from lazynet.verify.strategies import assert_matches_twin, problems
 
 # --- broken lazy forms, in Python ------------------------------------------------------------
 

@@ -15,14 +15,20 @@ from support.engines import numbered
 
 import lazynet
 from lazynet import engines, reference, rules
-from lazynet.catalogue import ALGORITHMS, algorithm_of, check_rule, new_engine, new_reference
-from lazynet.checks.twin import BoundedTwin
+from lazynet.engines.catalogue import (
+    ALGORITHMS,
+    algorithm_of,
+    check_rule,
+    new_engine,
+    new_reference,
+)
 from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import ClockEngine
 from lazynet.kernels import cells as kernel
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Affine, Rule
+from lazynet.verify.twin import BoundedTwin
 
 each_row = pytest.mark.parametrize("row", ALGORITHMS.values(), ids=ALGORITHMS)
 

@@ -22,9 +22,9 @@ from support.dual import (
     run_to_the_minimum,
 )
 
-from lazynet import certificates
-from lazynet.engines import mean
 from lazynet.losses import LOSSES
+from lazynet.minimum import certificate as certificates
+from lazynet.minimum import mean_loss as mean
 from lazynet.penalties import ElasticNet
 from lazynet.reference.dual import DenseDualAscent
 

@@ -12,12 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from support.engines import apart
 
 from lazynet import ASGDClassifier, ASGDRegressor
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
 from lazynet.engines.dekel import DekelEngine
 from lazynet.kernels import dekel as kernel
 from lazynet.losses import LOSSES, get_loss
 from lazynet.reference.dekel import DenseDekel, PlainDekel
-from lazynet.testing import sparse_matrices, targets
+from lazynet.verify.strategies import sparse_matrices, targets
 
 DEKEL_LOSSES = ("absolute_error", "squared_error", "hinge", "log_loss")
 

@@ -17,13 +17,13 @@ from support.dual import MINIMISED
 from support.engines import apart
 from support.matrices import corpus
 
-from lazynet.data import as_examples
-from lazynet.engines.dual import DualAscent
-from lazynet.engines.mean import MeanLoss
+from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES, get_loss
+from lazynet.minimum.dual import DualAscent
+from lazynet.minimum.mean_loss import MeanLoss
 from lazynet.penalties import ElasticNet
 from lazynet.reference.dual import DenseDualAscent, best_dual
-from lazynet.testing import problems
+from lazynet.verify.strategies import problems
 
 TOLERANCE = 1e-9
 
@@ -53,7 +53,7 @@ def reference_of(X, y, importances, *, loss, level=None, **options):
 
 @st.composite
 def cases(draw, losses):
-    """A problem of ``lazynet.testing``, kappas, new centres, and how the matrix is stored.
+    """A problem of ``verify.strategies``, kappas, new centres, and how the matrix is stored.
 
     A new centre is a step before which it is made, and the factor of the kappas there.
     """

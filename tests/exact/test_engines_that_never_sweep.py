@@ -10,7 +10,7 @@ from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 
 from lazynet import FoBoS, Stepper
 from lazynet.engines.wear import Wear
-from lazynet.testing import problems
+from lazynet.verify.strategies import problems
 
 #: no limit of the scale, of the cushion, or of the reach of an average
 NEVER = Wear(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.algorithms import AFFINE_RULES
 
 from lazynet import Stepper
-from lazynet.catalogue import ALGORITHMS, check_rule
+from lazynet.engines.catalogue import ALGORITHMS, check_rule
 from lazynet.penalties import ElasticNet
 from lazynet.reference.shrink import MAPS, SHRINKS
 from lazynet.rules.base import LARGEST_SHRINK, lost_digits

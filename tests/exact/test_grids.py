@@ -22,13 +22,13 @@ from lazynet import (
     Pegasos,
     Power,
     TruncatedGradient,
-    grids,
 )
-from lazynet.choice import Fold
-from lazynet.data import sizes_of
-from lazynet.grids import GridTraining, Setting, planned, settings_of
+from lazynet.data.arrays import sizes_of
+from lazynet.engines.threads import Workers
 from lazynet.losses import LOSSES
-from lazynet.threads import Workers
+from lazynet.training import grid as grids
+from lazynet.training.folds import Fold
+from lazynet.training.grid import GridTraining, Setting, planned, settings_of
 
 SETTINGS = [
     Setting(*pair)

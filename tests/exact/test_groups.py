@@ -21,7 +21,7 @@ from support.groups import (
 from support.matrices import make_data
 
 from lazynet import SGD, FoBoS, LazyNetClassifier, LazyNetRegressor
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
 from lazynet.engines.groups import (
     GROUPED_OUTPUTS,
     OutputsInL2Groups,
@@ -29,14 +29,14 @@ from lazynet.engines.groups import (
     check_rule_of_groups,
 )
 from lazynet.engines.outputs import OutputsOnClock
+from lazynet.engines.undo import Undo
 from lazynet.engines.wear import Wear
 from lazynet.kernels.outputs import Block, Targets
 from lazynet.kernels.outputs_clock import bring_current, run_on_clock
 from lazynet.losses import LOSSES
 from lazynet.reference import DenseGroups, PlainGroupsOnClock, PlainGroupsWithStamps
 from lazynet.reference.groups import PROXES, l2_prox, level, max_prox, shrink_row
-from lazynet.testing import wears
-from lazynet.undo import Undo
+from lazynet.verify.strategies import wears
 
 PLAIN_FORMS = {"l2": PlainGroupsOnClock, "max": PlainGroupsWithStamps}
 #: Losses with a bounded slope: no run leaves the range of floats.

@@ -10,7 +10,7 @@ from support.algorithms import AFFINE_RULES, BOTH_ORDERS, engine_of, form_of
 from support.engines import run_in_chunks
 
 from lazynet import FoBoS, FromArray, Stepper, Tables
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
 from lazynet.engines.clock import ClockEngine
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.tables import TablesEngine
@@ -18,7 +18,7 @@ from lazynet.engines.wear import Wear
 from lazynet.kernels.objective import total_loss
 from lazynet.losses import LOSSES, get_loss
 from lazynet.reference import PlainClock, PlainTables
-from lazynet.testing import BoundedTwin, assert_matches_twin, problems, wears
+from lazynet.verify.strategies import BoundedTwin, assert_matches_twin, problems, wears
 
 BUDGETS = st.integers(1, 40)
 BOTH = (False, True)

@@ -13,10 +13,10 @@ from scipy import sparse
 from support import plan
 from support.algorithms import AFFINE_RULES, engine_of
 
-from lazynet.checks.tolerance import UNIT_ROUNDOFF
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
 from lazynet.reference.shrink import MAPS
 from lazynet.schedules import Constant, InverseSqrt, InverseTime
+from lazynet.verify.tolerance import UNIT_ROUNDOFF
 
 STRENGTHS = (0.0, 1e-12, 1e-8, 1e-4, 1e-2, 1e-1)
 SCHEDULES = (Constant(0.1), InverseTime(1.0), InverseSqrt(0.5))

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lazynet.checks.tolerance import UNIT_ROUNDOFF
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
 from lazynet.engines.dekel import DekelEngine
 from lazynet.losses import get_loss
+from lazynet.verify.tolerance import UNIT_ROUNDOFF
 
 pytest.importorskip("paper_repro.extended", reason="only in a checkout")
 from paper_repro.extended import too_narrow

@@ -13,11 +13,12 @@ from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 from support.dual import MINIMISED
 
-from lazynet import DualNetClassifier, searches
-from lazynet.certificates import certify
-from lazynet.engines import interior
+from lazynet import DualNetClassifier
 from lazynet.losses import LOSSES
-from lazynet.minimise import Minimiser, Problem
+from lazynet.minimum import interior
+from lazynet.minimum import solvers as searches
+from lazynet.minimum.certificate import certify
+from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.penalties import ElasticNet
 
 JUMPING = [name for name in MINIMISED if LOSSES[name].curvature is None]

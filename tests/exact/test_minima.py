@@ -14,14 +14,14 @@ from scipy import sparse
 from support.dual import MINIMISED, dual_problems, grid_problem, minimiser_of
 from support.matrices import corpus
 
-from lazynet import minimise
-from lazynet.data import as_examples
-from lazynet.engines.newton import ActiveColumns
+from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES, get_loss
-from lazynet.minimise import Minimiser, Problem
+from lazynet.minimum import minimise
+from lazynet.minimum.minimise import Minimiser, Problem
+from lazynet.minimum.newton import ActiveColumns
+from lazynet.minimum.solvers import Ascent, Multipliers, Newton, Place, look
 from lazynet.reference.dual import conjugate
 from lazynet.reference.losses import LOSSES as TWINS
-from lazynet.searches import Ascent, Multipliers, Newton, Place, look
 
 TOL = 1e-9
 SMOOTH = [name for name in MINIMISED if LOSSES[name].curvature is not None]

@@ -30,16 +30,16 @@ from support.outputs import (
 )
 
 from lazynet import FTRL, RDA, SGD, AdaGrad, FoBoS, FromData, FromStep
-from lazynet.catalogue import ALGORITHMS, new_outputs
+from lazynet.data.targets import Classes, Columns, Labels, checked_indicator
 from lazynet.engines import outputs as engines
+from lazynet.engines.catalogue import ALGORITHMS, new_outputs
 from lazynet.engines.outputs import AdaGradOutputs, OutputsOnClock
 from lazynet.engines.wear import Wear
 from lazynet.kernels.outputs import Targets
-from lazynet.learners import OutputsLearner, run_pass
 from lazynet.penalties import ElasticNet
-from lazynet.problems import Classes, Columns, Labels, checked_indicator
 from lazynet.reference.outputs import DenseSoftmax
-from lazynet.testing import problems
+from lazynet.training.learners import OutputsLearner, run_pass
+from lazynet.verify.strategies import problems
 
 #: Every rule whose outputs learn in one pass, with rates that are given and rates of the rows.
 RULES = {

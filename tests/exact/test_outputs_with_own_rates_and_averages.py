@@ -39,7 +39,7 @@ from lazynet.kernels import clock as clock_kernel
 from lazynet.kernels import outputs_clock
 from lazynet.penalties import ElasticNet
 from lazynet.reference.averages import DenseAverage
-from lazynet.testing import problems, wears
+from lazynet.verify.strategies import problems, wears
 
 RULES = {f"{kind.__name__} {order}": kind(order) for kind in (FoBoS, SGD) for order in BOTH_ORDERS}
 EVERY_RULE = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))

@@ -10,7 +10,7 @@ from support.caught import caught
 from support.matrices import make_data
 
 from lazynet import LazyNetClassifier, LazyNetRegressor, Stepper
-from lazynet.testing import BoundedTwin, assert_matches_twin, problems, wears
+from lazynet.verify.strategies import BoundedTwin, assert_matches_twin, problems, wears
 
 BOTH = (False, True)
 

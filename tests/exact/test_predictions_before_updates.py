@@ -12,13 +12,13 @@ from support.algorithms import GIVEN, RULES_WITH_STATE, penalty_of
 from support.matrices import corpus
 
 from lazynet import SGD
-from lazynet.catalogue import new_engine
-from lazynet.data import as_examples
-from lazynet.forms import FORMS
+from lazynet.data.arrays import as_examples
+from lazynet.engines.catalogue import new_engine
 from lazynet.kernels.examples import Steps
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.losses import LOSSES, get_loss
 from lazynet.reference import losses as reference
+from lazynet.rules.storage import FORMS
 
 CASES = [*[(SGD(), FORMS[name]()) for name in FORMS], *[(GIVEN[r], None) for r in RULES_WITH_STATE]]
 

@@ -29,14 +29,14 @@ from lazynet import (
     Stepper,
     TruncatedGradient,
 )
-from lazynet.checks.twin import BoundedTwin
-from lazynet.data import as_examples, sizes_of
+from lazynet.data.arrays import as_examples, sizes_of
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.engines.wear import Wear
 from lazynet.kernels.examples import Steps
 from lazynet.losses import LOSS_OBJECTS, LOSSES
-from lazynet.plan import Plan
 from lazynet.reference import DenseFromData
+from lazynet.training.plan import Plan
+from lazynet.verify.twin import BoundedTwin
 
 RULES = [kind(order) for kind in (FoBoS, SGD) for order in BOTH_ORDERS]
 MARGINS = [name for name, loss in LOSSES.items() if loss.margin]

@@ -8,15 +8,15 @@ from scipy import sparse
 from support.engines import apart
 
 from lazynet import RDA, AdaGrad, FromData, LazyNetClassifier, LazyNetRegressor
-from lazynet.checks.bits import bits_of
-from lazynet.defaults import EPOCHS_OF_CLASSIFIERS as FULL
-from lazynet.defaults import divisor_of_rates
 from lazynet.engines.adagrad import AdaGradEngine
 from lazynet.engines.outputs import AdaGradOutputs
 from lazynet.kernels import cells as kernel
 from lazynet.losses import LOSSES
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
 from lazynet.rules.adagrad import PRODUCTS
+from lazynet.training.defaults import EPOCHS_OF_CLASSIFIERS as FULL
+from lazynet.training.defaults import divisor_of_rates
+from lazynet.verify.bits import bits_of
 
 N, D = 60, 50
 LATER = dict(max_iter=FULL + 3, tol=None)

@@ -12,7 +12,7 @@ from support.algorithms import AFFINE_RULES
 import lazynet
 from lazynet.reference import Stepper
 from lazynet.reference.stepper import AVERAGED_FORMS, FORMS, SCHEDULES
-from lazynet.testing import assert_matches_twin, problems
+from lazynet.verify.strategies import assert_matches_twin, problems
 
 BOTH = (False, True)
 

@@ -21,7 +21,7 @@ from lazynet.reference.truncated_gradient import (
     PlainTruncatedGradient,
     truncate,
 )
-from lazynet.testing import problems as floating_problems
+from lazynet.verify.strategies import problems as floating_problems
 
 STRENGTHS = st.sampled_from([0.0, 1e-3, 0.1, 1.0])
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from support.matrices import rows_of_signs as signs
 from support.matrices import rows_without_ties as problem
 
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
 from lazynet.engines.released import Draws, ReleasedEngine, ReleasedPath
 from lazynet.engines.stabilised import Bursts
+from lazynet.engines.threads import Workers
 from lazynet.kernels import released as kernel
 from lazynet.losses import get_loss
 from lazynet.reference.released import DenseReleased, quantile
-from lazynet.threads import Workers
 
 BURSTS = Bursts(
     bursts_per_stage=3,

@@ -10,12 +10,12 @@ from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 from support.caught import caught
 
 from lazynet import FoBoS, LazyNetClassifier, Stepper
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.wear import Wear
 from lazynet.kernels.examples import Steps
-from lazynet.testing import assert_matches_twin, problems, wears
+from lazynet.verify.strategies import assert_matches_twin, problems, wears
 
 BOTH = (False, True)
 

@@ -32,9 +32,9 @@ from lazynet import (
     StabilisedSGDClassifier,
     net_path,
 )
-from lazynet.data import checked_csr, usable_rows
+from lazynet.data.arrays import checked_csr, usable_rows
 from lazynet.kernels.examples import DEFECT_REPEATED, DEFECTS, Examples
-from lazynet.testing import assert_matches_twin, problems, wears
+from lazynet.verify.strategies import assert_matches_twin, problems, wears
 
 BOTH = (False, True)
 DISORDERS = pytest.mark.parametrize("disorder", [reversed_rows, shuffled_rows])

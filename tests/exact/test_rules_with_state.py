@@ -34,18 +34,18 @@ from lazynet import (
     Stepper,
     TruncatedGradient,
 )
-from lazynet.catalogue import ALGORITHMS, new_reference
-from lazynet.checks.tolerance import NearbyRun
-from lazynet.data import sizes_of
+from lazynet.data.arrays import sizes_of
+from lazynet.engines.catalogue import ALGORITHMS, new_reference
 from lazynet.engines.ftrl import FTRLEngine
 from lazynet.kernels.examples import Examples
-from lazynet.learners import Learner, run_pass
 from lazynet.losses import LOSSES, get_loss
-from lazynet.params import Choice, Flag, Integer
+from lazynet.parameters import Choice, Flag, Integer
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
-from lazynet.testing import problems, wears
+from lazynet.training.learners import Learner, run_pass
+from lazynet.verify.strategies import problems, wears
+from lazynet.verify.tolerance import NearbyRun
 
 STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0, 10.0])
 RULES = RULES_WITH_STATE

@@ -14,7 +14,7 @@ from support.matrices import make_data
 from support.minima import assert_stationary
 
 from lazynet import SAGA, LazyNetClassifier, LazyNetRegressor, Stepper
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
 from lazynet.kernels import cells as kernel
 from lazynet.losses import LOSSES, get_loss
 from lazynet.penalties import ElasticNet

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from support.algorithms import GIVEN, RULES_WITH_STATE, options_of
 from support.matrices import corpus
 
-from lazynet import LazyNetClassifier, learners
-from lazynet.threads import Interrupted, Workers
+from lazynet import LazyNetClassifier
+from lazynet.engines.threads import Interrupted, Workers
+from lazynet.training import learners
 
 N_CLASSES = 5
 _BASE = dict(max_iter=3, tol=None, random_state=0, l1=1e-4, l2=1e-3)

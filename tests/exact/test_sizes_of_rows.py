@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from lazynet import LazyNetClassifier
-from lazynet.data import as_examples, sizes_of
+from lazynet.data.arrays import as_examples, sizes_of
+from lazynet.data.targets import Classes
 from lazynet.kernels.examples import MEASURED
-from lazynet.learners import new_learners, run_pass
-from lazynet.problems import Classes
+from lazynet.training.learners import new_learners, run_pass
 
 N, D = 90, 40
 

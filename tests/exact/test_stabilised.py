@@ -18,7 +18,7 @@ from support.matrices import rows_of_signs as signs
 from support.matrices import rows_without_ties as problem
 
 from lazynet import StabilisedSGDClassifier
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
 from lazynet.engines.stabilised import (
     Data,
     Path,
@@ -27,11 +27,11 @@ from lazynet.engines.stabilised import (
     StageOrders,
     Stages,
 )
+from lazynet.engines.threads import Workers
 from lazynet.kernels import stabilised as kernel
 from lazynet.losses import get_loss
 from lazynet.reference.stabilised import DenseStabilised
 from lazynet.schedules import Constant, InverseSqrt
-from lazynet.threads import Workers
 
 STAGES = Stages(
     bursts_per_stage=3,
@@ -307,10 +307,10 @@ TOUCHES_LITTLE = """
 import resource, sys
 import numpy as np
 from scipy import sparse
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
 from lazynet.losses import get_loss
 from lazynet.engines.stabilised import Data, Path, Permutations, StageOrders
-from lazynet.threads import Workers
+from lazynet.engines.threads import Workers
 
 d = 20_000_000
 columns = np.sort(np.random.default_rng(0).integers(0, d // 100, (100, 20)), axis=1).ravel()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from lazynet.streams import (
+from lazynet.data import (
     Cached,
     Chunks,
     CSVFile,
@@ -27,7 +27,7 @@ from lazynet.streams import (
     VWFile,
     as_source,
 )
-from lazynet.streams.chunks import Chunk, csr, joined, rechunked, taken
+from lazynet.data.chunks import Chunk, csr, joined, rechunked, taken
 
 
 def problem(rng, n_rows=23, n_columns=9, several=False, weighted=False):

@@ -19,13 +19,13 @@ from support.matrices import corpus
 from support.rates import PENALTIES, part_ways, stream
 
 from lazynet import FTRL, RDA, AdaGrad, DualNetClassifier, LazyNetClassifier, Stepper
-from lazynet.catalogue import new_reference
 from lazynet.engines.adagrad import AdaGradEngine
+from lazynet.engines.catalogue import new_reference
 from lazynet.engines.ftrl import FTRLEngine
 from lazynet.engines.rda import RDAEngine
-from lazynet.learners import Learner, run_pass
 from lazynet.losses import LOSSES, get_loss
 from lazynet.penalties import ElasticNet
+from lazynet.training.learners import Learner, run_pass
 
 RULES = [FTRL(), FTRL(penalty="once"), RDA(), RDA(rho=0.01), AdaGrad()]
 ENGINES = {"ftrl": FTRLEngine, "rda": RDAEngine, "adagrad": AdaGradEngine}

@@ -16,7 +16,7 @@ from support.matrices import make_data
 from lazynet import LazyNetClassifier, LazyNetRegressor, Stepper, TruncatedGradient
 from lazynet.engines.wear import Wear
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
-from lazynet.testing import assert_matches_twin, problems
+from lazynet.verify.strategies import assert_matches_twin, problems
 
 
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)

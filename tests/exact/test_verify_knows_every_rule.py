@@ -10,8 +10,8 @@ from support.algorithms import AFFINE_RULES, GIVEN, form_of, penalty_of
 from support.broken_engines import BROKEN_ENGINES, BROKEN_WITH_DEFAULTS
 
 from lazynet import Huber, LazyNetClassifier, LazyNetRegressor
-from lazynet import catalogue as catalogue_module
-from lazynet.catalogue import ALGORITHMS
+from lazynet.engines import catalogue as catalogue_module
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import ClockEngine
 
 EXACT_RULES = [name for name, row in ALGORITHMS.items() if row.exact]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-import lazynet.checks.averaged
+import lazynet.verify.averaged
 from lazynet import (
     ASGDClassifier,
     ASGDRegressor,
@@ -130,7 +130,7 @@ def test_a_broken_engine_of_dekel_disagrees(broken, monkeypatch):
     X, y, _ = problem(3)
     X = X + sparse.csr_matrix(np.ones(X.shape))
     assert ASGDClassifier(l2=1.0).verify(X, y).agrees
-    monkeypatch.setattr(lazynet.checks.averaged, "DekelEngine", broken)
+    monkeypatch.setattr(lazynet.verify.averaged, "DekelEngine", broken)
     assert ASGDClassifier(l2=1.0).verify(X, y).agrees is False
 
 

@@ -19,7 +19,7 @@ from support.clusters import assert_same_fit, delayed_parts, parts_of, source_of
 import lazynet
 import lazynet.dask
 from lazynet.dask import Blocks, UnreadableBlock
-from lazynet.streams import SvmlightFile
+from lazynet.data import SvmlightFile
 from on_dask.rows import estimators, problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -30,7 +30,7 @@ from support.clusters import (
 import lazynet
 import lazynet.dask
 from lazynet.dask import UnreadableBlock, blocks
-from lazynet.streams import Shuffled
+from lazynet.data import Shuffled
 from on_dask.rows import KINDS, estimators, problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

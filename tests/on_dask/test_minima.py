@@ -10,11 +10,11 @@ from support.clusters import delayed_parts, kill_a_worker, parts_of
 
 import lazynet
 import lazynet.dask
-from lazynet.certificates import certify
 from lazynet.dask import newton, sums
-from lazynet.data import as_examples
-from lazynet.engines.mean import MeanLoss
+from lazynet.data.arrays import as_examples
 from lazynet.losses import get_loss
+from lazynet.minimum.certificate import certify
+from lazynet.minimum.mean_loss import MeanLoss
 from lazynet.penalties import ElasticNet
 from on_dask.rows import estimators, problem
 
@@ -100,8 +100,8 @@ def test_the_hessian_and_its_products_are_those_of_all_rows():
     """With frequent columns and without; the parts of the rows add up to all."""
     X, y, _ = problem(3, 1000, kind="numbers")
     from lazynet.dask.chains import Prepared, Rows
-    from lazynet.problems import Columns
-    from lazynet.streams.chunks import Chunk
+    from lazynet.data.chunks import Chunk
+    from lazynet.data.targets import Columns
 
     norms = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     rows = Rows(Chunk(X, y, None), Prepared(None, Columns(y, None), norms), X.shape[1])

@@ -14,10 +14,10 @@ pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from scipy import sparse
 from support.studies import tiny_run
 
-from lazynet.checks.tolerance import UNIT_ROUNDOFF
 from lazynet.reference import DenseReference, PlainTables
 from lazynet.reference.closed_forms import printed_theorem_1_proof, theorem_1
 from lazynet.schedules import Constant, InverseSqrt
+from lazynet.verify.tolerance import UNIT_ROUNDOFF
 from paper_repro import extended, results, unwatched
 from paper_repro.studies import STUDIES, accuracy
 from paper_repro.study import Settings

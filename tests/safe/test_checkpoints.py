@@ -18,16 +18,12 @@ from support.damage import damages, flip, truncate
 from support.matrices import categories, noisy_documents
 
 import lazynet
-from lazynet import (
-    FromStep,
-    LazyNetClassifier,
-    LazyNetRegressor,
-    learners,
-)
-from lazynet.checks.bits import bits_of
-from lazynet.models import checkpoints, container
-from lazynet.models.checkpoints import FileKeeper
-from lazynet.streams import Chunks, Shuffled
+from lazynet import FromStep, LazyNetClassifier, LazyNetRegressor
+from lazynet.data import Chunks, Shuffled
+from lazynet.persistence import checkpoints, container
+from lazynet.persistence.checkpoints import FileKeeper
+from lazynet.training import learners
+from lazynet.verify.bits import bits_of
 
 N, D = 200, 30
 RNG = np.random.default_rng(0)
@@ -243,7 +239,7 @@ import numpy as np
 sys.path.insert(0, {tests!r})
 warnings.simplefilter("ignore")
 from safe import test_checkpoints as here
-from lazynet.checks.bits import bits_of
+from lazynet.verify.bits import bits_of
 here.learners._LARGEST_CHUNK = 64
 print("ready", flush=True)
 print(bits_of(here.fit({case!r}, {path!r})[0]), flush=True)

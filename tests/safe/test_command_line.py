@@ -15,11 +15,11 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import f1_score, mean_absolute_error, r2_score
 
 import lazynet
-from lazynet.command.main import COMMANDS, main, new_parser
-from lazynet.command.settings import object_of
-from lazynet.models import files as model_files
+from lazynet.cli.main import COMMANDS, main, new_parser
+from lazynet.cli.settings import object_of
+from lazynet.data import Chunks, CSVFile, RowsFile, SvmlightFile, VWFile
+from lazynet.persistence import files as model_files
 from lazynet.rules.ftrl import FTRL
-from lazynet.streams import Chunks, CSVFile, RowsFile, SvmlightFile, VWFile
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of POSIX")
 HERE = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -17,7 +17,7 @@ from support.damage import damages
 
 import lazynet
 from lazynet import ASGDRegressor, LazyNetClassifier
-from lazynet.models import container
+from lazynet.persistence import container
 
 X = sparse.csr_matrix(np.random.default_rng(0).standard_normal((20, 6)))
 Y = np.arange(20) % 3
@@ -223,7 +223,7 @@ def test_an_array_that_is_larger_than_memory(parts, tmp_path, monkeypatch):
     large = {"$few": ["few", [1, 2**40], 1]}
     other = {**header, "document": {**header["document"], "coef": large}}
     container.write(tmp_path / "model", other, arrays)
-    monkeypatch.setattr("lazynet.models.values.physical_bytes", lambda: 2**35)
+    monkeypatch.setattr("lazynet.persistence.values.physical_bytes", lambda: 2**35)
     with pytest.raises(MemoryError, match="model holds a model that needs more memory"):
         lazynet.load(tmp_path / "model")
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from lazynet import LazyNetRegressor
-from lazynet.command.main import main
-from lazynet.streams import Cached, CSVFile, RowsFile, SvmlightFile
+from lazynet.cli.main import main
+from lazynet.data import Cached, CSVFile, RowsFile, SvmlightFile
 
 TEXT = b"".join(b"%d 1:%.17g 3:0.5 %d:1\n" % (k % 2, np.sqrt(k), 4 + k % 5) for k in range(2000))
 
@@ -143,7 +143,7 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch, error, capsys):
     def full(_):
         raise OSError(error, os.strerror(error))
 
-    monkeypatch.setattr("lazynet.whole_files.os.fsync", full)
+    monkeypatch.setattr("lazynet.data.atomic_files.os.fsync", full)
     model = LazyNetRegressor(l1=0.0).fit([[1.0]], [1.0])
     with pytest.raises(OSError, match=os.strerror(error)) as caught:
         model.save("m.lazy")

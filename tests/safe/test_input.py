@@ -23,10 +23,10 @@ from lazynet import (
     Stepper,
     Tables,
 )
-from lazynet.data import usable_rows
+from lazynet.data import Chunks
+from lazynet.data.arrays import usable_rows
+from lazynet.engines.undo import Undo
 from lazynet.losses import LOSSES
-from lazynet.streams import Chunks
-from lazynet.undo import Undo
 from safe.fuzz.portrait import portrait
 
 N, D = 40, 30

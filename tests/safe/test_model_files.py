@@ -49,8 +49,8 @@ from lazynet import (
     Tables,
     TruncatedGradient,
 )
-from lazynet.loading import ESTIMATORS
-from lazynet.models.attributes import table_of
+from lazynet.estimators.load import ESTIMATORS
+from lazynet.persistence.attributes import table_of
 from safe.fuzz.portrait import differences, portrait
 
 RNG = np.random.default_rng(0)
@@ -314,7 +314,7 @@ def test_every_estimator_is_in_the_table():
 def test_every_engine_kind_can_be_saved():
     """The table of engines holds every engine that a plan can make."""
     from lazynet.engines.base import Engine
-    from lazynet.models.engines import _KINDS
+    from lazynet.persistence.engines import _KINDS
 
     def below(kind):
         for child in kind.__subclasses__():

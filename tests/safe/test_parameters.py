@@ -38,15 +38,11 @@ from lazynet import (
     TruncatedGradient,
     selection_stability,
 )
-from lazynet import testing as strategies
 from lazynet.averages import checked_counts
-from lazynet.catalogue import ALGORITHMS, check_rule
-from lazynet.checks.tolerance import OVERFLOWED
-from lazynet.checks.verify import LARGEST_EPOCHS
-from lazynet.forms import FORMS, Form
-from lazynet.importances import check_sample_weight
+from lazynet.data.weights import check_sample_weight
+from lazynet.engines.catalogue import ALGORITHMS, check_rule
 from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
-from lazynet.params import (
+from lazynet.parameters import (
     LARGEST_INTEGER,
     Choice,
     Flag,
@@ -56,7 +52,11 @@ from lazynet.params import (
     SettledFields,
 )
 from lazynet.rules.base import Rule
+from lazynet.rules.storage import FORMS, Form
 from lazynet.schedules import SCHEDULES, Formula, FromData, checked_rates
+from lazynet.verify import strategies as strategies
+from lazynet.verify.online import LARGEST_EPOCHS
+from lazynet.verify.tolerance import OVERFLOWED
 from safe.fuzz.models import ESTIMATORS as EXPORTED
 from safe.fuzz.portrait import portrait
 

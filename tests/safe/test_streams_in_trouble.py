@@ -15,7 +15,7 @@ import pytest
 from support import peak_of
 from support.damage import damages
 
-from lazynet.streams import (
+from lazynet.data import (
     Cached,
     Chunks,
     ParquetFile,
@@ -25,8 +25,8 @@ from lazynet.streams import (
     VWFile,
     as_source,
 )
-from lazynet.streams.chunks import labels_matrix
-from lazynet.streams.prefetched import ahead
+from lazynet.data.chunks import labels_matrix
+from lazynet.data.prefetched import ahead
 
 TEXT = b"1 1:2 3:0.5\n-1 2:1\n" * 50
 

@@ -14,7 +14,7 @@ from support import ROOT
 
 import lazynet
 from lazynet import LazyNetClassifier
-from lazynet.undo import Undo
+from lazynet.engines.undo import Undo
 from safe.fuzz import command, kernels
 from safe.fuzz.hunt import hunt
 from safe.fuzz.interrupts import Presses
@@ -87,10 +87,10 @@ def test_messages_must_name_an_argument(monkeypatch):
     def mumble(*arguments):
         raise ValueError("something is wrong")
 
-    monkeypatch.setattr("lazynet.plan.Plan.of", mumble)
+    monkeypatch.setattr("lazynet.training.plan.Plan.of", mumble)
     [failure] = run_input("planted", planted(LazyNetClassifier()), 0).failures
     assert failure.signature == (
-        "ValueError names no argument in lazynet/estimators/planned.py: something is wrong"
+        "ValueError names no argument in lazynet/estimators/planning.py: something is wrong"
     )
 
 

@@ -15,7 +15,7 @@ from support.engines import form_engine
 from support.matrices import reversed_rows
 
 from lazynet import DualNetClassifier, DualNetRegressor, LazyNetClassifier
-from lazynet.data import as_examples
+from lazynet.data.arrays import as_examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -45,7 +45,7 @@ def test_the_reference_takes_steps():
     assert without_kernels(TAKES_A_STEP) == ("[0.45, 0.0]\n", "")
 
 
-@pytest.mark.parametrize("name", ["LazyNetClassifier", "Stepper", "net_path", "catalogue"])
+@pytest.mark.parametrize("name", ["LazyNetClassifier", "Stepper", "net_path"])
 def test_the_error_says_what_is_missing_and_what_works(name):
     """The error names the missing module, how to get it, and what runs without kernels."""
     _, error = without_kernels(f"from lazynet import {name}")

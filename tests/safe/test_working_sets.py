@@ -13,13 +13,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from lazynet.data import as_examples
-from lazynet.engines.mean import MeanLoss
-from lazynet.engines.newton import ActiveColumns
+from lazynet.data.arrays import as_examples
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.newton import WorkingSet
 from lazynet.losses import LOSSES, get_loss
-from lazynet.minimise import Minimiser, Problem
+from lazynet.minimum.mean_loss import MeanLoss
+from lazynet.minimum.minimise import Minimiser, Problem
+from lazynet.minimum.newton import ActiveColumns
 from lazynet.penalties import ElasticNet
 
 NOBODY = np.zeros(0)

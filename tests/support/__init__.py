@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from lazynet.catalogue import check_rule
-from lazynet.data import as_examples, sizes_of
-from lazynet.forms import FORMS, Clock
+from lazynet.data.arrays import as_examples, sizes_of
+from lazynet.engines.catalogue import check_rule
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.plan import Plan
+from lazynet.rules.storage import FORMS, Clock
 from lazynet.schedules import Constant
+from lazynet.training.plan import Plan
 
 #: The root of the repository, or of the source distribution.
 ROOT = Path(__file__).parents[2]

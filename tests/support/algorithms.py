@@ -1,11 +1,11 @@
 """The rows of the catalogue that tests run over, and compiled engines of every form."""
 
 from lazynet import FTRL, RDA, SAGA, AdaGrad, Carpenter, FoBoS, TruncatedGradient
-from lazynet.catalogue import ALGORITHMS, new_engine
-from lazynet.forms import DEFAULT_BUDGET, FORMS, Dense, Tables
+from lazynet.engines.catalogue import ALGORITHMS, new_engine
 from lazynet.losses import get_loss
-from lazynet.params import Choice, Flag, Integer, Special
+from lazynet.parameters import Choice, Flag, Integer, Special
 from lazynet.penalties import ElasticNet
+from lazynet.rules.storage import DEFAULT_BUDGET, FORMS, Dense, Tables
 
 #: The rules whose weights any form keeps.
 AFFINE_RULES = [name for name, row in ALGORITHMS.items() if row.engine is None]

@@ -7,9 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from lazynet import FromArray
-from lazynet.catalogue import check_rule
-from lazynet.data import as_examples
-from lazynet.learners import spans
+from lazynet.data.arrays import as_examples
+from lazynet.engines.catalogue import check_rule
+from lazynet.training.learners import spans
 from support import examples_of, plan
 from support.algorithms import penalty_of
 

@@ -4,9 +4,9 @@ import copy
 
 import numpy as np
 
-from lazynet.catalogue import ALGORITHMS
 from lazynet.engines.adagrad import AdaGradEngine
 from lazynet.engines.carpenter import CarpenterEngine
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import ClockEngine
 from lazynet.engines.ftrl import FTRLEngine
 from lazynet.engines.rda import RDAEngine

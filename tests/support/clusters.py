@@ -11,7 +11,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 from hypothesis import Phase
 
-from lazynet.streams import Chunks
+from lazynet.data import Chunks
 
 #: The phases of a property whose example takes a second: a failing one is shown as it was drawn.
 NO_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)

@@ -7,7 +7,7 @@ from pathlib import Path
 from safetensors import SafetensorError
 from safetensors.numpy import load
 
-from lazynet.models import container
+from lazynet.persistence import container
 
 #: Bytes that mean something to a reader of numbers, JSON, XML or gzip.
 _TELLING = b"0123456789-+.eE,:;\"'{}[]()<>&/\\# \t\r\n\x00\x1f\x8b\xff"

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from lazynet.losses import LOSSES, get_loss
-from lazynet.minimise import Minimiser, Problem
+from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.losses import LOSSES as TWINS
 

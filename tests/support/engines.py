@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 
 from lazynet import FoBoS, FromArray
-from lazynet.catalogue import new_engine
-from lazynet.checks.tolerance import distance_to_kink
-from lazynet.forms import FORMS
+from lazynet.engines.catalogue import new_engine
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
+from lazynet.rules.storage import FORMS
+from lazynet.verify.tolerance import distance_to_kink
 from support import examples_of, plan
 
 

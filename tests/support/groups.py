@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from lazynet.checks.tolerance import UNIT_ROUNDOFF, distance_to_kink
 from lazynet.engines.groups import GROUPED_OUTPUTS
 from lazynet.kernels.outputs import Targets
 from lazynet.losses import LOSSES, get_loss
 from lazynet.reference import DenseGroups
 from lazynet.rules.affine import FoBoS
-from lazynet.testing import Problem, problems, targets
+from lazynet.verify.strategies import Problem, problems, targets
+from lazynet.verify.tolerance import UNIT_ROUNDOFF, distance_to_kink
 from support import examples_of
 from support.engines import plan_for
 
@@ -77,7 +77,7 @@ def group_problems(draw, norms=NORMS, max_outputs=20, **options):
 class BoundedGroups:
     """The dense reference, and how far an exact implementation may be from it.
 
-    ``lazynet.checks.tolerance`` derives the bound for one output.  In the Euclidean norm over all
+    ``lazynet.verify.tolerance`` derives the bound for one output.  In the Euclidean norm over all
     weights of all outputs the same steps hold: the prox of a norm never increases a distance, a
     gradient step multiplies the distance by no more than that of one output does, and the slopes of
     the softmax are at most half as far apart as the predictions.  The norm, the mass and the level

@@ -7,12 +7,12 @@ import pytest
 from scipy import sparse
 
 from lazynet import FromArray
-from lazynet.catalogue import new_reference
-from lazynet.checks.tolerance import NearbyRun
+from lazynet.engines.catalogue import new_reference
 from lazynet.kernels.outputs import Targets
 from lazynet.losses import LOSSES, get_loss
 from lazynet.reference.outputs import DenseSoftmax, softmax_loss
-from lazynet.testing import Problem
+from lazynet.verify.strategies import Problem
+from lazynet.verify.tolerance import NearbyRun
 from support import examples_of, plan
 from support.engines import apart, near_a_kink
 

@@ -17,8 +17,8 @@ from support.algorithms import STREAMING_RULES
 
 import lazynet
 from lazynet import Tables, TruncatedGradient
-from lazynet.catalogue import check_rule
-from lazynet.forms import FORMS
+from lazynet.engines.catalogue import check_rule
+from lazynet.rules.storage import FORMS
 from safe.fuzz.alarm import stopped_after
 from safe.fuzz.ledger import Ledger
 from safe.fuzz.models import (

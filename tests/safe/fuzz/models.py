@@ -32,10 +32,10 @@ from lazynet import (
     Suffix,
     Tables,
 )
-from lazynet.catalogue import ALGORITHMS, check_rule
-from lazynet.forms import FORMS
+from lazynet.engines.catalogue import ALGORITHMS, check_rule
 from lazynet.losses import LOSSES
-from lazynet.params import ParameterObject
+from lazynet.parameters import ParameterObject
+from lazynet.rules.storage import FORMS
 
 _PUBLIC = [
     public for public in (getattr(lazynet, name) for name in lazynet.__all__)

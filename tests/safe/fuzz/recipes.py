@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lazynet.kernels
-from lazynet.catalogue import ALGORITHMS
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.kernels import averages, cells, clock, dekel, dual, released, rescaled, stabilised
 from lazynet.kernels.averages import Average
 from lazynet.kernels.batches import Batches, Merger

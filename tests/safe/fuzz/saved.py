@@ -15,7 +15,7 @@ from support.damage import damaged, seal
 
 import lazynet
 from lazynet import DualNetClassifier, LazyNetClassifier, LazyNetRegressor
-from lazynet.catalogue import ALGORITHMS
+from lazynet.engines.catalogue import ALGORITHMS
 from safe.fuzz.alarm import stopped_after
 from safe.fuzz.ledger import Ledger
 from safe.fuzz.oracle import judged

@@ -17,7 +17,7 @@ from scipy import sparse
 from support.damage import damaged
 from support.parser import BadLine, PlainParser
 
-from lazynet.streams import (
+from lazynet.data import (
     Cached,
     RowsFile,
     Shuffled,

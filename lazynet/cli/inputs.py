@@ -1,0 +1,354 @@
+"""Files in arguments to sources of rows, read as the options say, or as the model was trained."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from lazynet.data.chunks import Chunk, Passing, csr
+from lazynet.data.compressed import STDIN, files_of
+from lazynet.data.rows_file import RowsFile
+from lazynet.data.source import Chunks, Derived, Facts, Source
+from lazynet.data.tables import INDICES, VALUES, CSVFile, ParquetFile
+from lazynet.data.text_files import SvmlightFile, VWFile
+
+#: The forms of files by the ends of their names.
+ENDINGS = {
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".vw": "vw",
+    ".csv": "csv",
+    ".npz": "npz",
+    ".rows": "rows",
+    ".parquet": "parquet",
+    ".arrow": "parquet",
+    ".feather": "parquet",
+}
+FORMS = ("svmlight", "vw", "csv", "parquet", "npz", "rows")
+_PACKED = (".gz", ".bz2", ".xz", ".zst")
+_TABLES = ("csv", "parquet")
+#: The forms that each option of reading is for.
+FORMS_OF = {
+    "base": ("svmlight",),
+    "features": ("svmlight", "parquet"),
+    "bits": ("vw",),
+    "multilabel": ("svmlight", "vw"),
+    "target": _TABLES,
+    "weight": _TABLES,
+}
+#: What the file of a model remembers of how its rows were read, and what each of it may be.
+REMEMBERED: dict[str, type] = {
+    "format": str,
+    "base": int,
+    "bits": int,
+    "multilabel": bool,
+    "target": str,
+    "columns": list,
+}
+#: Two columns of lists in a table, the features of a row and their values.
+LISTS = [INDICES, VALUES]
+#: Rows whose columns say whether a file counts its columns from 0.
+_FIRST_ROWS = 1000
+#: Room for columns of a file that have not been counted.
+WIDEST = 2**31 - 1
+
+
+def count(text: str) -> int:
+    """A whole number from 1 on; argparse names the option in its error.
+
+    >>> count("3")
+    3
+    """
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, got {text}")
+    return int(text)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """The files, and the options that say how they are read."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files or patterns; - is a pipe")
+    group = parser.add_argument_group("how the files are read")
+    group.add_argument("--format", choices=FORMS, help="their form (default: by their names)")
+    group.add_argument(
+        "--base", type=int, choices=(0, 1),
+        help="svmlight: the number of the first column (default: 0 if one of the first rows has a "
+        "column 0, else 1)",
+    )  # fmt: skip
+    group.add_argument("--features", type=count, metavar="N", help="svmlight, and lists in "
+                       "parquet: how many columns there are (default: counted)")  # fmt: skip
+    group.add_argument("--bits", type=count, metavar="BITS",
+                       help="vw: features are hashed to 2^BITS columns (default: 18)")  # fmt: skip
+    group.add_argument(
+        "--multilabel", action="store_true", default=None,
+        help="svmlight, vw: a row has any number of labels 0, 1, 2, ..., with commas",
+    )  # fmt: skip
+    group.add_argument(
+        "--target", metavar="NAME", help="csv, parquet: the column of the target (default: target)"
+    )
+    group.add_argument("--weight", metavar="NAME", help="csv, parquet: a column of the weights of "
+                       "the rows")  # fmt: skip
+
+
+def form_of(paths: list[str], given: str | None) -> str:
+    """The form of files, by their names unless it is given.
+
+    >>> form_of(["a.svm.gz", "b.svm"], None), form_of(["-"], "vw")
+    ('svmlight', 'vw')
+    """
+    if given is not None:
+        return given
+    found = set()
+    for path in paths:
+        stem, end = os.path.splitext(path)
+        end = os.path.splitext(stem)[1] if end in _PACKED else end
+        if end.lower() not in ENDINGS:
+            what = "standard input" if path == STDIN else path
+            raise ValueError(f"the form of {what} is not known by its name: write --format with "
+                             f"one of {', '.join(FORMS)}")  # fmt: skip
+        found.add(ENDINGS[end.lower()])
+    if len(found) > 1:
+        raise ValueError(f"the files have different forms, {' and '.join(sorted(found))}: "
+                         "convert them to one with lazynet convert")  # fmt: skip
+    return found.pop()
+
+
+@contextmanager
+def pipe_in_a_file(options: argparse.Namespace) -> Iterator[None]:
+    """Copy standard input to a temporary file, if it is one of the files."""
+    if STDIN not in options.files:
+        yield
+        return
+    for name in ("cache", "checkpoint"):
+        if getattr(options, name, None) is not None:
+            raise ValueError(f"--{name} is for files that later calls find again, and standard "
+                             "input is read once: leave it out")  # fmt: skip
+    options.format = form_of(options.files, options.format)
+    with tempfile.TemporaryDirectory(prefix="lazynet-") as folder:
+        copied = os.path.join(folder, "standard input")
+        try:
+            with open(copied, "wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
+        except OSError as error:
+            # The environment variable TMPDIR names another folder.
+            raise OSError(error.errno, error.strerror, copied) from error
+        options.files = [copied if path == STDIN else path for path in options.files]
+        yield
+
+
+def settle_reading(
+    options: argparse.Namespace, model: Any = None, note: Mapping[str, Any] | None = None
+) -> None:
+    """Complete the options of reading: as a model and its note say, and as the files are."""
+    options.files, options.columns = files_of(options.files), None
+    if getattr(options, "task", None) == "labels":
+        options.multilabel = True
+    given = {name for name in FORMS_OF if getattr(options, name) is not None}
+    remembered = note or {}
+    for name, kind in REMEMBERED.items():
+        if type(remembered.get(name)) not in (kind, type(None)):
+            raise ValueError(f"the model does not say how its rows were read: its {name} is "
+                             f"{remembered[name]!r:.50}")  # fmt: skip
+    learned = remembered.get("format")
+    try:
+        form = form_of(options.files, options.format)
+    except ValueError:
+        ends = {os.path.splitext(path)[1] for path in options.files}
+        if learned not in FORMS or len(ends) > 1:
+            raise
+        form = learned
+    if learned == "vw" and form == "svmlight" and options.format is None:
+        raise ValueError(
+            f"{options.files[0]} has rows of svmlight's form, and the model has learned from rows "
+            "of Vowpal Wabbit's, whose features have other columns: write --format vw if the rows "
+            "have that form, or --format svmlight --base 0 if the columns are those of the model"
+        )
+    for name in sorted(given):
+        if form not in FORMS_OF[name]:
+            raise ValueError(f"--{name} is for files of the form {' or '.join(FORMS_OF[name])}, "
+                             f"and these have the form {form}: leave it out")  # fmt: skip
+    options.format = form
+    for name in REMEMBERED:
+        applies = form in FORMS_OF.get(name, _TABLES)
+        if name != "format" and applies and getattr(options, name) is None:
+            setattr(options, name, remembered.get(name))
+    options.multilabel = bool(options.multilabel)
+    if model is not None:
+        n_features = int(model.n_features_in_)
+        if options.features not in (None, n_features):
+            raise ValueError(f"--features {options.features} does not go with the model, which "
+                             f"has {n_features} features")  # fmt: skip
+        options.features = n_features
+        if form == "vw" and options.bits is None:
+            options.bits = n_features.bit_length() - 1
+    if form == "vw" and options.bits is None:
+        options.bits = 18
+    if form == "svmlight" and options.base is None:
+        options.base = _base_of(options)
+    if form in _TABLES and options.target is None:
+        options.target = "target"
+
+
+def note_of(options: argparse.Namespace, source: Source) -> dict[str, Any]:
+    """How the rows were read, for the file of a model."""
+    found = {name: getattr(options, name) for name in REMEMBERED}
+    while isinstance(source, Derived):
+        source = source.source
+    found["columns"] = getattr(source, "features", None)
+    return found
+
+
+def _base_of(options: argparse.Namespace) -> int:
+    """0 if one of the first rows has a column 0, else 1."""
+    for path in options.files:
+        if path == STDIN or not os.path.isfile(path):
+            raise ValueError("the columns of a pipe cannot be looked at beforehand: write --base 1 "
+                             "if its first column is 1, or --base 0")  # fmt: skip
+        source = SvmlightFile(
+            path, zero_based=True, n_features=WIDEST, multilabel=options.multilabel,
+            n_labels=WIDEST if options.multilabel else None,
+        )  # fmt: skip
+        with closing(source.chunks(_FIRST_ROWS)) as chunks:
+            if any((chunk.X.indices == 0).any() for chunk in [next(chunks, None)] if chunk):
+                return 0
+    return 1
+
+
+def source_of(options: argparse.Namespace, model: Any = None) -> Source:
+    """The source of the files, as the settled options say.
+
+    ``model`` is one that predicts the rows: they need no target.
+    """
+    form, files = options.format, options.files
+    many: dict[str, Any] = {"multilabel": options.multilabel}
+    if options.multilabel and getattr(model, "_labels_given", None) is not None:
+        many["n_labels"] = len(model.classes_)
+    if form == "svmlight":
+        return SvmlightFile(files, zero_based=not options.base, n_features=options.features, **many)
+    if form == "vw":
+        return VWFile(files, bits=options.bits, **many)
+    if form in _TABLES:
+        return _table(options, model)
+    if len(files) > 1:
+        raise ValueError(f"one file of the form {form} at a time, got {len(files)}")
+    if form == "rows":
+        return RowsFile(files[0])
+    return _matrix(files[0], model)
+
+
+def _matrix(path: str, model: Any) -> Source:
+    """The rows of a matrix of SciPy, in memory, with ``y`` and perhaps ``weight`` beside it."""
+    try:
+        X = sparse.load_npz(path)
+        if X.format != "csr":
+            raise ValueError(f"its form is {X.format}, and must be csr")
+        with np.load(path) as arrays:
+            y, weight = arrays.get("y"), arrays.get("weight")
+    except Exception as error:
+        # A damaged file fails in many ways; an error of the system names the file.
+        if getattr(error, "filename", None) is not None:
+            raise
+        raise ValueError(f"{path}: the file holds no matrix of scipy.sparse: {error}") from error
+    if y is None and model is None:
+        raise ValueError(f"{path}: there is no array y beside the matrix: write the file with "
+                         "numpy.savez(file, data=X.data, indices=X.indices, indptr=X.indptr, "
+                         "shape=X.shape, format='csr', y=y)")  # fmt: skip
+    y = np.zeros(X.shape[0]) if y is None else y
+    try:
+        source = Chunks([(X, y) if weight is None else (X, y, weight)])
+        source.n_features  # noqa: B018
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    return source
+
+
+def _table(options: argparse.Namespace, model: Any) -> Source:
+    target, kind = options.target, CSVFile if options.format == "csv" else ParquetFile
+    if model is not None and target not in kind._names_of(options.files[0]):
+        target = None
+    given = {"target": target, "weight": options.weight, "features": options.columns}
+    if kind is ParquetFile and (options.columns or LISTS) == LISTS:
+        given["n_features"] = options.features
+    return kind(options.files, **given)
+
+
+def no_rows(files: list[str]) -> ValueError:
+    """The error about files without rows."""
+    more = ", ..." if len(files) > 5 else ""
+    return ValueError(f"there is not one row in {', '.join(files[:5])}{more}")
+
+
+class KnownColumns(Derived):
+    """The first ``n_features`` columns of a source; values in other columns are counted.
+
+    >>> from lazynet.data.source import as_source
+    >>> source = KnownColumns(as_source([([[1.0, 2.0, 3.0], [4.0, 0.0, 0.0]], [0, 1])]), 2)
+    >>> [chunk.X.toarray().tolist() for chunk in source.chunks()], source.n_unknown
+    ([[[1.0, 2.0], [4.0, 0.0]]], 1)
+    """
+
+    def __init__(self, source: Source, n_features: int) -> None:
+        super().__init__(source)
+        self._n_features = n_features
+        #: the values in other columns that have passed
+        self.n_unknown = 0
+
+    def _find_features(self) -> int:
+        return self._n_features
+
+    def _find_facts(self) -> Facts:
+        return replace(self.source.facts(), n_features=self._n_features)
+
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        with closing(self.source.chunks(rows, epoch)) as chunks:
+            for chunk in chunks:
+                X = chunk.X
+                known = X.indices < self._n_features
+                self.n_unknown += len(known) - int(np.count_nonzero(known))
+                starts = np.concatenate([[0], np.cumsum(known)])[X.indptr]
+                yield chunk._replace(
+                    X=csr(starts, X.indices[known], X.data[known], self._n_features)
+                )
+
+
+def rows_for(options: argparse.Namespace, model: Any, *, needs_target: bool) -> Source:
+    """The rows of the files, with the features of the model.
+
+    Texts to come have words that no text had before: a column of svmlight's form beyond those of
+    the model is left out.  Rows of other forms must have the columns of the model.
+    """
+    given = model if not needs_target or options.multilabel else None
+    if options.format == "svmlight":
+        options.features = WIDEST
+        return KnownColumns(source_of(options, given), model.n_features_in_)
+    source = source_of(options, given)
+    if source.n_features != model.n_features_in_:
+        raise ValueError(
+            f"the files have {source.n_features} columns, and the model has "
+            f"{model.n_features_in_} features: they are read in another way than the rows that "
+            "the model has learned from"
+        )
+    return source
+
+
+def check_labels(model: Any, chunk: Chunk) -> None:
+    """Refuse labels that are of another kind than those of the model."""
+    several = chunk.y.shape[1] if sparse.issparse(chunk.y) else None
+    known = len(model.classes_) if getattr(model, "_labels_given", None) is not None else None
+    if several != known:
+        raise ValueError(f"the files have {_labels_told(several)}, and the model has learned "
+                         f"{_labels_told(known)}")  # fmt: skip
+
+
+def _labels_told(several: int | None) -> str:
+    return "one label a row" if several is None else f"{several} labels of which a row has any"

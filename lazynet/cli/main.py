@@ -1,0 +1,123 @@
+"""The arguments of the command line to a subcommand, and its errors to messages and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from lazynet._version import __version__
+from lazynet.cli.output import say
+
+#: What a subcommand returns: all is well; bad usage or bad input; Ctrl-C.
+DONE, REFUSED, INTERRUPTED = 0, 2, 130
+
+#: Every subcommand and its module in lazynet.cli, with the line that --help shows.
+COMMANDS = {
+    "train": "train a model from files",
+    "test": "measure a model on files",
+    "predict": "write the predictions of a model",
+    "convert": "write rows in another form",
+}
+
+_EPILOG = """\
+examples:
+  lazynet train rows.svm -o model.lazy
+  lazynet test model.lazy new.svm
+  lazynet predict model.lazy new.svm -o predictions.txt
+
+exit codes:
+  0    done
+  2    wrong usage, or input that cannot be used; the message names the file and the line
+  130  ended by Ctrl-C
+
+'lazynet COMMAND --help' teaches each command with examples.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Names no option by its beginning, and keeps the lines of examples."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+
+def new_parser() -> argparse.ArgumentParser:
+    """The parser of all subcommands."""
+    parser = _Parser(
+        prog="lazynet",
+        description="Sparse linear models from files that need not fit into memory.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"lazynet {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, line in COMMANDS.items():
+        module = _module(name)
+        command = commands.add_parser(
+            name,
+            help=line,
+            description=f"{line[0].upper()}{line[1:]}.",
+            epilog=module.EXAMPLES,
+        )
+        module.add(command)
+    return parser
+
+
+def _module(command: str) -> Any:
+    return importlib.import_module(f"lazynet.cli.{command}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code.
+
+    >>> main(["test", "there/is/no/model", "rows.svm"])
+    2
+    """
+    try:
+        options = new_parser().parse_args(arguments)
+    except SystemExit as ending:
+        return int(ending.code or 0)
+    try:
+        return _run(options)
+    except BrokenPipeError:
+        # Whoever reads the output has had enough of it, such as head: the rest goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+
+
+def _run(options: argparse.Namespace) -> int:
+    name = f"lazynet {options.command}"
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _shown  # type: ignore[assignment]
+            _module(options.command).run(options)
+            sys.stdout.flush()
+            return DONE
+    except KeyboardInterrupt:
+        kept = getattr(options, "checkpoint", None)
+        if kept is not None and os.path.exists(kept):
+            say(f"{name}: stopped by Ctrl-C; {kept} keeps the run, and the same command goes on")
+        else:
+            say(f"{name}: stopped by Ctrl-C; nothing was written")
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # An error about a file names it, also where the disk is full.
+        full = "standard output" if error.errno == errno.ENOSPC else None
+        path = error.filename if error.filename is not None else full
+        where = "" if path is None else f"{path}: "
+        say(f"{name}: error: {where}{error.strerror or error}")
+    except (ValueError, TypeError, ArithmeticError, ImportError, MemoryError) as error:
+        say(f"{name}: error: {error}")
+    return REFUSED
+
+
+def _shown(message: Warning | str, *_: Any) -> None:
+    say(f"warning: {message}")

@@ -1,0 +1,100 @@
+"""``lazynet predict``: the predictions of a model, a line a row."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from lazynet.cli import inputs
+from lazynet.cli.output import check_apart
+from lazynet.cli.test import tell_unknown
+from lazynet.data.atomic_files import check_writable, replaced
+from lazynet.persistence import files as model_files
+
+METHODS = ("predict", "predict_proba", "decision_function")
+EXAMPLES = """\
+examples:
+  A class or a number a line:
+    lazynet predict model.lazy new.svm
+
+  The probability of every class, into a file that is written as a whole or not at all:
+    lazynet predict model.lazy new.svm --method predict_proba -o probabilities.txt
+
+  From a pipe, to a pipe:
+    cat new.svm | lazynet predict model.lazy - --format svmlight | sort | uniq -c
+
+A row needs a label in svmlight's and in Vowpal Wabbit's form, which is not looked at: 0 will do.
+Columns beyond those of the model have the weight 0.
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("model", metavar="MODEL", help="a model that train or save has written")
+    inputs.add_reading(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: stdout)")
+    parser.add_argument("--method", choices=METHODS, default="predict", help="the method of the "
+                        "model that predicts (default: predict)")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the predictions."""
+    # The estimators load SciPy and scikit-learn, which takes a moment.
+    from lazynet.estimators.load import load
+
+    model = load(options.model)
+    if not hasattr(model, options.method):
+        raise ValueError(f"--method {options.method}: {type(model).__name__} with "
+                         f"loss={model.loss!r} has no such method")  # fmt: skip
+    inputs.settle_reading(options, model, model_files.note_of(options.model))
+    if options.output is not None:
+        check_writable(options.output)
+    check_apart([("--output", options.output)], [options.model, *options.files])
+    predict = getattr(model, options.method)
+    rows = inputs.rows_for(options, model, needs_target=False)
+    with _opened(options.output) as out, closing(rows.chunks()) as chunks:
+        for chunk in chunks:
+            out.writelines(line + "\n" for line in lines_of(predict(chunk.X)))
+    tell_unknown(rows)
+
+
+@contextmanager
+def _opened(path: str | None) -> Iterator[Any]:
+    """Stdout, or a file that gets its name when it is complete."""
+    if path is None:
+        yield sys.stdout
+        return
+    with replaced(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
+        try:
+            yield text
+            text.flush()
+        finally:
+            text.detach()
+
+
+def lines_of(found: Any) -> Iterator[str]:
+    """Predictions as lines: numbers with all their digits, labels with commas between them.
+
+    >>> list(lines_of(np.array([1.0, 0.1]))), list(lines_of(np.array([[0.5, 2.0]])))
+    (['1', '0.1'], ['0.5 2'])
+    >>> list(lines_of(sparse.csr_matrix([[1, 0, 1], [0, 0, 0]])))
+    ['0,2', '']
+    """
+    if sparse.issparse(found):
+        for start, stop in zip(found.indptr[:-1], found.indptr[1:], strict=True):
+            yield ",".join(map(str, sorted(found.indices[start:stop].tolist())))
+        return
+    for row in np.asarray(found).tolist():
+        yield " ".join(map(_word, row)) if isinstance(row, list) else _word(row)
+
+
+def _word(value: Any) -> str:
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

@@ -1,0 +1,132 @@
+"""The options of ``lazynet train`` to an estimator with its parameters; nothing is executed."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from lazynet.data.source import Facts
+from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.losses import LOSS_OBJECTS
+from lazynet.schedules import SCHEDULES
+
+TASKS = ("classification", "regression", "labels")
+#: More different whole numbers than this are taken for numbers, and not for classes.
+MOST_GUESSED_CLASSES = 20
+#: Objects that a value may name, by the parameters that take them.
+OBJECTS: dict[str, Mapping[str, type[Any]]] = {
+    "loss": LOSS_OBJECTS,
+    "rule": {name: row.rule for name, row in ALGORITHMS.items()},
+    "schedule": SCHEDULES,
+}
+
+
+def value_of(text: str) -> Any:
+    """A number, a flag, None or a string; a word is a string of itself.
+
+    >>> value_of("0.5"), value_of("none"), value_of("true"), value_of("ovr")
+    (0.5, None, True, 'ovr')
+    """
+    plain = {"none": None, "true": True, "false": False}
+    if text.lower() in plain:
+        return plain[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def object_of(name: str, text: str) -> Any:
+    """A name as it is; a name with parameters in brackets as the object that it names.
+
+    >>> object_of("rule", "ftrl(alpha=0.5)"), object_of("rule", "sgd")
+    (FTRL(alpha=0.5), 'sgd')
+    >>> object_of("rule", "ftrl(open('x'))")
+    Traceback (most recent call last):
+    ValueError: rule must be a name, or a name with parameters such as fobos(...=1), \
+got "ftrl(open('x'))"
+    """
+    if "(" not in text:
+        return text
+    known, kind = OBJECTS[name], text.partition("(")[0].strip()
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+        if kind not in known or not isinstance(call, ast.Call) or call.args:
+            raise ValueError
+        if not isinstance(call.func, ast.Name) or any(word.arg is None for word in call.keywords):
+            raise ValueError
+        given = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+    except (ValueError, SyntaxError):
+        example = next(iter(known))
+        raise ValueError(
+            f"{name} must be a name, or a name with parameters such as {example}(...=1), "
+            f"got {text!r}"
+        ) from None
+    try:
+        return known[kind](**given)
+    except TypeError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The parameters that the options give, by the names that estimators have for them."""
+    found: dict[str, Any] = {}
+    for name in ("loss", "l1", "l2"):
+        value = getattr(options, name)
+        if value is not None:
+            found[name] = object_of(name, value) if name in OBJECTS else value
+    if options.passes is not None:
+        found["max_iter"] = options.passes
+    for given in options.set:
+        name, sign, text = (part.strip() for part in given.partition("="))
+        if not sign or not name:
+            raise ValueError(f"--set must be NAME=VALUE, got {given!r}")
+        if name in found:
+            raise ValueError(f"the parameter {name} is given twice: leave out one of the options")
+        found[name] = object_of(name, text) if name in OBJECTS else value_of(text)
+    if options.passes is not None:
+        found.setdefault("tol", None)
+    return found
+
+
+def guessed_task(facts: Facts) -> tuple[str, str]:
+    """What the labels say about the task, and why.
+
+    >>> guessed_task(Facts(9, 9, 3, None, (0.0, 1.0)))
+    ('classification', 'the labels are 0, 1')
+    >>> guessed_task(Facts(9, 9, 3, None, (0.5, 1.0)))
+    ('regression', 'the labels are 0.5, 1')
+    """
+    if facts.n_labels is not None:
+        return "labels", f"there are {facts.n_labels} labels, of which a row has any"
+    if facts.classes is None:
+        return "regression", "there are very many different labels"
+    classes = facts.classes
+    if len(classes) < 2:
+        raise ValueError(
+            f"all {facts.n_rows:,} labels are {classes[0]:g}: to train a model takes at least two "
+            "different labels (--task regression fits a constant)"
+        )
+    shown = ", ".join(f"{number:g}" for number in classes[:5])
+    more = f", ... ({len(classes)} in all)" if len(classes) > 5 else ""
+    whole = all(number.is_integer() for number in classes)
+    few = len(classes) <= MOST_GUESSED_CLASSES
+    return "classification" if few and whole else "regression", f"the labels are {shown}{more}"
+
+
+def new_model(task: str, parameters: dict[str, Any]) -> Any:
+    """The estimator for a task; refuses names that it does not have."""
+    # The estimators load SciPy and scikit-learn, which takes a moment.
+    from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
+
+    estimator: Any = LazyNetClassifier
+    if task == "regression":
+        estimator, parameters = LazyNetRegressor, {"loss": "squared_error", **parameters}
+    known = estimator._get_param_names()
+    for name in parameters:
+        if name not in known:
+            raise ValueError(f"{estimator.__name__} has no parameter {name!r}; it has "
+                             f"{', '.join(known)}")  # fmt: skip
+    return estimator(**{"random_state": 0, **parameters})

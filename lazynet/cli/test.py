@@ -1,0 +1,63 @@
+"""``lazynet test``: loss and scores of a model on files."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from contextlib import closing
+from typing import Any
+
+from lazynet.cli import inputs
+from lazynet.cli.output import report, say
+from lazynet.cli.scores import Scores
+from lazynet.data.source import Source
+from lazynet.persistence import files as model_files
+
+EXAMPLES = """\
+examples:
+  Loss, accuracy and F1, or R^2 for numbers:
+    lazynet test model.lazy new.svm
+
+  The same as one JSON object:
+    lazynet test model.lazy new.svm --json
+
+Rows are read as the model has read its own rows (columns from 0 or 1, bits of the hash), and are
+in memory a chunk at a time.  Columns beyond those of the model have the weight 0.
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("model", metavar="MODEL", help="a model that train or save has written")
+    inputs.add_reading(parser)
+    parser.add_argument("--json", action="store_true", help="the result as one JSON object")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Judge the model."""
+    # The estimators load SciPy and scikit-learn, which takes a moment.
+    from lazynet.estimators.load import load
+
+    model = load(options.model)
+    inputs.settle_reading(options, model, model_files.note_of(options.model))
+    began = time.perf_counter()
+    rows, scores = inputs.rows_for(options, model, needs_target=True), Scores(model)
+    with closing(rows.chunks()) as chunks:
+        for chunk in chunks:
+            scores.add(chunk)
+    if not scores.rows:
+        raise inputs.no_rows(options.files)
+    tell_unknown(rows)
+    seconds = time.perf_counter() - began
+    found: dict[str, Any] = {"rows": scores.rows, **scores.result()}
+    lines = {name.replace("_", " "): f"{value:.6g}" for name, value in found.items()}
+    lines |= {"rows": f"{scores.rows:,}", "seconds": f"{seconds:.3g}"}
+    report({**found, "seconds": seconds}, lines, options.json)
+
+
+def tell_unknown(rows: Source) -> None:
+    """Say how many values of the rows had no part in what was found."""
+    n_unknown = rows.n_unknown if isinstance(rows, inputs.KnownColumns) else 0
+    if n_unknown:
+        values = "1 value belongs" if n_unknown == 1 else f"{n_unknown:,} values belong"
+        say(f"note: {values} to features that the model does not know, whose weights are 0")

@@ -1,0 +1,201 @@
+"""``lazynet train``: a model from files, out of core."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from lazynet.cli import inputs
+from lazynet.cli.inputs import count
+from lazynet.cli.output import check_apart, report, say
+from lazynet.cli.settings import TASKS, guessed_task, new_model, parameters_of
+from lazynet.data.atomic_files import check_writable
+from lazynet.data.cached import Cached
+from lazynet.data.shuffled import Shuffled
+from lazynet.data.source import Source
+from lazynet.losses import LOSSES
+from lazynet.persistence import files as model_files
+
+EXAMPLES = """\
+examples:
+  Learn from a file in svmlight's form, with penalty and rates from the rows:
+    lazynet train rows.svm -o model.lazy
+
+  Three passes over packed parts in Vowpal Wabbit's form, with 2^20 hashed features; the text is
+  parsed once, and its rows are kept in a file for the other passes and for later calls:
+    lazynet train 'part-*.vw.gz' --bits 20 --passes 3 --l1 1e-6 --cache part.rows -o model.lazy
+
+  Any parameter of LazyNetClassifier and LazyNetRegressor:
+    lazynet train rows.svm --set 'rule=ftrl(alpha=0.1)' --set early_stopping=true -o model.lazy
+
+  A run that goes on after a kill, by the same command:
+    lazynet train rows.svm --passes 50 --checkpoint run.lazy -o model.lazy
+
+  Go on from a model, on new rows:
+    lazynet train new.svm --from model.lazy -o model2.lazy
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    inputs.add_reading(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL",
+                        help="where the model is written, when it is complete")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="the result as one JSON object")
+    group = parser.add_argument_group("what is learned")
+    group.add_argument(
+        "--task", choices=TASKS, help="what to predict (default: guessed from the labels)"
+    )
+    group.add_argument("--loss", metavar="NAME", help=f"one of {', '.join(LOSSES)}; or with a "
+                       "width, such as 'huber(epsilon=0.5)'")  # fmt: skip
+    group.add_argument("--l1", type=float, help="strength of the penalty l1 * sum|w| (default: "
+                       "from the rows)")  # fmt: skip
+    group.add_argument("--l2", type=float, help="strength of l2/2 * sum w^2 (default: 0)")
+    group.add_argument(
+        "--passes", type=count, metavar="N",
+        help="passes over the rows (default: until the loss comes to rest)",
+    )  # fmt: skip
+    group.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE",
+        help="any other parameter of the estimator, such as --set random_state=1",
+    )  # fmt: skip
+    group.add_argument("--from", dest="begin", metavar="MODEL",
+                       help="go on from this model, with its parameters")  # fmt: skip
+    group = parser.add_argument_group("how the rows are read again and again")
+    group.add_argument(
+        "--shuffle", type=count, metavar="ROWS",
+        help="another order in every pass, within windows of so many rows",
+    )  # fmt: skip
+    group.add_argument("--cache", metavar="FILE", help="keep the parsed rows there, for other "
+                       "passes and later calls (default: they are parsed again)")  # fmt: skip
+    group.add_argument("--checkpoint", metavar="FILE", help="keep the run there: after a kill or "
+                       "Ctrl-C the same command goes on")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train and save."""
+    # The estimators load SciPy and scikit-learn, which takes a moment.
+    from lazynet.estimators.load import load
+
+    check_writable(options.output)
+    parameters = parameters_of(options)
+    old = None if options.begin is None else load(options.begin)
+    note = None if options.begin is None else model_files.note_of(options.begin)
+    if old is not None:
+        _check_going_on(options, old, parameters)
+    began = time.perf_counter()
+    with inputs.pipe_in_a_file(options):
+        inputs.settle_reading(options, old, note)
+        _check_outputs(options)
+        source = _source(options)
+        model = _fitted(options, source, old, parameters)
+        model_files.save(model, options.output, True, inputs.note_of(options, source))
+        _tell(options, model, source, time.perf_counter() - began)
+
+
+def _check_going_on(options: argparse.Namespace, old: Any, parameters: dict[str, Any]) -> None:
+    """Refuse a model that does not go on learning, and options that would change the model."""
+    if not hasattr(old, "partial_fit"):
+        raise ValueError(f"{type(old).__name__} does not go on from a model: train it anew")
+    refused = sorted(parameters.keys() - {"max_iter", "tol"})
+    if options.task is not None:
+        refused.append("task")
+    if options.set or refused:
+        name = refused[0] if refused else options.set[0].partition("=")[0].strip()
+        raise ValueError(f"the model of --from keeps its own parameters: leave out the {name}")
+
+
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Refuse files to write that would take the place of others."""
+    others = [("--checkpoint", options.checkpoint), ("--cache", options.cache)]
+    check_apart([("--output", options.output), *others], options.files)
+    if options.begin is not None:
+        # The new model may take the place of the one from which it goes on.
+        check_apart(others, [options.begin])
+    for path in (options.checkpoint, options.cache):
+        if path is not None:
+            check_writable(path)
+
+
+def _source(options: argparse.Namespace) -> Source:
+    """The rows, with their cache."""
+    source = inputs.source_of(options)
+    if options.cache is None:
+        return source
+    if options.format in ("npz", "rows"):
+        raise ValueError(f"--cache keeps rows that are parsed, and files of the form "
+                         f"{options.format} need no parsing: leave it out")  # fmt: skip
+    return Cached(source, options.cache)
+
+
+def _fitted(
+    options: argparse.Namespace, source: Source, old: Any, parameters: dict[str, Any]
+) -> Any:
+    """The model after a fit from the source."""
+    if options.cache is not None:
+        # This pass counts the columns, and writes the rows.
+        source.n_features  # noqa: B018
+    facts = source.facts()
+    if not facts.n_rows:
+        raise inputs.no_rows(options.files)
+    model, task = old, options.task
+    if old is None:
+        if task is None:
+            task, reason = guessed_task(facts)
+            say(f"task: {task}, because {reason}; --task says otherwise")
+        if (task == "labels") != (facts.n_labels is not None):
+            raise ValueError(f"--task {task} does not go with these rows: --multilabel says that "
+                             "a row has any number of labels")  # fmt: skip
+        model = new_model(task, parameters)
+    else:
+        model.set_params(warm_start=True, **parameters)
+    rows = source
+    if options.shuffle is not None:
+        rows = Shuffled(source, window=options.shuffle, seed=model.random_state or 0)
+    last = time.monotonic()
+
+    def after(epoch: Any) -> bool:
+        nonlocal last
+        if time.monotonic() - last > 1.0:
+            last = time.monotonic()
+            say(f"pass {epoch.epoch + 1}: progressive loss {epoch.progressive_loss:.6g}")
+        return False
+
+    kept = {} if options.checkpoint is None else {"checkpoint": options.checkpoint}
+    try:
+        return model.fit(rows, callback=after, **kept)
+    except MemoryError as error:
+        raise MemoryError(f"{options.files[0]}: {error}") from error
+    except ValueError as error:
+        if not str(error).startswith(("Input ", "X", "y")):
+            raise
+        raise ValueError(f"{options.files[0]}: {error}") from error
+
+
+def _tell(options: argparse.Namespace, model: Any, source: Source, seconds: float) -> None:
+    weights = model._raw_coef()
+    nonzeros = int(np.count_nonzero(weights.data if sparse.issparse(weights) else weights))
+    outputs = weights.shape[0] if len(weights.shape) == 2 else 1
+    facts, passes = source.facts(), int(np.max(model.n_iter_))
+    loss = model.history_[-1]["progressive_loss"]
+    found = {
+        "model": options.output, "estimator": type(model).__name__, "rows": facts.n_rows,
+        "values": facts.n_values, "passes": passes, "seconds": seconds, "progressive_loss": loss,
+        "features": int(model.n_features_in_), "outputs": outputs, "nonzeros": nonzeros,
+        "l1": getattr(model, "l1_", None), "bytes": os.path.getsize(options.output),
+    }  # fmt: skip
+    several = f" in {outputs} outputs" if outputs > 1 else ""
+    lines = {
+        "model": f"{options.output}, {type(model).__name__}",
+        "rows": f"{facts.n_rows:,} in {passes} pass{'es' * (passes != 1)}, "
+        f"{facts.n_values:,} values",
+        "weights": f"{nonzeros:,}{several} of {model.n_features_in_:,} features",
+        "loss": f"{loss:.6g} progressive, in the last pass",
+        "seconds": f"{seconds:.3g}",
+    }
+    report(found, lines, options.json)

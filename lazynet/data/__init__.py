@@ -1,0 +1,46 @@
+"""Streams: chunks of rows from files and iterators, in constant memory.
+
+A source has ``n_features``, ``n_labels``, ``facts()``, which takes a pass, and ``chunks(rows,
+epoch)``, which begins a pass and gives ``(X, y, weight)`` for ``rows`` rows at a time:
+
+- ``SvmlightFile`` and ``VWFile``: text of svmlight's and Vowpal Wabbit's form, packed or not
+- ``CSVFile`` and ``ParquetFile``: tables; Parquet's where pyarrow is installed
+- ``RowsFile``: the form in which ``Cached`` and ``RowsWriter`` keep rows, mapped into memory
+- ``Chunks``: what a program of yours makes; ``as_source`` makes a source of whatever gives chunks
+
+Around a source: ``Cached`` parses once and reads a file of rows from then on, ``Shuffled`` changes
+the order within windows.  ``mapped`` makes one matrix of all rows, mapped into memory.  Each row is
+the same in whatever chunks it comes.
+
+>>> from lazynet.data import Chunks, Shuffled
+>>> source = Chunks([([[1.0, 0.0], [0.0, 2.0]], [1, 0])])
+>>> for X, y, weight in Shuffled(source, window=100, seed=1).chunks(rows=2):
+...     print(X.toarray().tolist(), y, weight)
+[[1.0, 0.0], [0.0, 2.0]] [1. 0.] None
+"""
+
+from lazynet.data.cached import Cached
+from lazynet.data.chunks import Chunk
+from lazynet.data.memory_mapped import mapped
+from lazynet.data.rows_file import RowsFile, RowsWriter
+from lazynet.data.shuffled import Shuffled
+from lazynet.data.source import Chunks, Facts, Source, as_source
+from lazynet.data.tables import CSVFile, ParquetFile
+from lazynet.data.text_files import SvmlightFile, VWFile
+
+__all__ = [
+    "CSVFile",
+    "Cached",
+    "Chunk",
+    "Chunks",
+    "Facts",
+    "ParquetFile",
+    "RowsFile",
+    "RowsWriter",
+    "Shuffled",
+    "Source",
+    "SvmlightFile",
+    "VWFile",
+    "as_source",
+    "mapped",
+]

@@ -1,0 +1,430 @@
+"""X, y, weights and the sample order are checked and converted here, once.
+
+A CSR matrix of float32 or float64 with int32 or int64 indices is used in place, also if it is
+read-only or memory-mapped, and whatever the order of the columns in a row; any other matrix is
+converted.  X must not change during a call.  If it does, the kernels still read and write nothing
+outside the arrays; SciPy, which makes the predictions and selects rows, relies on X.  A
+memory-mapped file that is made shorter while it is read ends the process (SIGBUS): no program can
+check for that beforehand.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from lazynet.kernels.examples import DEFECT_NOT_FINITE, DEFECT_REPEATED, DEFECTS, Examples
+from lazynet.parameters import as_array, check_array
+
+# Targets of these sizes have squares, and products with features, that float32 can hold.
+_SMALLEST_TARGET, _LARGEST_TARGET = 1e-20, 1e20
+_NAMES_X_OR_Y = re.compile(r"\b[Xy]\b")
+
+
+def as_examples(
+    X: sparse.csr_matrix,
+    y: NDArray[np.float64] | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
+    sizes: NDArray[np.float64] | str | None = None,
+) -> Examples:
+    """Rows, targets, importances and sizes as one object for the kernels; nothing is copied.
+
+    ``checked_csr`` or ``usable_rows`` must have checked X.  The name of a size (``Plan.sizes``)
+    lets the kernel compute it as a row is visited.
+    """
+    given = (y, sample_weight, sizes)
+    counts: list[Any] = [
+        a if a is None or isinstance(a, str) else plain(a, np.dtype(np.float64)) for a in given
+    ]
+    return Examples(X.data, X.indices, X.indptr, X.shape[1], *counts)
+
+
+def has_usual_size(y: NDArray[np.float64]) -> bool:
+    """Whether training in float32 can hold these targets, by their largest absolute value.
+
+    >>> has_usual_size(np.array([0.0, 2.5])), has_usual_size(np.array([0.0, 1e-30]))
+    (True, False)
+    """
+    largest = float(np.abs(y).max(initial=0.0))
+    return largest == 0.0 or _SMALLEST_TARGET <= largest <= _LARGEST_TARGET
+
+
+def checked_targets(y: Any, *, warn: bool) -> NDArray[np.float64]:
+    """The numbers in y as floats; ``warn`` about numbers too small or too large to learn from."""
+    targets = np.ascontiguousarray(check_array("y", "must hold real numbers", y, masks=True))
+    if warn and not has_usual_size(targets):
+        warnings.warn(
+            f"the largest absolute value in y is {np.abs(targets).max():.3g}: squares of such "
+            f"numbers leave the range of floats, and the model may be far from the best; divide y "
+            f"by this value before training, and multiply the predictions by it",
+            stacklevel=2,
+        )
+    return targets
+
+
+def sizes_of(X: sparse.csr_matrix | Examples, kind: str | None) -> NDArray[np.float64] | None:
+    """The size of every row that rates follow (``Plan.sizes``); None where they follow none.
+
+    >>> sizes_of(sparse.csr_matrix([[3.0, -4.0], [0.0, 0.0]]), "absolute_sums")
+    array([7., 0.])
+    """
+    if kind is None:
+        return None
+    examples = X if isinstance(X, Examples) else as_examples(X)
+    sizes: NDArray[np.float64] = getattr(examples, kind)()
+    return sizes
+
+
+def touched_columns(X: sparse.csr_matrix) -> NDArray[Any]:
+    """The column of every stored value, without the spare room behind the last row."""
+    return X.indices[X.indptr[0] : X.indptr[-1]]
+
+
+def count_of_values(X: sparse.csr_matrix) -> int:
+    """How many stored values are not zero.
+
+    >>> count_of_values(sparse.csr_matrix(([1.0, 0.0], [0, 1], [0, 2])))
+    1
+    """
+    return int(np.count_nonzero(X.data[int(X.indptr[0]) : int(X.indptr[-1])]))
+
+
+def columns_with_values(X: sparse.csr_matrix) -> NDArray[Any]:
+    """The column of every stored value that is not zero."""
+    start, stop = int(X.indptr[0]), int(X.indptr[-1])
+    return X.indices[start:stop][X.data[start:stop] != 0]
+
+
+def rows_with(X: sparse.csr_matrix, columns: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether each row has a value that is not zero in one of the marked columns.
+
+    >>> rows_with(sparse.csr_matrix([[0.0, 2.0], [3.0, 0.0]]), np.array([True, False]))
+    array([False,  True])
+    """
+    start, stop = int(X.indptr[0]), int(X.indptr[-1])
+    marked = columns[X.indices[start:stop]] & (X.data[start:stop] != 0)
+    counts = np.concatenate([[0], np.cumsum(marked)])[X.indptr - start]
+    return np.asarray(counts[1:] > counts[:-1])
+
+
+def only_named_columns(X: sparse.csr_matrix) -> tuple[NDArray[Any], sparse.csr_matrix]:
+    """The columns that the rows name, in order, and X without all other columns.
+
+    >>> columns, reduced = only_named_columns(sparse.csr_matrix([[0.0, 2.0, 0.0, 3.0]]))
+    >>> columns, reduced.toarray()
+    (array([1, 3], dtype=int32), array([[2., 3.]]))
+    """
+    # A matrix may have spare room before its first row and behind its last.
+    start, stop = int(X.indptr[0]), int(X.indptr[-1])
+    columns, places = np.unique(X.indices[start:stop], return_inverse=True)
+    reduced = sparse.csr_matrix(
+        (X.data[start:stop], places, X.indptr - start), shape=(X.shape[0], len(columns))
+    )
+    return columns, reduced
+
+
+def plain(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The array itself if it is contiguous, aligned and of this type, else a copy that is."""
+    if array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned:
+        return array
+    return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
+
+
+def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """X itself, or a view of X whose three arrays the kernels can read.
+
+    These arrays are contiguous, aligned and of the machine's byte order; both index arrays hold
+    int32 or both hold int64.
+    """
+    given = (X.data, X.indices, X.indptr)
+    for name, array in zip(("data", "indices", "indptr"), given, strict=True):
+        if not isinstance(array, np.ndarray) or array.ndim != 1:
+            raise TypeError(f"X.{name} must be a one-dimensional array, got {type(array).__name__}")
+        if name != "data" and array.dtype.kind not in "iu":
+            raise TypeError(f"X.{name} must hold integers, got {array.dtype}")
+    if X.data.dtype.kind not in "biuf":
+        what = "Complex data not supported: " if X.data.dtype.kind == "c" else ""
+        raise ValueError(f"{what}X must hold real numbers, got {X.data.dtype}")
+    types = {array.dtype.newbyteorder("=") for array in given[1:]}
+    index_type = types.pop() if types in ({np.dtype("i4")}, {np.dtype("i8")}) else np.dtype("i8")
+    wanted = (X.data.dtype.newbyteorder("="), index_type, index_type)
+    arrays = [plain(array, dtype) for array, dtype in zip(given, wanted, strict=True)]
+    if all(new is old for new, old in zip(arrays, given, strict=True)):
+        return X
+    # Set the arrays one by one: the constructor would look for smaller index types and copy.
+    view = sparse.csr_matrix(X.shape, dtype=arrays[0].dtype)
+    view.data, view.indices, view.indptr = arrays
+    return view
+
+
+def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr_matrix:
+    """X itself if a kernel can read X, or a copy in which no row names a column twice.
+
+    The columns of a row may come in any order, as they do from scikit-learn's vectorizers.  Any
+    defect but a repeated column is refused with the number of the row.  ``only_range`` refuses only
+    indices outside the matrix, which suffices for predictions.
+    """
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}")
+    X = plain_arrays(X)
+    values = X.data
+    if values.dtype not in (np.float32, np.float64):
+        # Integers and flags are converted later; only the structure is checked now.
+        values = np.zeros(len(values), dtype=np.float32)
+    if len(X.indptr) != X.shape[0] + 1:
+        raise ValueError(
+            f"X: indptr must have one entry more than there are rows ({X.shape[0] + 1}), "
+            f"got {len(X.indptr)}"
+        )
+    defect = Examples(values, X.indices, X.indptr, X.shape[1]).first_defect(only_range)
+    if defect is None:
+        return X
+    row, code = defect
+    if code == DEFECT_NOT_FINITE:
+        raise ValueError(f"Input X contains NaN or infinity, first in row {row}.")
+    if code != DEFECT_REPEATED:
+        raise ValueError(
+            f"X: row {row} cannot be used: {DEFECTS[code]}; accepted are column indices from 0 "
+            f"to {X.shape[1] - 1}, and row starts in indptr that rise from 0 to {len(values)}"
+        )
+    # SciPy is about to follow the indices of a copy: check all rows of the copy.
+    copied = _own_rows(X)
+    usable_rows(copied, only_range=True)
+    return usable_rows(_with_repeated_columns_summed(copied))
+
+
+def _own_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """A copy of the rows without spare room, whose values can be added up."""
+    # Small integers would overflow when the values of a column are added up.
+    real = X.dtype in (np.float32, np.float64)
+    indptr = np.array(X.indptr)
+    some = slice(int(indptr[0]), int(indptr[-1]))
+    copied = sparse.csr_matrix(X.shape)
+    copied.data = np.array(X.data[some], dtype=X.dtype if real else np.float64)
+    copied.indices, copied.indptr = np.array(X.indices[some]), indptr - indptr[0]
+    return copied
+
+
+def _with_repeated_columns_summed(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The same rows, of which those that name a column twice have their columns sorted and summed.
+
+    What becomes of a row depends on this row alone, so that rows which come in chunks give the bits
+    of one matrix: other rows, too, keep the order of their columns, and so of every sum over them.
+    """
+    summed = _own_rows(X)
+    # Otherwise SciPy would sort the rows of one matrix and not those of another.
+    summed.has_sorted_indices = summed.has_canonical_format = False
+    with np.errstate(over="ignore"):
+        summed.sum_duplicates()
+    before, after = np.diff(X.indptr), np.diff(summed.indptr)
+    kept = before == after
+    places, sources = np.repeat(kept, after), np.repeat(kept, before)
+    summed.data[places], summed.indices[places] = X.data[sources], X.indices[sources]
+    return summed
+
+
+def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
+    """A sparse matrix of any format as rows that a kernel can use, checked before and after.
+
+    SciPy follows the indices of a matrix when it converts it to another format, and does not look
+    where they lead.
+    """
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}")
+    with unusable("X"):
+        if X.format != "csr":
+            # Copy the indices, so that SciPy follows the same indices that were checked.
+            X = _with_own_indices(X)
+            _check_convertible(X)
+            X = X.tocsr()
+        return _without_spare_room(usable_rows(X, only_range=only_range))
+
+
+def _without_spare_room(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """X itself, or a view of X whose arrays end where its last row ends.
+
+    scikit-learn would look at the values behind the last row, which are no part of the matrix.
+    """
+    stop = int(X.indptr[-1])
+    if stop == len(X.data) == len(X.indices):
+        return X
+    view = sparse.csr_matrix(X.shape, dtype=X.dtype)
+    view.data, view.indices, view.indptr = X.data[:stop], X.indices[:stop], X.indptr
+    return view
+
+
+@contextmanager
+def unusable(name: str) -> Iterator[None]:
+    """Name the argument in an error that NumPy, SciPy or scikit-learn raises about it."""
+    try:
+        yield
+    except FloatingPointError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, (TypeError, ValueError)) and _NAMES_X_OR_Y.search(str(error)):
+            raise
+        kind = TypeError if isinstance(error, (AttributeError, TypeError)) else ValueError
+        raise kind(f"{name} cannot be used: {error}") from error
+
+
+def _with_own_indices(X: Any) -> Any:
+    """The same matrix with copies of its index arrays; a DOK matrix is returned in COO form."""
+    if X.format == "bsr":
+        height, width = X.blocksize
+        if np.ndim(X.data) != 3 or not (height and width):
+            raise ValueError(f"X must consist of blocks, got blocks of {height} by {width}")
+        own: Any = sparse.bsr_matrix(X.shape, blocksize=(height, width))
+        own.indices, own.indptr = np.array(X.indices), np.array(X.indptr)
+    elif X.format == "csc":
+        own = sparse.csc_matrix(X.shape)
+        own.indices, own.indptr = np.array(X.indices), np.array(X.indptr)
+    elif X.format == "coo":
+        own = sparse.coo_matrix(X.shape)
+        own.row, own.col = np.array(X.row), np.array(X.col)
+    elif X.format == "dia":
+        own = sparse.dia_matrix(X.shape)
+        own.offsets = np.array(X.offsets)
+    elif X.format == "lil":
+        if len(X.rows) != X.shape[0]:
+            raise ValueError(f"X.rows must have {X.shape[0]} entries, got {len(X.rows)}")
+        _check_equally_long(X.rows, "rows", X.data, "data")
+        own = sparse.lil_matrix(X.shape, dtype=X.dtype)
+        for row, (columns, values) in enumerate(zip(X.rows, X.data, strict=True)):
+            own.rows[row], own.data[row] = list(columns), list(values)
+        return own
+    elif X.format == "dok":
+        entries = list(X.items())
+        own = sparse.coo_matrix(X.shape)
+        own.row = np.array([row for (row, _), _ in entries])
+        own.col = np.array([column for (_, column), _ in entries])
+        own.data = np.array([value for _, value in entries], dtype=X.dtype)
+        if not entries:
+            own.row, own.col = own.row.astype(np.int32), own.col.astype(np.int32)
+        return own
+    else:
+        return X.copy()
+    own.data = np.asarray(X.data)
+    return own
+
+
+def _check_convertible(X: Any) -> None:
+    """Refuse a matrix whose conversion would leave its arrays."""
+    if X.format == "csc":
+        # The columns of X are the rows of its transpose: check the rows of the transpose.
+        transposed = sparse.csr_matrix(X.shape[::-1])
+        transposed.data, transposed.indices, transposed.indptr = X.data, X.indices, X.indptr
+        usable_rows(transposed, only_range=True)
+    elif X.format == "coo":
+        _check_equally_long(X.data, "data", X.row, "row")
+        _check_equally_long(X.data, "data", X.col, "col")
+        _check_indices("row", X.row, X.shape[0])
+        _check_indices("col", X.col, X.shape[1])
+    elif X.format == "bsr":
+        # Check the matrix as if every block were one number.
+        height, width = X.blocksize
+        if X.shape[0] % height or X.shape[1] % width:
+            raise ValueError(f"X must consist of whole blocks of {height} by {width}")
+        _check_equally_long(X.indices, "indices", X.data, "data")
+        blocks = sparse.csr_matrix((X.shape[0] // height, X.shape[1] // width))
+        blocks.data = np.zeros(len(X.indices), dtype=np.float32)
+        blocks.indices, blocks.indptr = X.indices, X.indptr
+        usable_rows(blocks, only_range=True)
+    elif X.format == "lil":
+        for row, (columns, values) in enumerate(zip(X.rows, X.data, strict=True)):
+            _check_equally_long(columns, f"rows[{row}]", values, f"data[{row}]")
+            _check_indices(f"rows[{row}]", columns, X.shape[1])
+    elif X.format == "dia":
+        if np.ndim(X.offsets) != 1 or np.ndim(X.data) != 2:
+            raise ValueError("X.offsets must have one dimension and X.data two")
+        _check_equally_long(X.offsets, "offsets", X.data, "data")
+        # A diagonal beyond the corners lies outside the matrix.
+        _check_indices("offsets", np.asarray(X.offsets) + X.shape[0] - 1, sum(X.shape) - 1)
+        if len(np.unique(X.offsets)) != len(X.offsets):
+            raise ValueError("X.offsets must not name a diagonal twice")
+
+
+def _check_equally_long(left: Any, left_name: str, right: Any, right_name: str) -> None:
+    if len(left) != len(right):
+        raise ValueError(
+            f"X.{left_name} and X.{right_name} must be equally long, got {len(left)} and "
+            f"{len(right)}"
+        )
+
+
+def _check_indices(name: str, given: Any, size: int) -> None:
+    try:
+        numbers = np.asarray(given)
+    except (OverflowError, ValueError):
+        raise ValueError(f"X: its {name} must hold integers of at most 64 bits") from None
+    if not numbers.size:
+        return
+    if numbers.dtype.kind not in "iu":
+        raise TypeError(f"X: its {name} must hold integers, got {numbers.dtype}")
+    if not 0 <= int(numbers.min()) <= int(numbers.max()) < size:
+        raise ValueError(
+            f"X: its {name} indices must lie between 0 and {size - 1}, "
+            f"got {numbers.min()} to {numbers.max()}"
+        )
+
+
+def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:
+    """``sample_order`` as row numbers: one order for all epochs, or one row per epoch."""
+    if sample_order is None:
+        return None
+    order = as_array("sample_order", "must hold integers", sample_order)
+    if order.size == 0:
+        raise ValueError("sample_order must not be empty")
+    if order.dtype.kind not in "iu":
+        raise TypeError(f"sample_order must hold integers, got {order.dtype}")
+    if order.ndim not in (1, 2):
+        raise ValueError(f"sample_order must have one or two dimensions, got {order.ndim}")
+    if order.min() < 0 or order.max() >= n_rows:
+        raise ValueError(
+            f"sample_order must hold row numbers from 0 to {n_rows - 1}, "
+            f"got {order.min()} to {order.max()}"
+        )
+    # A copy, so that no other thread can change the order while a kernel follows it.
+    return np.array(order, dtype=np.int64, order="C")
+
+
+def check_example(
+    indices: ArrayLike, values: ArrayLike, n_features: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The nonzeros of one example as arrays that a kernel can read."""
+    columns = as_array("indices", "must be integers", indices)
+    numbers = as_array("values", "must hold real numbers", values)
+    if numbers.dtype not in (np.float32, np.float64):
+        numbers = check_array("values", "must hold real numbers", numbers, masks=True)
+    if columns.size == 0:
+        columns = columns.astype(np.int64)
+    if columns.dtype.kind not in "iu":
+        raise TypeError(f"indices must be integers, got {columns.dtype}")
+    if columns.ndim != 1 or columns.shape != numbers.shape:
+        raise ValueError(
+            f"indices and values must be one-dimensional and equally long, "
+            f"got shapes {columns.shape} and {numbers.shape}"
+        )
+    if columns.dtype not in (np.int32, np.int64):
+        columns = columns.astype(np.int64)
+    if columns.size:
+        if columns.min() < 0 or columns.max() >= n_features:
+            raise ValueError(
+                f"indices must lie between 0 and {n_features - 1}, "
+                f"got {columns.min()} to {columns.max()}"
+            )
+        # The kernels take distinct columns in any order; columns that increase are distinct.
+        if (np.diff(columns) <= 0).any() and len(np.unique(columns)) < len(columns):
+            raise ValueError("indices must be distinct: sum the values of repeated ones")
+        if not np.isfinite(numbers).all():
+            raise ValueError("values must be finite, got NaN or infinity")
+    return (
+        plain(columns, columns.dtype.newbyteorder("=")),
+        plain(numbers, numbers.dtype.newbyteorder("=")),
+    )

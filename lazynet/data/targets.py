@@ -1,0 +1,245 @@
+"""What a call learns: the targets of one or of many outputs, and the importance of every row.
+
+An estimator makes one of these from y.  A problem is the learning of one output: ``problems[k]``
+gives its targets, made when they are asked for, so that a thousand labels need no thousand arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lazynet.kernels.outputs import Targets
+from lazynet.parameters import check_array
+
+#: Targets and importances of a problem.
+Problem = tuple[NDArray[np.float64], NDArray[np.float64] | None]
+
+
+class Problems(Sequence[Problem]):
+    """The base: problems over the same rows with the same importances."""
+
+    def __init__(self, n_rows: int, importances: NDArray[np.float64] | None) -> None:
+        self.n_rows, self.importances = n_rows, importances
+
+    def targets_of(self, number: int) -> NDArray[np.float64]:
+        """The targets of one problem, an entry per row."""
+        raise NotImplementedError
+
+    def block(self, first: int, n_outputs: int) -> Targets:
+        """The targets of ``n_outputs`` problems from problem ``first`` on, for the kernel."""
+        raise NotImplementedError
+
+    def _only(self, rows: NDArray[np.int64]) -> Self:
+        raise NotImplementedError
+
+    def only(self, rows: NDArray[np.int64]) -> Self:
+        """The same problems over some of the rows.
+
+        >>> len(Columns(np.array([[1.0, 2.0], [3.0, 4.0]]), None).only(np.array([1])))
+        2
+        """
+        found = self._only(rows)
+        found.importances = None if self.importances is None else self.importances[rows]
+        return found
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The importance of every row."""
+        return np.ones(self.n_rows) if self.importances is None else self.importances
+
+    def numbers_of_targets(self) -> NDArray[np.float64]:
+        """The targets as numbers, a column per problem, or one for all where they are -1 and 1."""
+        return self.targets_of(0)[:, None]
+
+    def part(self, outputs: range) -> Problems:
+        """Some of the problems, in their order; nothing is copied.
+
+        >>> part = Columns(np.array([[1.0, 2.0], [3.0, 4.0]]), None).part(range(1, 2))
+        >>> len(part), part.targets_of(0)
+        (1, array([2., 4.]))
+        """
+        return Part(self, outputs)
+
+    def positives(self) -> NDArray[np.float64] | None:
+        """The sum of the importances of the rows with the target +1, an entry per problem.
+
+        None where targets are numbers.
+        """
+        return None
+
+    @overload
+    def __getitem__(self, number: int) -> Problem: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Problem]: ...
+
+    def __getitem__(self, number: int | slice) -> Problem | Sequence[Problem]:
+        if isinstance(number, slice):
+            return [self[k] for k in range(*number.indices(len(self)))]
+        if not 0 <= number < len(self):
+            raise IndexError(f"there are {len(self)} problems, got number {number}")
+        return self.targets_of(number), self.importances
+
+    def __iter__(self) -> Iterator[Problem]:
+        return (self[number] for number in range(len(self)))
+
+
+class Columns(Problems):
+    """Targets that are numbers, a column per problem."""
+
+    def __init__(
+        self, numbers: NDArray[np.float64], importances: NDArray[np.float64] | None
+    ) -> None:
+        super().__init__(len(numbers), importances)
+        self.numbers = numbers if numbers.ndim == 2 else numbers[:, None]
+
+    def __len__(self) -> int:
+        return self.numbers.shape[1]
+
+    def targets_of(self, number: int) -> NDArray[np.float64]:
+        return np.ascontiguousarray(self.numbers[:, number])
+
+    def numbers_of_targets(self) -> NDArray[np.float64]:
+        return self.numbers
+
+    def block(self, first: int, n_outputs: int) -> Targets:
+        numbers = np.require(self.numbers, np.float64, ["C", "A"])
+        return Targets(first, n_outputs, numbers=numbers)
+
+    def _only(self, rows: NDArray[np.int64]) -> Columns:
+        return Columns(self.numbers[rows], None)
+
+
+class Classes(Problems):
+    """Every class against the rest; ``codes`` holds the number of each row's class.
+
+    Two classes make one problem, with the second class positive.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.int64],
+        n_classes: int,
+        importances: NDArray[np.float64] | None,
+    ) -> None:
+        super().__init__(len(codes), importances)
+        self.codes, self.n_classes = np.ascontiguousarray(codes, dtype=np.int64), n_classes
+
+    def __len__(self) -> int:
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def targets_of(self, number: int) -> NDArray[np.float64]:
+        positive = 1 if self.n_classes == 2 else number
+        targets = (self.codes == positive).astype(np.float64)
+        targets += targets
+        targets -= 1.0
+        return targets
+
+    def block(self, first: int, n_outputs: int) -> Targets:
+        # The number of the output that is positive.
+        labels = self.codes - 1 if self.n_classes == 2 else self.codes
+        return Targets(first, n_outputs, labels=labels)
+
+    def _only(self, rows: NDArray[np.int64]) -> Classes:
+        return Classes(self.codes[rows], self.n_classes, None)
+
+    def positives(self) -> NDArray[np.float64]:
+        counts = np.bincount(self.codes, weights=self.importances, minlength=self.n_classes)
+        return np.asarray(counts[1:] if self.n_classes == 2 else counts, dtype=np.float64)
+
+
+class Labels(Problems):
+    """Any number of labels for every row: ``indicator`` is a CSR matrix, 1 where a row has one."""
+
+    def __init__(
+        self, indicator: sparse.csr_matrix, importances: NDArray[np.float64] | None
+    ) -> None:
+        super().__init__(indicator.shape[0], importances)
+        self.indicator = indicator
+        self.starts = np.ascontiguousarray(indicator.indptr, dtype=np.int64)
+        self.columns = np.ascontiguousarray(indicator.indices, dtype=np.int64)
+        self._by_label: sparse.csc_matrix | None = None
+
+    def __len__(self) -> int:
+        return int(self.indicator.shape[1])
+
+    def targets_of(self, number: int) -> NDArray[np.float64]:
+        if self._by_label is None:
+            self._by_label = self.indicator.tocsc()
+        columns = self._by_label
+        targets = np.full(self.n_rows, -1.0)
+        targets[columns.indices[columns.indptr[number] : columns.indptr[number + 1]]] = 1.0
+        return targets
+
+    def block(self, first: int, n_outputs: int) -> Targets:
+        return Targets(first, n_outputs, starts=self.starts, positives=self.columns)
+
+    def _only(self, rows: NDArray[np.int64]) -> Labels:
+        return Labels(self.indicator[rows], None)
+
+    def positives(self) -> NDArray[np.float64]:
+        rows = np.repeat(np.arange(self.n_rows), np.diff(self.starts))
+        weights = None if self.importances is None else self.importances[rows]
+        counts = np.bincount(self.columns, weights=weights, minlength=len(self))
+        return np.asarray(counts, dtype=np.float64)
+
+
+class Part(Problems):
+    """The problems ``outputs`` of the problems ``whole``."""
+
+    def __init__(self, whole: Problems, outputs: range) -> None:
+        super().__init__(whole.n_rows, whole.importances)
+        self.whole, self.outputs = whole, outputs
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+    def targets_of(self, number: int) -> NDArray[np.float64]:
+        return self.whole.targets_of(self.outputs[number])
+
+    def block(self, first: int, n_outputs: int) -> Targets:
+        return self.whole.block(self.outputs[first], n_outputs)
+
+    def numbers_of_targets(self) -> NDArray[np.float64]:
+        return self.whole.numbers_of_targets()[:, self.outputs.start : self.outputs.stop]
+
+    def _only(self, rows: NDArray[np.int64]) -> Part:
+        return Part(self.whole.only(rows), self.outputs)
+
+    def positives(self) -> NDArray[np.float64] | None:
+        found = self.whole.positives()
+        return None if found is None else found[self.outputs.start : self.outputs.stop]
+
+
+_HOLDS_LABELS = "must hold 0 and 1 only where it has a column per label"
+_MAKES_LABELS = "MultiLabelBinarizer of scikit-learn makes such a matrix from lists of labels"
+
+
+def checked_indicator(y: Any, what: str = "y") -> sparse.csr_matrix:
+    """The labels of every row as a CSR matrix that holds a 1 for each.
+
+    >>> checked_indicator([[0, 1], [1, 1]]).indices.tolist()
+    [1, 0, 1]
+    """
+    if np.ma.is_masked(y):
+        raise ValueError(f"{what} must not have masked entries: leave their rows out, or fill them")
+    if not sparse.issparse(y):
+        y = check_array(what, f"{_HOLDS_LABELS}; {_MAKES_LABELS}", y, masks=True)
+    elif y.dtype.kind not in "fiub":
+        raise TypeError(f"{what} {_HOLDS_LABELS}, got {y.dtype}")
+    matrix = sparse.csr_matrix(y)
+    if not matrix.shape[1]:
+        raise ValueError(f"{what} must have at least one column, a column per label")
+    if not ((matrix.data == 0) | (matrix.data == 1)).all():
+        raise ValueError(f"{what} {_HOLDS_LABELS}")
+    matrix = sparse.csr_matrix(matrix, dtype=np.int8, copy=True)
+    matrix.sum_duplicates()
+    if matrix.nnz and matrix.data.max() > 1:
+        raise ValueError(f"{what} must name a label of a row once")
+    matrix.eliminate_zeros()
+    return matrix

@@ -1,0 +1,235 @@
+"""The importance of each example, from sample and class weights, and the check of the classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils.class_weight import compute_class_weight
+
+from lazynet.data.arrays import unusable
+from lazynet.parameters import (
+    ParameterObject,
+    Special,
+    check_array,
+    check_number,
+    refuse_class,
+    shown,
+    table,
+)
+
+
+def _check_counts(name: str, value: Any) -> dict[Any, float]:
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            f"{name} must map every class to the number of its rows, got {shown(value)}"
+        )
+    return {
+        label: check_number(f"{name} for the class {shown(label)}", count, above=0)
+        for label, count in value.items()
+    }
+
+
+@dataclass(repr=False)
+class Balanced(ParameterObject):
+    """Class weights under which every class weighs the same, as ``class_weight="balanced"``.
+
+    The weight of a class is the sum of the counts over the number of classes times its count.
+    ``class_counts`` maps every class to the number or to the share of its rows; None counts the
+    rows in y, which only ``fit`` can do.
+
+    >>> from lazynet import LazyNetClassifier
+    >>> model = LazyNetClassifier(class_weight=Balanced(class_counts={"no": 900, "yes": 100}))
+    >>> model.partial_fit([[1.0], [2.0]], ["no", "yes"], classes=["no", "yes"]).t_
+    2
+    >>> Balanced(class_counts={"no": 0.9, "yes": 0.1}).by_class(np.array(["no", "yes"])).round(3)
+    array([0.556, 5.   ])
+    """
+
+    _kinds = table(class_counts=Special(check=_check_counts, optional=True))
+    name: ClassVar[str] = "balanced"
+    class_counts: Mapping[Any, float] | None = None
+
+    def by_class(self, classes: NDArray[Any]) -> NDArray[np.float64]:
+        """The weight of each of the ``classes``, which must be the classes that are counted."""
+        counted = self.settled().class_counts
+        assert counted is not None, "without counts the rows of y are counted"
+        given = {label: counted[label] for label in classes.tolist() if label in counted}
+        missing = [label for label in classes.tolist() if label not in given]
+        if missing or len(given) != len(counted):
+            raise ValueError(
+                f"class_counts of Balanced must name the classes {classes}, got {list(counted)}"
+            )
+        counts = np.array([given[label] for label in classes.tolist()])
+        with np.errstate(over="ignore", divide="ignore"):
+            weights = counts.sum() / (len(classes) * counts)
+        if not np.isfinite(weights).all():
+            raise ValueError(f"class_counts of Balanced must have a finite ratio, got {counted}")
+        return np.asarray(weights, dtype=np.float64)
+
+
+# The least sum of importances: its inverse times a loss is a number.
+_LEAST_TOTAL = 1e-200
+
+
+def check_sample_weight(
+    sample_weight: ArrayLike | None, X: sparse.csr_matrix, *, some_rows: bool = False
+) -> NDArray[np.float64] | None:
+    """``sample_weight`` as one finite number >= 0 per row of X, at least one of them > 0.
+
+    A single number stands for all rows.  Where X has only ``some_rows`` of those that are learned
+    from, all of them may be 0.
+    """
+    if sample_weight is None:
+        return None
+    what = "must hold one real number for every row"
+    weights = check_array("sample_weight", what, sample_weight, masks=True)
+    if weights.ndim == 0:
+        weights = np.full(X.shape[0], float(weights))
+    if weights.shape != (X.shape[0],):
+        raise ValueError(f"sample_weight {what}, shape ({X.shape[0]},), got shape {weights.shape}")
+    # NaN fails both comparisons.
+    sound = (weights >= 0.0) & (weights < np.inf)
+    if not sound.all():
+        row = int(np.argmin(sound))
+        raise ValueError(
+            f"sample_weight must be finite and not negative, got {weights[row]} for row {row}"
+        )
+    if not some_rows:
+        check_any_counts(weights)
+    return np.ascontiguousarray(weights)
+
+
+def check_any_counts(weights: NDArray[np.float64]) -> None:
+    """Refuse weights that are all 0."""
+    if not weights.any():
+        raise ValueError("sample_weight must not be zero for every row: nothing would be learned")
+
+
+def total_of(importances: NDArray[np.float64]) -> float:
+    """The sum of the importances, of which the mean loss is a part; errors name sample_weight.
+
+    >>> total_of(np.array([0.5, 2.0]))
+    2.5
+    """
+    # A plain sum says whether the exact one can be computed.
+    with np.errstate(over="ignore"):
+        about = float(importances.sum())
+    if not _LEAST_TOTAL <= about <= 1.0 / _LEAST_TOTAL:
+        raise ValueError(
+            f"sample_weight, times class_weight, must have a sum from {_LEAST_TOTAL:g} to "
+            f"{1.0 / _LEAST_TOTAL:g}, got {about:g}"
+        )
+    return math.fsum(importances)
+
+
+def check_every_class_counts(
+    classes: NDArray[Any], y: Any, weights: NDArray[np.float64] | None
+) -> None:
+    """Refuse a class whose rows all have the weight 0: its minimum is no model of it.
+
+    >>> check_every_class_counts(np.array([0, 1]), np.array([0, 1, 1]), np.array([1.0, 0.0, 0.0]))
+    Traceback (most recent call last):
+    ...
+    ValueError: sample_weight, times class_weight, must be above 0 for a row of every class, \
+and is 0 for all rows of 1: leave the class out, or give it a weight
+    """
+    if weights is None:
+        return
+    missing = np.setdiff1d(classes, y[weights > 0.0])
+    if len(missing):
+        raise ValueError(
+            f"sample_weight, times class_weight, must be above 0 for a row of every class, and is "
+            f"0 for all rows of {missing[0]}: leave the class out, or give it a weight"
+        )
+
+
+def check_classes(classes: ArrayLike) -> NDArray[Any]:
+    """The labels ``classes`` of ``partial_fit``, sorted, without repetitions."""
+    try:
+        found = np.unique(np.asarray(classes))
+        str(found)  # Errors print the labels, and Python refuses to print a huge integer.
+        return found
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"classes must be labels that can be sorted, got {shown(classes)}: {error}"
+        ) from None
+
+
+def check_labels(labels: ArrayLike) -> NDArray[Any]:
+    """The names of the columns of y, in their order, each once.
+
+    >>> check_labels(["zebra", "cat"]).tolist()
+    ['zebra', 'cat']
+    """
+    found = check_classes(labels)
+    given = np.asarray(labels)
+    if given.ndim != 1 or len(found) != len(given):
+        raise ValueError(
+            f"classes must name every column of y once, in the order of the columns, got "
+            f"{shown(labels)}"
+        )
+    return given
+
+
+def _check_class_weight(name: str, value: Any) -> Balanced | dict[Any, float]:
+    if isinstance(value, str) and value == Balanced.name:
+        return Balanced()
+    if isinstance(value, Balanced):
+        return value.settled()
+    refuse_class(name, value)
+    if not isinstance(value, Mapping):
+        raise ValueError(
+            f"{name} must be None, 'balanced', Balanced(class_counts) or a dict of weights by "
+            f"class, got {shown(value)}"
+        )
+    return {
+        label: check_number(f"{name}[{shown(label)}]", weight, least=0)
+        for label, weight in value.items()
+    }
+
+
+#: The kind of the parameter ``class_weight``.
+CLASS_WEIGHT = Special(check=_check_class_weight, optional=True, objects=(Balanced,))
+
+ClassWeightLike = Mapping[Any, float] | str | Balanced
+
+
+def importances(
+    class_weight: Balanced | dict[Any, float] | None,
+    classes: NDArray[Any],
+    X: sparse.csr_matrix,
+    y: Any,
+    sample_weight: ArrayLike | None,
+    *,
+    some_rows: bool = False,
+) -> NDArray[np.float64] | None:
+    """The importance of every row: its class weight times its sample weight; None: all are 1.
+
+    ``some_rows`` as in ``check_sample_weight``.
+    """
+    weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
+    if class_weight is None:
+        return weights
+    if isinstance(class_weight, Balanced) and class_weight.class_counts is not None:
+        by_class = class_weight.by_class(classes)
+    else:
+        chosen = Balanced.name if isinstance(class_weight, Balanced) else class_weight
+        with unusable("class_weight"):
+            by_class = compute_class_weight(chosen, classes=classes, y=y)
+    by_row = by_class[np.searchsorted(classes, y)]
+    if weights is None:
+        return by_row
+    # A product that is too large becomes infinite, and infinity is refused below.
+    with np.errstate(over="ignore"):
+        by_row = by_row * weights
+    if not np.isfinite(by_row).all():
+        raise ValueError(
+            "class_weight times sample_weight must be finite for every row, got infinity"
+        )
+    return by_row

@@ -1,0 +1,152 @@
+"""Calls that change a model as a whole or not at all.
+
+A call that trains changes another object with the same attributes; one assignment at its end gives
+the attributes to the model.  ``partial_fit`` changes engines in place, because a batch of a few
+rows must not cost a copy of a million weights: its undo log keeps a copy of the weights that the
+batch touches, and of all weights just before a sweep, which costs as much as the copy.  If an error
+or Ctrl-C ends the call, the call undoes its changes before it raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.engines.threads import Workers
+
+# Copying single weights costs about 4 times as much per weight as copying all weights.
+_PICKING_COSTS = 4
+
+
+class Undo:
+    """The copies from which the changes of one engine are undone.
+
+    The engine may change the weights ``touched``; it calls ``before_sweep`` when it is about to
+    change all weights.
+
+    >>> import numpy as np
+    >>> from lazynet.engines.clock import ClockEngine
+    >>> engine = ClockEngine(3)
+    >>> undo = Undo(engine, np.array([1]))
+    >>> engine.stored[1] = 5.0
+    >>> undo.rollback()
+    >>> engine.weights().tolist()
+    [0.0, 0.0, 0.0]
+    """
+
+    def __init__(self, engine: Any, touched: NDArray[Any]) -> None:
+        self.engine = engine
+        few = len(touched) * _PICKING_COSTS < engine.n_features
+        self.touched = touched if few and engine.touches_only_nonzeros else None
+        #: copies: the small arrays, the touched weights, all weights and the tables
+        self.copies: dict[str, Any] = {}
+        self.take()
+
+    def take(self) -> None:
+        """Copy the engine as it is now; the copies of before are forgotten."""
+        # Free the memory of the former copies first, so that it is used again.
+        self.copies.clear()
+        state = self.engine.state()
+        self.copies |= {"scalars": _copied(state.scalars), "picked": {}, "all": {}, "tables": None}
+        if self.touched is None:
+            self.copies["all"] = _copied(state.per_weight)
+        else:
+            self.copies["picked"] = {name: a[self.touched] for name, a in state.per_weight.items()}
+        self.engine.before_sweep = self.copy_all
+
+    def copy_all(self) -> None:
+        """Copy every weight and the tables, unless they are copied already."""
+        state = self.engine.state()
+        self.copies["all"] = self.copies["all"] or _copied(state.per_weight)
+        if self.copies["tables"] is None:
+            self.copies["tables"] = _copied(state.tables)
+
+    def rollback(self) -> None:
+        """Restore the engine; an interrupted rollback can be repeated."""
+        _restore(self.engine.state().per_weight, self.copies["all"])
+        for name, picked in self.copies["picked"].items():
+            self.engine.state().per_weight[name][self.touched] = picked
+        _restore(self.engine.state().scalars, self.copies["scalars"])
+        # The restored scalars give the tables their former lengths.
+        _restore(self.engine.state().tables, self.copies["tables"] or {})
+        self.done()
+
+    def done(self) -> None:
+        """Keep the changes of the engine."""
+        self.engine.before_sweep = None
+
+
+def _copied(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {name: array.copy() for name, array in arrays.items()}
+
+
+def _restore(arrays: dict[str, NDArray[Any]], copies: dict[str, NDArray[Any]]) -> None:
+    for name, copy in copies.items():
+        np.copyto(arrays[name], copy[: len(arrays[name])])
+
+
+class UndoLog:
+    """What a call has changed in place: the random generators of a model, and its engines."""
+
+    def __init__(self, model: Any) -> None:
+        found = [each for each in vars(model).values() if isinstance(each, np.random.RandomState)]
+        self.generators = [(each, each.get_state()) for each in found]
+        self.undos: list[Undo] = []
+        self.workers: Workers | None = None
+
+    def before(
+        self, engines: Sequence[Any], touched: NDArray[Any], workers: Workers | None = None
+    ) -> None:
+        """Let the engines change in the weights ``touched``, or in a sweep.
+
+        ``workers`` are the threads that may change the engines.
+        """
+        self.workers = workers
+        self.undos = [Undo(engine, touched) for engine in engines]
+
+    def end(self, keep: bool) -> None:
+        """Keep the changes or undo them; an interrupted call of ``end`` can be repeated."""
+        if not keep:
+            if self.workers is not None:
+                # A thread that still learns would write to what is restored.
+                self.workers.close()
+            for undo in self.undos:
+                undo.rollback()
+            for generator, state in self.generators:
+                generator.set_state(state)
+        for undo in self.undos:
+            undo.done()
+        self.undos, self.generators = [], []
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def all_or_nothing(method: Method) -> Method:
+    """Let a method change the model as a whole or, if an error or Ctrl-C ends it, not at all.
+
+    The method must call ``self._undo.before`` before it changes engines in place.
+    """
+
+    @wraps(method)
+    def call(model: Any, /, *arguments: Any, **options: Any) -> Any:
+        changed, log = object.__new__(type(model)), UndoLog(model)
+        changed.__dict__.update(model.__dict__, _undo=log)
+        try:
+            try:
+                result = method(changed, *arguments, **options)
+                del changed.__dict__["_undo"]
+                # This assignment completes the call; before it the model is unchanged.
+                model.__dict__ = changed.__dict__
+            finally:
+                log.end(keep=model.__dict__ is changed.__dict__)
+        finally:
+            # A second Ctrl-C may have interrupted the end: repeat it.
+            log.end(keep=model.__dict__ is changed.__dict__)
+        return model if result is changed else result
+
+    return call  # type: ignore[return-value]

@@ -1,0 +1,426 @@
+"""Averaged SGD on centered rows that stay sparse: Dekel's ASGD and CASGD as estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from lazynet.data.arrays import as_examples, check_order
+from lazynet.data.targets import Problem
+from lazynet.data.weights import CLASS_WEIGHT, check_sample_weight, importances
+from lazynet.engines.base import refuse_overflow
+from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
+from lazynet.engines.undo import all_or_nothing
+from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
+from lazynet.estimators.mapped_rows import takes_sources
+from lazynet.kernels.examples import Examples
+from lazynet.losses import LOSS, LossLike
+from lazynet.parameters import (
+    EPOCHS,
+    FLAG,
+    POSITIVE,
+    VERBOSITY,
+    check_integer,
+    check_n_steps,
+    table,
+)
+from lazynet.persistence.attributes import array, attributes, integer, optional, sequence
+from lazynet.training.diagnostics import WORSE, loss_of_constant
+from lazynet.training.learners import mean_loss, spans
+from lazynet.training.progress import Progress
+from lazynet.training.random_state import SEED, new_generator
+from lazynet.verify.averaged import verify_averaged
+from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport
+
+# Weights and intercepts of all binary problems.
+Models = tuple[NDArray[np.float64], NDArray[np.float64]]
+# Steps between two advances of the progress bar.
+_STEPS_PER_CALL = 2**16
+
+
+class _DekelModel(SparseLinear):
+    """The training and the models that the classifier and the regressor share."""
+
+    _kinds = table(
+        loss=LOSS,
+        l2=POSITIVE,
+        average=FLAG,
+        center=FLAG,
+        max_iter=EPOCHS,
+        replace=FLAG,
+        random_state=SEED,
+        verbose=VERBOSITY,
+    )
+
+    # Set by training.
+    mean_: NDArray[np.float64] | None
+    t_: int
+    n_iter_: int
+    _last: Models
+    _saved = attributes(
+        mean_=optional(array("f", "n")),
+        t_=integer,
+        n_iter_=integer,
+        _last=sequence(tuple, array("f", "k", "n"), array("f", "k")),
+    )
+
+    def _fit(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        y: Any,
+        weights: NDArray[np.float64] | None,
+        sample_order: ArrayLike | None,
+    ) -> list[Warning]:
+        """Train from zero weights; returns the warnings to give."""
+        order = check_order(sample_order, X.shape[0])
+        if order is not None and order.ndim != 1:
+            raise ValueError(f"sample_order must list all steps in one dimension, got {order.ndim}")
+        n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0]) if order is None else len(order)
+        # X.mean would add up float32 values in single precision.
+        mean = as_examples(X).column_sums() / X.shape[0] if p.center else None
+        if mean is not None and not np.isfinite(mean).all():
+            raise ValueError(
+                "X has features whose sum overflows, so that they have no mean; scale them, or "
+                "set center=False"
+            )
+        problems = list(self._problems(X, y, weights))
+        engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in problems]
+        examples = [as_examples(X, *problem) for problem in problems]
+        generator = new_generator(p.random_state)
+        progress = Progress(n_steps, p.verbose > 0, "steps")
+        try:
+            for start, stop in spans(n_steps, X.shape[0] if order is None else n_steps):
+                if order is not None:
+                    rows = order
+                elif p.replace:
+                    rows = generator.randint(X.shape[0], size=stop - start, dtype=np.int64)
+                else:
+                    rows = generator.permutation(X.shape[0]).astype(np.int64, copy=False)
+                for begin, end in spans(len(rows), _STEPS_PER_CALL):
+                    for engine, problem in zip(engines, examples, strict=True):
+                        engine.take(problem, rows[begin:end])
+                    progress.advance(end - begin)
+        finally:
+            progress.close()
+        last, averages = (
+            _stacked(engine.last() for engine in engines),
+            _stacked(engine.average() for engine in engines),
+        )
+        refuse_overflow(n_steps, RAISE_L2, *last, *averages)
+        self._last = last
+        self._coefficients, self._offsets = averages if p.average else last
+        self.mean_ = mean
+        self.t_ = n_steps
+        self.n_iter_ = max(1, n_steps // X.shape[0])
+        return self._doubts(p, examples, problems)
+
+    def verify(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        max_rows: int = 200,
+        epochs: int = 1,
+    ) -> VerificationReport:
+        """Train a dense twin and the lazy model side by side on the first rows of X.
+
+        The twin centers every row and sums every weight after every step.  Both take the rows in
+        the order of X, and their last iterates and averages are compared after every step; see
+        :meth:`LazyNetClassifier.verify`.  With several classes the first class against the rest is
+        compared.
+
+        >>> from lazynet import ASGDClassifier, ASGDRegressor
+        >>> ASGDClassifier().verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
+        True
+        >>> ASGDRegressor().verify([[1.0, 0.0], [0.0, 2.0]], [3.0, 5.0]).agrees
+        True
+        """
+        probe = type(self)(**self.get_params(deep=False))
+        p = probe._settle()
+        X, given, weights = probe._rows_to_learn(p, X, y, sample_weight)
+        max_rows = check_integer("max_rows", max_rows, 1)
+        epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
+        problems = probe._problems(X, given, weights)
+        return verify_averaged(X, problems, p.loss, p.l2, p.center, max_rows, epochs)
+
+    def _doubts(
+        self, p: SimpleNamespace, examples: list[Examples], problems: list[Problem]
+    ) -> list[Warning]:
+        """A warning about a model that is worse than none, or than a constant prediction."""
+        models = zip(examples, problems, self._dense_coef(), self._intercepts(), strict=True)
+        for problem, given, weights, intercept in models:
+            # Huge weights make an infinite objective, which exceeds the objective of zero weights.
+            with np.errstate(over="ignore", invalid="ignore"):
+                # The penalty of the centered objective holds the prediction at the center.
+                shift = 0.0 if self.mean_ is None else float(weights @ self.mean_)
+                center = float(intercept) + shift
+                penalty = p.l2 / 2 * (float(weights @ weights) + center * center)
+            trained, untrained = (
+                mean_loss(problem, of, float(b), p.loss)
+                for of, b in ((weights, intercept), (np.zeros_like(weights), 0.0))
+            )
+            if not trained + penalty <= untrained:
+                text = (
+                    f"after {self.t_} steps the model is still worse than no model at all (its "
+                    f"objective is {trained + penalty:.3g}, with zero weights it is "
+                    f"{untrained:.3g}): the first steps have the rate 1 / l2. Scale the rows to "
+                    f"length 1, or raise l2 "
+                    f"or max_iter; where the slope of the loss is unbounded, l2 must be of the "
+                    f"order of the rows' squared norms"
+                )
+                return [ConvergenceWarning(text)]
+            constant = loss_of_constant(given, p.loss, fit_intercept=True)
+            if trained > (1.0 + WORSE) * constant:
+                centered = "" if p.loss.margin else "; or subtract its mean from y"
+                text = (
+                    f"the mean loss is {trained:.3g}, and a constant prediction has a mean loss of "
+                    f"{constant:.3g}: the l2 penalty, which holds the intercept too, may be too "
+                    f"strong for rows of this size. Scale the rows, or lower l2{centered}"
+                )
+                return [ConvergenceWarning(text)]
+        return []
+
+    # --- the model ------------------------------------------------------------------------
+
+    @property
+    def last_coef_(self) -> NDArray[np.float64]:
+        """The weights after the last step, of the shape of ``coef_``."""
+        check_is_fitted(self)
+        return self._shaped(self._last[0])
+
+    @property
+    def last_intercept_(self) -> NDArray[np.float64]:
+        """The intercept of each row of ``last_coef_``."""
+        check_is_fitted(self)
+        return self._last[1]
+
+
+def _stacked(models: Iterable[Model]) -> Models:
+    weights, intercepts = zip(*models, strict=True)
+    stacked, offsets = np.vstack(weights), np.array(intercepts)
+    stacked.flags.writeable = offsets.flags.writeable = False
+    return stacked, offsets
+
+
+class ASGDClassifier(SparseClassifier, _DekelModel):
+    """Linear classification by averaged SGD, on rows that are centered without becoming dense.
+
+    Dekel's ASGD and CASGD (2016): minimises ``mean loss + l2/2 * (|w|^2 + b^2)`` with steps of
+    rate 1/(l2 t) on rows drawn with replacement, and predicts with the mean of all iterates.  T
+    steps cost O(n_features + T k), k the nonzeros of a row: neither averaging nor centering costs
+    more.  Several classes are trained one against the rest.
+
+    Rows should be scaled to length 1, or their features to comparable sizes: the first steps are
+    1/l2 long, and a plain average remembers them.  For an l1 penalty, other rates, other averages,
+    or streams, use ``LazyNetClassifier(average=...)``.
+
+    Parameters
+    ----------
+    loss : str or object, default="log_loss"
+        Any loss of :class:`LazyNetClassifier`; Dekel's note has "log_loss", "hinge",
+        "squared_error" and "absolute_error".  The first steps are as long as 1/l2: a loss whose
+        slope is unbounded overshoots unless l2 is of the order of the rows' squared norms.
+    l2 : float, default=1e-3
+        Strength of the penalty, greater than 0, and the scale of the rates.  The beginning of the
+        run, when steps are long, is forgotten once l2 * T is large.
+    average : bool, default=True
+        Predict with the mean of the iterates 1, ..., T; False: with the last iterate.
+    center : bool, default=True
+        Train on x - mean, the mean over the rows of ``fit``.  ``intercept_`` is for rows that are
+        not centered.  A constant that is added to a feature changes no weight, up to rounding,
+        which grows with the squared norm of the mean.
+    max_iter : int, default=100
+        Epochs: ``fit`` takes T = max_iter * n_samples steps.
+    replace : bool, default=True
+        Draw the rows with replacement, as the note does; False: visit each row once in an epoch.
+    random_state : int, RandomState or None, default=None
+        Seed of the drawing.
+    class_weight : dict, "balanced" or None, default=None
+        The importance of an example by its class.
+    verbose : int, default=0
+        1: a progress bar on a terminal if tqdm is installed.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights; with ``average``, the averages of the weights.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept of each row of ``coef_``.
+    last_coef_, last_intercept_ : ndarray
+        Weights and intercepts after the last step.
+    mean_ : ndarray of shape (n_features,), or None
+        The mean at which the rows were centered; None without ``center``.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    t_ : int
+        Steps taken.
+    n_iter_ : int
+        Epochs trained: ``t_ / n_samples``, rounded down, at least 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from lazynet import ASGDClassifier
+    >>> X = sparse.random(200, 1000, density=0.02, format="csr", random_state=0)
+    >>> y = np.where(np.asarray(X[:, :500].sum(axis=1)).ravel() > 5, "yes", "no")
+    >>> model = ASGDClassifier(l2=1e-3, random_state=0).fit(X, y)
+    >>> float(model.score(X, y)) > 0.95
+    True
+
+    The first row twice, at the rates 1 and 1/2: the weight and the intercept are 1, then 1/2.
+
+    >>> model = ASGDClassifier("hinge", l2=1.0, center=False)
+    >>> model = model.fit([[1.0], [-3.0]], ["yes", "no"], sample_order=[0, 0])
+    >>> model.coef_, model.intercept_
+    (array([[0.75]]), array([0.75]))
+    >>> model.last_coef_, model.last_intercept_
+    (array([[0.5]]), array([0.5]))
+    >>> model.decision_function([[1.0], [-3.0]]), model.predict([[1.0], [-3.0]]).tolist()
+    (array([ 1.5, -1.5]), ['yes', 'no'])
+    """
+
+    _kinds = table(**_DekelModel._kinds, class_weight=CLASS_WEIGHT)
+
+    @helpful
+    def __init__(
+        self,
+        loss: LossLike = "log_loss",
+        *,
+        l2: float = 1e-3,
+        average: bool = True,
+        center: bool = True,
+        max_iter: int = 100,
+        replace: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self._keep(locals())
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+    ) -> Self:
+        """Train from zero weights; an interrupted call leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features), or source
+            The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights
+            in it: its rows are mapped into memory from a temporary file.
+        y : array of shape (n_samples,)
+            Class labels of any kind; None with a source.
+        sample_weight : array of shape (n_samples,), optional
+            The importance of each example: a factor of its loss.
+        sample_order : array of int, shape (n_steps,), optional
+            The row of each step, in place of ``max_iter * n_samples`` rows that are drawn.
+        """
+        self._warn(self._learn(X, y, sample_weight, sample_order))
+        return self
+
+    @all_or_nothing
+    @takes_sources
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        sample_order: ArrayLike | None,
+    ) -> list[Warning]:
+        """Train from zero weights; returns the warnings to give."""
+        p = self._settle()
+        X, y, classes = self._check_training(X, y, None, reset=True)
+        weights = importances(p.class_weight, classes, X, y, sample_weight)
+        warnings = self._fit(p, X, (y, classes), weights, sample_order)
+        self.classes_ = classes
+        return warnings
+
+
+class ASGDRegressor(SparseRegressor, _DekelModel):
+    """Linear regression by averaged SGD, on rows that are centered without becoming dense.
+
+    Dekel's ASGD and CASGD.  The parameters and attributes are the same as in
+    :class:`ASGDClassifier`, with these differences.
+
+    Parameters
+    ----------
+    loss : str or object, default="absolute_error"
+        "absolute_error", "huber", "epsilon_insensitive"; or "squared_error" (p - y)^2 / 2 and
+        "squared_epsilon_insensitive", which overshoot unless l2 is of the order of the rows'
+        squared norms: for them ``LazyNetRegressor(average="polynomial")`` is the better choice.
+    l2 : float, default=1e-2
+        Strength of the penalty, greater than 0, and the scale of the rates.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        The weights; with ``average``, the averages of the weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lazynet import ASGDRegressor
+    >>> X = np.random.default_rng(0).standard_normal((500, 3)) + 10.0
+    >>> y = X @ [1.0, 0.0, -2.0] + 5.0
+    >>> model = ASGDRegressor(random_state=0).fit(X, y)
+    >>> model.coef_.round(1) + 0.0
+    array([ 1.,  0., -2.])
+    >>> model.predict([[10.0, 10.0, 10.0]]).round(1)  # 10 - 20 + 5
+    array([-5.])
+    >>> model.intercept_.round(1), model.last_intercept_.round(1), model.last_coef_.round(1) + 0.0
+    (array([5.]), array([5.]), array([ 1.,  0., -2.]))
+    """
+
+    @helpful
+    def __init__(
+        self,
+        loss: LossLike = "absolute_error",
+        *,
+        l2: float = 1e-2,
+        average: bool = True,
+        center: bool = True,
+        max_iter: int = 100,
+        replace: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self._keep(locals())
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+    ) -> Self:
+        """Train from zero weights; see :meth:`ASGDClassifier.fit`."""
+        self._warn(self._learn(X, y, sample_weight, sample_order))
+        return self
+
+    @all_or_nothing
+    @takes_sources
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        sample_order: ArrayLike | None,
+    ) -> list[Warning]:
+        """Train from zero weights; returns the warnings to give."""
+        p = self._settle()
+        X, y = self._check_training(X, y, reset=True)
+        weights = check_sample_weight(sample_weight, X)
+        return self._fit(p, X, y, weights, sample_order)

@@ -1,0 +1,381 @@
+"""DualNetClassifier and DualNetRegressor: the minimum of the elastic net, with a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from lazynet.data.weights import (
+    CLASS_WEIGHT,
+    check_every_class_counts,
+    check_sample_weight,
+    importances,
+)
+from lazynet.engines.threads import Workers
+from lazynet.engines.undo import all_or_nothing
+from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
+from lazynet.estimators.mapped_rows import takes_sources
+from lazynet.losses import MINIMISED_LOSS, LossLike
+from lazynet.minimum.minimise import (
+    EpochOfSearch,
+    Minimiser,
+    Minimum,
+    Problem,
+    check_penalty,
+    why_late,
+)
+from lazynet.minimum.solvers import SOLVERS
+from lazynet.parameters import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, table
+from lazynet.persistence.attributes import (
+    any_of,
+    array,
+    attributes,
+    integer,
+    real,
+    records,
+    sequence,
+    text,
+)
+from lazynet.training.random_state import SEED, new_generator
+
+
+class _DualNetModel(SparseLinear):
+    """The training that classifier and regressor share."""
+
+    _kinds = table(
+        loss=MINIMISED_LOSS,
+        l1=STRENGTH,
+        l2=STRENGTH,
+        tol=POSITIVE,
+        max_iter=EPOCHS,
+        fit_intercept=FLAG,
+        warm_start=FLAG,
+        n_jobs=THREADS,
+        random_state=SEED,
+        verbose=VERBOSITY,
+    )
+
+    # Set by training.
+    duality_gap_: float | NDArray[np.float64]
+    objective_: float | NDArray[np.float64]
+    dual_objective_: float | NDArray[np.float64]
+    n_iter_: int
+    solver_: str | list[str]
+    history_: list[dict[str, Any]]
+    _saved = attributes(
+        duality_gap_=any_of(real, array("f", "k")),
+        objective_=any_of(real, array("f", "k")),
+        dual_objective_=any_of(real, array("f", "k")),
+        n_iter_=integer,
+        solver_=any_of(text(*SOLVERS), sequence(list, text(*SOLVERS))),
+        history_=records,
+    )
+    _saved_to_learn = attributes(_duals=sequence(list, array("f", None)))
+
+    def _goes_on(self, p: SimpleNamespace) -> bool:
+        """Whether ``fit`` starts from the last model."""
+        return bool(p.warm_start and self.__sklearn_is_fitted__())
+
+    def _fit(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        y: Any,
+        weights: NDArray[np.float64] | None,
+    ) -> list[Warning]:
+        """Find the minimum of every problem; returns the warnings to give."""
+        check_penalty(p.loss, p.l1, p.l2)
+        problems = list(self._problems(X, y, weights))
+
+        def minimiser_of(
+            row: int, generator: np.random.RandomState, check: Callable[[], None]
+        ) -> Minimiser:
+            targets, counts = problems[row]
+            problem = Problem(X, targets, counts, p.loss, p.fit_intercept)
+            return Minimiser(problem, generator)
+
+        return self._find(p, (len(problems), *X.shape), minimiser_of)
+
+    def _find(
+        self,
+        p: SimpleNamespace,
+        sizes: tuple[int, int, int],
+        minimiser_of: Callable[[int, np.random.RandomState, Callable[[], None]], Minimiser],
+    ) -> list[Warning]:
+        """Let a minimiser find the minimum of every problem; returns the warnings to give.
+
+        ``sizes``: the numbers of problems, of rows and of features.  ``minimiser_of`` takes the
+        number of a problem, a generator, and a function that raises an error where the search is
+        to end.
+        """
+        n_problems, *shape = sizes
+        warm = self._goes_on(p)
+        generator = new_generator(p.random_state)
+        seeds = [int(generator.randint(2**31)) for _ in range(n_problems)]
+        if warm and self._dense_coef().shape != (n_problems, shape[1]):
+            raise ValueError(
+                f"warm_start goes on from weights of shape {self._dense_coef().shape}, and these "
+                f"data need the shape {(n_problems, shape[1])}: fit with warm_start=False"
+            )
+
+        at_once = min(effective_n_jobs(p.n_jobs), n_problems)
+
+        def minimum_of(row: int) -> Minimum:
+            minimiser = minimiser_of(row, np.random.RandomState(seeds[row]), workers.check)
+            if warm:
+                intercept = float(self._intercepts()[row]) if p.fit_intercept else 0.0
+                known = self.__dict__.get("_duals", [])
+                duals = known[row] if row < len(known) else None
+                minimiser.start_from(self._dense_coef()[row], intercept, duals)
+
+            def after(epoch: EpochOfSearch) -> None:
+                workers.check()
+                if p.verbose > 0:
+                    print(
+                        (f"problem {row}  " if n_problems > 1 else "")
+                        + f"epoch {epoch['epoch']:4d}  objective {epoch['objective']:.6g}  "
+                        f"gap {epoch['gap']:.3g}  nonzeros {epoch['nonzeros']}  "
+                        f"{epoch['seconds']:.3f} s"
+                    )
+
+            return minimiser.to(p.l1, p.l2, tol=p.tol, max_iter=p.max_iter, after=after)
+
+        with Workers(at_once) as workers:
+            found = workers.results(range(n_problems), minimum_of)
+        self._load(
+            np.vstack([minimum.coef for minimum in found]),
+            np.array([minimum.intercept for minimum in found]),
+        )
+        for name, values in (
+            ("duality_gap_", [float(minimum.gap) for minimum in found]),
+            ("objective_", [float(minimum.objective) for minimum in found]),
+            ("dual_objective_", [float(minimum.dual_objective) for minimum in found]),
+        ):
+            setattr(self, name, values[0] if len(values) == 1 else np.array(values))
+        solvers = [minimum.solver for minimum in found]
+        self.solver_ = solvers[0] if len(solvers) == 1 else solvers
+        self._duals = [minimum.duals for minimum in found] if p.warm_start else []
+        self.n_iter_ = max(minimum.n_iter for minimum in found)
+        self.history_ = [
+            {"problem": row, **record} if len(found) > 1 else dict(record)
+            for row, minimum in enumerate(found)
+            for record in minimum.history
+        ]
+        return [
+            ConvergenceWarning(
+                f"the duality gap is {minimum.gap:.3g}"
+                + (f" for class {row}" if len(found) > 1 else "")
+                + f", and tol={p.tol:g} asks for {minimum.target:.3g}.  The search ended "
+                + why_late([minimum], p.max_iter)
+            )
+            for row, minimum in enumerate(found)
+            if not minimum.converged
+        ]
+
+
+class DualNetClassifier(SparseClassifier, _DualNetModel):
+    """Linear classification at the minimum of the elastic net, with a certificate of how near.
+
+    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The search ends when the duality gap
+    proves that no weights have an objective that is lower by more than ``tol`` allows.  It takes
+    steps of Newton's method on the weights that are not 0, or of dual coordinate ascent where most
+    weights are not 0.  The l1 and l2 mean the same as in :class:`LazyNetClassifier`, which learns
+    from streams and does not arrive at the minimum: its last weights have many more nonzeros.
+    Several classes are trained one against the rest.
+
+    Parameters
+    ----------
+    loss : str or object, default="log_loss"
+        Any loss of :class:`LazyNetClassifier` but "perceptron", whose minimum is at zero weights
+        with any penalty.  Losses whose slope jumps, "hinge", "absolute_error" and
+        "epsilon_insensitive", take longer than smooth ones.
+    l1, l2 : float, default=1e-4
+        The strengths of the penalty, at least 0.  At most one of them may be 0: without a penalty
+        there is no certificate, and perhaps no minimum.
+    tol : float, default=1e-4
+        Stop when the duality gap is at most ``tol`` times the objective at zero weights, or no
+        larger than what rounding alone makes of it there.
+    max_iter : int, default=1000
+        The largest number of epochs; an epoch visits all rows at least once.  A search gives up
+        before, where its gap has not fallen by a tenth in 200 epochs.  A search that ends before
+        the gap is small enough gives a ``ConvergenceWarning`` with the gap, and says why it ended.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    class_weight : dict, "balanced" or None, default=None
+        The importance of an example by its class.  An example of importance 2 counts as two rows.
+    warm_start : bool, default=False
+        Let ``fit`` start from the weights of the last fit, and keep a number per row for the next.
+    random_state : int, RandomState or None, default=None
+        Seed of the order of the rows.  With None, two fits may differ, within ``tol``.
+    n_jobs : int or None, default=None
+        Threads for several classes.  The number of threads changes no bit of the model.
+    verbose : int, default=0
+        1: a line per epoch.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights.  A weight that is 0 at the minimum is exactly 0, but for a few that a gap of
+        ``tol`` does not tell from 0.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept of each row of ``coef_``.
+    duality_gap_ : float, or ndarray of shape (n_classes,)
+        The certificate: an upper bound on ``objective_`` minus the least objective.
+    objective_, dual_objective_ : float, or ndarray of shape (n_classes,)
+        The objective of the weights, and the lower bound on the least objective.
+    n_iter_ : int
+        Epochs after the start, the largest number of any class.
+    solver_ : str, or list of str
+        The method that took the last epoch: ``"newton"`` on a working set, or ``"ascent"`` on one
+        row after the other; with several classes a list.
+    history_ : list of dict
+        Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate:
+        ``duality_gap_`` also accounts for rounding), ``nonzeros``, ``seconds`` (of this epoch);
+        with several classes also ``problem``, the row of ``coef_``.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from lazynet import DualNetClassifier
+    >>> X = sparse.random(200, 1000, density=0.02, format="csr", random_state=0)
+    >>> y = np.where(np.asarray(X[:, :500].sum(axis=1)).ravel() > 5, "yes", "no")
+    >>> model = DualNetClassifier(l1=5e-3, l2=0, random_state=0).fit(X, y)
+    >>> model.duality_gap_ <= 1e-4 * 0.7, int((model.coef_ != 0).sum()) < 200
+    (True, True)
+    >>> model.predict(X[:3]).tolist() == y[:3].tolist()
+    True
+    >>> bool((model.decision_function(X[:3]) > 0).tolist() == (y[:3] == "yes").tolist())
+    True
+    >>> model.predict_proba(X[:3]).sum(axis=1).round(9)
+    array([1., 1., 1.])
+    """
+
+    _kinds = table(**_DualNetModel._kinds, class_weight=CLASS_WEIGHT)
+
+    @helpful
+    def __init__(
+        self,
+        loss: LossLike = "log_loss",
+        *,
+        l1: float = 1e-4,
+        l2: float = 1e-4,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        class_weight: dict[Any, float] | str | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self._keep(locals())
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Find the minimum; an interrupted call leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features), or source
+            The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights
+            in it: its rows are mapped into memory from a temporary file.
+        y : array of shape (n_samples,)
+            Class labels of any kind; None with a source.
+        sample_weight : array of shape (n_samples,), optional
+            The importance of each example: an example of importance 2 counts as two rows.
+        """
+        self._warn(self._learn(X, y, sample_weight))
+        return self
+
+    @all_or_nothing
+    @takes_sources
+    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
+        """Find the minimum; returns the warnings to give."""
+        p = self._settle()
+        X, y, classes = self._check_training(X, y, None, reset=not self._goes_on(p))
+        weights = importances(p.class_weight, classes, X, y, sample_weight)
+        check_every_class_counts(classes, y, weights)
+        warnings = self._fit(p, X, (y, classes), weights)
+        self.classes_ = classes
+        return warnings
+
+
+class DualNetRegressor(SparseRegressor, _DualNetModel):
+    """Linear regression at the minimum of the elastic net, with a certificate of how near.
+
+    The parameters and attributes are the same as in :class:`DualNetClassifier`, with these
+    differences.
+
+    Parameters
+    ----------
+    loss : str or object, default="squared_error"
+        Any loss of :class:`LazyNetRegressor`: "squared_error" is (p - y)^2 / 2.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        The weights.  A weight that is 0 at the minimum is exactly 0, but for a few that a gap of
+        ``tol`` does not tell from 0.
+    intercept_ : ndarray of shape (1,)
+        The intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lazynet import DualNetRegressor
+    >>> X = np.random.default_rng(0).standard_normal((500, 3))
+    >>> model = DualNetRegressor(l1=0.1, l2=0, tol=1e-9).fit(X, X @ [1.0, 0.0, -2.0] + 5.0)
+    >>> model.coef_.round(1), model.intercept_.round(1)
+    (array([ 0.9,  0. , -1.9]), array([5.]))
+    >>> model.predict([[1.0, 7.0, 1.0]]).round(1)  # .9 - 1.9 + 5
+    array([4.])
+    """
+
+    @helpful
+    def __init__(
+        self,
+        loss: LossLike = "squared_error",
+        *,
+        l1: float = 1e-4,
+        l2: float = 1e-4,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self._keep(locals())
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Find the minimum; see :meth:`DualNetClassifier.fit`."""
+        self._warn(self._learn(X, y, sample_weight))
+        return self
+
+    @all_or_nothing
+    @takes_sources
+    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
+        """Find the minimum; returns the warnings to give."""
+        p = self._settle()
+        X, y = self._check_training(X, y, reset=not self._goes_on(p))
+        return self._fit(p, X, y, check_sample_weight(sample_weight, X))

@@ -1,0 +1,64 @@
+"""``lazynet.load``: the estimators that a file may name."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from lazynet.estimators.averaged import ASGDClassifier, ASGDRegressor
+from lazynet.estimators.certified import DualNetClassifier, DualNetRegressor
+from lazynet.estimators.certified_cv import DualNetClassifierCV, DualNetRegressorCV
+from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
+from lazynet.estimators.online_cv import LazyNetClassifierCV, LazyNetRegressorCV
+from lazynet.estimators.released import ReleasedStabilisedSGDClassifier
+from lazynet.estimators.stabilised import StabilisedSGDClassifier
+from lazynet.persistence import files
+
+#: Every estimator whose models have files.
+ESTIMATORS: tuple[type[Any], ...] = (
+    ASGDClassifier,
+    ASGDRegressor,
+    DualNetClassifier,
+    DualNetClassifierCV,
+    DualNetRegressor,
+    DualNetRegressorCV,
+    LazyNetClassifier,
+    LazyNetClassifierCV,
+    LazyNetRegressor,
+    LazyNetRegressorCV,
+    ReleasedStabilisedSGDClassifier,
+    StabilisedSGDClassifier,
+)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The model that ``model.save(path)`` has written, with the same bits.
+
+    A file that is damaged, cut off, of another program, or of another format is refused with a
+    ``ValueError`` that names the file and what is wrong, before anything is made of it.  Nothing in
+    a file is executed, so that a file from anywhere can be loaded.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    estimator
+        A fitted estimator of the class that was saved.  It predicts, and unless it was saved with
+        ``training_state=False``, ``partial_fit`` goes on as if nothing had happened.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import lazynet
+    >>> model = lazynet.LazyNetClassifier(random_state=0)
+    >>> model = model.partial_fit([[0.0, 9.0]], ["spam"], classes=["ham", "spam"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "model"))
+    ...     loaded = lazynet.load(os.path.join(folder, "model"))
+    >>> loaded.predict([[0.0, 1.0]]), (loaded.coef_ == model.coef_).all()
+    (array(['spam'], dtype='<U4'), np.True_)
+    """
+    return files.load(path, ESTIMATORS)

@@ -1,0 +1,412 @@
+"""A path of penalties: the minimum of the elastic net at each, from the largest penalty down.
+
+``net_path`` finds the largest l1 that does anything, goes down a grid, begins every minimum where
+the last one ended, and certifies each of them by a duality gap.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import type_of_target
+
+from lazynet.data.weights import check_every_class_counts, check_sample_weight
+from lazynet.estimators.base import SparseClassifier, SparseRegressor
+from lazynet.estimators.mapped_rows import in_memory
+from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
+from lazynet.minimum.certificate import certify
+from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
+from lazynet.parameters import (
+    EPOCHS,
+    FLAG,
+    POSITIVE,
+    Integer,
+    Number,
+    Special,
+    check_array,
+    settle,
+    shown,
+    table,
+)
+from lazynet.penalties import ElasticNet
+from lazynet.plots import plot_path
+from lazynet.training.random_state import SEED, new_generator
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# So many points that do not arrive are named in a warning; the others are counted.
+_NAMED = 5
+
+
+def _check_strengths(name: str, value: Any) -> NDArray[np.float64]:
+    array = check_array(name, "must hold real numbers", value)
+    if array.ndim > 1 or array.size == 0:
+        raise ValueError(
+            f"{name} must be one number or a list of numbers, got an array of shape {array.shape}"
+        )
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise ValueError(f"{name} must be finite and not negative, got {shown(value)}")
+    return np.array(array)
+
+
+#: The kind of the parameters ``l1s`` and ``l2s``: one number, or several.
+STRENGTHS = Special(check=_check_strengths, optional=True)
+#: The kinds of the other parameters of a grid.
+RATIO = Number(least=0, most=1)
+N_POINTS = Integer(least=1, most=2**20)
+SMALLEST = Number(least=1e-12, most=1)
+
+#: The kinds of the parameters of ``net_path``.
+KINDS = table(
+    loss=MINIMISED_LOSS,
+    l1_ratio=RATIO,
+    l1s=STRENGTHS,
+    l2s=STRENGTHS,
+    n_points=N_POINTS,
+    smallest=SMALLEST,
+    tol=POSITIVE,
+    max_iter=EPOCHS,
+    fit_intercept=FLAG,
+    random_state=SEED,
+)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Which penalties a path goes through; ``at`` gives them once the largest is known.
+
+    l1 falls in equal ratios from the largest, unless ``l1s`` names its values.  l2 follows from
+    ``l1 : l2 = l1_ratio : 1 - l1_ratio``, unless ``l2s`` names its values.
+
+    >>> Grid(l1_ratio=0.5, n_points=3, smallest=0.01).at(largest_l1=2.0)
+    (array([2.  , 0.2 , 0.02]), array([2.  , 0.2 , 0.02]))
+    >>> Grid(l1s=np.array([0.1, 0.3]), l2s=np.array(1.0)).at(largest_l1=2.0)
+    (array([0.3, 0.1]), array([1., 1.]))
+    """
+
+    l1_ratio: float = 1.0
+    l1s: NDArray[np.float64] | None = None
+    l2s: NDArray[np.float64] | None = None
+    n_points: int = 50
+    smallest: float = 1e-2
+
+    def __post_init__(self) -> None:
+        if self.l2s is None and self.l1_ratio == 0:
+            raise ValueError(
+                "l1_ratio=0 leaves only the l2 penalty, and no l2 is large enough to make every "
+                "weight 0, so there is no largest penalty to begin at: write l1s=0.0 and "
+                "l2s=... with the penalties"
+            )
+        if self.l2s is not None and self.l1_ratio != 1:
+            raise ValueError(
+                f"l1_ratio={self.l1_ratio:g} and l2s both say what l2 is: leave one of them out"
+            )
+        n_l1s = self.n_points if self.l1s is None else self.l1s.size
+        n_l2s = 1 if self.l2s is None else self.l2s.size
+        if n_l1s != n_l2s and min(n_l1s, n_l2s) > 1:
+            what = f"n_points={n_l1s}" if self.l1s is None else f"{n_l1s} l1s"
+            raise ValueError(f"l2s must be one number or as many as l1s, got {n_l2s} and {what}")
+        l1s, l2s = self.at(1.0)
+        if not (l1s + l2s).all():
+            raise ValueError(
+                "l1s and l2s must not both be 0 at a point: without a penalty nothing certifies a "
+                "minimum, and there may be none"
+            )
+
+    def at(self, largest_l1: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """l1 and l2 of every point, the largest first."""
+        l1s = self.l1s
+        if l1s is None:
+            # Where no feature is of any use, every weight is 0 at any l1 at all.
+            largest = largest_l1 or 1.0
+            l1s = np.geomspace(largest, largest * self.smallest, self.n_points)
+        l2s = self.l2s
+        if l2s is None:
+            l2s = l1s * ((1 - self.l1_ratio) / self.l1_ratio)
+        l1s, l2s = (np.array(a) for a in np.broadcast_arrays(*np.atleast_1d(l1s, l2s)))
+        order = np.lexsort((-l2s, -l1s))
+        return l1s[order], l2s[order]
+
+
+@dataclass(frozen=True)
+class NetPath:
+    """The minima along a path of penalties, the largest penalty first; ``net_path`` returns one.
+
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
+    >>> path = net_path(X, [2.0, 1.0, 3.0, 0.0], loss="squared_error", n_points=3)
+    >>> print(path)
+    3 points, l1 from 0.5 to 0.005: 0 to 2 nonzeros, every gap within tol
+    >>> path.nonzeros, path.coefs.toarray().round(1)
+    (array([0, 2, 2]), array([[0. , 0. ],
+           [1.8, 0.8],
+           [2. , 1. ]]))
+    >>> path.decision_function([[1.0, 1.0]]).round(1)  # a column for every point
+    array([[1.5, 2.8, 3. ]])
+    >>> len(path), len(path.plot().axes)
+    (3, 2)
+    """
+
+    l1s: NDArray[np.float64]
+    """The l1 of every point."""
+    l2s: NDArray[np.float64]
+    """The l2 of every point."""
+    coefs: sparse.csr_matrix
+    """The weights: a row for every point, a column for every feature."""
+    intercepts: NDArray[np.float64]
+    """The intercept of every point."""
+    objectives: NDArray[np.float64]
+    """Mean loss plus penalty at every point."""
+    dual_objectives: NDArray[np.float64]
+    """A lower bound on the least objective at every point."""
+    gaps: NDArray[np.float64]
+    """An upper bound on what is left between the objective and the least objective."""
+    nonzeros: NDArray[np.int64]
+    """The number of weights that are not 0."""
+    n_iter: NDArray[np.int64]
+    """The epochs that every point took."""
+    converged: NDArray[np.bool_]
+    """Whether the gap is at most ``tol`` times ``at_zero``, or what rounding alone makes of it."""
+    at_zero: float
+    """The objective with all weights 0 and the best intercept."""
+    classes: NDArray[Any] | None = None
+    """The two labels, of which the second is predicted by a positive decision; None for numbers."""
+
+    def __len__(self) -> int:
+        return len(self.l1s)
+
+    def __str__(self) -> str:
+        """The range of penalties and of nonzeros, and whether every point arrived."""
+        name, values = ("l1", self.l1s) if self.l1s.any() else ("l2", self.l2s)
+        late = len(self) - int(self.converged.sum())
+        arrived = f"{late} points not within tol" if late else "every gap within tol"
+        return (
+            f"{len(self)} points, {name} from {values[0]:.3g} to {values[-1]:.3g}: "
+            f"{self.nonzeros.min():,} to {self.nonzeros.max():,} nonzeros, {arrived}"
+        )
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """w.x + b of every row of X at every point, shape (n_samples, n_points)."""
+        model = SparseRegressor()
+        model.n_features_in_ = self.coefs.shape[1]
+        X, *_ = model._check_X(X, reset=False, for_training=False)
+        products = X @ self.coefs.T
+        return (products.toarray() if sparse.issparse(products) else products) + self.intercepts
+
+    def plot(self, feature_names: Sequence[str] | None = None) -> Figure:
+        """``plot_path`` of this path."""
+        return plot_path(self, feature_names)
+
+
+def net_path(
+    X: Any,
+    y: ArrayLike | None = None,
+    *,
+    loss: LossLike = "log_loss",
+    l1_ratio: float = 1.0,
+    l1s: ArrayLike | None = None,
+    l2s: ArrayLike | None = None,
+    n_points: int = 50,
+    smallest: float = 1e-2,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    fit_intercept: bool = True,
+    sample_weight: ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> NetPath:
+    """Minimise ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` along a path of penalties.
+
+    l1 falls in equal ratios, from the least at which every weight is 0 to ``smallest`` times that.
+    Every minimum starts from the one before it, and ends when its duality gap is at most ``tol``
+    times the objective at zero weights; a ``ConvergenceWarning`` names the points that did not get
+    there.
+
+    Parameters
+    ----------
+    X : sparse matrix or array of shape (n_samples, n_features), or source
+        The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights in
+        it: its rows are mapped into memory from a temporary file.
+    y : array of shape (n_samples,)
+        Numbers, or labels of two classes if the loss is one for labels; None with a source.
+    loss : str or object, default="log_loss"
+        Any loss of :class:`DualNetClassifier`; "squared_error" for numbers.
+    l1_ratio : float, default=1.0
+        From 0 (excluded) to 1: ``l2 = l1 * (1 - l1_ratio) / l1_ratio``.  In the words of other
+        libraries, with a strength alpha (glmnet's lambda): ``l1 = alpha * l1_ratio`` and
+        ``l2 = alpha * (1 - l1_ratio)``.
+    l1s : float or array, optional
+        The values of l1, in place of the grid; ``n_points`` and ``smallest`` are then not used.
+    l2s : float or array, optional
+        The values of l2, in place of ``l1_ratio``: one for all points, or one for each of ``l1s``.
+        ``l1s=0.0, l2s=[...]`` is a path of ridge penalties.
+    n_points : int, default=50
+        The number of points of the grid.
+    smallest : float, default=1e-2
+        The last l1 of the grid as a share of the first.
+    tol : float, default=1e-4
+        The gap to arrive at, as a share of the objective at zero weights; what rounding alone
+        makes of the gap at zero weights is always small enough.
+    max_iter : int, default=1000
+        The most epochs that a point may take.  A search gives up before, with the same warning,
+        where its gap has not fallen by a tenth in 200 epochs.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept, which is not penalised.
+    sample_weight : array of shape (n_samples,), optional
+        The importance of each row; a weight of 2 is two rows.
+    random_state : int, RandomState or None, default=None
+        Seed of the order in which rows are visited.  With None, two calls may differ, within
+        ``tol``.
+
+    Returns
+    -------
+    NetPath
+        The points from the largest penalty down, also where ``l1s`` were in another order.
+
+    Examples
+    --------
+    >>> from lazynet import net_path
+    >>> X = sparse.random(500, 200, density=0.1, format="csr", random_state=0)
+    >>> y = np.where(np.asarray(X[:, :3].sum(axis=1)).ravel() > 0.2, "yes", "no")
+    >>> path = net_path(X, y, n_points=10, random_state=0)
+    >>> path.nonzeros[:4], path.coefs.shape
+    (array([0, 3, 3, 3]), (10, 200))
+    >>> path.coefs[3].indices  # the features with a weight at the fourth point
+    array([0, 1, 2], dtype=int32)
+    >>> bool((path.gaps <= 1e-4 * path.at_zero).all())
+    True
+    """
+    p = settle(KINDS, {name: value for name, value in locals().items() if name in KINDS})
+    grid = Grid(p.l1_ratio, p.l1s, p.l2s, p.n_points, p.smallest)
+    with in_memory(X, y, sample_weight) as rows:
+        path, late = _path_over(p, grid, *rows)
+    if late:
+        warnings.warn(_late(path, p.tol, why_late(late, p.max_iter)), ConvergenceWarning, 2)
+    return path
+
+
+def _path_over(
+    p: SimpleNamespace, grid: Grid, X: Any, y: Any, sample_weight: Any
+) -> tuple[NetPath, list[Minimum]]:
+    """The path over rows in memory, and the minima that have not converged."""
+    X, targets, classes = _checked(X, y, p.loss)
+    weights = check_sample_weight(sample_weight, X)
+    if classes is not None:
+        check_every_class_counts(classes, classes[(targets > 0).astype(np.intp)], weights)
+    problem = Problem(X, targets, weights, p.loss, p.fit_intercept)
+    minimiser = Minimiser(problem, new_generator(p.random_state))
+    l1s, l2s = grid.at(minimiser.largest_l1)
+    rows, minima = [], []
+    for minimum in follow(minimiser, l1s, l2s, tol=p.tol, max_iter=p.max_iter):
+        # A path over many features would not fit into memory with all its zeros.
+        rows.append(sparse.csr_matrix(minimum.coef))
+        minima.append(minimum.without_vectors())
+    coefs = sparse.vstack(rows, format="csr")
+    path = NetPath(
+        l1s=l1s,
+        l2s=l2s,
+        coefs=coefs,
+        intercepts=np.array([minimum.intercept for minimum in minima]),
+        objectives=np.array([minimum.objective for minimum in minima]),
+        dual_objectives=np.array([minimum.dual_objective for minimum in minima]),
+        gaps=np.array([minimum.gap for minimum in minima]),
+        nonzeros=np.diff(coefs.indptr).astype(np.int64),
+        n_iter=np.array([minimum.n_iter for minimum in minima], dtype=np.int64),
+        converged=np.array([minimum.converged for minimum in minima], dtype=np.bool_),
+        at_zero=minimiser.at_zero,
+        classes=classes,
+    )
+    return path, [minimum for minimum in minima if not minimum.converged]
+
+
+def follow(
+    minimiser: Minimiser,
+    l1s: NDArray[np.float64],
+    l2s: NDArray[np.float64],
+    **options: Any,
+) -> Iterator[Minimum]:
+    """The minimum at every point, each started from the one before it; see ``Minimiser.to``.
+
+    The minimiser must be new.
+    """
+    for l1, l2 in zip(l1s.tolist(), l2s.tolist(), strict=True):
+        if l1 >= minimiser.largest_l1:
+            yield _without_weights(minimiser, ElasticNet(l1, l2), minimiser.target(options["tol"]))
+        else:
+            yield minimiser.to(l1, l2, **options)
+
+
+def _without_weights(minimiser: Minimiser, penalty: ElasticNet, target: float) -> Minimum:
+    """The minimum where every weight is 0: that with which a minimiser begins.
+
+    A search would find it within tol only, with a few weights that are not 0.
+    """
+    begun = minimiser.weights, minimiser.intercept, minimiser.duals.copy()
+    found = certify(minimiser.mean, penalty, *begun)
+    return Minimum(
+        coef=begun[0],
+        intercept=begun[1],
+        duals=begun[2],
+        objective=found.objective,
+        dual_objective=found.dual_objective,
+        gap=found.gap,
+        target=target,
+        n_iter=0,
+        at_rest=True,
+        far_targets=minimiser.far_targets,
+        history=[],
+    )
+
+
+def _checked(
+    X: Any, y: Any, loss: Loss
+) -> tuple[sparse.csr_matrix, NDArray[np.float64], NDArray[Any] | None]:
+    """X, the targets, and the two labels if the loss is one for labels."""
+    if not loss.margin:
+        X, y = SparseRegressor()._check_training(X, y, reset=True)
+        return X, y, None
+    if _is_numbers(y):
+        raise ValueError(
+            f"loss={loss.name!r} is for the labels of two classes, and y holds numbers: write "
+            f"loss='squared_error' or another loss for numbers"
+        )
+    probe = SparseClassifier()
+    X, y, classes = probe._check_training(X, y, None, reset=True)
+    _check_two_classes(loss, classes)
+    ((targets, _),) = probe._problems(X, (y, classes), None)
+    return X, targets, classes
+
+
+def _check_two_classes(loss: Loss, classes: NDArray[Any]) -> None:
+    """Refuse more classes than a path has."""
+    if len(classes) > 2:
+        raise ValueError(
+            f"y must hold the labels of two classes for loss={loss.name!r}, got {len(classes)} "
+            f"classes: give y == label for a path of one class against the rest, or take "
+            f"DualNetClassifierCV; if y holds numbers, write loss='squared_error'"
+        )
+
+
+def _is_numbers(y: Any) -> bool:
+    """Whether y holds numbers that are not all whole, and so no labels."""
+    return type_of_target(y) == "continuous"
+
+
+def _late(path: NetPath, tol: float, why: str) -> str:
+    """The text of the warning about points that did not arrive."""
+    late = np.flatnonzero(~path.converged)
+    name, values = ("l1", path.l1s) if path.l1s.any() else ("l2", path.l2s)
+    named = ", ".join(f"{value:.3g}" for value in values[late[:_NAMED]])
+    others = f" and {len(late) - _NAMED} more" if len(late) > _NAMED else ""
+    return (
+        f"{len(late)} of {len(path)} points have not come within tol={tol:g}: "
+        f"{name} = {named}{others}; the largest gap is {path.gaps[late].max():.3g} where "
+        f"{tol * path.at_zero:.3g} was asked for.  The search ended {why}"
+    )

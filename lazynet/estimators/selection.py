@@ -1,0 +1,250 @@
+"""Selection diagnostics: which features an algorithm chooses, and whether it chooses them again.
+
+``selection_stability`` trains an estimator under many seeds or orders and reports how test error,
+number of nonzeros and chosen features vary; ``plot_selection`` draws the reports of one algorithm,
+or of several beside each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_consistent_length, check_random_state
+
+from lazynet.parameters import THREADS, check_integer
+from lazynet.plots import plot_selection
+from lazynet.training.random_state import SEED
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# More runs would make too many pairs: every pair of runs is compared.
+_LARGEST_N_RUNS = 2**20
+
+
+@dataclass(frozen=True)
+class SelectionReport:
+    """The test errors and the chosen features of many runs of one algorithm.
+
+    ``selection_stability`` returns such a report.
+
+    >>> report = SelectionReport(
+    ...     errors=np.array([0.1, 0.3]), nonzeros=np.array([1, 2]), kappas=np.array([0.5]),
+    ...     frequency=np.array([1.0, 0.5, 0.0, 0.0]))
+    >>> print(report)
+    2 runs: test error 0.2 (sd 0.141), 1.5 nonzeros (sd 0.707), kappa 0.5 (sd 0)
+    >>> len(report.plot().axes)  # four panels, of a matplotlib figure
+    4
+    """
+
+    errors: NDArray[np.float64]
+    """Per run the share of misclassified rows, or the mean squared error; empty without a test."""
+    nonzeros: NDArray[np.int64]
+    """The number of features with a nonzero weight in any class, per run."""
+    kappas: NDArray[np.float64]
+    """Cohen's kappa of every pair of runs; also 1 where both runs chose nothing, or everything."""
+    frequency: NDArray[np.float64]
+    """The share of runs that chose each feature."""
+    row_losses: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    """Per test row the share of runs that misclassify it, or its mean squared error over the runs;
+    empty without a test."""
+
+    def __str__(self) -> str:
+        """The means and standard deviations over the runs, in one line."""
+        error = f"test error {_mean_and_sd(self.errors)}, " if len(self.errors) else ""
+        nonzeros = _mean_and_sd(self.nonzeros).replace(" ", " nonzeros ", 1)
+        kappa = f", kappa {_mean_and_sd(self.kappas)}" if len(self.kappas) else ""
+        return f"{len(self.nonzeros)} runs: {error}{nonzeros}{kappa}"
+
+    def plot(self) -> Figure:
+        """``plot_selection`` of this report."""
+        return plot_selection({"": self})
+
+
+def _mean_and_sd(values: NDArray[Any]) -> str:
+    # Equal values have the spread 0, although the rounding of their mean could give another.
+    spread = values.std(ddof=1) if np.ptp(values) > 0 else 0.0
+    return f"{_three_figures(values.mean())} (sd {_three_figures(spread)})"
+
+
+def _three_figures(number: float) -> str:
+    """``number`` to three significant figures; large numbers are whole and have no exponent.
+
+    >>> _three_figures(12345.6), _three_figures(0.012345)
+    ('12,346', '0.0123')
+    """
+    return f"{number:,.0f}" if abs(number) >= 999.5 else f"{number:.3g}"
+
+
+def kappa(first: ArrayLike, second: ArrayLike) -> float:
+    """Cohen's kappa of two selections of features: agreement beyond chance, 1 if they are equal.
+
+    >>> kappa([True, True, False, False], [True, False, True, False])
+    0.0
+    """
+    both = sparse.csr_matrix(np.stack([np.asarray(first, bool), np.asarray(second, bool)]))
+    return float(pairwise_kappa(both)[0])
+
+
+def pairwise_kappa(selected: sparse.csr_matrix) -> NDArray[np.float64]:
+    """Cohen's kappa of every pair of rows; each row is a selection of the columns."""
+    selected = sparse.csr_matrix(selected, dtype=np.int64)
+    p = selected.shape[1]
+    left, right = np.triu_indices(selected.shape[0], 1)
+    both = (selected @ selected.T).toarray()
+    sizes = both.diagonal()
+    common, a, b = both[left, right], sizes[left], sizes[right]
+    # Computed in integers, so that equal selections have the kappa 1 exactly.
+    agreed = p + 2 * common - a - b
+    by_chance = a * b + (p - a) * (p - b)
+    room = p * p - by_chance
+    return np.where(room == 0, 1.0, (p * agreed - by_chance) / np.where(room == 0, 1, room))
+
+
+def selection_stability(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    X_test: Any = None,
+    y_test: ArrayLike | None = None,
+    *,
+    n_runs: int = 50,
+    sample_orders: Sequence[ArrayLike] | None = None,
+    random_state: int | np.random.RandomState | None = 0,
+    n_jobs: int | None = None,
+) -> SelectionReport:
+    """Train ``estimator`` under many seeds, or orders, and compare the features that it chooses.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        Anything with ``coef_`` and a ``random_state`` that decides the order of the rows; not
+        changed.  A feature is chosen if its weight is not zero in any class; where the model is an
+        average, in the weights after the last step (``support_``).
+    X, y : arrays
+        Training rows and their targets.
+    X_test, y_test : arrays, optional
+        Test rows and their targets.
+    n_runs : int, default=50
+        The number of runs, each with a seed of its own.
+    sample_orders : sequence of arrays, optional
+        An order of the rows for each run, in place of seeds: passed to ``fit`` as ``sample_order``.
+    random_state : int, RandomState or None, default=0
+        The source of the seeds.
+    n_jobs : int or None, default=None
+        Threads that share the runs (kernels release the GIL): None is one, -1 one per processor.
+
+    Examples
+    --------
+    >>> from lazynet import LazyNetClassifier
+    >>> X = sparse.random(300, 50, density=0.2, format="csr", random_state=0)
+    >>> y = np.asarray(X[:, :5].sum(axis=1)).ravel() > 0.5
+    >>> model = LazyNetClassifier(l1=0.01, eta0=1.0, max_iter=20, tol=None)
+    >>> report = selection_stability(model, X[:200], y[:200], X[200:], y[200:], n_runs=5)
+    >>> len(report.errors), len(report.kappas), report.frequency[:5].tolist()
+    (5, 10, [1.0, 1.0, 1.0, 1.0, 1.0])
+    """
+    n_runs = check_integer("n_runs", n_runs, 1, _LARGEST_N_RUNS)
+    n_jobs = THREADS.settled("n_jobs", n_jobs)
+    random_state = SEED.settled("random_state", random_state)
+    if (X_test is None) != (y_test is None):
+        raise ValueError("X_test and y_test belong together: give both or neither")
+    if sample_orders is None:
+        generator = check_random_state(random_state)
+        seeds = _seeds_of(estimator)
+        runs_of: list[tuple[dict[str, Any], dict[str, Any]]] = [
+            (dict.fromkeys(seeds, int(seed)), {}) for seed in generator.randint(2**31, size=n_runs)
+        ]
+    else:
+        last = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+        runs_of = [({}, {f"{last}sample_order": order}) for order in sample_orders]
+        if not runs_of:
+            raise ValueError("sample_orders must not be empty")
+    # No more threads than runs: joblib would start them all.
+    n_threads = n_jobs if n_jobs is None or n_jobs < 0 else min(n_jobs, len(runs_of))
+    runs = Parallel(n_jobs=n_threads, prefer="threads")(
+        delayed(_run)(estimator, parameters, X, y, X_test, y_test, options)
+        for parameters, options in runs_of
+    )
+    chosen, losses = zip(*runs, strict=True)
+    n_features = chosen[0][1]
+    starts = np.cumsum([0, *(len(columns) for columns, _ in chosen)])
+    columns = np.concatenate([columns for columns, _ in chosen])
+    selected = sparse.csr_matrix(
+        (np.ones(len(columns), np.int64), columns, starts), shape=(len(runs), n_features)
+    )
+    return SelectionReport(
+        np.array([each.mean() for each in losses if len(each)], dtype=np.float64),
+        np.diff(selected.indptr).astype(np.int64),
+        pairwise_kappa(selected),
+        np.bincount(columns, minlength=n_features) / len(runs),
+        np.mean(losses, axis=0),
+    )
+
+
+def _seeds_of(estimator: Any) -> list[str]:
+    """The names of the parameters that are seeds."""
+    seeds = [
+        name
+        for name in estimator.get_params()
+        if name == "random_state" or name.endswith("__random_state")
+    ]
+    if not seeds:
+        raise ValueError(
+            f"estimator must have a random_state to vary, and {type(estimator).__name__} has none; "
+            f"give sample_orders if its fit takes a sample_order"
+        )
+    return seeds
+
+
+def _run(
+    estimator: Any,
+    parameters: dict[str, Any],
+    X: Any,
+    y: Any,
+    X_test: Any,
+    y_test: Any,
+    options: dict[str, Any],
+) -> tuple[tuple[NDArray[np.intp], int], NDArray[np.float64]]:
+    """Train a copy; returns the chosen features, the number of features, and each row's loss."""
+    model = clone(estimator).set_params(**parameters).fit(X, y, **options)
+    linear = model[-1] if isinstance(model, Pipeline) else model
+    if not hasattr(linear, "coef_"):
+        raise TypeError(
+            f"estimator must have a coef_ once fitted; {type(linear).__name__} has none"
+        )
+    coefficients = linear.coef_
+    if sparse.issparse(coefficients):
+        coefficients = coefficients.toarray()
+    support = np.atleast_2d(coefficients) != 0.0
+    # ``support_`` of this package belongs to the weights after the last step, which stay sparse
+    # where an average is dense; in other libraries the name means something else.
+    if np.shape(getattr(linear, "support_", ())) == support.shape:
+        support = np.asarray(linear.support_, dtype=bool)
+    chosen = np.flatnonzero(support.any(axis=0)), support.shape[1]
+    if X_test is None:
+        return chosen, np.empty(0)
+    return chosen, _row_losses(y_test, model.predict(X_test), is_classifier(model))
+
+
+def _row_losses(truth: Any, predicted: Any, classifies: bool) -> NDArray[np.float64]:
+    """Per row whether it is misclassified, in any of its labels, or its mean squared error."""
+    check_consistent_length(truth, predicted)
+    truth, predicted = (
+        each.toarray() if sparse.issparse(each) else np.asarray(each) for each in (truth, predicted)
+    )
+    if classifies:
+        return (truth != predicted).reshape(len(truth), -1).any(axis=1).astype(np.float64)
+    return (
+        np.square(np.subtract(truth, predicted, dtype=np.float64))
+        .reshape(len(truth), -1)
+        .mean(axis=1)
+    )

@@ -1,0 +1,1 @@
+"""The certified minimum: objective, solvers, certificate."""

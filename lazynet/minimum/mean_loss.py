@@ -1,0 +1,216 @@
+"""The mean loss over all rows, and its conjugate: what a search for the minimum asks of the data.
+
+    P(w, b) = (1/n) sum s_i l(x_i.w + b, y_i) + l1 |w|_1 + l2/2 |w|^2,   n = sum s_i
+
+A weight s_i of 2 is two rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.data.weights import total_of
+from lazynet.engines.base import advice_on_overflow, take_until_done
+from lazynet.kernels import sums as kernel
+from lazynet.kernels.examples import Examples
+from lazynet.losses import Loss
+
+Vector = NDArray[np.float64]
+
+#: What to do about predictions that overflow.
+SCALE_FEATURES = advice_on_overflow("Raise l1 or l2")
+# The best intercept lies within this distance of the targets and margins: beyond it the logistic
+# loss of either class has no slope that a double could hold beside that of the other class.
+_REACH = 64.0
+# How near to a jump of the slope a prediction counts as at the jump, relative to its size.
+_NEAR = 1e-9
+# The relative length of the bracket at which the search for an intercept ends.
+_FINE = 1e-15
+
+
+def importance_of_rows(y: Vector, importances: Vector | None) -> float:
+    """sum s_i, the number of rows where all count the same."""
+    return float(len(y)) if importances is None else total_of(importances)
+
+
+class MeanLoss:
+    """The mean loss of one problem; every method visits all rows, and handles signals meanwhile.
+
+    >>> from lazynet.losses import get_loss
+    >>> rows = Examples(np.array([2.0]), np.zeros(1, np.int32), np.array([0, 1], np.int32), 1,
+    ...                 np.ones(1))
+    >>> mean = MeanLoss(rows, np.ones(1), None, get_loss("squared_error"), fit_intercept=False)
+    >>> mean.margins(np.array([3.0])), mean.value(np.array([6.0]), 0.0)[0]
+    (array([6.]), 12.5)
+    """
+
+    def __init__(
+        self,
+        examples: Examples,
+        y: Vector,
+        importances: Vector | None,
+        loss: Loss,
+        *,
+        fit_intercept: bool,
+        total: float | None = None,
+    ) -> None:
+        self.examples, self.loss, self.fit_intercept = examples, loss, fit_intercept
+        self.y = y
+        if total is None:
+            total = importance_of_rows(y, importances)
+        #: 1 / n; where the rows are a part of all rows, n is the ``total`` of all
+        self.share = 1.0 / total
+        self.importances = importances
+
+    @property
+    def n_rows(self) -> int:
+        return self.examples.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        return self.examples.n_columns
+
+    @property
+    def n_values(self) -> int:
+        """The number of stored values of all rows."""
+        return self.examples.n_values
+
+    def _over_rows(self, run: Callable[[int], tuple[int, int]]) -> None:
+        take_until_done(
+            run, self.n_rows, 0, self.examples, row_of=lambda row: row, advice=SCALE_FEATURES
+        )
+
+    def margins(self, weights: Vector, *, compensated: bool = False) -> Vector:
+        """x_i.w of every row; ``compensated``: right to the last digit."""
+        out = np.empty(self.n_rows)
+        self._over_rows(
+            lambda first: kernel.margins(self.examples, weights, out, first, compensated)
+        )
+        return out
+
+    def value(
+        self, margins: Vector, intercept: float, sizes: Vector | None = None
+    ) -> tuple[float, float]:
+        """The mean loss, and a bound on what rounding loses of it.
+
+        ``sizes`` bound the errors of the margins, in units of roundoff; None: they are right.
+        """
+        code, epsilon = self.loss.code, self.loss.epsilon
+        return kernel.total_loss(
+            self.examples, margins, intercept, code, epsilon, self.share, sizes
+        )
+
+    def conjugate(self, duals: Vector, factor: float = 1.0) -> tuple[float, float]:
+        """(1/n) sum s_i l*(-factor a_i), and a bound on what rounding loses of it."""
+        code, epsilon = self.loss.code, self.loss.epsilon
+        return kernel.total_conjugate(self.examples, duals, factor, code, epsilon, self.share)
+
+    def sum_of(self, duals: Vector) -> float:
+        """sum s_i a_i, in plain arithmetic."""
+        return float(np.sum(duals if self.importances is None else duals * self.importances))
+
+    def negative_slopes(self, margins: Vector, intercept: float) -> Vector:
+        """a_i = -l'(p_i): the dual variables that belong to predictions."""
+        duals = np.empty(self.n_rows)
+        code, epsilon = self.loss.code, self.loss.epsilon
+        kernel.negative_slopes(self.examples, margins, intercept, code, epsilon, duals)
+        return duals
+
+    def balanced_slopes(self, margins: Vector, intercept: float) -> Vector:
+        """a_i = -l'(p_i), chosen or scaled so that sum s_i a_i = 0 if there is an intercept.
+
+        Where the slope of a loss jumps, any a between its two sides belongs to the prediction: the
+        share of the way between them is the same for all examples at a jump.
+        """
+        duals = self.negative_slopes(margins, intercept)
+        if self.fit_intercept and self.loss.curvature is None:
+            near = _NEAR * (1.0 + abs(intercept) + float(np.abs(self.y).max(initial=0.0)))
+            before, after = (
+                self.negative_slopes(margins, intercept + side * near) for side in (-1.0, 1.0)
+            )
+            counts = 1.0 if self.importances is None else self.importances
+            rise, fall = float(np.sum(counts * before)), -float(np.sum(counts * after))
+            if rise >= 0.0 and fall >= 0.0 and rise + fall > 0.0:
+                duals = (fall * before + rise * after) / (rise + fall)
+        self.balance(duals)
+        return duals
+
+    def balance(self, duals: Vector) -> float:
+        """Scale duals so that sum s_i a_i = 0 if there is an intercept; returns what is left."""
+        return kernel.balance(self.examples, duals) if self.fit_intercept else 0.0
+
+    @cached_property
+    def squared_norms(self) -> Vector:
+        """|x_i|^2 of every row."""
+        return self.examples.squared_norms()
+
+    @property
+    def longest(self) -> float:
+        """The length of the longest row, which no |x_ij| exceeds."""
+        return math.sqrt(float(self.squared_norms.max(initial=0.0)))
+
+    def correlations(self, duals: Vector) -> Vector:
+        """u = (1/n) sum s_i a_i x_i, a number per feature."""
+        sums = np.zeros(self.examples.n_columns)
+        self._over_rows(lambda first: kernel.add_rows(self.examples, duals, sums, first))
+        sums *= self.share
+        return sums
+
+    def compensated_sums(self, duals: Vector) -> Vector:
+        """sum s_i a_i x_i, right to the last digit: {high, low} per feature."""
+        sums = np.zeros((self.examples.n_columns, 2))
+        self._over_rows(
+            lambda first: kernel.compensated_add_rows(self.examples, duals, sums, first)
+        )
+        return sums
+
+    def best_intercept(self, margins: Vector) -> float:
+        """An intercept that minimises the mean loss of these margins; 0 where none is fitted.
+
+        The slope in the intercept never falls: the search halves a bracket of its zero.  Where the
+        mean loss has no minimum in the intercept, as the logistic loss of a single class, the
+        search ends at an end of the bracket.
+        """
+        if not self.fit_intercept:
+            return 0.0
+        reach = _REACH + float(np.abs(self.y).max(initial=0.0) + np.abs(margins).max(initial=0.0))
+        low, high = -reach, reach
+        while high - low > _FINE * (1.0 + abs(low) + abs(high)):
+            middle = 0.5 * (low + high)
+            rises = self._fall(margins, middle) < 0.0
+            low, high = (low, middle) if rises else (middle, high)
+        return 0.5 * (low + high)
+
+    def _fall(self, margins: Vector, intercept: float) -> float:
+        """By how much the summed loss falls per unit of the intercept."""
+        code, epsilon = self.loss.code, self.loss.epsilon
+        out = np.empty(self.n_rows)
+        return kernel.negative_slopes(self.examples, margins, intercept, code, epsilon, out)
+
+    def at_zero(self) -> tuple[float, float, float]:
+        """The mean loss at zero weights and their best intercept, its rounding, the intercept."""
+        if not self.loss.margin:
+            margins = np.zeros(self.n_rows)
+            intercept = self.best_intercept(margins)
+            return *self.value(margins, intercept), intercept
+        # Two rows stand for all: one for each target.
+        signs = np.array([-1.0, 1.0])
+        counts = np.array(
+            [
+                float(np.sum(self.y == sign))
+                if self.importances is None
+                else math.fsum(self.importances[self.y == sign])
+                for sign in signs
+            ]
+        )
+        nothing = np.zeros(0), np.zeros(0, np.int32), np.zeros(3, np.int32), 0
+        rows = Examples(*nothing, signs, counts)
+        both = MeanLoss(rows, signs, counts, self.loss, fit_intercept=self.fit_intercept)
+        margins = np.zeros(2)
+        intercept = both.best_intercept(margins)
+        return *both.value(margins, intercept), intercept

@@ -1,0 +1,313 @@
+"""To the minimum: a search that goes on until the duality gap is small enough (``searches``)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lazynet.data.arrays import as_examples
+from lazynet.kernels.columns import MOST_ROWS
+from lazynet.losses import Loss
+from lazynet.minimum.certificate import Certificate, certify
+from lazynet.minimum.mean_loss import SCALE_FEATURES, MeanLoss
+from lazynet.minimum.newton import ActiveColumns
+from lazynet.minimum.solvers import SMALL, Ascent, Place, Search, Suitable, look
+from lazynet.penalties import ElasticNet
+
+Vector = NDArray[np.float64]
+
+# A search gives up where its gap has not fallen by this factor in so many epochs: rounding, or a
+# minimum that does not exist, lets it come no nearer.
+_PROGRESS, _PATIENCE, _NOISE = 0.9, 200, 1e-16
+# From this ratio of the largest |y - b| at zero weights to the largest |y| on, the digits that
+# targets lose by their distance from 0 may be the ones that a small gap needs.
+_FAR = 1e-4
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows, targets and importances, checked; the loss; and whether an intercept is fitted."""
+
+    X: sparse.csr_matrix
+    y: Vector
+    importances: Vector | None
+    loss: Loss
+    fit_intercept: bool
+
+
+class EpochOfSearch(TypedDict):
+    """One line of ``history_``: epoch 0 is the start, and every other a step of the search."""
+
+    epoch: int
+    objective: float
+    gap: float
+    nonzeros: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Weights and intercept, and the certificate of how far they are from the minimum."""
+
+    coef: Vector
+    intercept: float
+    #: the dual variables of the examples, which prove the gap
+    duals: Vector
+    objective: float
+    dual_objective: float
+    #: an upper bound on ``objective`` minus the least objective
+    gap: float
+    #: the gap that was asked for
+    target: float
+    #: epochs
+    n_iter: int
+    history: list[EpochOfSearch]
+    #: whether the search has given up because its gap fell no more
+    at_rest: bool = False
+    #: whether targets far from 0 may be why
+    far_targets: bool = False
+    #: the method that took the last epoch: one of ``SOLVERS``
+    solver: str = "newton"
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap is as small as was asked for."""
+        return self.gap <= self.target
+
+    def without_vectors(self) -> Minimum:
+        """The numbers of the minimum, without weights, duals and history."""
+        return replace(self, coef=np.zeros(0), duals=np.zeros(0), history=[])
+
+
+def why_late(late: Sequence[Minimum], max_iter: int) -> str:
+    """How searches ended that have not converged, and what helps."""
+    resting = [minimum for minimum in late if minimum.at_rest]
+    ends, helps = [], []
+    if len(resting) < len(late):
+        ends.append(f"after max_iter={max_iter} epochs")
+        helps.append("max_iter")
+    if resting:
+        ends.append("where the gap falls no more")
+    text = f"{' or '.join(ends)}: raise {' or '.join([*helps, 'tol'])}"
+    if any(minimum.far_targets for minimum in resting):
+        text += ", or subtract the mean from y, whose numbers are too far from 0 for such a gap"
+    return text
+
+
+def check_penalty(loss: Loss, l1: float, l2: float) -> None:
+    """Refuse a problem without a penalty, which has no certificate and perhaps no minimum."""
+    if l1 == 0.0 and l2 == 0.0:
+        raise ValueError(
+            f"l1 and l2 must not both be 0: without a penalty the minimum of {loss.name!r} may not "
+            f"exist, and no duality gap bounds what is left; give a small l2, such as 1e-8"
+        )
+
+
+def _proceed(_: EpochOfSearch) -> None:
+    """Nobody follows the search."""
+
+
+class Minimiser:
+    """Finds minima of one problem for one penalty after another, each from where the last ended.
+
+    >>> from lazynet.losses import get_loss
+    >>> X = sparse.csr_matrix([[1.0], [1.0]])
+    >>> problem = Problem(X, np.array([3.0, 5.0]), None, get_loss("squared_error"), False)
+    >>> minimiser = Minimiser(problem, np.random.RandomState(0))
+    >>> minimiser.at_zero, minimiser.largest_l1
+    (8.5, 4.0)
+    >>> found = minimiser.to(1.0, 0.0, tol=1e-12, max_iter=1000)
+    >>> found.coef.round(4), found.converged
+    (array([3.]), True)
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        generator: np.random.RandomState,
+    ) -> None:
+        examples = as_examples(problem.X, problem.y, problem.importances)
+        mean = MeanLoss(
+            examples,
+            problem.y,
+            problem.importances,
+            problem.loss,
+            fit_intercept=problem.fit_intercept,
+        )
+        self._set_out(mean, generator)
+
+    def _set_out(self, mean: MeanLoss, generator: np.random.RandomState) -> None:
+        """Stand at zero weights."""
+        self.mean, self.generator = mean, generator
+        #: the least objective of zero weights
+        self.at_zero, self._rounding_at_zero, self.intercept = self.mean.at_zero()
+        if not np.isfinite(self.mean.longest):
+            raise ValueError(
+                "X has rows whose squared norm is not a finite number; scale the features to "
+                "comparable sizes"
+            )
+        if not np.isfinite(self.at_zero):
+            raise ValueError("y is so large that the loss of zero weights overflows; scale y")
+        away, largest = (np.abs(mean.y - b).max(initial=0.0) for b in (self.intercept, 0.0))
+        #: whether the targets are much further from 0 than from each other
+        self.far_targets = bool(
+            mean.fit_intercept and not mean.loss.margin and away < _FAR * largest
+        )
+        self.weights = np.zeros(mean.n_columns)
+        self.duals = self.mean.balanced_slopes(np.zeros(self.mean.n_rows), self.intercept)
+        self._duals_at_zero = self.duals
+        # u of the present duals, if it is known.
+        self._correlations: Vector | None = None
+        # The duals with which a search ended that went to the present weights.
+        self._known_duals: Vector | None = None
+
+    @cached_property
+    def _columns(self) -> ActiveColumns:
+        return ActiveColumns(self.mean)
+
+    @cached_property
+    def largest_l1(self) -> float:
+        """An l1 at which every weight is 0; for a smooth loss the least such l1."""
+        correlations = self.mean.correlations(self._duals_at_zero)
+        if self.duals is self._duals_at_zero:
+            self._correlations = correlations
+        largest = float(np.abs(correlations).max(initial=0.0))
+        if not np.isfinite(largest):
+            raise FloatingPointError(
+                f"the slopes at zero weights overflowed: no l1 is large enough. {SCALE_FEATURES}"
+            )
+        return largest
+
+    def target(self, tol: float) -> float:
+        """The gap to arrive at."""
+        # Rounding alone leaves a gap of about this size, even at zero weights that are the minimum.
+        return max(tol * self.at_zero, 4.0 * self._rounding_at_zero)
+
+    def start_from(self, coef: Vector, intercept: float, duals: Vector | None = None) -> None:
+        """Let the next search start from these weights, and from ``duals`` if they are better.
+
+        The slopes at the weights may not tell the duals where the slope of the loss jumps.
+        """
+        self._known_duals = None if duals is None or len(duals) != self.mean.n_rows else duals
+        self.weights, self.intercept = np.array(coef, dtype=np.float64), intercept
+        self.duals = self.mean.balanced_slopes(self.mean.margins(self.weights), intercept)
+        self._correlations = None
+
+    @property
+    def _by_rows(self) -> bool:
+        """Whether rows are visited from the first epoch on, and no working set is made."""
+        return self.mean.n_rows > MOST_ROWS
+
+    def _ascent(self, penalty: ElasticNet) -> Ascent:
+        return Ascent(self.mean, penalty, self.generator)
+
+    def _begin(self, penalty: ElasticNet, target: float, max_iter: int) -> tuple[Search, Place]:
+        """The search, and the place from which it goes."""
+        mean = self.mean
+        if self._by_rows:
+            loss, _ = mean.value(mean.margins(self.weights), self.intercept)
+            objective = loss + penalty.value(self.weights)
+            start = Place(self.weights, self.intercept, self.duals, objective, objective)
+            return self._ascent(penalty), start
+        columns = self._columns
+        columns.start(penalty, self.weights, self.intercept)
+        start = look(columns, penalty, self.duals.copy(), self._correlations)
+        search = Suitable(columns, penalty, target, self.at_zero, self.generator)
+        if self._known_duals is not None:
+            other = look(columns, penalty, self._known_duals.copy())
+            start = other if other.gap < start.gap else start
+            search.go_on(start.gap, max_iter)
+        return search, start
+
+    def to(
+        self,
+        l1: float,
+        l2: float,
+        *,
+        tol: float,
+        max_iter: int,
+        after: Callable[[EpochOfSearch], None] = _proceed,
+    ) -> Minimum:
+        """Search the minimum for this penalty, until the gap is at most ``tol`` * ``at_zero``.
+
+        ``after`` is called after every epoch, and may raise to end the search.
+        """
+        began = time.perf_counter()
+        penalty = ElasticNet(l1, l2)
+        target = self.target(tol)
+        # A small problem is solved to the last digits, which takes microseconds.
+        small = self.mean.n_values <= SMALL
+        aim = 0.0 if small else target
+        search, now = self._begin(penalty, aim, max_iter)
+        self._known_duals = None
+        history: list[EpochOfSearch] = []
+        # The best certified place; the least gap, and the epochs since it fell by much.
+        best: tuple[Place, Certificate] | None = None
+        least, waited = np.inf, 0
+        for epoch in range(max_iter + 1):
+            if epoch > 0:
+                now = search.epoch(now)
+            ended = time.perf_counter()
+            history.append(
+                EpochOfSearch(
+                    epoch=epoch,
+                    objective=now.objective,
+                    gap=max(now.gap, 0.0),
+                    nonzeros=int(np.count_nonzero(now.weights)),
+                    seconds=ended - began,
+                )
+            )
+            began = ended
+            after(history[-1])
+            if not np.isfinite(now.gap):
+                raise FloatingPointError(
+                    f"the search overflowed in epoch {epoch}: the objective is not a finite "
+                    f"number. {SCALE_FEATURES}"
+                )
+            # A gap below the rounding of the objective is no more than noise.
+            gap = max(now.gap, _NOISE * self.at_zero)
+            waited = 0 if gap < _PROGRESS * least else waited + 1
+            least = min(least, gap)
+            last_chance = epoch == max_iter or waited >= _PATIENCE
+            if now.gap > target and not last_chance:
+                continue
+            found = self._certificate(penalty, now, target)
+            if best is None or found.gap < best[1].gap:
+                best = now, found
+            if last_chance:
+                break
+            if found.gap <= target and not (small and waited == 0):
+                break
+        assert best is not None, "the last epoch makes a certificate"
+        now, found = best
+        self.weights, self.intercept = now.weights, now.intercept
+        self.duals, self._correlations = now.duals, now.correlations
+        return Minimum(
+            now.weights,
+            now.intercept,
+            now.duals,
+            found.objective,
+            found.dual_objective,
+            found.gap,
+            target,
+            epoch,
+            history,
+            at_rest=waited >= _PATIENCE,
+            far_targets=self.far_targets,
+            solver=search.name,
+        )
+
+    def _certificate(self, penalty: ElasticNet, at: Place, target: float) -> Certificate:
+        """The certificate of a place: with sums right to the last digit if rounding matters."""
+        arguments = self.mean, penalty, at.weights, at.intercept, at.duals
+        found = certify(*arguments, at.found)
+        if at.found is not None and found.gap > target:
+            found = certify(*arguments)
+        return found

@@ -1,0 +1,1 @@
+"""Training: settings, plan, epochs, stopping, grids."""

@@ -1,0 +1,233 @@
+"""Rows that a fit holds out, to judge by them when it should stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import logsumexp
+
+from lazynet.data.targets import Classes, Labels, Problems
+from lazynet.kernels.losses import values_and_slopes
+from lazynet.losses import Loss
+
+
+def split(
+    n_rows: int,
+    fraction: float,
+    generator: np.random.RandomState,
+    strata: NDArray[np.intp] | None = None,
+    otherwise: str = "set early_stopping=False",
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows to train on and the rows to hold out, each in rising order.
+
+    ``strata`` holds the number of each row's class; every class keeps its share up to rounding, and
+    at least one row to train on.  ``otherwise`` is the advice of an error to hold out no row.
+
+    >>> classes = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
+    >>> rows, held_out = split(10, 0.5, np.random.RandomState(0), classes)
+    >>> len(rows), np.bincount(classes[held_out])
+    (5, array([3, 2]))
+    """
+    groups = np.zeros(n_rows, dtype=np.intp) if strata is None else strata
+    sizes = np.bincount(groups)
+    wanted = math.ceil(fraction * n_rows)
+    room = np.maximum(sizes - 1, 0)
+    if wanted > room.sum():
+        classes = "" if strata is None else f" in {np.count_nonzero(sizes)} classes"
+        raise ValueError(
+            f"validation_fraction={fraction:g} of {n_rows} rows{classes} leaves too few rows to "
+            f"train on: pass more rows, lower validation_fraction, or {otherwise}"
+        )
+    shares = wanted * sizes / n_rows
+    counts = np.minimum(np.floor(shares).astype(np.int64), room)
+    # What rounding down has left goes to the classes that it has cost most.
+    for group in _repeated(np.argsort(counts - shares, kind="stable")):
+        if counts.sum() == wanted:
+            break
+        counts[group] += counts[group] < room[group]
+    held = np.zeros(n_rows, dtype=bool)
+    by_group = np.argsort(groups, kind="stable")
+    ends = np.cumsum(sizes)
+    for end, size, count in zip(ends, sizes, counts, strict=True):
+        members = by_group[end - size : end]
+        held[members[generator.permutation(size)[:count]]] = True
+    return np.flatnonzero(~held).astype(np.int64), np.flatnonzero(held).astype(np.int64)
+
+
+def _repeated(order: NDArray[np.intp]) -> Any:
+    """The entries of ``order``, over and over."""
+    while True:
+        yield from order
+
+
+def copied_rows(X: sparse.csr_matrix, rows: NDArray[np.int64]) -> sparse.csr_matrix:
+    """A copy of some rows of X, in float64.
+
+    >>> copied_rows(sparse.csr_matrix([[1.0, 0.0], [0.0, 2.0]]), np.array([1])).toarray()
+    array([[0., 2.]])
+    """
+    return X[rows].astype(np.float64, copy=False)
+
+
+def total_loss_of(
+    predictions: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    importances: NDArray[np.float64] | None,
+    loss: Loss,
+) -> float:
+    """The sum of importance times loss of given predictions.
+
+    >>> from lazynet.losses import get_loss
+    >>> total_loss_of(np.array([0.0, 3.0]), np.array([1.0, 1.0]), None, get_loss("squared_error"))
+    2.5
+    """
+    given = np.ascontiguousarray(predictions, dtype=np.float64)
+    losses, _ = values_and_slopes(loss.code, given, targets, loss.epsilon)
+    # A product and a sum, and not a dot product, whose last bits depend on the BLAS library.
+    return float((losses if importances is None else importances * losses).sum())
+
+
+def decisions_of(
+    X: sparse.csr_matrix, engines: Sequence[Any]
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """For every engine the number of its first output, and w.x + b: a row per output."""
+    first = 0
+    for engine in engines:
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = engine.rows()
+            products = (X @ rows[0])[None] if len(rows) == 1 else (X @ rows.T).T
+            yield first, products + engine.model_intercepts[:, None]
+        first += engine.n_outputs
+
+
+def softmax_losses(decisions: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """log(sum over the classes of exp p) - p of its class, for every row.
+
+    >>> softmax_losses(np.zeros((4, 1)), np.array([2])).round(4)  # log 4
+    array([1.3863])
+    """
+    chosen = decisions[codes, np.arange(len(codes))]
+    return np.asarray(logsumexp(decisions, axis=0) - chosen, dtype=np.float64)
+
+
+def summed_losses(
+    decisions: NDArray[np.float64], first: int, problems: Problems, loss: Loss, softmax: bool
+) -> float:
+    """The sum over rows and problems of importance times loss, for problems from ``first`` on."""
+    if softmax:
+        assert isinstance(problems, Classes), "the softmax is a loss of classes"
+        losses = softmax_losses(decisions, problems.codes)
+        return float((losses * problems.weights).sum())
+    return sum(total_loss_of(row, *problems[first + k], loss) for k, row in enumerate(decisions))
+
+
+#: Some rows and their problems.
+Block = tuple[sparse.csr_matrix, Problems]
+
+
+class HeldOut:
+    """Rows that no step visits, with their problems, in blocks that are made when they are read.
+
+    ``n_rows`` is the number of all of them.
+    """
+
+    def __init__(
+        self, blocks: Callable[[], Iterable[Block]], n_rows: int, loss: Loss, softmax: bool = False
+    ) -> None:
+        self.blocks, self.n_rows, self.loss, self.softmax = blocks, n_rows, loss, softmax
+        #: the means of the targets where these are numbers
+        self._means: list[float] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        X: sparse.csr_matrix,
+        problems: Problems,
+        rows: NDArray[np.int64],
+        loss: Loss,
+        softmax: bool = False,
+    ) -> HeldOut:
+        """Some rows of X, which are copied."""
+        block = copied_rows(X, rows), problems.only(rows)
+        return cls(lambda: [block], len(rows), loss, softmax)
+
+    def judge(self, engines: Sequence[Any]) -> tuple[float, float]:
+        """The mean loss of the models, summed over the problems, and a score.
+
+        The score is what ``score`` of an estimator gives: the accuracy, for several labels and for
+        a part of the classes the share of the rows with no wrong one, or R^2.
+        """
+        total, score = 0.0, _Score(self._means_of_targets())
+        with np.errstate(over="ignore", invalid="ignore"):
+            for X, problems in self.blocks():
+                parts = []
+                for first, decisions in decisions_of(X, engines):
+                    total += summed_losses(decisions, first, problems, self.loss, self.softmax)
+                    parts.append(decisions)
+                score.add(np.concatenate(parts), problems)
+            return total / self.n_rows, score.result()
+
+    def _means_of_targets(self) -> list[float]:
+        """The mean of every target by the weights of the rows; none where they are -1 and 1."""
+        if self._means is None:
+            sums, count = np.zeros(1), 0.0
+            for _, problems in self.blocks():
+                if _right_of(problems) is not None:
+                    self._means = []
+                    return self._means
+                weights = problems.weights
+                sums = sums + np.array([np.multiply(y, weights).sum() for y, _ in problems])
+                count += float(weights.sum())
+            self._means = np.asarray(sums / count).tolist()
+        return self._means
+
+
+class _Score:
+    """Adds up the score of blocks of rows."""
+
+    def __init__(self, means: list[float]) -> None:
+        self.means = means
+        self.right = self.weight = 0.0
+        self.missed, self.spread = np.zeros(len(means)), np.zeros(len(means))
+
+    def add(self, decisions: NDArray[np.float64], problems: Problems) -> None:
+        """Count the decisions of some rows, a row for every problem."""
+        weights, judged = problems.weights, _right_of(problems)
+        if judged is not None:
+            self.right += float(np.multiply(judged(decisions), weights).sum())
+            self.weight += float(weights.sum())
+            return
+        for number, ((y, _), found) in enumerate(zip(problems, decisions, strict=True)):
+            self.missed[number] += weights @ (y - found) ** 2
+            self.spread[number] += weights @ (y - self.means[number]) ** 2
+
+    def result(self) -> float:
+        """The share of the weight that is right, or the mean R^2."""
+        if not self.means:
+            return self.right / self.weight
+        pairs = zip(self.missed.tolist(), self.spread.tolist(), strict=True)
+        return float(np.mean([1.0 - m / s if s else float(not m) for m, s in pairs]))
+
+
+def _right_of(problems: Problems) -> Callable[[NDArray[np.float64]], NDArray[Any]] | None:
+    """What tells which rows are predicted right; None where targets are numbers."""
+    if isinstance(problems, Classes):
+        codes = problems.codes
+
+        def right_class(decisions: NDArray[np.float64]) -> NDArray[Any]:
+            found = decisions[0] > 0 if len(decisions) == 1 else decisions.argmax(axis=0)
+            return np.asarray(found == codes)
+
+        return right_class
+    if isinstance(problems, Labels):
+        indicator = problems.indicator
+        return lambda decisions: ((decisions.T > 0) == indicator.toarray()).all(axis=1)
+    if problems.positives() is None:
+        return None
+    targets = np.array([targets > 0 for targets, _ in problems])
+    return lambda decisions: ((decisions > 0) == targets).all(axis=0)

@@ -1,0 +1,264 @@
+"""Learners: the problems in training, each with its engine, and their pass over the rows.
+
+A kernel returns after some tens of milliseconds at the latest, so that Python soon handles a
+signal, and any split into chunks gives the same weights bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lazynet.data.arrays import as_examples, sizes_of
+from lazynet.data.targets import Problems
+from lazynet.engines.base import Engine
+from lazynet.engines.outputs import OutputsEngine
+from lazynet.engines.threads import Workers
+from lazynet.kernels.batches import Batches, Merger
+from lazynet.kernels.examples import Examples, Steps
+from lazynet.kernels.objective import loss_of_predictions, total_loss, weight_sums
+from lazynet.losses import Loss
+from lazynet.training.held_out import copied_rows, decisions_of, summed_losses
+from lazynet.training.plan import Plan
+from lazynet.training.progress import Progress
+
+# Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
+_LARGEST_CHUNK = 2**13
+# Nonzeros of a chunk that several learners visit.  In a long chunk the state of a learner stays in
+# the cache, while the rows come anew for every learner.  A thread that is told to stop ends its
+# chunk first, a few hundredths of a second later.
+_NONZEROS_OF_A_CHUNK = 2**22
+# Rows whose predictions are computed at once when the objective is evaluated.
+_ROWS_TO_EVALUATE = 2**14
+
+
+@dataclass
+class Learner:
+    """One binary or regression problem in training: its engine, its examples, its plan."""
+
+    engine: Engine
+    examples: Examples
+    plan: Plan
+
+    def __post_init__(self) -> None:
+        self.task = self.plan.task(self.engine)
+
+    def visit(self, steps: Steps | Batches, t: int, judged: bool, merger: Merger) -> float:
+        """Take the steps, the first of which is step ``t`` of the run.
+
+        Returns the sum of the losses of the predictions before each update, if they are ``judged``.
+        ``merger`` has the memory in which the rows of a batch are merged.
+        """
+        if isinstance(steps, Batches):
+            steps = steps.with_predictions(np.empty(steps.n_rows) if judged else None, merger)
+        elif judged:
+            steps = steps.with_predictions(np.empty(len(steps)))
+        self.engine.take(self.examples, steps, self.task, t)
+        return self.loss_before(steps) if judged else 0.0
+
+    def loss_before(self, steps: Steps | Batches) -> float:
+        """The sum of importance times loss over rows, of the predictions before each update."""
+        loss = self.plan.loss
+        return loss_of_predictions(self.examples, steps, loss.code, loss.epsilon)
+
+    def evaluate(self) -> tuple[float, float, int]:
+        """The mean loss and the objective of the model, and the nonzeros among the last weights."""
+        engine, plan = self.engine, self.plan
+        weights = engine.model()
+        mean = mean_loss(self.examples, weights, engine.model_intercept, plan.loss)
+        objective = mean + plan.penalty.of_sums(*weight_sums(weights))
+        if engine.averaging:
+            # An average of sparse weights is dense: count the nonzeros of the last weights.
+            engine.weights(out=weights)
+        return mean, objective, int(np.count_nonzero(weights))
+
+
+@dataclass
+class OutputsLearner:
+    """Several problems in training, from ``first`` on, in one engine."""
+
+    engine: OutputsEngine
+    examples: Examples
+    plan: Plan
+    X: sparse.csr_matrix
+    problems: Problems
+    first: int
+
+    def __post_init__(self) -> None:
+        self.task = self.plan.task(self.engine)
+        self.targets = self.problems.block(self.first, self.engine.n_outputs)
+
+    def visit(self, steps: Steps | Batches, t: int, judged: bool, merger: Merger) -> float:
+        """As ``Learner.visit``."""
+        assert isinstance(steps, Steps), "outputs in batches have an engine each"
+        losses = np.zeros(self.engine.n_outputs)
+        self.engine.learn(
+            self.examples, self.targets, steps, self.task, t, losses, self.plan.softmax
+        )
+        # Losses with large importances may have an infinite sum, as an engine of one output does.
+        with np.errstate(over="ignore"):
+            return float(losses.sum())
+
+    def evaluate(self) -> tuple[float, float, int]:
+        """As ``Learner.evaluate``, summed over the problems."""
+        n, total = self.examples.n_rows, 0.0
+        for start, stop in spans(n, _ROWS_TO_EVALUATE):
+            rows = np.arange(start, stop)
+            part, problems = copied_rows(self.X, rows), self.problems.only(rows)
+            for _, decisions in decisions_of(part, [self.engine]):
+                total += summed_losses(
+                    decisions, self.first, problems, self.plan.loss, self.plan.softmax
+                )
+        weights = self.engine.rows()
+        penalty = self._penalty(weights)
+        last = self.engine.rows(last=True) if self.engine.averaging else weights
+        return total / n, total / n + penalty, int(np.count_nonzero(last))
+
+    def _penalty(self, weights: NDArray[np.float64]) -> float:
+        sums = np.array([weight_sums(row) for row in weights])
+        penalty = self.plan.penalty
+        if self.plan.group is None:
+            return sum(penalty.of_sums(*each) for each in sums)
+        order = {"l2": 2, "max": np.inf}[self.plan.group]
+        norms = np.linalg.norm(weights, order, axis=0)
+        return penalty.of_sums(float(norms.sum()), float(sums[:, 1].sum()))
+
+
+AnyLearner = Learner | OutputsLearner
+
+
+def new_learners(
+    engines: Sequence[Engine],
+    X: sparse.csr_matrix,
+    problems: Problems,
+    plan: Plan,
+    sizes: NDArray[np.float64] | str | None,
+) -> list[AnyLearner]:
+    """A learner for every engine; the engines hold all problems in their order.
+
+    ``sizes`` as in ``as_examples``.
+    """
+    learners: list[AnyLearner] = []
+    shared, first = None, 0
+    for engine in engines:
+        if isinstance(engine, OutputsEngine):
+            if shared is None:
+                shared = as_examples(X, None, problems.importances, sizes)
+            learners.append(OutputsLearner(engine, shared, plan, X, problems, first))
+        else:
+            learners.append(Learner(engine, as_examples(X, *problems[first], sizes), plan))
+        first += engine.n_outputs
+    return learners
+
+
+def sizes_for_a_pass(
+    X: sparse.csr_matrix, plan: Plan, n_engines: int
+) -> NDArray[np.float64] | str | None:
+    """The sizes of rows that every engine visits once, as ``new_learners`` takes them.
+
+    One engine measures a row when it visits it, which reads X once less.
+    """
+    return plan.sizes if n_engines == 1 else sizes_of(X, plan.sizes)
+
+
+def mean_loss(
+    examples: Examples,
+    weights: NDArray[np.float64],
+    intercept: float,
+    loss: Loss,
+) -> float:
+    """The mean over all examples of importance times loss."""
+    n = examples.n_rows
+    total, row = 0.0, 0
+    while row < n:
+        part, row, unreadable = total_loss(
+            examples, weights, intercept, loss.code, loss.epsilon, row, n
+        )
+        if unreadable:
+            raise ValueError(f"X: row {row} cannot be read")
+        total += part
+    return total / n
+
+
+def evaluated(learners: Sequence[AnyLearner]) -> tuple[float, float, int]:
+    """The mean losses, the objectives and the nonzeros, each summed over the learners."""
+    parts = [learner.evaluate() for learner in learners]
+    return sum(p[0] for p in parts), sum(p[1] for p in parts), sum(p[2] for p in parts)
+
+
+def spans(n: int, size: int, begin: int = 0) -> Iterator[tuple[int, int]]:
+    """(0, size), (size, 2 size), ... up to n; or the same from ``begin`` on."""
+    for start in range(begin, n, size):
+        yield start, min(start + size, n)
+
+
+def run_pass(
+    learners: Sequence[AnyLearner],
+    order: NDArray[np.int64] | None,
+    t: int,
+    progress: Progress | None = None,
+    losses: NDArray[np.float64] | None = None,
+    workers: Workers | None = None,
+    length: int | None = None,
+    begin: int = 0,
+    after: Callable[[int], None] | None = None,
+) -> int:
+    """Let every learner visit the rows in ``order`` (None: as in X); returns the next step's t.
+
+    Each learner adds the losses of its predictions before each update to its entry of ``losses``.
+    A chunk has ``length`` rows; None: a number that suits the rows.  The first ``begin`` rows have
+    been visited, in whole chunks; ``t`` is the step of the first row.  ``after`` is told after
+    every chunk how many rows have been visited.
+    The learners take turns on every chunk of rows, and the threads of ``workers`` share the
+    learners.  No learner depends on another one.
+    """
+    first = learners[0]
+    n_rows = first.examples.n_rows if order is None else len(order)
+    workers = Workers(1) if workers is None else workers
+    shares = [range(k, len(learners), workers.n_threads) for k in range(workers.n_threads)]
+    # Memory in which a thread merges the rows of a batch, for all chunks.
+    mergers = [Merger() for _ in shares]
+    length = _chunk_length(learners) if length is None else length
+    if begin % length and begin != n_rows:
+        raise ValueError(f"begin must be at the end of a chunk of {length} rows, got {begin}")
+    for start, stop in spans(n_rows, length, begin):
+        rows = np.arange(start, stop) if order is None else order[start:stop]
+        first_step = t + start // first.plan.batch_size
+        steps = first.plan.steps(rows, first_step)
+
+        def visit(share: range, steps: Steps | Batches = steps, t: int = first_step) -> None:
+            for number in share:
+                workers.check()
+                loss = learners[number].visit(steps, t, losses is not None, mergers[share.start])
+                if losses is not None:
+                    losses[number] += loss
+
+        workers.each(shares, visit)
+        if progress is not None:
+            progress.advance(stop - start)
+        if after is not None:
+            after(stop)
+    return t + first.plan.n_steps(n_rows)
+
+
+def _chunk_length(learners: Sequence[AnyLearner]) -> int:
+    examples, size = learners[0].examples, learners[0].plan.batch_size
+    return length_of_chunks(len(learners), examples.n_rows, examples.n_values, size)
+
+
+def length_of_chunks(n_learners: int, n_rows: int, n_values: int, batch_size: int) -> int:
+    """The number of rows in a chunk: fewer for several learners where rows are long.
+
+    A chunk ends where a batch ends.
+
+    >>> length_of_chunks(1, 10_000, 5_000_000, 1), length_of_chunks(2, 10_000, 50_000_000, 100)
+    (8192, 800)
+    """
+    rows = _LARGEST_CHUNK
+    if n_learners > 1 and n_values:
+        rows = min(rows, _NONZEROS_OF_A_CHUNK * n_rows // n_values)
+    return max(rows // batch_size, 1) * batch_size

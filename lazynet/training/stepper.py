@@ -1,0 +1,197 @@
+"""A model that learns one example at a time and can be read after each: for notebooks and tests."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lazynet.averages import AVERAGE, AverageLike
+from lazynet.data.arrays import check_example, sizes_of, unusable
+from lazynet.engines.base import N_FEATURES
+from lazynet.engines.catalogue import RULE, RuleLike
+from lazynet.engines.undo import UndoLog, all_or_nothing
+from lazynet.engines.wear import WEAR, Wear
+from lazynet.kernels.examples import Examples
+from lazynet.losses import LOSS, LossLike
+from lazynet.parameters import (
+    FLAG,
+    STRENGTH,
+    Number,
+    check_integer,
+    check_number,
+    settle,
+    shown,
+    table,
+)
+from lazynet.rules.storage import FORM, FormLike
+from lazynet.schedules import SCHEDULE, ScheduleLike
+from lazynet.training.plan import Plan, check_rate_parameters
+
+_FIRST = np.zeros(1, dtype=np.int64)
+# The scale of the rates if neither ``schedule`` nor ``eta0`` gives one.
+_DEFAULT_ETA0 = 0.5
+
+
+class Stepper:
+    """A linear model that learns one example at a time; a step costs the example's nonzeros.
+
+    The parameters mean the same as in ``LazyNetClassifier``; ``eta0=None`` stands for 0.5.  With
+    ``average`` the mean of the iterates can be read as well; predictions use the last weights.
+
+    >>> stepper = Stepper(4, loss="squared_error", l1=0.1, schedule="constant", eta0=0.5)
+    >>> stepper.step([0, 2], [1.0, 2.0], target=1.0)
+    0.0
+    >>> stepper.weights
+    array([0.45, 0.  , 0.95, 0.  ])
+    >>> stepper.t, stepper.weight(2), stepper.predict([2], [2.0])
+    (1, 0.95, 1.9)
+
+    With an intercept and the mean of the iterates, which are 1 and 1.5:
+
+    >>> stepper = Stepper(1, loss="squared_error", schedule="constant", eta0=0.25,
+    ...                   fit_intercept=True, average=True)
+    >>> stepper.step([0], [1.0], target=4.0), stepper.step([0], [1.0], target=4.0)
+    (0.0, 2.0)
+    >>> stepper.weights, stepper.averages
+    (array([1.5]), array([1.25]))
+    >>> stepper.intercept, stepper.average_intercept
+    (1.5, 1.25)
+    """
+
+    #: what the call under way has changed in place
+    _undo: UndoLog
+    _kinds = table(
+        n_features=N_FEATURES,
+        loss=LOSS,
+        l1=STRENGTH,
+        l2=STRENGTH,
+        rule=RULE,
+        schedule=SCHEDULE,
+        eta0=Number(above=0, optional=True),
+        fit_intercept=FLAG,
+        positive=FLAG,
+        engine=FORM,
+        average=AVERAGE,
+        wear=WEAR,
+    )
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        loss: LossLike = "log_loss",
+        l1: float = 0.0,
+        l2: float = 0.0,
+        rule: RuleLike = "fobos",
+        schedule: ScheduleLike = "power",
+        eta0: float | None = None,
+        fit_intercept: bool = False,
+        positive: bool = False,
+        engine: FormLike = "clock",
+        average: AverageLike = False,
+        wear: Wear | None = None,
+    ) -> None:
+        # Here locals() holds only the arguments: settle them by name.
+        p = settle(self._kinds, locals())
+        p.rule.check_streams("Stepper")
+        check_rate_parameters(p.rule, schedule, p.eta0)
+        self.plan = Plan.of(p).known(_DEFAULT_ETA0 if p.eta0 is None else p.eta0, None)
+        self.engine = self.plan.new_engine(p.n_features, p.wear)
+        self.task = self.plan.task(self.engine)
+        self.n_features: int = p.n_features
+        self.t = 0
+
+    @all_or_nothing
+    def step(
+        self,
+        indices: ArrayLike,
+        values: ArrayLike,
+        target: float,
+        weight: float = 1.0,
+    ) -> float:
+        """Learn from one example, given by its nonzeros; returns the prediction made before.
+
+        ``indices`` are distinct, in any order.  Classification losses take -1 or +1 as the target.
+        """
+        columns, numbers = check_example(indices, values, self.n_features)
+        target, weight = check_number("target", target), check_number("weight", weight, least=0)
+        if self.plan.loss.margin and target not in (-1.0, 1.0):
+            raise ValueError(
+                f"target must be -1 or +1 with loss={self.plan.loss.name!r}, got {target}"
+            )
+        steps = self.plan.steps(_FIRST, self.t)
+        starts = np.array([0, len(columns)], dtype=columns.dtype)
+        row = numbers, columns, starts, self.n_features, np.array([target]), np.array([weight])
+        examples = Examples(*row)
+        if self.plan.sizes is not None:
+            examples = Examples(*row, sizes_of(examples, self.plan.sizes))
+        prediction = self._predict(columns, numbers)
+        self._undo.before([self.engine], columns)
+        self.engine.take(examples, steps, self.task, self.t)
+        self.engine.check_finite(columns, self.t)
+        self.t += 1
+        return prediction
+
+    def step_row(self, X: Any, row: int, target: float, weight: float = 1.0) -> float:
+        """Learn from row ``row`` of a CSR matrix.
+
+        >>> from scipy import sparse
+        >>> X = sparse.csr_matrix([[0.0, 0.0], [0.0, 2.0]])
+        >>> stepper = Stepper(2, loss="squared_error", schedule="constant", eta0=0.5)
+        >>> stepper.step_row(X, 1, target=1.0), stepper.weights
+        (0.0, array([0., 1.]))
+        """
+        row = _check_position("row", row, X.shape[0])
+        if getattr(X, "format", None) != "csr":
+            raise TypeError(f"X must be a CSR matrix, got {type(X).__name__}")
+        with unusable("X"):
+            start, stop = int(X.indptr[row]), int(X.indptr[row + 1])
+            if not 0 <= start <= stop <= min(len(X.indices), len(X.data)):
+                raise ValueError(f"X.indptr must rise from 0 to {len(X.indices)}, got {start}")
+            example = X.indices[start:stop], X.data[start:stop]
+        return self.step(*example, target, weight)
+
+    def predict(self, indices: ArrayLike, values: ArrayLike) -> float:
+        """w.x + b at the present weights, at the cost of the nonzeros."""
+        return self._predict(*check_example(indices, values, self.n_features))
+
+    def _predict(self, columns: NDArray[Any], numbers: NDArray[Any]) -> float:
+        weights = self.engine.weights_at(columns)
+        # A prediction that overflows is infinite, and a step refuses an infinite prediction.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.dot(weights, numbers.astype(np.float64))) + self.engine.intercept
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """All weights as of now, a new array; reading them changes nothing."""
+        return self.engine.weights()
+
+    def weight(self, j: int) -> float:
+        """One weight as of now, at constant cost."""
+        j = _check_position("j", j, self.n_features)
+        return float(self.engine.weights_at(np.array([j]))[0])
+
+    @property
+    def intercept(self) -> float:
+        """The intercept as of now; 0 without ``fit_intercept``."""
+        return self.engine.intercept
+
+    @property
+    def averages(self) -> NDArray[np.float64]:
+        """The mean of every weight over the iterates that count; before the first, the weights."""
+        return self.engine.model()
+
+    @property
+    def average_intercept(self) -> float:
+        """The mean of the intercept over the iterates that count; before the first, its value."""
+        return self.engine.model_intercept
+
+
+def _check_position(name: str, value: Any, size: int) -> int:
+    """``value`` as the number of a row or column, from 0 to ``size`` - 1; else IndexError."""
+    if not 0 <= check_integer(name, value, -math.inf, math.inf) < size:
+        raise IndexError(f"{name} must lie between 0 and {size - 1}, got {shown(value)}")
+    return int(value)

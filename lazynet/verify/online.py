@@ -1,0 +1,391 @@
+"""The lazy model and its dense twin side by side on a user's own data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lazynet.averages import Average, checked_counts
+from lazynet.data.arrays import sizes_of
+from lazynet.data.targets import Problems
+from lazynet.engines.catalogue import ALGORITHMS, algorithm_of
+from lazynet.engines.outputs import OutputsEngine
+from lazynet.kernels.batches import Merger
+from lazynet.reference.batches import Example
+from lazynet.training.learners import new_learners, spans
+from lazynet.training.plan import Plan
+from lazynet.verify.tolerance import AGREE
+from lazynet.verify.twin import BoundedTwin
+
+# Weights and intercept.
+_Linear = tuple[NDArray[np.float64], float]
+# Weights that the plain Python twin may visit, which takes a few seconds.
+_VISITS = 4_000_000
+#: The largest number of epochs: the twin may visit one row of one feature this often.
+LARGEST_EPOCHS = _VISITS
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The greatest difference of one kind, with the step and the feature where it arose."""
+
+    amount: float
+    step: int
+    feature: int
+    lazy: float
+    dense: float
+
+    def __str__(self) -> str:
+        if self.step < 0:
+            return "0"
+        return (
+            f"{self.amount:.3g} after step {self.step} in weight {self.feature} "
+            f"(lazy {self.lazy!r}, dense {self.dense!r})"
+        )
+
+
+NO_DIFFERENCE = Difference(0.0, -1, -1, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class VerificationReport:
+    """The result of ``estimator.verify``; ``print(report)`` gives a text to read.
+
+    ``agrees`` is whether all weights stayed within the derived bound after every step compared.
+    Comparing ends early where a prediction meets a kink of the loss, so that rounding may decide
+    the step, and where both models overflow: ``steps_compared`` says when and ``ended`` says why.
+
+    >>> from lazynet import LazyNetClassifier
+    >>> X = sparse.csr_matrix([[1.0, 0.0], [0.0, 2.0]])
+    >>> report = LazyNetClassifier(l1=0.1).verify(X, ["no", "yes"])
+    >>> report.agrees, report.steps_compared, report.steps
+    (True, 2, 2)
+    >>> report.ended is None  # comparing went on to the last step
+    True
+    >>> print(str(report).partition(" (")[0])
+    engine 'adagrad' and the dense twin agree after every one of 2 steps
+    """
+
+    engine: str
+    """The name of the lazy model's engine."""
+    rows: int
+    """The number of rows used, from the first row of X on."""
+    features: int
+    """The number of features that occur in the rows used."""
+    steps: int
+    """The number of steps in the whole run: rows times epochs, divided by the rows of a step."""
+    steps_compared: int
+    """The number of steps after which the weights were compared."""
+    absolute: Difference
+    """The greatest difference between a lazy weight and the same dense weight."""
+    relative: Difference
+    """The greatest difference divided by the size of the weight."""
+    ulps: Difference
+    """The greatest difference in units in the last place of the weight."""
+    largest_weight: float
+    """The largest size of a weight in either model."""
+    bound: float
+    """The largest distance that rounding explains by the last step compared (Euclidean norm)."""
+    agrees: bool | None
+    """Whether the distance never exceeded the bound; None where no step could be compared."""
+    average: Difference | None = None
+    """The greatest absolute difference of the averages; None without an average."""
+    average_share: float = AGREE
+    """How far the averages may be apart, by 1 + the largest."""
+    ended: str | None = None
+    """Why comparing ended before the last step; None where all steps were compared."""
+
+    def __str__(self) -> str:
+        if self.agrees is None:
+            return (
+                f"engine {self.engine!r} and the dense twin could not be compared, because at the "
+                f"first step {self.ended}"
+            )
+        verdict = "agree" if self.agrees else "DISAGREE"
+        whole = self.steps_compared == self.steps
+        compared = f"{self.steps}" if whole else f"the first {self.steps_compared} of {self.steps}"
+        partial = (
+            ""
+            if whole
+            else f"\n  compared up to     step {self.steps_compared} of {self.steps}, because then "
+            f"{self.ended}"
+        )
+        return (
+            f"engine {self.engine!r} and the dense twin {verdict} after every one of "
+            f"{compared} steps ({self.rows} rows, {self.features} features in them)\n"
+            f"  largest weight     {self.largest_weight:.6g}\n"
+            f"  greatest absolute  {self.absolute}\n"
+            f"  greatest relative  {self.relative}\n"
+            f"  greatest in ulps   {self.ulps}\n"
+            f"  bound              {self.bound:.3g} for all differences together (Euclidean norm)\n"
+            "  (a weight that is about to vanish may differ in many of its own digits)"
+            + (
+                ""
+                if self.average is None
+                else f"\n  greatest in average  {self.average}; "
+                f"the bound is {self.average_share:.3g} of 1 + the largest"
+            )
+            + partial
+        )
+
+
+class Comparison:
+    """The greatest differences so far between a lazy model and its dense twin.
+
+    >>> comparison = Comparison(np.array([0, 1]))
+    >>> comparison.after_step(0, np.array([1.0, 2.0]), np.array([1.0, 2.5]), near=False)
+    >>> comparison.worst["absolute"].amount, comparison.worst["absolute"].feature
+    (0.5, 1)
+    >>> comparison.agrees, comparison.compared, comparison.largest
+    (False, 1, 2.5)
+    """
+
+    def __init__(self, features: NDArray[np.intp]) -> None:
+        self.features = features
+        self.worst = dict.fromkeys(("absolute", "relative", "ulps"), NO_DIFFERENCE)
+        self.average: Difference | None = None
+        self.average_share = AGREE
+        self.largest, self.agrees, self.compared = 0.0, True, 0
+        self.ended: str | None = None
+
+    # A number that is not finite in the lazy model alone is reported as a difference.
+    @np.errstate(over="ignore", invalid="ignore")
+    def after_step(
+        self, t: int, lazy: NDArray[np.float64], dense: NDArray[np.float64], near: bool
+    ) -> None:
+        """Compare the weights after step ``t``; ``near`` is whether the bound holds."""
+        self.compared += 1
+        self.agrees = bool(self.agrees and near)
+        gap = np.abs(lazy - dense)
+        size = np.maximum(np.abs(lazy), np.abs(dense))
+        self.largest = max(self.largest, float(size.max(initial=0.0)))
+        if gap.max(initial=0.0) != 0:
+            scales = {
+                "absolute": gap,
+                "relative": gap / np.where(size > 0, size, 1.0),
+                "ulps": gap / np.spacing(size),
+            }
+            for kind, amounts in scales.items():
+                difference = _largest(amounts, t, self.features, lazy, dense)
+                if _is_worse(difference, self.worst[kind]):
+                    self.worst[kind] = difference
+
+    # The sums of the lazy model may be infinite where those of the twin are not.
+    @np.errstate(over="ignore", invalid="ignore")
+    def average_after_step(self, t: int, lazy: _Linear, dense: _Linear) -> None:
+        """Compare the averages after step ``t``, to ``average_share`` of 1 + the largest.
+
+        >>> comparison = Comparison(np.array([0]))
+        >>> comparison.average_after_step(3, (np.array([1.0]), 0.0), (np.array([1.5]), 0.0))
+        >>> comparison.average.amount, comparison.agrees
+        (0.5, False)
+        """
+        (found, found_intercept), (mean, intercept) = lazy, dense
+        share = self.average_share
+        near = abs(found_intercept - intercept) <= share * (1.0 + abs(intercept))
+        difference = _largest(np.abs(found - mean), t, self.features, found, mean)
+        if _is_worse(difference, self.average or NO_DIFFERENCE):
+            self.average = difference
+        self.average = self.average or NO_DIFFERENCE
+        near = near and difference.amount <= share * (1.0 + np.abs(mean).max(initial=0.0))
+        self.agrees = bool(self.agrees and near)
+
+    def overflows(self) -> None:
+        """End the comparison, because the lazy model has left the range of doubles alone.
+
+        >>> comparison = Comparison(np.array([0]))
+        >>> comparison.overflows()
+        >>> comparison.agrees, comparison.ended
+        (False, 'the lazy model overflows where the dense twin does not')
+        """
+        self.compared, self.agrees = self.compared + 1, False
+        self.ended = "the lazy model overflows where the dense twin does not"
+
+    def report(self, engine: str, rows: int, steps: int, bound: float) -> VerificationReport:
+        """The report of the whole comparison.
+
+        >>> Comparison(np.array([0])).report("dekel", rows=1, steps=1, bound=0.0).agrees is None
+        True
+        """
+        return VerificationReport(
+            engine=engine,
+            rows=rows,
+            features=len(self.features),
+            steps=steps,
+            steps_compared=self.compared,
+            largest_weight=self.largest,
+            bound=bound,
+            agrees=self.agrees if self.compared else None,
+            average=self.average,
+            average_share=self.average_share,
+            ended=self.ended,
+            **self.worst,
+        )
+
+
+class _MeanOfTwin:
+    """The average of the iterates of a dense twin, summed plainly."""
+
+    def __init__(self, average: Average, n_features: int) -> None:
+        self.kind = average
+        self.sums, self.intercept_sum, self.total = np.zeros(n_features), 0.0, 0.0
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def after_step(self, t: int, twin: BoundedTwin) -> _Linear | None:
+        """The average after step ``t``; None where the sums leave the range of doubles."""
+        omega = float(checked_counts(self.kind, t, t + 1)[0])
+        weights, intercept = twin.weights, twin.intercept
+        self.sums, self.total = self.sums + omega * weights, self.total + omega
+        self.intercept_sum += omega * intercept
+        scalars = [self.total, self.intercept_sum]
+        if not (np.isfinite(self.sums).all() and np.isfinite(scalars).all()):
+            return None
+        if self.total == 0:
+            return weights, intercept
+        return self.sums / self.total, self.intercept_sum / self.total
+
+
+class _FirstOutput:
+    """The first output of an engine of several, as an engine of one output."""
+
+    def __init__(self, engine: OutputsEngine) -> None:
+        self._engine = engine
+
+    def weights(self) -> NDArray[np.float64]:
+        return self._engine.weights()[0]
+
+    def model(self) -> NDArray[np.float64]:
+        return self._engine.model()[0]
+
+    @property
+    def intercept(self) -> float:
+        return float(self._engine.intercepts[0])
+
+    @property
+    def model_intercept(self) -> float:
+        return float(self._engine.model_intercepts[0])
+
+
+def verify(
+    plan: Plan, X: sparse.csr_matrix, problems: Problems, max_rows: int, epochs: int
+) -> VerificationReport:
+    """Train a lazy model and its dense twin on the first rows of X, and compare after every step.
+
+    Both models start from zero weights.  The weights of features that occur in none of these rows
+    stay zero in both models, so these features are left out.  The lazy model learns all problems
+    of its first engine, and the first problem is compared.
+    """
+    if not algorithm_of(plan.rule).exact:
+        exact = [name for name, row in ALGORITHMS.items() if row.exact]
+        raise ValueError(f"verify knows the exact rules {exact}, got rule={plan.rule!r}")
+    head, features = first_rows(X, affordable_rows(X, max_rows, epochs))
+    n_rows = head.shape[0]
+    problems = problems.only(np.arange(n_rows))
+    y, weights_of_rows = problems[0]
+
+    engine = plan.new_engines(len(features), len(problems))[0]
+    (learner,) = new_learners([engine], head, problems, plan, sizes_of(head, plan.sizes))
+    merger = Merger()
+    twin = BoundedTwin.of_plan(plan, len(features), engine.wear.largest_cushion, n_rows)
+    comparison = Comparison(features)
+    mean = None if plan.average is None else _MeanOfTwin(plan.average, len(features))
+    lazy = _FirstOutput(engine) if isinstance(engine, OutputsEngine) else engine
+    examples = examples_of(head, y, weights_of_rows)
+
+    batches = list(spans(n_rows, plan.batch_size))
+    for t in range(len(batches) * epochs):
+        epoch, number = divmod(t, len(batches))
+        if number == 0 and plan.divides_in(epoch):
+            twin.divide_rates(plan.divisor_in(epoch))
+            engine.retune(plan.settings_in(epoch))
+        rows = range(*batches[number])
+        steps = plan.steps(np.array(rows), t)
+        if plan.batch_size == 1:
+            twin.step(*examples[rows[0]], rows[0])
+        else:
+            twin.step_batch([examples[row] for row in rows])
+        if not twin.comparable:
+            comparison.ended = twin.ended
+            break
+        try:
+            learner.visit(steps, t, False, merger)
+        except FloatingPointError:
+            comparison.overflows()
+            break
+        weights = lazy.weights()
+        # Written so that NaN disagrees.
+        near = twin.distance(weights, lazy.intercept) <= twin.bound
+        comparison.after_step(t, weights, twin.weights, near)
+        if mean is not None:
+            expected = mean.after_step(t, twin)
+            if expected is None:
+                comparison.ended = "the sums of the average leave the range of doubles"
+                break
+            found = lazy.model(), float(lazy.model_intercept)
+            comparison.average_after_step(t, found, expected)
+    return comparison.report(engine.name, n_rows, len(batches) * epochs, twin.bound)
+
+
+def first_rows(X: sparse.csr_matrix, n_rows: int) -> tuple[sparse.csr_matrix, NDArray[np.intp]]:
+    """The first rows of X without the features that occur in none of them, and the features left.
+
+    >>> head, features = first_rows(sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]]), 1)
+    >>> head.toarray(), features
+    (array([[2.]]), array([1], dtype=int32))
+    """
+    # A matrix may have spare room before its first row, and a SciPy slice of X would keep it.
+    span = slice(X.indptr[0], X.indptr[n_rows])
+    features, columns = np.unique(X.indices[span], return_inverse=True)
+    starts = X.indptr[: n_rows + 1] - X.indptr[0]
+    head = sparse.csr_matrix((X.data[span], columns, starts), shape=(n_rows, len(features)))
+    return head, features
+
+
+def examples_of(
+    X: sparse.csr_matrix, y: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> list[Example]:
+    """Every row as a reference takes it: indices, values, target and importance.
+
+    >>> examples_of(sparse.csr_matrix([[0.0, 2.0]]), np.array([1.0]), None)
+    [([1], [2.0], 1.0, 1.0)]
+    """
+    importances = np.ones(X.shape[0]) if weights is None else weights
+    spans_of_rows = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    return [
+        (X.indices[a:b].tolist(), X.data[a:b].tolist(), float(target), float(weight))
+        for (a, b), target, weight in zip(spans_of_rows, y, importances, strict=True)
+    ]
+
+
+def _is_worse(difference: Difference, worst: Difference) -> bool:
+    """Whether a difference is greater than the greatest so far; the first NaN is the greatest."""
+    return not (math.isnan(worst.amount) or difference.amount <= worst.amount)
+
+
+def _largest(
+    amounts: NDArray[np.float64],
+    step: int,
+    features: NDArray[Any],
+    lazy: NDArray[np.float64],
+    dense: NDArray[np.float64],
+) -> Difference:
+    if not len(amounts):
+        return NO_DIFFERENCE
+    j = int(np.argmax(amounts))
+    return Difference(float(amounts[j]), step, int(features[j]), float(lazy[j]), float(dense[j]))
+
+
+def affordable_rows(X: sparse.csr_matrix, max_rows: int, epochs: int) -> int:
+    """The number of first rows that the plain Python twin visits in a few seconds, at least 1."""
+    rows = min(max_rows, X.shape[0])
+    while rows > 1:
+        features = len(np.unique(X.indices[: X.indptr[rows]]))
+        if rows * epochs * features <= _VISITS:
+            break
+        rows = rows // 2
+    return rows

@@ -1,0 +1,528 @@
+"""Checks for lazy rules, of this package and of others; needs Hypothesis.
+
+An object with ``step(indices, values, target, weight)`` and ``weights`` can be compared with the
+dense twin of any exact rule, after every step, on problems that Hypothesis draws and shrinks:
+
+    from hypothesis import given
+    from lazynet.verify.strategies import assert_matches_twin, problems
+
+    @given(problems(losses=["squared_error"], rules=["fobos"]))
+    def test_my_rule(problem):
+        mine = MyLazyRule(problem.n_features, l1=problem.l1, l2=problem.l2, rates=problem.rates)
+        assert_matches_twin(mine, problem)
+
+For the rules of the affine family the tolerance is derived from the number of steps and the unit
+roundoff; for rules with a state it is 1e-10 of 1 + the largest weight (``lazynet.verify``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+try:
+    from hypothesis import strategies as st
+except ImportError as error:  # pragma: no cover
+    raise ImportError(
+        "lazynet.verify.strategies needs Hypothesis: pip install 'lazynet-linear[test]'"
+    ) from error
+
+from lazynet.engines.catalogue import ALGORITHMS, RuleLike, check_rule
+from lazynet.engines.wear import Wear
+from lazynet.losses import LOSS_OBJECTS, LOSSES, LossLike, get_loss
+from lazynet.parameters import (
+    FLAG,
+    STRENGTH,
+    SettledFields,
+    check_array,
+    check_integer,
+    check_number,
+    table,
+)
+from lazynet.reference import DenseReference
+from lazynet.rules.affine import SGD, FoBoS
+from lazynet.rules.base import Affine
+from lazynet.schedules import FromArray
+from lazynet.training.stepper import Stepper
+from lazynet.verify.twin import BoundedTwin
+
+__all__ = [
+    "EXACT_RULES",
+    "BoundedTwin",
+    "DenseReference",
+    "Problem",
+    "assert_matches_twin",
+    "orders",
+    "penalties",
+    "problems",
+    "rates",
+    "sparse_matrices",
+    "targets",
+    "wears",
+]
+
+#: The names of all rules whose lazy weights equal dense weights after every step, and which learn
+#: from examples that are handed over one by one.  (SAGA must be told which row of its data set an
+#: example is; ``estimator.verify`` compares SAGA with its twin.)
+EXACT_RULES = tuple(name for name, row in ALGORITHMS.items() if row.exact and row.rule.streams)
+
+# Readable numbers of which sums and products rarely meet a kink, where a comparison ends.
+_GRAIN = 0.07
+_TARGET_GRAIN = 0.05
+# Hypothesis shrinks towards the first entries.
+_STRENGTHS = (0.0, 1.0, 0.1, 10.0, 1e-2, 1e-4, 1e-8, 1e-12, 1e-16, 1e-300)
+_BOLDNESS = (0.96, 0.3, 1.82, 0.03, 1e-3, 1e-8, 1e-14, 29.0)
+_IMPORTANCES = (1.0, 0.0, 0.37, 1.9)
+
+
+@dataclass(frozen=True)
+class Problem(SettledFields):
+    """Rows, targets and importances; the row and the rate of each step; loss, rule and penalty.
+
+    ``problems`` draws such an object, and a failing one is printed as the call that makes it:
+
+    >>> problem = Problem(
+    ...     X=sparse.csr_matrix([[0.0, 2.0]]), y=np.array([1.0]), importances=np.ones(1),
+    ...     order=np.array([0, 0]), rates=np.array([0.5, 0.25]), loss="squared_error", l1=0.1)
+    >>> problem.n_features, problem.rate(1), problem.options["l1"]
+    (2, 0.25, 0.1)
+    >>> problem.epsilon, problem.plain_options["rule"]
+    (0.1, 'fobos')
+    >>> problem.example(0)  # indices, values, target, importance
+    ([1], [2.0], 1.0, 1.0)
+    >>> twin = problem.twin()
+    >>> twin.step(*problem.example(0)), twin.weights
+    (0.0, array([0.  , 0.95]))
+    """
+
+    _kinds = table(l1=STRENGTH, l2=STRENGTH, fit_intercept=FLAG)
+
+    X: sparse.csr_matrix
+    """The rows of the examples."""
+    y: NDArray[np.float64]
+    """The target of each row."""
+    importances: NDArray[np.float64]
+    """The importance of each row."""
+    order: NDArray[np.int64]
+    """The row that each step visits."""
+    rates: NDArray[np.float64]
+    """The rate of each step."""
+    loss: LossLike = "log_loss"
+    rule: RuleLike = "fobos"
+    l1: float = 0.0
+    l2: float = 0.0
+    fit_intercept: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # A problem that was printed has lists in place of arrays.
+        for name in ("y", "importances", "rates"):
+            numbers = check_array(name, "must list real numbers", getattr(self, name))
+            object.__setattr__(self, name, numbers)
+        object.__setattr__(self, "order", np.asarray(self.order, dtype=np.int64))
+
+    def __repr__(self) -> str:
+        return (
+            f"Problem(X=csr_matrix({self.X.toarray().tolist()}), y={self.y.tolist()}, "
+            f"importances={self.importances.tolist()}, order={self.order.tolist()}, "
+            f"rates={self.rates.tolist()}, loss={self.loss!r}, rule={self.rule!r}, "
+            f"l1={self.l1!r}, l2={self.l2!r}, fit_intercept={self.fit_intercept})"
+        )
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Print a failing problem as a call that can be pasted into a test."""
+        printer.text(repr(self))
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of X."""
+        return int(self.X.shape[1])
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that ``Stepper`` and ``BoundedTwin`` take."""
+        return dict(
+            loss=self.loss,
+            rule=self.rule,
+            l1=self.l1,
+            l2=self.l2,
+            fit_intercept=self.fit_intercept,
+        )
+
+    @property
+    def plain_options(self) -> dict[str, Any]:
+        """The options that the plain forms of the affine family in ``lazynet.reference`` take."""
+        rule = check_rule("rule", self.rule)
+        return dict(
+            self.options,
+            loss=get_loss(self.loss).name,
+            epsilon=self.epsilon,
+            rule=rule.name,
+            step_order=rule.step_order,
+        )
+
+    @property
+    def epsilon(self) -> float:
+        """The width of the loss."""
+        return get_loss(self.loss).epsilon
+
+    def stepper(self, **options: Any) -> Stepper:
+        """A ``Stepper`` of this problem; ``options`` extend or replace ``Problem.options``.
+
+        >>> X, y = sparse.csr_matrix([[2.0]]), np.array([1.0])
+        >>> rows = np.zeros(1, np.int64)
+        >>> Problem(X, y, np.ones(1), rows, np.ones(1)).stepper(engine="tables").engine.name
+        'tables'
+        """
+        given = self.options | options
+        if check_rule("rule", given["rule"]).scheduled:
+            given = {"schedule": FromArray(self.rates)} | given
+        return Stepper(self.n_features, **given)
+
+    def rate(self, t: int) -> float:
+        """The rate of step ``t``."""
+        return float(self.rates[t])
+
+    def twin(self, largest_cushion: float = math.inf) -> BoundedTwin:
+        """A new dense twin with its error bound.
+
+        ``largest_cushion`` is the largest scale * shift at which the implementation brings all
+        weights current; a smaller value makes the bound tighter.
+        """
+        return BoundedTwin(
+            self.n_features, schedule=self.rate, largest_cushion=largest_cushion, **self.options
+        )
+
+    def example(self, step: int) -> tuple[list[int], list[float], float, float]:
+        """The indices, values, target and importance of the example at ``step``."""
+        row = self.order[step]
+        span = slice(self.X.indptr[row], self.X.indptr[row + 1])
+        return (
+            self.X.indices[span].tolist(),
+            self.X.data[span].tolist(),
+            float(self.y[row]),
+            float(self.importances[row]),
+        )
+
+
+def assert_matches_twin(
+    implementation: Any,
+    problem: Problem,
+    *,
+    read: Callable[[Any], NDArray[np.float64]] = lambda implementation: implementation.weights,
+    twin: BoundedTwin | None = None,
+) -> int:
+    """Step ``implementation`` and the dense twin, and compare all weights after every step.
+
+    ``implementation`` has ``step(indices, values, target, weight)``; ``read`` gives its weights.
+    Where the problem fits an intercept, ``implementation.intercept`` is compared too.  Returns the
+    number of steps compared: comparing ends where rounding may decide a branch.
+
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5, deadline=None, database=None, derandomize=True)
+    ... @given(problems(rules=EXACT_RULES))
+    ... def test_stepper(problem):
+    ...     assert_matches_twin(problem.stepper(), problem)
+    >>> test_stepper()
+    """
+    twin = problem.twin() if twin is None else twin
+    for step in range(len(problem.order)):
+        example = problem.example(step)
+        twin.step(*example)
+        if not twin.comparable:
+            return step
+        implementation.step(*example)
+        weights = np.asarray(read(implementation), dtype=np.float64)
+        own_intercept = getattr(implementation, "intercept", None)
+        if own_intercept is None and problem.fit_intercept:
+            raise AssertionError(
+                "the problem fits an intercept and the implementation has no attribute "
+                "`intercept`: add one, or draw problems(intercepts=[False])"
+            )
+        intercept = twin.intercept if own_intercept is None else float(own_intercept)
+        distance = twin.distance(weights, intercept)
+        if not (np.isfinite(weights).all() and math.isfinite(intercept)):
+            bad = np.flatnonzero(~np.isfinite(weights))
+            what = f"weight {bad[0]} is {weights[bad[0]]}" if len(bad) else "the intercept is"
+            raise AssertionError(
+                f"after step {step} {what if len(bad) else f'{what} {intercept}'}, "
+                f"where the dense twin's weights are finite numbers"
+            )
+        if distance > twin.bound:
+            j = int(np.argmax(np.abs(weights - twin.weights)))
+            raise AssertionError(
+                f"after step {step} the weights are {distance:.3g} away from the dense twin's, "
+                f"{_times(distance, twin.bound)}; "
+                f"weight {j} is {float(weights[j])!r}, the twin's {float(twin.weights[j])!r}"
+                + (
+                    f" (intercepts {intercept!r}, {twin.intercept!r})"
+                    if problem.fit_intercept
+                    else ""
+                )
+            )
+    return len(problem.order)
+
+
+def _times(distance: float, bound: float) -> str:
+    """How a distance compares with the bound, which may be 0."""
+    if not bound:
+        return "where rounding explains no difference"
+    return f"{distance / bound:.3g} times the {bound:.3g} that rounding explains"
+
+
+# --- strategies ------------------------------------------------------------------------------
+
+
+@st.composite
+def sparse_matrices(
+    draw: st.DrawFn,
+    max_rows: int = 6,
+    max_features: int = 7,
+    min_features: int = 1,
+    scale: float = 1.0,
+    max_copies: int = 1,
+) -> sparse.csr_matrix:
+    """CSR matrices with empty rows and columns, full and repeated rows, and explicit zeros.
+
+    Values lie between -3 and 3, times ``scale``.  The columns stand side by side up to
+    ``max_copies`` times, in other sizes each time: kernels take long rows in vectors.
+
+    >>> from hypothesis import find
+    >>> X = find(sparse_matrices(), lambda X: X.nnz > X.count_nonzero())
+    >>> X.nnz, X.toarray()
+    (1, array([[0.]]))
+    >>> find(sparse_matrices(max_copies=3), lambda X: X.shape[1] == 3 and X[0, 0] > 1).toarray()
+    array([[1.05 , 0.525, 0.35 ]])
+    """
+    max_rows = check_integer("max_rows", max_rows, 1)
+    min_features = check_integer("min_features", min_features, 1)
+    max_features = check_integer("max_features", max_features, min_features)
+    scale = check_number("scale", scale)
+    max_copies = check_integer("max_copies", max_copies, 1)
+    n_features = draw(st.integers(min_features, max_features))
+    row = st.dictionaries(st.integers(0, n_features - 1), st.integers(-43, 43), max_size=n_features)
+    rows = draw(st.lists(row, min_size=1, max_size=max_rows))
+    if draw(st.booleans()):
+        rows.append(rows[0])
+    copies = range(draw(st.integers(1, max_copies)))
+    in_order = [sorted(cells.items()) for cells in rows]
+    indices = [j + c * n_features for cells in in_order for c in copies for j, _ in cells]
+    data = [
+        _readable(grains * _GRAIN / (c + 1)) * scale
+        for cells in in_order
+        for c in copies
+        for _, grains in cells
+    ]
+    indptr = np.cumsum([0] + [len(copies) * len(cells) for cells in rows])
+    return sparse.csr_matrix(
+        (np.array(data, dtype=np.float64), np.array(indices, dtype=np.int32), indptr),
+        shape=(len(rows), n_features * len(copies)),
+    )
+
+
+@st.composite
+def orders(
+    draw: st.DrawFn, n_rows: int, max_steps: int = 40, min_steps: int = 1
+) -> NDArray[np.int64]:
+    """The row that each step visits, in any order, with rows left out or repeated.
+
+    The number of steps is the larger of two numbers that are drawn first.  Hypothesis repeats
+    small numbers often: with one number, half of a hundred orders can have fewer than ten steps.
+
+    >>> from hypothesis import find
+    >>> find(orders(n_rows=3), lambda order: len(set(order)) == 3)
+    array([0, 1, 2])
+    """
+    n_rows = check_integer("n_rows", n_rows, 1)
+    min_steps = check_integer("min_steps", min_steps, 1)
+    max_steps = check_integer("max_steps", max_steps, min_steps)
+    length = st.integers(min_steps, max_steps)
+    n_steps = max(draw(length), draw(length))
+    rows = draw(st.lists(st.integers(0, n_rows - 1), min_size=n_steps, max_size=n_steps))
+    return np.array(rows, dtype=np.int64)
+
+
+def targets(n_rows: int, loss: LossLike = "log_loss") -> st.SearchStrategy[NDArray[np.float64]]:
+    """Targets in the domain of ``loss``.
+
+    >>> from hypothesis import find
+    >>> find(targets(2, loss="hinge"), lambda y: y[0] != y[1])
+    array([ 1., -1.])
+    """
+    n_rows = check_integer("n_rows", n_rows, 0)
+    one: st.SearchStrategy[float] = (
+        st.sampled_from([1.0, -1.0])
+        if get_loss(loss).margin
+        else st.integers(-70, 70).map(lambda k: _readable(k * _TARGET_GRAIN))
+    )
+    return st.lists(one, min_size=n_rows, max_size=n_rows).map(np.array)
+
+
+@st.composite
+def rates(draw: st.DrawFn, n_steps: int, reference: float = 1.0) -> NDArray[np.float64]:
+    """The rates of the first ``n_steps`` steps of a schedule: constant, falling, or arbitrary.
+
+    ``reference`` is a rate that suits the data; huge and tiny rates are multiples of it.
+
+    >>> from hypothesis import find
+    >>> find(rates(3), lambda rates: rates[0] > rates[1])  # 0.96 / (1 + t)
+    array([0.96, 0.48, 0.32])
+    """
+    n_steps = check_integer("n_steps", n_steps, 0)
+    reference = check_number("reference", reference, above=0)
+    base = _readable(reference * draw(st.sampled_from(_BOLDNESS)))
+    t = np.arange(n_steps)
+    shape = draw(st.sampled_from(["constant", "inverse_time", "inverse_sqrt", "any"]))
+    if shape == "constant":
+        return np.full(n_steps, base)
+    if shape == "inverse_time":
+        return _all_readable(base / (1 + t))
+    if shape == "inverse_sqrt":
+        return _all_readable(base / np.sqrt(1 + t))
+    factors = draw(st.lists(st.integers(0, 100), min_size=n_steps, max_size=n_steps))
+    return _all_readable(base * np.array(factors) / 100.0)
+
+
+@st.composite
+def penalties(
+    draw: st.DrawFn, rule: RuleLike = "fobos", largest_rate: float = 1.0
+) -> tuple[float, float]:
+    """The strengths l1 and l2: each zero, negligible or overwhelming, as far as ``rule`` allows.
+
+    >>> from hypothesis import find
+    >>> find(penalties("sgd", largest_rate=0.5), lambda strengths: strengths[1] > 0.1)
+    (0.0, 1.0)
+    """
+    largest_rate = check_number("largest_rate", largest_rate, least=0)
+    chosen = check_rule("rule", rule)
+    l1, l2 = draw(st.sampled_from(_STRENGTHS)), draw(st.sampled_from(_STRENGTHS))
+    if isinstance(chosen, Affine):
+        if chosen.has_state:
+            return l1, 0.0
+        if largest_rate * l2 >= chosen.decay_below:
+            share = draw(st.sampled_from([0.5, 0.999, 0.01]))
+            l2 = min(_readable(share / largest_rate), 0.9999 * chosen.decay_below / largest_rate)
+    return l1, l2
+
+
+@st.composite
+def problems(
+    draw: st.DrawFn,
+    losses: Sequence[LossLike] = tuple(LOSSES),
+    rules: Sequence[RuleLike] = ("fobos", "sgd"),
+    step_orders: Sequence[str] = ("gradient_first",),
+    intercepts: Sequence[bool] = (False,),
+    max_features: int = 7,
+    max_steps: int = 40,
+    *,
+    min_steps: int = 1,
+    l1: float | None = None,
+    l2: float | None = None,
+    importances: Sequence[float] = _IMPORTANCES,
+    scale: float = 1.0,
+    rate: float | None = None,
+    max_copies: int = 4,
+) -> Problem:
+    """A whole problem; the arguments restrict the choice to problems that an implementation takes.
+
+    ``l1`` and ``l2`` fix the strengths, ``importances`` lists the importances that rows may have,
+    ``scale`` multiplies the values of X, ``rate`` fixes the rate of all steps.  ``step_orders``
+    applies to "fobos" and "sgd".  The columns of X stand side by side up to ``max_copies`` times
+    (``sparse_matrices``).
+
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5, deadline=None, database=None, derandomize=True)
+    ... @given(problems(losses=["hinge"], intercepts=[False, True], max_steps=4, l1=0.5))
+    ... def test_narrowed(problem):
+    ...     assert problem.loss == "hinge" and problem.l1 == 0.5 and len(problem.order) <= 4
+    >>> test_narrowed()
+    """
+    importances = [
+        check_number("importances", number, least=0) for number in _some("importances", importances)
+    ]
+    loss = draw(st.sampled_from(_some("losses", losses)))
+    if isinstance(loss, str) and get_loss(loss).uses_epsilon and draw(st.booleans()):
+        loss = LOSS_OBJECTS[loss](epsilon=0.7)
+    rule = draw(st.sampled_from(_some("rules", rules)))
+    step_order = draw(st.sampled_from(_some("step_orders", step_orders)))
+    if step_order != "gradient_first" and rule in ("fobos", "sgd"):
+        rule = (FoBoS if rule == "fobos" else SGD)(step_order)
+    fit_intercept = draw(st.sampled_from(_some("intercepts", intercepts)))
+    X = draw(sparse_matrices(max_features=max_features, scale=scale, max_copies=max_copies))
+    n_rows = X.shape[0]
+    order = draw(orders(n_rows, max_steps, min_steps))
+    if rate is None:
+        # Beyond this rate a gradient step expands distances, and so amplifies rounding.
+        steepness = get_loss(loss).curvature or 1.0
+        norms = np.asarray(X.multiply(X).sum(axis=1)).max()
+        step_rates = draw(rates(len(order), reference=1.0 / (steepness * (norms + 1.0))))
+    else:
+        step_rates = np.full(len(order), check_number("rate", rate, least=0))
+    drawn = draw(penalties(rule, float(step_rates.max())))
+    return Problem(
+        X,
+        draw(targets(n_rows, loss)),
+        _importances_of(draw, n_rows, importances),
+        order,
+        step_rates,
+        loss,
+        rule,
+        drawn[0] if l1 is None else l1,
+        drawn[1] if l2 is None else l2,
+        fit_intercept,
+    )
+
+
+def _some(name: str, values: Sequence[Any]) -> list[Any]:
+    """The values as a list; refuses an empty list by name."""
+    if not len(values):
+        raise ValueError(f"{name} must list at least one value, got {values!r}")
+    return list(values)
+
+
+def _importances_of(
+    draw: st.DrawFn, n_rows: int, importances: Sequence[float]
+) -> NDArray[np.float64]:
+    """The importance of each row: the first entry for all rows, or any entry for each row."""
+    all_alike = st.just([importances[0]] * n_rows)
+    any_of = st.lists(st.sampled_from(list(importances)), min_size=n_rows, max_size=n_rows)
+    return np.array(draw(st.one_of(all_alike, any_of)), dtype=np.float64)
+
+
+def _readable(number: float) -> float:
+    """``number`` rounded to three significant digits.
+
+    >>> _readable(2 / 3)
+    0.667
+    """
+    return float(f"{number:.3g}")
+
+
+def _all_readable(numbers: Any) -> NDArray[np.float64]:
+    return np.array([_readable(number) for number in numbers], dtype=np.float64)
+
+
+def wears() -> st.SearchStrategy[Wear]:
+    """Limits of wear: the default limits, or limits so small that a short run has many sweeps.
+
+    >>> from hypothesis import find
+    >>> wear = find(wears(), lambda wear: wear.cushion == 0.0)
+    >>> wear.cushion, wear.largest_cushion
+    (0.0, 1024.0)
+    """
+    return st.one_of(
+        st.just(Wear()),
+        st.builds(
+            Wear,
+            smallest_scale=st.sampled_from([2.0**-500, 2.0**-60, 2.0**-5, 0.9]),
+            cushion=st.sampled_from([1.0, 0.01, 0.0]),
+            largest_cushion=st.sampled_from([1024.0, 1.0, 0.01, 0.0]),
+            nonzeros_per_weight=st.sampled_from([16.0, 1.0, 0.0]),
+        ),
+    )

@@ -1,0 +1,393 @@
+"""How far two exact implementations may drift apart: a bound derived from the unit roundoff.
+
+Let e be the difference of the two weight vectors (intercept included) in the Euclidean norm.
+
+* A shrink never increases e: |w| <- [a |w| - b]+ with a <= 1 is nonexpansive.
+* A gradient step on a loss with curvature at most L multiplies e by at most
+  max(1, c - 1) if the shrink follows it and max(1, c) if both start from the same weights, where
+  c = eta s L |x|^2 (s the importance of the example).
+* A step on a batch has the mean of the losses of its rows: c is the mean of c over the rows, the
+  move at most the mean of their moves, and the sum over the rows adds a rounding for each row.
+* Rounding adds a few units in the last place of the weights, of the move, and, in a lazy form, of
+  the cushion C of the clock, which follows the same map as a weight: C <- a C + b.
+
+Where the derivative of a loss jumps (hinge, absolute error, epsilon-insensitive), a prediction
+within the bound of the jump may rightly fall on either side: the comparison ends there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lazynet.engines.catalogue import RuleLike, check_rule
+from lazynet.losses import Loss, LossLike, get_loss
+from lazynet.parameters import FLAG, STRENGTH, Number, SettledFields, table
+from lazynet.penalties import ElasticNet
+from lazynet.reference.batches import Example
+from lazynet.rules.base import Affine
+
+UNIT_ROUNDOFF = 2.0**-53
+# Roundings per weight and step, both implementations together: magnitude, move, shrink, scale.
+_ROUNDINGS = 8.0
+# Roundings of the cushion in one load and store; tests/exact/test_lazy_equals_dense.py holds a
+# sweep to them.
+_CUSHION_ROUNDINGS = 6.0
+# A bound above this share of the weights is too loose to assert anything.
+_USELESS = 1e-6
+
+#: How far two exact implementations of a rule with a state may be apart, by 1 + the largest weight.
+AGREE = 1e-10
+# A comparison of rules with a state ends where a prediction comes this near to a kink, or exceeds
+# the largest prediction in size.
+_NEAR_A_KINK = 1e-9
+_LARGEST_PREDICTION = 1e6
+#: The values of a nearby run are larger by this share, and may move the weights by that many times
+#: the share before the comparison ends.
+NUDGE = 2.0**-36
+AMPLIFIED = 1e3
+
+#: The reasons why comparing ends; each completes a sentence after "because".
+AT_A_KINK = "a prediction meets a kink of the loss, where rounding decides the step"
+DIVERGED = "the run diverges and amplifies rounding beyond use"
+AT_THE_THRESHOLD = "a weight meets the threshold, where rounding decides the truncation"
+OVERFLOWED = "the numbers of the dense twin leave the range of doubles"
+
+
+class VisitedRow(NamedTuple):
+    """A row that a step learns from: its values, prediction, slope, target and importance.
+
+    ``touched_weights`` are the weights of the row's nonzeros before the step.
+
+    >>> VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0).importance
+    1.0
+    """
+
+    values: Sequence[float]
+    prediction: float
+    slope: float
+    target: float
+    importance: float = 1.0
+    touched_weights: Sequence[float] | None = None
+
+
+class Budget(SettledFields):
+    """What every error budget keeps: the bound so far, and why comparing ended.
+
+    >>> budget = StateBudget("log_loss")
+    >>> budget.bound, budget.comparable, budget.ended is None
+    (0.0, True, True)
+    """
+
+    loss: LossLike | Loss
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.bound = 0.0
+        self.ended: str | None = None
+        self._loss = get_loss(self.loss)
+
+    @property
+    def comparable(self) -> bool:
+        """Whether comparing goes on."""
+        return self.ended is None
+
+    def end(self, reason: str) -> None:
+        """End the comparison for this reason, unless it has ended.
+
+        >>> budget = StateBudget("log_loss")
+        >>> budget.end(DIVERGED)
+        >>> budget.comparable, budget.ended == DIVERGED
+        (False, True)
+        """
+        if self.ended is None:
+            self.ended = reason
+
+
+@dataclass
+class ErrorBudget(Budget):
+    """The derived bound of the affine family; ``bound`` holds for the steps taken so far.
+
+    ``comparable`` turns False when a prediction comes too near to a jump of the loss's derivative,
+    or when the run itself diverges, so that it has amplified rounding beyond use or overflows;
+    ``ended`` then says why.
+
+    >>> budget = ErrorBudget("log_loss", "fobos", l1=0.1, l2=0.0)
+    >>> budget.after_step(0.5, [1.0], weights=[0.2], prediction=0.0, slope=-0.5, target=1.0)
+    >>> 0 < budget.bound < 1e-14
+    True
+    """
+
+    _kinds = table(
+        l1=STRENGTH,
+        l2=STRENGTH,
+        fit_intercept=FLAG,
+        largest_cushion=Number(least=0, infinite=True),
+    )
+    loss: LossLike | Loss
+    rule: RuleLike
+    l1: float = 0.0
+    l2: float = 0.0
+    fit_intercept: bool = False
+    largest_cushion: float = math.inf
+    """The largest cushion beside which a lazy form stores a weight, if it sweeps in time."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.cushion = 0.0
+        rule = check_rule("rule", self.rule)
+        if not isinstance(rule, Affine) or rule.has_state:
+            raise ValueError(f"rule must be of the affine family, got {rule!r}")
+        self._rule = rule
+        self._penalty = ElasticNet(self.l1, self.l2)
+        self._t = 0
+
+    def after_step(
+        self,
+        eta: float,
+        values: Sequence[float],
+        *,
+        weights: Sequence[float],
+        prediction: float,
+        slope: float,
+        target: float,
+        importance: float = 1.0,
+        touched_weights: Sequence[float] | None = None,
+        intercept: float = 0.0,
+    ) -> None:
+        """Account for one step.
+
+        ``weights`` are the weights after the step.  ``touched_weights`` are the weights of the
+        example's nonzeros before the step, by default each as large as the largest weight.
+        ``slope`` is the derivative of the loss at ``prediction``.
+        """
+        row = VisitedRow(values, prediction, slope, target, importance, touched_weights)
+        self.after_batch(eta, [row], weights=weights, intercept=intercept)
+
+    # A number that overflows here ends the comparison, and ``ended`` gives the reason.
+    @np.errstate(over="ignore", invalid="ignore")
+    def after_batch(
+        self,
+        eta: float,
+        rows: Sequence[VisitedRow],
+        *,
+        weights: Sequence[float],
+        intercept: float = 0.0,
+    ) -> None:
+        """Account for one step on a batch of rows; ``after_step`` explains the arguments.
+
+        >>> one, same = (ErrorBudget("log_loss", "fobos", l1=0.1, l2=0.0) for _ in range(2))
+        >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
+        >>> one.after_batch(0.5, [row], weights=[0.2])
+        >>> same.after_batch(0.5, [row, row], weights=[0.2])
+        >>> one.bound < same.bound < 2 * one.bound
+        True
+        """
+        w = np.asarray(weights, dtype=float)
+        shrink = self._rule.unchecked_shrinks(np.array([eta], dtype=float), self._penalty, self._t)
+        self._t += 1
+        self.cushion = min(
+            float(shrink.keep[0]) * self.cushion + float(shrink.pull[0]), self.largest_cushion
+        )
+        largest = float(np.abs(w).max(initial=0.0))
+        n = len(rows)
+        stretch = move = blurred = 0.0
+        for values, prediction, slope, target, importance, touched_weights in rows:
+            x = np.asarray(values, dtype=float)
+            norm = float(np.sqrt(np.dot(x, x) + self.fit_intercept))
+            before = (
+                np.full(len(x), largest) if touched_weights is None else np.abs(touched_weights)
+            )
+
+            # The prediction: a sum of len(x) products, in any order.
+            terms = float(np.dot(np.abs(x), before + self.cushion)) + abs(intercept)
+            prediction_error = UNIT_ROUNDOFF * (len(x) + 4) * terms
+            blur = prediction_error + self.bound * norm
+            if not (
+                np.isfinite(w).all()
+                and math.isfinite(intercept)
+                and math.isfinite(prediction)
+                and math.isfinite(eta * importance * slope)
+            ):
+                self.end(OVERFLOWED)
+            # Before anything has been rounded, zero weights predict 0 in both implementations.
+            exact = self.bound == 0.0 and prediction == 0.0 and not before.any()
+            if not exact and self._near_a_kink(prediction, target, blur):
+                self.end(AT_A_KINK)
+
+            curvature = importance * (self._loss.curvature or 0.0)
+            stretch += eta * curvature * norm * norm / n
+            blurred += eta * curvature * prediction_error * norm / n
+            move += eta * abs(importance * slope) * norm / n
+
+        growth = max(1.0, stretch - 1.0 if self._rule.step_order == "gradient_first" else stretch)
+        rounding = UNIT_ROUNDOFF * (
+            _ROUNDINGS * (float(np.linalg.norm(w)) + abs(intercept) + 2 * move)
+            + 2 * (n - 1) * move
+            + _CUSHION_ROUNDINGS * self.cushion * np.sqrt(len(w))
+        )
+        self.bound = float(growth * self.bound + blurred + rounding)
+        useful = _USELESS * (1.0 + float(np.linalg.norm(w)))
+        if not (math.isfinite(useful) and self.bound <= useful):
+            self.end(DIVERGED)
+
+    def _near_a_kink(self, prediction: float, target: float, blur: float) -> bool:
+        wide = blur * max(1.0, abs(target)) if self._loss.margin else blur
+        wide += 4 * UNIT_ROUNDOFF * (abs(prediction) + abs(target))
+        return distance_to_kink(self._loss, prediction, target) <= wide
+
+
+def distance_to_kink(loss: Loss, prediction: float, target: float) -> float:
+    """The distance of the loss's argument, m or p - y, from the nearest jump of the derivative.
+
+    >>> distance_to_kink(get_loss("hinge"), 0.75, 1.0), distance_to_kink(get_loss("log_loss"), 0, 1)
+    (0.25, inf)
+    """
+    at = prediction * target if loss.margin else prediction - target
+    distances = [abs(at - (constant + factor * loss.epsilon)) for constant, factor in loss.kinks]
+    return min(distances, default=math.inf)
+
+
+@dataclass
+class StateBudget(Budget):
+    """The bound of a rule with a state: 1e-10 of 1 + the largest weight, not derived.
+
+    ``threshold`` is the threshold of the truncated gradient, and infinite for other rules.
+
+    >>> budget = StateBudget("log_loss")
+    >>> budget.after_step(0.5, [1.0], weights=[0.2], prediction=0.0, slope=-0.5, target=1.0)
+    >>> round(budget.bound * 1e10, 2)  # one weight, of 0.2
+    1.2
+    """
+
+    _kinds = table(threshold=Number(least=0, infinite=True))
+    loss: LossLike | Loss
+    threshold: float = math.inf
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._moved = False
+
+    def after_step(
+        self,
+        eta: float,
+        values: Sequence[float],
+        *,
+        weights: Sequence[float],
+        prediction: float,
+        slope: float,
+        target: float,
+        importance: float = 1.0,
+        touched_weights: Sequence[float] | None = None,
+        intercept: float = 0.0,
+    ) -> None:
+        """Account for one step; ``ErrorBudget.after_step`` explains the arguments."""
+        row = VisitedRow(values, prediction, slope, target, importance, touched_weights)
+        self.after_batch(eta, [row], weights=weights, intercept=intercept)
+
+    def after_batch(
+        self,
+        eta: float,
+        rows: Sequence[VisitedRow],
+        *,
+        weights: Sequence[float],
+        intercept: float = 0.0,
+    ) -> None:
+        """Account for one step on a batch; ``ErrorBudget.after_step`` explains the arguments.
+
+        >>> budget = StateBudget("log_loss")
+        >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
+        >>> budget.after_batch(0.5, [row, row], weights=[0.2])
+        >>> round(budget.bound * 1e10, 2)  # one weight, of 0.2
+        1.2
+        """
+        w = np.asarray(weights, dtype=float)
+        size = np.abs(w)
+        largest = float(size.max(initial=abs(intercept)))
+        for row in rows:
+            self._look_at(row, largest)
+        # An infinite weight has no distance to the threshold, and has ended the comparison.
+        size = size[np.isfinite(size) & (size > 0)]
+        if (np.abs(size - self.threshold) <= _NEAR_A_KINK * (1.0 + size)).any():
+            self.end(AT_THE_THRESHOLD)
+        self._moved = self._moved or any(row.importance * row.slope != 0.0 for row in rows)
+        # The Euclidean norm of differences that are each within the bound of one weight.
+        self.bound = AGREE * (1.0 + largest) * math.sqrt(max(1, len(w)))
+
+    def _look_at(self, row: VisitedRow, largest: float) -> None:
+        """End the comparison where the prediction for the row asks for it."""
+        prediction, target = row.prediction, row.target
+        at = abs(prediction) + abs(target)
+        if not (math.isfinite(largest) and math.isfinite(prediction) and math.isfinite(row.slope)):
+            self.end(OVERFLOWED)
+        elif abs(prediction) >= _LARGEST_PREDICTION * (1.0 + abs(target)):
+            self.end(DIVERGED)
+        # Until a slope has moved a number, the prediction is 0 in both, without any rounding.
+        elif (self._moved or prediction != 0.0) and (
+            distance_to_kink(self._loss, prediction, target) <= _NEAR_A_KINK * (1.0 + at)
+        ):
+            self.end(AT_A_KINK)
+
+
+class NearbyRun:
+    """A second reference on values that are 2^-36 larger: it shows what a run makes of rounding.
+
+    Steps that are too long for the loss multiply every difference of two runs, also where the
+    predictions stay small.  Once the two references are 1,000 times as far apart as their values,
+    1e-10 says nothing about an implementation any more.
+
+    >>> from lazynet.reference.rda import DenseRDA
+    >>> options = dict(loss="squared_hinge", l1=1.0)
+    >>> twin, nearby = DenseRDA(1, **options), NearbyRun(DenseRDA(1, **options))
+    >>> example = [0], [2.7], 1.0, 1.0
+    >>> found = [twin.step(*example) is None or nearby.amplifies(*example, twin.weights)
+    ...          for _ in range(60)]
+    >>> found[0], any(found)
+    (False, True)
+    """
+
+    def __init__(self, reference: Any) -> None:
+        self.reference = reference
+
+    def amplifies(
+        self,
+        indices: Sequence[int],
+        values: Sequence[float],
+        target: float,
+        importance: float,
+        weights: Sequence[float],
+        **numbered: int,
+    ) -> bool:
+        """Whether, after one more step, the weights are far from the ``weights`` of the twin.
+
+        ``numbered`` is the ``row`` of a twin that does not learn from a stream.
+        """
+        self.reference.step(indices, _nudged(values), target, importance, **numbered)
+        return self._is_far_from(weights)
+
+    def amplifies_batch(self, batch: Sequence[Example], weights: Sequence[float]) -> bool:
+        """The same after one more step on a batch.
+
+        >>> from lazynet.reference.rda import DenseRDA
+        >>> twin, nearby = DenseRDA(1), NearbyRun(DenseRDA(1))
+        >>> batch = [([0], [2.7], 1.0, 1.0), ([0], [1.0], -1.0, 1.0)]
+        >>> _ = twin.step_batch(batch)
+        >>> nearby.amplifies_batch(batch, twin.weights)
+        False
+        """
+        self.reference.step_batch([(row[0], _nudged(row[1]), *row[2:]) for row in batch])
+        return self._is_far_from(weights)
+
+    def _is_far_from(self, weights: Sequence[float]) -> bool:
+        w = np.asarray(weights, dtype=float)
+        gap = np.abs(np.asarray(self.reference.weights, dtype=float) - w).max(initial=0.0)
+        # Written so that NaN amplifies.
+        return not gap <= AMPLIFIED * NUDGE * (1.0 + np.abs(w).max(initial=0.0))
+
+
+def _nudged(values: Sequence[float]) -> list[float]:
+    return [x * (1.0 + NUDGE) for x in values]

@@ -1,0 +1,227 @@
+"""The dense twin of a rule, with a bound on the distance to an exact implementation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.engines.catalogue import RuleLike, algorithm_of, check_rule, new_reference
+from lazynet.losses import Loss, LossLike, get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.reference.batches import Example
+from lazynet.schedules import FromData, checked_rates
+from lazynet.training.plan import Plan
+from lazynet.verify.tolerance import (
+    DIVERGED,
+    ErrorBudget,
+    NearbyRun,
+    StateBudget,
+    VisitedRow,
+)
+
+
+class BoundedTwin:
+    """The reference of a rule with an error budget, to be stepped beside an implementation.
+
+    >>> twin = BoundedTwin(2, loss="hinge", rule="sgd", l1=0.1, schedule=lambda t: 0.5)
+    >>> _ = twin.step([0], [1.0], 1.0)
+    >>> twin.weights
+    array([0.45, 0.  ])
+    >>> twin.comparable and twin.bound < 1e-14
+    True
+    >>> twin.ended is None  # comparing goes on
+    True
+    >>> round(twin.distance(np.array([0.45, 0.25]), twin.intercept), 6)
+    0.25
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        schedule: Callable[[int], float],
+        loss: LossLike | Loss = "log_loss",
+        rule: RuleLike = "fobos",
+        l1: float = 0.0,
+        l2: float = 0.0,
+        fit_intercept: bool = False,
+        positive: bool = False,
+        largest_cushion: float = math.inf,
+        n_rows: int | None = None,
+    ) -> None:
+        loss = self.loss = get_loss(loss)
+        chosen = check_rule("rule", rule)
+        if not algorithm_of(chosen).exact:
+            raise ValueError(f"rule must be exact, got {chosen!r}, which is not")
+        # The twin itself computes rates that follow the rows.
+        adaptive = chosen.scheduled and isinstance(schedule, FromData)
+        self.scheduled, self.schedule = chosen.scheduled and not adaptive, schedule
+        self.streams = chosen.streams
+        make = partial(
+            new_reference,
+            chosen,
+            n_features,
+            loss=self.loss,
+            penalty=ElasticNet(l1, l2, positive),
+            schedule=schedule,
+            fit_intercept=fit_intercept,
+            n_rows=n_rows,
+        )
+        self.dense = make()
+        self.nearby: NearbyRun | None = None
+        self.budget: ErrorBudget | StateBudget
+        if chosen.has_state or adaptive:
+            self.budget = StateBudget(loss, getattr(chosen, "threshold", math.inf))
+            self.nearby = NearbyRun(make())
+        else:
+            self.budget = ErrorBudget(loss, rule, l1, l2, fit_intercept, largest_cushion)
+
+    @classmethod
+    def of_plan(
+        cls, plan: Plan, n_features: int, largest_cushion: float, n_rows: int | None = None
+    ) -> Self:
+        """The twin of a model that is trained by ``plan``.
+
+        >>> from lazynet import Stepper
+        >>> twin = BoundedTwin.of_plan(Stepper(2, rule="rda").plan, 2, largest_cushion=1024.0)
+        >>> twin.weights
+        array([0., 0.])
+        """
+        return cls(
+            n_features,
+            schedule=plan.schedule
+            if plan.adaptive
+            else lambda t: float(checked_rates(plan.schedule, t, t + 1)[0]),
+            loss=plan.loss,
+            rule=plan.rule,
+            l1=plan.penalty.l1,
+            l2=plan.penalty.l2,
+            fit_intercept=plan.fit_intercept,
+            positive=plan.penalty.positive,
+            largest_cushion=largest_cushion,
+            n_rows=n_rows,
+        )
+
+    def step(
+        self,
+        indices: Sequence[int],
+        values: Sequence[float],
+        target: float,
+        weight: float = 1.0,
+        row: int = 0,
+    ) -> float:
+        """Take one step, and add the rounding of the step to the bound; returns the prediction.
+
+        ``row`` is the number of the example in the data set, which only rules that do not learn
+        from a stream ask for.
+        """
+        eta = self._rate()
+        numbered = {} if self.streams else {"row": row}
+        example: Example = indices, values, target, weight
+        touched = self._touched([example])
+        prediction = self.dense.step(*example, **numbered)
+        self._account(eta, [example], [prediction], touched)
+        if (
+            self.nearby is not None
+            and self.comparable
+            and self.nearby.amplifies(
+                indices, values, target, weight, self.dense.weights, **numbered
+            )
+        ):
+            self.budget.end(DIVERGED)
+        return float(prediction)
+
+    def step_batch(self, batch: Sequence[Example]) -> list[float]:
+        """Take one step on all examples of a batch; returns the predictions before the step.
+
+        >>> twin = BoundedTwin(1, loss="squared_error", schedule=lambda t: 0.5)
+        >>> twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 8.0, 1.0)])
+        [0.0, 0.0]
+        >>> twin.weights, twin.comparable
+        (array([3.]), True)
+        """
+        eta = self._rate()
+        touched = self._touched(batch)
+        predictions = self.dense.step_batch(batch)
+        self._account(eta, batch, predictions, touched)
+        if (
+            self.nearby is not None
+            and self.comparable
+            and self.nearby.amplifies_batch(batch, self.dense.weights)
+        ):
+            self.budget.end(DIVERGED)
+        return [float(p) for p in predictions]
+
+    def divide_rates(self, divisor: float) -> None:
+        """Divide the rates of the weights that follow the data, from the next step on.
+
+        >>> twin = BoundedTwin(1, rule="adagrad", schedule=lambda t: 1.0)
+        >>> twin.divide_rates(2.0)
+        >>> twin.dense.alpha
+        4.0
+        """
+        self.dense.divide_rates(divisor)
+        if self.nearby is not None:
+            self.nearby.reference.divide_rates(divisor)
+
+    def _rate(self) -> float:
+        """The rate of the next step, if a schedule gives it."""
+        return self.schedule(self.dense.t) if self.scheduled else 1.0
+
+    def _touched(self, batch: Sequence[Example]) -> list[list[float] | None]:
+        """The present weights of the nonzeros of each example."""
+        if self.nearby is not None:  # only the derived bound asks for them
+            return [None] * len(batch)
+        before = self.dense.weights
+        return [[before[j] for j in indices] for indices, _, _, _ in batch]
+
+    def _account(
+        self,
+        eta: float,
+        batch: Sequence[Example],
+        predictions: Sequence[float],
+        touched: Sequence[list[float] | None],
+    ) -> None:
+        """Add the rounding of the step to the bound."""
+        dense = self.dense
+        rows = [
+            VisitedRow(values, p, dense.slope(p, y, self.loss.epsilon), y, weight, before)
+            for (_, values, y, weight), p, before in zip(batch, predictions, touched, strict=True)
+        ]
+        self.budget.after_batch(eta, rows, weights=dense.weights, intercept=dense.intercept)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The twin's weights after the last step."""
+        return np.array(self.dense.weights, dtype=np.float64)
+
+    @property
+    def intercept(self) -> float:
+        """The twin's intercept after the last step."""
+        return float(self.dense.intercept)
+
+    @property
+    def bound(self) -> float:
+        """The largest Euclidean distance, intercept included, that rounding explains so far."""
+        return self.budget.bound
+
+    @property
+    def ended(self) -> str | None:
+        """Why comparing ended; None while it goes on."""
+        return self.budget.ended
+
+    @property
+    def comparable(self) -> bool:
+        """False once rounding may have decided a branch, or a diverging run amplified it."""
+        return self.budget.comparable
+
+    def distance(self, weights: NDArray[np.float64], intercept: float) -> float:
+        """The Euclidean distance of these weights and this intercept from the twin's."""
+        with np.errstate(over="ignore"):
+            gap = float(np.linalg.norm(np.asarray(weights, dtype=np.float64) - self.weights))
+        return float(np.hypot(gap, intercept - self.intercept))

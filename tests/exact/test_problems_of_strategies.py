@@ -1,0 +1,270 @@
+"""verify.strategies draws long, readable problems of every exact rule, narrowed by arguments."""
+
+import functools
+import inspect
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from support.algorithms import BOTH_ORDERS, GIVEN
+
+import lazynet
+from lazynet import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
+from lazynet.engines.catalogue import ALGORITHMS, check_rule
+from lazynet.losses import LOSSES, get_loss
+from lazynet.verify.strategies import EXACT_RULES, Problem, assert_matches_twin, problems
+
+BOTH = (False, True)
+# The same problems every time, none of them made smaller.
+SAMPLE = dict(
+    max_examples=100, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+
+
+def sample(strategy, **options):
+    """A hundred problems, some fewer where there are few different ones."""
+    drawn = []
+
+    @settings(**SAMPLE | options)
+    @given(problem=strategy)
+    def draw(problem):
+        drawn.append(problem)
+
+    draw()
+    assert len(drawn) >= 90
+    return drawn
+
+
+@functools.cache
+def sample_of(name):
+    """Problems of a rule, with everything else drawn."""
+    return sample(problems(rules=[name], intercepts=BOTH, step_orders=BOTH_ORDERS))
+
+
+# --- every exact rule -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", ["default", "given"])
+@pytest.mark.parametrize("name", EXACT_RULES)
+@given(data=st.data())
+def test_a_stepper_matches_the_twin_of_every_exact_rule(name, which, data):
+    """A stepper matches its twin with a rule given by name or as an object with parameters."""
+    rule = name if which == "default" else GIVEN[name]
+    problem = data.draw(problems(rules=[rule], intercepts=BOTH))
+    assert problem.rule == rule
+    assert_matches_twin(problem.stepper(), problem)
+
+
+def test_the_exact_rules_are_those_of_the_catalogue():
+    """The exact rules are those of the catalogue, and ``problems`` draws every one of them."""
+    assert set(EXACT_RULES) == {
+        name for name, row in ALGORITHMS.items() if row.exact and row.rule.streams
+    }
+    drawn = sample(problems(rules=EXACT_RULES), max_examples=300)
+    assert {problem.rule for problem in drawn} == set(EXACT_RULES)
+    assert {get_loss(problem.loss).name for problem in drawn} == set(LOSSES)
+    for problem in drawn:
+        check_rule("rule", problem.rule)
+        problem.stepper()
+
+
+def test_a_twin_of_an_inexact_rule_is_refused():
+    """There is nothing to be equal to."""
+    problem = find(problems(rules=["carpenter_inexact"]), lambda problem: True)
+    with pytest.raises(ValueError, match="rule must be exact, got Carpenter"):
+        problem.twin()
+
+
+# --- narrowed by arguments ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", EXACT_RULES)
+def test_penalties_lengths_scales_rates_and_importances_are_fixed_by_argument(name):
+    """Arguments fix all of them at once, whatever the rule."""
+    narrowed = problems(
+        ["hinge"], [name], max_features=3, min_steps=5, max_steps=6, l1=0.3, l2=0.0,
+        importances=[2.0, 0.5], scale=100.0, rate=0.125, max_copies=1,
+    )  # fmt: skip
+    lengths, values, importances = set(), [], set()
+    for problem in sample(narrowed):
+        assert (problem.loss, problem.rule) == ("hinge", name)
+        assert (problem.l1, problem.l2) == (0.3, 0.0)
+        assert problem.n_features <= 3
+        assert set(problem.rates) == {0.125}
+        assert len(problem.rates) == len(problem.order)
+        lengths.add(len(problem.order))
+        values.extend(np.abs(problem.X.data))
+        importances.update(problem.importances)
+    assert lengths == {5, 6}
+    assert importances == {2.0, 0.5}
+    assert 200.0 < max(values) <= 302.0
+
+
+def test_rows_are_longer_than_a_vector():
+    """Kernels take eight nonzeros at once: problems have rows of each number of whole eights."""
+    lengths = [np.diff(problem.X.indptr).max() for problem in sample(problems(), max_examples=300)]
+    for eights in range(3):
+        assert sum(length // 8 == eights for length in lengths) > 5
+    assert any(length % 8 for length in lengths if length > 8)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (dict(l1=-1.0), ValueError, "l1 must be finite and not negative"),
+        (dict(l2=np.nan), ValueError, "l2 must be finite and not negative"),
+        (dict(rate=-0.5), ValueError, "rate must be finite and not negative"),
+        (dict(scale="1"), TypeError, "scale must be a number"),
+        (dict(scale=np.inf), ValueError, "scale must be finite"),
+        (dict(min_steps=0), ValueError, "min_steps must be at least 1"),
+        (dict(min_steps=5, max_steps=4), ValueError, "max_steps must be at least 5"),
+        (dict(max_copies=0), ValueError, "max_copies must be at least 1"),
+        (dict(max_features=0), ValueError, "max_features must be at least 1"),
+        (dict(rules=["nothing"]), ValueError, "rule must be one of"),
+        (dict(losses=["nothing"]), ValueError, "loss must be one of"),
+        (dict(losses=[]), ValueError, "losses must list at least one"),
+        (dict(rules=[]), ValueError, "rules must list at least one"),
+        (dict(importances=[]), ValueError, "importances must list at least one"),
+        (dict(importances=[-1.0]), ValueError, "importances must be finite and not negative"),
+    ],
+)
+def test_arguments_that_no_problem_has_are_refused(options, error, message):
+    """A bad argument is refused when a problem is drawn, and the error names it."""
+    with pytest.raises(error, match=message):
+        find(problems(**options), lambda problem: True)
+
+
+# --- long enough ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", EXACT_RULES)
+def test_most_problems_are_long_enough_to_matter(name):
+    """Half of them have ten steps or more, and nearly all of the steps are compared."""
+    drawn = sample_of(name)
+    lengths = np.array([len(problem.order) for problem in drawn])
+    assert np.median(lengths) >= 10
+    assert (lengths > 30).mean() >= 0.05
+    compared = [assert_matches_twin(problem.stepper(), problem) for problem in drawn]
+    assert sum(compared) >= 0.8 * lengths.sum()
+
+
+# --- counterexamples that people can read ---------------------------------------------------------
+
+
+def printed(number):
+    """The significant digits of a number, as it is printed."""
+    digits = repr(float(number)).split("e")[0].replace(".", "").replace("-", "")
+    return digits.strip("0")
+
+
+@pytest.mark.parametrize("name", EXACT_RULES)
+def test_every_number_has_three_digits_at_the_most(name):
+    """Numbers are drawn short, not only shrunk, so that any failing problem can be read."""
+    for problem in sample_of(name):
+        for numbers in (
+            problem.X.data, problem.y, problem.importances, problem.rates, [problem.l1, problem.l2],
+        ):  # fmt: skip
+            for number in numbers:
+                assert len(printed(number)) <= 3, (number, problem)
+
+
+def test_counterexamples_shrink_to_plain_numbers():
+    """Strengths of 1, values of 0.07, one row, one step."""
+    l1 = find(problems(rules=EXACT_RULES), lambda problem: problem.l1 > 0)
+    assert (l1.l1, l1.l2) == (1.0, 0.0)
+    assert (l1.X.toarray().tolist(), l1.y.tolist()) == ([[0.0]], [1.0])
+    assert (l1.importances.tolist(), l1.order.tolist()) == ([1.0], [0])
+    assert (l1.rule, l1.loss) == ("fobos", "log_loss")
+    l2 = find(problems(rules=EXACT_RULES), lambda problem: problem.l2 > 0)
+    assert (l2.l1, l2.l2) == (0.0, 1.0)
+    value = find(problems(rules=EXACT_RULES), lambda problem: problem.X.count_nonzero() > 0)
+    assert value.X.toarray().tolist() == [[0.07]]
+    negative = find(problems(), lambda problem: problem.X.data.min(initial=0.0) < 0)
+    assert negative.X.toarray().tolist() == [[-0.07]]
+    target = find(problems(["squared_error"]), lambda problem: problem.y[0] > 0)
+    assert target.y.tolist() == [0.05]
+
+
+@given(problem=problems(rules=[*EXACT_RULES, *GIVEN.values()], step_orders=BOTH_ORDERS))
+def test_a_problem_is_printed_as_it_is_written(problem):
+    """What a failing test prints can be pasted into a test."""
+    names = {name: getattr(lazynet, name) for name in lazynet.__all__}
+    names |= dict(Problem=Problem, csr_matrix=sparse.csr_matrix)
+    pasted = eval(repr(problem), names)
+    for name in inspect.signature(Problem).parameters:
+        found, expected = getattr(pasted, name), getattr(problem, name)
+        if name == "X":
+            found, expected = found.toarray(), expected.toarray()
+        np.testing.assert_array_equal(found, expected)
+    assert repr(pasted) == repr(problem)
+
+
+# --- what a comparison says -----------------------------------------------------------------------
+
+
+class Breaks:
+    """Has numbers that are not finite in place of its weights or intercept."""
+
+    def __init__(self, problem, weight=0.0, intercept=None):
+        self.weights = np.zeros(problem.n_features)
+        self.weights[-1] = weight
+        if intercept is not None:
+            self.intercept = intercept
+
+    def step(self, indices, values, target, weight=1.0):
+        return 0.0
+
+
+def one_step(rule, **options):
+    """A problem of one step with three features, written as a failing problem is printed."""
+    return Problem(
+        X=sparse.csr_matrix([[0.0, 0.0, 0.07]]), y=[1.0], importances=[1.0], order=[0],
+        rates=[0.96], rule=rule, **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", EXACT_RULES)
+def test_a_number_that_is_not_finite_is_called_by_its_name(name, number):
+    """The error names the number, the step, and the weight or the intercept."""
+    problem = one_step(name)
+    with pytest.raises(AssertionError, match=f"after step 0 weight 2 is {number}, where the dense"):
+        assert_matches_twin(Breaks(problem, weight=number), problem)
+    problem = one_step(name, fit_intercept=True)
+    with pytest.raises(AssertionError, match=f"after step 0 the intercept is {number}, where"):
+        assert_matches_twin(Breaks(problem, intercept=number), problem)
+
+
+def test_a_difference_is_told_in_numbers():
+    """The error gives the step, the distance, the bound, and the two numbers."""
+    still = find(problems(), lambda problem: problem.n_features == 2)
+    moved = find(
+        problems(), lambda problem: problem.X[:, 0].count_nonzero() and problem.n_features == 2
+    )
+    for problem, compared in (
+        (still, "where rounding explains no difference"),
+        (moved, "times the .* that rounding explains"),
+    ):
+        with pytest.raises(
+            AssertionError, match=f"after step 0 .* from the dense twin's, .*{compared}"
+        ):
+            assert_matches_twin(Breaks(problem, weight=0.5), problem)
+    with pytest.raises(AssertionError, match=r"weight 1 is 0\.5, the twin's 0\.0"):
+        assert_matches_twin(Breaks(still, weight=0.5), still)
+
+
+def test_a_missing_intercept_is_an_error_that_says_what_to_add():
+    """An implementation without one cannot be compared where the problem fits one."""
+    problem = find(problems(intercepts=[True]), lambda problem: True)
+    with pytest.raises(AssertionError, match=r"add one, or draw problems\(intercepts=\[False\]\)"):
+        assert_matches_twin(Breaks(problem), problem)
+
+
+@pytest.mark.parametrize("loss", [Huber, EpsilonInsensitive, SquaredEpsilonInsensitive])
+def test_losses_with_a_width_are_drawn_with_several(loss):
+    """Losses with a width are drawn by name with the default, and as an object."""
+    drawn = {repr(problem.loss) for problem in sample(problems([loss.name]))}
+    assert drawn == {repr(loss.name), repr(loss(epsilon=0.7))}
