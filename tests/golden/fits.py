@@ -18,9 +18,9 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 import lazynet
-from lazynet.catalogue import ALGORITHMS
+from lazynet.data import Cached, Chunks, Shuffled, SvmlightFile
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.losses import LOSSES
-from lazynet.streams import Cached, Chunks, Shuffled, SvmlightFile
 
 FILE = Path(__file__).with_name("digests.json")
 N_ROWS = 240
