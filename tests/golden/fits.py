@@ -124,6 +124,14 @@ def minimum(**options):
     return np.atleast_1d(model.objective_), np.atleast_1d(model.duality_gap_), counts
 
 
+def table(**options):
+    """l1, l2 and the mean loss of held-out rows of each setting of a cross-validation."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, _ = fit(**options)
+    return model.l1s_.ravel(), model.l2s_.ravel(), model.means_.ravel()
+
+
 def path(**options):
     """The objective, the gap and the number of nonzeros of each point of a path."""
     found = lazynet.net_path(*data()[:2], n_points=8, random_state=3, tol=1e-7, **options)
@@ -217,6 +225,9 @@ FURTHER = {
     "grid": dict(kind=CHOSEN, **GRID),
     "grid, rda": dict(kind=CHOSEN, y="three", rule="rda", n_jobs=2, **GRID),
     "grid, l2s": dict(kind=CHOSEN, l2s=[0.0, 1e-2], rule="sgd", **GRID),
+    "grid, adagrad": dict(kind=CHOSEN, l1s=[1e-1, 1e-2, 0.0], l2s=1e-3, rule="adagrad", cv=3),
+    "grid, weighted": dict(kind=CHOSEN, weighted=True, class_weight="balanced", **GRID),
+    "grid, hinge": dict(kind=CHOSEN, loss="hinge", y="three", rule="ftrl", **GRID),
     "grid, table": dict(kind=lazynet.LazyNetRegressorCV, y="number", of="table", **GRID),
     "averaged": dict(kind=MEANS, l2=0.1, max_iter=3, y="three"),
     "averaged, uncentered": dict(kind=MEANS, l2=0.1, max_iter=3, center=False),
@@ -226,6 +237,19 @@ FURTHER = {
     "released": dict(kind=RELEASED, **STAGES),
     "released, log loss": dict(kind=RELEASED, loss="log_loss", y="three", **STAGES),
 }
+#: Options of minima at a penalty that folds choose.
+LABELS_BY_FOLDS = dict(kind=lazynet.DualNetClassifierCV, cv=3)
+NUMBERS_BY_FOLDS = dict(kind=lazynet.DualNetRegressorCV, cv=3, y="number")
+CERTIFIED = {
+    "two classes by folds": dict(n_points=6, **LABELS_BY_FOLDS),
+    "three weighted classes by folds": dict(
+        n_points=5, l2s=1e-2, y="three", weighted=True, class_weight="balanced", n_jobs=2,
+        **LABELS_BY_FOLDS,
+    ),
+    "one standard error": dict(n_points=20, one_standard_error=True, **LABELS_BY_FOLDS),
+    "ridge by folds": dict(l1s=0.0, l2s=[1e-3, 1e-1, 1e-2], **NUMBERS_BY_FOLDS),
+    "huber by folds": dict(loss="huber", l1s=[1e-2, 1e-1], **NUMBERS_BY_FOLDS),
+}  # fmt: skip
 
 
 def fits():
@@ -266,6 +290,7 @@ def minima():
         "balanced": dict(class_weight="balanced", l1=1e-2, fit_intercept=False, **labels),
         "labels by folds": dict(kind=lazynet.DualNetClassifierCV, **PATH),
         "numbers by folds": numbers | dict(kind=lazynet.DualNetRegressorCV, **PATH),
+        **CERTIFIED,
     }
     for loss, facts in LOSSES.items():
         if not facts.trivial_minimum:
@@ -274,6 +299,13 @@ def minima():
             options[f"{loss}, both penalties"] = dict(l1=1e-3, l2=1e-3, **given)
     table = {name: partial(minimum, **each) for name, each in options.items()}
     return table | {"path": path, "path, both penalties": partial(path, l1_ratio=0.5)}
+
+
+def tables():
+    """Name -> call that returns the table of a cross-validation."""
+    online = {name: row for name, row in FURTHER.items() if name.startswith("grid")}
+    options = online | {name: dict(tol=1e-7, **row) for name, row in CERTIFIED.items()}
+    return {name: partial(table, **each) for name, each in options.items()}
 
 
 def digest(*values):
@@ -311,5 +343,6 @@ if __name__ == "__main__":
         "probe": probe(),
         "fits": {name: digest_of(call) for name, call in fits().items()},
         "minima": {name: [each.tolist() for each in call()] for name, call in minima().items()},
+        "tables": {name: [each.tolist() for each in call()] for name, call in tables().items()},
     }
     FILE.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from golden.fits import FILE, digest_of, fits, minima, probe
+from golden.fits import FILE, digest_of, fits, minima, probe, tables
 
 STORED = json.loads(FILE.read_text(encoding="utf-8"))
-FITS, MINIMA = fits(), minima()
+FITS, MINIMA, TABLES = fits(), minima(), tables()
 pytestmark = pytest.mark.every_case
 #: The results of other libraries that are not those of the machine that wrote the digests.
 DIFFERENT = [name for name, found in probe().items() if found != STORED["probe"][name]]
@@ -29,6 +29,13 @@ def test_a_minimum_has_the_stored_objective(name):
     assert nonzeros.tolist() == wanted_nonzeros
 
 
+@pytest.mark.parametrize("name", TABLES)
+def test_a_cross_validation_has_the_stored_table(name):
+    for values, wanted in zip(TABLES[name](), STORED["tables"][name], strict=True):
+        np.testing.assert_allclose(values, wanted, rtol=1e-5)
+
+
 def test_every_stored_fit_is_made():
     assert list(STORED["fits"]) == list(FITS)
     assert list(STORED["minima"]) == list(MINIMA)
+    assert list(STORED["tables"]) == list(TABLES)
