@@ -1,10 +1,5 @@
 """Lazy averages equal the plain mean of all dense iterates, in kernels and estimators."""
 
-import copy
-import itertools
-import pickle
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +9,7 @@ from sklearn.base import clone
 from support import Evaluated
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS, engine_of
 from support.caught import caught
-from support.engines import apart, plan_for
+from support.engines import apart
 from support.matrices import corpus
 
 from lazynet import (
@@ -31,11 +26,9 @@ from lazynet.data.arrays import as_examples
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import AveragedClockEngine
 from lazynet.engines.dense import DenseEngine
-from lazynet.engines.undo import Undo
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as kernel
 from lazynet.kernels import clock as clock_kernel
-from lazynet.kernels.examples import Examples
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.reference.averages import DenseAverage
@@ -126,31 +119,6 @@ def test_the_dense_engine_adds_up_every_weight(data):
     assert_averages_match(problem, data.draw(AVERAGINGS), engine)
 
 
-def averaged_plan(problem, averaging):
-    return replace(plan_for(problem), average=averaging)
-
-
-@given(data=st.data())
-def test_any_split_into_chunks_gives_the_same_bits(data):
-    """Chunks, and reading weights and averages between them, change no bit of either."""
-    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
-    averaging, cuts = data.draw(AVERAGINGS), data.draw(st.lists(st.integers(0, 30)))
-    wear, block = data.draw(restless_wears()), data.draw(BLOCKS)
-    plan = averaged_plan(problem, averaging)
-    examples = as_examples(problem.X, problem.y, problem.importances)
-    found = []
-    for edges in ([], sorted(min(cut, len(problem.order)) for cut in cuts)):
-        engine = AveragedClockEngine(problem.n_features, wear, block)
-        bounds = [0, *edges, len(problem.order)]
-        for start, stop in itertools.pairwise(bounds):
-            steps = plan.steps(problem.order[start:stop], start)
-            engine.take(examples, steps, plan.task(engine), start)
-            engine.model(), engine.weights(), engine.model_intercept
-        found.append((engine.cells, engine.totals, engine.fields))
-    for whole, split in zip(*found, strict=True):
-        np.testing.assert_array_equal(whole, split)
-
-
 def plan(l1=0.0, l2=0.0, rule=None, average=None, schedule=None, loss="log_loss", intercept=True):
     """A plan that averages all iterates, unless told otherwise."""
     return Plan(
@@ -179,26 +147,6 @@ def test_thousands_of_steps_on_long_rows(l1, l2, rule, step_order):
         run_pass([Learner(engine, as_examples(X, y), chosen)], order, 0)
         averages.append(np.append(engine.model(), engine.model_intercept))
     assert apart(*averages) <= 1e-12
-
-
-@pytest.mark.parametrize("values", [np.float32, np.float64])
-@pytest.mark.parametrize("indices", [np.int32, np.int64])
-def test_every_vector_level_gives_the_same_bits(values, indices):
-    """The machine's best loops and the generic ones give the same bits."""
-    X, y = corpus()
-    X = X.astype(values)
-    chosen = plan(1e-2, 1e-3)
-    seen = {}
-    for level in range(8):
-        examples = Examples(
-            X.data, X.indices.astype(indices), X.indptr.astype(indices), X.shape[1], y
-        )
-        used = examples.at_level(level)
-        engine = AveragedClockEngine(X.shape[1])
-        engine.take(examples, chosen.steps(np.arange(X.shape[0]), 0), chosen.task(engine))
-        seen[used] = engine.cells
-    for cells in seen.values():
-        np.testing.assert_array_equal(cells, seen[0])
 
 
 @pytest.mark.parametrize("step_order", BOTH_ORDERS)
@@ -349,43 +297,6 @@ def trained(l1=1e-3, engine="clock"):
     learner = Learner(built, as_examples(X, y), plan(l1))
     run_pass([learner], None, 0)
     return built, learner
-
-
-@pytest.mark.parametrize("engine", ["clock", "dense"])
-def test_copies_learn_on_alike(engine):
-    """A pickled engine holds of its block what is written, and learns the same from then on."""
-    built, learner = trained(engine=engine)
-    pickled = pickle.dumps(built)
-    assert len(pickled) < 60_000
-    twins = [copy.deepcopy(built), pickle.loads(pickled)]
-    for each in (built, *twins):
-        learner.engine = each
-        run_pass([learner], None, 400)
-    for twin in twins:
-        np.testing.assert_array_equal(twin.model(), built.model())
-        assert twin.model_intercept == built.model_intercept
-
-
-@pytest.mark.parametrize("engine", ["clock", "dense"])
-def test_a_failure_takes_the_average_back_too(engine):
-    """The cells of the batch, the totals, and what a fold has written over."""
-    built, learner = trained(engine=engine)
-    if engine == "clock":
-        built.shifts, built.scales, built.pulls = (
-            np.append(table[: 400 + extra], np.empty(5))
-            for table, extra in ((built.shifts, 0), (built.scales, 1), (built.pulls, 1))
-        )
-    before = built.model(), built.model_intercept, built.weights(), built.counted
-    row = np.zeros(1, dtype=np.int64)
-
-    X, _ = corpus()
-    for columns, order in ((X.indices, None), (X[0].indices, row)):
-        undo = Undo(built, columns)
-        run_pass([learner], order, 400)
-        undo.rollback()
-        after = built.model(), built.model_intercept, built.weights(), built.counted
-        for old, new in zip(before, after, strict=True):
-            np.testing.assert_array_equal(old, new)
 
 
 # --- estimators ---------------------------------------------------------------------------------

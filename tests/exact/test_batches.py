@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from support import examples_of, plan, rows
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS
-from support.batches import BROKEN, OverBatches, assert_batches_match, batch_plan
+from support.batches import BROKEN, OverBatches, assert_batches_match
 from support.caught import caught
 from support.matrices import corpus, make_data
 
@@ -19,7 +19,6 @@ from lazynet import (
     FTRL,
     RDA,
     SAGA,
-    SGD,
     AdaGrad,
     Carpenter,
     Dense,
@@ -202,28 +201,6 @@ def test_long_rows_and_many_columns(rule):
 # --- the same bits -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", ["fobos", "sgd", *WITH_STATE], ids=repr)
-@given(data=st.data())
-def test_any_split_at_the_ends_of_batches_gives_the_same_bits(rule, data):
-    """Chunks, and reading in between, change no bit."""
-    problem = data.draw(problems(intercepts=BOTH))
-    problem = dataclasses.replace(problem, rule=rule)
-    penalty = batch_plan(problem, 1).penalty
-    problem = dataclasses.replace(problem, l1=penalty.l1, l2=min(penalty.l2, 0.01))
-    if isinstance(rule, SGD) or rule == "sgd":
-        problem = dataclasses.replace(problem, rates=np.minimum(problem.rates, 1.0))
-    size, wear = data.draw(SIZES), data.draw(wears())
-    n = len(OverBatches(problem, size).spans)
-    cuts = data.draw(st.lists(st.integers(0, n)))
-    try:
-        whole = OverBatches(problem, size, wear=wear).run()
-    except FloatingPointError:
-        return
-    split = OverBatches(problem, size, wear=wear).run(cuts)
-    np.testing.assert_array_equal(whole.weights(), split.weights())
-    assert whole.intercept == split.intercept
-
-
 @pytest.mark.parametrize("average", [None, FromStep(1)])
 @pytest.mark.parametrize("rule", ["fobos", *WITH_STATE], ids=repr)
 def test_a_pass_in_chunks_gives_the_same_bits(rule, average, monkeypatch):
@@ -243,29 +220,6 @@ def test_a_pass_in_chunks_gives_the_same_bits(rule, average, monkeypatch):
         told.append(losses[0])
     assert found[0] == found[1] == found[2]
     np.testing.assert_allclose(told, told[0], rtol=1e-12)
-
-
-@pytest.mark.parametrize("values", [np.float32, np.float64])
-@pytest.mark.parametrize("indices", [np.int32, np.int64])
-@pytest.mark.parametrize("rule", ["fobos", *WITH_STATE], ids=repr)
-def test_every_vector_level_gives_the_same_bits(rule, values, indices):
-    """The machine's best loops and the generic ones."""
-    X, y = corpus()
-    X = X.astype(values)
-    chosen = plan(rule=rule, l1=1e-3, fit_intercept=True)
-    chosen = dataclasses.replace(chosen, batch_size=17)
-    seen = {}
-    for level in range(8):
-        engine = chosen.new_engine(X.shape[1])
-        examples = Examples(
-            X.data, X.indices.astype(indices), X.indptr.astype(indices), X.shape[1], y, None,
-            sizes_of(X, chosen.sizes),
-        )  # fmt: skip
-        used = examples.at_level(level)
-        engine.take(examples, chosen.steps(rows(400), 0), chosen.task(engine))
-        seen[used] = engine.weights()
-    for weights in seen.values():
-        np.testing.assert_array_equal(weights, seen[0])
 
 
 @pytest.mark.parametrize("rule", ["fobos", AdaGrad(alpha=0.1), RDA(gamma=1.0)], ids=repr)
@@ -368,15 +322,6 @@ def test_the_suffix_is_counted_in_steps():
     given = LazyNetRegressor(average=9, **options).fit(X, y)
     assert suffix.t_ == 16
     np.testing.assert_array_equal(weights_of(suffix), weights_of(given))
-
-
-@pytest.mark.parametrize("rule", ["auto", "rda"])
-def test_several_classes_share_threads(rule):
-    """Each thread merges in its own memory: the same bits for any number of threads."""
-    X, y = make_data(n=200, n_classes=4)
-    options = dict(rule=rule, batch_size=16, max_iter=3, tol=None, random_state=0)
-    one, two = (LazyNetClassifier(n_jobs=n, **options).fit(X, y) for n in (1, 2))
-    np.testing.assert_array_equal(one.coef_, two.coef_)
 
 
 def test_the_size_may_change_between_calls():

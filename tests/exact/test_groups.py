@@ -1,7 +1,6 @@
 """Penalties of whole rows of weights: lazy equals dense after every step, for both norms."""
 
 import math
-import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -29,7 +28,6 @@ from lazynet.engines.groups import (
     check_rule_of_groups,
 )
 from lazynet.engines.outputs import OutputsOnClock
-from lazynet.engines.undo import Undo
 from lazynet.engines.wear import Wear
 from lazynet.kernels.outputs import Block, Targets
 from lazynet.kernels.outputs_clock import bring_current, run_on_clock
@@ -196,21 +194,6 @@ def test_weights_in_float32_are_near_the_dense_reference(problem):
         np.testing.assert_allclose(compiled.engine.weights(), expected, rtol=0, atol=blur)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@given(data=st.data())
-def test_any_split_into_chunks_gives_the_same_bits(dtype, data):
-    """Chunks, and reading the weights between them, change no bit."""
-    problem = data.draw(group_problems(losses=CALM))
-    cuts = data.draw(st.lists(st.integers(0, len(problem.problem.order))))
-    wear = data.draw(wears())
-    whole, split = (
-        Compiled(problem, problem.engine(dtype, wear)).take_in_chunks(cuts_of, bool(cuts_of))
-        for cuts_of in ([], cuts)
-    )
-    np.testing.assert_array_equal(whole.weights, split.weights)
-    np.testing.assert_array_equal(whole.losses, split.losses)
-
-
 def levels():
     """Every vector level of this machine."""
     block = Block("clock", np.zeros((1, 8)), 8)
@@ -227,22 +210,6 @@ def at_level(kind, wanted):
             return block
 
     return AtLevel
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@given(problem=group_problems(losses=CALM))
-def test_every_vector_level_gives_the_same_bits(dtype, problem):
-    """The generic loops, AVX2 and AVX-512, as far as this machine has them."""
-    kind = GROUPED_OUTPUTS[problem.norm]
-    found = [
-        Compiled(problem, problem.engine(dtype, RESTLESS, at_level(kind, wanted)))
-        .take_in_chunks([])
-        .engine
-        for wanted in levels()
-    ]
-    for other in found[1:]:
-        np.testing.assert_array_equal(found[0].cells, other.cells)
-        np.testing.assert_array_equal(found[0].weights(), other.weights())
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -329,23 +296,6 @@ def take_one_step(block, engine, value, step_order="gradient_first"):
         block, as_examples(X, None), targets, chosen.steps(np.zeros(1, dtype=np.int64), 0),
         chosen.task(engine), engine.clocks, engine.own, engine.scalars, np.zeros(2), 0,
     )  # fmt: skip
-
-
-@given(problem=group_problems(losses=CALM), cut=st.integers(0, 40))
-def test_pickles_and_undo_keep_every_bit(problem, cut):
-    """An engine that was pickled goes on as it would have, and a chunk can be taken back."""
-    cut = min(cut, len(problem.problem.order))
-    compiled = Compiled(problem, problem.engine(wear=RESTLESS))
-    compiled.take(0, cut)
-    copy = Compiled(problem, pickle.loads(pickle.dumps(compiled.engine)))
-    before = pickle.dumps(compiled.engine.state().per_weight), compiled.weights
-    undo = Undo(compiled.engine, np.unique(problem.problem.X.indices))
-    compiled.take(cut, len(problem.problem.order))
-    copy.take(cut, len(problem.problem.order))
-    np.testing.assert_array_equal(copy.weights, compiled.weights)
-    undo.rollback()
-    assert pickle.dumps(compiled.engine.state().per_weight) == before[0]
-    np.testing.assert_array_equal(compiled.weights, before[1])
 
 
 @given(problem=group_problems(losses=CALM))

@@ -15,7 +15,6 @@ from lazynet.engines.clock import ClockEngine
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.tables import TablesEngine
 from lazynet.engines.wear import Wear
-from lazynet.kernels.objective import total_loss
 from lazynet.losses import LOSSES, get_loss
 from lazynet.reference import PlainClock, PlainTables
 from lazynet.verify.strategies import BoundedTwin, assert_matches_twin, problems, wears
@@ -62,43 +61,6 @@ def test_most_steps_are_compared(problem):
         assert compared == len(problem.order)
 
 
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-@given(data=st.data())
-def test_any_split_into_chunks_gives_the_same_bits(engine, data):
-    """Chunks, and reading the weights between them, change no bit."""
-    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
-    cuts = data.draw(st.lists(st.integers(0, len(problem.order))))
-    options = dict(
-        wear=data.draw(wears()),
-        budget=data.draw(BUDGETS),
-        predictions=data.draw(st.booleans()),
-    )
-    whole = run_in_chunks(problem, engine_of(engine, problem.n_features, **options), [])
-    split = run_in_chunks(
-        problem, engine_of(engine, problem.n_features, **options), cuts, read_between=True
-    )
-    np.testing.assert_array_equal(whole.weights(), split.weights())
-    assert whole.intercept == split.intercept
-
-
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-@given(data=st.data())
-def test_any_types_of_values_and_indices_give_the_same_bits(engine, data):
-    """float32 or float64, int32 or int64: the values are what counts."""
-    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
-    narrow = problem.X.astype(np.float32)
-    results = []
-    for dtype in (np.float32, np.float64):
-        for index in (np.int32, np.int64):
-            X = sparse.csr_matrix(narrow.shape, dtype=dtype)
-            X.data = narrow.data.astype(dtype)
-            X.indices, X.indptr = narrow.indices.astype(index), narrow.indptr.astype(index)
-            built = engine_of(engine, problem.n_features)
-            results.append(run_in_chunks(problem, built, [], X=X).weights())
-    for other in results[1:]:
-        np.testing.assert_array_equal(results[0], other)
-
-
 @given(data=st.data())
 def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
     """One weight at a time or several: only the time differs."""
@@ -112,35 +74,6 @@ def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
     )
     np.testing.assert_array_equal(scalar.weights(), vectorised.weights())
     assert scalar.intercept == vectorised.intercept
-
-
-@pytest.mark.parametrize("index", [np.int32, np.int64])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
-    ("engine", "positive"), [*((name, False) for name in ELASTIC_ENGINES), ("clock", True)]
-)
-def test_every_vector_unit_gives_the_same_bits(engine, positive, dtype, index):
-    """The generic loops, AVX2, AVX-512, gathers: as far as this machine has them."""
-    generator = np.random.default_rng(0)
-    X = sparse.random(60, 500, density=0.15, format="csr", rng=generator, dtype=dtype)
-    X.sort_indices()
-    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
-    y = np.where(generator.random(60) < 0.5, -1.0, 1.0)
-    chosen = plan(l1=1e-3, l2=1e-2, fit_intercept=True, positive=positive)
-    weights, levels = [], set()
-    for wanted in range(5):
-        examples = as_examples(X, y)
-        levels.add(examples.at_level(wanted))
-        assert examples.first_defect() is None
-        built = engine_of(engine, 500, budget=25)
-        built.take(examples, chosen.steps(rows(60), 0), chosen.task(built))
-        assert (built.weights().min() == 0.0) == positive
-        loss, _, _ = total_loss(examples, built.weights(), built.intercept, 0, 0.1, 0, 60)
-        norm = examples.largest_squared_norm()
-        weights.append(np.append(built.weights(), [built.intercept, loss, norm]))
-    assert 0 in levels
-    for other in weights[1:]:
-        np.testing.assert_array_equal(weights[0], other)
 
 
 @given(problem=problems(step_orders=BOTH_ORDERS, intercepts=BOTH), few=BUDGETS, many=BUDGETS)
@@ -158,17 +91,6 @@ def test_any_budget_of_the_tables_gives_the_same_weights(problem, few, many):
             np.linalg.norm(first.weights - second.weights), first.intercept - second.intercept
         )
         assert gap <= 2 * twin.bound
-
-
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-@given(data=st.data())
-def test_single_weights_read_as_all_of_them(engine, data):
-    """Reading some weights is reading all and picking, bit for bit."""
-    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
-    built = engine_of(engine, problem.n_features, wear=data.draw(wears()))
-    run_in_chunks(problem, built, [])
-    picked = np.array(data.draw(st.lists(st.integers(0, problem.n_features - 1))), dtype=np.int64)
-    np.testing.assert_array_equal(built.weights_at(picked), built.weights()[picked])
 
 
 @pytest.mark.parametrize("engine", ["clock", "tables"])

@@ -69,18 +69,6 @@ def test_training_goes_to_the_minimum_among_such_weights(l1, l2):
     assert ours.coef_[1] == 0.0 == other.coef_[1]
 
 
-def test_chunks_change_no_bit():
-    """A fit of one epoch, and partial_fit in pieces."""
-    X, y = make_data(n=90, d=40)
-    options = dict(positive=True, eta0=0.3, l1=1e-3, shuffle=False)
-    whole = LazyNetClassifier(**options, max_iter=1, tol=None).fit(X, y)
-    pieces = LazyNetClassifier(**options)
-    for start in range(0, 90, 30):
-        pieces.partial_fit(X[start : start + 30], y[start : start + 30], classes=np.unique(y))
-    np.testing.assert_array_equal(whole.coef_, pieces.coef_)
-    assert whole.coef_.min() == 0.0 < whole.coef_.max()
-
-
 @pytest.mark.parametrize("eta0", [None, 0.3])
 def test_verify_compares_with_a_twin_that_clips(eta0):
     """The report covers steps that clip, and agrees; also where the rates come from the data."""

@@ -243,28 +243,6 @@ def test_rows_sorted_by_class(loss):
     assert error_of(LazyNetClassifier(loss, **options).fit(X[order], y[order])) < 0.15
 
 
-@pytest.mark.parametrize("average", BOTH)
-@pytest.mark.parametrize("loss", ["log_loss", "squared_hinge", "squared_error", "absolute_error"])
-@pytest.mark.parametrize("rule", RULES, ids=repr)
-def test_chunks_of_partial_fit_give_the_same_bits(rule, loss, average):
-    """One call or many, with pickles in between."""
-    X, y = corpus(n_rows=90, d=60)
-    kind = LazyNetClassifier if LOSSES[loss].margin else LazyNetRegressor
-    given = {"classes": [-1, 1]} if LOSSES[loss].margin else {}
-    options = dict(
-        loss=loss, rule=rule, schedule=FromData(), average=average, l1=1e-3, l2=1e-3, shuffle=False
-    )
-    whole = kind(**options).partial_fit(X, y, **given)
-    parts = kind(**options)
-    for start, stop in ((0, 1), (1, 2), (2, 3), (3, 30), (30, 33), (33, 90)):
-        parts = pickle.loads(pickle.dumps(parts.partial_fit(X[start:stop], y[start:stop], **given)))
-    np.testing.assert_array_equal(whole.coef_, parts.coef_)
-    np.testing.assert_array_equal(whole.intercept_, parts.intercept_)
-    assert whole.eta0_ == parts.eta0_ > 0
-    fit = kind(**options, max_iter=1, tol=None).fit(X, y)
-    np.testing.assert_array_equal(whole.coef_, fit.coef_)
-
-
 def state_of(engine):
     state = engine.state()
     return {k: a.copy() for arrays in state for k, a in arrays.items()}

@@ -5,13 +5,9 @@ weight.  AdaGrad sweeps: more about its sweeps is in test_adagrad_follows_the_da
 """
 
 import copy
-import itertools
-import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from support import examples_of, plan
 from support.engines import apart
@@ -177,23 +173,6 @@ def test_the_scale_of_X_matters_where_the_rate_is_given(rule):
 
 
 # --- chunks, copies, failed calls, loaded weights -----------------------------------------------
-
-
-@pytest.mark.parametrize("rule", RULES, ids=str)
-@given(cuts=st.lists(st.integers(1, 59), max_size=6, unique=True), seed=st.integers(0, 9))
-def test_any_split_gives_the_same_bits(rule, cuts, seed):
-    """Chunks, with weights read and engines pickled in between, change no bit."""
-    X, y = corpus(n_rows=60, d=40, seed=seed)
-    chosen = plan(rule=rule, l1=1e-3, l2=1e-3, fit_intercept=True)
-    whole = Learner(chosen.new_engine(40), examples_of(chosen, X, y), chosen)
-    run_pass([whole], None, 0)
-    split = Learner(chosen.new_engine(40), examples_of(chosen, X, y), chosen)
-    for start, stop in itertools.pairwise([0, *sorted(cuts), 60]):
-        run_pass([split], np.arange(start, stop), start)
-        split.engine.weights()
-        split.engine = pickle.loads(pickle.dumps(split.engine))
-    np.testing.assert_array_equal(split.engine.weights(), whole.engine.weights())
-    assert split.engine.intercept == whole.engine.intercept
 
 
 @pytest.mark.parametrize("loaded", [False, True])

@@ -1,0 +1,219 @@
+"""Chunks, copies, types of numbers and vector units change no bit, whatever the engine.
+
+A case is a plan, and the number of outputs that learn in one pass; None: one output.
+"""
+
+import dataclasses
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import plan
+from support.algorithms import BOTH_ORDERS, GIVEN, RULES_WITH_STATE, penalty_of
+from support.matrices import corpus
+
+from lazynet import (
+    FTRL,
+    RDA,
+    SGD,
+    AdaGrad,
+    Dense,
+    FoBoS,
+    FromData,
+    FromStep,
+    Rescaled,
+    Tables,
+    TruncatedGradient,
+)
+from lazynet.data.arrays import sizes_of
+from lazynet.engines.outputs import OutputsEngine
+from lazynet.engines.undo import Undo
+from lazynet.engines.wear import Wear
+from lazynet.kernels.examples import Examples
+from lazynet.kernels.objective import total_loss
+from lazynet.kernels.outputs import Targets
+from lazynet.losses import LOSSES
+
+N, D, N_OUTPUTS = 120, 300, 11
+X, Y = corpus(N, D)
+X = X.astype(np.float32).astype(np.float64)
+NUMBERS = np.where(np.random.default_rng(1).random((N, N_OUTPUTS)) < 0.3, 1.0, -1.0)
+IMPORTANCES = np.random.default_rng(2).choice([0.0, 0.5, 1.0, 2.0], N)
+#: Limits so small that a short run has many sweeps.
+RESTLESS = Wear(cushion=0.01, largest_cushion=0.01, nonzeros_per_weight=0.0, reach=2.0,
+                largest_reach=4.0)  # fmt: skip
+
+#: Rules whose rates follow the rows.
+FOLLOWING = {"rda": RDA(rho=0.01), "ftrl": FTRL(penalty="once"), "adagrad": AdaGrad()}
+_RULES = {
+    **{f"{kind.__name__} {order}": kind(order) for kind in (FoBoS, SGD) for order in BOTH_ORDERS},
+    "gravity": TruncatedGradient(period=3),
+    **{name: GIVEN[name] for name in RULES_WITH_STATE},
+    **{f"{name} follows": rule for name, rule in FOLLOWING.items()},
+}
+ONE = {
+    **{name: dict(rule=rule) for name, rule in _RULES.items()},
+    **{f"{form.name} {order}": dict(rule=FoBoS(order), form=form)
+       for form in (Tables(25), Dense(), Dense(predictions=True)) for order in BOTH_ORDERS},
+    "rescaled": dict(form=Rescaled(), l1=0.0),
+    "positive": dict(positive=True),
+    "from data": dict(schedule=FromData()),
+    "average": dict(average=FromStep(2)),
+    "average from data": dict(average=FromStep(2), schedule=FromData()),
+    "dense average": dict(average=FromStep(2), form=Dense()),
+}  # fmt: skip
+ONE |= {
+    f"{name} in batches": options | dict(batch_size=7)
+    for name, options in ONE.items()
+    if options.get("form") is None
+    and options.get("schedule") is None
+    and not options.get("positive")
+    and name not in ("saga", "carpenter_inexact")
+}
+SEVERAL = {
+    **{name: dict(rule=rule) for name, rule in _RULES.items()
+       if rule.name in ("fobos", "sgd", "rda", "ftrl", "adagrad")},
+    "from data": dict(schedule=FromData()),
+    "group l2": dict(group="l2"),
+    "group max": dict(group="max"),
+}  # fmt: skip
+SEVERAL |= {f"{name} in float32": each | dict(dtype="float32") for name, each in SEVERAL.items()}
+SEVERAL["average"] = dict(average=FromStep(2))
+CASES = {
+    **{name: (options, None) for name, options in ONE.items()},
+    **{f"outputs: {name}": (options, N_OUTPUTS) for name, options in SEVERAL.items()},
+}
+EVERY_CASE = pytest.mark.parametrize(("options", "n_outputs"), CASES.values(), ids=list(CASES))
+
+
+def plan_of(options):
+    """The plan of a case; without l2 where the rule refuses l2."""
+    given = {"rule": "fobos", "l1": 1e-3, "l2": 1e-3} | options
+    names = [name for name in ("form", "batch_size", "dtype", "group") if name in given]
+    own = {name: given.pop(name) for name in names}
+    chosen = dataclasses.replace(plan(fit_intercept=True, **given), **own)
+    without_l2 = penalty_of(chosen.rule, chosen.penalty.l1, chosen.penalty.l2).l2
+    return dataclasses.replace(chosen, penalty=dataclasses.replace(chosen.penalty, l2=without_l2))
+
+
+def new_engine(chosen, n_outputs, wear=None):
+    """An engine with all weights zero."""
+    if n_outputs is None:
+        return chosen.new_engine(D, wear)
+    engine = chosen.new_outputs(D, n_outputs)
+    engine.wear = engine.wear if wear is None else wear
+    return engine
+
+
+def examples_of(chosen, n_outputs, values=np.float64, indices=np.int32):
+    """The rows in these types."""
+    starts = X.indptr.astype(indices)
+    rows = X.data.astype(values), X.indices.astype(indices), starts, D
+    targets = Y if n_outputs is None else None
+    return Examples(*rows, targets, IMPORTANCES, sizes_of(X, chosen.sizes))
+
+
+def n_steps(chosen):
+    """The steps of an epoch."""
+    return -(-N // chosen.batch_size)
+
+
+def take(engine, chosen, examples, start, stop):
+    """Take the steps from ``start`` up to ``stop`` as one chunk."""
+    order = np.arange(N)[start * chosen.batch_size : stop * chosen.batch_size]
+    steps = chosen.steps(order, start)
+    if isinstance(engine, OutputsEngine):
+        targets, losses = Targets(0, engine.n_outputs, numbers=NUMBERS), np.zeros(N_OUTPUTS)
+        engine.learn(examples, targets, steps, chosen.task(engine), start, losses)
+    else:
+        engine.take(examples, steps, chosen.task(engine), start)
+
+
+def read(engine):
+    """Weights and intercepts after the last step, and those of the model."""
+    if isinstance(engine, OutputsEngine):
+        return [engine.rows(last=True), engine.intercepts, engine.rows(), engine.model_intercepts]
+    return [engine.weights(), engine.intercept, engine.model(), engine.model_intercept]
+
+
+def assert_same(left, right):
+    for one, other in zip(left, right, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def learned(options, n_outputs, wear=None, **types):
+    """What an engine has after an epoch in one chunk."""
+    chosen = plan_of(options)
+    engine = new_engine(chosen, n_outputs, wear)
+    take(engine, chosen, examples_of(chosen, n_outputs, **types), 0, n_steps(chosen))
+    return read(engine)
+
+
+@EVERY_CASE
+@given(data=st.data())
+def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
+    """Before each chunk the engine is read and pickled, and takes steps that are undone."""
+    chosen, wear = plan_of(options), data.draw(st.sampled_from([None, RESTLESS]))
+    last = n_steps(chosen)
+    cuts = sorted(data.draw(st.sets(st.integers(1, last - 1), max_size=4)))
+    engine, examples = new_engine(chosen, n_outputs, wear), examples_of(chosen, n_outputs)
+    for start, stop in itertools.pairwise([0, *cuts, last]):
+        before = read(engine)
+        engine = pickle.loads(pickle.dumps(engine))
+        rows = X[start * chosen.batch_size : stop * chosen.batch_size]
+        undo = Undo(engine, np.unique(rows.indices))
+        take(engine, chosen, examples, start, stop)
+        undo.rollback()
+        assert_same(read(engine), before)
+        take(engine, chosen, examples, start, stop)
+    assert_same(read(engine), learned(options, n_outputs, wear))
+    some = np.array([7, 3, D - 1])
+    if n_outputs is None:
+        np.testing.assert_array_equal(engine.weights_at(some), engine.weights()[some])
+    else:
+        np.testing.assert_array_equal(engine.rows_at(some), engine.rows()[:, some])
+
+
+@EVERY_CASE
+def test_types_of_numbers_change_no_bit(options, n_outputs):
+    """float32 or float64, int32 or int64: the values are what counts."""
+    wanted = learned(options, n_outputs)
+    assert np.count_nonzero(wanted[0]) > 0
+    for values, indices in itertools.product((np.float32, np.float64), (np.int32, np.int64)):
+        assert_same(learned(options, n_outputs, values=values, indices=indices), wanted)
+
+
+@EVERY_CASE
+@pytest.mark.parametrize("values", [np.float32, np.float64])
+def test_vector_units_change_no_bit(options, n_outputs, values, monkeypatch):
+    """The generic loops, AVX2, AVX-512 and gathers, as far as this machine has them."""
+    wanted = learned(options, n_outputs, values=values)
+    chosen, used = plan_of(options), set()
+    for level in range(5):
+        engine, examples = new_engine(chosen, n_outputs), examples_of(chosen, n_outputs, values)
+        if n_outputs is None:
+            used.add(examples.at_level(level))
+        else:
+            block = engine._block()
+            used.add(block.at_level(level))
+            monkeypatch.setattr(engine, "_block", lambda block=block: block)
+        take(engine, chosen, examples, 0, n_steps(chosen))
+        monkeypatch.undo()
+        assert_same(read(engine), wanted)
+    assert 0 in used
+
+
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
+def test_vector_units_change_no_bit_of_a_loss(loss):
+    """The loss of a model on the rows, and the largest norm of a row."""
+    found, weights = [], np.linspace(-1.0, 1.0, D)
+    for level in range(5):
+        examples = examples_of(plan_of({}), None)
+        examples.at_level(level)
+        assert examples.first_defect() is None
+        sums = total_loss(examples, weights, 0.5, loss.code, loss.epsilon, 0, N)
+        found.append((*sums, examples.largest_squared_norm()))
+    assert all(each == found[0] for each in found)
