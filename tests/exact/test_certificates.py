@@ -215,16 +215,11 @@ def no_excess(sums, share, l1, wrong):
     return 0.0, 0.0, 0.0
 
 
-def no_balance(examples, duals):
-    return 0.0
-
-
-@pytest.mark.parametrize(("name", "broken"), [("excess", no_excess), ("balance", no_balance)])
-def test_bounds_that_do_not_hold_are_caught(monkeypatch, name, broken):
+def test_bounds_that_do_not_hold_are_caught(monkeypatch):
     """A certificate that ignores a condition on its dual variables is too good for some problem."""
     kernel = vars(certificates.kernel)
     for module in (certificates, mean):
-        monkeypatch.setattr(module, "kernel", type("Broken", (), kernel | {name: broken}))
+        monkeypatch.setattr(module, "kernel", type("Broken", (), kernel | {"excess": no_excess}))
 
     @caught(500)
     @given(problem=PROBLEMS)

@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
-from scipy import sparse
 from support.dual import MINIMISED, dual_problems, grid_problem, minimiser_of
 from support.matrices import corpus
 
@@ -18,7 +17,6 @@ from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES, get_loss
 from lazynet.minimum import minimise
 from lazynet.minimum.minimise import Minimiser, Problem
-from lazynet.minimum.newton import ActiveColumns
 from lazynet.minimum.solvers import Ascent, Multipliers, Newton, Place, look
 from lazynet.reference.dual import conjugate
 from lazynet.reference.losses import LOSSES as TWINS
@@ -298,23 +296,6 @@ def test_every_vector_level_gives_the_same_bits(loss, l1, l2, monkeypatch):
 # --- the tests are tested -------------------------------------------------------------------------
 
 
-class LetsNobodyJoin(Newton):
-    """Searches among the features that it has."""
-
-    def _improved(self, last):
-        columns = self.columns
-        columns.improve(last.gap, self.target, 0)
-        return look(columns, self.penalty, columns.duals.copy())
-
-
-class ForgetsTheIntercept(Newton):
-    """Ends every epoch with the intercept that there was."""
-
-    def epoch(self, last):
-        place = super().epoch(last)
-        return replace(place, intercept=last.intercept, found=None)
-
-
 class Boasts(Newton):
     """Claims a gap of 0."""
 
@@ -342,29 +323,12 @@ def reach_all(kind):
         assert_optimal(problem, minimum_of(problem, Kind, max_iter=50))
 
 
-@pytest.mark.parametrize("broken", [LetsNobodyJoin, ForgetsTheIntercept, LosesASign])
-def test_broken_searches_are_caught(broken):
+def test_broken_searches_are_caught():
     """Each of them fails on one of the problems above."""
     with pytest.raises(AssertionError):
-        reach_all(broken)
+        reach_all(LosesASign)
 
 
 def test_a_search_that_boasts_is_not_believed():
     """Only a certificate ends the search, whatever gap the search claims."""
     reach_all(Boasts)
-
-
-def test_columns_without_importances_are_caught(monkeypatch):
-    """A working set that takes every row for one of importance 1 ends at another minimum."""
-
-    class Forgets(ActiveColumns):
-        def __init__(self, mean):
-            plain = as_examples(self.X, mean.y, None)
-            mean = type(mean)(plain, mean.y, None, mean.loss, fit_intercept=mean.fit_intercept)
-            super().__init__(mean)
-
-    problem = grid_problem("log_loss", l1=0.02, l2=0.0, fit_intercept=True, n=25, d=6)
-    Forgets.X = sparse.csr_matrix(np.array(problem.rows))
-    monkeypatch.setattr(minimise, "ActiveColumns", Forgets)
-    with pytest.raises(AssertionError):
-        assert_optimal(problem, minimum_of(problem, max_iter=50))

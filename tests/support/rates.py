@@ -44,34 +44,8 @@ class NoRescaling(DenseFromData):
         self.weights = weights
 
 
-class RefreshesLate(DenseFromData):
-    """Refreshes m without the present row."""
-
-    def _measure(self, size):
-        before = self.m
-        super()._measure(size)
-        if before and self.m != before:
-            late = (sum(self.norms[:-1]) / len(self.norms[:-1])) ** 2
-            self.weights = [w * (self.m / late) ** 0.5 for w in self.weights]
-            self.m = late
-
-
-class CountsGiantsInFull(DenseFromData):
-    """Has no bound on the relative size of a row."""
-
-    def _rates(self, size, slope, weight):
-        return super()._rates(min(size, 4.0 * self.m), slope, weight)
-
-
 class NeverLooks(DenseFromData):
     """Never lowers a rate."""
 
     def _look(self):
         pass
-
-
-class ForgetsImportances(DenseFromData):
-    """Leaves the importance out of acc."""
-
-    def _rates(self, size, slope, weight):
-        return super()._rates(size, slope, 1.0)
