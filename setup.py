@@ -40,7 +40,7 @@ GCC_ARGS = ["-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-m
 GCC_ARGS += ["-fvisibility=hidden"]
 GCC_ARGS += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-O2", "-g0"]
 # The modules with loops over nonzeros, features or text; -O2 compiles the others faster.
-LOOPS = {"averages", "cells", "clock", "columns", "dense", "dual", "examples", "newton"}
+LOOPS = {"averages", "cells", "clock", "columns", "dense", "dual", "examples", "gram", "newton"}
 LOOPS |= {"outputs", "parser"}
 # Without these flags the kernels are slower, and their numbers are the same.
 OPTIONAL_ARGS = ["-fopenmp-simd"]

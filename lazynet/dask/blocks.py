@@ -268,23 +268,33 @@ class Blocks(Source):
             self._known = [found[k] for k in full]
         return self._known
 
-    def groups(self) -> list[tuple[range, str | None]]:
-        """Blocks that follow each other on a worker and are visited in one task; and the worker."""
+    def groups(self, span: int = 1) -> list[tuple[range, str | None]]:
+        """Blocks that follow each other on a worker, for one task; and the worker.
+
+        Of ``span`` blocks that belong together, the first says where.
+        """
         has = self.client.who_has(self.futures)
         found: list[tuple[range, str | None]] = []
         n_values = 0
-        for k, each in enumerate(self.known()):
+        for k in range(0, len(self), span):
+            blocks = range(k, min(k + span, len(self)))
+            own = sum(each.tally.n_values for each in self.known()[k : blocks.stop])
             homes = has.get(self.futures[k].key) or [None]
             last, home = found[-1] if found else (range(0), None)
-            if last and home in homes and n_values + each.tally.n_values <= _VALUES_OF_A_TASK:
-                found[-1], n_values = (
-                    (range(last.start, k + 1), home),
-                    n_values + each.tally.n_values,
-                )
+            if last and home in homes and n_values + own <= _VALUES_OF_A_TASK:
+                found[-1], n_values = (range(last.start, blocks.stop), home), n_values + own
             else:
-                found.append((range(k, k + 1), home if home in homes else homes[0]))
-                n_values = each.tally.n_values
+                found.append((blocks, home if home in homes else homes[0]))
+                n_values = own
         return found
+
+    def submitted(self, key: str, function: Any, home: str | None, *given: Any) -> Future:
+        """The future of a task that is best computed on the worker ``home``."""
+        place = {"workers": [home], "allow_other_workers": True} if home else {}
+        key = f"{key}-{uuid.uuid4().hex}"
+        # A model is large for a task; sent otherwise it would not outlive a worker.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            return self.client.submit(function, *given, key=key, pure=False, **place)
 
     def prepared(self, prepare: Callable[[Chunk], Any]) -> list[Future]:
         """What ``prepare`` makes of every block; fits that ask for the same share it."""

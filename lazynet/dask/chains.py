@@ -10,13 +10,11 @@ repeated.  The chains of several models run side by side.
 from __future__ import annotations
 
 import copy
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-import dask
 import numpy as np
 from dask.sizeof import sizeof
 from distributed import Future
@@ -109,15 +107,10 @@ def chain(
     blocks: Blocks, step: Any, rows: Sequence[Any], state: Any, label: str, epoch: int = 0
 ) -> Future:
     """The future of the state after steps on all blocks; ``rows``: what a step finds of each."""
-    # The arrays of a model are large for a task; sent otherwise they would not outlive a worker.
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-        for numbers, home in blocks.groups():
-            place = {"workers": [home], "allow_other_workers": True} if home else {}
-            state = blocks.client.submit(
-                _visit, step, [rows[k] for k in numbers], numbers, blocks.seed, epoch, state,
-                key=f"lazynet-visit-{label}-epoch{epoch}-block{numbers.start}-{uuid.uuid4().hex}",
-                pure=False, **place,
-            )  # fmt: skip
+    for numbers, home in blocks.groups():
+        key = f"lazynet-visit-{label}-epoch{epoch}-block{numbers.start}"
+        some = [rows[k] for k in numbers]
+        state = blocks.submitted(key, _visit, home, step, some, numbers, blocks.seed, epoch, state)
     return state  # type: ignore[no-any-return]
 
 

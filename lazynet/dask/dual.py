@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lazynet.dask.blocks import Blocks, as_blocks
 from lazynet.dask.chains import Prepares, check_any_rows
 from lazynet.dask.estimators import WithClient, over_blocks
 from lazynet.dask.newton import MinimiserOnSums
 from lazynet.dask.sums import Facing, MeanOverBlocks
+from lazynet.data.arrays import as_examples
 from lazynet.data.chunks import Chunk
 from lazynet.data.weights import (
     Balanced,
@@ -26,7 +30,8 @@ from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators import certified as serial
 from lazynet.estimators.base import SparseClassifier
 from lazynet.estimators.streams import balanced_for
-from lazynet.minimum.mean_loss import importance_of_rows
+from lazynet.losses import Loss
+from lazynet.minimum.mean_loss import MeanLoss, importance_of_rows
 from lazynet.minimum.minimise import check_penalty
 
 
@@ -49,12 +54,27 @@ class Checks:
         return X, self.probe._problems(X, (y, self.classes), weights)
 
 
-def _counts_of(prepared: Any) -> tuple[float, int, Any]:
-    """The importance of the rows of a block, the number of problems, and the classes that count."""
-    problems, weights = prepared.problems, prepared.problems.importances
-    codes = getattr(problems, "codes", np.zeros(problems.n_rows, np.int64))
-    counts = codes if weights is None else codes[weights > 0.0]
-    return importance_of_rows(codes, weights), len(problems), np.unique(counts)
+def _counts_of(blocks: Sequence[Any]) -> list[tuple[Any, list[tuple[float, float]]]]:
+    """Of some prepared blocks: the classes that count, and sum s_i and sum s_i y_i by problem."""
+    found = []
+    for each in blocks:
+        problems, weights = each.problems, each.problems.importances
+        codes = getattr(problems, "codes", np.zeros(problems.n_rows, np.int64))
+        counts = np.unique(codes if weights is None else codes[weights > 0.0])
+        totals = [
+            (importance_of_rows(y, s), math.fsum(y if s is None else y * s)) for y, s in problems
+        ]
+        found.append((counts, totals))
+    return found
+
+
+def _best_intercept(loss: Loss, total: float, total_y: float) -> float:
+    """The intercept of zero weights: exact where targets are -1 and 1, or for the squared error."""
+    if not loss.margin:
+        return total_y / total
+    signs, counts = np.array([-1.0, 1.0]), 0.5 * (total + total_y * np.array([-1.0, 1.0]))
+    rows = as_examples(sparse.csr_matrix((2, 0)), signs, counts)
+    return MeanLoss(rows, signs, counts, loss, fit_intercept=True).best_intercept(np.zeros(2))
 
 
 class _DualOnBlocks(WithClient, serial._DualNetModel):
@@ -99,21 +119,28 @@ class _DualOnBlocks(WithClient, serial._DualNetModel):
         prepared = blocks.prepared(
             Prepares(Checks(probe, getattr(p, "class_weight", None), classes))
         )
-        counts = blocks.gathered(blocks.client.map(_counts_of, prepared, pure=False))
+        asked = [
+            blocks.submitted("lazynet-counts", _counts_of, home, [prepared[k] for k in some])
+            for some, home in blocks.groups()
+        ]
+        counts, totals = zip(*chain.from_iterable(blocks.gathered(asked)), strict=True)
         if classes is not None:
-            codes = np.concatenate([each for _, _, each in counts])
+            codes = np.concatenate(counts)
             check_every_class_counts(classes, classes[codes], np.ones(len(codes)))
-        asked = Facing(0, p.loss, p.fit_intercept, sum(c[0] for c in counts), facts.n_features)
+        # The sums over all blocks, for every problem.
+        sums = np.array(totals).sum(axis=0)
 
         def minimiser_of(
             problem: int, generator: np.random.RandomState, check: Callable[[], None]
         ) -> MinimiserOnSums:
-            facing = replace(asked, problem=problem)
-            return MinimiserOnSums(MeanOverBlocks(blocks, prepared, facing))
+            total, total_y = map(float, sums[problem])
+            facing = Facing(problem, p.loss, p.fit_intercept, total, facts.n_features)
+            begin = _best_intercept(p.loss, total, total_y) if p.fit_intercept else 0.0
+            return MinimiserOnSums(MeanOverBlocks(blocks, prepared, facing), begin)
 
         # The sums of one problem keep all workers busy.
         p.n_jobs = 1
-        warnings = self._find(p, (counts[0][1], facts.n_rows, facts.n_features), minimiser_of)
+        warnings = self._find(p, (len(sums), facts.n_rows, facts.n_features), minimiser_of)
         if classes is not None:
             self.classes_ = classes
         return warnings

@@ -7,16 +7,15 @@ quadratic problem is solved here.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import enet_path
 
-from lazynet.dask.sums import MeanOverBlocks, few_of, hessian_of, sides_of
+from lazynet.dask.sums import MeanOverBlocks, few_of, hessian_of
+from lazynet.kernels.gram import descend
 from lazynet.minimum.certificate import Certificate, certify
 from lazynet.minimum.minimise import Minimiser, Minimum
 from lazynet.minimum.solvers import Place
@@ -29,21 +28,21 @@ Vector = NDArray[np.float64]
 _LEAST_GROWTH, _SOON = 1000, 0.9
 # The most columns of a Hessian; of more, blocks multiply by it, so many times in a step.
 _MOST_COLUMNS, _MOST_PRODUCTS = 3000, 12
-# Sweeps over the small quadratic problem.
-_MOST_SWEEPS = 100
-# Rows of a Hessian to a column of it: with fewer, steps are worse, and cost less.
-_ROWS_OF_A_COLUMN, _LEAST_ROWS = 20, 65_536
+# The quadratic problem is solved to this share of its violation, or of the gap that is asked for;
+# and the most calls of the kernel for it.
+_ACCURACY, _SHARE_OF_TARGET, _MOST_CALLS = 0.01, 0.1, 60
 
 
 @dataclass(frozen=True)
 class Standing(Place):
     """A place, and the sums over all rows there."""
 
-    margins: Any = None
     #: (1/n) sum s_i a_i x_i, and the derivatives of the loss in the intercept
     u: Any = None
     slope: float = 0.0
     bend: float = 0.0
+    #: the factors of positive and of negative duals with which their sum is 0
+    sides: tuple[float, float] = (1.0, 1.0)
 
 
 class NewtonOnSums:
@@ -53,24 +52,30 @@ class NewtonOnSums:
 
     def __init__(self, mean: MeanOverBlocks, penalty: ElasticNet, target: float) -> None:
         self.mean, self.penalty, self.target, self.damping = mean, penalty, target, 0.0
+        # Of a Hessian: new pages of memory for each would take longer than to fill them.
+        self._room = np.empty((_MOST_COLUMNS + 1) ** 2)
 
     def look(self, weights: Vector, intercept: float) -> Standing:
         """The sums at these weights, and an estimate of the gap."""
+        return self.standing(weights, intercept, self.mean.sums("look", weights, intercept))
+
+    def standing(self, weights: Vector, intercept: float, found: tuple[Vector, Vector]) -> Standing:
+        """What the sums of a look say."""
         mean, l1, l2 = self.mean, self.penalty.l1, self.penalty.l2
-        margins = mean.margins(weights)
-        (loss, _, bend, rise, fall), u = mean.sums("look", margins, intercept=intercept)
-        objective, largest = loss + self.penalty.value(weights), np.abs(u).max(initial=0.0)
-        sides = sides_of(rise, fall) if mean.fit_intercept else (1.0, 1.0)
-        within = min(1.0, l1 / largest) if largest else 1.0
-        factors = sorted({within, 1.0} if l2 else {within})
-        given = {"intercept": intercept, "sides": sides, "factors": factors}
-        found = -mean.sums("conjugates", margins, **given)
+        (loss, _, bend, rise, fall, conjugate, first, second), u = found[0], found[1] * mean.share
+        objective, over = loss + self.penalty.value(weights), np.maximum(np.abs(u) - l1, 0.0)
+        # The sum of the conjugates at f a is convex in f, and 0 at f = 0.
+        f = l1 / (l1 + over.max(initial=0.0)) if over.any() else 1.0
+        dual = -min(f * conjugate, conjugate + (1.0 - f) * (first + 0.5 * (1.0 - f) * second))
         if l2:
-            found[-1] -= (np.maximum(np.abs(u) - l1, 0.0) ** 2).sum() / (2.0 * l2)
-        slope = (fall - rise) * mean.share if mean.fit_intercept else 0.0
-        gap = float(objective - found.max() + abs(slope) * (1.0 + abs(intercept)))
+            dual = max(dual, -conjugate - over @ over / (2.0 * l2))
+        slope, sides = 0.0, (1.0, 1.0)
+        if mean.fit_intercept:
+            slope = (fall - rise) * mean.share
+            sides = (min(fall / rise, 1.0), min(rise / fall, 1.0)) if rise and fall else (0.0, 0.0)
+        gap = float(objective - dual + abs(slope) * (1.0 + abs(intercept)))
         place = weights, float(intercept), np.zeros(0), float(objective), gap
-        return Standing(*place, margins=margins, u=u, slope=slope, bend=bend)
+        return Standing(*place, u=u, slope=slope, bend=bend, sides=sides)
 
     def epoch(self, last: Place) -> Standing:
         assert isinstance(last, Standing), "the search began with a look"
@@ -79,13 +84,15 @@ class NewtonOnSums:
         weights = last.weights.copy()
         weights[chosen], db = solve(last, chosen)
         new = self.look(weights, last.intercept + db)
-        if new.objective <= last.objective * (1.0 - 1e-12):
+        # Where rounding hides whether the objective falls, the gap decides.
+        least, most = (last.objective * (1.0 + side * 1e-12) for side in (-1.0, 1.0))
+        if new.objective <= least or (new.objective <= most and new.gap < last.gap):
             self.damping *= 0.25
             return new
         self.damping = max(4.0 * self.damping, 0.1)
         away, steps = weights - last.weights, 0.5 ** np.arange(1.0, 9.0)
-        given = {"intercept": last.intercept, "few": few_of(away), "db": db, "steps": steps}
-        losses = self.mean.sums("along", last.margins, **given)
+        given = {"few": few_of(away), "db": db, "steps": steps}
+        losses, _ = self.mean.sums("along", last.weights, last.intercept, **given)
         found = losses + [self.penalty.value(last.weights + step * away) for step in steps]
         best = int(np.argmin(found))
         if found[best] >= last.objective:
@@ -98,44 +105,46 @@ class NewtonOnSums:
         most, joining = max(_LEAST_GROWTH, int(own.sum())), np.flatnonzero(joins)
         if len(joining) > most:
             joining = joining[np.argpartition(size[joining], -most)[-most:]]
-        chosen = np.union1d(np.flatnonzero(own), joining)
-        return chosen[np.argsort(-self.mean.counts[chosen], kind="stable")]
+        return np.union1d(np.flatnonzero(own), joining)
 
     def _by_hessian(self, at: Standing, chosen: NDArray[np.int64]) -> tuple[Vector, float]:
         """The minimum of the quadratic model on the working set."""
-        mean, n = self.mean, len(chosen)
-        every = max(1, mean.n_rows // max(_ROWS_OF_A_COLUMN * n, _LEAST_ROWS))
-        given = {"intercept": at.intercept, "features": chosen, "every": every}
-        H = hessian_of(*mean.sums("gram", at.margins, mean.starts, **given))
-        Q, h, bend = H[1:, 1:], H[1:, 0], H[0, 0]
-        own, gradient, moves = at.weights[chosen], -at.u[chosen], mean.fit_intercept and bend > 0.0
+        mean, l1, l2, own, n = (
+            self.mean,
+            self.penalty.l1,
+            self.penalty.l2,
+            at.weights[chosen],
+            len(chosen),
+        )
+        _, packed = mean.sums("gram", at.weights, at.intercept, features=chosen)
+        H = hessian_of(packed, self._room)
+        diagonal, of_intercept, bend = np.diag(H)[1:].copy(), H[0, 1:].copy(), H[0, 0]
+        # A little more than 0, where columns depend on each other.
+        own_damping = self.damping * diagonal + 1e-12 * diagonal.sum() / max(n, 1)
+        H[np.arange(1, n + 1), np.arange(1, n + 1)] += own_damping
+        moves = mean.fit_intercept and bend > 0.0
+        slopes, new = at.u[chosen], own.copy()
         if moves:
-            Q, gradient = Q - np.outer(h, h) / bend, gradient - h * (at.slope / bend)
-        if not n:
-            return own, -at.slope / bend if moves else 0.0
-        q = Q @ own - gradient + self.damping * np.diag(Q) * own
-        Q[np.diag_indices(n)] *= 1.0 + self.damping
-        Q[np.diag_indices(n)] += 1e-12 * np.trace(Q) / n + 1e-300
-        # The model is |R w - y|^2 / 2 + l1 |w|_1 + l2/2 |w|^2, with R'R = Q and R'y = q.  Of y the
-        # solver knows a bound on the length alone, which its stopping rule needs.
-        size = np.sqrt(abs(own @ (Q @ own - 2.0 * gradient)) + 100.0 * at.objective)
-        with warnings.catch_warnings():
-            # A rough minimum is good enough: the next look says how far it goes.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            _, found, _ = enet_path(
-                np.zeros((1, n)), np.array([size]), precompute=np.ascontiguousarray(Q), Xy=q,
-                alphas=[self.penalty.l1 + self.penalty.l2], coef_init=own.copy(), check_input=False,
-                l1_ratio=self.penalty.l1 / (self.penalty.l1 + self.penalty.l2),
-                tol=0.1 * self.target / (size * size), max_iter=_MOST_SWEEPS,
-            )  # fmt: skip
-        weights = found[:, 0]
-        return weights, float(-(at.slope + h @ (weights - own)) / bend) if moves else 0.0
+            slopes = slopes + of_intercept * (at.slope / bend)
+        pull = slopes - l2 * own
+        violation = np.where(own, np.abs(pull - l1 * np.sign(own)), np.abs(pull) - l1)
+        accuracy = max(_ACCURACY * violation.max(initial=0.0), 0.0)
+        size = np.abs(own).sum()
+        if size:
+            accuracy = max(accuracy, _SHARE_OF_TARGET * self.target / size)
+        for _ in range(_MOST_CALLS):
+            if not descend(H, new, slopes, l1, l2, moves, accuracy) > accuracy:
+                break
+        return new, float(-(at.slope + of_intercept @ (new - own)) / bend) if moves else 0.0
 
     def _by_products(self, at: Standing, chosen: NDArray[np.int64]) -> tuple[Vector, float]:
         """Conjugate gradients with the signs held; a weight that would change its sign is 0."""
         mean, l1, l2, w = self.mean, self.penalty.l1, self.penalty.l2, at.weights[chosen]
-        signs = np.where(w != 0.0, np.sign(w), np.sign(at.u[chosen]))
-        (bend,), diagonal = mean.sums("diagonal", at.margins, intercept=at.intercept)
+        signs, here = (
+            np.where(w != 0.0, np.sign(w), np.sign(at.u[chosen])),
+            (at.weights, at.intercept),
+        )
+        (bend,), diagonal = mean.sums("diagonal", *here)
         scale = np.append(diagonal[chosen] + l2, bend) * (1.0 + self.damping) + 1e-300
         r = np.append(at.u[chosen] - l2 * w - l1 * signs, -at.slope)
         x, z = np.zeros(len(r)), r / scale
@@ -144,8 +153,8 @@ class NewtonOnSums:
             rz = float(r @ z)
             if rz <= least:
                 break
-            given = {"few": (chosen, p[:-1]), "vb": p[-1] if mean.fit_intercept else 0.0}
-            (last,), full = mean.sums("product", at.margins, intercept=at.intercept, **given)
+            vb = p[-1] if mean.fit_intercept else 0.0
+            (last,), full = mean.sums("product", *here, few=(chosen, p[:-1]), vb=vb)
             product = np.append(full[chosen] + l2 * p[:-1], last) + self.damping * scale * p
             step = rz / float(p @ product)
             x, r = x + step * p, r - step * product
@@ -157,29 +166,55 @@ class NewtonOnSums:
         return np.where(new * signs > 0.0, new, 0.0), float(x[-1])
 
 
+class Proof:
+    """What ``certify`` asks of all rows, at the place where a search has come."""
+
+    def __init__(self, mean: MeanOverBlocks, at: Standing) -> None:
+        self._sums, self._sides = partial(mean.sums, weights=at.weights, b=at.intercept), at.sides
+        self.share = mean.share
+        (*self._loss, rise, fall), self._cells = self._sums("proof", sides=at.sides)
+        self._left_over = rise - fall if mean.fit_intercept else 0.0
+
+    def balance(self, duals: Any) -> float:
+        return self._left_over
+
+    def margins(self, weights: Vector, compensated: bool) -> None:
+        """Of no use: ``value`` knows them."""
+
+    def value(self, margins: None, intercept: float) -> tuple[float, float]:
+        loss, lost = self._loss
+        return loss, lost
+
+    def compensated_sums(self, duals: Any) -> Vector:
+        return self._cells
+
+    def conjugate(self, duals: Any, factor: float) -> tuple[float, float]:
+        (found, lost), _ = self._sums("conjugate_of", sides=self._sides, factor=factor)
+        return found, lost
+
+
 class MinimiserOnSums(Minimiser):
     """Finds the minimum of one problem over rows that are elsewhere."""
 
     mean: MeanOverBlocks  # type: ignore[assignment]
 
-    def __init__(self, mean: MeanOverBlocks) -> None:
-        self.mean, self.intercept, self.far_targets = mean, 0.0, False
-        self.weights = np.zeros(mean.n_columns)
+    def __init__(self, mean: MeanOverBlocks, intercept: float) -> None:
+        """``intercept`` is where the search for that of zero weights begins."""
+        self.mean, self.far_targets, self.weights = mean, False, np.zeros(mean.n_columns)
         self.duals, self._correlations, self._known_duals = np.zeros(0), None, None
-        margins, least = mean.margins(self.weights), np.inf
+        least = np.inf
         for _ in range(30):
-            given = {"intercept": self.intercept}
-            (loss, lost, bend, rise, fall), _ = mean.sums("look", margins, **given)
+            found = mean.sums("look", self.weights, intercept)
+            loss, lost, bend, rise, fall, *_ = found[0]
             if not np.isfinite(loss):
                 raise ValueError("y is so large that the loss of zero weights overflows; scale y")
             if not loss < least:
                 break
             self.at_zero, self._rounding_at_zero, least = float(loss), float(lost), loss
-            best, step = self.intercept, (rise - fall) * mean.share
-            if not mean.fit_intercept or bend <= 0.0 or abs(step) <= 1e-14 * loss:
+            self.intercept, self._at_zero, step = intercept, found, (rise - fall) * mean.share
+            if not mean.fit_intercept or bend <= 0.0 or abs(step) <= 1e-8 * loss:
                 break
-            self.intercept += step / bend
-        self.intercept = best
+            intercept += step / bend
 
     def start_from(self, coef: Vector, intercept: float, duals: Vector | None = None) -> None:
         self.weights, self.intercept = np.array(coef, dtype=np.float64), intercept
@@ -188,13 +223,14 @@ class MinimiserOnSums(Minimiser):
         self, penalty: ElasticNet, target: float, max_iter: int
     ) -> tuple[NewtonOnSums, Standing]:
         search = NewtonOnSums(self.mean, penalty, target)
-        return search, search.look(self.weights, self.intercept)
+        if self.weights.any():
+            return search, search.look(self.weights, self.intercept)
+        return search, search.standing(self.weights, self.intercept, self._at_zero)
 
     def _certificate(self, penalty: ElasticNet, at: Place, target: float) -> Certificate:
         assert isinstance(at, Standing), "the search began with a look"
-        duals: Any = self.mean.rows("negative_slopes", at.margins, intercept=at.intercept)
-        mean: Any = self.mean
-        return certify(mean, penalty, at.weights, at.intercept, duals)
+        proof: Any = Proof(self.mean, at)
+        return certify(proof, penalty, at.weights, at.intercept, at.duals)
 
     def to(self, *penalty: float, **options: Any) -> Minimum:
         return replace(super().to(*penalty, **options), duals=np.zeros(0))

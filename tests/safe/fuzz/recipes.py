@@ -422,6 +422,32 @@ def _extend(parts: Parts) -> Arguments:
     return dict(self=records, **parts.record_arrays(records.n + 5))
 
 
+def _add_gram(parts: Parts) -> Arguments:
+    size = int(parts.random.integers(1, 2 * parts.d))
+    places = parts.random.integers(-1, size + 1, parts.d).astype(np.int32)
+    return dict(
+        examples=parts.examples(),
+        curvatures=parts.reals(parts.n),
+        places=parts.integers(places),
+        sums=parts.reals(size * (size + 1) // 2),
+        size=size,
+        start=0,
+    )
+
+
+def _descend(parts: Parts) -> Arguments:
+    root = parts.random.standard_normal((parts.k, parts.d + 1))
+    return dict(
+        hessian=parts.place(root.T @ root),
+        weights=parts.reals(parts.d),
+        slopes=parts.reals(parts.d),
+        l1=0.1,
+        l2=float(parts.random.choice([0.0, 0.1])),
+        fit_intercept=bool(parts.random.integers(2)),
+        accuracy=1e-3,
+    )
+
+
 def _cells(parts: Parts, kind: str) -> NDArray[np.float64]:
     """Cells of a kind, which nothing has been learned by or something has."""
     shape = parts.d, cells.numbers(kind)
@@ -529,6 +555,9 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "clock.run": _clock_run,
     "clock.run_batches": _clock_run_batches,
     "dense.run": _dense_run,
+    "gram.add_gram": _add_gram,
+    "gram.descend": _descend,
+    "sums.add_compensated": lambda p: dict(cells=p.reals(p.d, 2), others=p.reals(p.d, 2)),
     "examples.Examples": Parts.csr,
     "examples.Visited": lambda p: {},
     "examples.Steps": Parts.schedule,
