@@ -16,12 +16,14 @@ import numpy as np
 from scipy import sparse
 
 from lazynet.data.chunks import Chunk, Passing, csr
-from lazynet.data.compressed import STDIN, files_of
+from lazynet.data.files import OPENERS, files_of
 from lazynet.data.rows_file import RowsFile
 from lazynet.data.source import Chunks, Derived, Facts, Source
 from lazynet.data.tables import INDICES, VALUES, CSVFile, ParquetFile
 from lazynet.data.text_files import SvmlightFile, VWFile
 
+#: The name of standard input.
+STDIN = "-"
 #: The forms of files by the ends of their names.
 ENDINGS = {
     ".svm": "svmlight",
@@ -32,11 +34,8 @@ ENDINGS = {
     ".npz": "npz",
     ".rows": "rows",
     ".parquet": "parquet",
-    ".arrow": "parquet",
-    ".feather": "parquet",
 }
 FORMS = ("svmlight", "vw", "csv", "parquet", "npz", "rows")
-_PACKED = (".gz", ".bz2", ".xz", ".zst")
 _TABLES = ("csv", "parquet")
 #: The forms that each option of reading is for.
 FORMS_OF = {
@@ -111,7 +110,7 @@ def form_of(paths: list[str], given: str | None) -> str:
     found = set()
     for path in paths:
         stem, end = os.path.splitext(path)
-        end = os.path.splitext(stem)[1] if end in _PACKED else end
+        end = os.path.splitext(stem)[1] if end in OPENERS else end
         if end.lower() not in ENDINGS:
             what = "standard input" if path == STDIN else path
             raise ValueError(f"the form of {what} is not known by its name: write --format with "
@@ -124,8 +123,13 @@ def form_of(paths: list[str], given: str | None) -> str:
 
 
 @contextmanager
-def pipe_in_a_file(options: argparse.Namespace) -> Iterator[None]:
-    """Copy standard input to a temporary file, if it is one of the files."""
+def pipe_in_a_file(
+    options: argparse.Namespace, note: Mapping[str, Any] | None = None
+) -> Iterator[None]:
+    """Copy standard input to a temporary file, if it is one of the files.
+
+    ``note`` says how the rows of a model were read.
+    """
     if STDIN not in options.files:
         yield
         return
@@ -133,7 +137,8 @@ def pipe_in_a_file(options: argparse.Namespace) -> Iterator[None]:
         if getattr(options, name, None) is not None:
             raise ValueError(f"--{name} is for files that later calls find again, and standard "
                              "input is read once: leave it out")  # fmt: skip
-    options.format = form_of(options.files, options.format)
+    if options.format is None:
+        options.format = (note or {}).get("format") or form_of(options.files, None)
     with tempfile.TemporaryDirectory(prefix="lazynet-") as folder:
         copied = os.path.join(folder, "standard input")
         try:
@@ -211,9 +216,6 @@ def note_of(options: argparse.Namespace, source: Source) -> dict[str, Any]:
 def _base_of(options: argparse.Namespace) -> int:
     """0 if one of the first rows has a column 0, else 1."""
     for path in options.files:
-        if path == STDIN or not os.path.isfile(path):
-            raise ValueError("the columns of a pipe cannot be looked at beforehand: write --base 1 "
-                             "if its first column is 1, or --base 0")  # fmt: skip
         source = SvmlightFile(
             path, zero_based=True, n_features=WIDEST, multilabel=options.multilabel,
             n_labels=WIDEST if options.multilabel else None,
@@ -274,7 +276,7 @@ def _matrix(path: str, model: Any) -> Source:
 
 def _table(options: argparse.Namespace, model: Any) -> Source:
     target, kind = options.target, CSVFile if options.format == "csv" else ParquetFile
-    if model is not None and target not in kind._names_of(options.files[0]):
+    if model is not None and target not in kind.names_of(options.files[0]):
         target = None
     given = {"target": target, "weight": options.weight, "features": options.columns}
     if kind is ParquetFile and (options.columns or LISTS) == LISTS:
@@ -303,7 +305,9 @@ class KnownColumns(Derived):
         #: the values in other columns that have passed
         self.n_unknown = 0
 
-    def _find_features(self) -> int:
+    @property
+    def n_features(self) -> int:
+        """The number of columns that are left."""
         return self._n_features
 
     def _find_facts(self) -> Facts:

@@ -53,16 +53,18 @@ def run(options: argparse.Namespace) -> None:
     if not hasattr(model, options.method):
         raise ValueError(f"--method {options.method}: {type(model).__name__} with "
                          f"loss={model.loss!r} has no such method")  # fmt: skip
-    inputs.settle_reading(options, model, model_files.note_of(options.model))
-    if options.output is not None:
-        check_writable(options.output)
-    check_apart([("--output", options.output)], [options.model, *options.files])
-    predict = getattr(model, options.method)
-    rows = inputs.rows_for(options, model, needs_target=False)
-    with _opened(options.output) as out, closing(rows.chunks()) as chunks:
-        for chunk in chunks:
-            out.writelines(line + "\n" for line in lines_of(predict(chunk.X)))
-    tell_unknown(rows)
+    note = model_files.note_of(options.model)
+    with inputs.pipe_in_a_file(options, note):
+        inputs.settle_reading(options, model, note)
+        if options.output is not None:
+            check_writable(options.output)
+        check_apart([("--output", options.output)], [options.model, *options.files])
+        predict = getattr(model, options.method)
+        rows = inputs.rows_for(options, model, needs_target=False)
+        with _opened(options.output) as out, closing(rows.chunks()) as chunks:
+            for chunk in chunks:
+                out.writelines(line + "\n" for line in lines_of(predict(chunk.X)))
+        tell_unknown(rows)
 
 
 @contextmanager

@@ -39,15 +39,17 @@ def run(options: argparse.Namespace) -> None:
     from lazynet.estimators.load import load
 
     model = load(options.model)
-    inputs.settle_reading(options, model, model_files.note_of(options.model))
     began = time.perf_counter()
-    rows, scores = inputs.rows_for(options, model, needs_target=True), Scores(model)
-    with closing(rows.chunks()) as chunks:
-        for chunk in chunks:
-            scores.add(chunk)
-    if not scores.rows:
-        raise inputs.no_rows(options.files)
-    tell_unknown(rows)
+    note = model_files.note_of(options.model)
+    with inputs.pipe_in_a_file(options, note):
+        inputs.settle_reading(options, model, note)
+        rows, scores = inputs.rows_for(options, model, needs_target=True), Scores(model)
+        with closing(rows.chunks()) as chunks:
+            for chunk in chunks:
+                scores.add(chunk)
+        if not scores.rows:
+            raise inputs.no_rows(options.files)
+        tell_unknown(rows)
     seconds = time.perf_counter() - began
     found: dict[str, Any] = {"rows": scores.rows, **scores.result()}
     lines = {name.replace("_", " "): f"{value:.6g}" for name, value in found.items()}

@@ -15,9 +15,8 @@ from lazynet.cli.inputs import count
 from lazynet.cli.output import check_apart, report, say
 from lazynet.cli.settings import TASKS, guessed_task, new_model, parameters_of
 from lazynet.data.atomic_files import check_writable
-from lazynet.data.cached import Cached
-from lazynet.data.shuffled import Shuffled
-from lazynet.data.source import Source
+from lazynet.data.rows_file import cached
+from lazynet.data.source import Shuffled, Source
 from lazynet.losses import LOSSES
 from lazynet.persistence import files as model_files
 
@@ -89,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
     if old is not None:
         _check_going_on(options, old, parameters)
     began = time.perf_counter()
-    with inputs.pipe_in_a_file(options):
+    with inputs.pipe_in_a_file(options, note):
         inputs.settle_reading(options, old, note)
         _check_outputs(options)
         source = _source(options)
@@ -130,16 +129,13 @@ def _source(options: argparse.Namespace) -> Source:
     if options.format in ("npz", "rows"):
         raise ValueError(f"--cache keeps rows that are parsed, and files of the form "
                          f"{options.format} need no parsing: leave it out")  # fmt: skip
-    return Cached(source, options.cache)
+    return cached(source, options.cache)
 
 
 def _fitted(
     options: argparse.Namespace, source: Source, old: Any, parameters: dict[str, Any]
 ) -> Any:
     """The model after a fit from the source."""
-    if options.cache is not None:
-        # This pass counts the columns, and writes the rows.
-        source.n_features  # noqa: B018
     facts = source.facts()
     if not facts.n_rows:
         raise inputs.no_rows(options.files)

@@ -12,15 +12,15 @@ from scipy import sparse
 
 from lazynet.data.atomic_files import replaced
 from lazynet.data.chunks import Chunk, joined
-from lazynet.data.rows_file import written_rows
+from lazynet.data.rows_file import write_rows
 from lazynet.data.source import Source
-from lazynet.data.tables import INDICES, VALUES, _pyarrow
+from lazynet.data.tables import INDICES, VALUES, pyarrow
 
 
 def write(source: Source, path: str, form: str) -> int:
     """Write all rows; returns their number."""
     if form == "rows":
-        return _write_rows(source, path)
+        return write_rows(source, path)
     if form == "npz":
         return _write_matrix(source, path)
     if form == "parquet":
@@ -85,18 +85,12 @@ def _vowpal(label: str, weight: float | None, columns: list[int], values: list[f
 # --- arrays ------------------------------------------------------------------------------------
 
 
-def _write_rows(source: Source, path: str) -> int:
-    with closing(written_rows(source, path, counting=True)) as chunks:
-        return sum(chunk.X.shape[0] for chunk in chunks)
-
-
 def _write_matrix(source: Source, path: str) -> int:
     """The arrays of ``scipy.sparse.save_npz``, and ``y`` and ``weight`` beside them."""
     if source.n_labels is not None:
         raise ValueError(f"{path}: a matrix has one target a row, and these rows have several "
                          "labels: vw, svmlight and rows take them")  # fmt: skip
     X, y, weight = joined(list(source.chunks()))
-    X.resize(X.shape[0], source.n_features)
     arrays: dict[str, Any] = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "y": y}
     if weight is not None:
         arrays["weight"] = weight
@@ -107,7 +101,7 @@ def _write_matrix(source: Source, path: str) -> int:
 
 def _write_table(source: Source, path: str) -> int:
     """Columns indices and values, lists of each row; target; and weight where rows have one."""
-    arrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+    arrow, parquet = pyarrow("pyarrow"), pyarrow("pyarrow.parquet")
     if source.n_labels is not None:
         raise ValueError("tables hold one target a row, and these rows have several labels")
     with replaced(path) as file, closing(source.chunks()) as chunks:

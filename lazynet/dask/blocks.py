@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.chunks import Chunk, Passing, joined, rechunked, taken
-from lazynet.data.compressed import Paths, files_of
-from lazynet.data.source import Facts, Labels, Source, Tally, as_source
+from lazynet.data.files import Paths, files_of
+from lazynet.data.source import Facts, Source, Tally, as_source
 from lazynet.parameters import check_integer, shown
 from lazynet.persistence.checkpoints import told
 
@@ -307,23 +307,25 @@ class Blocks(Source):
 
     # --- a source ---
 
-    def _find_features(self) -> int:
+    @property
+    def n_features(self) -> int:
+        """The number of columns of the widest block."""
         self.known()
         return self._width
 
-    def _find_labels(self) -> int | None:
+    @property
+    def n_labels(self) -> int | None:
+        """The number of columns of y for several labels a row."""
         return max((e.n_labels for e in self.known() if e.n_labels is not None), default=None)
 
     def _find_facts(self) -> Facts:
-        labels = Labels()
-        for each in self.known():
-            labels.join(each.tally.labels)
-        rows, values = (
-            sum(getattr(e.tally, n) for e in self.known()) for n in ("n_rows", "n_values")
-        )
-        return Facts(rows, values, self.n_features, self.n_labels, labels.classes, labels.counts)
+        tally = Tally()
+        for block in self.known():
+            tally.join(block.tally)
+        return tally.facts(self.n_features, self.n_labels)
 
-    def _find_identity(self) -> dict[str, Any] | None:
+    def identity(self) -> dict[str, Any] | None:
+        """Digests of the blocks, and the seed of their order."""
         found = self.gathered(self.client.map(_told_of, self.futures, pure=False))
         return {"blocks": found, "seed": self.seed}
 

@@ -5,12 +5,12 @@ epoch)``, which begins a pass and gives ``(X, y, weight)`` for ``rows`` rows at 
 
 - ``SvmlightFile`` and ``VWFile``: text of svmlight's and Vowpal Wabbit's form, packed or not
 - ``CSVFile`` and ``ParquetFile``: tables; Parquet's where pyarrow is installed
-- ``RowsFile``: the form in which ``Cached`` and ``RowsWriter`` keep rows, mapped into memory
+- ``RowsFile``: what ``write_rows`` has written, mapped into memory
 - ``Chunks``: what a program of yours makes; ``as_source`` makes a source of whatever gives chunks
 
-Around a source: ``Cached`` parses once and reads a file of rows from then on, ``Shuffled`` changes
-the order within windows.  ``mapped`` makes one matrix of all rows, mapped into memory.  Each row is
-the same in whatever chunks it comes.
+``cached`` parses a source once into a file of rows; ``Shuffled`` changes the order within windows.
+``mapped`` makes one matrix of all rows, mapped into memory.  Each row is the same in whatever
+chunks it comes.
 
 >>> from lazynet.data import Chunks, Shuffled
 >>> source = Chunks([([[1.0, 0.0], [0.0, 2.0]], [1, 0])])
@@ -19,28 +19,26 @@ the same in whatever chunks it comes.
 [[1.0, 0.0], [0.0, 2.0]] [1. 0.] None
 """
 
-from lazynet.data.cached import Cached
 from lazynet.data.chunks import Chunk
 from lazynet.data.memory_mapped import mapped
-from lazynet.data.rows_file import RowsFile, RowsWriter
-from lazynet.data.shuffled import Shuffled
-from lazynet.data.source import Chunks, Facts, Source, as_source
+from lazynet.data.rows_file import RowsFile, cached, write_rows
+from lazynet.data.source import Chunks, Facts, Shuffled, Source, as_source
 from lazynet.data.tables import CSVFile, ParquetFile
 from lazynet.data.text_files import SvmlightFile, VWFile
 
 __all__ = [
     "CSVFile",
-    "Cached",
     "Chunk",
     "Chunks",
     "Facts",
     "ParquetFile",
     "RowsFile",
-    "RowsWriter",
     "Shuffled",
     "Source",
     "SvmlightFile",
     "VWFile",
     "as_source",
+    "cached",
     "mapped",
+    "write_rows",
 ]

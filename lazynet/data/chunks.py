@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Generator, Iterable, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,22 +25,8 @@ class Chunk(NamedTuple):
     weight: NDArray[np.float64] | None
 
 
-class SoundChunk(Chunk):
-    """A chunk whose rows nobody has to check again before a kernel reads them.
-
-    Values are finite, columns are in X and occur once in a row, labels are finite.  Values may be
-    float32, where each of them is the number that it was.  Only sources of this package make such
-    chunks, and only for models (``Source._to_learn``): whoever takes a chunk from ``chunks`` may
-    change its arrays.
-    """
-
-    __slots__ = ()
-
-
 #: The chunks of one pass; ``close`` ends the pass.
 Passing = Generator[Chunk, None, None]
-
-
 #: From so many columns or values on, they are counted in 64 bits.
 NARROW = 2**31
 
@@ -56,32 +40,30 @@ def index_type(n_columns: int, n_values: int) -> np.dtype[Any]:
     return np.dtype(np.int32 if max(n_columns, n_values) < NARROW else np.int64)
 
 
-def csr(
-    indptr: Any, indices: Any, values: Any, n_columns: int, *, narrow: bool = False
-) -> sparse.csr_matrix:
-    """A matrix around these arrays, which are copied only where their types do not fit.
+def csr(indptr: Any, indices: Any, values: Any, n_columns: int) -> sparse.csr_matrix:
+    """A matrix of float64 around arrays, which are copied only where their types do not fit.
 
     The type of the indices follows from the number of columns, so that all chunks of a source have
-    the same one.  Values become float64; ``narrow`` leaves float32 as it is.
+    the same one.
 
     >>> csr([0, 0, 1], [2], [0.5], 3).toarray()
     array([[0. , 0. , 0. ],
            [0. , 0. , 0.5]])
     """
     kind = index_type(n_columns, len(indices))
-    found = copy.copy(_empty(len(indptr) - 1, n_columns))
-    # One by one: the constructor would look through the indices for a smaller type.
-    narrow = narrow and getattr(values, "dtype", None) == np.float32
-    found.data = values if narrow else np.asarray(values, dtype=np.float64)
-    found.indices = np.asarray(indices, dtype=kind)
-    found.indptr = np.asarray(indptr, dtype=kind)
-    return found
+    return _around(
+        (len(indptr) - 1, n_columns),
+        np.asarray(values, dtype=np.float64),
+        np.asarray(indices, dtype=kind),
+        np.asarray(indptr, dtype=kind),
+    )
 
 
-@lru_cache(maxsize=8)
-def _empty(n_rows: int, n_columns: int) -> sparse.csr_matrix:
-    """A matrix of zeros to copy, which takes less time than to construct one for every chunk."""
-    return sparse.csr_matrix((n_rows, n_columns), dtype=np.float64)
+def _around(shape: tuple[int, int], values: Any, indices: Any, indptr: Any) -> sparse.csr_matrix:
+    """A matrix of these arrays; SciPy's constructor would look for smaller indices and copy."""
+    matrix = sparse.csr_matrix(shape, dtype=values.dtype)
+    matrix.data, matrix.indices, matrix.indptr = values, indices, indptr
+    return matrix
 
 
 def labels_matrix(ends: Any, codes: Any, n_labels: int) -> sparse.csr_matrix:
@@ -92,17 +74,15 @@ def labels_matrix(ends: Any, codes: Any, n_labels: int) -> sparse.csr_matrix:
            [0, 0, 0],
            [0, 0, 1]], dtype=int8)
     """
-    found = sparse.csr_matrix((len(ends), n_labels), dtype=np.int8)
-    found.data = np.ones(len(codes), dtype=np.int8)
-    found.indices = np.asarray(codes, dtype=np.int64)
-    found.indptr = np.concatenate([np.zeros(1, np.int64), np.asarray(ends, dtype=np.int64)])
+    codes = np.asarray(codes, dtype=np.int64)
+    starts = np.concatenate([np.zeros(1, np.int64), np.asarray(ends, dtype=np.int64)])
     # Arrays from files may hold anything, and the matrix is used as it is.
-    least, greatest = found.indices.min(initial=0), found.indices.max(initial=-1)
+    least, greatest = codes.min(initial=0), codes.max(initial=-1)
     if least < 0 or greatest >= n_labels:
         raise ValueError(f"y must hold labels from 0 to {n_labels - 1}, got {least} to {greatest}")
-    if (np.diff(found.indptr) < 0).any() or found.indptr[-1] != len(codes):
+    if (np.diff(starts) < 0).any() or starts[-1] != len(codes):
         raise ValueError(f"y: the ends of its rows must rise from 0 to {len(codes)}")
-    return found
+    return _around((len(ends), n_labels), np.ones(len(codes), dtype=np.int8), codes, starts)
 
 
 def part(chunk: Chunk, start: int, stop: int) -> Chunk:
@@ -119,11 +99,10 @@ def part(chunk: Chunk, start: int, stop: int) -> Chunk:
 
 def _rows(matrix: sparse.csr_matrix, start: int, stop: int) -> sparse.csr_matrix:
     """Some rows of a matrix that share its arrays."""
-    found = sparse.csr_matrix((stop - start, matrix.shape[1]), dtype=matrix.dtype)
-    first, last = int(matrix.indptr[start]), int(matrix.indptr[stop])
-    found.data, found.indices = matrix.data[first:last], matrix.indices[first:last]
-    found.indptr = matrix.indptr[start : stop + 1] - matrix.indptr[start]
-    return found
+    values = slice(int(matrix.indptr[start]), int(matrix.indptr[stop]))
+    indptr = matrix.indptr[start : stop + 1] - matrix.indptr[start]
+    shape = stop - start, matrix.shape[1]
+    return _around(shape, matrix.data[values], matrix.indices[values], indptr)
 
 
 def joined(chunks: Sequence[Chunk]) -> Chunk:
@@ -145,17 +124,15 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
 
 def stacked(matrices: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
     """Matrices below one another."""
-    # Columns may have been counted as they came.
-    n_columns = max(m.shape[1] for m in matrices)
-    found = sparse.csr_matrix(
-        (sum(m.shape[0] for m in matrices), n_columns), dtype=matrices[0].dtype
-    )
-    found.data = np.concatenate([m.data for m in matrices])
-    found.indices = np.concatenate([m.indices for m in matrices])
+    indices = np.concatenate([m.indices for m in matrices])
     starts = np.cumsum([0, *(len(m.data) for m in matrices)])
     pointers = [m.indptr[1:] + start for m, start in zip(matrices, starts, strict=False)]
-    found.indptr = np.concatenate([matrices[0].indptr[:1], *pointers]).astype(found.indices.dtype)
-    return found
+    return _around(
+        (sum(m.shape[0] for m in matrices), matrices[0].shape[1]),
+        np.concatenate([m.data for m in matrices]),
+        indices,
+        np.concatenate([matrices[0].indptr[:1], *pointers]).astype(indices.dtype),
+    )
 
 
 def taken(chunk: Chunk, order: NDArray[np.int64]) -> Chunk:
@@ -179,17 +156,16 @@ def _taken(matrix: sparse.csr_matrix, order: NDArray[np.int64]) -> sparse.csr_ma
     ends = np.cumsum(lengths, dtype=np.int64)
     places = np.arange(ends[-1] if len(ends) else 0)
     places += np.repeat(matrix.indptr[order] - (ends - lengths), lengths)
-    found = sparse.csr_matrix((len(order), matrix.shape[1]), dtype=matrix.dtype)
-    found.data, found.indices = matrix.data[places], matrix.indices[places]
-    found.indptr = np.concatenate([np.zeros(1, np.int64), ends]).astype(matrix.indptr.dtype)
-    return found
+    indptr = np.concatenate([np.zeros(1, np.int64), ends]).astype(matrix.indptr.dtype)
+    shape = len(order), matrix.shape[1]
+    return _around(shape, matrix.data[places], matrix.indices[places], indptr)
 
 
 def rechunked(chunks: Iterable[Chunk], rows: int) -> Passing:
     """The same rows in the same order, ``rows`` at a time; the last chunk may have fewer.
 
     >>> chunk = Chunk(csr([0, 0, 0, 0], [], [], 1), np.array([1.0, 2.0, 3.0]), None)
-    >>> [found.y.tolist() for found in rechunked([chunk, chunk], 2)]
+    >>> [part.y.tolist() for part in rechunked([chunk, chunk], 2)]
     [[1.0, 2.0], [3.0, 1.0], [2.0, 3.0]]
     """
     waiting: list[Chunk] = []

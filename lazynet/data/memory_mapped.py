@@ -34,17 +34,15 @@ def mapped(source: Any) -> Iterator[Chunk]:
     ...     rows.X.toarray().tolist(), rows.y, rows.weight
     ([[0.0, 2.0], [3.0, 0.0]], array([1., 0.]), None)
     """
-    given = as_source(source)
-    uncounted = given._before_counting()
+    source = as_source(source)
     kind: np.dtype[Any] = np.dtype(np.int32)
     ends, ys, weights = [np.zeros(1, dtype=np.int64)], [], []
-    n_values, widest, weighted = 0, -1, False
+    n_values, weighted = 0, False
     with ExitStack() as files:
         values, indices = (files.enter_context(tempfile.TemporaryFile()) for _ in range(2))
-        with closing((uncounted or given).chunks()) as chunks:
+        with closing(source.chunks()) as chunks:
             for X, y, weight in chunks:
                 kind = X.indices.dtype
-                widest = max(widest, int(X.indices.max(initial=-1)))
                 values.write(np.ascontiguousarray(X.data).data)
                 indices.write(np.ascontiguousarray(X.indices).data)
                 ends.append(X.indptr[1:].astype(np.int64) + n_values)
@@ -54,14 +52,13 @@ def mapped(source: Any) -> Iterator[Chunk]:
                 weighted = weighted or weight is not None
         if not ys:
             raise ValueError("X must have at least one row, and the source has none")
-        n_columns = given.n_features if uncounted is None else max(widest + 1, 1)
-        if index_type(n_columns, n_values) != kind:
+        if index_type(source.n_features, n_values) != kind:
             wide = files.enter_context(tempfile.TemporaryFile())
             _widen(indices, wide, n_values)
             indices, kind = wide, np.dtype(np.int64)
         X = csr(
             np.concatenate(ends), _array(indices, kind, n_values),
-            _array(values, np.dtype(np.float64), n_values), n_columns,
+            _array(values, np.dtype(np.float64), n_values), source.n_features,
         )  # fmt: skip
         y = stacked(ys) if sparse.issparse(ys[0]) else np.concatenate(ys)
         yield Chunk(X, y, np.concatenate(weights) if weighted else None)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.data.chunks import Passing, rechunked, taken
-from lazynet.data.source import Derived, Facts, Source
+from lazynet.data.source import Derived, Facts, Shuffled, Source
 
 # The step and the factors of SplitMix64 (Steele, Lea & Flood 2014), whose output passes for random.
 _STEP, _FIRST, _SECOND = (
@@ -67,14 +67,14 @@ class OfShare(Derived):
         return rechunked(self._all(rows, epoch), rows)
 
     def _all(self, rows: int, epoch: int) -> Passing:
-        seen = 0
+        start = 0
         with closing(self.source.chunks(rows, epoch)) as chunks:
             for chunk in chunks:
-                stop = seen + chunk.X.shape[0]
-                found = np.flatnonzero(self.share.of(seen, stop) != self.others)
-                seen = stop
-                if len(found):
-                    yield taken(chunk, found)
+                stop = start + chunk.X.shape[0]
+                numbers = np.flatnonzero(self.share.of(start, stop) != self.others)
+                start = stop
+                if len(numbers):
+                    yield taken(chunk, numbers)
 
     def _find_facts(self) -> Facts:
         return Source._find_facts(self)
@@ -83,13 +83,13 @@ class OfShare(Derived):
 def of_share(source: Source, share: Share, *, others: bool) -> Source:
     """The rows of a share; they are numbered before anything changes their order.
 
-    >>> from lazynet.data.shuffled import Shuffled
     >>> from lazynet.data.source import as_source
     >>> source = Shuffled(as_source([([[0.0]] * 8, [0, 1, 2, 3, 4, 5, 6, 7])]), window=8)
     >>> [sorted(next(of_share(source, Share(0.25, 1), others=False).chunks(9, epoch)).y.tolist())
     ...  for epoch in range(2)]
     [[7.0], [7.0]]
     """
-    if isinstance(source, Derived) and source._reorders():
-        return source._around(of_share(source.source, share, others=others))
+    if isinstance(source, Shuffled):
+        rows = of_share(source.source, share, others=others)
+        return Shuffled(rows, window=source.window, seed=source.seed)
     return OfShare(source, share, others=others)

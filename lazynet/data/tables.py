@@ -1,4 +1,4 @@
-"""Tables in CSV files, and in Parquet's and Arrow's files by way of the package pyarrow."""
+"""Tables in CSV files, and in Parquet's files by way of the package pyarrow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.chunks import Chunk, Passing, csr, rechunked
-from lazynet.data.compressed import STDIN, Paths, files_of, identity_of, lines_of
+from lazynet.data.files import Paths, ahead, files_of, identity_of, texts_of
 from lazynet.data.source import Source
 from lazynet.parameters import MOST_FEATURES, check_integer, shown
 
@@ -36,35 +36,42 @@ class Table(Source):
         weight: str | None = None,
     ) -> None:
         self.paths = files_of(paths)
-        if STDIN in self.paths:
-            raise ValueError("paths: a table cannot be read from standard input")
-        for name, given in (("target", target), ("weight", weight)):
-            if given is not None and not isinstance(given, str):
-                raise TypeError(f"{name} must be the name of a column, got {shown(given)}")
+        for parameter, column in (("target", target), ("weight", weight)):
+            if column is not None and not isinstance(column, str):
+                raise TypeError(f"{parameter} must be the name of a column, got {shown(column)}")
         self.target, self.weight = target, weight
+        names = self.names_of(self.paths[0])
         if features is None:
-            names = self._names_of(self.paths[0])
-            features = [name for name in names if name not in (target, weight)]
+            features = self._default_features(names)
         self.features = list(features)
         if not self.features:
             raise ValueError(f"{self.paths[0]}: features must name at least one column")
-        self._check(self.paths[0], self._names_of(self.paths[0]))
+        self._check(self.paths[0], names)
 
     @staticmethod
-    def _names_of(path: str) -> list[str]:
+    def names_of(path: str) -> list[str]:
         """The names of the columns of a file."""
         raise NotImplementedError
 
-    def _chunks(self, path: str) -> Passing:
+    def _chunks(self, path: str) -> Iterator[Chunk]:
         """The rows of a file."""
         raise NotImplementedError
 
-    def _columns(self) -> list[str]:
+    def _default_features(self, names: list[str]) -> list[str]:
+        return [name for name in names if name not in (self.target, self.weight)]
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of X."""
+        return len(self.features)
+
+    @property
+    def columns(self) -> list[str]:
         """The columns of the table that are read."""
         return [name for name in (self.target, self.weight, *self.features) if name is not None]
 
     def _check(self, path: str, names: Sequence[str]) -> None:
-        for name in self._columns():
+        for name in self.columns:
             if names.count(name) != 1:
                 many = "there is no column" if name not in names else "several columns are called"
                 raise ValueError(f"{path}: {many} {name!r}; the columns are {list(names)}")
@@ -79,14 +86,11 @@ class Table(Source):
         return Chunk(csr(X.indptr, X.indices, X.data, X.shape[1]), y, weight)
 
     def _pass(self, rows: int, epoch: int) -> Passing:
-        return rechunked((chunk for path in self.paths for chunk in self._chunks(path)), rows)
+        return rechunked(ahead(chunk for path in self.paths for chunk in self._chunks(path)), rows)
 
-    def _find_features(self) -> int:
-        return len(self.features)
-
-    def _find_identity(self) -> dict[str, Any] | None:
-        files = [identity_of(path) for path in self.paths]
-        if None in files:
+    def identity(self) -> dict[str, Any] | None:
+        """The columns, and the names, sizes and times of change of the files."""
+        if (files := identity_of(self.paths)) is None:
             return None
         columns = [self.target, self.weight, self.features, self.n_features]
         return {"form": type(self).__name__, "columns": columns, "files": files}
@@ -110,23 +114,22 @@ class CSVFile(Table):
     """
 
     @staticmethod
-    def _names_of(path: str) -> list[str]:
+    def names_of(path: str) -> list[str]:
         """The names of the columns of a file."""
-        with closing(_fields(path)) as lines:
+        with closing(_lines_of(path)) as lines:
             for _, fields in lines:
                 return [field.strip() for field in fields]
         raise ValueError(f"{path}: expected a line with the names of the columns")
 
-    def _chunks(self, path: str) -> Passing:
-        with closing(_fields(path)) as lines:
-            names = self._names_of(path)
-            self._check(path, names)
+    def _chunks(self, path: str) -> Iterator[Chunk]:
+        names = self.names_of(path)
+        self._check(path, names)
+        places = [names.index(name) for name in self.columns]
+        with closing(_lines_of(path)) as lines:
             next(lines)
-            places = [names.index(name) for name in self._columns()]
-            while rows := list(islice(lines, BATCH)):
-                yield self._chunk(
-                    np.array([self._numbers(path, names, places, *row) for row in rows])
-                )
+            while rows := [self._numbers(path, names, places, *line)
+                           for line in islice(lines, BATCH)]:  # fmt: skip
+                yield self._chunk(np.array(rows))
 
     def _numbers(
         self, path: str, names: list[str], places: list[int], number: int, fields: list[str]
@@ -137,45 +140,41 @@ class CSVFile(Table):
                 f"{path}: line {number}: expected {len(names)} fields, as in the first line, "
                 f"found {len(fields)}"
             )
-        found = []
-        for place in places:
-            text = fields[place]
-            try:
-                if "_" in text:  # which Python's float would take
-                    raise ValueError
-                value = float(text)
-                if not np.isfinite(value):
-                    raise ValueError
-            except ValueError:
+        numbers = [_number(fields[place]) for place in places]
+        for place, value in zip(places, numbers, strict=True):
+            if not np.isfinite(value):
                 raise ValueError(
                     f"{path}: line {number}, column {names[place]!r}: expected a finite number "
-                    f"such as 0.5, found {text!r:.50}"
-                ) from None
-            found.append(value)
-        return found
+                    f"such as 0.5, found {fields[place]!r:.50}"
+                )
+        return numbers
 
 
-def _fields(path: str) -> Generator[tuple[int, list[str]], None, None]:
-    """The fields of each line of a CSV file that is not empty, and its number."""
-    with closing(lines_of(path)) as lines:
-        for number, line in lines:
-            try:
-                yield number, next(csv.reader([line.decode()], strict=True))
-            except (UnicodeDecodeError, csv.Error) as error:
-                raise ValueError(f"{path}: line {number}: {error}") from None
-
-
-def _pyarrow(module: str) -> Any:
+def _number(text: str) -> float:
+    """The number in a field; NaN where there is none."""
     try:
-        return import_module(module)
-    except ImportError:
-        raise ImportError(
-            "Parquet and Arrow files need the package pyarrow: pip install pyarrow"
-        ) from None
+        # Python's float would take an underscore between digits.
+        return float(text) if "_" not in text else np.nan
+    except ValueError:
+        return np.nan
+
+
+def _lines_of(path: str) -> Generator[tuple[int, list[str]], None, None]:
+    """The number and the fields of each line of a CSV file that is not empty."""
+    number = 0
+    with closing(texts_of(path)) as texts:
+        for text in texts:
+            for line in text.removesuffix(b"\n").split(b"\n"):
+                number += 1
+                if line.strip():
+                    try:
+                        yield number, next(csv.reader([line.decode()], strict=True))
+                    except (UnicodeDecodeError, csv.Error) as error:
+                        raise ValueError(f"{path}: line {number}: {error}") from None
 
 
 class ParquetFile(Table):
-    """Rows of Parquet files, or of Arrow files whose names end in .arrow or .feather.
+    """Rows of Parquet files.
 
     ``target`` and ``weight`` name columns of numbers; ``features`` names the columns of the
     features (None: all others).  In a table of sparse rows, two columns of lists hold the features
@@ -196,10 +195,6 @@ class ParquetFile(Table):
         weight: str | None = None,
         n_features: int | None = None,
     ) -> None:
-        files_of(paths)
-        _pyarrow("pyarrow")
-        if features is None and {INDICES, VALUES} <= set(self._names_of(files_of(paths)[0])):
-            features = [INDICES, VALUES]
         super().__init__(paths, target=target, features=features, weight=weight)
         self.in_lists = self.features == [INDICES, VALUES]
         self._n_features = n_features
@@ -211,43 +206,36 @@ class ParquetFile(Table):
                     "other columns is known"
                 )
 
-    def _find_features(self) -> int:
+    def _default_features(self, names: list[str]) -> list[str]:
+        if {INDICES, VALUES} <= set(names):
+            return [INDICES, VALUES]
+        return super()._default_features(names)
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of X; lists take a pass to find it, once."""
         if not self.in_lists:
             return len(self.features)
         if self._n_features is None:
             greatest = -1
             for path in self.paths:
                 for batch in self._batches(path):
-                    _, indices = self._lists(path, batch, INDICES)
-                    found = self._indices(path, indices)
-                    greatest = max(greatest, int(found.max()) if len(found) else -1)
+                    indices = self._indices(path, self._lists(path, batch, INDICES)[1])
+                    greatest = max(greatest, int(indices.max()) if len(indices) else -1)
             self._n_features = max(greatest + 1, 1)
         return self._n_features
 
     @staticmethod
-    def _names_of(path: str) -> list[str]:
+    def names_of(path: str) -> list[str]:
         """The names of the columns of a file."""
         with _named(path):
-            if _is_arrow(path):
-                with _pyarrow("pyarrow").memory_map(path) as file:
-                    return list(_pyarrow("pyarrow.ipc").open_file(file).schema.names)
-            return list(_pyarrow("pyarrow.parquet").read_schema(path).names)
+            return list(pyarrow("pyarrow.parquet").read_schema(path).names)
 
     def _batches(self, path: str) -> Generator[Any, None, None]:
         """The parts of the table of a file."""
-        self._check(path, self._names_of(path))
-        with _named(path):
-            if _is_arrow(path):
-                with _pyarrow("pyarrow").memory_map(path) as file:
-                    reader = _pyarrow("pyarrow.ipc").open_file(file)
-                    for number in range(reader.num_record_batches):
-                        batch = reader.get_batch(number).select(self._columns())
-                        # Lists whose ends are damaged would end the process.
-                        batch.validate(full=True)
-                        yield batch
-            else:
-                with _pyarrow("pyarrow.parquet").ParquetFile(path) as table:
-                    yield from table.iter_batches(batch_size=BATCH, columns=self._columns())
+        self._check(path, self.names_of(path))
+        with _named(path), pyarrow("pyarrow.parquet").ParquetFile(path) as table:
+            yield from table.iter_batches(batch_size=BATCH, columns=self.columns)
 
     def _numbers(self, path: str, column: Any, name: str, kinds: str = "fiub") -> NDArray[Any]:
         """The numbers of a column, or of the lists in it, in the type that they have."""
@@ -269,47 +257,51 @@ class ParquetFile(Table):
         lengths = column.value_lengths().to_numpy(zero_copy_only=False)
         return lengths.astype(np.int64), column.flatten()
 
-    def _indices(self, path: str, column: Any) -> NDArray[Any]:
-        """The indices in lists, which are not negative."""
-        found = self._numbers(path, column, INDICES, "iu")
-        if len(found) and not 0 <= found.min() <= found.max() < MOST_FEATURES:
+    def _indices(self, path: str, column: Any, n_features: int = MOST_FEATURES) -> NDArray[Any]:
+        """The indices in lists, which are features."""
+        indices = self._numbers(path, column, INDICES, "iu")
+        if len(indices) and not 0 <= indices.min() <= indices.max() < n_features:
             raise ValueError(
-                f"{path}: column {INDICES!r} must hold features from 0 to {MOST_FEATURES - 1}, "
-                f"got {found.min()} to {found.max()}"
+                f"{path}: column {INDICES!r} must hold features from 0 to {n_features - 1}, "
+                f"got {indices.min()} to {indices.max()}"
             )
-        return found
+        return indices
 
-    def _chunks(self, path: str) -> Passing:
+    def _chunks(self, path: str) -> Iterator[Chunk]:
         n_features = self.n_features
+        columns = self.columns[:-2] if self.in_lists else self.columns
         for batch in self._batches(path):
-            columns = self._columns()[: -2 if self.in_lists else None]
             numbers = np.zeros((batch.num_rows, len(columns)))
             for place, name in enumerate(columns):
                 numbers[:, place] = self._numbers(path, batch.column(name), name)
             chunk = self._chunk(numbers)
-            if not self.in_lists:
-                yield chunk
-                continue
-            lengths, indices = self._lists(path, batch, INDICES)
-            own, values = self._lists(path, batch, VALUES)
-            if not np.array_equal(lengths, own):
-                raise ValueError(
-                    f"{path}: columns {INDICES!r} and {VALUES!r} must hold lists that are equally "
-                    "long in each row"
-                )
-            found = self._indices(path, indices)
-            if len(found) and found.max() >= n_features:
-                raise ValueError(
-                    f"{path}: column {INDICES!r} must hold features from 0 to {n_features - 1}, "
-                    f"got {found.max()}"
-                )
-            ends = np.concatenate([[0], np.cumsum(lengths)])
-            numbers = self._numbers(path, values, VALUES)
-            yield chunk._replace(X=csr(ends, found, numbers, n_features))
+            if self.in_lists:
+                chunk = chunk._replace(X=self._sparse_rows(path, batch, n_features))
+            yield chunk
+
+    def _sparse_rows(self, path: str, batch: Any, n_features: int) -> sparse.csr_matrix:
+        """The rows in two columns of lists."""
+        lengths, indices = self._lists(path, batch, INDICES)
+        lengths_of_values, values = self._lists(path, batch, VALUES)
+        if not np.array_equal(lengths, lengths_of_values):
+            raise ValueError(
+                f"{path}: columns {INDICES!r} and {VALUES!r} must hold lists that are equally "
+                "long in each row"
+            )
+        return csr(
+            np.concatenate([[0], np.cumsum(lengths)]),
+            self._indices(path, indices, n_features),
+            self._numbers(path, values, VALUES),
+            n_features,
+        )
 
 
-def _is_arrow(path: str) -> bool:
-    return path.endswith((".arrow", ".feather"))
+def pyarrow(module: str) -> Any:
+    """A module of pyarrow; an error says how to install it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ImportError("Parquet files need the package pyarrow: pip install pyarrow") from None
 
 
 @contextmanager
@@ -319,5 +311,5 @@ def _named(path: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise
-    except (_pyarrow("pyarrow").ArrowException, OSError) as error:
+    except (pyarrow("pyarrow").ArrowException, OSError) as error:
         raise ValueError(f"{path}: the table cannot be read: {error}") from error

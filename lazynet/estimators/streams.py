@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import as_examples, sizes_of
-from lazynet.data.chunks import Chunk, SoundChunk, part
+from lazynet.data.arrays import as_examples, sizes_of, usable_rows
+from lazynet.data.chunks import Chunk, part
 from lazynet.data.memory_mapped import mapped
-from lazynet.data.prefetched import ahead_of
 from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, Survey
 from lazynet.data.source import ROWS, Derived, Facts, Source
 from lazynet.data.subsets import Share, of_share
@@ -90,10 +89,10 @@ def balanced_for(source: Source) -> Balanced:
 
 
 def is_sound(chunk: Chunk, n_features: int) -> bool:
-    """Whether nobody has to check X and the numbers in y again."""
-    if not isinstance(chunk, SoundChunk) or sparse.issparse(chunk.y):
+    """Whether a kernel can read X as it is, and y holds finite numbers."""
+    if sparse.issparse(chunk.y) or chunk.X.shape[1] != n_features:
         return False
-    return bool(chunk.X.shape[1] == n_features)
+    return usable_rows(chunk.X) is chunk.X and bool(np.isfinite(chunk.y).all())
 
 
 def are_classes(y: NDArray[np.float64], classes: NDArray[Any]) -> bool:
@@ -202,7 +201,7 @@ class SourceRows:
         of_targets = surveys_targets(p, self.first()[1])
         found, largest, largest_weighted = Survey(int(of_targets)), 0.0, 0.0
         extra = float(p.fit_intercept)
-        with closing(ahead_of(self.learned, ROWS_OF_A_BLOCK, 0)) as chunks:
+        with closing(self.learned.chunks(ROWS_OF_A_BLOCK, 0)) as chunks:
             for chunk in chunks:
                 X, problems = self._prepare(chunk)
                 examples = as_examples(X, None, problems.importances)
@@ -233,7 +232,7 @@ class SourceRows:
             after: Callable[[int], None],
         ) -> int:
             n_rows, counts = 0, bool(begin)
-            with closing(ahead_of(self.learned, length, epoch)) as chunks:
+            with closing(self.learned.chunks(length, epoch)) as chunks:
                 for chunk in chunks:
                     n_rows += chunk.X.shape[0]
                     if n_rows <= begin:
@@ -303,7 +302,7 @@ def learn_pass(
         model._engines = copy.deepcopy(model._engines)
     warnings: list[Warning] = []
     any_counts, rows = False, 0
-    with closing(ahead_of(source, ROWS, 0)) as chunks:
+    with closing(source.chunks(ROWS, 0)) as chunks:
         for chunk in chunks:
             warnings += learn_from(chunk)
             rows += chunk.X.shape[0]

@@ -15,7 +15,7 @@ from sklearn.metrics import r2_score
 from support.matrices import categories, noisy_documents
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
-from lazynet.data import Cached, Chunks, RowsFile, Shuffled, SvmlightFile
+from lazynet.data import Chunks, RowsFile, Shuffled, SvmlightFile, cached
 from lazynet.data.subsets import Share, of_share
 from lazynet.estimators import streams as from_sources
 from lazynet.verify.bits import bits_of
@@ -195,9 +195,9 @@ def test_a_file_and_its_cache(tmp_path):
     model = LazyNetClassifier(max_iter=4, shuffle=False)
     whole = clone(model).fit(ordered, y)
     same_model(clone(model).fit(source), whole)
-    same_model(clone(model).fit(Cached(source, tmp_path / "kept.rows")), whole)
+    same_model(clone(model).fit(cached(source, tmp_path / "kept.rows")), whole)
     shuffled = [
-        clone(model).fit(Shuffled(Cached(source, tmp_path / "kept.rows"), window=50, seed=s))
+        clone(model).fit(Shuffled(cached(source, tmp_path / "kept.rows"), window=50, seed=s))
         for s in (0, 0, 1)
     ]
     same_model(shuffled[0], shuffled[1])
@@ -319,7 +319,7 @@ def test_balanced_classes_are_counted(n_classes):
     for rows in (7, 2 * N):
         source = source_of(X, y, weights, rows)
         same_model(clone(model).fit(source), whole)
-        same_model(clone(model).fit(Uncounted(source.given)), whole)
+        same_model(clone(model).fit(Uncounted(source._chunks)), whole)
         assert source.facts().counts == tuple(np.bincount(y.astype(int)))
 
 
@@ -330,7 +330,7 @@ def test_counts_of_files(tmp_path):
     dump_svmlight_file(X, y, str(tmp_path / "rows.svm"))
     source = SvmlightFile(tmp_path / "rows.svm", zero_based=True, n_features=D)
     counts = int((y < 0).sum()), int((y > 0).sum())
-    assert source.facts().counts == Cached(source, tmp_path / "kept.rows").facts().counts == counts
+    assert source.facts().counts == cached(source, tmp_path / "kept.rows").facts().counts == counts
     file = RowsFile(tmp_path / "kept.rows")
     assert file.facts().counts == counts
     model = LazyNetClassifier(max_iter=2, class_weight="balanced")

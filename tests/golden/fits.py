@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 import lazynet
-from lazynet.data import Cached, Chunks, Shuffled, SvmlightFile
+from lazynet.data import Chunks, Shuffled, SvmlightFile, cached
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.losses import LOSSES
 
@@ -152,7 +152,7 @@ SOURCES = {
     "chunks": in_chunks,
     "shuffled chunks": lambda *rows: Shuffled(in_chunks(*rows), window=90, seed=2),
     "file": from_file,
-    "cached file": lambda *rows: Cached(from_file(*rows), rows[-1] / "cache"),
+    "cached file": lambda *rows: cached(from_file(*rows), rows[-1] / "cache"),
 }
 #: Options of fits with every rule at a given rate, besides every loss.
 EVERY_RULE = {

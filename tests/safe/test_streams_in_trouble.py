@@ -1,6 +1,5 @@
 """Files that are missing, damaged or changed, errors and interrupts in threads: a clear error."""
 
-import io
 import os
 import random
 import re
@@ -16,7 +15,6 @@ from support import peak_of
 from support.damage import damages
 
 from lazynet.data import (
-    Cached,
     Chunks,
     ParquetFile,
     RowsFile,
@@ -24,9 +22,10 @@ from lazynet.data import (
     SvmlightFile,
     VWFile,
     as_source,
+    cached,
 )
 from lazynet.data.chunks import labels_matrix
-from lazynet.data.prefetched import ahead
+from lazynet.data.files import ahead
 
 TEXT = b"1 1:2 3:0.5\n-1 2:1\n" * 50
 
@@ -44,9 +43,9 @@ def values(source, rows=10):
     return [value for chunk in source.chunks(rows=rows) for value in chunk.X.data]
 
 
-def cached(path, **options):
-    """The rows of a file of svmlight's form, kept beside it."""
-    return Cached(SvmlightFile(path, **options), f"{path}.rows")
+def cached_lines(path, **options):
+    """The rows of a file of svmlight's form, cached beside it."""
+    return cached(SvmlightFile(path, **options), f"{path}.rows")
 
 
 def outcome(source):
@@ -71,7 +70,7 @@ def outcome(source):
         (lambda p: SvmlightFile([3]), TypeError, "paths must hold names of files, got 3"),
         (lambda p: SvmlightFile("."), IsADirectoryError, "paths: '.' is a folder; give './*'"),
         (lambda p: RowsFile("a\0b"), ValueError, "path must not contain null characters"),
-        (lambda p: Cached(SvmlightFile(p), "a\0b"), ValueError,
+        (lambda p: cached(SvmlightFile(p), "a\0b"), ValueError,
          "path must not contain null characters"),
         (lambda p: SvmlightFile(p, zero_based="yes"), ValueError,
          'zero_based must be True, False or "auto", got'),
@@ -90,7 +89,7 @@ def test_arguments_are_checked_before_anything_is_read(path, make, kind, message
 def test_rows_are_checked(path, rows):
     """By every source, when the pass begins."""
     for source in (SvmlightFile(path), VWFile(path), Shuffled(SvmlightFile(path)),
-                   cached(path)):  # fmt: skip
+                   cached_lines(path)):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match="rows must be"):
             list(source.chunks(rows=rows))
 
@@ -117,19 +116,6 @@ def test_columns_beyond_the_given_number_are_refused(path):
         values(SvmlightFile(path, zero_based=False, n_features=2))
 
 
-def test_standard_input_is_read_once(monkeypatch):
-    """With a shape that is given; a second pass is refused."""
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT)))
-    with pytest.raises(ValueError, match="give zero_based and n_features"):
-        values(SvmlightFile("-"))
-    source = SvmlightFile("-", zero_based=False, n_features=3)
-    assert len(values(source)) == 150
-    with pytest.raises(ValueError, match="standard input can be read once"):
-        values(source)
-    with pytest.raises(ValueError, match="source must read files"):
-        Cached(source, "kept.rows")
-
-
 def test_tables_need_pyarrow(tmp_path, monkeypatch):
     """The error says what to install."""
     path = tmp_path / "one.parquet"
@@ -143,7 +129,7 @@ def test_tables_need_pyarrow(tmp_path, monkeypatch):
     "around",
     [
         lambda source: source,
-        lambda source: Cached(source, f"{source.paths[0]}.rows"),
+        lambda source: cached(source, f"{source.paths[0]}.rows"),
         lambda source: Shuffled(source, window=2000),
     ],
 )
@@ -203,69 +189,74 @@ def test_an_iterator_serves_for_one_pass():
 
 def test_a_cache_follows_its_files(path):
     """Another size, time of change or parameter: the rows are parsed again."""
-    source = cached(path)
-    assert not source.is_complete()
-    expected = values(source)
-    assert source.is_complete()
-    before = os.stat(source.path).st_mtime_ns
-    assert values(source) == values(cached(path)) == expected
-    assert os.stat(source.path).st_mtime_ns == before
+
+    def written(make):
+        """Whether the cache is written, and the values of its rows."""
+        before = os.stat(kept).st_mtime_ns if kept.exists() else None
+        rows = values(make())
+        return os.stat(kept).st_mtime_ns != before, rows
+
+    kept = path.with_name("words.svm.rows")
+    _, expected = written(lambda: cached_lines(path))
+    assert written(lambda: cached_lines(path)) == (False, expected)
     path.write_bytes(TEXT + b"1 1:7\n")
-    assert not cached(path).is_complete()
-    assert values(cached(path)) == [*expected, 7.0]
-    os.utime(path, ns=(1, 1))
-    assert not cached(path).is_complete()
-    list(cached(path).chunks())
-    assert cached(path).is_complete()
-    assert not cached(path, n_features=10).is_complete()
-    assert not cached(path, zero_based=True).is_complete()
-    other = VWFile(path)
-    assert not Cached(other, source.path).is_complete()
+    changed = [*expected, 7.0]
+    for _ in range(2):
+        os.utime(path)
+        assert written(lambda: cached_lines(path)) == (True, changed)
+        assert written(lambda: cached_lines(path)) == (False, changed)
+    assert written(lambda: cached_lines(path, n_features=10)) == (True, changed)
+    assert written(lambda: cached_lines(path, zero_based=True)) == (True, changed)
+    path.write_bytes(b"1 | 3:2\n")
+    assert written(lambda: cached(VWFile(path), kept)) == (True, [2.0])
+    for source in (Chunks([([[1.0]], [1])]), Shuffled(SvmlightFile(path))):
+        with pytest.raises(ValueError, match="source must read files"):
+            cached(source, kept)
 
 
 def test_a_cache_that_another_program_replaces(path):
     """Whoever has read it already goes on with the rows that were there."""
-    source = Cached(SvmlightFile(path), path.with_name("kept.rows"))
+    source = cached_lines(path)
     expected = values(source)
     chunks = source.chunks(rows=10)
     first = next(chunks).X.data.tolist()
     other = path.with_name("other.svm")
     other.write_bytes(TEXT * 200 + b"1 1:7\n")
-    assert len(values(Cached(SvmlightFile(other), source.path))) == 200 * len(expected) + 1
+    assert len(values(cached(SvmlightFile(other), source.path))) == 200 * len(expected) + 1
     assert first + [value for chunk in chunks for value in chunk.X.data] == expected
     assert values(source) == expected
-    assert values(Cached(SvmlightFile(path), source.path)) == expected
+    assert values(cached_lines(path)) == expected
 
 
-def test_a_pass_that_is_left_or_meets_a_change_makes_no_cache(path):
-    """Neither one that fails, nor one whose rows are of two files."""
-    source = cached(path)
-    for change in ("left", "changed"):
-        chunks = source.chunks(rows=3)
-        next(chunks)
-        if change == "left":
-            chunks.close()
-        else:
-            path.write_bytes(TEXT + b"1 1:2\n")
-            list(chunks)
-        assert not source.is_complete()
+def test_a_file_that_changes_while_it_is_read_makes_no_cache(path, monkeypatch):
+    """Neither does one with a line that is refused."""
+    plain = SvmlightFile.chunks
+
+    def changing(self, *arguments):
+        yield from plain(self, *arguments)
+        path.write_bytes(TEXT + b"1 1:2\n")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SvmlightFile, "chunks", changing)
+        with pytest.raises(ValueError, match="have changed while they were read"):
+            cached_lines(path)
     path.write_bytes(TEXT + b"x\n")
     with pytest.raises(ValueError, match="line 101"):
-        values(cached(path, zero_based=False, n_features=3))
+        cached_lines(path, zero_based=False, n_features=3)
     assert [entry.name for entry in path.parent.iterdir()] == ["words.svm"]
 
 
 def test_damaged_caches_are_seen(path):
     """Made again where the end or the contents are damaged, else refused with their name."""
-    source = cached(path)
+    source = cached_lines(path)
     expected = values(source)
     whole = Path(source.path).read_bytes()
     refused = {True: 0, False: 0}
-    cut = [whole[:-1], whole[:100], whole[:16], whole[:5], b""]
-    for data in [*cut, b"x" + whole[1:], *damages(whole, 150, seed=1)]:
+    cut = [whole[:-1], whole[:100], whole[:16]]
+    for data in [*cut, whole[:5], b"", b"x" + whole[1:], *damages(whole, 150, seed=1)]:
         Path(source.path).write_bytes(data)
-        begins_well = data[:16] == whole[: min(16, len(data))]
-        found, message = outcome(lambda: cached(path))
+        begins_well = data[:16] == whole[:16]
+        found, message = outcome(lambda: cached_lines(path))
         if message is None:
             assert found == expected
             assert begins_well
@@ -297,32 +288,21 @@ def test_a_cache_takes_the_place_of_no_other_file(path, name):
             pytest.skip("there are no named pipes here")
         os.mkfifo(other)
     before = os.lstat(other)
-    kinds = {"words.svm": "one of the files to read", "linked.svm": "one of the files to read",
-             "folder": "is a directory: name a file"}  # fmt: skip
-    with pytest.raises((ValueError, OSError), match=kinds.get(name, "is left as it is")) as caught:
-        Cached(SvmlightFile(path), other)
+    message = "is a directory: name a file" if name == "folder" else "is left as it is"
+    with pytest.raises((ValueError, OSError), match=message) as caught:
+        cached(SvmlightFile(path), other)
     assert str(other) in str(caught.value)
     assert os.lstat(other) == before
     assert path.read_bytes() == TEXT
 
 
-def test_a_file_that_comes_before_the_cache_is_written_stays(path):
-    """The path is looked at again when the first pass begins."""
-    source = cached(path)
-    Path(source.path).write_text("mine")
-    with pytest.raises(ValueError, match="is left as it is"):
-        list(source.chunks())
-    assert Path(source.path).read_text() == "mine"
-
-
-def test_a_file_without_rows_has_no_cache(path):
-    """Neither an empty file, nor one of comments."""
+def test_files_without_rows(path):
+    """An empty file, and one of comments, have a cache without rows."""
     for text in ("", "# nothing\n\n"):
         path.write_text(text)
-        source = cached(path, zero_based=False)
+        source = cached_lines(path, zero_based=False)
         assert source.facts().n_rows == 0
         assert list(source.chunks()) == []
-        assert [entry.name for entry in path.parent.iterdir()] == ["words.svm"]
 
 
 # --- threads ------------------------------------------------------------------------------------
@@ -330,7 +310,7 @@ def test_a_file_without_rows_has_no_cache(path):
 
 def threads():
     """The threads that make chunks."""
-    return [thread for thread in threading.enumerate() if thread.name == "lazynet chunks"]
+    return [thread for thread in threading.enumerate() if thread.name.startswith("lazynet chunks")]
 
 
 def test_errors_come_where_their_chunk_would():
@@ -348,9 +328,8 @@ def test_errors_come_where_their_chunk_would():
     assert threads() == []
 
 
-@pytest.mark.parametrize("room", [1, 3])
-def test_the_thread_is_ahead_and_no_more(room):
-    """At most ``room`` items wait, and one is under way."""
+def test_the_thread_is_ahead_and_no_more():
+    """At most one item waits."""
     made = []
 
     def items():
@@ -358,9 +337,9 @@ def test_the_thread_is_ahead_and_no_more(room):
             made.append(number)
             yield number
 
-    for number in ahead(items(), room):
+    for number in ahead(items()):
         time.sleep(0.01)
-        assert len(made) <= number + 2 + room
+        assert len(made) <= number + 2
     assert made == list(range(20))
 
 
@@ -379,7 +358,7 @@ def test_a_caller_that_stops_ends_the_thread():
             while True:
                 yield 1
         finally:
-            closed.append(threading.current_thread().name)
+            closed.append(True)
 
     chunks = ahead(endless())
     next(chunks)
@@ -392,7 +371,7 @@ def test_a_caller_that_stops_ends_the_thread():
     while threads() and time.monotonic() < deadline:
         time.sleep(0.01)
     assert threads() == []
-    assert closed == ["lazynet chunks"] * 2
+    assert closed == [True, True]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
@@ -426,10 +405,11 @@ def test_many_passes_at_once(path):
     expected = values(SvmlightFile(path))
     found = []
     lot = random.Random(0)
-    sources = [cached(path) for _ in range(6)]
     running = [
-        threading.Thread(target=lambda s=s: found.append(values(s, lot.randrange(1, 20))))
-        for s in sources
+        threading.Thread(
+            target=lambda: found.append(values(cached_lines(path), lot.randrange(1, 20)))
+        )
+        for _ in range(6)
     ]
     for thread in running:
         thread.start()

@@ -1,0 +1,118 @@
+"""Files by their names: plain or packed, one or several, or from a pattern; read ahead."""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+Item = TypeVar("Item")
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+#: Bytes that are read at a time: they stay in the processor's cache until they are parsed.
+BLOCK = 1 << 17
+# What some editors write before a text; it is no part of the text.
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+#: How a packed file is opened, by the end of its name.
+OPENERS: dict[str, Callable[[str], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+}
+
+
+def files_of(paths: Paths) -> list[str]:
+    """The files of one name, of a pattern such as ``part-*.svm.gz``, or of several of them.
+
+    A pattern gives its files in the order of their names.
+    """
+    files: list[str] = []
+    for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"paths must hold names of files, got {path!r}")
+        name = os.fspath(path)
+        if os.path.isdir(name):
+            raise IsADirectoryError(f"paths: {name!r} is a folder; give {name + '/*'!r}")
+        if os.path.exists(name):
+            files.append(name)
+            continue
+        matches = sorted(filter(os.path.isfile, glob.glob(name)))
+        if not matches:
+            is_pattern = glob.has_magic(name)
+            absence = "no file matches" if is_pattern else "there is no file"
+            raise FileNotFoundError(f"paths: {absence} {name!r}")
+        files += matches
+    if not files:
+        raise ValueError("paths must name at least one file")
+    return files
+
+
+def identity_of(paths: Sequence[str]) -> list[list[Any]] | None:
+    """Name, size and time of change of every file; None where one of them is a pipe."""
+    if not all(map(os.path.isfile, paths)):
+        return None
+    statuses = [(str(Path(path).resolve()), os.stat(path)) for path in paths]
+    return [[name, status.st_size, status.st_mtime_ns] for name, status in statuses]
+
+
+def texts_of(path: str) -> Generator[bytes, None, None]:
+    """The text of a file in blocks of whole lines, unpacked if its name says so."""
+    opener = OPENERS.get(os.path.splitext(path)[1])
+    if opener is not None and os.path.isfile(path) and not os.path.getsize(path):
+        # gzip.open takes it for a file of nothing.
+        raise _damaged(path, "it is empty")
+    with opener(path) if opener else open(path, "rb") as file:
+        block = _read(file, path).removeprefix(_BYTE_ORDER_MARK)
+        pieces: list[bytes] = []
+        while block:
+            lines, newline, beginning = block.rpartition(b"\n")
+            if newline:
+                yield b"".join([*pieces, lines, newline])
+                pieces = []
+            pieces.append(beginning)
+            block = _read(file, path)
+        if text := b"".join(pieces):
+            yield text
+
+
+def _damaged(path: str, reason: object) -> ValueError:
+    return ValueError(f"{path}: the packed file is damaged or cut short: {reason}")
+
+
+def _read(file: IO[bytes], path: str) -> bytes:
+    """A block of a file; an error names a damaged file."""
+    try:
+        return file.read(BLOCK)
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
+        raise _damaged(path, error) from error
+    except OSError as error:
+        if error.errno is not None:  # a failure of the disk, which says what it is
+            raise
+        raise _damaged(path, error) from error
+
+
+def ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
+    """The items, each made by a thread while the caller works on the one before it.
+
+    An error of the generator is raised where its item would come.  The thread ends with the
+    iteration, also where the caller stops early, by an error or by Ctrl-C.
+
+    >>> list(ahead(number * number for number in range(4)))
+    [0, 1, 4, 9]
+    """
+    end, thread = object(), ThreadPoolExecutor(1, "lazynet chunks")
+    try:
+        coming = thread.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = thread.submit(next, items, end)
+            yield item  # type: ignore[misc]
+    finally:
+        thread.shutdown()
+        items.close()
