@@ -276,7 +276,7 @@ def _matrix(path: str, model: Any) -> Source:
 
 def _table(options: argparse.Namespace, model: Any) -> Source:
     target, kind = options.target, CSVFile if options.format == "csv" else ParquetFile
-    if model is not None and target not in kind.names_of(options.files[0]):
+    if model is not None and target not in kind._names_of(options.files[0]):
         target = None
     given = {"target": target, "weight": options.weight, "features": options.columns}
     if kind is ParquetFile and (options.columns or LISTS) == LISTS:

@@ -40,7 +40,7 @@ class Table(Source):
             if column is not None and not isinstance(column, str):
                 raise TypeError(f"{parameter} must be the name of a column, got {shown(column)}")
         self.target, self.weight = target, weight
-        names = self.names_of(self.paths[0])
+        names = self._names_of(self.paths[0])
         if features is None:
             features = self._default_features(names)
         self.features = list(features)
@@ -49,7 +49,7 @@ class Table(Source):
         self._check(self.paths[0], names)
 
     @staticmethod
-    def names_of(path: str) -> list[str]:
+    def _names_of(path: str) -> list[str]:
         """The names of the columns of a file."""
         raise NotImplementedError
 
@@ -66,12 +66,12 @@ class Table(Source):
         return len(self.features)
 
     @property
-    def columns(self) -> list[str]:
+    def _columns(self) -> list[str]:
         """The columns of the table that are read."""
         return [name for name in (self.target, self.weight, *self.features) if name is not None]
 
     def _check(self, path: str, names: Sequence[str]) -> None:
-        for name in self.columns:
+        for name in self._columns:
             if names.count(name) != 1:
                 many = "there is no column" if name not in names else "several columns are called"
                 raise ValueError(f"{path}: {many} {name!r}; the columns are {list(names)}")
@@ -114,7 +114,7 @@ class CSVFile(Table):
     """
 
     @staticmethod
-    def names_of(path: str) -> list[str]:
+    def _names_of(path: str) -> list[str]:
         """The names of the columns of a file."""
         with closing(_lines_of(path)) as lines:
             for _, fields in lines:
@@ -122,9 +122,9 @@ class CSVFile(Table):
         raise ValueError(f"{path}: expected a line with the names of the columns")
 
     def _chunks(self, path: str) -> Iterator[Chunk]:
-        names = self.names_of(path)
+        names = self._names_of(path)
         self._check(path, names)
-        places = [names.index(name) for name in self.columns]
+        places = [names.index(name) for name in self._columns]
         with closing(_lines_of(path)) as lines:
             next(lines)
             while rows := [self._numbers(path, names, places, *line)
@@ -226,16 +226,16 @@ class ParquetFile(Table):
         return self._n_features
 
     @staticmethod
-    def names_of(path: str) -> list[str]:
+    def _names_of(path: str) -> list[str]:
         """The names of the columns of a file."""
         with _named(path):
             return list(pyarrow("pyarrow.parquet").read_schema(path).names)
 
     def _batches(self, path: str) -> Generator[Any, None, None]:
         """The parts of the table of a file."""
-        self._check(path, self.names_of(path))
+        self._check(path, self._names_of(path))
         with _named(path), pyarrow("pyarrow.parquet").ParquetFile(path) as table:
-            yield from table.iter_batches(batch_size=BATCH, columns=self.columns)
+            yield from table.iter_batches(batch_size=BATCH, columns=self._columns)
 
     def _numbers(self, path: str, column: Any, name: str, kinds: str = "fiub") -> NDArray[Any]:
         """The numbers of a column, or of the lists in it, in the type that they have."""
@@ -269,7 +269,7 @@ class ParquetFile(Table):
 
     def _chunks(self, path: str) -> Iterator[Chunk]:
         n_features = self.n_features
-        columns = self.columns[:-2] if self.in_lists else self.columns
+        columns = self._columns[:-2] if self.in_lists else self._columns
         for batch in self._batches(path):
             numbers = np.zeros((batch.num_rows, len(columns)))
             for place, name in enumerate(columns):
