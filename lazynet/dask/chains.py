@@ -12,7 +12,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,8 +30,6 @@ from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import UndoLog
-from lazynet.estimators.planning import surveys_targets
-from lazynet.estimators.streams import Prepare, SourceRows
 from lazynet.kernels.batches import Merger
 from lazynet.kernels.examples import Steps
 from lazynet.kernels.objective import loss_of_predictions
@@ -40,6 +37,8 @@ from lazynet.training.learners import AnyLearner, OutputsLearner, length_of_chun
 from lazynet.training.loop import PassOver
 from lazynet.training.plan import Plan
 from lazynet.training.progress import Progress
+from lazynet.training.settings import Settings
+from lazynet.training.stream_rows import Prepare, SourceRows
 
 Numbers = NDArray[np.float64]
 
@@ -278,7 +277,7 @@ class GoesOn:
     def learn(self, model: Any, rows: Chunk) -> None:
         """Learn as in a pass of the serial ``partial_fit``, on a model that nobody else has."""
         log = model._undo = UndoLog(model)
-        model._learn_from(*rows[:2], rows.weight, of_pass=True, **self.options)
+        model._learn_rows(*rows[:2], rows.weight, of_pass=True, **self.options)
         log.end(keep=True)
         del model._undo
 
@@ -289,34 +288,34 @@ class GoesOn:
 class BlockRows(SourceRows):
     """The rows of blocks, which chains of tasks visit where they are."""
 
-    def __init__(self, blocks: Blocks, check: Prepare, p: SimpleNamespace, label: str) -> None:
-        self.blocks, self._prepare, self.p, self.label = blocks, check, p, label
-        self.facts, self._found = blocks.facts(), None
-        self.n_rows = self.facts.n_rows
+    def __init__(self, blocks: Blocks, check: Prepare, label: str) -> None:
+        self.blocks, self._prepare, self.label = blocks, check, label
+        self.facts, self._survey = blocks.facts(), None
+        self.n_visits = self.facts.n_rows
         check_any_rows(blocks)
+        self.X, self.problems = self._first()
         futures = blocks.prepared(Prepares(check))
         self.rows = [[*each] for each in zip(blocks.futures, futures, strict=True)]
 
     def hold_out(self, *_: Any) -> Any:
         raise ValueError("early_stopping must be False over blocks, which hold no rows out")
 
-    def first(self) -> tuple[sparse.csr_matrix, Problems]:
+    def held_out(self, plan: Plan) -> None:
+        return None
+
+    def _first(self) -> tuple[sparse.csr_matrix, Problems]:
         first = next(each.first for each in self.blocks.known() if each.tally.n_rows)
         return self._prepare(as_wide(first, self.facts.n_features, self.facts.n_labels))
 
-    def told(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, Any]:
         return {"the facts of X": vars(self.facts), "the blocks": self.blocks.identity()}
 
-    def surveyed(self, p: SimpleNamespace) -> Any:
-        if self._found is None:
-            problems = self.first()[1]
-            of_targets = surveys_targets(p, problems)
-            n_targets = problems.numbers_of_targets().shape[1] if of_targets else 0
-            shape = self.n_rows, self.facts.n_features
-            step = Surveys(of_targets, float(p.fit_intercept), *shape)
-            end = chain(self.blocks, step, self.rows, Surveyed(Survey(n_targets)), "survey")
-            self._found = self.blocks.gathered([end])[0]
-        return self._found
+    def _take_survey(self, settings: Settings, of_targets: bool) -> Any:
+        n_targets = self.problems.numbers_of_targets().shape[1] if of_targets else 0
+        shape = self.n_visits, self.facts.n_features
+        step = Surveys(of_targets, float(settings.fit_intercept), *shape)
+        end = chain(self.blocks, step, self.rows, Surveyed(Survey(n_targets)), "survey")
+        return self.blocks.gathered([end])[0]
 
     def passes(self, learners: list[AnyLearner], plan: Plan) -> PassOver:
         facts, first, outputs = self.facts, 0, []
@@ -361,7 +360,7 @@ class BlockRows(SourceRows):
         end = 0
         for name, each in zip(self.blocks.names, self.blocks.known(), strict=True):
             end += each.tally.n_rows
-            if end % length % size and end < self.n_rows:
+            if end % length % size and end < self.n_visits:
                 raise ValueError(
                     f"batch_size={size} needs blocks whose numbers of rows it divides, except for "
                     f"the last, and {name} has {each.tally.n_rows} rows"

@@ -29,10 +29,10 @@ from lazynet.data.weights import (
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators import certified as serial
 from lazynet.estimators.base import SparseClassifier
-from lazynet.estimators.streams import balanced_for
 from lazynet.losses import Loss
 from lazynet.minimum.mean_loss import MeanLoss, importance_of_rows
 from lazynet.minimum.minimise import check_penalty
+from lazynet.training.stream_rows import balanced_for
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import dask.array as da
@@ -28,9 +28,11 @@ from lazynet.data.source import Source
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators import online as serial
 from lazynet.estimators.base import SparseLinear
-from lazynet.estimators.streams import Prepare, SourceRows
-from lazynet.estimators.training import Callback, FittedModel
+from lazynet.estimators.online_model import OnlineModel
 from lazynet.persistence.checkpoints import EVERY
+from lazynet.training.fit import Callback
+from lazynet.training.settings import Settings
+from lazynet.training.stream_rows import Prepare, SourceRows
 
 _DOC = """``lazynet.{name}`` over blocks of rows on the workers of a Dask cluster.
 
@@ -124,7 +126,7 @@ def over_blocks(serially: type[Any]) -> Callable[[type], type]:
     return complete
 
 
-class _OnlineOnBlocks(WithClient, FittedModel):
+class _OnlineOnBlocks(WithClient, OnlineModel):
     """``fit`` and ``partial_fit`` of the online estimators."""
 
     def fit(  # type: ignore[override]
@@ -157,21 +159,21 @@ class _OnlineOnBlocks(WithClient, FittedModel):
             intercept_init=intercept_init, callback=callback, checkpoint=checkpoint, every=every,
         )  # fmt: skip
 
-    def _rows_of(
-        self, p: SimpleNamespace, source: Source, prepare: Prepare, files: ExitStack
+    def _source_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
+        # The outputs of one estimator go in several chains, which keep several workers busy.
+        return super()._source_reader(replace(settings, n_threads=2 * len(source)), source)  # type: ignore[arg-type]
+
+    def _source_rows(
+        self, settings: Settings, source: Source, prepare: Prepare, files: ExitStack
     ) -> SourceRows:
         if not isinstance(source, Blocks):
             raise TypeError("X must be Blocks: take lazynet's own estimator for another source")
         assert isinstance(prepare, partial), "a method with the parameters and the classes"
-        # The outputs of one estimator go in several chains, which keep several workers busy.
-        p.n_jobs = p.n_threads = 2 * len(source)
         # Workers check rows by the method without the model.
         probe = self._serial()
         probe.n_features_in_ = self.n_features_in_
-        wanted = ("class_weight", "multi_class")
-        told = SimpleNamespace(**{key: vars(p)[key] for key in wanted if key in vars(p)})
         label = f"{type(self).__name__}{uuid.uuid4().hex[:6]}"
-        return BlockRows(source, partial(probe._prepared, told, *prepare.args[1:]), p, label)
+        return BlockRows(source, partial(probe._prepared, settings, *prepare.args[1:]), label)
 
     @all_or_nothing
     def _go_on(self, blocks: Blocks, options: dict[str, Any]) -> None:
@@ -192,7 +194,7 @@ class _OnlineOnBlocks(WithClient, FittedModel):
 
 @over_blocks(serial.LazyNetClassifier)
 class LazyNetClassifier(_OnlineOnBlocks, serial.LazyNetClassifier):  # type: ignore[misc]
-    @available_if(FittedModel._learns_from_streams)
+    @available_if(OnlineModel._learns_from_streams)
     def partial_fit(
         self, X: Any, y: Any = None, classes: ArrayLike | None = None, sample_weight: Any = None
     ) -> Self:
@@ -207,7 +209,7 @@ class LazyNetClassifier(_OnlineOnBlocks, serial.LazyNetClassifier):  # type: ign
 
 @over_blocks(serial.LazyNetRegressor)
 class LazyNetRegressor(_OnlineOnBlocks, serial.LazyNetRegressor):  # type: ignore[misc]
-    @available_if(FittedModel._learns_from_streams)
+    @available_if(OnlineModel._learns_from_streams)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on the rows of these blocks once; see :meth:`LazyNetClassifier.partial_fit`."""
         self._go_on(as_blocks(X, y, sample_weight, self.client), {})

@@ -32,11 +32,10 @@ from lazynet.data.source import Source
 from lazynet.data.targets import Classes, Columns, Problems
 from lazynet.data.weights import check_sample_weight, importances
 from lazynet.engines.undo import UndoLog, all_or_nothing
-from lazynet.losses import LOSSES, Loss, LossLike, get_loss
+from lazynet.losses import LOSSES, LossLike, get_loss
 from lazynet.parameters import Kind, check_array, check_flag, settle
 from lazynet.persistence import files
 from lazynet.persistence.attributes import array, attributes, integer
-from lazynet.rules.base import LARGEST_SHRINK
 
 # What other libraries call a parameter, and what is written here.  Of several ways to write it, the
 # first for which an estimator has the parameters is named.
@@ -87,20 +86,6 @@ _WRITTEN = re.compile(
 _FEW = 1 / 8
 # Predictions that are made at once where only a part of them is kept.
 _NUMBERS_OF_A_BLOCK = 2**22
-
-
-def suitable_rate(squared_norm: float, loss: Loss, given: str = "eta0") -> float:
-    """The rate 1 / (c |x|^2), c the largest curvature: a step on such a row does not overshoot."""
-    if not np.isfinite(squared_norm):
-        raise ValueError(
-            "X has rows whose squared norm is not a finite number, so no rate suits them; "
-            f"scale the features to comparable sizes, or give {given}"
-        )
-    if squared_norm == 0:
-        return 1.0
-    divisor = (loss.curvature or 1.0) * squared_norm
-    # The divisor of tiny rows may be 0 or give infinity: take the largest rate of any rule.
-    return min(1.0 / divisor, LARGEST_SHRINK) if divisor else LARGEST_SHRINK
 
 
 def helpful(constructor: Callable[..., None]) -> Callable[..., None]:
@@ -309,7 +294,7 @@ class SparseLinear(BaseEstimator):
         raise NotImplementedError
 
     def _rows_to_learn(
-        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any
+        self, p: Any, X: Any, y: Any, sample_weight: Any
     ) -> tuple[sparse.csr_matrix, Any, NDArray[np.float64] | None]:
         """The checked X, the y that ``_problems`` takes, and the importances of the rows."""
         raise NotImplementedError
@@ -664,7 +649,7 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
 
     def _importances(
         self,
-        p: SimpleNamespace,
+        p: Any,
         classes: NDArray[Any],
         X: Any,
         y: Any,
@@ -676,7 +661,7 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         return importances(p.class_weight, classes, X, y, sample_weight, some_rows=some_rows)
 
     def _rows_to_learn(
-        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any
+        self, p: Any, X: Any, y: Any, sample_weight: Any
     ) -> tuple[sparse.csr_matrix, Any, NDArray[np.float64] | None]:
         X, y, classes = self._check_training(X, y, None, reset=True)
         return X, (y, classes), self._importances(p, classes, X, y, sample_weight)
@@ -707,7 +692,7 @@ class SparseRegressor(RegressorMixin, SparseLinear):
         return X, checked_targets(y, warn=reset)
 
     def _rows_to_learn(
-        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any
+        self, p: Any, X: Any, y: Any, sample_weight: Any
     ) -> tuple[sparse.csr_matrix, Any, NDArray[np.float64] | None]:
         X, y = self._check_training(X, y, reset=True)
         return X, y, check_sample_weight(sample_weight, X)

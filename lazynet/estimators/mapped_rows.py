@@ -14,15 +14,9 @@ from scipy import sparse
 from lazynet.data.memory_mapped import mapped
 from lazynet.data.source import ROWS, Chunks, Source
 from lazynet.training.held_out import copied_rows
+from lazynet.training.stream_rows import check_alone
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def check_alone(y: Any, sample_weight: Any) -> None:
-    """Refuse a y or weights beside a source."""
-    for name, given in (("y", y), ("sample_weight", sample_weight)):
-        if given is not None:
-            raise ValueError(f"{name} must be None where X is a source, whose chunks have it")
 
 
 @contextmanager

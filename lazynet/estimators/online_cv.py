@@ -11,7 +11,7 @@ from lazynet.data.weights import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.engines.catalogue import RuleLike
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
-from lazynet.estimators.label_columns import has_a_column_per_label
+from lazynet.estimators.labels import has_a_column_per_label
 from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
 from lazynet.estimators.setting_search import LAST_L1, N_L1S, ChosenSetting

@@ -23,8 +23,6 @@ from lazynet.engines.threads import Workers
 from lazynet.estimators.base import SparseLinear
 from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
 from lazynet.estimators.path import N_POINTS, SMALLEST, STRENGTHS
-from lazynet.estimators.planning import shape_to_learn
-from lazynet.estimators.warnings import Rate, stalled
 from lazynet.losses import LOSS
 from lazynet.parameters import (
     EPOCHS_OR_NONE,
@@ -51,11 +49,14 @@ from lazynet.training.diagnostics import (
     still_falls,
 )
 from lazynet.training.epochs import Stopping
+from lazynet.training.fit import units_for_fit
+from lazynet.training.fit_warnings import Rate, stalled
 from lazynet.training.folds import FOLDS, Fold, means_and_errors
 from lazynet.training.grid import GridTraining, Setting, check_offered, planned, settings_of
 from lazynet.training.learners import new_learners
-from lazynet.training.plan import Plan
+from lazynet.training.make_plan import make_plan, scale_of_rates
 from lazynet.training.random_state import SEED, new_generator
+from lazynet.training.rows import RowsInMemory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -145,11 +146,10 @@ class ChosenSetting(SparseLinear):
         # The penalty that the rule is checked with: every setting is checked again.
         l1s = np.zeros(1) if p.l1s is None else np.atleast_1d(p.l1s)
         p.model = self._single_of(None if p.l1s is None else float(l1s[0]), float(p.l2s[0]))
-        p.one = p.model._settle()
-        p.one.may_begin_anew = False
-        check_offered(p.one.plan)
+        p.one = p.model._read_settings()
+        check_offered(p.one.plan())
         for setting in settings_of(l1s, p.l2s):
-            Plan.of(SimpleNamespace(**{**vars(p.one), "l1": setting.l1, "l2": setting.l2}))
+            replace(p.one, l1=setting.l1, l2=setting.l2).plan()
         return p
 
     def _fit(
@@ -164,20 +164,19 @@ class ChosenSetting(SparseLinear):
         """Choose a setting and train with it; returns the warnings to give."""
         for number, fold in enumerate(folds):
             _refuse_repeated(number, fold.train)
-        shape = shape_to_learn(X, None)
+        all_rows = RowsInMemory(X, problems)
         # As a fit of one setting: a penalty that is given acts on the weights as they are, and
         # features of a source are learned from as they are.
         as_given = p.l2s.any() or self._rows_are_mapped
-        in_units = None if as_given else p.model._find_units(p.one, X, problems)
-        rows = X if in_units is None else in_units.rows(X)
-        settings = self._settings(p, rows, problems, shape)
+        in_units = None if as_given else units_for_fit(p.one, all_rows, None)
+        all_rows = all_rows.in_units(in_units)
+        rows = all_rows.X
+        settings = self._settings(p, all_rows)
         if p.max_iter is None:
-            p.max_iter = found_epochs(*shape, self._takes_margin_losses, penalised=True)
+            p.max_iter = found_epochs(*all_rows.shape, self._takes_margin_losses, penalised=True)
         check_n_steps("max_iter", p.max_iter, len(y))
         # What suits the rows; the bound that a penalty sets differs between the settings.
-        free = SimpleNamespace(**vars(p.one))
-        free.plan = replace(p.one.plan, penalty=ElasticNet())
-        eta0 = p.model._scale_of_rates(free, rows, problems.importances)
+        eta0 = scale_of_rates(p.one, replace(p.one.plan(), penalty=ElasticNet()), all_rows)
         plans = planned(p.one, settings, eta0)
         # float32 needs half the memory and less time; the chosen setting is trained in float64.
         narrow = self._takes_margin_losses or has_usual_size(y)
@@ -204,19 +203,12 @@ class ChosenSetting(SparseLinear):
         doubt = [] if p.tol is None else self._doubt(p, model, rows, problems, found)
         return [*doubt, *_warnings_of_ends(p, self)]
 
-    def _settings(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        problems: Problems,
-        shape: tuple[int, int, int],
-    ) -> list[Setting]:
+    def _settings(self, p: SimpleNamespace, rows: RowsInMemory) -> list[Setting]:
         """The grid: what the parameters name, or l1 in equal ratios around that of a single fit."""
         if p.l1s is not None:
             return settings_of(np.atleast_1d(p.l1s), p.l2s)
-        p.model._find_l1(p.one, X, problems, shape)
         # Rows without any value ask for no penalty; one that is not 0 does no harm.
-        largest = LARGEST_L1 * (p.one.l1 or 1.0)
+        largest = LARGEST_L1 * (make_plan(p.one, rows, from_zero=False).penalty.l1 or 1.0)
         return settings_of(np.geomspace(largest, largest * p.smallest, p.n_points), p.l2s)
 
     def _doubt(
@@ -228,7 +220,7 @@ class ChosenSetting(SparseLinear):
         found: _Search,
     ) -> list[Warning]:
         """The warning about a search that has learned nothing, or that has ended too early."""
-        plan = model._settle().plan
+        plan = model._read_settings().plan()
         constant = loss_of_constants(problems, plan)
         counted = problems.n_rows / problems.weights.sum()
         curve = [loss * len(problems) / counted for loss in found.curve]

@@ -22,7 +22,7 @@ from lazynet.engines.stabilised import (
     Stages,
 )
 from lazynet.engines.threads import Workers
-from lazynet.estimators.base import helpful, suitable_rate
+from lazynet.estimators.base import helpful
 from lazynet.estimators.staged import StagedClassifier
 from lazynet.losses import LOSS, LossLike
 from lazynet.parameters import (
@@ -44,6 +44,7 @@ from lazynet.schedules import (
     known_schedule,
     needs_scale,
 )
+from lazynet.training.make_plan import suitable_rate
 from lazynet.training.random_state import SEED, new_generator
 
 _GRAVITIES = ("universal", "informative")

@@ -8,7 +8,7 @@ this setting on the other rows, in the same order, would take.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from lazynet.schedules import Adaptive, Formula, checked_rates, needs_scale
 from lazynet.training.folds import Fold
 from lazynet.training.learners import spans
 from lazynet.training.plan import Plan
+from lazynet.training.settings import Settings
 
 #: Steps of a chunk: their rows stay in the cache while every fold visits them.
 STEPS_AT_ONCE = 2**11
@@ -49,7 +50,7 @@ def check_offered(plan: Plan) -> None:
     """Refuse a rule or a schedule that a grid cannot have.
 
     >>> from lazynet import SAGA, LazyNetClassifier
-    >>> check_offered(LazyNetClassifier(rule=SAGA())._settle().plan)
+    >>> check_offered(LazyNetClassifier(rule=SAGA())._read_settings().plan())
     Traceback (most recent call last):
     ...
     ValueError: rule=SAGA() cannot learn a grid of settings in one pass; accepted are 'fobos', \
@@ -79,17 +80,19 @@ def settings_of(l1s: NDArray[np.float64], l2s: NDArray[np.float64]) -> list[Sett
     ]
 
 
-def planned(p: SimpleNamespace, settings: Sequence[Setting], eta0: float) -> list[Plan]:
+def planned(base: Settings, settings: Sequence[Setting], eta0: float) -> list[Plan]:
     """The plan of every setting; ``eta0`` is the largest rate that suits all rows, or the given.
+
+    ``base`` has the other parameters.
 
     Where no eta0 is given, a setting has no rate that its rule refuses, as in a fit of this setting
     alone.
     """
     plans = []
     for setting in settings:
-        plan = Plan.of(SimpleNamespace(**{**vars(p), "l1": setting.l1, "l2": setting.l2}))
+        plan = replace(base, l1=setting.l1, l2=setting.l2).plan()
         own = eta0
-        if plan.rule.scheduled and p.eta0 is None and needs_scale(p.schedule):
+        if plan.rule.scheduled and base.eta0 is None and needs_scale(base.schedule):
             own = min(own, plan.rule.largest_rate(plan.penalty) / 2)
         plans.append(plan.known(own, None))
     return plans

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from lazynet.averages import Average, Suffix, checked_counts, known_average
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import (
-    ALGORITHMS,
     algorithm_of,
     new_engine,
     new_outputs,
@@ -30,14 +29,13 @@ from lazynet.kernels.examples import Steps
 from lazynet.losses import Loss
 from lazynet.parameters import FLAG, Integer, SettledFields, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.affine import SGD, FoBoS
+from lazynet.rules.affine import FoBoS
 from lazynet.rules.base import Affine, Rule, lost_digits
 from lazynet.rules.storage import Clock, Form
 from lazynet.schedules import (
     Constant,
     FromData,
     Schedule,
-    check_scale,
     checked_rates,
     known_schedule,
 )
@@ -49,17 +47,12 @@ _OUTPUTS_OF_A_BLOCK = 32
 _FEWEST_OUTPUTS_OF_A_BLOCK = 8
 
 
-def _joining() -> str:
-    """The rules whose outputs are learned in one pass."""
-    return ", ".join(repr(name) for name, row in ALGORITHMS.items() if row.outputs is not None)
-
-
 @dataclass(frozen=True)
 class Plan(SettledFields):
-    """Everything that follows from the parameters: what is minimised, and by which steps.
+    """What a training minimises, and by which steps.
 
-    ``Plan.of`` makes a plan from settled parameters, once in a call; ``known`` completes the plan
-    with the scale of the rates and the length of the run, which depend on the data.
+    ``make_plan`` makes the plan of a fit; ``known`` completes a plan with the scale of the rates
+    and the length of the run, which depend on the data.
     """
 
     _kinds = table(
@@ -67,6 +60,7 @@ class Plan(SettledFields):
         softmax=FLAG,
         batch_size=Integer(least=1),
         full_epochs=Integer(least=1, optional=True),
+        max_iter=Integer(least=1),
     )
     loss: Loss
     penalty: ElasticNet
@@ -87,67 +81,12 @@ class Plan(SettledFields):
 
     Only for a rule whose rates follow the data, and that ``divides`` them.
     """
-
-    @classmethod
-    def of(cls, p: Any) -> Plan:
-        """The plan of settled parameters; refuses parameters that do not go together."""
-        plan = cls(
-            p.loss,
-            ElasticNet(p.l1, p.l2, p.positive),
-            p.rule,
-            p.schedule,
-            p.engine,
-            p.average,
-            p.fit_intercept,
-            getattr(p, "multi_class", "ovr") == "multinomial",
-            getattr(p, "dtype", "float64"),
-            getattr(p, "group", None),
-            getattr(p, "batch_size", 1),
-        )
-        plan._check_together()
-        return plan
-
-    def _check_together(self) -> None:
-        rule, form = self.rule, self.form
-        rule.check_penalty(self.penalty)
-        rule.check_loss(self.loss)
-        if self.penalty.l1 and not form.takes_l1:
-            raise ValueError(
-                f"engine={form.name!r} knows no l1 penalty, got l1={self.penalty.l1:g}; set l1=0, "
-                f"or use engine='clock'"
-            )
-        if self.average is not None and not form.takes_averages:
-            raise ValueError(
-                f"average needs engine='clock', or engine='dense' for comparison; "
-                f"engine={form.name!r} does not keep the sums that an average needs"
-            )
-        if self.penalty.positive:
-            self._check_positive()
-        if self.adaptive:
-            self._check_adaptive()
-        if self.softmax:
-            self._check_softmax()
-        if self.group is not None:
-            self._check_group()
-        if self.dtype != "float64" and (self.average is not None or not self.joins_outputs):
-            raise ValueError(
-                f"dtype={self.dtype!r} is for outputs that are learned in one pass, by one of the "
-                f"rules {_joining()} with engine='clock', without positive=True, without an "
-                f"average and with batch_size=1"
-            )
-        if self.batch_size > 1:
-            self._check_batches()
-        if not rule.has_state:
-            return
-        for name, is_default in (
-            ("engine", form == Clock()),
-            ("average", self.average is None),
-        ):
-            if not is_default:
-                raise ValueError(
-                    f"{name} is not used by rule={rule!r}, which has a state of its own; leave it "
-                    f"at its default"
-                )
+    max_iter: int = 1
+    """The largest number of epochs."""
+    eta0: float = 1.0
+    """The scale of the rates."""
+    best_constant: float | None = None
+    """The loss of the best constant prediction, with which the first epoch is compared."""
 
     @property
     def joins_outputs(self) -> bool:
@@ -159,66 +98,6 @@ class Plan(SettledFields):
         return self.rule.has_state or (
             self.form == Clock() and not (self.adaptive and self.average is not None)
         )
-
-    def _check_group(self) -> None:
-        """Refuse what rows of weights that shrink as a whole do not go with."""
-        for name, given, takes, write in (
-            ("rule", self.rule, self.rule == FoBoS(), "'fobos'"),
-            ("engine", self.form, self.form == Clock(), "'clock'"),
-            ("average", self.average, self.average is None, "False"),
-            ("positive", True, not self.penalty.positive, "False"),
-            ("batch_size", self.batch_size, self.batch_size == 1, "1"),
-            ("schedule", self.schedule, not self.adaptive, "'power'"),
-        ):
-            if not takes:
-                raise ValueError(
-                    f"group={self.group!r} does not go with {name}={given!r}: write {name}={write}"
-                )
-
-    def _check_softmax(self) -> None:
-        """Refuse a loss or a rule that the softmax does not go with."""
-        if self.loss.name != "log_loss":
-            raise ValueError(
-                f"multi_class='multinomial' is the logistic loss of several classes, got "
-                f"loss={self.loss.name!r}: write loss='log_loss'"
-            )
-        if self.adaptive:
-            raise ValueError(
-                f"multi_class='multinomial' does not go with schedule={self.schedule!r}, whose "
-                f"rates follow the slopes of one output: give an eta0, or write rule='adagrad'"
-            )
-        if not self.joins_outputs:
-            raise ValueError(
-                f"multi_class='multinomial' needs one of the rules {_joining()} with "
-                f"engine='clock', without positive=True and with batch_size=1, got "
-                f"rule={self.rule!r}"
-            )
-
-    def _check_positive(self) -> None:
-        """Refuse a rule, a form or an average that cannot keep all weights at 0 or above."""
-        for name, given, takes, write in (
-            ("rule", self.rule, self.rule.takes_positive, "'fobos'"),
-            ("engine", self.form, self.form == Clock(), "'clock'"),
-            ("average", self.average, self.average is None, "False"),
-        ):
-            if not takes:
-                raise ValueError(
-                    f"positive=True does not go with {name}={given!r}: write {name}={write}"
-                )
-
-    def _check_batches(self) -> None:
-        """Refuse what cannot take a step on several rows."""
-        for name, given, takes, write in (
-            ("rule", self.rule, self.rule.takes_batches, "'adagrad'"),
-            ("engine", self.form, self.form == Clock(), "'clock'"),
-            ("schedule", self.schedule, not self.adaptive, "'power'"),
-            ("positive", True, not self.penalty.positive, "False"),
-        ):
-            if not takes:
-                raise ValueError(
-                    f"batch_size={self.batch_size} does not go with {name}={given!r}, which takes "
-                    f"one row in a step: write {name}={write}, or batch_size=1"
-                )
 
     def n_steps(self, n_rows: int) -> int:
         """The number of steps of a pass over ``n_rows`` rows; the last may have fewer rows."""
@@ -237,18 +116,6 @@ class Plan(SettledFields):
         """Whether the clock computes the rates from the rows."""
         return self.rule.scheduled and isinstance(self.schedule, FromData)
 
-    def _check_adaptive(self) -> None:
-        if self.form != Clock():
-            raise ValueError(
-                f"schedule={self.schedule!r} needs engine='clock', which computes the rates from "
-                f"the rows, got engine={self.form!r}"
-            )
-        if not isinstance(self.rule, (FoBoS, SGD)):
-            raise ValueError(
-                f"schedule={self.schedule!r} gives rates to rule='fobos' and rule='sgd', "
-                f"got rule={self.rule!r}"
-            )
-
     @property
     def sizes(self) -> str | None:
         """Which size of every row the examples must carry for the rates; None for no size."""
@@ -261,6 +128,7 @@ class Plan(SettledFields):
         """
         return replace(
             self,
+            eta0=eta0,
             rule=self.rule.known(eta0),
             schedule=known_schedule(self.schedule, eta0, self.penalty.l2),
             average=known_average(self.average, n_steps),
@@ -470,24 +338,3 @@ def _repeated(n_steps: int, *numbers: float) -> tuple[NDArray[np.float64], ...]:
     for array in found:
         array.flags.writeable = False
     return found
-
-
-def check_rate_parameters(
-    rule: Rule, schedule: Any, eta0: float | None, default: str = "power"
-) -> None:
-    """Refuse a ``schedule`` or an ``eta0``, as the user passed them, that the rule does not use.
-
-    ``default`` is the value of ``schedule`` that asks for nothing.
-    """
-    if rule.scheduled:
-        check_scale(schedule, eta0)
-        return
-    if not (isinstance(schedule, str) and schedule == default):
-        raise ValueError(
-            f"schedule is not used by rule={rule!r}, which has rates of its own; leave it at its "
-            f"default and write rule={rule.rate}"
-        )
-    if eta0 is not None:
-        raise ValueError(
-            f"eta0 is not used by rule={rule!r}, which has rates of its own: write rule={rule.rate}"
-        )

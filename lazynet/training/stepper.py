@@ -26,9 +26,11 @@ from lazynet.parameters import (
     shown,
     table,
 )
+from lazynet.penalties import ElasticNet
 from lazynet.rules.storage import FORM, FormLike
 from lazynet.schedules import SCHEDULE, ScheduleLike
-from lazynet.training.plan import Plan, check_rate_parameters
+from lazynet.training.compatibility import check_rate_parameters, check_together
+from lazynet.training.plan import Plan
 
 _FIRST = np.zeros(1, dtype=np.int64)
 # The scale of the rates if neither ``schedule`` nor ``eta0`` gives one.
@@ -98,7 +100,10 @@ class Stepper:
         p = settle(self._kinds, locals())
         p.rule.check_streams("Stepper")
         check_rate_parameters(p.rule, schedule, p.eta0)
-        self.plan = Plan.of(p).known(_DEFAULT_ETA0 if p.eta0 is None else p.eta0, None)
+        penalty = ElasticNet(p.l1, p.l2, p.positive)
+        plan = Plan(p.loss, penalty, p.rule, p.schedule, p.engine, p.average, p.fit_intercept)
+        eta0 = _DEFAULT_ETA0 if p.eta0 is None else p.eta0
+        self.plan = check_together(plan).known(eta0, None)
         self.engine = self.plan.new_engine(p.n_features, p.wear)
         self.task = self.plan.task(self.engine)
         self.n_features: int = p.n_features

@@ -17,7 +17,7 @@ from support.matrices import categories, noisy_documents
 from lazynet import LazyNetClassifier, LazyNetRegressor
 from lazynet.data import Chunks, RowsFile, Shuffled, SvmlightFile, cached
 from lazynet.data.subsets import Share, of_share
-from lazynet.estimators import streams as from_sources
+from lazynet.training import stream_rows
 from lazynet.verify.bits import bits_of
 
 N, D = 300, 40
@@ -168,7 +168,7 @@ def test_blocks_of_many_rows(monkeypatch):
 
     monkeypatch.setattr(learners, "_LARGEST_CHUNK", 32)
     monkeypatch.setattr(surveys, "ROWS_OF_A_BLOCK", 16)
-    monkeypatch.setattr(from_sources, "ROWS_OF_A_BLOCK", 16)
+    monkeypatch.setattr(stream_rows, "ROWS_OF_A_BLOCK", 16)
     X, scores = rows_and_scores()
     y = np.where(scores[:, 0] > 0, 1.0, -1.0)
     model = LazyNetClassifier(max_iter=3, shuffle=False)
@@ -363,7 +363,7 @@ HELD = {
 @pytest.mark.parametrize("kind", HELD)
 def test_rows_that_are_held_out(kind, monkeypatch):
     """The model of the other rows, any chunks; every epoch is judged by the rows that are held."""
-    monkeypatch.setattr(from_sources, "ROWS_OF_A_BLOCK", 16)
+    monkeypatch.setattr(stream_rows, "ROWS_OF_A_BLOCK", 16)
     make, targets = HELD[kind]
     X, scores = rows_and_scores(n_targets=3)
     y, weights = targets(scores), np.random.default_rng(2).random(N) + 0.5

@@ -7,8 +7,8 @@ from scipy import sparse
 from lazynet import LazyNetClassifier
 from lazynet.data.memory import Estimate
 from lazynet.engines.nonzeros import csr_of
-from lazynet.estimators import memory as memory_of_fit
-from lazynet.estimators import training as fitted
+from lazynet.training import fit as fitted
+from lazynet.training import memory_check as memory_of_fit
 from lazynet.training.plan import Plan
 
 N, D, L = 150, 60, 70

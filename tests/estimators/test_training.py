@@ -746,7 +746,7 @@ def test_what_only_some_rules_know_asks_for_fobos(Estimator, options):
 
     Its rates are eta0 / (1 + t)^(1/4), as those of schedule="power".
     """
-    assert Estimator(**options)._settle().rule == FoBoS()
+    assert Estimator(**options)._read_settings().rule == FoBoS()
     X, y = make_data()
     fits = [
         Estimator(random_state=0, max_iter=2, **each).fit(X, y)

@@ -29,6 +29,8 @@ from lazynet.losses import LOSSES
 from lazynet.training import grid as grids
 from lazynet.training.folds import Fold
 from lazynet.training.grid import GridTraining, Setting, planned, settings_of
+from lazynet.training.make_plan import scale_of_rates
+from lazynet.training.rows import RowsInMemory
 
 SETTINGS = [
     Setting(*pair)
@@ -84,10 +86,11 @@ def problems_of(model, X, y, weights=None):
 
 def trained(model, settings, X, y, folds, orders, *, weights=None, dtype=np.float64, n_threads=1):
     """The grid after all orders."""
-    p = model._settle()
-    plans = planned(p, settings, model._scale_of_rates(p, X, None))
+    base, problems = model._read_settings(), problems_of(model, X, y, weights)
+    unweighted = RowsInMemory(X, problems_of(model, X, y))
+    plans = planned(base, settings, scale_of_rates(base, base.plan(), unweighted))
     sizes = sizes_of(X, plans[0].sizes)
-    training = GridTraining(plans, X, problems_of(model, X, y, weights), folds, sizes, dtype)
+    training = GridTraining(plans, X, problems, folds, sizes, dtype)
     with Workers(n_threads) as workers:
         for order in orders:
             training.epoch(order, workers)

@@ -210,7 +210,10 @@ def test_a_loss_whose_slope_jumps_needs_a_rate(loss):
 def test_a_stream_is_refused():
     """partial_fit is not there, as for other methods that parameters rule out; nor has Stepper."""
     X, y = make_data()
-    for model in (LazyNetClassifier(rule="saga"), LazyNetRegressor(rule=SAGA(alpha=0.1))):
+    for model, classes in (
+        (LazyNetClassifier(rule="saga"), {"classes": np.unique(y)}),
+        (LazyNetRegressor(rule=SAGA(alpha=0.1)), {}),
+    ):
         assert not hasattr(model, "partial_fit")
         with pytest.raises(AttributeError) as caught:
             model.partial_fit(X, y)
@@ -219,7 +222,7 @@ def test_a_stream_is_refused():
         )
         assert "use fit" in str(caught.value.__cause__)
         with pytest.raises(ValueError, match=r"partial_fit cannot train with rule=SAGA"):
-            model._fit_on(model._settle(), X, 1.0 * y, None, None)
+            model._learn_rows(X, 1.0 * y, None, **classes)
         assert hasattr(model.set_params(rule="fobos"), "partial_fit")
     with pytest.raises(ValueError, match=r"Stepper cannot train with rule=SAGA\(\).*use fit"):
         Stepper(3, rule="saga")

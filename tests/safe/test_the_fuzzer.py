@@ -87,10 +87,10 @@ def test_messages_must_name_an_argument(monkeypatch):
     def mumble(*arguments):
         raise ValueError("something is wrong")
 
-    monkeypatch.setattr("lazynet.training.plan.Plan.of", mumble)
+    monkeypatch.setattr("lazynet.training.settings.check_together", mumble)
     [failure] = run_input("planted", planted(LazyNetClassifier()), 0).failures
     assert failure.signature == (
-        "ValueError names no argument in lazynet/estimators/planning.py: something is wrong"
+        "ValueError names no argument in lazynet/training/settings.py: something is wrong"
     )
 
 

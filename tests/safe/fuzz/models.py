@@ -233,7 +233,7 @@ def working_parameters(Estimator: type[Any], random: np.random.Generator) -> dic
                     options.pop(name, None)
         model = made(Estimator, **options)
         try:
-            model._settle()
+            getattr(model, "_read_settings", model._settle)()
         except (ValueError, TypeError):
             continue
         return model.get_params(deep=False)

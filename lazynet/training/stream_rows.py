@@ -1,20 +1,19 @@
-"""A fit from a source of chunks: every epoch is a pass over the source, in constant memory.
+"""The rows of a fit from a source of chunks: every epoch is a pass, in constant memory.
 
-A source (``lazynet.data``) gives its rows in an order of its own.  The model has the same bits
-as that of a fit with ``shuffle=False`` from one matrix of all rows in this order, with the same
-parameters, for any size of the chunks in which the source makes them; features and targets are not
-measured in units of their own.  With ``early_stopping``, a hash of the number of a row decides
-whether the row is held out; the model has the bits of a fit from the rows that are not.
+A source (``lazynet.data``) gives its rows in an order of its own.  The model is bit-identical to
+that of a fit with ``shuffle=False`` from one matrix of all rows in this order, with the same
+parameters, for any size of the chunks; features and targets are not standardised.  With
+``early_stopping``, a hash of the number of a row decides whether the row is held out; the model is
+bit-identical to that of a fit from the other rows.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +27,8 @@ from lazynet.data.source import ROWS, Derived, Facts, Source
 from lazynet.data.subsets import Share, of_share
 from lazynet.data.targets import Classes, Problems
 from lazynet.data.weights import Balanced, check_any_counts
+from lazynet.engines.base import Engine
 from lazynet.engines.threads import Workers
-from lazynet.estimators.mapped_rows import check_alone
-from lazynet.estimators.planning import surveys_targets
-from lazynet.losses import Loss
-from lazynet.parameters import check_n_steps
 from lazynet.training.epochs import Orders
 from lazynet.training.held_out import HeldOut
 from lazynet.training.learners import (
@@ -45,6 +41,7 @@ from lazynet.training.learners import (
 from lazynet.training.loop import PassOver
 from lazynet.training.plan import Plan
 from lazynet.training.progress import Progress
+from lazynet.training.settings import Settings
 
 #: What makes a matrix of a source, in errors.
 MAPPED = "lazynet.data.mapped(source)"
@@ -52,6 +49,13 @@ MAPPED = "lazynet.data.mapped(source)"
 _FEW_CLASSES = 4
 #: Checked rows of a chunk and their problems.
 Prepare = Callable[[Chunk], tuple[sparse.csr_matrix, Problems]]
+
+
+def check_alone(y: Any, sample_weight: Any) -> None:
+    """Refuse a y or weights beside a source."""
+    for name, argument in (("y", y), ("sample_weight", sample_weight)):
+        if argument is not None:
+            raise ValueError(f"{name} must be None where X is a source, whose chunks have it")
 
 
 def check_arguments(y: Any, sample_weight: Any, sample_order: Any) -> None:
@@ -64,21 +68,20 @@ def check_arguments(y: Any, sample_weight: Any, sample_order: Any) -> None:
         )
 
 
-def check_call(p: SimpleNamespace, y: Any, sample_weight: Any, sample_order: Any) -> None:
-    """Refuse what a fit from a source cannot do."""
-    check_arguments(y, sample_weight, sample_order)
-    if not p.rule.streams:
+def check_rule_streams(settings: Settings) -> None:
+    """Refuse a rule that cannot learn from a source."""
+    if not settings.rule.streams:
         raise ValueError(
-            f"fit from a source cannot train with rule={p.rule!r}, which remembers every row and "
-            f"visits it again: take another rule, or let {MAPPED} map the rows into memory"
+            f"fit from a source cannot train with rule={settings.rule!r}, which remembers every "
+            f"row and visits it again: take another rule, or let {MAPPED} map the rows into memory"
         )
 
 
 def counted_facts(source: Source) -> Facts:
-    """The facts with the number of rows of every class; a pass where nobody knows them."""
+    """The facts with the number of rows of every class; takes a pass where they are not counted."""
     facts = source.facts()
-    known = facts.classes is None or facts.counts is not None
-    return facts if known else Source._find_facts(source)
+    counted = facts.classes is None or facts.counts is not None
+    return facts if counted else Source._find_facts(source)
 
 
 def balanced_for(source: Source) -> Balanced:
@@ -107,16 +110,27 @@ def are_classes(y: NDArray[np.float64], classes: NDArray[Any]) -> bool:
     if len(classes) > _FEW_CLASSES:
         return bool((classes == np.round(classes)).all() and np.isin(y, classes).all())
     # A few comparisons take less time than a search.
-    found = np.zeros(len(y), dtype=np.bool_)
+    matches = np.zeros(len(y), dtype=np.bool_)
     for label in map(float, classes.tolist()):
         if not label.is_integer():
             return False
-        found |= y == label
-    return bool(found.all())
+        matches |= y == label
+    return bool(matches.all())
+
+
+class Surveyed(NamedTuple):
+    """The sums over all rows, and the largest squared norms of rows, without and with weights."""
+
+    sums: Survey
+    largest: float
+    largest_weighted: float
 
 
 class SourceRows:
     """The rows of a source, which learners visit in passes; ``files`` ends with the fit."""
+
+    #: a source has one order, for all epochs
+    n_orders = order = None
 
     def __init__(self, source: Source, prepare: Prepare, files: ExitStack) -> None:
         self.source, self._prepare, self._files = source, prepare, files
@@ -124,36 +138,49 @@ class SourceRows:
         if not self.facts.n_rows:
             raise ValueError("X must have at least one row, and the source has none")
         #: the rows to learn from, and their number
-        self.learned, self.n_rows = source, self.facts.n_rows
-        self._survey: _Surveyed | None = None
+        self.learned, self.n_visits = source, self.facts.n_rows
+        self.X, self.problems = self._first()
+        self._survey: Surveyed | None = None
+        self._validation: Chunk | None = None
 
-    def hold_out(self, fraction: float, seed: int, loss: Loss, softmax: bool) -> HeldOut:
-        """Hold out a share of the rows; a pass copies them to a temporary file."""
-        share, n_rows = Share(fraction, seed), self.facts.n_rows
+    def _first(self) -> tuple[sparse.csr_matrix, Problems]:
+        """A few rows from the beginning, which have the features and the problems of all rows."""
+        with closing(self.source.chunks(1)) as chunks:
+            return self._prepare(next(iter(chunks)))
+
+    @property
+    def n_features(self) -> int:
+        return self.facts.n_features
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The numbers of rows, of features, and of values that are not 0."""
+        n_values = self.facts.n_values * self.n_visits // max(self.facts.n_rows, 1)
+        return self.n_visits, self.facts.n_features, n_values
+
+    def hold_out(self, settings: Settings, generator: np.random.RandomState) -> Self:
+        """The same rows, of which some are held out; a pass copies these to a temporary file."""
+        share = Share(settings.validation_fraction, int(generator.randint(2**31)))
+        n_rows = self.facts.n_rows
         n_held = share.count(n_rows)
         if not 0 < n_held < n_rows:
             what = "all rows" if n_held else "no row"
             raise ValueError(
-                f"validation_fraction={fraction:g} of the {n_rows} rows of the source holds out "
-                f"{what}: pass more rows, or set early_stopping=False"
+                f"validation_fraction={settings.validation_fraction:g} of the {n_rows} rows of the "
+                f"source holds out {what}: pass more rows, or set early_stopping=False"
             )
-        self.learned = of_share(self.source, share, others=True)
-        self.n_rows = n_rows - n_held
-        held = self._files.enter_context(mapped(of_share(self.source, share, others=False)))
-        if held.X.shape[0] != n_held:
+        rest = copy.copy(self)
+        rest.learned = of_share(self.source, share, others=True)
+        rest.n_visits = n_rows - n_held
+        validation = self._files.enter_context(mapped(of_share(self.source, share, others=False)))
+        if validation.X.shape[0] != n_held:
             raise ValueError(
                 f"X: the source had {n_rows} rows when they were counted, of which {n_held} are "
-                f"held out, and it has {held.X.shape[0]} of these now"
+                f"held out, and it has {validation.X.shape[0]} of these now"
             )
-        whole = held
-        _, problems = self._prepare(whole)
-        self._check_held(held.y, problems)
-
-        def blocks() -> Iterator[tuple[sparse.csr_matrix, Problems]]:
-            for start in range(0, n_held, ROWS_OF_A_BLOCK):
-                yield self._prepare(part(whole, start, min(start + ROWS_OF_A_BLOCK, n_held)))
-
-        return HeldOut(blocks, n_held, loss, softmax)
+        self._check_held(validation.y, self._prepare(validation)[1])
+        rest._validation = validation
+        return rest
 
     def _check_held(self, y: Any, problems: Problems) -> None:
         """Refuse held-out rows of which none counts, or that are all rows of a class."""
@@ -164,28 +191,38 @@ class SourceRows:
             )
         if not isinstance(problems, Classes):
             return
-        known = counted_facts(self.source)
-        held = dict(zip(*(each.tolist() for each in np.unique(y, return_counts=True)), strict=True))
-        for label, count in zip(known.classes or (), known.counts or (), strict=True):
+        facts = counted_facts(self.source)
+        labels, counts = np.unique(y, return_counts=True)
+        held = dict(zip(labels.tolist(), counts.tolist(), strict=True))
+        for label, count in zip(facts.classes or (), facts.counts or (), strict=True):
             if held.get(label) == count:
                 raise ValueError(
                     f"y: all rows of the class {label:g} are held out: pass more rows of it, lower "
                     f"validation_fraction, or set early_stopping=False"
                 )
 
-    def first(self) -> tuple[sparse.csr_matrix, Problems]:
-        """A few rows from the beginning."""
-        with closing(self.source.chunks(1)) as chunks:
-            return self._prepare(next(iter(chunks)))
+    def held_out(self, plan: Plan) -> HeldOut | None:
+        """The rows by which epochs are judged; None where none are held out."""
+        validation = self._validation
+        if validation is None:
+            return None
+        n_rows = validation.X.shape[0]
 
-    def told(self) -> dict[str, Any]:
+        def blocks() -> Iterator[tuple[sparse.csr_matrix, Problems]]:
+            for start in range(0, n_rows, ROWS_OF_A_BLOCK):
+                stop = min(start + ROWS_OF_A_BLOCK, n_rows)
+                yield self._prepare(part(validation, start, stop))
+
+        return HeldOut(blocks, n_rows, plan.loss, plan.softmax)
+
+    def identity(self) -> dict[str, Any]:
         """What identifies the source: its facts, the identities of its parts, its first rows."""
         with closing(self.source.chunks(ROWS)) as chunks:
             first = next(iter(chunks))
-        each, layers = self.source, [[type(self.source).__name__, self.source.identity()]]
-        while isinstance(each, Derived):
-            each = each.source
-            layers.append([type(each).__name__, each.identity()])
+        source, layers = self.source, [[type(self.source).__name__, self.source.identity()]]
+        while isinstance(source, Derived):
+            source = source.source
+            layers.append([type(source).__name__, source.identity()])
         return {
             "the facts of X": asdict(self.facts),
             "the identity of X": layers,
@@ -194,13 +231,29 @@ class SourceRows:
             "the first weights of rows": first.weight,
         }
 
-    def surveyed(self, p: SimpleNamespace) -> _Surveyed:
-        """What the defaults ask of all rows; takes a pass, once."""
-        if self._survey is not None:
-            return self._survey
-        of_targets = surveys_targets(p, self.first()[1])
-        found, largest, largest_weighted = Survey(int(of_targets)), 0.0, 0.0
-        extra = float(p.fit_intercept)
+    def in_units(self, units: None) -> Self:
+        """The same rows: features of a source are not standardised."""
+        return self
+
+    def survey(self, settings: Settings, of_targets: bool) -> Survey:
+        """The sums over the rows that the defaults of a fit follow."""
+        return self._surveyed(settings, of_targets).sums
+
+    def largest_norm(self, settings: Settings, weighted: bool) -> float:
+        """The largest squared norm of a row, the intercept's 1 included, times its importance."""
+        survey = self._surveyed(settings, of_targets=False)
+        return survey.largest_weighted if weighted else survey.largest
+
+    def _surveyed(self, settings: Settings, of_targets: bool) -> Surveyed:
+        """The survey of all rows; takes a pass, once."""
+        if self._survey is None:
+            self._survey = self._take_survey(settings, of_targets)
+        return self._survey
+
+    def _take_survey(self, settings: Settings, of_targets: bool) -> Surveyed:
+        n_targets = self.problems.numbers_of_targets().shape[1] if of_targets else 0
+        sums, largest, largest_weighted = Survey(n_targets), 0.0, 0.0
+        extra = float(settings.fit_intercept)
         with closing(self.learned.chunks(ROWS_OF_A_BLOCK, 0)) as chunks:
             for chunk in chunks:
                 X, problems = self._prepare(chunk)
@@ -208,18 +261,30 @@ class SourceRows:
                 targets = problems.numbers_of_targets() if of_targets else None
                 norms = sizes_of(examples, "squared_norms")
                 assert norms is not None, "a kind of size is named"
-                found.add(norms, targets, problems.importances)
+                sums.add(norms, targets, problems.importances)
                 largest = max(largest, float(norms.max(initial=0.0)) + extra)
                 largest_weighted = max(largest_weighted, examples.largest_squared_norm(extra))
-        self._survey = _Surveyed(found, largest, largest_weighted)
-        return self._survey
+        return Surveyed(sums, largest, largest_weighted)
+
+    def learners(self, engines: Sequence[Engine], plan: Plan) -> list[AnyLearner]:
+        """A learner of the first rows for every engine; ``passes`` hands the others to it."""
+        sizes = sizes_of(self.X, plan.sizes)
+        return new_learners(engines, self.X, self.problems, plan, sizes)
+
+    def orders(self, generator: np.random.RandomState | None) -> Orders:
+        """The order in which the source gives its rows."""
+        return Orders(self.n_visits, None, None)
+
+    def columns(self) -> NDArray[Any]:
+        """The columns that a step may touch: all."""
+        return np.arange(self.n_features)
 
     def passes(self, learners: list[AnyLearner], plan: Plan) -> PassOver:
-        """What lets the engines of the learners visit all rows once.
+        """A function that lets the engines of the learners visit all rows once.
 
         A pass that begins behind the first rows reads over them.
         """
-        facts, engines = self.facts, [each.engine for each in learners]
+        facts, engines = self.facts, [learner.engine for learner in learners]
         length = length_of_chunks(len(learners), facts.n_rows, facts.n_values, plan.batch_size)
 
         def pass_over(
@@ -244,9 +309,9 @@ class SourceRows:
                     now = new_learners(engines, X, problems, learners[0].plan, sizes)
                     t = run_pass(now, None, t, progress, losses, workers, length)
                     after(n_rows)
-            if n_rows != self.n_rows:
+            if n_rows != self.n_visits:
                 raise ValueError(
-                    f"X: the source had {self.n_rows} rows when they were counted, and "
+                    f"X: the source had {self.n_visits} rows when they were counted, and "
                     f"{n_rows} in epoch {epoch}"
                 )
             if not counts:
@@ -254,62 +319,3 @@ class SourceRows:
             return t
 
         return pass_over
-
-
-class _Surveyed(NamedTuple):
-    """The sums over all rows, and the largest squared norms of rows, without and with weights."""
-
-    sums: Survey
-    largest: float
-    largest_weighted: float
-
-
-def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, float]:
-    """The plan of the fit and the scale of its rates; asks for a survey only where it is needed."""
-    facts = rows.facts
-    n_values = facts.n_values * rows.n_rows // max(facts.n_rows, 1)
-    shape = rows.n_rows, facts.n_features, n_values
-    if p.finds_l1 and p.engine.takes_l1:
-        survey = rows.surveyed(p).sums
-        model._take_l1(p, survey, shape)
-        model._take_constant(p, survey, shape)
-    model._find_epochs(p, shape)
-    n_steps = check_n_steps("max_iter", p.max_iter, p.plan.n_steps(rows.n_rows))
-
-    def largest_norm(weighted: bool) -> float:
-        found = rows.surveyed(p)
-        return found.largest_weighted if weighted else found.largest
-
-    eta0 = model._scale_of_rates(p, largest_norm, np.ones(1))
-    return p.plan.known(eta0, n_steps if p.tol is None else None), eta0
-
-
-def orders_of(rows: SourceRows) -> Orders:
-    """The order in which the source gives its rows, of which the number alone is known here."""
-    return Orders(rows.n_rows, None, None)
-
-
-def learn_pass(
-    model: Any, source: Source, learn_from: Callable[[Chunk], list[Warning]]
-) -> list[Warning]:
-    """Let ``partial_fit`` learn from one pass; returns the warnings to give.
-
-    The model has the bits of calls of ``partial_fit`` with ``ROWS`` rows each.
-    """
-    n_iter = getattr(model, "n_iter_", 0)
-    if model.__sklearn_is_fitted__():
-        # The model of before keeps its engines until the pass is done.
-        model._engines = copy.deepcopy(model._engines)
-    warnings: list[Warning] = []
-    any_counts, rows = False, 0
-    with closing(source.chunks(ROWS, 0)) as chunks:
-        for chunk in chunks:
-            warnings += learn_from(chunk)
-            rows += chunk.X.shape[0]
-            any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())
-    if not rows:
-        raise ValueError("X must have at least one row, and the source has none")
-    if not any_counts:
-        check_any_counts(np.zeros(1))
-    model.n_iter_ = n_iter + 1
-    return warnings[:1]

@@ -1,0 +1,533 @@
+"""What LazyNetClassifier and LazyNetRegressor share: fit, partial_fit, verify and the weights."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from lazynet.averages import AVERAGE
+from lazynet.data.arrays import check_order
+from lazynet.data.chunks import Chunk
+from lazynet.data.source import ROWS, Source
+from lazynet.data.standardise import Units
+from lazynet.data.targets import Problems
+from lazynet.data.weights import check_any_counts
+from lazynet.engines.base import Engine
+from lazynet.engines.catalogue import RuleLike, check_rule
+from lazynet.engines.stacked import intercepts_of, load_all, stacked_rows, stacked_sparse_rows
+from lazynet.engines.undo import all_or_nothing
+from lazynet.estimators.base import SparseLinear
+from lazynet.losses import LOSS
+from lazynet.parameters import (
+    EPOCHS_OR_NONE,
+    FLAG,
+    STRENGTH,
+    THREADS,
+    VERBOSITY,
+    Choice,
+    Integer,
+    Number,
+    as_array,
+    check_integer,
+    table,
+)
+from lazynet.persistence.attributes import (
+    anything,
+    attributes,
+    flag,
+    generator,
+    integer,
+    optional,
+    real,
+    records,
+    sequence,
+    units,
+)
+from lazynet.persistence.checkpoints import EVERY, Keeper, keeper_of
+from lazynet.rules.storage import FORM
+from lazynet.schedules import Schedule, ScheduleLike
+from lazynet.training.defaults import RULE_OR_AUTO, SCHEDULE_OR_AUTO, is_auto
+from lazynet.training.epochs import EpochRecord
+from lazynet.training.fit import Callback, fit, learn_once, units_for_fit
+from lazynet.training.make_plan import make_plan
+from lazynet.training.memory_check import check_memory
+from lazynet.training.random_state import SEED
+from lazynet.training.rows import RowsInMemory
+from lazynet.training.settings import Settings, read_settings
+from lazynet.training.start import Model, check_frozen_intercept
+from lazynet.training.stream_rows import Prepare, SourceRows, check_arguments, check_rule_streams
+from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
+
+# Why a model that was loaded from a file cannot learn.
+_ONLY_PREDICTS = (
+    "this model was saved with training_state=False, so it predicts and cannot go on learning: "
+    "save it with training_state=True, or train it anew with fit and warm_start=False"
+)
+
+
+class _ToLearn:
+    """An attribute of a model that can go on learning."""
+
+    def __set_name__(self, kind: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: Any, kind: type) -> Any:
+        # Reached only where the model itself has no such attribute.
+        if model is not None and "_coefficients" in vars(model):
+            raise ValueError(_ONLY_PREDICTS)
+        raise AttributeError(f"{kind.__name__!r} object has no attribute {self.name!r}")
+
+
+class OnlineModel(SparseLinear):
+    """A linear model that engines train, one row or one batch of rows at a time."""
+
+    _kinds = table(
+        loss=LOSS,
+        l1=Number(least=0, optional=True),
+        l2=STRENGTH,
+        rule=RULE_OR_AUTO,
+        schedule=SCHEDULE_OR_AUTO,
+        eta0=Number(above=0, optional=True),
+        engine=FORM,
+        average=AVERAGE,
+        max_iter=EPOCHS_OR_NONE,
+        tol=Number(least=0, optional=True),
+        n_iter_no_change=Integer(least=1),
+        early_stopping=FLAG,
+        validation_fraction=Number(above=0, below=1),
+        fit_intercept=FLAG,
+        positive=FLAG,
+        batch_size=Integer(least=1),
+        group=Choice(accepted=("l2", "max"), optional=True),
+        shuffle=FLAG,
+        random_state=SEED,
+        warm_start=FLAG,
+        dtype=Choice(accepted=("float64", "float32")),
+        n_jobs=THREADS,
+        verbose=VERBOSITY,
+    )
+    schedule: ScheduleLike
+    rule: RuleLike
+
+    # Set by training.
+    n_iter_: int
+    best_epoch_: int
+    t_: int
+    eta0_: float
+    l1_: float
+    #: the units in which the engines have learned; None for features as they were passed
+    units_: Units | None = None
+    history_: list[EpochRecord]
+    _engines: list[Engine] = _ToLearn()  # type: ignore[assignment]
+    _storage: tuple[Any, ...] = _ToLearn()  # type: ignore[assignment]
+    _sparse_rows: sparse.csr_matrix | None = None
+    #: whether a model without engines predicts with averages, whose last weights are not known
+    _averaged: bool = True
+    #: the scale of the rates; None as long as the rates have none
+    _scale: float | None = None
+    #: the schedule that the last fit began with, and the schedule that it ended with
+    _schedules: tuple[Schedule, Schedule] | None = None
+    _saved = attributes(
+        n_iter_=integer,
+        best_epoch_=integer,
+        t_=integer,
+        eta0_=real,
+        l1_=real,
+        units_=optional(units),
+        history_=records,
+        _averaged=flag,
+    )
+    _saved_to_learn = attributes(
+        _engines=anything,
+        _storage=sequence(tuple, *[anything] * 7),
+        _generator=optional(generator),
+        _scale=optional(real),
+        _schedules=optional(sequence(tuple, anything, anything)),
+    )
+
+    # --- training ---------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+        *,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        callback: Callback | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = EVERY,
+    ) -> Self:
+        """Train from zero weights, or from the present weights with ``warm_start``.
+
+        A call that is interrupted or fails leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+            A CSR matrix of float32 or float64 with int32 or int64 indices is read in place.  Or a
+            source of chunks, such as ``lazynet.data.SvmlightFile(path)``, which has y and the
+            weights of rows in it: every epoch reads it anew, in its own order and in constant
+            memory.  Features of a source are not standardised; rows that are held out are kept in a
+            temporary file.
+        y : array of shape (n_samples,), or matrix of shape (n_samples, n_outputs)
+            A regressor takes a number, or a column for each target.  A classifier takes class
+            labels of any kind; or, in an array or a sparse matrix, 1 in the column of each label
+            that a row has and 0 elsewhere.  A sparse y makes ``coef_`` and predictions sparse.  An
+            array of one column holds classes, a sparse matrix of one column one label.
+        sample_weight : array of shape (n_samples,), optional
+            The importance of each row: a factor of its loss.
+        sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
+            The order of the rows: one for all epochs, or one per epoch; overrides ``shuffle``.
+        coef_init, intercept_init : array, optional
+            Weights and intercepts to start from, of the shapes of ``coef_`` and ``intercept_``.
+        callback : callable, optional
+            Called after every epoch with an object that has ``epoch``, ``progressive_loss``,
+            ``validation_loss``, ``validation_score``, ``seconds``, ``t``, and, computed when they
+            are read, ``mean_loss``, ``objective``, ``nonzeros``, ``coef`` and ``intercept``.
+            Training ends when the callback returns a true value.
+        checkpoint : path, optional
+            A file to which the state of the fit is written while it runs.  If the process is
+            killed, the same call resumes from the file and ends with the same bits.  ``fit``
+            removes the file when it is done, and refuses the file of another call.
+        every : float, default=60
+            The seconds between two files; 0: a file after every chunk of rows.  Above 0, writing
+            takes at most a sixty-fourth of the time, so that large files are written less often.
+
+        Warns
+        -----
+        ConvergenceWarning
+            With ``tol``: if the loss still falls by more than a tenth in the last of ``max_iter``
+            epochs, unless the model chooses both its rates and the number of epochs; or if training
+            has stalled, because the rates are too small or too large for the rows.
+
+        Examples
+        --------
+        >>> from lazynet import LazyNetClassifier
+        >>> X, y = [[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]
+        >>> model = LazyNetClassifier(eta0=0.4, max_iter=100, tol=None, random_state=0)
+        >>> model.fit(X, y, callback=lambda epoch: epoch.objective < 0.5).n_iter_ < 100
+        True
+        """
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be callable, got {type(callback).__name__}")
+        start = coef_init, intercept_init
+        with keeper_of(checkpoint, every) as keeper:
+            warnings = self._fit(X, y, sample_weight, sample_order, start, callback, keeper)
+        self._warn(warnings)
+        return self
+
+    @all_or_nothing
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, sample_order: Any, start: tuple[Any, Any],
+        callback: Callback | None, keeper: Keeper,
+    ) -> list[Warning]:  # fmt: skip
+        """Train anew; returns the warnings to give."""
+        settings = self._read_settings()
+        goes_on = settings.warm_start and self.__sklearn_is_fitted__()
+        model = self._model() if goes_on else None
+        with ExitStack() as files:
+            data = X, y, sample_weight, sample_order
+            settings, rows = self._rows_of_fit(settings, data, files)
+            keeper.identify(
+                self, settings, lambda: {**rows.identity(), **_start_identity(model, *start)}
+            )
+            result, warnings = fit(
+                settings, rows, model, self._replacing(start), callback, keeper, self._sparse_coef
+            )
+        self.__dict__.update(result)
+        return warnings
+
+    def _rows_of_fit(
+        self, settings: Settings, data: tuple[Any, ...], files: ExitStack
+    ) -> tuple[Settings, RowsInMemory | SourceRows]:
+        """The checked rows of a fit, and the settings that suit them."""
+        X, y, sample_weight, sample_order = data
+        if isinstance(X, Source):
+            check_arguments(y, sample_weight, sample_order)
+            check_rule_streams(settings)
+            self.n_features_in_ = X.facts().n_features
+            self.__dict__.pop("feature_names_in_", None)
+            settings, prepare = self._source_reader(settings, X)
+            settings = replace(settings, shuffle=False)
+            return settings, self._source_rows(settings, X, prepare, files)
+        X, problems = self._read(settings, X, y, sample_weight)
+        order = check_order(sample_order, X.shape[0])
+        if settings.early_stopping and order is not None:
+            raise ValueError(
+                "sample_order cannot be given beside early_stopping=True, which chooses the rows "
+                "to train on"
+            )
+        labels = getattr(self, "_labels_given", None)
+        check_memory(settings, X.shape[1], len(problems), self._sparse_coef, labels)
+        return settings, RowsInMemory(X, problems, order)
+
+    def _read_settings(self) -> Settings:
+        """The checked parameters."""
+        return read_settings(vars(self._settle()), self.schedule, self._takes_margin_losses)
+
+    def _model(self) -> Model:
+        """What earlier calls have left."""
+        return Model(
+            self._engines,
+            self._storage,
+            self.units_,
+            self.t_,
+            self._scale,
+            self._schedules,
+            getattr(self, "_generator", None),
+        )
+
+    def _read(
+        self, settings: Settings, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[sparse.csr_matrix, Problems]:
+        """The checked rows of a fit and their problems."""
+        raise NotImplementedError
+
+    def _source_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
+        """The settings that suit a source, and a function that checks a chunk of it."""
+        raise NotImplementedError
+
+    def _source_rows(
+        self, settings: Settings, source: Source, prepare: Prepare, files: ExitStack
+    ) -> SourceRows:
+        """The rows of a source."""
+        return SourceRows(source, prepare, files)
+
+    def _replacing(self, start: tuple[Any, Any]) -> Callable[..., Any] | None:
+        """A function that replaces weights and intercepts by those that the user gives, or None."""
+        coef, intercept = start
+        if coef is None and intercept is None:
+            return None
+
+        def replaced(rows: Any, offsets: Any) -> tuple[Any, Any]:
+            return (
+                self._start(coef, "coef_init", rows.shape, rows),
+                self._start(intercept, "intercept_init", offsets.shape, offsets),
+            )
+
+        return replaced
+
+    @all_or_nothing
+    def _learn_on(
+        self, X: Any, y: Any, sample_weight: Any, sample_order: Any, **options: Any
+    ) -> list[Warning]:
+        """Go on training; ``options`` are the classes of a classifier."""
+        if not isinstance(X, Source):
+            return self._learn_rows(X, y, sample_weight, sample_order, **options)
+        check_arguments(y, sample_weight, sample_order)
+
+        def learn(chunk: Chunk) -> list[Warning]:
+            return self._learn_rows(*chunk[:2], chunk.weight, of_pass=True, **options)
+
+        return self._learn_pass(X, learn)
+
+    def _learn_rows(
+        self, X: Any, y: Any, sample_weight: Any, *order: Any, **options: Any
+    ) -> list[Warning]:
+        """Learn from some rows, as they are passed or as those of a pass over a source."""
+        raise NotImplementedError
+
+    def _learn_once(
+        self, settings: Settings, X: sparse.csr_matrix, problems: Problems, sample_order: Any
+    ) -> list[Warning]:
+        """Go on training with one pass over X."""
+        # The rule may have been replaced since the method was looked up.
+        settings.rule.check_streams("partial_fit")
+        rows = RowsInMemory(X, problems, check_order(sample_order, X.shape[0]))
+        model = self._model() if self.__sklearn_is_fitted__() else None
+        result, warnings = learn_once(settings, rows, model, getattr(self, "l1_", 0.0), self._undo)
+        self.__dict__.update(result)
+        self.n_iter_, self.history_ = getattr(self, "n_iter_", 0) + 1, getattr(self, "history_", [])
+        return warnings
+
+    def _learn_pass(self, source: Source, learn: Callable[[Chunk], list[Warning]]) -> list[Warning]:
+        """Learn from one pass over a source.
+
+        The model is bit-identical to one of calls of ``partial_fit`` with ``ROWS`` rows each.
+        """
+        n_iter = getattr(self, "n_iter_", 0)
+        if self.__sklearn_is_fitted__():
+            # The model before the call keeps its engines until the pass is done.
+            self._engines = copy.deepcopy(self._engines)
+        warnings: list[Warning] = []
+        any_counts, n_rows = False, 0
+        with closing(source.chunks(ROWS, 0)) as chunks:
+            for chunk in chunks:
+                warnings += learn(chunk)
+                n_rows += chunk.X.shape[0]
+                any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())
+        if not n_rows:
+            raise ValueError("X must have at least one row, and the source has none")
+        if not any_counts:
+            check_any_counts(np.zeros(1))
+        self.n_iter_ = n_iter + 1
+        return warnings[:1]
+
+    def _learns_from_streams(self) -> bool:
+        if is_auto(self.rule):
+            return True
+        try:
+            rule = check_rule("rule", self.rule)
+        except (TypeError, ValueError):
+            return True  # partial_fit says what is wrong with the rule
+        rule.check_streams("partial_fit")
+        return True
+
+    def verify(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        max_rows: int = 200,
+        epochs: int = 1,
+    ) -> VerificationReport:
+        """Train the dense twin and the lazy model side by side on the first rows of X.
+
+        Both start from zero weights, take the rows in the order of X with the parameters of this
+        estimator, and are compared after every step.  The twin is plain Python and visits every
+        weight; the number of rows is halved until the comparison takes seconds.  The estimator does
+        not change.  With several classes the first class against the rest is compared.
+
+        >>> from lazynet import LazyNetClassifier, LazyNetRegressor
+        >>> LazyNetClassifier(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
+        True
+        >>> LazyNetRegressor(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], [3.0, 5.0]).agrees
+        True
+        """
+        probe = type(self)(**self.get_params(deep=False))
+        settings = probe._read_settings()
+        rows = RowsInMemory(*probe._read(settings, X, y, sample_weight))
+        max_rows = check_integer("max_rows", max_rows, 1)
+        epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
+        if settings.plan(n_outputs=len(rows.problems)).softmax:
+            raise ValueError(
+                "verify compares one output with its twin, and multi_class='multinomial' couples "
+                "all outputs: verify the same parameters with multi_class='ovr'"
+            )
+        for name, value, needed, why in (
+            ("group", settings.group, None, "weights that are shrunk one by one"),
+            ("dtype", settings.dtype, "float64", "weights in float64"),
+        ):
+            if value != needed:
+                raise ValueError(
+                    f"verify compares {why} with their twin: write {name}={needed!r}, got {value!r}"
+                )
+        rows = rows.in_units(units_for_fit(settings, rows, None))
+        n_steps = settings.plan().n_steps(affordable_rows(rows.X, max_rows, epochs)) * epochs
+        plan = make_plan(settings, rows, from_zero=False, n_steps=n_steps)
+        return verify(plan, rows.X, rows.problems, max_rows, epochs)
+
+    # --- the weights ------------------------------------------------------------------------
+
+    def _engines_are_here(self) -> bool:
+        """Whether the model has engines; one that was loaded to predict has none."""
+        return "_engines" in self.__dict__
+
+    def _dense_coef(self) -> NDArray[np.float64]:
+        if self._coefficients is None:
+            self._coefficients = stacked_rows(self._engines, self.units_)
+        return super()._dense_coef()
+
+    def _raw_coef(self) -> Any:
+        if not self._sparse_coef or not self._engines_are_here():
+            return super()._raw_coef()
+        if self._sparse_rows is None:
+            self._sparse_rows = stacked_sparse_rows(self._engines, self.units_)
+        return self._sparse_rows
+
+    def _also_saved(self) -> dict[str, Any]:
+        if not self._engines_are_here():
+            return {}
+        return {"_averaged": any(engine.averaging for engine in self._engines)}
+
+    def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
+        if not self._engines_are_here():
+            return super()._coef_at(columns)
+        rows = np.vstack([engine.rows_at(columns) for engine in self._engines])
+        return rows if self.units_ is None else self.units_.weights(rows, columns)
+
+    def _intercepts(self) -> NDArray[np.float64]:
+        if not self._engines_are_here():
+            return self._offsets
+        own = np.concatenate([engine.model_intercepts for engine in self._engines])
+        if self.units_ is None:
+            return own
+        moved, known = self.units_.moved, self._coefficients
+        weights = known[:, moved] if isinstance(known, np.ndarray) else self._coef_at(moved)
+        return np.asarray(self.units_.intercept(weights, own), dtype=np.float64)
+
+    def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        # New engines: the model keeps the old ones until this call is done.
+        settings = self._read_settings()
+        check_frozen_intercept(settings, "intercept_", intercepts)
+        plan = settings.plan(getattr(self, "l1_", 0.0), len(coefficients))
+        plan.check_start("coef_", coefficients)
+        engines = plan.new_engines(coefficients.shape[1], len(coefficients), settings.n_threads)
+        same = [each.n_outputs for each in engines] == [each.n_outputs for each in self._engines]
+        if plan.adaptive and same:
+            for engine, old in zip(engines, self._engines, strict=True):
+                engine.continue_rates(old)
+        units = self.units_ if settings.standardises else None
+        load_all(engines, coefficients, intercepts, units)
+        self._engines, self._storage, self.units_ = engines, plan.storage, units
+        self._coefficients = self._sparse_rows = None
+
+    @property
+    def last_coef_(self) -> Any:
+        """The weights after the last step, of the shape of ``coef_``.
+
+        Without an average these are the same numbers as ``coef_``.  Under an l1 penalty the last
+        weights are sparse and their averages are not: an average remembers every iterate.
+        """
+        check_is_fitted(self)
+        if not self._averages():
+            return self._shaped(self._dense_coef())
+        return self._shaped(stacked_rows(self._engines, self.units_, last=True))
+
+    def _averages(self) -> bool:
+        """Whether the model predicts with averages."""
+        if not self._engines_are_here() and not self._averaged:
+            return False
+        return any(engine.averaging for engine in self._engines)
+
+    @property
+    def last_intercept_(self) -> NDArray[np.float64]:
+        """The intercept of each row of ``last_coef_``."""
+        check_is_fitted(self)
+        if not self._averages():
+            return self._intercepts()
+        return intercepts_of(self._engines, self.units_, last=True)
+
+    @property
+    def support_(self) -> NDArray[np.bool_]:
+        """Which weights are not zero after the last step: an array of the shape of ``coef_``."""
+        return self.last_coef_ != 0.0
+
+
+def _start_identity(model: Model | None, coef_init: Any, intercept_init: Any) -> dict[str, Any]:
+    """The weights that a fit starts from, for a checkpoint to compare."""
+    start: dict[str, Any] = {
+        name: value
+        if value is None or sparse.issparse(value)
+        else as_array(name, "must hold numbers", value)
+        for name, value in (("coef_init", coef_init), ("intercept_init", intercept_init))
+    }
+    if model is not None:
+        states = [engine.state() for engine in model.engines]
+        start["the model before this call"] = [
+            {**state.per_weight, **state.scalars, **state.tables} for state in states
+        ]
+    return start
