@@ -98,6 +98,14 @@ _ROWS = (
 #: Every loss by the name scikit-learn gives it.
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in _ROWS}
 
+#: The loss that several classes share; of two classes it is the log loss of one output.
+SOFTMAX = replace(
+    LOSSES["log_loss"],
+    name="softmax",
+    formula="log(sum of exp p_k) - p_y",
+    source="multinomial logistic regression",
+)
+
 
 # Names of losses in other libraries, and the names of the same losses here.
 _FOREIGN = {
@@ -196,6 +204,14 @@ def _check_loss(name: str, value: Any) -> Loss:
 
 #: The kind of the parameter ``loss``, which is settled to a row of the table.
 LOSS = Special(check=_check_loss, objects=_OBJECTS)
+
+
+def _check_loss_of_classes(name: str, value: Any) -> Loss:
+    return SOFTMAX if isinstance(value, str) and value == SOFTMAX.name else get_loss(value, name)
+
+
+#: The kind of the parameter ``loss`` of an estimator whose classes may share the softmax.
+LOSS_OF_CLASSES = Special(check=_check_loss_of_classes, objects=_OBJECTS)
 
 
 def _check_minimised(name: str, value: Any) -> Loss:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from lazynet.cli.inputs import check_labels
 from lazynet.data.chunks import Chunk
-from lazynet.losses import get_loss
+from lazynet.losses import LOSS_OF_CLASSES
 from lazynet.training.held_out import softmax_losses, total_loss_of
 
 
@@ -18,7 +18,7 @@ class Scores:
     """Sums over rows, from which the scores follow: of classes, of labels or of numbers."""
 
     def __init__(self, model: Any) -> None:
-        self.model, self.loss = model, get_loss(model.loss)
+        self.model, self.loss = model, LOSS_OF_CLASSES.settled("loss", model.loss)
         self.rows, self.weight, self.total_loss = 0, 0.0, 0.0
         self.right = 0.0
         #: true positives, predicted and actual positives, of each class or of all labels together
@@ -63,7 +63,7 @@ class Scores:
         decision = self.model.decision_function(X)
         columns = decision[None] if decision.ndim == 1 else np.ascontiguousarray(decision.T)
         found = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
-        if getattr(self.model, "multi_class", "ovr") == "multinomial" and len(columns) > 1:
+        if self.model.loss == "softmax" and len(columns) > 1:
             self.total_loss += float((softmax_losses(columns, codes) * weight).sum())
         else:
             for k, column in enumerate(columns):

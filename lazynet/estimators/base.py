@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
@@ -18,70 +17,23 @@ from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from lazynet._version import __version__
 from lazynet.data.arrays import (
-    checked_csr,
     checked_targets,
     only_named_columns,
-    unusable,
-    usable_rows,
 )
-from lazynet.data.source import Source
 from lazynet.data.targets import Classes, Columns, Problems
 from lazynet.data.weights import check_sample_weight, importances
 from lazynet.engines.undo import UndoLog, all_or_nothing
-from lazynet.losses import LOSSES, LossLike, get_loss
+from lazynet.estimators.foreign_parameters import advice, object_with
+from lazynet.estimators.input_checks import are_classes_of, checked_rows
+from lazynet.losses import LOSSES, Loss, LossLike
 from lazynet.parameters import Kind, check_array, check_flag, settle
 from lazynet.persistence import files
 from lazynet.persistence.attributes import array, attributes, integer
 
-# What other libraries call a parameter, and what is written here.  Of several ways to write it, the
-# first for which an estimator has the parameters is named.
-_STRENGTHS = ("l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)", "l2=alpha*(1 - l1_ratio)")
-_FOREIGN: dict[str, tuple[str, ...]] = {
-    "alpha": (*_STRENGTHS, "l1s=alpha*l1_ratio, l1_ratios=(l1_ratio,)"),
-    "alphas": ("l1s=alphas*l1_ratio, l1_ratios=(l1_ratio,)",),
-    "l1_ratio": (*_STRENGTHS, "l1_ratios=(l1_ratio,)"),
-    "l1": ("l1s=...",),
-    "l2": ("l1s=0.0, l2s=... for a penalty without l1",),
-    "penalty": (
-        "l1=... and l2=... (a strength of 0 leaves a penalty out)",
-        "l2=...",
-        "l1_ratios=(1.0,) for l1, l1_ratios=(0.5,) for both, or l1s=0.0, l2s=... for l2",
-    ),
-    "C": (
-        "l1=0, l2=1/(C*n_samples), or l1=1/(C*n_samples), l2=0 for penalty='l1'",
-        "l2=1/(C*n_samples)",
-        "l1s=1/(C*n_samples)",
-    ),
-    "Cs": ("l1s=1/(Cs*n_samples)",),
-    "n_alphas": ("n_points=...",),
-    "nlambda": ("n_points=...",),
-    "eps": ("smallest=...",),
-    "lambda_min_ratio": ("smallest=...",),
-    "nfolds": ("cv=...",),
-    "learning_rate": ("schedule=...",),
-    "step_order": ("rule=FoBoS(step_order=...) or rule=SGD(step_order=...)",),
-    "gamma": ("rule=RDA(gamma=...)",),
-    "rho": ("rule=RDA(rho=...)",),
-    "beta": ("rule=FTRL(beta=...)",),
-    "delta": ("rule=AdaGrad(delta=...)",),
-    "initial": ("rule=AdaGrad(initial=...)",),
-    "period": ("rule=TruncatedGradient(period=...) or rule=Carpenter(period=...)",),
-    "threshold": ("rule=TruncatedGradient(threshold=...)",),
-    "power_t": ("schedule=Power(power_t=...)",),
-    "epsilon": (
-        "loss=Huber(epsilon=...), loss=EpsilonInsensitive(epsilon=...) or "
-        "loss=SquaredEpsilonInsensitive(epsilon=...)",
-    ),
-    "table_budget": ("engine=Tables(budget=...)",),
-    "dense_predictions": ("engine=Dense(predictions=True)",),
-}
-_WRITTEN = re.compile(
-    r"\b(loss|l1|l2|rule|schedule|engine|l1s|l2s|l1_ratios|n_points|smallest|cv)="
-)
 # Columns are read one by one where X has fewer nonzeros than this share of the features.
 _FEW = 1 / 8
 # Predictions that are made at once where only a part of them is kept.
@@ -102,65 +54,11 @@ l2=alpha*(1 - l1_ratio)
     @wraps(constructor)
     def construct(self: Any, *arguments: Any, **options: Any) -> None:
         for name in options:
-            if advice := _advice(self, name):
-                raise TypeError(advice)
+            if text := advice(self, name):
+                raise TypeError(text)
         constructor(self, *arguments, **options)
 
     return construct
-
-
-def _check_no_rows_elsewhere(X: Any) -> None:
-    """Refuse the name of a file, and a source of rows, where X must be rows in memory."""
-    if isinstance(X, (str, os.PathLike)):
-        raise TypeError(
-            f"X must be rows, got the name {os.fspath(X)!r}: lazynet.data has readers of files, "
-            f"such as SvmlightFile({os.fspath(X)!r}), from which fit and partial_fit learn"
-        )
-    if isinstance(X, Source):
-        raise TypeError(
-            f"X must be rows in memory, got a {type(X).__name__}: take its rows a chunk at a time, "
-            f"for X, y, weights in source.chunks()"
-        )
-
-
-def _is_sound(X: sparse.csr_matrix, y: Any) -> bool:
-    """Whether scikit-learn would return checked rows and y as they are; it takes longer to look.
-
-    >>> rows = sparse.csr_matrix([[1.0], [2.0]])
-    >>> _is_sound(rows, np.array([0, 1])), _is_sound(rows, np.array([0.0, np.nan]))
-    (True, False)
-    >>> _is_sound(rows, [0, 1]), _is_sound(rows, np.array([0]))
-    (False, False)
-    """
-    if type(y) is not np.ndarray or y.shape != X.shape[:1] or 0 in X.shape:
-        return False
-    return y.dtype.kind in "biu" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
-
-
-def _are_classes(values: NDArray[Any], n_rows: int) -> bool:
-    """Whether scikit-learn takes these distinct numbers for classes, and would not warn of them.
-
-    >>> _are_classes(np.array([0.0, 1.0]), 4), _are_classes(np.array([0.5, 1.0]), 4)
-    (True, False)
-    >>> _are_classes(np.arange(2), 4), _are_classes(np.arange(3), 4)
-    (True, False)
-    """
-    if 2 * len(values) > n_rows:
-        return False
-    numbers = values.astype(np.float64)
-    return bool(((numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**53)).all())
-
-
-def _advice(estimator: SparseLinear, name: str) -> str | None:
-    """What to write instead of the parameter ``name``; None where there is nothing to say."""
-    # Nearly every name is a parameter: ask for the signature only where a name may be foreign.
-    if name not in _FOREIGN or name in estimator._get_param_names():
-        return None
-    kinds = estimator._kinds
-    for written in _FOREIGN[name]:
-        if all(parameter in kinds for parameter in _WRITTEN.findall(written)):
-            return f"{type(estimator).__name__} has no parameter {name}: write {written}"
-    return None
 
 
 def _columns_of(rows: sparse.csr_matrix, which: NDArray[Any]) -> NDArray[np.float64]:
@@ -235,59 +133,19 @@ class SparseLinear(BaseEstimator):
         """
         for key in params:
             name, _, nested = key.partition("__")
-            if advice := _advice(self, name):
-                raise ValueError(advice)
+            if text := advice(self, name):
+                raise ValueError(text)
             value = params.get(name, getattr(self, name, None))
             if nested and name in self._kinds and not hasattr(value, "set_params"):
                 raise ValueError(
                     f"{key} needs an object, and {name} is {value!r}: "
-                    + _object_with(nested, self._kinds[name], name, value)
+                    + object_with(nested, self._kinds[name], name, value)
                 )
         return super().set_params(**params)
 
     def _check_X(self, X: Any, reset: bool, *, for_training: bool = True, **options: Any) -> Any:
-        """A tuple of X as CSR and, if ``options`` hold y, the checked y.
-
-        Every X passes through here.  Predicting needs neither sorted columns nor a second check of
-        the values.
-        """
-        already_checked = False
-        _check_no_rows_elsewhere(X)
-        if sparse.issparse(options.get("y")) and not options.get("multi_output"):
-            raise TypeError(
-                f"y must be an array of a class or a number for every row, got a sparse matrix: "
-                f"{type(self).__name__} does not learn several labels a row, and LazyNetClassifier "
-                f"does"
-            )
-        if not sparse.issparse(X) and getattr(getattr(X, "dtype", None), "kind", "") == "c":
-            raise ValueError("Complex data not supported: X must hold real numbers")
-        if getattr(getattr(options.get("y"), "dtype", None), "kind", "") == "c":
-            raise ValueError("Complex data not supported: y must hold real numbers")
-        if np.ma.is_masked(options.get("y")):
-            raise ValueError("y must not have masked entries: leave their rows out, or fill them")
-        if sparse.issparse(X):
-            # Check this first: SciPy and scikit-learn would follow indices that leave the matrix.
-            X = checked_csr(X, only_range=not for_training)
-            already_checked = for_training and X.dtype in (np.float32, np.float64)
-        # A value that the cast to float64 makes infinite or NaN is refused as infinite or NaN.
-        casts = np.errstate(over="ignore", invalid="ignore")
-        with casts, unusable("X or y" if "y" in options else "X"):
-            checked = validate_data(
-                self,
-                X,
-                accept_sparse="csr",
-                accept_large_sparse=True,
-                dtype=[np.float64, np.float32],
-                order="C",  # a dense product gives other bits in another order
-                ensure_all_finite=not already_checked,
-                skip_check_array=already_checked and _is_sound(X, options.get("y")),
-                reset=reset,
-                **options,
-            )
-        X, *rest = checked if isinstance(checked, tuple) else (checked,)
-        if not already_checked and for_training:
-            X = usable_rows(X if sparse.issparse(X) else sparse.csr_matrix(X))
-        return X, *rest
+        """A tuple of X as CSR and, if ``options`` hold y, the checked y."""
+        return checked_rows(self, X, reset, for_training, options)
 
     def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
         """Targets and importances of each binary or regression problem."""
@@ -537,16 +395,6 @@ def _predictions(X: Any, coefficients: Any, intercepts: NDArray[np.float64]) -> 
     return decision
 
 
-def _object_with(nested: str, kind: Kind, name: str, value: Any) -> str:
-    """Which object of the parameter ``name`` has a parameter ``nested``, as a part of an error."""
-    parameters = {other: other._kinds for other in getattr(kind, "objects", ())}
-    found = [other for other, kinds in parameters.items() if nested.split("__")[0] in kinds]
-    own = [other for other in found if getattr(other, "name", None) == value]
-    if not found:
-        return f"no object for {name} has a parameter {nested}"
-    return "write " + " or ".join(f"{name}={other.__name__}()" for other in own or found)
-
-
 class SparseClassifier(ClassifierMixin, SparseLinear):
     """Predicts classes by the sign of w.x + b; several classes are trained one against the rest."""
 
@@ -567,8 +415,13 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
             return self.classes_[(decision[:, 0] > 0).astype(np.intp)]
         return self.classes_[decision.argmax(axis=1)]
 
+    def _loss_row(self) -> Loss:
+        """The loss of the parameters."""
+        loss: Loss = self._kinds["loss"].settled("loss", self.loss)
+        return loss
+
     def _has_probability(self) -> bool:
-        if get_loss(self.loss).has_probability:
+        if self._loss_row().has_probability:
             return True
         accepted = sorted(name for name, row in LOSSES.items() if row.has_probability)
         raise AttributeError(f"probabilities need loss to be one of {accepted}, got {self.loss!r}")
@@ -580,7 +433,7 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         With p = w.x + b the probability is the logistic function of p for "log_loss", and
         (clip(p, -1, 1) + 1) / 2 for "modified_huber" (Zhang 2004).  For more than two classes the
         probabilities of each class against the rest are divided by their sum; with
-        ``multi_class="multinomial"`` they are the softmax.  With a column per label each label has
+        ``loss="softmax"`` they are the softmax.  With a column per label each label has
         a probability of its own, and the result has a column per label.  It is a dense array.
 
         >>> from lazynet import LazyNetClassifier
@@ -605,7 +458,7 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
 
     def _probabilities_of_positives(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         """The probability of the positive class of every output, each by itself."""
-        if get_loss(self.loss).name == "log_loss":
+        if self._loss_row().name in ("log_loss", "softmax"):
             return np.asarray(expit(decision), dtype=np.float64)
         return (np.clip(decision, -1.0, 1.0) + 1.0) / 2.0
 
@@ -622,7 +475,7 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         return self._log_probabilities(self._decision(X))
 
     def _log_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        if get_loss(self.loss).name == "log_loss" and decision.shape[1] == 1:
+        if self._loss_row().name in ("log_loss", "softmax") and decision.shape[1] == 1:
             sides = np.hstack([-decision, decision])
             return np.asarray(log_expit(sides), dtype=np.float64)
         with np.errstate(divide="ignore"):
@@ -634,7 +487,7 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         """Checked X and y, and the classes; for ``classes=None`` the classes that occur in y."""
         X, y = self._check_X(X, reset, y=y)
         found = np.unique(y) if classes is None and y.dtype.kind in "biuf" else None
-        if found is None or not _are_classes(found, len(y)):
+        if found is None or not are_classes_of(found, len(y)):
             with np.errstate(invalid="ignore"):  # scikit-learn casts y to integers and back
                 check_classification_targets(y)
         if classes is None:

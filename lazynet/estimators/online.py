@@ -38,8 +38,8 @@ from lazynet.estimators.labels import (
     n_columns_of,
 )
 from lazynet.estimators.online_model import OnlineModel
-from lazynet.losses import LossLike, get_loss
-from lazynet.parameters import Choice, check_integer, table
+from lazynet.losses import LOSS_OF_CLASSES, SOFTMAX, LossLike
+from lazynet.parameters import check_integer, table
 from lazynet.persistence.attributes import attributes, flag, optional, text
 from lazynet.rules.storage import FormLike
 from lazynet.schedules import ScheduleLike
@@ -58,8 +58,8 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     Parameters
     ----------
     loss : str or object, default="log_loss"
-        "log_loss", "hinge", "squared_hinge", "smooth_hinge", "modified_huber", "perceptron", or a
-        loss of :class:`LazyNetRegressor` on targets -1 and +1.
+        "log_loss", "hinge", "squared_hinge", "smooth_hinge", "modified_huber", "perceptron", a loss
+        of :class:`LazyNetRegressor` on targets -1 and +1; or "softmax", which all classes share.
     l1, l2 : float, default=None, 0
         Strengths of the penalty: alpha * l1_ratio and alpha * (1 - l1_ratio) of scikit-learn.
         l1=None: ``fit`` computes a small l1 from the rows; ``partial_fit`` takes that of ``fit``.
@@ -103,8 +103,6 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         Seed of the order and of the held-out rows.
     class_weight : dict, "balanced", Balanced or None, default=None
         The importance of a row by its class; ``Balanced(class_counts)`` serves ``partial_fit``.
-    multi_class : "ovr" or "multinomial", default="ovr"
-        Learn every class against the rest, or let the classes share the softmax (log loss only).
     warm_start : bool, default=False
         Let ``fit`` start from the last weights (RDA, FTRL, AdaGrad: from the sums of gradients).
     dtype : "float64" or "float32", default="float64"
@@ -138,8 +136,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     """
 
     _kinds = table(
-        **OnlineModel._kinds,
-        multi_class=Choice(accepted=("ovr", "multinomial")),
+        **{**OnlineModel._kinds, "loss": LOSS_OF_CLASSES},
         class_weight=CLASS_WEIGHT,
     )
 
@@ -172,7 +169,6 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         class_weight: ClassWeightLike | None = None,
-        multi_class: str = "ovr",
         warm_start: bool = False,
         dtype: str = "float64",
         n_jobs: int | None = None,
@@ -226,8 +222,8 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
             )
         if settings.softmax:
             raise ValueError(
-                "multi_class='multinomial' gives every row one class, and y has a column per "
-                "label: write multi_class='ovr'"
+                "loss='softmax' gives every row one class, and y has a column per label: write "
+                "loss='log_loss'"
             )
         return check_sample_weight(sample_weight, X, some_rows=some_rows)
 
@@ -238,9 +234,9 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         return super()._problems(X, y, weights)
 
     def _log_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self._labels_given is not None and get_loss(self.loss).name == "log_loss":
+        if self._labels_given is not None and self._loss_row().name == "log_loss":
             return np.asarray(log_expit(decision), dtype=np.float64)
-        if self.multi_class == "multinomial" and decision.shape[1] > 1:
+        if self._loss_row() == SOFTMAX and decision.shape[1] > 1:
             return np.asarray(log_softmax(decision, axis=1), dtype=np.float64)
         return super()._log_probabilities(decision)
 
@@ -298,7 +294,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self._labels_given is not None:
             return self._probabilities_of_positives(decision)
-        if self.multi_class == "multinomial" and decision.shape[1] > 1:
+        if self._loss_row() == SOFTMAX and decision.shape[1] > 1:
             return np.asarray(softmax(decision, axis=1), dtype=np.float64)
         return super()._probabilities(decision)
 

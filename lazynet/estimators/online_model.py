@@ -414,8 +414,8 @@ class OnlineModel(SparseLinear):
         epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
         if settings.plan(n_outputs=len(rows.problems)).softmax:
             raise ValueError(
-                "verify compares one output with its twin, and multi_class='multinomial' couples "
-                "all outputs: verify the same parameters with multi_class='ovr'"
+                "verify compares one output with its twin, and loss='softmax' couples "
+                "all outputs: verify the same parameters with loss='log_loss'"
             )
         for name, value, needed, why in (
             ("group", settings.group, None, "weights that are shrunk one by one"),

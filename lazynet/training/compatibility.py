@@ -85,20 +85,15 @@ def check_together(plan: Plan) -> Plan:
 
 
 def _check_softmax(plan: Plan) -> None:
-    """Refuse a loss or a rule that the softmax does not go with."""
-    if plan.loss.name != "log_loss":
-        raise ValueError(
-            f"multi_class='multinomial' is the logistic loss of several classes, got "
-            f"loss={plan.loss.name!r}: write loss='log_loss'"
-        )
+    """Refuse rates and rules that the softmax does not go with."""
     if plan.adaptive:
         raise ValueError(
-            f"multi_class='multinomial' does not go with schedule={plan.schedule!r}, whose "
+            f"loss='softmax' does not go with schedule={plan.schedule!r}, whose "
             f"rates follow the slopes of one output: give an eta0, or write rule='adagrad'"
         )
     if not plan.joins_outputs:
         raise ValueError(
-            f"multi_class='multinomial' needs one of the rules {_joining()} with "
+            f"loss='softmax' needs one of the rules {_joining()} with "
             f"engine='clock', without positive=True and with batch_size=1, got "
             f"rule={plan.rule!r}"
         )

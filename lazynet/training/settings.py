@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 
 from lazynet.averages import Average, Suffix
 from lazynet.data.weights import Balanced
-from lazynet.losses import Loss
+from lazynet.losses import LOSSES, SOFTMAX, Loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Rule
 from lazynet.rules.storage import Form
@@ -129,7 +129,9 @@ def read_settings(parameters: Mapping[str, Any], schedule: Any, classifies: bool
     ``schedule`` is the parameter as the user has passed it.
     """
     p = dict(parameters)
-    n_jobs, multi_class = p.pop("n_jobs", None), p.pop("multi_class", "ovr")
+    n_jobs, softmax = p.pop("n_jobs", None), p["loss"] == SOFTMAX
+    if softmax:
+        p["loss"] = LOSSES["log_loss"]
     p["rule"] = resolved_rule(
         p["rule"],
         p["schedule"],
@@ -155,7 +157,7 @@ def read_settings(parameters: Mapping[str, Any], schedule: Any, classifies: bool
         automatic_schedule=is_auto(schedule),
         n_threads=int(effective_n_jobs(n_jobs)),
         classifies=classifies,
-        softmax=multi_class == "multinomial",
+        softmax=softmax,
     )
     settings.plan()
     return settings

@@ -341,7 +341,7 @@ HELD = {
     "two classes": (LazyNetClassifier, lambda scores: (scores[:, 0] > 0).astype(float)),
     "three classes": (LazyNetClassifier, lambda scores: scores.argmax(axis=1).astype(float)),
     "softmax": (
-        lambda **options: LazyNetClassifier(multi_class="multinomial", **options),
+        lambda **options: LazyNetClassifier(loss="softmax", **options),
         lambda scores: scores.argmax(axis=1).astype(float),
     ),
     "labels": (LazyNetClassifier, lambda scores: sparse.csr_matrix(scores > 1, dtype=np.int8)),

@@ -136,7 +136,7 @@ def test_the_softmax_is_a_distribution_and_its_loss_falls():
     """Probabilities add up to 1, the largest is predicted; with two classes it is the logistic."""
     X, scores = rows_and_scores()
     y = scores.argmax(axis=1)
-    options = dict(random_state=0, multi_class="multinomial", max_iter=30, tol=None)
+    options = dict(random_state=0, loss="softmax", max_iter=30, tol=None)
     seen = Evaluated()
     model = LazyNetClassifier(**options).fit(X, y, callback=seen)
     probability = model.predict_proba(X)
@@ -147,19 +147,19 @@ def test_the_softmax_is_a_distribution_and_its_loss_falls():
     losses = [line["mean_loss"] for line in seen.lines]
     assert losses[-1] < losses[0] < np.log(L)
     two = y > 2
-    logistic = LazyNetClassifier(**{**options, "multi_class": "ovr"}).fit(X, two)
+    logistic = LazyNetClassifier(**{**options, "loss": "log_loss"}).fit(X, two)
     np.testing.assert_array_equal(LazyNetClassifier(**options).fit(X, two).coef_, logistic.coef_)
 
 
 @pytest.mark.parametrize("norm", ["l2", "max"])
-@pytest.mark.parametrize("multi_class", ["ovr", "multinomial"])
-def test_groups_keep_or_drop_features(norm, multi_class):
+@pytest.mark.parametrize("loss", ["log_loss", "softmax"])
+def test_groups_keep_or_drop_features(norm, loss):
     """Under a strong penalty a feature is used by all classes or by none."""
     X, scores = rows_and_scores()
     strength = {"l2": 0.05, "max": 0.15}[norm]
     seen = Evaluated()
     model = LazyNetClassifier(
-        group=norm, l1=strength, eta0=0.5, multi_class=multi_class, random_state=0, max_iter=20,
+        group=norm, l1=strength, eta0=0.5, loss=loss, random_state=0, max_iter=20,
         tol=None,
     ).fit(X, scores.argmax(axis=1), callback=seen)  # fmt: skip
     used = model.coef_ != 0.0
@@ -171,7 +171,7 @@ def test_groups_keep_or_drop_features(norm, multi_class):
     assert last["objective"] == pytest.approx(last["mean_loss"] + strength * norms.sum(), rel=1e-9)
 
 
-SOFTMAX = dict(multi_class="multinomial")
+SOFTMAX = dict(loss="softmax")
 CLASSES = lambda Y: Y.argmax(axis=1)  # noqa: E731
 REFUSED = {
     "y of 0, 1, 2": (dict(), lambda Y: 2 * Y, "y must hold 0 and 1"),
@@ -180,20 +180,17 @@ REFUSED = {
     "rows of y": (dict(), lambda Y: Y[:-1], "y must have a row for each row of X"),
     "class_weight": (dict(class_weight="balanced"), lambda Y: Y, "class_weight must be None"),
     "softmax of labels": (
-        SOFTMAX, lambda Y: Y, "multi_class='multinomial'",
-    ),
-    "softmax of a hinge": (
-        dict(SOFTMAX, loss="hinge"), CLASSES, "multi_class='multinomial' is the logistic loss",
+        SOFTMAX, lambda Y: Y, "loss='softmax'",
     ),
     "softmax and truncated gradient": (
         dict(SOFTMAX, rule="truncated_gradient", eta0=0.1), CLASSES,
-        "multi_class='multinomial' needs one of",
+        "loss='softmax' needs one of",
     ),
     "softmax and a schedule": (
-        dict(SOFTMAX, rule="fobos"), CLASSES, "multi_class='multinomial' does not go with schedule",
+        dict(SOFTMAX, rule="fobos"), CLASSES, "loss='softmax' does not go with schedule",
     ),
     "softmax in batches": (
-        dict(SOFTMAX, batch_size=4, eta0=0.1), CLASSES, "multi_class='multinomial' needs one of",
+        dict(SOFTMAX, batch_size=4, eta0=0.1), CLASSES, "loss='softmax' needs one of",
     ),
     "groups and RDA": (
         dict(group="l2", rule="rda"), lambda Y: Y, "group='l2' does not go with rule",
@@ -352,7 +349,7 @@ def test_logarithms_of_small_probabilities():
     X, Y = with_labels()
     labels = LazyNetClassifier(**OPTIONS).fit(X, Y)
     labels.coef_ = labels.coef_ * 1e6
-    classes = LazyNetClassifier(**OPTIONS, multi_class="multinomial").fit(X, np.arange(N) % L)
+    classes = LazyNetClassifier(**OPTIONS, loss="softmax").fit(X, np.arange(N) % L)
     classes.coef_ = classes.coef_ * 1e6
     for model in (labels, classes):
         logarithms = model.predict_log_proba(X)
@@ -388,8 +385,8 @@ def test_classes_begin_to_share_the_softmax():
     X, y = np.eye(40), np.arange(40)
     model = LazyNetClassifier(rule="ftrl", l1=0.0, shuffle=False).partial_fit(X, y, y)
     start = model.coef_, model.intercept_
-    model.set_params(multi_class="multinomial").partial_fit(X, y)
-    twin = LazyNetClassifier(rule="ftrl", l1=0.0, shuffle=False, multi_class="multinomial")
+    model.set_params(loss="softmax").partial_fit(X, y)
+    twin = LazyNetClassifier(rule="ftrl", l1=0.0, shuffle=False, loss="softmax")
     twin.fit(X, y)
     twin.coef_, twin.intercept_ = start
     twin.partial_fit(X, y)

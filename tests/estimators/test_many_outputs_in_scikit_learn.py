@@ -108,14 +108,14 @@ def test_metrics_of_rankings_take_the_decisions():
 
 
 @GROUPS
-@pytest.mark.parametrize("multi_class", ["ovr", "multinomial"])
+@pytest.mark.parametrize("loss", ["log_loss", "softmax"])
 @pytest.mark.parametrize("data", [with_labels, with_classes])
-def test_logarithms_of_probabilities(data, multi_class, group):
+def test_logarithms_of_probabilities(data, loss, group):
     """predict_log_proba is the logarithm of predict_proba, of labels and of classes."""
     X, y = data()
-    if data is with_labels and multi_class == "multinomial":
+    if data is with_labels and loss == "softmax":
         pytest.skip("the softmax is of classes")
-    model = new(group=group, multi_class=multi_class).fit(X, y)
+    model = new(group=group, loss=loss).fit(X, y)
     probability = model.predict_proba(X)
     assert probability.shape == (N, L)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), probability, rtol=1e-12)
@@ -309,7 +309,7 @@ def test_several_columns_of_classes():
     """MultiOutputClassifier around a model of several classes: each column has its own classes."""
     X, scores = rows_and_scores()
     columns = np.column_stack([scores[:, :3].argmax(axis=1), scores[:, 3:].argmax(axis=1)])
-    around = MultiOutputClassifier(new(multi_class="multinomial")).fit(X, columns)
+    around = MultiOutputClassifier(new(loss="softmax")).fit(X, columns)
     for k, probability in enumerate(around.predict_proba(X)):
-        alone = new(multi_class="multinomial").fit(X, columns[:, k])
+        alone = new(loss="softmax").fit(X, columns[:, k])
         np.testing.assert_array_equal(probability, alone.predict_proba(X))

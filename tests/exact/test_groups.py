@@ -330,7 +330,7 @@ def test_fit_is_stepping_by_hand(norm, kind):
     else:
         y = (scores > 0).astype(int) if kind == "labels" else scores.argmax(axis=1)
         numbers = 2.0 * (y if kind == "labels" else y[:, None] == np.arange(3)) - 1.0
-        coupled = {"multi_class": "multinomial"} if kind == "softmax" else {}
+        coupled = {"loss": "softmax"} if kind == "softmax" else {}
         model = LazyNetClassifier(**options, **coupled).fit(X, y)
     dense = DenseGroups(
         12, 3, norm=norm, softmax=kind == "softmax", l1=0.3, l2=0.1, schedule=lambda t: 0.1,

@@ -133,7 +133,7 @@ def test_the_rates_of_an_epoch_are_those_of_its_number():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"rule": AdaGrad()}, {"loss": "hinge"}, {"multi_class": "multinomial"}]
+    "options", [{}, {"rule": AdaGrad()}, {"loss": "hinge"}, {"loss": "softmax"}]
 )
 def test_rates_fall_where_nothing_is_set(options):
     y = documents(n_classes=3)[1]

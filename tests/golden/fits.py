@@ -170,7 +170,7 @@ EVERY_RULE = {
 }
 #: Options of fits with every rule whose outputs learn in one pass.
 SEVERAL_OUTPUTS = {
-    "softmax": dict(y="three", multi_class="multinomial"),
+    "softmax": dict(y="three", loss="softmax"),
     "float32 weights": dict(y="twelve", dtype="float32"),
 }
 #: Options of fits with every rule of the affine family.
@@ -212,7 +212,7 @@ FURTHER = {
     "rda, batches": dict(**RATED["rda"], batch_size=7),
     "ftrl, batches": dict(**RATED["ftrl"], batch_size=7, y="three"),
     "adagrad, batches": dict(**RATED["adagrad"], batch_size=7, y="labels"),
-    "softmax, average": dict(y="three", multi_class="multinomial", average=True, eta0=0.2),
+    "softmax, average": dict(y="three", loss="softmax", average=True, eta0=0.2),
     "two threads": dict(y="twelve", n_jobs=2),
     "group, l2": dict(y="three", group="l2", eta0=0.2),
     "group, max": dict(y="labels", group="max", eta0=0.2),

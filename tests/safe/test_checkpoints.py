@@ -86,7 +86,7 @@ CASES = {
         )
     },
     "in order": (lambda: classifier(shuffle=False), X, Y),
-    "softmax": (lambda: classifier(multi_class="multinomial"), X, Y3),
+    "softmax": (lambda: classifier(loss="softmax"), X, Y3),
     "labels": (lambda: classifier(n_jobs=2), X, YS),
     "labels with rates of their own": (lambda: classifier(rule="fobos"), X, YS),
     "group": (lambda: classifier(group="l2", eta0=0.5), X, YS),

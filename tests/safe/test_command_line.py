@@ -217,7 +217,7 @@ def test_every_option_is_obeyed_or_refused(folder, capsys):
 def test_parameters_of_the_estimator(folder, told, capsys):
     """Rules, schedules and losses with parameters become the objects of the library."""
     options = ["--set", "rule=ftrl(alpha=0.5, penalty='once')", "--loss", "squared_hinge",
-               "--set", "multi_class=ovr", "--set", "fit_intercept=false"]  # fmt: skip
+               "--set", "shuffle=false", "--set", "fit_intercept=false"]  # fmt: skip
     assert told("train", "two.svm", "-o", "m.lazy", *options)[0] == 0
     model = lazynet.load("m.lazy")
     assert model.rule == FTRL(alpha=0.5, penalty="once")

@@ -66,7 +66,7 @@ TARGETS = np.stack([SCORES, -SCORES], axis=1)
 STREAMS = {
     "default": (LazyNetClassifier(), TWO),
     "classes": (LazyNetClassifier(), THREE),
-    "multinomial": (LazyNetClassifier(multi_class="multinomial"), THREE),
+    "softmax": (LazyNetClassifier(loss="softmax"), THREE),
     "labels": (LazyNetClassifier(), LABELS),
     "regressor": (LazyNetRegressor(), SCORES),
     "targets": (LazyNetRegressor(l1=0.01), TARGETS),

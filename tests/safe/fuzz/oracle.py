@@ -28,7 +28,7 @@ LEAKS = (RuntimeWarning, DeprecationWarning, PendingDeprecationWarning, FutureWa
 WORDS_OF_SKLEARN = re.compile(
     r"Expected 2D array|Found array with|inconsistent numbers of samples|Unknown label type"
     r"|Complex data not supported|Input contains|Input (X|y) contains|1d array|bad input shape"
-    r"|sparse (matrix|data|array)|not fitted yet|Sparse|dtype=object|multi_class|one sample"
+    r"|sparse (matrix|data|array)|not fitted yet|Sparse|dtype=object|softmax|one sample"
     r"|array of at least|Expected n_neighbors|minimum of|requires y to be passed"
     r"|labels represented as bytes|is expecting \d+ features|feature names|class label"
     r"|[Ss]ample weights"

@@ -1,0 +1,76 @@
+"""Parameters by the names of other libraries, and what to write instead."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from lazynet.parameters import Kind
+
+# What other libraries call a parameter, and what is written here.  Of several ways to write it, the
+# first for which an estimator has the parameters is named.
+_STRENGTHS = ("l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)", "l2=alpha*(1 - l1_ratio)")
+_FOREIGN: dict[str, tuple[str, ...]] = {
+    "alpha": (*_STRENGTHS, "l1s=alpha*l1_ratio, l1_ratios=(l1_ratio,)"),
+    "alphas": ("l1s=alphas*l1_ratio, l1_ratios=(l1_ratio,)",),
+    "l1_ratio": (*_STRENGTHS, "l1_ratios=(l1_ratio,)"),
+    "l1": ("l1s=...",),
+    "l2": ("l1s=0.0, l2s=... for a penalty without l1",),
+    "penalty": (
+        "l1=... and l2=... (a strength of 0 leaves a penalty out)",
+        "l2=...",
+        "l1_ratios=(1.0,) for l1, l1_ratios=(0.5,) for both, or l1s=0.0, l2s=... for l2",
+    ),
+    "C": (
+        "l1=0, l2=1/(C*n_samples), or l1=1/(C*n_samples), l2=0 for penalty='l1'",
+        "l2=1/(C*n_samples)",
+        "l1s=1/(C*n_samples)",
+    ),
+    "Cs": ("l1s=1/(Cs*n_samples)",),
+    "n_alphas": ("n_points=...",),
+    "nlambda": ("n_points=...",),
+    "eps": ("smallest=...",),
+    "lambda_min_ratio": ("smallest=...",),
+    "nfolds": ("cv=...",),
+    "learning_rate": ("schedule=...",),
+    "step_order": ("rule=FoBoS(step_order=...) or rule=SGD(step_order=...)",),
+    "gamma": ("rule=RDA(gamma=...)",),
+    "rho": ("rule=RDA(rho=...)",),
+    "beta": ("rule=FTRL(beta=...)",),
+    "delta": ("rule=AdaGrad(delta=...)",),
+    "initial": ("rule=AdaGrad(initial=...)",),
+    "period": ("rule=TruncatedGradient(period=...) or rule=Carpenter(period=...)",),
+    "threshold": ("rule=TruncatedGradient(threshold=...)",),
+    "power_t": ("schedule=Power(power_t=...)",),
+    "epsilon": (
+        "loss=Huber(epsilon=...), loss=EpsilonInsensitive(epsilon=...) or "
+        "loss=SquaredEpsilonInsensitive(epsilon=...)",
+    ),
+    "table_budget": ("engine=Tables(budget=...)",),
+    "dense_predictions": ("engine=Dense(predictions=True)",),
+}
+_WRITTEN = re.compile(
+    r"\b(loss|l1|l2|rule|schedule|engine|l1s|l2s|l1_ratios|n_points|smallest|cv)="
+)
+
+
+def advice(estimator: Any, name: str) -> str | None:
+    """What to write instead of the parameter ``name``; None where there is nothing to say."""
+    # Nearly every name is a parameter: ask for the signature only where a name may be foreign.
+    if name not in _FOREIGN or name in estimator._get_param_names():
+        return None
+    kinds = estimator._kinds
+    for written in _FOREIGN[name]:
+        if all(parameter in kinds for parameter in _WRITTEN.findall(written)):
+            return f"{type(estimator).__name__} has no parameter {name}: write {written}"
+    return None
+
+
+def object_with(nested: str, kind: Kind, name: str, value: Any) -> str:
+    """Which object of the parameter ``name`` has a parameter ``nested``, as a part of an error."""
+    parameters = {other: other._kinds for other in getattr(kind, "objects", ())}
+    found = [other for other, kinds in parameters.items() if nested.split("__")[0] in kinds]
+    own = [other for other in found if getattr(other, "name", None) == value]
+    if not found:
+        return f"no object for {name} has a parameter {nested}"
+    return "write " + " or ".join(f"{name}={other.__name__}()" for other in own or found)
