@@ -10,6 +10,7 @@ check for that beforehand.
 
 from __future__ import annotations
 
+import copy
 import re
 import warnings
 from collections.abc import Iterator
@@ -239,11 +240,7 @@ def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}")
     with unusable("X"):
-        if X.format != "csr":
-            # Copy the indices, so that SciPy follows the same indices that were checked.
-            X = _with_own_indices(X)
-            _check_convertible(X)
-            X = X.tocsr()
+        X = X if X.format == "csr" else _converted(X)
         return _without_spare_room(usable_rows(X, only_range=only_range))
 
 
@@ -274,104 +271,28 @@ def unusable(name: str) -> Iterator[None]:
         raise kind(f"{name} cannot be used: {error}") from error
 
 
-def _with_own_indices(X: Any) -> Any:
-    """The same matrix with copies of its index arrays; a DOK matrix is returned in COO form."""
-    if X.format == "bsr":
-        height, width = X.blocksize
-        if np.ndim(X.data) != 3 or not (height and width):
-            raise ValueError(f"X must consist of blocks, got blocks of {height} by {width}")
-        own: Any = sparse.bsr_matrix(X.shape, blocksize=(height, width))
-        own.indices, own.indptr = np.array(X.indices), np.array(X.indptr)
-    elif X.format == "csc":
-        own = sparse.csc_matrix(X.shape)
-        own.indices, own.indptr = np.array(X.indices), np.array(X.indptr)
-    elif X.format == "coo":
-        own = sparse.coo_matrix(X.shape)
-        own.row, own.col = np.array(X.row), np.array(X.col)
-    elif X.format == "dia":
-        own = sparse.dia_matrix(X.shape)
-        own.offsets = np.array(X.offsets)
-    elif X.format == "lil":
-        if len(X.rows) != X.shape[0]:
-            raise ValueError(f"X.rows must have {X.shape[0]} entries, got {len(X.rows)}")
-        _check_equally_long(X.rows, "rows", X.data, "data")
-        own = sparse.lil_matrix(X.shape, dtype=X.dtype)
-        for row, (columns, values) in enumerate(zip(X.rows, X.data, strict=True)):
-            own.rows[row], own.data[row] = list(columns), list(values)
-        return own
-    elif X.format == "dok":
-        entries = list(X.items())
-        own = sparse.coo_matrix(X.shape)
-        own.row = np.array([row for (row, _), _ in entries])
-        own.col = np.array([column for (_, column), _ in entries])
-        own.data = np.array([value for _, value in entries], dtype=X.dtype)
-        if not entries:
-            own.row, own.col = own.row.astype(np.int32), own.col.astype(np.int32)
-        return own
-    else:
-        return X.copy()
-    own.data = np.asarray(X.data)
-    return own
-
-
-def _check_convertible(X: Any) -> None:
-    """Refuse a matrix whose conversion would leave its arrays."""
-    if X.format == "csc":
-        # The columns of X are the rows of its transpose: check the rows of the transpose.
-        transposed = sparse.csr_matrix(X.shape[::-1])
-        transposed.data, transposed.indices, transposed.indptr = X.data, X.indices, X.indptr
-        usable_rows(transposed, only_range=True)
-    elif X.format == "coo":
-        _check_equally_long(X.data, "data", X.row, "row")
-        _check_equally_long(X.data, "data", X.col, "col")
-        _check_indices("row", X.row, X.shape[0])
-        _check_indices("col", X.col, X.shape[1])
-    elif X.format == "bsr":
-        # Check the matrix as if every block were one number.
-        height, width = X.blocksize
-        if X.shape[0] % height or X.shape[1] % width:
-            raise ValueError(f"X must consist of whole blocks of {height} by {width}")
-        _check_equally_long(X.indices, "indices", X.data, "data")
-        blocks = sparse.csr_matrix((X.shape[0] // height, X.shape[1] // width))
-        blocks.data = np.zeros(len(X.indices), dtype=np.float32)
-        blocks.indices, blocks.indptr = X.indices, X.indptr
-        usable_rows(blocks, only_range=True)
-    elif X.format == "lil":
-        for row, (columns, values) in enumerate(zip(X.rows, X.data, strict=True)):
-            _check_equally_long(columns, f"rows[{row}]", values, f"data[{row}]")
-            _check_indices(f"rows[{row}]", columns, X.shape[1])
-    elif X.format == "dia":
-        if np.ndim(X.offsets) != 1 or np.ndim(X.data) != 2:
-            raise ValueError("X.offsets must have one dimension and X.data two")
-        _check_equally_long(X.offsets, "offsets", X.data, "data")
-        # A diagonal beyond the corners lies outside the matrix.
-        _check_indices("offsets", np.asarray(X.offsets) + X.shape[0] - 1, sum(X.shape) - 1)
-        if len(np.unique(X.offsets)) != len(X.offsets):
-            raise ValueError("X.offsets must not name a diagonal twice")
-
-
-def _check_equally_long(left: Any, left_name: str, right: Any, right_name: str) -> None:
-    if len(left) != len(right):
-        raise ValueError(
-            f"X.{left_name} and X.{right_name} must be equally long, got {len(left)} and "
-            f"{len(right)}"
-        )
-
-
-def _check_indices(name: str, given: Any, size: int) -> None:
-    try:
-        numbers = np.asarray(given)
-    except (OverflowError, ValueError):
-        raise ValueError(f"X: its {name} must hold integers of at most 64 bits") from None
-    if not numbers.size:
-        return
-    if numbers.dtype.kind not in "iu":
-        raise TypeError(f"X: its {name} must hold integers, got {numbers.dtype}")
-    if not 0 <= int(numbers.min()) <= int(numbers.max()) < size:
-        raise ValueError(
-            f"X: its {name} indices must lie between 0 and {size - 1}, "
-            f"got {numbers.min()} to {numbers.max()}"
-        )
+def _converted(X: Any) -> sparse.csr_matrix:
+    """A matrix of another format as CSR; its indices are checked, because SciPy follows them."""
+    if X.format in ("csc", "bsr"):
+        if X.format == "bsr" and (np.ndim(X.data) != 3 or 0 in X.data.shape[1:]):
+            raise ValueError(f"X must consist of blocks, got data of shape {np.shape(X.data)}")
+        # The check may replace arrays of the matrix.
+        X = copy.copy(X)
+        X.check_format(full_check=True)
+        return X.tocsr()
+    if X.format == "lil":
+        lengths = ([len(row) for row in lists] for lists in (X.rows, X.data))
+        if len(X.rows) != X.shape[0] or next(lengths) != next(lengths):
+            raise ValueError(
+                f"X.rows and X.data must have {X.shape[0]} lists each, which are equally long"
+            )
+    if X.format == "dia" and (
+        np.shape(X.data)[:1] != np.shape(X.offsets) or X.offsets.dtype.kind not in "iu"
+    ):
+        raise ValueError("X.offsets must hold integers, one for every row of X.data")
+    X = X.tocoo()
+    # The constructor compares the indices with the shape.
+    return sparse.coo_matrix((X.data, (X.row, X.col)), shape=X.shape).tocsr()
 
 
 def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:

@@ -6,8 +6,8 @@ gives its targets, made when they are asked for, so that a thousand labels need 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Self, overload
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,13 @@ from lazynet.parameters import check_array
 
 #: Targets and importances of a problem.
 Problem = tuple[NDArray[np.float64], NDArray[np.float64] | None]
+Importances = NDArray[np.float64] | None
 
 
 class Problems(Sequence[Problem]):
     """The base: problems over the same rows with the same importances."""
 
-    def __init__(self, n_rows: int, importances: NDArray[np.float64] | None) -> None:
+    def __init__(self, n_rows: int, importances: Importances) -> None:
         self.n_rows, self.importances = n_rows, importances
 
     def targets_of(self, number: int) -> NDArray[np.float64]:
@@ -34,18 +35,17 @@ class Problems(Sequence[Problem]):
         """The targets of ``n_outputs`` problems from problem ``first`` on, for the kernel."""
         raise NotImplementedError
 
-    def _only(self, rows: NDArray[np.int64]) -> Self:
-        raise NotImplementedError
-
-    def only(self, rows: NDArray[np.int64]) -> Self:
+    def only(self, rows: NDArray[np.int64]) -> Problems:
         """The same problems over some of the rows.
 
         >>> len(Columns(np.array([[1.0, 2.0], [3.0, 4.0]]), None).only(np.array([1])))
         2
         """
-        found = self._only(rows)
-        found.importances = None if self.importances is None else self.importances[rows]
-        return found
+        raise NotImplementedError
+
+    def importances_of(self, rows: NDArray[np.int64]) -> Importances:
+        """The importances of some of the rows."""
+        return None if self.importances is None else self.importances[rows]
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -72,29 +72,17 @@ class Problems(Sequence[Problem]):
         """
         return None
 
-    @overload
-    def __getitem__(self, number: int) -> Problem: ...
-
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[Problem]: ...
-
-    def __getitem__(self, number: int | slice) -> Problem | Sequence[Problem]:
-        if isinstance(number, slice):
-            return [self[k] for k in range(*number.indices(len(self)))]
+    def __getitem__(self, number: int) -> Problem:  # type: ignore[override]
         if not 0 <= number < len(self):
+            # This ends an iteration.
             raise IndexError(f"there are {len(self)} problems, got number {number}")
         return self.targets_of(number), self.importances
-
-    def __iter__(self) -> Iterator[Problem]:
-        return (self[number] for number in range(len(self)))
 
 
 class Columns(Problems):
     """Targets that are numbers, a column per problem."""
 
-    def __init__(
-        self, numbers: NDArray[np.float64], importances: NDArray[np.float64] | None
-    ) -> None:
+    def __init__(self, numbers: NDArray[np.float64], importances: Importances) -> None:
         super().__init__(len(numbers), importances)
         self.numbers = numbers if numbers.ndim == 2 else numbers[:, None]
 
@@ -111,8 +99,8 @@ class Columns(Problems):
         numbers = np.require(self.numbers, np.float64, ["C", "A"])
         return Targets(first, n_outputs, numbers=numbers)
 
-    def _only(self, rows: NDArray[np.int64]) -> Columns:
-        return Columns(self.numbers[rows], None)
+    def only(self, rows: NDArray[np.int64]) -> Columns:
+        return Columns(self.numbers[rows], self.importances_of(rows))
 
 
 class Classes(Problems):
@@ -121,12 +109,7 @@ class Classes(Problems):
     Two classes make one problem, with the second class positive.
     """
 
-    def __init__(
-        self,
-        codes: NDArray[np.int64],
-        n_classes: int,
-        importances: NDArray[np.float64] | None,
-    ) -> None:
+    def __init__(self, codes: NDArray[np.int64], n_classes: int, importances: Importances) -> None:
         super().__init__(len(codes), importances)
         self.codes, self.n_classes = np.ascontiguousarray(codes, dtype=np.int64), n_classes
 
@@ -135,18 +118,15 @@ class Classes(Problems):
 
     def targets_of(self, number: int) -> NDArray[np.float64]:
         positive = 1 if self.n_classes == 2 else number
-        targets = (self.codes == positive).astype(np.float64)
-        targets += targets
-        targets -= 1.0
-        return targets
+        return np.where(self.codes == positive, 1.0, -1.0)
 
     def block(self, first: int, n_outputs: int) -> Targets:
         # The number of the output that is positive.
         labels = self.codes - 1 if self.n_classes == 2 else self.codes
         return Targets(first, n_outputs, labels=labels)
 
-    def _only(self, rows: NDArray[np.int64]) -> Classes:
-        return Classes(self.codes[rows], self.n_classes, None)
+    def only(self, rows: NDArray[np.int64]) -> Classes:
+        return Classes(self.codes[rows], self.n_classes, self.importances_of(rows))
 
     def positives(self) -> NDArray[np.float64]:
         counts = np.bincount(self.codes, weights=self.importances, minlength=self.n_classes)
@@ -156,9 +136,7 @@ class Classes(Problems):
 class Labels(Problems):
     """Any number of labels for every row: ``indicator`` is a CSR matrix, 1 where a row has one."""
 
-    def __init__(
-        self, indicator: sparse.csr_matrix, importances: NDArray[np.float64] | None
-    ) -> None:
+    def __init__(self, indicator: sparse.csr_matrix, importances: Importances) -> None:
         super().__init__(indicator.shape[0], importances)
         self.indicator = indicator
         self.starts = np.ascontiguousarray(indicator.indptr, dtype=np.int64)
@@ -179,13 +157,12 @@ class Labels(Problems):
     def block(self, first: int, n_outputs: int) -> Targets:
         return Targets(first, n_outputs, starts=self.starts, positives=self.columns)
 
-    def _only(self, rows: NDArray[np.int64]) -> Labels:
-        return Labels(self.indicator[rows], None)
+    def only(self, rows: NDArray[np.int64]) -> Labels:
+        return Labels(self.indicator[rows], self.importances_of(rows))
 
     def positives(self) -> NDArray[np.float64]:
         rows = np.repeat(np.arange(self.n_rows), np.diff(self.starts))
-        weights = None if self.importances is None else self.importances[rows]
-        counts = np.bincount(self.columns, weights=weights, minlength=len(self))
+        counts = np.bincount(self.columns, self.importances_of(rows), minlength=len(self))
         return np.asarray(counts, dtype=np.float64)
 
 
@@ -208,12 +185,12 @@ class Part(Problems):
     def numbers_of_targets(self) -> NDArray[np.float64]:
         return self.whole.numbers_of_targets()[:, self.outputs.start : self.outputs.stop]
 
-    def _only(self, rows: NDArray[np.int64]) -> Part:
+    def only(self, rows: NDArray[np.int64]) -> Part:
         return Part(self.whole.only(rows), self.outputs)
 
     def positives(self) -> NDArray[np.float64] | None:
-        found = self.whole.positives()
-        return None if found is None else found[self.outputs.start : self.outputs.stop]
+        positives = self.whole.positives()
+        return positives if positives is None else positives[self.outputs.start : self.outputs.stop]
 
 
 _HOLDS_LABELS = "must hold 0 and 1 only where it has a column per label"

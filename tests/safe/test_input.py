@@ -784,7 +784,6 @@ LEADS_OUT = {
     },
     "lil rows": lambda: with_parts("lil", rows=first_is([1, 2, 3]), data=first_is([1.0])),
     "dok": lambda: with_parts("dok", _dict=lambda held: {**held, (N + 7, 0): 1.0}),
-    "dia": lambda: with_parts("dia", offsets=first_is(2**31 - 1)),
     "coo": lambda: with_parts("coo", row=lambda array: array[:-1]),
     "csc": lambda: with_parts("csc", indices=first_is(2**31 - 1)),
     "csc starts": lambda: with_parts("csc", indptr=first_is(2**31 - 1)),
