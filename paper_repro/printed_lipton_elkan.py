@@ -303,7 +303,7 @@ PROVEN = {
     "harmonic": told(PAGE("harmonic"), ERRATA),
     "lemma 1": told(PAGE("erratum of lemma 1"), ERRATA),
     "theorem 2 early": told(PAGE("erratum of theorem 2"), ERRATA),
-    "theorem 2": told(PAGE("theorem 2"), "[how exact](../../docs/how_exact.md)"),
+    "theorem 2": told(PAGE("theorem 2"), "[how exact](../../docs/exactness.md)"),
     "algorithm 1": told(PAGE("erratum of algorithm 1"), ERRATA),
     "rates early": told(PAGE("erratum of the rates"), ERRATA),
     "rates": told(PAGE("erratum of the rates"), ERRATA),

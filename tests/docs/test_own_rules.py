@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from support import ROOT
 
-PAGE = ROOT / "docs" / "how_exact.md"
+PAGE = ROOT / "docs" / "exactness.md"
 
 
 class MyLazyRule:

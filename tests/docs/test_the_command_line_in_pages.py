@@ -12,7 +12,7 @@ from support import ROOT, numbers_in, without_numbers
 
 import lazynet
 
-PAGE = (ROOT / "docs" / "from_a_file_to_a_model.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"```(py|sh)\n(.*?)```(?:\n\n```\n(.*?)```)?", re.DOTALL)
 

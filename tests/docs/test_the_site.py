@@ -92,7 +92,7 @@ def test_every_module_of_the_reference_has_a_page():
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_course_has_the_notebook(path):
     """The page of the course names every notebook, and the notebook holds its outputs."""
-    assert f"(../notebooks/{path.name})" in (DOCS / "course.md").read_text("utf-8")
+    assert f"(../notebooks/{path.name})" in (DOCS / "notebooks.md").read_text("utf-8")
     cells = json.loads(path.read_text("utf-8"))["cells"]
     assert all(cell["execution_count"] for cell in cells if cell["cell_type"] == "code")
 

@@ -10,7 +10,7 @@ from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.kernels import cells
 from lazynet.rules.storage import FORMS
 
-PAGE = (ROOT / "docs" / "rules_and_engines.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "rules_and_storage.md").read_text(encoding="utf-8")
 
 
 def block_with(text):
