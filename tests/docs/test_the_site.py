@@ -95,37 +95,3 @@ def test_the_course_has_the_notebook(path):
     assert f"(../notebooks/{path.name})" in (DOCS / "notebooks.md").read_text("utf-8")
     cells = json.loads(path.read_text("utf-8"))["cells"]
     assert all(cell["execution_count"] for cell in cells if cell["cell_type"] == "code")
-
-
-def test_the_bibliography_has_every_paper_of_the_citation_file():
-    """Both name the papers by the same titles."""
-    _, _, references = (ROOT / "CITATION.cff").read_text("utf-8").partition("\nreferences:")
-    titles = re.findall(r'^    title: "(.*)"$', references, re.MULTILINE)
-    assert len(titles) >= 17
-    bibliography = (DOCS / "bibliography.md").read_text("utf-8")
-    assert [title for title in titles if title not in bibliography] == []
-
-
-def test_papers_that_pages_cite_are_in_the_bibliography():
-    """A citation "Author & Author, year" has an entry with this author and this year."""
-    entries = re.findall(r"^- (.*)$", (DOCS / "bibliography.md").read_text("utf-8"), re.MULTILINE)
-    cited = {
-        citation
-        for path in DOCS.glob("*.md")
-        for citation in re.findall(
-            r"\[([^\]]+, \d{4})\]\(bibliography\.md#all-papers\)", path.read_text("utf-8")
-        )
-    }
-    assert len(cited) >= 8
-    for author, year in (citation.rsplit(", ", 1) for citation in cited):
-        first = re.split(r" &| et al", author)[0]
-        assert any(entry.startswith(first) and f"({year})" in entry for entry in entries), author
-
-
-def test_pages_that_the_readme_names_are_plain_markdown():
-    """No directive or role of Sphinx: these pages are read where the README is read."""
-    readme = (ROOT / "README.md").read_text("utf-8")
-    pages = {ROOT / target for target in re.findall(r"\]\(([^)#:]+\.md)[)#]", readme)}
-    assert len(pages) >= 8
-    marks = re.compile(r"\{[\w:-]+\}`|^:::|^```\{", re.MULTILINE)
-    assert {page.name for page in pages if marks.search(page.read_text("utf-8"))} == set()

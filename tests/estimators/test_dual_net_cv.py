@@ -4,8 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold, StratifiedKFold
 from support.matrices import noisy_data as data
@@ -16,13 +15,10 @@ from lazynet import (
     DualNetRegressor,
     DualNetRegressorCV,
     net_path,
-    plot_choice,
 )
-from lazynet.estimators.path import Grid
 from lazynet.training.folds import best_and_sparsest, check_folds, means_and_errors
 
 FEW = dict(cv=3, n_points=6, smallest=0.05, random_state=0)
-TABLES = ("losses_", "nonzeros_", "means_", "standard_errors_", "coef_", "intercept_", "l1s_")
 
 
 def loss_by_hand(loss, predictions, targets, weights):
@@ -131,25 +127,6 @@ def test_scores_are_those_of_scikit_learn(scoring, n_classes):
     assert model.losses_.shape == model.scores_.shape
 
 
-def test_a_scorer_of_ones_own_sees_the_model():
-    """A callable gets a fitted estimator with coef_, and no weights that it cannot take."""
-    X, y = data()
-    seen = []
-
-    def few(estimator, X, y):
-        seen.append((estimator.coef_.shape, estimator.predict(X).shape == y.shape))
-        return -float(np.count_nonzero(estimator.coef_))
-
-    model = DualNetClassifierCV(**FEW, scoring=few).fit(X, y)
-    assert seen == [((1, 20), True)] * 18
-    np.testing.assert_array_equal(model.scores_, -model.nonzeros_)
-    assert model.best_index_ == (0, 0)
-    with pytest.raises(ValueError, match="takes no sample_weight, and fit was given one"):
-        model.fit(X, y, np.ones(len(y)))
-    with pytest.raises(TypeError, match="scoring must return a number, got 'good'"):
-        model.set_params(scoring=lambda *_: "good").fit(X, y)
-
-
 # --- the choice -----------------------------------------------------------------------------
 
 
@@ -196,13 +173,6 @@ def test_the_choice_from_a_table_by_hand(means, errors, nonzeros, best, sparsest
     """The least mean, and the sparsest within one standard error of it."""
     arrays = [np.array(table, dtype=float) for table in (means, errors, nonzeros)]
     assert best_and_sparsest(*arrays) == (best, sparsest)
-
-
-def test_losses_that_are_no_numbers_are_refused():
-    """There is nothing to choose from."""
-    table = np.full((1, 2), np.nan)
-    with pytest.raises(FloatingPointError, match="not finite numbers at any penalty"):
-        best_and_sparsest(table, table, np.zeros((1, 2)))
 
 
 def test_one_standard_error_takes_the_sparser_model():
@@ -261,17 +231,6 @@ def test_a_best_penalty_at_the_end_of_the_path_is_told():
     assert 0 < model.best_index_[1] < 5
 
 
-def test_verbose_prints_a_line_for_every_path(capsys):
-    """verbose=1 tells of every path, verbose=0 nothing."""
-    X, y = data()
-    DualNetClassifierCV(**FEW).fit(X, y)
-    assert capsys.readouterr().out == ""
-    DualNetClassifierCV(**FEW, verbose=1, l1_ratios=(0.5, 1.0)).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 6
-    assert all(line.startswith("split ") and "least loss" in line for line in lines)
-
-
 # --- what is refused -------------------------------------------------------------------------
 
 REFUSED = [
@@ -309,50 +268,3 @@ def test_folds_that_cannot_be_learned_from_are_refused():
     assert one.best_index_ == one.one_standard_error_index_
     with pytest.raises(ValueError, match="pairs of rows"):
         check_folds([3], 5)
-
-
-def test_the_advice_is_true():
-    """alpha and l1_ratio, in the words of the advice, are the penalty of scikit-learn."""
-    alphas, ratio = np.array([0.5, 0.1]), 0.25
-    l1s, l2s = Grid(l1s=alphas * ratio, l1_ratio=ratio).at(1.0)
-    np.testing.assert_allclose(l1s, alphas * ratio)
-    np.testing.assert_allclose(l2s, alphas * (1 - ratio))
-
-
-def test_the_figure_of_a_choice():
-    """Means and nonzeros stand against the penalties, and both choices are marked."""
-    pytest.importorskip("matplotlib")
-    X, y = data()
-    model = DualNetClassifierCV(**FEW, l1_ratios=(0.5, 1.0)).fit(X, y)
-    losses, counts = model.plot().axes
-    for row in range(2):
-        np.testing.assert_array_equal(losses.lines[row].get_xdata(), model.l1s_[row])
-        np.testing.assert_array_equal(losses.lines[row].get_ydata(), model.means_[row])
-        expected = model.nonzeros_[row].mean(axis=-1)
-        np.testing.assert_array_equal(counts.lines[row].get_ydata(), expected)
-    texts = [text.get_text() for text in losses.get_legend().get_texts()]
-    assert texts[:2] == ["l1_ratio 0.5", "l1_ratio 1"]
-    assert texts[2].startswith(f"least mean: l1 {model.l1_:.3g}, l1_ratio {model.l1_ratio_:g}")
-    assert texts[3].startswith("sparsest within one standard error: l1 ")
-    single = DualNetClassifierCV(n_points=5, cv=[(np.arange(0, 90, 2), np.arange(1, 90, 2))])
-    legend = single.fit(X, y).plot().axes[0].get_legend()
-    assert len(legend.get_texts()) == 1, "one split has no standard error to mark"
-    scored = DualNetClassifierCV(**FEW, scoring="accuracy").fit(X, y).plot().axes[0]
-    assert scored.get_title(loc="left").startswith("mean accuracy of held-out rows")
-    with pytest.raises(TypeError, match="needs a fitted DualNetClassifierCV"):
-        plot_choice(DualNetClassifierCV())
-    with pytest.raises(NotFittedError):
-        DualNetClassifierCV().plot()
-
-
-def test_input_is_not_changed_and_float32_is_taken():
-    """X of float32 with 64-bit indices is learned from where it lies."""
-    X, y = data()
-    narrow = sparse.csr_matrix(X, dtype=np.float32)
-    narrow.indices, narrow.indptr = narrow.indices.astype(np.int64), narrow.indptr.astype(np.int64)
-    kept = narrow.copy()
-    for array in (narrow.data, narrow.indices, narrow.indptr):
-        array.flags.writeable = False
-    model = DualNetClassifierCV(**FEW).fit(narrow, y)
-    assert (narrow != kept).nnz == 0
-    np.testing.assert_allclose(model.losses_, DualNetClassifierCV(**FEW).fit(X, y).losses_, 1e-4)

@@ -6,22 +6,19 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from support import same_bits
 from support.matrices import noisy_data as data
 
 from lazynet import (
     SAGA,
     Adaptive,
-    DualNetClassifierCV,
     LazyNetClassifier,
     LazyNetClassifierCV,
     LazyNetRegressor,
     LazyNetRegressorCV,
     Power,
-    Tables,
     TruncatedGradient,
-    plot_grid,
 )
 
 # Small grids often end at their best setting, and few epochs before the loss falls no more.
@@ -31,7 +28,6 @@ pytestmark = [
 ]
 
 FEW = dict(l1s=[0.3, 0.03, 0.003], l2s=[0.0, 0.01], cv=3, max_iter=3, random_state=0)
-TABLES = ("losses_", "means_", "standard_errors_", "nonzeros_", "coef_", "intercept_", "l1s_")
 
 
 def both(kind):
@@ -85,23 +81,6 @@ def test_the_tables_are_those_of_fits_in_every_fold(kind):
     assert same_bits(model.coef_, alone.coef_)
     assert same_bits(model.intercept_, alone.intercept_)
     assert model.eta0_ == alone.eta0_
-
-
-@pytest.mark.parametrize("kind", ["classifier", "regressor"])
-def test_the_same_choice_as_a_search_by_scikit_learn(kind):
-    """GridSearchCV with one fit after the other, on the same rows without shuffling."""
-    grid, single, (X, y) = both(kind)
-    options = dict(schedule="constant", eta0=0.1, max_iter=2, tol=None, shuffle=False)
-    model = grid(l1s=[0.2, 0.05, 0.01], cv=3, **options).fit(X, y)
-    search = GridSearchCV(
-        single(**options | dict(max_iter=model.n_iter_)),
-        {"l1": [0.2, 0.05, 0.01]},
-        cv=3,
-        scoring=lambda one, X, y: -loss_of(one, X, y),
-    ).fit(X, y)
-    folds = np.array([search.cv_results_[f"split{k}_test_score"] for k in range(3)]).T
-    np.testing.assert_allclose(model.losses_, -folds, rtol=1e-5)
-    assert same_bits(model.coef_, search.best_estimator_.coef_)
 
 
 def test_several_classes_have_one_setting():
@@ -169,25 +148,6 @@ def test_a_search_ends_when_no_setting_gains(capsys):
     assert capsys.readouterr().out == ""
 
 
-# --- figures ---------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "options", [dict(), dict(l1s=0.0, l2s=[0.1, 1.0]), dict(l1s=0.0), dict(l2s=[0.0, 0.1])]
-)
-def test_figures(options):
-    """Every kind of grid has a figure."""
-    pytest.importorskip("matplotlib")
-    X, y = data()
-    model = LazyNetClassifierCV(**FEW | dict(l2s=0.0) | options).fit(X, y)
-    figure = model.plot()
-    assert len(figure.axes) == 2
-    figure.canvas.draw()
-    for other in (LazyNetClassifier(), DualNetClassifierCV(n_points=3, cv=2)):
-        with pytest.raises(TypeError, match="plot_grid needs a fitted LazyNetClassifierCV"):
-            plot_grid(other.fit(X, y))
-
-
 # --- what is refused -------------------------------------------------------------------------
 
 REFUSED = [
@@ -212,14 +172,6 @@ def test_what_cannot_be_used_is_refused(options, kind, message):
     with pytest.raises(kind, match=message):
         model.fit(X, y)
     assert not hasattr(model, "coef_")
-
-
-def test_parameters_of_a_single_fit_are_told():
-    """l1 and l2 are l1s and l2s here, and there is no engine to choose."""
-    with pytest.raises(TypeError, match="LazyNetClassifierCV has no parameter l1: write l1s="):
-        LazyNetClassifierCV(l1=0.1)
-    with pytest.raises(TypeError, match="engine"):
-        LazyNetClassifierCV(engine=Tables())
 
 
 def noisy_targets():
@@ -269,23 +221,6 @@ def test_rows_that_are_named_twice_are_refused():
     LazyNetClassifierCV(**FEW | dict(cv=[(np.arange(60), rows)])).fit(X, y)
 
 
-# --- the best few, and the fit of the setting alone ------------------------------------------
-
-
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_the_best_few_classes(n_classes):
-    """They are those of LazyNetClassifier."""
-    X, y = data(n_classes=n_classes)
-    model = LazyNetClassifierCV(**FEW | dict(tol=None)).fit(X, y)
-    one = LazyNetClassifier(
-        l1=model.l1_, l2=model.l2_, max_iter=model.n_iter_, tol=None, random_state=0
-    ).fit(X, y)
-    for found, expected in zip(model.predict_top(X, 2), one.predict_top(X, 2), strict=True):
-        assert same_bits(found, expected)
-    with pytest.raises(ValueError, match="k must"):
-        model.predict_top(X, n_classes + 1)
-
-
 # --- warnings --------------------------------------------------------------------------------
 
 
@@ -323,16 +258,6 @@ def test_a_best_setting_at_an_end(grid, expected):
         assert len(found) == 1
         with pytest.warns(UserWarning, match=expected):
             LazyNetRegressorCV(**options).fit(X, y)
-
-
-def test_an_l1_that_leaves_no_weight_is_no_end():
-    """A larger one would leave no weight either."""
-    X, _ = noisy_targets()
-    y = np.random.default_rng(2).standard_normal(300)
-    options = dict(l1s=[10.0, 1e-4], cv=3, random_state=0)
-    model = LazyNetRegressorCV(**options)
-    assert warned(model, X, y) == []
-    assert model.l1_ == 10.0
 
 
 def test_a_loss_that_still_falls_fast_is_told():

@@ -4,19 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import log_expit, log_softmax
 from sklearn.base import clone
-from sklearn.datasets import dump_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 from support.matrices import categories, noisy_documents
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
-from lazynet.data import Chunks, RowsFile, Shuffled, SvmlightFile, cached
-from lazynet.data.subsets import Share, of_share
+from lazynet.data import Chunks, Shuffled, SvmlightFile, cached
+from lazynet.data.subsets import Share
 from lazynet.training import stream_rows
 from lazynet.verify.bits import bits_of
 
@@ -159,25 +156,6 @@ def test_labels_get_the_same_bits(rows):
     whole, streamed = clone(model).fit(X, Y), clone(model).fit(source_of(X, Y, rows=rows))
     np.testing.assert_array_equal(streamed.coef_.toarray(), whole.coef_.toarray())
     assert sparse.issparse(streamed.predict(X))
-
-
-def test_blocks_of_many_rows(monkeypatch):
-    """Chunks and blocks end at other rows than the chunks of the source."""
-    from lazynet.data import row_statistics as surveys
-    from lazynet.training import learners
-
-    monkeypatch.setattr(learners, "_LARGEST_CHUNK", 32)
-    monkeypatch.setattr(surveys, "ROWS_OF_A_BLOCK", 16)
-    monkeypatch.setattr(stream_rows, "ROWS_OF_A_BLOCK", 16)
-    X, scores = rows_and_scores()
-    y = np.where(scores[:, 0] > 0, 1.0, -1.0)
-    model = LazyNetClassifier(max_iter=3, shuffle=False)
-    whole = clone(model).fit(X, y)
-    for rows in (5, 16, 100):
-        same_model(clone(model).fit(source_of(X, y, rows=rows)), whole)
-    numbers = LazyNetRegressor(max_iter=3, shuffle=False, l2=1e-9)
-    whole = clone(numbers).fit(X, scores[:, 0])
-    same_model(clone(numbers).fit(source_of(X, scores[:, 0], rows=7)), whole)
 
 
 def test_a_file_and_its_cache(tmp_path):
@@ -323,20 +301,6 @@ def test_balanced_classes_are_counted(n_classes):
         assert source.facts().counts == tuple(np.bincount(y.astype(int)))
 
 
-def test_counts_of_files(tmp_path):
-    """Text and its cache."""
-    X, scores = rows_and_scores()
-    y = np.where(scores[:, 0] > 1, 1.0, -1.0)
-    dump_svmlight_file(X, y, str(tmp_path / "rows.svm"))
-    source = SvmlightFile(tmp_path / "rows.svm", zero_based=True, n_features=D)
-    counts = int((y < 0).sum()), int((y > 0).sum())
-    assert source.facts().counts == cached(source, tmp_path / "kept.rows").facts().counts == counts
-    file = RowsFile(tmp_path / "kept.rows")
-    assert file.facts().counts == counts
-    model = LazyNetClassifier(max_iter=2, class_weight="balanced")
-    same_model(clone(model).fit(file), clone(model).fit(source))
-
-
 HELD = {
     "two classes": (LazyNetClassifier, lambda scores: (scores[:, 0] > 0).astype(float)),
     "three classes": (LazyNetClassifier, lambda scores: scores.argmax(axis=1).astype(float)),
@@ -419,31 +383,6 @@ def test_rows_that_are_held_out(kind, monkeypatch):
         score = np.average(right, weights=counts)
     assert line["validation_loss"] == pytest.approx(loss / held.sum(), rel=1e-12)
     assert line["validation_score"] == pytest.approx(score, rel=1e-12)
-
-
-def test_held_out_rows_of_shuffled_sources():
-    """A row that is held out in one epoch is held out in all."""
-    X, _ = rows_and_scores()
-    y = np.arange(N, dtype=float)
-    source = Shuffled(source_of(X, y), window=100, seed=3)
-    share = Share(0.3, 8)
-    held = np.flatnonzero(share.of(0, N)).tolist()
-    for others, wanted in ((False, held), (True, sorted({*range(N)} - {*held}))):
-        for epoch in range(3):
-            chunks = of_share(source, share, others=others).chunks(7, epoch)
-            assert sorted(row for chunk in chunks for row in chunk.y) == wanted
-    model = LazyNetRegressor(early_stopping=True, random_state=0, max_iter=3)
-    same_model(clone(model).fit(source), clone(model).fit(source))
-
-
-@given(st.integers(0, 2**31), st.floats(0.001, 0.999), st.integers(0, 5000))
-def test_a_share_is_cut_anywhere(seed, fraction, cut):
-    """A row belongs to it or not, whatever rows are asked for with it; about so many rows do."""
-    share = Share(fraction, seed)
-    whole = share.of(0, 5000)
-    np.testing.assert_array_equal(np.r_[share.of(0, cut), share.of(cut, 5000)], whole)
-    assert whole.sum() == share.count(5000)
-    assert abs(whole.mean() - fraction) < 7 * (fraction * (1 - fraction) / 5000) ** 0.5 + 1e-3
 
 
 def test_rows_that_cannot_be_held_out():

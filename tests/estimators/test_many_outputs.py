@@ -4,8 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import r2_score
 from support import Evaluated
@@ -108,28 +106,6 @@ def test_partial_fit_goes_on(options):
         bit.partial_fit(X, Y[:, :3])
     with pytest.raises(ValueError, match="y must have a column per label in every call"):
         bit.partial_fit(X, Y[:, 0])
-
-
-@pytest.mark.parametrize("options", JOINED.values(), ids=list(JOINED))
-@given(data=st.data())
-def test_an_interrupted_call_leaves_the_model(options, data):
-    """A row that overflows in the middle of a call takes all of the call back."""
-    X, Y = with_labels()
-    model = LazyNetClassifier("squared_error", **{**OPTIONS, "l2": 1e-3}, **options)
-    model.partial_fit(X[:40], Y[:40])
-    before = model.coef_.copy(), model.intercept_.copy(), model.t_
-    at = data.draw(st.integers(41, N - 1))
-    bad = X.copy()
-    bad.data[bad.indptr[at] : bad.indptr[at + 1]] = 1e200
-    if bad.indptr[at] == bad.indptr[at + 1]:
-        return
-    weights = np.where(np.arange(N) == at, 1e150, 1.0)
-    try:
-        model.partial_fit(bad[40:], Y[40:], sample_weight=weights[40:])
-    except FloatingPointError:
-        np.testing.assert_array_equal(model.coef_, before[0])
-        np.testing.assert_array_equal(model.intercept_, before[1])
-        assert model.t_ == before[2]
 
 
 def test_the_softmax_is_a_distribution_and_its_loss_falls():
@@ -342,32 +318,6 @@ def test_labels_that_are_none(y, message):
     assert len(str(refused.value)) < 600
     with pytest.raises((TypeError, ValueError), match=message):
         LazyNetClassifier().partial_fit(with_labels()[0], y, classes=None if y is None else [0, 1])
-
-
-def test_logarithms_of_small_probabilities():
-    """Logarithms keep their digits where the probabilities are 0."""
-    X, Y = with_labels()
-    labels = LazyNetClassifier(**OPTIONS).fit(X, Y)
-    labels.coef_ = labels.coef_ * 1e6
-    classes = LazyNetClassifier(**OPTIONS, loss="softmax").fit(X, np.arange(N) % L)
-    classes.coef_ = classes.coef_ * 1e6
-    for model in (labels, classes):
-        logarithms = model.predict_log_proba(X)
-        assert logarithms.min() < -1e4
-        assert np.isfinite(logarithms).all()
-        some = model.predict_proba(X) > 1e-300
-        close(logarithms[some], np.log(model.predict_proba(X)[some]))
-
-
-def test_threads_get_shares_of_like_size():
-    """No thread is left with a single label beside a full block."""
-    X, scores = rows_and_scores()
-    sizes = {}
-    for n_labels in (8, 15, 16, 40):
-        Y = np.hstack([scores] * 6)[:, :n_labels] > 0.3
-        model = LazyNetClassifier(**OPTIONS, n_jobs=2).fit(X, Y.astype(int))
-        sizes[n_labels] = [engine.n_outputs for engine in model._engines]
-    assert sizes == {8: [8], 15: [15], 16: [8, 8], 40: [24, 16]}
 
 
 def test_learning_goes_on_in_batches():

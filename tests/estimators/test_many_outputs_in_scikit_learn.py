@@ -5,26 +5,11 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.special import expit
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.metrics import (
-    accuracy_score,
-    coverage_error,
-    f1_score,
-    hamming_loss,
-    jaccard_score,
-    label_ranking_average_precision_score,
-    label_ranking_loss,
-    r2_score,
-)
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
-    cross_val_predict,
-    train_test_split,
 )
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
@@ -55,11 +40,6 @@ def with_labels():
     return X, (scores > 0.3).astype(int)
 
 
-def with_classes():
-    X, scores = rows_and_scores()
-    return X, np.array(list("abcdefg"))[scores.argmax(axis=1)]
-
-
 def dense(Y):
     return Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
 
@@ -68,61 +48,6 @@ def new(**options):
     """A new classifier; with groups, rates that go with them."""
     rates = dict(rule="fobos", eta0=0.3) if options.get("group") else {}
     return LazyNetClassifier(**{**OPTIONS, **rates, **options})
-
-
-# --- metrics -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_metrics_take_the_predictions_of_every_form(form):
-    """Sparse labels in, sparse predictions out, with the scores of the dense ones."""
-    X, Y = with_labels()
-    given = FORMS[form](Y)
-    model, plain = new().fit(X, given), new().fit(X, Y)
-    found, expected = model.predict(X), plain.predict(X)
-    assert sparse.issparse(found) == (form != "dense")
-    np.testing.assert_array_equal(dense(found), expected)
-    for metric in (
-        lambda true, made: f1_score(true, made, average="micro"),
-        lambda true, made: f1_score(true, made, average="macro"),
-        lambda true, made: f1_score(true, made, average="samples", zero_division=0.0),
-        lambda true, made: jaccard_score(true, made, average="micro"),
-        hamming_loss,
-        accuracy_score,
-    ):
-        assert metric(given, found) == pytest.approx(metric(Y, expected), rel=1e-12)
-    assert model.score(X, given) == accuracy_score(Y, expected)
-
-
-def test_metrics_of_rankings_take_the_decisions():
-    """And give the same for probabilities, which keep the order of the labels."""
-    X, Y = with_labels()
-    some = Y.any(axis=1)
-    model = new().fit(X, sparse.csr_matrix(Y))
-    decision, probability = model.decision_function(X), model.predict_proba(X)
-    assert label_ranking_average_precision_score(Y[some], decision[some]) > 0.9
-    for metric in (label_ranking_average_precision_score, label_ranking_loss, coverage_error):
-        assert metric(Y[some], decision[some]) == pytest.approx(
-            metric(Y[some], probability[some]), rel=1e-12
-        )
-
-
-@GROUPS
-@pytest.mark.parametrize("loss", ["log_loss", "softmax"])
-@pytest.mark.parametrize("data", [with_labels, with_classes])
-def test_logarithms_of_probabilities(data, loss, group):
-    """predict_log_proba is the logarithm of predict_proba, of labels and of classes."""
-    X, y = data()
-    if data is with_labels and loss == "softmax":
-        pytest.skip("the softmax is of classes")
-    model = new(group=group, loss=loss).fit(X, y)
-    probability = model.predict_proba(X)
-    assert probability.shape == (N, L)
-    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), probability, rtol=1e-12)
-    if data is with_classes:
-        np.testing.assert_allclose(probability.sum(axis=1), 1.0, rtol=1e-12)
-    else:
-        np.testing.assert_allclose(probability, expit(model.decision_function(X)), rtol=1e-12)
 
 
 # --- searches and splits -----------------------------------------------------------------------
@@ -152,54 +77,6 @@ def test_a_search_over_l1(form, group):
     np.testing.assert_array_equal(dense(search.predict(X)), best.predict(X))
 
 
-def test_a_search_scores_targets():
-    """The mean R^2 of all targets."""
-    X, scores = rows_and_scores()
-    model, strengths = LazyNetRegressor(**OPTIONS), [1e-4, 1e-2, 1.0]
-    search = GridSearchCV(model, {"l1": strengths}, cv=FOLDS, error_score="raise").fit(X, scores)
-    expected = [np.mean(scores_by_hand(model, X, scores, l1)) for l1 in strengths]
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected, rtol=1e-12)
-
-
-def with_few_classes():
-    """Every fold has all of the classes."""
-    X, y = with_classes()
-    return X, np.where(np.isin(y, ["a", "b", "c"]), "abc", np.where(y > "e", "fg", "de"))
-
-
-def with_sparse_labels():
-    X, Y = with_labels()
-    return X, sparse.csr_matrix(Y)
-
-
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
-@pytest.mark.parametrize(
-    "data", [with_labels, with_sparse_labels, with_few_classes, rows_and_scores]
-)
-def test_predictions_of_the_rows_left_out(data, method):
-    """cross_val_predict puts the answers of separate fits together, sparse ones too."""
-    X, y = data()
-    model = LazyNetRegressor(**OPTIONS) if data is rows_and_scores else new()
-    if method != "predict" and data in (with_sparse_labels, rows_and_scores):
-        pytest.skip("scikit-learn stacks sparse answers of predict alone; numbers have no other")
-    found = cross_val_predict(model, X, y, cv=FOLDS, method=method)
-    assert sparse.issparse(found) == (data is with_sparse_labels)
-    for train, test in FOLDS.split(X):
-        expected = getattr(clone(model).fit(X[train], y[train]), method)(X[test])
-        np.testing.assert_array_equal(dense(found[test]), dense(expected))
-
-
-@pytest.mark.parametrize("form", SPARSE_FORMS)
-def test_sparse_labels_are_split(form):
-    """train_test_split, the fit and the score of both halves."""
-    X, Y = with_labels()
-    halves = train_test_split(X, FORMS[form](Y), random_state=0)
-    plain = train_test_split(X, Y, random_state=0)
-    model, other = new().fit(halves[0], halves[2]), new().fit(plain[0], plain[2])
-    np.testing.assert_array_equal(dense(model.coef_), other.coef_)
-    assert model.score(halves[1], halves[3]) == other.score(plain[1], plain[3])
-
-
 # --- tables with names -------------------------------------------------------------------------
 
 
@@ -225,17 +102,6 @@ def test_data_frames_of_labels():
     search = GridSearchCV(new(), {"l1": [1e-4, 1e-2]}, cv=FOLDS, error_score="raise")
     search.fit(features, pandas.DataFrame(Y, columns=names))
     assert search.best_score_ == pytest.approx(np.mean(scores_by_hand(new(), X, Y, 1e-4)))
-
-
-def test_data_frames_of_targets():
-    """A column per target."""
-    pandas = pytest.importorskip("pandas")
-    X, scores = rows_and_scores()
-    table = pandas.DataFrame(scores, columns=[f"target {k}" for k in range(L)])
-    model = LazyNetRegressor(**OPTIONS)
-    found, expected = clone(model).fit(X, table), clone(model).fit(X, scores)
-    np.testing.assert_array_equal(found.coef_, expected.coef_)
-    assert found.score(X, table) == expected.score(X, scores)
 
 
 # --- pipelines, clones and pickles -------------------------------------------------------------
@@ -269,47 +135,3 @@ def test_kinds_of_estimators():
     assert is_regressor(LazyNetRegressor())
     assert new().__sklearn_tags__().classifier_tags.multi_label
     assert LazyNetRegressor().__sklearn_tags__().target_tags.multi_output
-
-
-# --- estimators around estimators --------------------------------------------------------------
-
-
-def close(left, right):
-    np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("around", "data"),
-    [
-        (MultiOutputClassifier, with_labels),
-        (OneVsRestClassifier, with_labels),
-        (OneVsRestClassifier, with_sparse_labels),
-        (OneVsRestClassifier, with_classes),
-        (MultiOutputRegressor, rows_and_scores),
-    ],
-)
-def test_scikit_learn_fits_every_output_alike(around, data):
-    """Meta-estimators fit what one model learns in one pass."""
-    X, y = data()
-    model = LazyNetRegressor(**OPTIONS) if data is rows_and_scores else new()
-    together, several = clone(model).fit(X, y), around(model).fit(X, y)
-    close(np.vstack([each.coef_ for each in several.estimators_]), dense(together.coef_))
-    if data is rows_and_scores:
-        close(several.predict(X), together.predict(X))
-        assert together.score(X, y) == pytest.approx(r2_score(y, several.predict(X)))
-        return
-    np.testing.assert_array_equal(dense(several.predict(X)), dense(together.predict(X)))
-    probability = several.predict_proba(X)
-    if around is MultiOutputClassifier:
-        probability = np.column_stack([each[:, 1] for each in probability])
-    close(probability, together.predict_proba(X))
-
-
-def test_several_columns_of_classes():
-    """MultiOutputClassifier around a model of several classes: each column has its own classes."""
-    X, scores = rows_and_scores()
-    columns = np.column_stack([scores[:, :3].argmax(axis=1), scores[:, 3:].argmax(axis=1)])
-    around = MultiOutputClassifier(new(loss="softmax")).fit(X, columns)
-    for k, probability in enumerate(around.predict_proba(X)):
-        alone = new(loss="softmax").fit(X, columns[:, k])
-        np.testing.assert_array_equal(probability, alone.predict_proba(X))

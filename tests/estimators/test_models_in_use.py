@@ -142,20 +142,6 @@ def test_predict_after_partial_fit_brings_current_only_the_weights_of_its_rows(
     assert count.all > 0, "the counter counts"
 
 
-def test_predict_of_a_regressor_brings_current_only_the_weights_of_its_rows(monkeypatch):
-    """A row costs its nonzeros; rows that name most features bring all weights current, once."""
-    X, y = wide_data()
-    model = LazyNetRegressor(random_state=0, l1=1e-3).partial_fit(X, y)
-    count = Count(monkeypatch)
-    found = model.predict(X[:1])
-    assert (count.all, count.some) == (0, X[:1].nnz)
-    assert same_bits(model.predict(X)[:1], found)
-    once = count.all
-    assert once > 0
-    model.predict(X), model.predict(X.toarray()), model.predict(X[:1])
-    assert count.all == once, "all weights, once current, are kept until the next partial_fit"
-
-
 @pytest.mark.parametrize(
     "rule", [name for name, row in ALGORITHMS.items() if not row.rule.scheduled]
 )

@@ -6,7 +6,6 @@ import pickle
 import re
 from dataclasses import dataclass
 
-import numpy as np
 import pytest
 from safe.fuzz.models import OBJECTS as EXPORTED
 from sklearn.base import clone
@@ -17,8 +16,6 @@ from support.matrices import make_data
 
 import lazynet
 from lazynet import (
-    FTRL,
-    RDA,
     ASGDClassifier,
     ASGDRegressor,
     Constant,
@@ -35,10 +32,7 @@ from lazynet import (
     Rescaled,
     StabilisedSGDClassifier,
     Stepper,
-    Tables,
 )
-from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.rules.base import Rule
 
 PARAMETERS = {
     "lazynet.averages": "average",
@@ -79,14 +73,6 @@ def model_with(parameter, value):
 
 
 # --- the objects ----------------------------------------------------------------------------
-
-
-def test_the_objects_are_found():
-    """No test below passes on an empty list."""
-    assert len(KINDS) >= 21
-    assert len(OBJECTS) >= 24
-    assert (RDA, "rule", {"gamma": 0.5}) in OBJECTS
-    assert (Tables, "engine", {"budget": Tables().budget + 3}) in OBJECTS
 
 
 @each_object
@@ -137,25 +123,6 @@ def test_a_name_stands_for_the_object_with_its_defaults(kind, parameter):
 
 
 # --- grids ----------------------------------------------------------------------------------
-
-
-def test_grid_search_over_a_parameter_of_the_rule():
-    """{"rule__gamma": ...} on rule=RDA(): every candidate is trained with its gamma."""
-    X, y = make_data(n=120)
-    model = LazyNetClassifier(rule=RDA(), max_iter=5, tol=None, random_state=0)
-    search = GridSearchCV(model, {"rule__gamma": [0.5, 5]}, cv=3, error_score="raise").fit(X, y)
-    assert [row["rule__gamma"] for row in search.cv_results_["params"]] == [0.5, 5]
-    best = search.best_params_["rule__gamma"]
-    assert search.best_estimator_.rule == RDA(gamma=best)
-    by_hand = clone(model).set_params(rule=RDA(gamma=best)).fit(X, y)
-    assert np.array_equal(search.best_estimator_.coef_, by_hand.coef_)
-    assert model.rule == RDA()
-
-
-def test_grid_search_over_an_object_and_its_parameter_at_once():
-    """set_params sets the object first and the parameter of the object after it."""
-    model = LazyNetClassifier(rule="rda").set_params(rule=FTRL(), rule__alpha=0.5)
-    assert model.rule == FTRL(alpha=0.5)
 
 
 @pytest.mark.parametrize(
@@ -257,12 +224,6 @@ def test_a_loss_of_another_library_says_what_to_write(foreign, own):
         LazyNetClassifier(foreign).fit(X, y)
 
 
-def test_a_stranger_is_refused_by_name():
-    """A misspelt parameter gets the error that Python gives."""
-    with pytest.raises(TypeError, match="unexpected keyword argument 'gammma'"):
-        LazyNetClassifier(gammma=1)
-
-
 @pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor, Stepper])
 def test_constructors_hold_only_what_every_rule_understands(Estimator):
     """What belongs to one rule, schedule, engine, average or loss is given on its object."""
@@ -294,22 +255,6 @@ def test_eta0_beside_an_object_is_refused(schedule, advice):
     with pytest.raises(ValueError, match=rf"^eta0 is for schedules that .* by name.*{advice}"):
         Stepper(3, schedule=schedule, eta0=0.5)
     assert model.set_params(eta0=None).fit(X, y).t_ == 120
-
-
-@pytest.mark.parametrize(
-    "kind", [row.rule for row in ALGORITHMS.values() if not row.rule.scheduled]
-)
-def test_rates_of_a_schedule_are_refused_where_the_rule_has_its_own(kind):
-    """The advice names the parameter of the rule that sets its rates."""
-    X, y = make_data()
-    written = rf"{kind.__name__}\({'gamma' if kind is RDA else 'alpha'}=...\)"
-    for rule in (kind.name, kind()):
-        for name, value in (
-            ("eta0", 0.5), ("schedule", "constant"), ("schedule", Constant(0.1)),
-            ("schedule", np.full(40, 0.1)),
-        ):  # fmt: skip
-            with pytest.raises(ValueError, match=rf"^{name} is not used by rule=.*rule={written}"):
-                LazyNetClassifier(rule=rule, **{name: value}).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -348,18 +293,6 @@ def test_an_object_of_a_user_keeps_its_own_parameters():
     """A subclass settles to a copy with all its parameters."""
     assert Shifted(1.0, t0=100.0).settled().t0 == 100.0
     assert Shifted(1.0, t0=100.0)(0) == 0.01
-
-
-def test_a_rule_that_the_catalogue_does_not_know_is_refused_by_name():
-    """A subclass of Rule without a row has no engine."""
-
-    class Mine(Rule):
-        name = "mine"
-
-    X, y = make_data()
-    expected = r"^rule must be a rule of lazynet\.engines\.catalogue, got Mine"
-    with pytest.raises(ValueError, match=expected):
-        LazyNetClassifier(rule=Mine()).fit(X, y)
 
 
 @pytest.mark.parametrize("room", ["reference", "schedules", "data", "plots", "engines"])

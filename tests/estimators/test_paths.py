@@ -10,8 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge, enet_path
 from support.matrices import make_data
 
-from lazynet import DualNetRegressorCV, net_path, plot_path
-from lazynet.estimators.path import Grid
+from lazynet import net_path
 
 TIGHT = 1e-9
 
@@ -157,36 +156,6 @@ def test_the_weights_of_a_path_stay_sparse():
     np.testing.assert_array_equal(path.nonzeros, narrow.nonzeros)
 
 
-def test_labels_of_any_kind():
-    """The second label in order is the positive one."""
-    X, y = make_data(n=80, d=30)
-    words = np.array(["no", "yes"])[y]
-    path = net_path(X, words, n_points=3, random_state=0)
-    assert path.classes.tolist() == ["no", "yes"]
-    numbers = net_path(X.toarray(), y, n_points=3, random_state=0)
-    np.testing.assert_array_equal(path.coefs.toarray(), numbers.coefs.toarray())
-
-
-def test_nothing_to_learn_is_a_path_of_zeros():
-    """Where no feature tells anything, the path has weights of 0 all along."""
-    path = net_path(np.zeros((4, 2)), [0, 1, 0, 1], n_points=3)
-    assert path.nonzeros.tolist() == [0, 0, 0]
-    assert np.isfinite(path.l1s).all()
-    assert (path.l1s > 0).all()
-
-
-@pytest.mark.parametrize("loss", ["squared_error", "huber", "absolute_error"])
-def test_equal_targets_are_no_reason_to_warn(loss):
-    """Only rounding is left of the objective at zero weights, and of the gap."""
-    X, _ = make_data(n=80, d=30)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        path = net_path(X, np.full(80, 0.1), loss=loss, n_points=3)
-        DualNetRegressorCV(loss, cv=3, n_points=3).fit(X, np.full(80, 0.1))
-    assert path.converged.all()
-    assert path.coefs.nnz == 0
-
-
 def test_points_that_do_not_arrive_are_named():
     """A warning says which points are above tol, and how far; the path is returned."""
     X, y = make_data(n=80, d=30)
@@ -245,35 +214,3 @@ def test_targets_that_do_not_suit_the_loss_are_refused():
         net_path(X, y)
     with pytest.raises(ValueError, match="features"):
         net_path(X, y == 1, n_points=2).decision_function(X[:, :3])
-
-
-def test_the_grid_is_checked_before_it_is_used():
-    """Grid gives the same penalties in any order of l1s, and one point if asked for one."""
-    for l1s in ([3.0, 1.0, 2.0], [1.0, 2.0, 3.0]):
-        assert Grid(l1s=np.array(l1s), l1_ratio=0.5).at(9.0)[0].tolist() == [3.0, 2.0, 1.0]
-    assert Grid(n_points=1).at(2.0)[0].tolist() == [2.0]
-
-
-def test_the_figure_of_a_path():
-    """The largest weights have a line with their name; counts and weights share the penalties."""
-    pytest.importorskip("matplotlib")
-    X, y = make_data(n=80, d=30)
-    path = net_path(X, y, n_points=6)
-    weights, counts = path.plot().axes
-    columns = np.argsort(-abs(path.coefs).max(axis=0).toarray().ravel())[:6]
-    names = [text.get_text() for text in weights.get_legend().get_texts()]
-    assert names == [f"feature {column}" for column in columns]
-    np.testing.assert_array_equal(counts.lines[0].get_ydata(), path.nonzeros)
-    np.testing.assert_array_equal(counts.lines[0].get_xdata(), path.l1s)
-    named = plot_path(path, [f"word {k}" for k in range(30)]).axes[0]
-    assert named.get_legend().get_texts()[0].get_text() == f"word {columns[0]}"
-    with pytest.raises(ValueError, match="feature_names must have a name for each of the 30"):
-        plot_path(path, ["one"])
-    empty = net_path(np.zeros((4, 2)), [0, 1, 0, 1], n_points=3)
-    assert len(empty.plot().axes) == 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        net_path(X, y, n_points=1).plot().canvas.draw()
-        DualNetRegressorCV(l1s=0.1, cv=2).fit(X, y).plot().canvas.draw()
-    ridge = net_path(X, y, l1s=0.0, l2s=[0.1, 1.0]).plot()
-    assert ridge.axes[1].get_xlabel().startswith("l2")

@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support import ELASTIC_ENGINES, Evaluated, same_bits
 from support.algorithms import STREAMING_RULES, WITH_STATE, default_of, options_of
@@ -139,41 +136,6 @@ def objective(model, X, targets, weights=1.0):
     w, (b,) = model.coef_.ravel(), model.intercept_
     mean_loss = np.mean(weights * FORMULAS[model.loss](X @ w + b, targets))
     return mean_loss, mean_loss + model.l1 * np.abs(w).sum() + model.l2 / 2 * (w**2).sum()
-
-
-# --- in company -----------------------------------------------------------------------------
-
-
-def documents(n=90):
-    """Documents of three topics, and their topics."""
-    rng = np.random.default_rng(0)
-    topics = np.array(["cells", "genes", "proteins"])[np.arange(n) % 3]
-    common = [f"word{i}" for i in range(200)]
-    texts = [
-        " ".join([*rng.choice(common, 20), *rng.choice([f"{topic}{i}" for i in range(10)], 4)])
-        for topic in topics
-    ]
-    return texts, topics
-
-
-@pytest.mark.parametrize(
-    "vectorizer", [HashingVectorizer(n_features=2**12), TfidfVectorizer()], ids=["hashing", "tfidf"]
-)
-def test_grid_search_over_a_text_pipeline(vectorizer):
-    """A grid over penalty and engine, on texts with string labels, finds the better penalty."""
-    texts, topics = documents()
-    pipeline = Pipeline(
-        [
-            ("text", vectorizer),
-            ("linear", LazyNetClassifier(eta0=5.0, max_iter=20, tol=None, random_state=0)),
-        ]
-    )
-    grid = {"linear__l1": [1e-4, 10.0], "linear__engine": ["clock", "tables"]}
-    search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(texts, topics)
-    assert search.best_params_["linear__l1"] == 1e-4
-    assert search.best_score_ > 0.8
-    assert search.score(texts, topics) > 0.95
-    assert search.predict(texts).dtype == topics.dtype
 
 
 # --- classes and probabilities --------------------------------------------------------------
@@ -364,21 +326,6 @@ def test_a_sample_order_for_each_epoch():
         model.set_params(max_iter=4).fit(X, y, sample_order=orders)
 
 
-def test_random_state_makes_training_reproducible():
-    """One seed, one model; another seed or no shuffling, another model."""
-    X, y = make_data()
-
-    def coefficients(**options):
-        return LazyNetClassifier(max_iter=2, tol=None, **options).fit(X, y).coef_
-
-    assert same_bits(coefficients(random_state=5), coefficients(random_state=5))
-    assert same_bits(
-        coefficients(random_state=5), coefficients(random_state=np.random.RandomState(5))
-    )
-    assert not same_bits(coefficients(random_state=5), coefficients(random_state=6))
-    assert not same_bits(coefficients(random_state=5), coefficients(shuffle=False))
-
-
 # --- the rate that is chosen where none is given ---------------------------------------------
 
 
@@ -441,25 +388,6 @@ def test_a_callback_reads_the_objective_by_numpy(loss, weighted):
     expected = objective(model, X, targets, 1.0 if weights is None else weights)
     assert (last["mean_loss"], last["objective"]) == pytest.approx(expected, rel=1e-12)
     assert last["nonzeros"] == np.count_nonzero(model.coef_)
-
-
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-@pytest.mark.parametrize("loss", LOSSES)
-def test_every_loss_lowers_its_objective(loss, engine):
-    """Training ends well below the objective of zero weights, or knows the rows if that is 0."""
-    Estimator, X, y, targets = problem_for(loss)
-    # The slope of "huber" is never more than epsilon.
-    eta0 = 0.5 if loss == "huber" else 0.05
-    seen = Evaluated()
-    model = Estimator(
-        loss=loss, engine=engine, eta0=eta0, schedule="inverse_sqrt", max_iter=20, tol=None,
-    ).fit(X, y, callback=seen)  # fmt: skip
-    at_zero = FORMULAS[loss](np.zeros(len(y)), targets).mean()
-    if LOSSES[loss].trivial_minimum:
-        assert at_zero == 0.0
-        assert model.score(X, y) > 0.9
-        return
-    assert seen.lines[-1]["objective"] < 0.8 * at_zero
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
-from sklearn.svm import SVC
 
 from lazynet import (
     LazyNetClassifier,
@@ -96,24 +95,6 @@ def test_orders_in_place_of_seeds():
     assert "test error" not in str(report)
 
 
-def test_orders_reach_the_last_step_of_a_pipeline():
-    """sample_order is handed to the last step under scikit-learn's name for it."""
-    X, y = data()
-    orders = [np.arange(200), np.arange(200)[::-1]]
-    inside = selection_stability(make_pipeline(MaxAbsScaler(), model()), X, y, sample_orders=orders)
-    alone = selection_stability(model(), MaxAbsScaler().fit_transform(X), y, sample_orders=orders)
-    np.testing.assert_array_equal(inside.frequency, alone.frequency)
-
-
-def test_sparse_coefficients_and_none():
-    """coef_ may be a sparse matrix; an estimator without coef_ is refused."""
-    X, y = data()
-    report = selection_stability(SVC(kernel="linear"), X, y, n_runs=2)
-    assert report.kappas.tolist() == [1.0]
-    with pytest.raises(TypeError, match="SVC has none"):
-        selection_stability(SVC(), X, y, n_runs=2)
-
-
 def test_several_classes_and_regression():
     """A feature counts if any class uses it; errors of regression are mean squares."""
     X, _ = data()
@@ -160,19 +141,3 @@ def test_what_cannot_be_compared_is_refused():
         plot_selection({})
     with pytest.raises(TypeError, match="reports must be a dict of reports by name"):
         plot_selection([SelectionReport(*[np.zeros(0)] * 4)])
-
-
-def test_the_plot_names_every_algorithm():
-    """The plot has a panel for each question and a line for each algorithm."""
-    pytest.importorskip("matplotlib")
-    X, y = data()
-    report = selection_stability(model(), X, y, X, y, n_runs=3)
-    empty = SelectionReport(np.zeros(0), np.zeros(3, int), np.ones(3), np.zeros(40))
-    figure = plot_selection({"FoBoS": report, "nothing": empty})
-    assert [axes.get_title(loc="left") for axes in figure.axes] == [
-        "test error", "nonzeros", "kappa of two runs", "share of runs that chose a feature",
-    ]  # fmt: skip
-    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert names == ["FoBoS", "nothing"]
-    assert len(figure.axes[3].lines) == 1
-    assert len(report.plot().axes) == 4

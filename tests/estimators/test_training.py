@@ -24,21 +24,18 @@ from lazynet import (
     Balanced,
     Constant,
     Dense,
-    FoBoS,
     FromCallable,
     LazyNetClassifier,
     LazyNetRegressor,
     Optimal,
-    Power,
     Stepper,
     Tables,
 )
 from lazynet.engines.catalogue import check_rule
-from lazynet.engines.undo import Undo
 from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as FORMULAS
 from lazynet.rules.adagrad import PRODUCTS
-from lazynet.training.defaults import N_ITER_NO_CHANGE, SLOWER, TOL
+from lazynet.training.defaults import SLOWER, TOL
 from lazynet.training.diagnostics import loss_of_constant
 from lazynet.training.held_out import split
 from lazynet.training.learners import Learner
@@ -223,33 +220,6 @@ def test_a_fit_that_goes_back_has_the_weights_of_two_epochs(dtype):
     assert model.history_[2]["progressive_loss"] == plain.history_[1]["progressive_loss"]
 
 
-def test_a_callback_may_end_a_fit_that_begins_anew():
-    """The weights are those of the best epoch, and never those of an epoch that was given up."""
-    X, y = noisy_documents()
-    for last, best in ((0, 0), (1, 0), (2, 2)):
-        model = LazyNetClassifier(shuffle=False)
-        model.fit(X, y, callback=lambda epoch, last=last: epoch.epoch == last)
-        assert (model.n_iter_, model.best_epoch_) == (last + 1, best)
-    one = LazyNetClassifier(shuffle=False, max_iter=1, tol=None).fit(X, y)
-    stopped = LazyNetClassifier(shuffle=False)
-    stopped.fit(X, y, callback=lambda epoch: epoch.epoch == 1)
-    assert same_bits(stopped.coef_, one.coef_)
-
-
-def test_the_constant_counts_rows_by_their_weights():
-    """The first epoch predicts worse than a constant of rows that count alike, and goes on."""
-    X, _ = noisy_documents(n=400)
-    y = (np.arange(400) % 20 == 0).astype(int)
-    weights = np.where(y, 19.0, 1.0)
-    model = LazyNetClassifier(random_state=0).fit(told_by_a_feature(X, y), y, weights)
-    weighted, alike = (
-        loss_of_constant((2.0 * y - 1.0, each), LOSSES["log_loss"], True)
-        for each in (weights, None)
-    )
-    assert alike < model.history_[0]["progressive_loss"] < weighted
-    assert model.n_iter_ == 4
-
-
 def test_a_start_or_an_order_that_is_given_is_not_judged_by_the_first_epoch():
     """Bad weights make a bad first epoch, whatever can be learned; nor are several outputs judged.
 
@@ -266,24 +236,6 @@ def test_a_start_or_an_order_that_is_given_is_not_judged_by_the_first_epoch():
     again = LazyNetClassifier(random_state=0, warm_start=True).fit(X, 1 - y)
     assert again.fit(X, y).n_iter_ == 4
     assert again.history_[0]["progressive_loss"] > 0.75
-
-
-def test_what_a_bad_first_epoch_leads_to_is_printed(capsys):
-    X, y = noisy_documents()
-    LazyNetClassifier(random_state=0, verbose=1).fit(X, y)
-    told = capsys.readouterr().out
-    assert "the best constant prediction has the loss 0.693" in told
-    assert told.index("the next epoch begins anew") < told.index("training goes back")
-
-
-def test_rows_of_very_different_lengths_give_no_advice_about_rates():
-    """A fit that has ended because it began badly does not ask for another alpha."""
-    random = np.random.RandomState(0)
-    X, y = noisy_documents(390, 40)
-    X = sparse.diags(np.exp(random.standard_normal(390))) @ X
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert LazyNetClassifier(random_state=0).fit(X, y).n_iter_ == 3
 
 
 # --- which weights are kept -----------------------------------------------------------------
@@ -328,38 +280,6 @@ def _rows_of_an_epoch(model, n):
     return n - int(np.ceil(0.1 * n)) if model.early_stopping else n
 
 
-@pytest.mark.parametrize("d", [25, 5000])
-@pytest.mark.parametrize("engine", ["clock", Tables(budget=7), Dense()], ids=str)
-def test_the_way_back_leads_past_sweeps(engine, d):
-    """Sweeps behind the best epoch, and columns that no row names, do not disturb the return."""
-    X, y = make_data(n=30)
-    X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(30, d))
-    start = dict(coef_init=np.linspace(0.5, 1.0, d))
-    # So much shrinking that the clock wears out in every epoch.
-    options = dict(RESTLESS, schedule=Constant(3.0), l1=0.02, l2=0.02, engine=engine, tol=0.0)
-    restless = LazyNetClassifier(max_iter=40, n_iter_no_change=40, **options).fit(X, y, **start)
-    assert restless.best_epoch_ < 39
-    options["tol"] = None
-    short = LazyNetClassifier(max_iter=restless.best_epoch_ + 1, **options).fit(X, y, **start)
-    assert same_bits(restless.coef_, short.coef_)
-    assert same_bits(restless.intercept_, short.intercept_)
-
-
-def test_no_state_is_copied_for_the_last_epoch(monkeypatch):
-    """An epoch is copied when the next one begins, and only if it is the best so far."""
-    made = []
-    take = Undo.take
-    monkeypatch.setattr(Undo, "take", lambda self: made.append(self) or take(self))
-    X, y = learnable()
-    model = LazyNetClassifier(eta0=0.01, max_iter=5).fit(X, y)
-    assert model.best_epoch_ == 4, "the loss falls in every epoch"
-    assert len(made) == 4
-    assert len(set(map(id, made))) == 1, "all are copied to the same memory"
-    made.clear()
-    LazyNetClassifier(eta0=0.01, max_iter=5, tol=None).fit(X, y)
-    assert not made
-
-
 @pytest.mark.parametrize(
     ("n_features", "share", "epochs"), [(6, 0.1, 12), (40, 0.26, 12), (40, 0.24, 4)]
 )
@@ -373,22 +293,6 @@ def test_without_max_iter_a_classifier_makes_more_epochs_over_a_table(n_features
     orders = np.tile(np.arange(60), (3, 1))
     assert LazyNetClassifier(tol=None).fit(X, y, sample_order=orders).n_iter_ == 3
     assert LazyNetClassifier(tol=None).fit(X, y, sample_order=orders[0]).n_iter_ == epochs
-
-
-def test_an_untouched_regressor_does_not_take_noise_for_progress():
-    """The rate of a model of noisy numbers falls until the model rests at their mean."""
-    away, scores = [], []
-    for seed in range(50):
-        generator = np.random.default_rng(seed)
-        X = 0.1 * generator.standard_normal((200, 1))
-        y = 3.0 + generator.standard_normal(200)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", ConvergenceWarning)
-            model = LazyNetRegressor(random_state=seed).fit(X, y)
-        away.append(model.intercept_[0] - y.mean())
-        scores.append(model.score(X, y))
-    assert np.abs(away).max() < 0.05
-    assert min(scores) > -0.02
 
 
 def test_an_epoch_without_progress_lowers_the_rates_from_the_rows():
@@ -695,17 +599,6 @@ def test_the_rate_goes_back_with_the_weights():
     assert not same_bits(seen[-1], again.coef_)
 
 
-def test_adaptive_without_tol_is_constant():
-    """No epoch is a stall where nothing is asked of an epoch."""
-    X, y = make_data()
-    options = dict(tol=None, max_iter=30, random_state=0)
-    adaptive, constant = (
-        LazyNetClassifier(schedule=schedule, **options).fit(X, y)
-        for schedule in (Adaptive(0.5), Constant(0.5))
-    )
-    assert same_bits(adaptive.coef_, constant.coef_)
-
-
 def test_optimal_has_the_rates_of_scikit_learn():
     """SGDClassifier with alpha = l2 takes the same steps."""
     X, y = learnable()
@@ -723,51 +616,6 @@ def test_optimal_has_the_rates_of_scikit_learn():
     assert Optimal(l2=0.5, t0=2.0)(3) == 1 / (0.5 * 5)
     with pytest.raises(ValueError, match=r"schedule='optimal' is .* needs l2 > 0, got l2=0"):
         LazyNetClassifier(l2=0.0, schedule="optimal").fit(X, y)
-
-
-# --- what "auto" stands for -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
-@pytest.mark.parametrize(
-    "options",
-    [
-        *(dict(eta0=0.3, engine=engine) for engine in ENGINES),
-        dict(schedule="inverse_sqrt"),
-        dict(schedule=Power(0.1)),
-        dict(engine="dense"),
-        dict(engine=Tables(50)),
-        dict(average=True),
-    ],
-    ids=str,
-)
-def test_what_only_some_rules_know_asks_for_fobos(Estimator, options):
-    """A rate, a schedule, another engine or an average are those of FoBoS.
-
-    Its rates are eta0 / (1 + t)^(1/4), as those of schedule="power".
-    """
-    assert Estimator(**options)._read_settings().rule == FoBoS()
-    X, y = make_data()
-    fits = [
-        Estimator(random_state=0, max_iter=2, **each).fit(X, y)
-        for each in (options, {"rule": "fobos", **options}, {"schedule": "power", **options})
-    ]
-    assert same_bits(fits[0].coef_, fits[1].coef_)
-    assert same_bits(fits[0].coef_, fits[2].coef_) or "eta0" not in options
-
-
-def test_auto_is_kept_as_it_was_given():
-    """get_params, clone, pickles and repr show what the user passed."""
-    model = LazyNetClassifier()
-    params = model.get_params()
-    assert (params["rule"], params["schedule"]) == ("auto", "auto")
-    assert (params["max_iter"], params["tol"]) == (None, TOL)
-    assert params["n_iter_no_change"] == N_ITER_NO_CHANGE
-    assert repr(model) == "LazyNetClassifier()"
-    X, y = make_data()
-    for twin in (clone(model), pickle.loads(pickle.dumps(model.fit(X, y)))):
-        assert twin.get_params() == params
-    assert not hasattr(clone(model), "coef_")
 
 
 # --- balanced classes in a stream -----------------------------------------------------------

@@ -11,7 +11,6 @@ from sklearn.base import clone
 
 from lazynet import AdaGrad, LazyNetClassifier, LazyNetRegressor
 from lazynet.data.standardise import Units
-from lazynet.losses import LOSSES
 from lazynet.reference import units as reference
 
 BOTH = [LazyNetClassifier, LazyNetRegressor]
@@ -138,14 +137,6 @@ def test_few_rows_that_are_mostly_0_give_a_classifier_no_units(share, has_units)
     assert LazyNetRegressor().fit(X, numbers).units_ is not None
 
 
-def test_zeros_that_are_stored_make_no_table():
-    X, labels, _ = rows_of(n=59)
-    X = sparse.csr_matrix(X)
-    X.data[:] = 0.0
-    X.data[: X.size // 5] = 1.0
-    assert LazyNetClassifier().fit(X, labels).units_ is None
-
-
 @pytest.mark.parametrize("Estimator", BOTH)
 def test_without_an_intercept_features_are_measured_from_0(Estimator):
     X, labels, numbers = rows_of()
@@ -185,19 +176,6 @@ def test_a_model_goes_on_in_its_units(Estimator):
     twin.set_params(l1=None, warm_start=True).fit(X, y)
     assert twin.units_ is None
     assert clone(twin).units_ is None
-
-
-@pytest.mark.parametrize("Estimator", BOTH)
-def test_a_row_of_few_features_asks_for_their_weights_alone(Estimator):
-    """After partial_fit, before all weights are read."""
-    X, labels, numbers = rows_of(n=200, d=18)
-    y = targets(Estimator, labels, numbers)
-    model = Estimator(random_state=0).fit(X, y).partial_fit(X[:3], y[:3])
-    few = sparse.csr_matrix(([2.0, 3.0], ([0, 0], [3, 4])), shape=(1, 18))
-    assert model._coefficients is None
-    found = decisions(model, few)
-    assert model._coefficients is None
-    np.testing.assert_allclose(found, few @ np.ravel(model.coef_) + model.intercept_, **CLOSE)
 
 
 @pytest.mark.parametrize("Estimator", BOTH)
@@ -255,12 +233,3 @@ def test_a_constant_feature_is_no_noise():
     units = Units.of(X)
     assert units.sizes[0] == pytest.approx(0.1)
     assert np.abs(units.rows(X).toarray()[:, 0]).max() < 1e-12
-
-
-@pytest.mark.parametrize("loss", sorted(LOSSES))
-def test_a_classifier_of_three_classes_takes_every_loss_with_automatic_rates(loss):
-    X, _, numbers = rows_of(n=240)
-    y = np.digitize(numbers, np.quantile(numbers, [0.33, 0.67]))
-    model = LazyNetClassifier(loss, max_iter=5, tol=None, random_state=0).fit(X, y)
-    assert model.coef_.shape == (3, X.shape[1])
-    assert model.score(X, y) > 0.45

@@ -1,7 +1,5 @@
 """AdaGrad whose rates follow the sizes of the rows: exact, and blind to the scale of X."""
 
-import math
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -98,9 +96,6 @@ def test_the_first_row_that_is_not_empty_gives_alpha_whenever_it_comes():
         seen.append(lazy.engine.present_rate)
     np.testing.assert_allclose(seen, alphas_after(sizes, PRODUCTS["hinge"]), rtol=1e-15)
     assert (seen[2], seen[3], seen[5], seen[8]) == (5.0, 5.0, 5.0, 5.0 / (1005 / 9))
-
-
-# --- streams that do not begin as they go on ----------------------------------------------------
 
 
 # --- where the sums of squared gradients begin ---------------------------------------------------
@@ -201,16 +196,3 @@ def test_examples_without_sizes_are_refused():
 def test_every_loss_has_a_constant():
     """The table of constants names the losses, all of them."""
     assert set(PRODUCTS) == set(PLAIN_PRODUCTS) == set(LOSSES)
-
-
-def test_the_constant_is_another_one_where_the_sums_begin_at_nothing():
-    for initial, products in ((None, PRODUCTS), (2.0, PRODUCTS), (0.0, PLAIN_PRODUCTS)):
-        chosen = AdaGrad(initial=initial).twin_options(LOSSES["log_loss"])
-        assert chosen["product"] == products["log_loss"]
-
-
-def test_a_giant_value_is_no_error_in_the_reference():
-    """The square of the first value is infinite, as that of the gradient is in the kernel."""
-    twin = DenseAdaGrad(1, initial=1.0)
-    assert twin.step([0], [1e200], 1.0) == 0.0
-    assert [math.inf] == twin.G

@@ -10,25 +10,20 @@ import numpy as np
 import pytest
 from scipy import sparse
 from support import ROOT, examples_of, plan, rows
-from support.algorithms import AFFINE_RULES, GIVEN, penalty_of
+from support.algorithms import GIVEN, penalty_of
 from support.engines import numbered
 
 import lazynet
-from lazynet import engines, reference, rules
+from lazynet import reference, rules
 from lazynet.engines.catalogue import (
     ALGORITHMS,
     algorithm_of,
     check_rule,
-    new_engine,
     new_reference,
 )
-from lazynet.engines.cells import CellEngine
-from lazynet.engines.clock import ClockEngine
-from lazynet.kernels import cells as kernel
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import Affine, Rule
-from lazynet.verify.twin import BoundedTwin
+from lazynet.rules.base import Rule
 
 each_row = pytest.mark.parametrize("row", ALGORITHMS.values(), ids=ALGORITHMS)
 
@@ -53,35 +48,6 @@ def test_every_rule_has_one_row_and_every_row_one_rule():
         assert type(check_rule("rule", name)) is row.rule
         assert algorithm_of(row.rule()) is row
         assert getattr(lazynet, row.rule.__name__) is row.rule
-
-
-def test_every_engine_of_cells_belongs_to_one_rule():
-    """Every kind of cell that the kernel knows belongs to one engine, each engine to one rule."""
-    own = [row.engine for row in ALGORITHMS.values() if row.engine is not None]
-    assert len(set(own)) == len(own)
-    assert set(own) == classes_of(engines, CellEngine)
-    with pytest.raises(ValueError, match="kind must be one of") as caught:
-        kernel.numbers("")
-    known = str(caught.value).removeprefix("kind must be one of ").split(", got")[0].split(", ")
-    assert sorted(engine.kind for engine in own) == sorted(known)
-
-
-@each_row
-def test_the_engine_is_that_of_the_row(row):
-    """A rule with a state has the engine of its row, any other rule the clock, the default form."""
-    for rule in (row.rule(), GIVEN[row.rule.name]):
-        penalty = penalty_of(rule, 0.1, 0.1)
-        engine = new_engine(rule, penalty, 3)
-        assert type(engine) is (row.engine if rule.has_state else ClockEngine)
-        assert engine.weights().tolist() == [0.0, 0.0, 0.0]
-        if rule.has_state:
-            assert engine.name == row.rule.name
-            assert engine.settings.tolist() == list(rule.settings(penalty))
-            assert len(engine.settings) == len(kernel.settings(engine.kind))
-        else:
-            assert isinstance(rule, Affine)
-    assert (row.engine is None) == (row.rule.name in AFFINE_RULES)
-    assert GIVEN[row.rule.name].has_state == (row.engine is not None)
 
 
 @each_row
@@ -130,20 +96,3 @@ def test_the_property_is_a_test_file_that_states_it(row):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     tests = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     assert any(re.match(r"test_.*every_step_equals_the_(reference|dense_twin)", t) for t in tests)
-
-
-@each_row
-def test_the_paper_is_named_with_its_year_or_its_theorem(row):
-    """Enough to find the paper; the sources are in CITATION.cff and the README."""
-    assert re.search(r"\((19|20)\d\d\)|Theorem \d", row.paper)
-
-
-@each_row
-def test_only_exact_rules_have_a_twin(row):
-    """A rule that is not exact has nothing to be equal to."""
-    if row.exact:
-        rule = row.rule().known(0.1)
-        assert BoundedTwin(2, rule=rule, schedule=lambda t: 0.1, n_rows=3).comparable
-    else:
-        with pytest.raises(ValueError, match="rule must be exact"):
-            BoundedTwin(2, rule=row.rule(), schedule=lambda t: 0.1)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import Phase, find, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 
@@ -101,25 +101,3 @@ def test_a_shift_that_overflows_is_refused(kind, step_order):
     step, message = refused
     assert 97 * (step + 1) < 1022
     assert OUT_OF_RANGE in message
-
-
-@each_kind
-@pytest.mark.parametrize("rule", AFFINE_RULES)
-def test_the_property_sees_refusals(kind, rule):
-    """Some of its problems are refused, after weights that were learned and compared."""
-    problem = find(
-        fast_decays(rule),
-        lambda problem: (
-            problem.X.count_nonzero() > 0
-            and problem.l1 > 0
-            and assert_dense_or_refused(problem, kind)
-        ),
-        settings=settings(
-            max_examples=2000,
-            phases=[Phase.generate],
-            derandomize=True,
-            database=None,
-            deadline=None,
-        ),
-    )
-    assert assert_dense_or_refused(problem, kind)

@@ -12,7 +12,6 @@ from lazynet import (
     SGD,
     AdaGrad,
     Constant,
-    EpsilonInsensitive,
     FoBoS,
     FromData,
     InverseSqrt,
@@ -130,15 +129,6 @@ def test_a_column_is_a_fit_of_its_setting(name, kind):
     assert_columns_are_fits(kind(loss, l1=0.0, **options), settings, X, y)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("rule", ["fobos", "adagrad"])
-def test_every_loss(loss, rule):
-    """The regressor's default rates too, where targets are numbers."""
-    kind = LazyNetClassifier if LOSSES[loss].margin else LazyNetRegressor
-    X, y = make_data(n_classes=2 if kind is LazyNetClassifier else 0, seed=2)
-    assert_columns_are_fits(kind(loss, l1=0.0, rule=rule), SETTINGS, X, y)
-
-
 @pytest.mark.parametrize("rule", ["fobos", "adagrad", "rda"])
 def test_several_classes_and_weights_of_rows(rule):
     """Each class against the rest has columns of its own."""
@@ -147,14 +137,6 @@ def test_several_classes_and_weights_of_rows(rule):
     assert_columns_are_fits(
         LazyNetClassifier(l1=0.0, rule=rule), SETTINGS[:4], X, y, weights=weights
     )
-
-
-def test_without_an_intercept():
-    """No column learns an intercept."""
-    X, y = make_data(seed=4)
-    for rule in ("fobos", "adagrad", "ftrl"):
-        model = LazyNetClassifier(l1=0.0, rule=rule, fit_intercept=False)
-        assert_columns_are_fits(model, SETTINGS, X, y)
 
 
 @pytest.mark.parametrize(
@@ -243,25 +225,6 @@ def test_any_strengths(strengths, seed, adaptive):
         one = alone(model, settings[column], X, y, fold.train, orders)
         coefs, _ = training.model(column, number)
         np.testing.assert_allclose(coefs, one.coef_, rtol=1e-10, atol=1e-10)
-
-
-def test_a_column_with_the_penalty_of_another_is_caught():
-    """The comparison sees strengths that are exchanged, and strengths of another column."""
-    X, y = make_data(n_classes=0, seed=9)
-    model = LazyNetRegressor(EpsilonInsensitive(0.1), l1=0.0)
-    folds, orders = three_folds(len(y)), some_orders(len(y), 2)
-    training = trained(model, SETTINGS, X, y, folds, orders)
-    one = alone(model, SETTINGS[2], X, y, folds[0].train, orders)
-    coefs, _ = training.model(1, 0)
-    assert abs(coefs[0] - one.coef_).max() > 1e-6
-    strengths = training.matrices[0].engine.strengths
-    for wrong in (None, strengths[::-1].copy()):
-        broken = trained(model, SETTINGS, X, y, folds[:1], [])
-        broken.matrices[0].engine.strengths = wrong
-        with Workers(1) as workers:
-            for order in orders:
-                broken.epoch(order, workers)
-        assert abs(broken.model(2)[0][0] - one.coef_).max() > 1e-6
 
 
 ANY_RULE = [

@@ -160,25 +160,6 @@ def test_large_problems_are_left_to_the_other_methods():
 # --- the tests are tested -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("broken", ["suits", "_hinges", "_reach"])
-def test_a_broken_interior_point_method_is_caught(broken, monkeypatch):
-    """Without it, with hinges in the wrong place, or with steps beyond the bounds."""
-    right = interior._hinges
-    wrong = {
-        "suits": lambda mean: False,
-        "_hinges": lambda mean: (right(mean)[0], 0.5 * right(mean)[1]),
-        "_reach": lambda at, change: 2.0,
-    }
-    monkeypatch.setattr(interior, broken, wrong[broken])
-
-    def all_arrive():
-        for loss in JUMPING:
-            assert_arrives(loss, range(300))
-
-    with pytest.raises(AssertionError):
-        all_arrive()
-
-
 def test_a_smoothing_that_does_not_fall_further_comes_to_rest(monkeypatch):
     """Repeated rows at a small tol, without the interior point method."""
     rng = np.random.default_rng(1)

@@ -11,9 +11,6 @@ from scipy import sparse
 from support.algorithms import BOTH_ORDERS, GIVEN
 
 import lazynet
-from lazynet import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
-from lazynet.engines.catalogue import ALGORITHMS, check_rule
-from lazynet.losses import LOSSES, get_loss
 from lazynet.verify.strategies import EXACT_RULES, Problem, assert_matches_twin, problems
 
 BOTH = (False, True)
@@ -58,19 +55,6 @@ def test_a_stepper_matches_the_twin_of_every_exact_rule(name, which, data):
     assert_matches_twin(problem.stepper(), problem)
 
 
-def test_the_exact_rules_are_those_of_the_catalogue():
-    """The exact rules are those of the catalogue, and ``problems`` draws every one of them."""
-    assert set(EXACT_RULES) == {
-        name for name, row in ALGORITHMS.items() if row.exact and row.rule.streams
-    }
-    drawn = sample(problems(rules=EXACT_RULES), max_examples=300)
-    assert {problem.rule for problem in drawn} == set(EXACT_RULES)
-    assert {get_loss(problem.loss).name for problem in drawn} == set(LOSSES)
-    for problem in drawn:
-        check_rule("rule", problem.rule)
-        problem.stepper()
-
-
 def test_a_twin_of_an_inexact_rule_is_refused():
     """There is nothing to be equal to."""
     problem = find(problems(rules=["carpenter_inexact"]), lambda problem: True)
@@ -101,14 +85,6 @@ def test_penalties_lengths_scales_rates_and_importances_are_fixed_by_argument(na
     assert lengths == {5, 6}
     assert importances == {2.0, 0.5}
     assert 200.0 < max(values) <= 302.0
-
-
-def test_rows_are_longer_than_a_vector():
-    """Kernels take eight nonzeros at once: problems have rows of each number of whole eights."""
-    lengths = [np.diff(problem.X.indptr).max() for problem in sample(problems(), max_examples=300)]
-    for eights in range(3):
-        assert sum(length // 8 == eights for length in lengths) > 5
-    assert any(length % 8 for length in lengths if length > 8)
 
 
 @pytest.mark.parametrize(
@@ -154,40 +130,6 @@ def test_most_problems_are_long_enough_to_matter(name):
 # --- counterexamples that people can read ---------------------------------------------------------
 
 
-def printed(number):
-    """The significant digits of a number, as it is printed."""
-    digits = repr(float(number)).split("e")[0].replace(".", "").replace("-", "")
-    return digits.strip("0")
-
-
-@pytest.mark.parametrize("name", EXACT_RULES)
-def test_every_number_has_three_digits_at_the_most(name):
-    """Numbers are drawn short, not only shrunk, so that any failing problem can be read."""
-    for problem in sample_of(name):
-        for numbers in (
-            problem.X.data, problem.y, problem.importances, problem.rates, [problem.l1, problem.l2],
-        ):  # fmt: skip
-            for number in numbers:
-                assert len(printed(number)) <= 3, (number, problem)
-
-
-def test_counterexamples_shrink_to_plain_numbers():
-    """Strengths of 1, values of 0.07, one row, one step."""
-    l1 = find(problems(rules=EXACT_RULES), lambda problem: problem.l1 > 0)
-    assert (l1.l1, l1.l2) == (1.0, 0.0)
-    assert (l1.X.toarray().tolist(), l1.y.tolist()) == ([[0.0]], [1.0])
-    assert (l1.importances.tolist(), l1.order.tolist()) == ([1.0], [0])
-    assert (l1.rule, l1.loss) == ("fobos", "log_loss")
-    l2 = find(problems(rules=EXACT_RULES), lambda problem: problem.l2 > 0)
-    assert (l2.l1, l2.l2) == (0.0, 1.0)
-    value = find(problems(rules=EXACT_RULES), lambda problem: problem.X.count_nonzero() > 0)
-    assert value.X.toarray().tolist() == [[0.07]]
-    negative = find(problems(), lambda problem: problem.X.data.min(initial=0.0) < 0)
-    assert negative.X.toarray().tolist() == [[-0.07]]
-    target = find(problems(["squared_error"]), lambda problem: problem.y[0] > 0)
-    assert target.y.tolist() == [0.05]
-
-
 @given(problem=problems(rules=[*EXACT_RULES, *GIVEN.values()], step_orders=BOTH_ORDERS))
 def test_a_problem_is_printed_as_it_is_written(problem):
     """What a failing test prints can be pasted into a test."""
@@ -218,26 +160,6 @@ class Breaks:
         return 0.0
 
 
-def one_step(rule, **options):
-    """A problem of one step with three features, written as a failing problem is printed."""
-    return Problem(
-        X=sparse.csr_matrix([[0.0, 0.0, 0.07]]), y=[1.0], importances=[1.0], order=[0],
-        rates=[0.96], rule=rule, **options,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("name", EXACT_RULES)
-def test_a_number_that_is_not_finite_is_called_by_its_name(name, number):
-    """The error names the number, the step, and the weight or the intercept."""
-    problem = one_step(name)
-    with pytest.raises(AssertionError, match=f"after step 0 weight 2 is {number}, where the dense"):
-        assert_matches_twin(Breaks(problem, weight=number), problem)
-    problem = one_step(name, fit_intercept=True)
-    with pytest.raises(AssertionError, match=f"after step 0 the intercept is {number}, where"):
-        assert_matches_twin(Breaks(problem, intercept=number), problem)
-
-
 def test_a_difference_is_told_in_numbers():
     """The error gives the step, the distance, the bound, and the two numbers."""
     still = find(problems(), lambda problem: problem.n_features == 2)
@@ -261,10 +183,3 @@ def test_a_missing_intercept_is_an_error_that_says_what_to_add():
     problem = find(problems(intercepts=[True]), lambda problem: True)
     with pytest.raises(AssertionError, match=r"add one, or draw problems\(intercepts=\[False\]\)"):
         assert_matches_twin(Breaks(problem), problem)
-
-
-@pytest.mark.parametrize("loss", [Huber, EpsilonInsensitive, SquaredEpsilonInsensitive])
-def test_losses_with_a_width_are_drawn_with_several(loss):
-    """Losses with a width are drawn by name with the default, and as an object."""
-    drawn = {repr(problem.loss) for problem in sample(problems([loss.name]))}
-    assert drawn == {repr(loss.name), repr(loss(epsilon=0.7))}

@@ -1,7 +1,6 @@
 """Rates that the clock computes from the rows: lazy equals dense, scale-free, in any chunks."""
 
 import copy
-import pickle
 
 import numpy as np
 import pytest
@@ -32,11 +31,9 @@ from lazynet.engines.wear import Wear
 from lazynet.kernels.examples import Steps
 from lazynet.losses import LOSS_OBJECTS, LOSSES
 from lazynet.reference import DenseFromData
-from lazynet.training.plan import Plan
 from lazynet.verify.twin import BoundedTwin
 
 RULES = [kind(order) for kind in (FoBoS, SGD) for order in BOTH_ORDERS]
-MARGINS = [name for name, loss in LOSSES.items() if loss.margin]
 NUMBERS = [name for name, loss in LOSSES.items() if not loss.margin]
 BOTH = (False, True)
 
@@ -198,42 +195,6 @@ def test_a_factor_of_y_multiplies_the_model(loss, fit_intercept):
         np.testing.assert_array_equal(models[-1].intercept_, models[0].intercept_ * factor)
 
 
-def problem_with(first_rows, seed=0, n_rows=2000, d=40):
-    """A classification problem whose first rows are multiplied by these numbers."""
-    truth = np.random.default_rng(99).normal(size=d)
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_rows, d)) * (rng.random((n_rows, d)) < 0.3)
-    y = np.where(X @ truth > 0, 1.0, -1.0)
-    X[: len(first_rows)] *= np.array(first_rows)[:, None] if first_rows else 1.0
-    return sparse.csr_matrix(X), y
-
-
-def error_of(model):
-    return 1 - model.score(*problem_with([], seed=1))
-
-
-@pytest.mark.parametrize(
-    "first_rows", [[1e-3] * 5, [1e3], [0.0] * 7], ids=["short", "giant", "empty"]
-)
-@pytest.mark.parametrize("loss", MARGINS)
-def test_first_rows_that_are_not_typical(loss, first_rows):
-    """Rows a thousand times too short, or too long, do no harm."""
-    options = dict(schedule=FromData(), shuffle=False, max_iter=1, tol=None, l1=0.0, l2=0.0)
-    typical = error_of(LazyNetClassifier(loss, **options).fit(*problem_with([])))
-    found = error_of(LazyNetClassifier(loss, **options).fit(*problem_with(first_rows)))
-    assert typical < 0.1
-    assert found < typical + 0.06
-
-
-@pytest.mark.parametrize("loss", MARGINS)
-def test_rows_sorted_by_class(loss):
-    """All rows of one class first: a few passes learn what they should."""
-    X, y = problem_with([])
-    order = np.argsort(y, kind="stable")
-    options = dict(schedule=FromData(), shuffle=False, max_iter=10, tol=None)
-    assert error_of(LazyNetClassifier(loss, **options).fit(X[order], y[order])) < 0.15
-
-
 def state_of(engine):
     state = engine.state()
     return {k: a.copy() for arrays in state for k, a in arrays.items()}
@@ -331,35 +292,3 @@ def test_what_cannot_have_these_rates_is_refused():
             LazyNetRegressor(schedule=schedule, eta0=0.5).fit(X, y)
     with pytest.raises(ValueError, match="cannot give them beforehand"):
         FromData()(0)
-
-
-def test_kernels_refuse_a_missing_size_or_state():
-    """A task that asks for sizes is not run without them."""
-    chosen = plan(schedule=FromData())
-    X = sparse.csr_matrix([[1.0]])
-    engine = ClockEngine(1)
-    with pytest.raises(ValueError, match="examples must have sizes"):
-        engine.take(as_examples(X, np.ones(1)), chosen.steps(np.arange(1), 0), chosen.task(engine))
-    engine.rates = np.zeros(3)
-    with pytest.raises(ValueError, match="rates must have"):
-        engine.take(
-            as_examples(X, np.ones(1), None, np.ones(1)),
-            chosen.steps(np.arange(1), 0),
-            chosen.task(engine),
-        )
-
-
-def test_a_task_with_computed_rates_survives_a_pickle():
-    """The same bits from a task that was pickled."""
-    chosen = plan(schedule=FromData(), l1=1e-3)
-    X, y = corpus(n_rows=90, d=60)
-    examples = as_examples(X, y, None, sizes_of(X, chosen.sizes))
-    weights = []
-    for copied in BOTH:
-        engine = ClockEngine(60)
-        task = chosen.task(engine)
-        task = pickle.loads(pickle.dumps(task)) if copied else task
-        engine.take(examples, chosen.steps(np.arange(90), 0), task)
-        weights.append(engine.weights())
-    np.testing.assert_array_equal(*weights)
-    assert isinstance(chosen, Plan)

@@ -9,14 +9,11 @@ from support.engines import apart
 
 from lazynet import RDA, AdaGrad, FromData, LazyNetClassifier, LazyNetRegressor
 from lazynet.engines.adagrad import AdaGradEngine
-from lazynet.engines.outputs import AdaGradOutputs
-from lazynet.kernels import cells as kernel
 from lazynet.losses import LOSSES
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
 from lazynet.rules.adagrad import PRODUCTS
 from lazynet.training.defaults import EPOCHS_OF_CLASSIFIERS as FULL
 from lazynet.training.defaults import divisor_of_rates
-from lazynet.verify.bits import bits_of
 
 N, D = 60, 50
 LATER = dict(max_iter=FULL + 3, tol=None)
@@ -73,29 +70,6 @@ def test_so_are_several_classes(n_classes):
     assert not differs_from_the_reference(n_classes)
 
 
-@pytest.mark.parametrize(("kind", "n_classes"), [(AdaGradEngine, 2), (AdaGradOutputs, 9)])
-@pytest.mark.parametrize("broken", ["rates never fall", "missed shrinks are forgotten"])
-def test_broken_engines_are_caught(monkeypatch, kind, n_classes, broken):
-    if broken == "rates never fall":
-        monkeypatch.setattr(kind, "retune", lambda self, settings: None)
-    else:
-
-        def retune(self, settings):
-            sweep, self.sweep = self.sweep, lambda: None
-            retune_whole(self, settings)
-            self.sweep = sweep
-            stamps = self.stamps if n_classes > 2 else self.cells[:, 3]
-            stamps[:] = steps_of(self)
-
-        def steps_of(engine):
-            fields = engine.fields if n_classes == 2 else engine.fields[0]
-            return fields[kernel.fields("adagrad").index("steps")]
-
-        retune_whole = kind.retune
-        monkeypatch.setattr(kind, "retune", retune)
-    assert differs_from_the_reference(n_classes)
-
-
 @pytest.mark.parametrize("epochs", [FULL, FULL + 1, FULL + 5])
 def test_verify_divides_the_rates_of_both_models(epochs):
     X, y = documents()
@@ -109,11 +83,6 @@ def test_verify_notices_rates_that_never_fall(monkeypatch):
     monkeypatch.setattr(AdaGradEngine, "retune", lambda self, settings: None)
     assert LazyNetClassifier().verify(X, y, epochs=FULL).agrees
     assert not LazyNetClassifier().verify(X, y, epochs=FULL + 1).agrees
-
-
-def test_a_reference_with_given_rates_divides_none():
-    with pytest.raises(ValueError, match="alpha was given"):
-        DenseAdaGrad(1, alpha=0.5).divide_rates(2.0)
 
 
 # --- when rates fall ----------------------------------------------------------------------------
@@ -197,48 +166,3 @@ def test_no_rates_rise_where_a_penalty_a_rate_or_a_loss_is_given(options):
     X = X[:, :5] if options.pop("table", False) else X
     wanted = LazyNetRegressor(**options | {"schedule": FromData()}).fit(X, y)
     assert np.array_equal(LazyNetRegressor(**options).fit(X, y).coef_, wanted.coef_)
-
-
-# --- the same bits ------------------------------------------------------------------------------
-
-
-class Stop(Exception):
-    """Ends a fit."""
-
-
-@pytest.mark.parametrize("n_classes", [2, 9])
-@pytest.mark.parametrize("last", [FULL - 1, FULL, FULL + 1])
-def test_a_fit_that_ends_anywhere_goes_on_to_the_same_bits(tmp_path, n_classes, last):
-    X, y = documents(n_classes=n_classes)
-    path = tmp_path / "fit.checkpoint"
-
-    def stop(epoch):
-        if epoch.epoch == last:
-            raise Stop
-
-    def model():
-        return LazyNetClassifier(random_state=0, max_iter=FULL + 3, tol=1e-9)
-
-    wanted = bits_of(model().fit(X, y))
-    with pytest.raises(Stop):
-        model().fit(X, y, checkpoint=path, every=0, callback=stop)
-    assert bits_of(model().fit(X, y, checkpoint=path, every=0)) == wanted
-
-
-def test_outputs_on_threads():
-    X, y = documents(n_classes=20)
-    wanted = LazyNetClassifier(random_state=0, **LATER).fit(X, y)
-    found = LazyNetClassifier(random_state=0, **LATER, n_jobs=2).fit(X, y)
-    assert np.array_equal(found.coef_, wanted.coef_)
-    assert np.array_equal(found.intercept_, wanted.intercept_)
-
-
-def test_the_best_epoch_is_restored_with_its_rates():
-    """Wrong rows, learned by heart: the loss of rows that are held out only rises."""
-    X, y = rows_of_one_size(), documents()[1]
-    model = LazyNetClassifier(
-        random_state=0, max_iter=FULL + 3, n_iter_no_change=100, early_stopping=True
-    ).fit(X, y)
-    assert model.n_iter_ == FULL + 3
-    assert model.best_epoch_ + 1 < FULL
-    assert model.eta0_ == PRODUCTS["log_loss"] / 2.0

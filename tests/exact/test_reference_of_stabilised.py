@@ -15,7 +15,6 @@ from lazynet.reference.stabilised import (
     base_gravity,
     kappa,
     rejected_share,
-    steps_of_burst,
 )
 
 
@@ -82,12 +81,6 @@ def test_the_rejection_rate_anneals(gamma, beta0, x, y):
     assert rejected_share(low, beta0, gamma) <= rejected_share(high, beta0, gamma) + 1e-12
 
 
-def test_burst_sizes():
-    """x = 1, .9, .5, .1, .01 with K0 = 20 and Theta = 1/2."""
-    sizes = [steps_of_burst(20, 1000, left, 0.5) for left in (1000, 900, 500, 100, 10)]
-    assert sizes == [14, 16, 28, 60, 106]
-
-
 def test_without_rejection_the_paths_are_plain_sgd():
     """The model is the mean of n_paths runs of SGD if rejection_rate=0 and stability=0."""
     model, examples = fitted(rejection_rate=0.0, stability=0.0, n_paths=3)
@@ -130,18 +123,6 @@ def test_a_feature_that_was_not_informed_is_left_alone():
         assert model.paths[0] == [0.5, expected]
 
 
-@given(weights=st.lists(st.floats(-2, 2), min_size=3, max_size=3), g=st.floats(0, 1))
-def test_gravity_for_all_is_gravity_for_the_always_informed(weights, g):
-    """All k_j = K: Algorithm 2 is Algorithm 1."""
-    found = []
-    for gravity in ("informative", "universal"):
-        model = DenseStabilised(3, gravity=gravity, n_paths=1)
-        model.paths[0] = list(weights)
-        model.truncate(0, dict.fromkeys(range(3), 4), g, 4)
-        found.append(model.paths[0])
-    assert found[0] == found[1]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -161,10 +142,3 @@ def test_everything_purged_is_the_zero_model():
     model, _ = fitted(rejection_rate=0.95, stability=1.0)
     assert not model.stable
     assert model.weights == [0.0] * 30
-
-
-def test_what_is_little_known_is_carried_over():
-    """nu = 1000: nobody is ever judged."""
-    model, _ = fitted(min_informed=1000)
-    assert len(model.stable) == 30
-    assert max(model.informed) > 5

@@ -70,25 +70,6 @@ def test_the_length_of_a_chunk_changes_no_weight(options, nonzeros):
         assert line["progressive_loss"] == pytest.approx(other["progressive_loss"], rel=1e-12)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 3])
-@pytest.mark.parametrize(
-    # What is held out depends on the classes.
-    "options",
-    [each for each in MODELS.values() if "early_stopping" not in each],
-    ids=str,
-)
-def test_every_class_learns_as_it_learns_alone(options, n_jobs):
-    """One against the rest: row k of the weights is those of the problem "class k or not"."""
-    X, y = make_classes()
-    together = LazyNetClassifier(**_BASE | options, n_jobs=n_jobs).fit(X, y)
-    for k in range(N_CLASSES):
-        alone = LazyNetClassifier(**_BASE | options).fit(X, y == k)
-        # Rows of weights sum the products of a row of X in another order.
-        close = dict(rtol=1e-11, atol=1e-14)
-        np.testing.assert_allclose(together.coef_[k], alone.coef_[0], **close)
-        np.testing.assert_allclose(together.intercept_[k], alone.intercept_[0], **close)
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_an_overflow_of_one_class_leaves_all_classes(n_jobs):
     """The model is what it was before the call, whichever thread meets the overflow."""

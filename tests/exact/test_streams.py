@@ -190,19 +190,6 @@ def test_files_are_read_as_scikit_learn_reads_them(zero_based, tmp_path):
         assert source.facts().classes == tuple(sorted(set(y)))
 
 
-def test_several_labels_are_those_of_scikit_learn(tmp_path):
-    """A row without labels too."""
-    many = problem(np.random.default_rng(5), n_rows=99, several=True)
-    path = svmlight(many, tmp_path / "many.svm")
-    source = SvmlightFile(path, zero_based=True, multilabel=True)
-    labels = [y.indices[y.indptr[i] : y.indptr[i + 1]].tolist()
-              for _, y, _ in source.chunks(rows=4) for i in range(y.shape[0])]  # fmt: skip
-    _, theirs = load_svmlight_file(str(path), multilabel=True, zero_based=True)
-    assert labels == [sorted(map(int, row)) for row in theirs]
-    assert [] in labels
-    assert SvmlightFile(path, multilabel=True, n_labels=9).n_labels == 9
-
-
 def test_shuffles_stay_in_their_windows():
     """Every epoch has an order of its own, which the seed decides."""
     y = np.arange(20.0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.metrics import log_loss, mean_squared_error, r2_score
+from sklearn.metrics import log_loss
 from support import ROOT
 
 pytest.importorskip("matplotlib")
@@ -19,7 +19,6 @@ pytest.importorskip("benchmarks.studies", reason="only in a checkout")
 from support.studies import tiny_run
 
 from benchmarks import (
-    bench,
     defaults,
     fits,
     problems,
@@ -33,7 +32,6 @@ from benchmarks.studies import STUDIES
 from lazynet.penalties import ElasticNet
 from paper_repro.minima import LOGISTIC, SQUARED_HINGE, Task
 from paper_repro.rows import Rows
-from paper_repro.score import Spread
 from paper_repro.study import Settings
 
 TINY = Settings(examples=160, features=200, nonzeros=8, repeats=1, seconds=0.01)
@@ -99,14 +97,6 @@ def test_the_papers_import_nothing_of_the_benchmarks():
         assert not re.search(r"^\s*(from|import) benchmarks", text, re.MULTILINE), path
 
 
-def test_a_line_has_its_bound():
-    line = bench.Line("slow / fast", "slow", "fast", 2.0)
-    assert line.verdict(Spread(2.0, 1.0, 3.0)) == (">= 2", "holds")
-    assert line.verdict(Spread(1.9, 1.0, 3.0)) == (">= 2", "MISSED")
-    at_most = bench.Line("slow / fast", "slow", "fast", 2.0, at_most=True)
-    assert at_most.verdict(Spread(2.1, 1.0, 3.0)) == ("<= 2", "MISSED")
-
-
 # --- problems --------------------------------------------------------------------------------
 
 
@@ -168,14 +158,6 @@ def test_losses_are_those_of_scikit_learn(classes):
         expected = log_loss(rows.y_test, model.predict_proba(rows.X_test), labels=model.classes_)
         assert found["loss"] == pytest.approx(expected, rel=1e-9)
         assert found["error"] == pytest.approx(1 - model.score(rows.X_test, rows.y_test))
-
-
-def test_squared_errors_and_shares_of_the_variance():
-    rows = small_rows()
-    found = untuned.REGRESSORS["Ridge"].judged(rows, 0)
-    predicted = untuned.Ridge().fit(rows.X, rows.y).predict(rows.X_test)
-    assert found["loss"] == pytest.approx(mean_squared_error(rows.y_test, predicted))
-    assert found["error"] == pytest.approx(1 - r2_score(rows.y_test, predicted))
 
 
 def test_certain_and_wrong_decisions_are_not_rounded():

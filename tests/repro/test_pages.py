@@ -8,7 +8,7 @@ from support import ROOT
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
-from paper_repro.pages import Template, paragraphs, table
+from paper_repro.pages import Template
 
 REPRO = ROOT / "paper_repro"
 TEMPLATES = sorted(set(REPRO.glob("**/*.md")) - set(REPRO.glob("results/**/*.md")))
@@ -48,23 +48,9 @@ def test_templates_without_clear_parts_are_refused(text, complaint):
         Template(text, "x.md")
 
 
-def test_a_part_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match="there is no part 'two'"):
-        Template("<!-- one -->\na", "x.md")("two")
-
-
 def test_lines_of_a_paragraph_are_joined_and_nothing_else():
     text = (
         "<!-- one -->\n## A heading\n\na line\nand another\n\n- an item\n  goes on\n- {x}\n\n{y}\n"
     )
     found = Template(text, "x.md")("one", x="| a |\n| b |", y="")
     assert found == "## A heading\n\na line and another\n\n- an item\n  goes on\n- | a |\n| b |"
-
-
-def test_a_row_of_another_length_is_refused():
-    with pytest.raises(ValueError, match="a row of 2 cells"):
-        table(["a", "b"], [[1, 2], [1]])
-
-
-def test_empty_paragraphs_are_left_out():
-    assert paragraphs(["a", "", "b"]) == "a\n\nb"

@@ -1,6 +1,5 @@
 """The reruns of the papers' tables measure fairly, compare all weights, and resume."""
 
-import copy
 import os
 import re
 import signal
@@ -20,21 +19,19 @@ from benchmarks import index as benchmarks_index
 from benchmarks import readme
 from benchmarks.studies import STUDIES as BENCHMARKS
 from paper_repro.__main__ import main
-from paper_repro.competitors import DESCRIPTIONS, SPARSE_PREDICTIONS, TABLES, TIERS
+from paper_repro.competitors import DESCRIPTIONS, TIERS
 from paper_repro.index import (
     REPORTS,
     documents_below,
     documents_in,
     index_of,
     papers_table,
-    write_index,
 )
-from paper_repro.measure import Turn, in_turns, turns
+from paper_repro.measure import Turn, in_turns
 from paper_repro.published import IDEAL, PUBLISHED
 from paper_repro.results import RESULTS, load, whole_page
-from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios, significant
-from paper_repro.studies.table import TierTimes, verdict
-from paper_repro.studies.table_page import headline
+from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios
+from paper_repro.studies.table import verdict
 
 TINY = [
     "--examples=300",
@@ -63,12 +60,6 @@ def test_competitors_take_turns():
     assert calls == ["a", "b", "b", "a", "a", "b"]
     assert seconds == {"a": [3.0, 3.0], "b": [1.0, 1.0]}
     assert ratios(seconds["a"], seconds["b"]) == Spread(3.0, 3.0, 3.0)
-
-
-def test_nobody_is_always_first():
-    """Each competitor in turn begins a round."""
-    assert [turns("abc", k)[0] for k in range(4)] == ["a", "b", "c", "a"]
-    assert sorted(turns("abc", 2)) == ["a", "b", "c"]
 
 
 def test_the_range_covers_the_median_as_often_as_is_said():
@@ -198,47 +189,6 @@ def test_lazy_and_dense_weights_are_equal_in_every_tier(finished):
                 assert compared["weights"] == (400 if out == finished else compared["weights"]) > 0
                 assert compared["relative"] <= 1e-10
                 assert compared["four_figures"] == 0
-
-
-def test_the_headline_is_read_from_the_records():
-    """The page, the index and the last lines of a run say it; other records say something else."""
-    document = copy.deepcopy(load("table", RESULTS))
-    told = headline(document)
-    for page in ("table.md", "README.md"):
-        assert told in (RESULTS / page).read_text("utf-8")
-    times = TierTimes(document)
-    ratio = times.ratio("dicts", "fobos", SPARSE_PREDICTIONS, TABLES)
-    assert f"printed 612, rerun {ratio};" in told
-    assert "printed 2,096 and 1,876, rerun" in told
-    assert "printed 1,410 and 1,399, rerun" in told
-    for key, record in document["records"].items():
-        if key.startswith("dicts/fobos/round"):
-            record[TABLES] /= 10
-    assert f"printed 612, rerun {significant(10 * ratio.median)}" in headline(document)
-
-
-def test_a_run_ends_with_the_headline(tmp_path):
-    """The last lines that are printed are those of the papers' speedups."""
-    for name in ("table", "corpus"):
-        (tmp_path / f"{name}.json").write_bytes((RESULTS / f"{name}.json").read_bytes())
-    assert write_index(tmp_path).endswith(headline(load("table", RESULTS)))
-
-
-def test_the_corpus_page_says_what_was_asked_and_found(finished):
-    """The page has examples, features, nonzeros and the curve."""
-    page = (finished / "corpus.md").read_text()
-    assert "| examples | 300 | 300 |" in page
-    assert "| features | 400 | 400 |" in page
-    found = re.search(r"\| nonzeros per example \| 8 \| ([\d.]+) \|", page)
-    assert float(found[1]) == pytest.approx(8, rel=0.03)
-
-
-def test_the_index_leads_to_the_studies(finished):
-    """The index links every finished study."""
-    index = (finished / "README.md").read_text()
-    assert "(table.md)" in index
-    assert "(corpus.md)" in index
-    assert "of the largest weight" in index
 
 
 def test_a_study_of_its_own_rows_says_so(tmp_path, capsys):

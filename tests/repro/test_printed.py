@@ -12,10 +12,8 @@ from paper_repro.__main__ import main
 from paper_repro.found import FINDERS, Committed
 from paper_repro.index import documents_below, documents_in
 from paper_repro.printed import NOT_MEASURED, found_of
-from paper_repro.published import ENTRIES, MA_ZHENG, PUBLISHED, REPOSITORY, TEXTS
+from paper_repro.published import ENTRIES, PUBLISHED, TEXTS
 from paper_repro.results import RESULTS
-from paper_repro.studies.stability import LOSSES, verdict
-from paper_repro.studies.tuning import INFORMATIVE, TRUNCATED, UNIVERSAL
 
 
 @pytest.fixture(scope="module")
@@ -50,90 +48,6 @@ def test_every_printed_number_has_a_row():
                  "negative for RCV1, positive for Arcene",
                  "reasonable range of values"):  # fmt: skip
         assert text in shown
-
-
-def test_every_row_says_where_to_look_it_up(committed):
-    """Text, section, and line, formula, table or figure; no two rows stand for the same line."""
-    assert all(each.where and each.what and each.printed for each in ENTRIES)
-    rows = [(each.text, each.where, each.what, each.printed) for each in ENTRIES]
-    assert len(rows) == len(set(rows))
-    page = printed.page(*committed)
-    for each in ENTRIES:
-        assert f"| {each.what} | {each.where} | {each.printed} |" in page
-
-
-def test_what_the_paper_does_not_print_is_marked():
-    """Facts of the authors' repository have a table of their own; our own data have none."""
-    of_paper = " ".join(f"{e.what} {e.printed}" for e in ENTRIES if e.text == MA_ZHENG)
-    of_repository = " ".join(f"{e.what} {e.printed}" for e in ENTRIES if e.text == REPOSITORY)
-    for fact in ("300", "7,751", "50"):
-        assert not re.search(rf"(?<![\d,]){fact}(?![\d,])", of_paper), fact
-        assert re.search(rf"(?<![\d,]){fact}(?![\d,])", of_repository), fact
-    assert "Dorothea" not in of_paper + of_repository
-    assert "original algorithm" in entry("claim").what
-    assert entry("Dexter density").printed == "0.48% of all 20,000 features"
-
-
-def test_only_measurements_are_counted_and_each_once(committed):
-    """Five ratios of times and the span of a figure: no input, no identity, no rate and no time."""
-    counted = [each for each in ENTRIES if each.repeatable]
-    assert [each.key for each in counted] == [
-        "early ratio", "sgd dense ratio", "sgd sparse ratio", "fobos dense ratio",
-        "fobos sparse ratio", "oscillation",
-    ]  # fmt: skip
-    results = Committed(*committed)
-    factors = {each.key: found_of(each, results).factor for each in ENTRIES}
-    words = [found_of(each, results).reproduced for each in counted]
-    assert len(words) == len(set(words))
-    # The others that have a quotient are the rates and the times of the authors' machines.
-    others = {key for key, factor in factors.items() if factor is not None}
-    others -= {each.key for each in counted}
-    assert others == {each.key for each in ENTRIES if "examples/s" in each.printed
-                      or "s for an example" in each.printed}  # fmt: skip
-    near = sum(1 / 1.5 <= factors[each.key] <= 1.5 for each in counted)
-    page = printed.page(*committed)
-    assert (
-        f"**Of the 6 measurements of the papers that another machine can repeat, {near} are" in page
-    )
-
-
-def test_verdicts_are_counted_against_what_the_paper_claims(committed):
-    """The abstract is about truncated gradient alone, section 1 about kappa."""
-    results = Committed(*committed)
-    held = judged = 0
-    for selections in results.stability.values():
-        for loss in LOSSES:
-            parts = verdict(
-                selections.outcome(loss, UNIVERSAL), selections.outcome(loss, TRUNCATED)
-            )
-            judged += parts is not None
-            held += parts is not None and all(parts.values())
-    told = found_of(entry("claim"), results).reproduced
-    assert f"truncated gradient: *{INFORMATIVE}* " in told
-    assert f" *{UNIVERSAL}* {held} of {judged}," in told
-    assert "FoBoS and RDA" not in told
-    assert "FoBoS and RDA" in found_of(entry("claim stabler"), results).reproduced
-
-
-def test_the_signs_of_gamma_are_compared_with_the_printed_ones(committed):
-    """RCV1 stands beside the printed sign; nothing is said to be lost that is printed."""
-    told = found_of(entry("gamma"), Committed(*committed)).reproduced
-    assert re.match(r"a sample of RCV1: .*\(\*the paper: negative\*\)", told)
-    assert "Arcene, positive in the paper, is not reproduced" in told
-    assert "lost" not in entry("gamma").printed
-
-
-def test_the_average_is_judged_by_its_own_curve(committed):
-    """After ten passes the last iterate has the lower objective, and the page says so."""
-    documents, below = copy.deepcopy(committed)
-    assert found_of(entry("average better"), Committed(documents, below)).reproduced.startswith(
-        "here it is not: after 10 passes"
-    )
-    curves = documents["averaging"]["records"]["curves/l2"]["curves"]
-    curves["ASGD"], curves["SGD"] = curves["SGD"], curves["ASGD"]
-    assert found_of(entry("average better"), Committed(documents, below)).reproduced.startswith(
-        "here it is: after 10 passes"
-    )
 
 
 def test_rows_of_another_shape_get_no_verdict_and_their_name(tmp_path):

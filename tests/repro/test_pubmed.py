@@ -4,7 +4,6 @@ import errno
 import gzip
 import hashlib
 import itertools
-import json
 import os
 import re
 import zlib
@@ -33,7 +32,6 @@ from paper_repro.pubmed.citations import (
 )
 from paper_repro.pubmed.command import main
 from paper_repro.pubmed.download import DownloadFailed, download
-from paper_repro.pubmed.page import counted
 from paper_repro.pubmed.save import save
 
 DOCTYPE = '<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle//EN" "{}">'
@@ -151,21 +149,6 @@ def test_packing_is_seen_from_the_bytes(write, name):
     content = export(article(1))
     path = write(gzip.compress(content) if name == "packed.xml" else content, name)
     assert [record.pmid for record in read_citations(path)] == [1]
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1"])
-def test_other_encodings_are_read(read, encoding):
-    """The file must declare its encoding."""
-    text = export(article(1, "naïve"), head=f'<?xml version="1.0" encoding="{encoding}"?>').decode()
-    [citation] = read(text.encode(encoding))
-    assert citation.abstract == "naïve"
-
-
-def test_progress_adds_up_to_the_file(write):
-    """The reported bytes sum to the size of the packed file."""
-    path, told = write(gzip.compress(export(*map(article, range(1, 500))))), []
-    assert len(list(read_citations(path, told.append))) == 499
-    assert sum(told) == path.stat().st_size
 
 
 # --- refusing -------------------------------------------------------------------------------
@@ -395,13 +378,6 @@ def test_limits_are_checked(name):
         collect(["nowhere.xml"], **{name: 0})
 
 
-def test_nothing_is_read_behind_the_last_abstract_that_is_kept(write):
-    """The next file need not be there."""
-    path = write(export(article(1, "old words"), article(2, "more words"), article(3)))
-    bag = collect([path, path.with_name("never.xml")], abstracts=2)
-    assert (bag.pmids.tolist(), bag.tally.seen, bag.tally.damaged) == ([1, 2], 2, [])
-
-
 @pytest.fixture
 def labelled(write):
     """Four citations: three of humans, two of mice, one without headings."""
@@ -422,12 +398,6 @@ def labelled(write):
     )
 
 
-def test_labels_go_by_number_or_name(labelled):
-    """Case does not matter; the targets are +1 and -1."""
-    for label in ("D051379", "d051379", "Mice", " mice"):
-        assert labelled.target(label).tolist() == [1, -1, 1, -1, -1]
-
-
 def test_unknown_labels_are_answered_with_near_ones(labelled):
     """A heading that only deleted citations have is unknown too."""
     with pytest.raises(ValueError, match="with 'Human'; near: D006801 Humans"):
@@ -436,29 +406,6 @@ def test_unknown_labels_are_answered_with_near_ones(labelled):
         labelled.target("man")
     with pytest.raises(ValueError, match=r"with 'Calcimycin'$"):
         labelled.target("Calcimycin")
-
-
-def test_the_most_frequent_labels_come_first(labelled, write):
-    """Ties are in the order of their UI, and no more labels are given than there are."""
-    indicator, labels = labelled.top_labels(5)
-    assert labels == [HUMANS, MICE]
-    assert indicator.tolist() == [[1, 1], [1, 0], [0, 1], [1, 0], [0, 0]]
-    assert indicator.dtype == np.int8
-    tied = collect([write(export(*(article(i, mesh=[MICE, HUMANS]) for i in (1, 2))))])
-    assert tied.top_labels(1)[1] == [HUMANS]
-
-
-def test_citations_without_headings_can_be_left_out(labelled):
-    """No indexer has read them: the headings that they lack say nothing."""
-    assert labelled.indexed().pmids.tolist() == [1, 2, 3, 4]
-
-
-def test_a_corpus_without_headings_is_one(write):
-    """A corpus without headings has words to count."""
-    bag = collect([write(export(article(1), article(2)))])
-    assert bag.mesh.shape == (2, 0)
-    assert bag.indexed().X.shape == (0, 2)
-    assert counted(bag)["corpus"]["descriptors"] == 0
 
 
 # --- saving ---------------------------------------------------------------------------------
@@ -662,12 +609,6 @@ def learnable(write):
     return write(gzip.compress(export(*records)), "some.xml.gz")
 
 
-def test_counts_are_ready_for_other_programs(learnable):
-    counts = counted(collect([learnable]))
-    assert json.loads(json.dumps(counts)) == counts
-    assert counts["corpus"]["frequent"] == [["D006801", "Humans", 80], ["D051379", "Mice", 40]]
-
-
 def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
     """The command reads, counts, saves, reports, and names damaged files."""
     broken = write(b"", "broken.xml")
@@ -739,10 +680,3 @@ def test_the_command_hears_ctrl_c(learnable, monkeypatch, capsys):
     monkeypatch.setattr("paper_repro.pubmed.bag.collect", interrupted)
     assert main([str(learnable)]) == 130
     assert "interrupted" in capsys.readouterr().err
-
-
-def test_the_command_wants_files():
-    """argparse prints the usage, and the status is 2."""
-    with pytest.raises(SystemExit) as caught:
-        main([])
-    assert caught.value.code == 2

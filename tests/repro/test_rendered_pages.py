@@ -8,8 +8,7 @@ from support import ROOT
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
-from paper_repro.render import Content, Curves, Dots, Table, figure, page
-from paper_repro.score import Spread
+from paper_repro.render import Content, Table, page
 
 RENDERED = [
     path
@@ -65,22 +64,3 @@ def test_numbers_in_words_are_seen(tmp_path):
 def test_a_page_has_finding_texts_and_tables():
     found = Content("Found 3.", ["Text.", "", Table(["a", ""], [[1, "|b|"]])], [])
     assert page(found) == "**Found 3.**\n\nText.\n\n| a | |\n|---|---|\n| 1 | \\|b\\| |"
-
-
-def test_every_value_is_drawn():
-    """Lines and dots, a value beyond the scale as an arrow, and one legend."""
-    found = Content(
-        "",
-        [],
-        [
-            Curves("Lines", "x", "y", {"clock": ([1, 2], [3, 4]), "dense": ([1, 2], [5, 6])}),
-            Dots("Dots", "x", {"one": {"clock": 2.0, "dense": Spread(9.0, 8.0, 10.0)}}, most=4.0),
-        ],
-    )
-    drawn = figure(found)
-    lines, dots = drawn.axes
-    assert [list(line.get_ydata()) for line in lines.get_lines()] == [[3, 4], [5, 6]]
-    points = [line for line in dots.get_lines() if len(line.get_xdata()) == 1]
-    assert [list(point.get_xdata()) for point in points] == [[2.0], [4.0]]
-    assert [point.get_marker() for point in points] == ["o", ">"]
-    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["clock", "dense"]

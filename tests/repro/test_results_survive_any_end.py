@@ -40,16 +40,6 @@ def test_a_study_writes_numbers_page_and_figure(tmp_path):
     assert "<svg" in (tmp_path / "counting.svg").read_text()
 
 
-def test_each_record_has_a_line_of_its_own(tmp_path):
-    """A changed record is one changed line of the file."""
-    document = run(Counting(), QUICK, tmp_path)
-    lines = (tmp_path / "counting.json").read_text().splitlines()
-    for key, record in document["records"].items():
-        assert sum(line.startswith(f'  "{key}": {json.dumps(record)}') for line in lines) == 1
-    # A line for each field, the digest and each record; the braces add three.
-    assert len(lines) == len(document) + 1 + len(document["records"]) + 3
-
-
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     """No cell is measured twice, and the document counts the interruption."""
     with pytest.raises(Stopped, match=r"2 of 5 pieces .* the same command goes on"):
@@ -88,35 +78,6 @@ def test_a_row_of_studies_begins_with_the_one_that_was_interrupted(tmp_path):
     assert not list(tmp_path.glob("*.jsonl"))
 
 
-def test_a_bar_tells_how_much_is_left(tmp_path, monkeypatch):
-    """The bar advances in proportion to the cells' costs, and only on a terminal."""
-    bars = []
-
-    class Bar:
-        def __init__(self, **options):
-            self.options, self.done = options, 0.0
-            bars.append(self)
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            return None
-
-        def set_description_str(self, text):
-            assert text.startswith("counting: ")
-
-        def update(self, cost):
-            self.done += cost
-
-    monkeypatch.setattr(results, "tqdm", Bar)
-    run(Counting(), QUICK, tmp_path)
-    [bar] = bars
-    assert bar.done == bar.options["total"] == 5.0
-    assert bar.options["disable"] is None  # what tqdm calls: unless on a terminal
-    assert "{remaining}" in bar.options["bar_format"]
-
-
 @pytest.mark.parametrize("what", ["settings", "code", "data", "versions"])
 def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, what):
     """Neither run uses or removes the other's records."""
@@ -141,15 +102,6 @@ def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, what
     again = Counting()
     run(again, settings, tmp_path)
     assert again.ran == ["c", "d", "e"]
-
-
-def test_a_run_can_begin_anew(tmp_path):
-    """The argument ``fresh`` discards the journal."""
-    with pytest.raises(Stopped):
-        run(Counting(failing="c"), QUICK, tmp_path)
-    again = Counting()
-    assert run(again, QUICK, tmp_path, fresh=True)["resumed"] == 0
-    assert again.ran == KEYS
 
 
 @pytest.mark.parametrize(
@@ -188,12 +140,3 @@ def test_a_number_that_is_none_is_not_recorded(tmp_path):
     study.cells = lambda _: [Cell("a", lambda _: {"value": float("nan")}), *cells[1:]]
     with pytest.raises(ValueError, match="not JSON compliant"):
         run(study, QUICK, tmp_path)
-
-
-def test_the_same_numbers_give_the_same_figure(tmp_path):
-    """A changed figure thus means a changed result."""
-    first = run(Counting(), QUICK, tmp_path / "1")
-    results.write(Counting(), first, tmp_path / "1")
-    before = (tmp_path / "1" / "counting.svg").read_bytes()
-    results.write(Counting(), first, tmp_path / "1")
-    assert (tmp_path / "1" / "counting.svg").read_bytes() == before

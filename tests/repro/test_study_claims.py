@@ -1,8 +1,5 @@
 """Study claims measures what the papers claim beside their tables, and says what fails."""
 
-import copy
-import re
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -14,8 +11,6 @@ from support.studies import tiny_run
 
 from paper_repro.competitors import Problem
 from paper_repro.competitors.dicts import NonzeroWeights, SparsePredictions
-from paper_repro.index import REPORTS, documents_below, documents_in
-from paper_repro.results import RESULTS
 from paper_repro.studies import STUDIES, claims, claims_costs
 from paper_repro.studies.claims import CASGD, SAME, Claims
 from paper_repro.study import Settings
@@ -44,17 +39,6 @@ def test_centering_alone_makes_translations_unseen(document):
     assert max(changes[claims.CSGD]) <= SAME
     assert min(changes[claims.SGD]) > 0.01
     assert min(changes[claims.ASGD]) > 0.01
-
-
-def test_full_tables_are_timed_beside_tables_that_never_get_full(document, monkeypatch):
-    """Each budget has its ratio on the page."""
-    monkeypatch.setattr(claims, "REGRET_STEPS", (100, 1_000))
-    seconds = document["records"]["budgets"]["seconds"]
-    assert set(seconds) == {"10", "100", str(2**27)}
-    assert min(min(each) for each in seconds.values()) > 0
-    page = claims.page(document)
-    for budget, ratio in Claims(document).costs_of_budgets().items():
-        assert f"| {budget} steps | {ratio} times as long |" in page
 
 
 def test_skipping_zero_weights_gives_the_same_weights(document, monkeypatch):
@@ -92,26 +76,3 @@ def test_curves_and_regret_are_judged(document):
     for loss in claims.REGRET_LOSSES:
         for steps, regret in found.regrets(loss).items():
             assert 0 < regret < found.bounds(loss)[steps]
-
-
-def test_the_page_says_what_does_not_hold(document, monkeypatch):
-    """Other records turn the words around."""
-    monkeypatch.setattr(claims, "REGRET_STEPS", (100, 1_000))
-    assert "is invariant" in claims.page(document)
-    other = copy.deepcopy(document)
-    other["records"]["translation"][CASGD][-1] = 0.5
-    other["records"]["annealing"]["curves"]["0"][3] = 0.9
-    page = claims.page(other)
-    assert "CHANGES WITH A TRANSLATION" in page
-    assert "DOES NOT RISE" in page
-
-
-def test_every_page_opens_with_its_finding():
-    """The first paragraph below the title is a bold sentence, on every committed page."""
-    folders = {"": documents_in(RESULTS), **documents_below(RESULTS)}
-    pages = [RESULTS / folder / f"{name}.md" for folder, names in folders.items() for name in names]
-    assert len(pages) >= len(REPORTS)
-    for path in (*pages, RESULTS / "printed.md"):
-        title, first, *_ = path.read_text(encoding="utf-8").split("\n\n")
-        assert title.startswith("# ")
-        assert re.fullmatch(r"\*\*[^*].*[.]\*\*", first, re.DOTALL), path

@@ -15,11 +15,9 @@ from paper_repro.studies.crossover import (
     DENSITIES,
     MOST_FEATURES,
     DensityCurves,
-    crossing,
     key,
 )
 from paper_repro.study import Settings
-from paper_repro.uniform import uniform_problem
 
 TINY = Settings(examples=50, features=300, nonzeros=8, repeats=1, seconds=0.002)
 
@@ -62,19 +60,6 @@ def test_a_known_crossing_is_found(known):
         assert measured.crossing(tier, CLOCK, DENSE).median == pytest.approx(known)
 
 
-def test_never_and_always_are_answers():
-    measured = DensityCurves(made_up(clock_crosses=1e-6))
-    assert measured.crossing("numpy", TABLES, DENSE).median == math.inf
-    assert measured.crossing("numpy", CLOCK, DENSE).median == 0
-    page = STUDIES["crossover"].page(made_up(clock_crosses=1e-6))
-    assert "above 1" in page
-    assert "below 0.0001" in page
-
-
-def test_the_last_crossing_counts():
-    assert crossing([0.1, 0.2, 0.4], [1.1, 0.5, 2.0]) == pytest.approx(math.sqrt(0.08))
-
-
 @pytest.mark.parametrize(
     ("tables_cross", "verdict"),
     [
@@ -85,10 +70,3 @@ def test_the_last_crossing_counts():
 )
 def test_the_claim_is_judged_by_the_tables(tables_cross, verdict):
     assert verdict in STUDIES["crossover"].page(made_up(tables_cross=tables_cross))
-
-
-def test_rows_are_as_dense_as_asked_and_sorted():
-    X = uniform_problem(rows=100, features=40, nonzeros=3.25, seed=0).X
-    assert X.nnz == 325
-    assert set(X.getnnz(axis=1)) == {3, 4}
-    assert X.has_canonical_format

@@ -10,13 +10,7 @@ from support.studies import tiny_run
 from paper_repro import machine
 from paper_repro.competitors import CLOCK, TABLES
 from paper_repro.studies import STUDIES
-from paper_repro.studies.scaling import (
-    FEATURES,
-    Times,
-    feature_sizes,
-    step_sizes,
-)
-from paper_repro.study import FULL, QUICK, Settings
+from paper_repro.study import Settings
 
 TINY = Settings(examples=50, features=300, nonzeros=8, repeats=1, seconds=0.002)
 
@@ -30,13 +24,6 @@ def test_a_tiny_run_writes_page_figure_and_numbers(tmp_path):
     assert held[TABLES] == {"weights": 16 * 300, "steps": 16 * 1001}
 
 
-def test_a_known_line_is_found():
-    sizes = [1, 4, 16, 64, 256]
-    seconds = {f"nonzeros/{size}": {"seconds": {CLOCK: [50e-9 + 2e-9 * size]}} for size in sizes}
-    found = Times({"records": seconds, "settings": {}}).line(CLOCK)
-    assert found == pytest.approx((50e-9, 2e-9, 0.0), abs=1e-12)
-
-
 @pytest.mark.parametrize(("available", "skipped"), [(5000, {300}), (10, {30, 300}), (None, set())])
 def test_sizes_that_do_not_fit_are_skipped_in_words(tmp_path, monkeypatch, available, skipped):
     monkeypatch.setattr(machine, "physical_bytes", lambda: available)
@@ -44,11 +31,3 @@ def test_sizes_that_do_not_fit_are_skipped_in_words(tmp_path, monkeypatch, avail
     reasons = {size: document["records"][f"features/{size}"].get("skipped") for size in (30, 300)}
     assert {size for size, reason in reasons.items() if reason} == skipped
     assert all(f"{size} features: skipped, {reasons[size]}." in page for size in skipped)
-
-
-def test_sizes_follow_the_settings():
-    assert feature_sizes(QUICK) == feature_sizes(FULL) == list(FEATURES)
-    assert feature_sizes(TINY) == [30, 300]
-    assert step_sizes(QUICK)[-1] == 10**6
-    assert step_sizes(FULL)[-1] == 10**7
-    assert step_sizes(TINY) == [1000]
