@@ -21,7 +21,7 @@ from lazynet.data.chunks import Chunk, Passing, joined, rechunked, taken
 from lazynet.data.files import Paths, files_of
 from lazynet.data.source import Facts, Source, Tally, as_source
 from lazynet.parameters import check_integer, shown
-from lazynet.persistence.checkpoints import told
+from lazynet.persistence.values import digest
 
 #: Blocks of a worker that follow each other share a task up to this number of stored values.
 _VALUES_OF_A_TASK = 2**24
@@ -68,7 +68,7 @@ def _facts_of(chunk: Chunk) -> BlockFacts:
 
 
 def _told_of(chunk: Chunk) -> list[Any]:
-    return [None if each is None else told(each) for each in chunk]
+    return [None if each is None else digest("rows", each) for each in chunk]
 
 
 def as_wide(chunk: Chunk, n_features: int, n_labels: int | None) -> Chunk:

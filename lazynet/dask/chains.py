@@ -131,7 +131,7 @@ class Visiting:
 
 @sizeof.register(Visiting)
 def _bytes_of_state(state: Visiting) -> int:
-    return 1000 + sum(array.nbytes for part in state.engine.state() for array in part.values())
+    return 1000 + sum(array.nbytes for array in state.engine.state().values())
 
 
 @dataclass(frozen=True)
@@ -347,7 +347,7 @@ class BlockRows(SourceRows):
             ends = [begun(number, epoch, t) for number in range(len(learners))]
             found = self.blocks.gathered(ends)
             for learner, state in zip(learners, found, strict=True):
-                learner.engine.copy_state(state.engine)
+                learner.engine.set_state(state.engine.state())
             losses += [state.loss for state in found]
             progress.advance(facts.n_rows)
             after(facts.n_rows)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from lazynet.kernels.examples import (
     Steps,
     Task,
 )
-from lazynet.parameters import MOST_FEATURES, Integer
+from lazynet.parameters import MOST_FEATURES, Integer, shown
 
 N_FEATURES = Integer(least=0, most=MOST_FEATURES)
 
@@ -96,15 +96,8 @@ def _overflow_by(t: int, advice: str) -> FloatingPointError:
     )
 
 
-class State(NamedTuple):
-    """The arrays that make up an engine, by name; they are the engine's own, not copies."""
-
-    #: arrays with an entry, or a row, per weight
-    per_weight: dict[str, NDArray[Any]]
-    #: small arrays
-    scalars: dict[str, NDArray[Any]]
-    #: the written part of arrays with an entry per step, which a sweep writes over
-    tables: dict[str, NDArray[Any]]
+#: The arrays of a state, by name.
+Arrays = Mapping[str, NDArray[Any]]
 
 
 class Engine:
@@ -120,6 +113,8 @@ class Engine:
     #: the attributes that hold the state: arrays with an entry per weight, and small arrays
     _per_weight: ClassVar[tuple[str, ...]]
     _scalars: ClassVar[tuple[str, ...]]
+    #: those of the small arrays that have any length
+    _of_any_length: ClassVar[tuple[str, ...]] = ()
     #: the sums of omega and of omega * intercept over the iterates; empty without an average
     totals: NDArray[np.float64] = np.zeros(0)
 
@@ -129,14 +124,22 @@ class Engine:
         self.before_sweep: Callable[[], None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "before_sweep": None}
+        tables = self.tables
+        rooms = {name: len(getattr(self, name)) for name in tables}
+        copies = {name: table.copy() for name, table in tables.items()}
+        return {**self.__dict__, **copies, "rooms": rooms, "before_sweep": None}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        rooms = fields.pop("rooms")
         # joblib maps the arrays of a pickle from its file, and training writes to the arrays.
         self.__dict__.update(
             (name, np.array(part) if isinstance(part, np.memmap) else part)
-            for name, part in state.items()
+            for name, part in fields.items()
         )
+        for name, room in rooms.items():
+            table = np.empty(room)
+            table[: len(fields[name])] = fields[name]
+            setattr(self, name, table)
 
     # --- what an engine must provide ---
 
@@ -153,8 +156,8 @@ class Engine:
     def _sweep(self) -> None:
         """Bring every weight current."""
 
-    def _written(self) -> dict[str, int]:
-        """The number of written entries of each attribute that has an entry per step, by name."""
+    def _lengths(self, arrays: Arrays) -> dict[str, int]:
+        """The lengths of the tables, which have an entry per step, in a state with these arrays."""
         return {}
 
     def weights_at(self, which: Any) -> NDArray[np.float64]:
@@ -266,20 +269,6 @@ class Engine:
             kept = [averages_kernel.TOTAL_FIELD, averages_kernel.INTERCEPT_SUM_FIELD]
             self.totals[kept] = other.totals[kept]
 
-    def copy_state(self, other: Engine) -> None:
-        """Take over every number of an engine of the same kind, its settings among them.
-
-        An undo of this engine sees it as a sweep.
-        """
-        if self.before_sweep is not None:
-            self.before_sweep()
-        for name in (*self._per_weight, *self._scalars):
-            getattr(self, name)[...] = getattr(other, name)
-        for name, table in other.state().tables.items():
-            if len(getattr(self, name)) < len(table):
-                setattr(self, name, np.empty(len(table)))
-            getattr(self, name)[: len(table)] = table
-
     def _zeros(self, name: str, n_features: int) -> NDArray[Any]:
         """The array ``name`` for so many features that no row has touched."""
         known: NDArray[Any] = getattr(self, name)
@@ -287,13 +276,59 @@ class Engine:
 
     # --- what engines share ---
 
-    def state(self) -> State:
+    @property
+    def per_weight(self) -> dict[str, NDArray[Any]]:
+        """The arrays that have an entry, or a row, per weight."""
+        return {name: getattr(self, name) for name in self._per_weight}
+
+    @property
+    def tables(self) -> dict[str, NDArray[Any]]:
+        """The written part of the arrays that have an entry per step."""
+        lengths = self._lengths(vars(self))
+        return {name: getattr(self, name)[:length] for name, length in lengths.items()}
+
+    def state(self) -> dict[str, NDArray[Any]]:
         """The arrays that make up the engine, by name; they are the engine's own, not copies."""
-        return State(
-            {name: getattr(self, name) for name in self._per_weight},
-            {name: getattr(self, name) for name in self._scalars},
-            {name: getattr(self, name)[:length] for name, length in self._written().items()},
-        )
+        small = {name: getattr(self, name) for name in self._scalars}
+        return {**self.per_weight, **small, **self.tables}
+
+    def set_state(self, arrays: Arrays) -> None:
+        """Copy the arrays of a state into this engine; an undo sees it as a sweep.
+
+        Refuses arrays that another engine would have, before anything changes.
+        """
+        lengths = self._checked_lengths(arrays)
+        if self.before_sweep is not None:
+            self.before_sweep()
+        for name, array in arrays.items():
+            if name in self._of_any_length:
+                setattr(self, name, array.copy())
+            elif name in lengths:
+                getattr(self, name)[: lengths[name]] = array[: lengths[name]]
+            else:
+                _overwrite(getattr(self, name), array)
+
+    def _checked_lengths(self, arrays: Arrays) -> dict[str, int]:
+        """The lengths of the tables in a state, of which every array suits this engine."""
+        kind, known = type(self).__name__, self.state()
+        if arrays.keys() != known.keys():
+            raise ValueError(f"{kind} has the arrays {sorted(known)}, got {sorted(arrays)}")
+        for name, array in arrays.items():
+            right, free = known[name], name in self.tables or name in self._of_any_length
+            suits = isinstance(array, np.ndarray) and array.dtype == right.dtype
+            if not suits or (array.ndim != 1 if free else array.shape != right.shape):
+                raise ValueError(
+                    f"{name} of {kind} must be an array of {right.dtype} with the shape "
+                    f"{'(n,)' if free else right.shape}, got {shown(array)}"
+                )
+        try:
+            lengths = self._lengths(arrays)
+        except (ValueError, OverflowError):
+            raise ValueError(f"the tables of {kind} have no length") from None
+        for name, length in lengths.items():
+            if not 0 <= length <= min(len(arrays[name]), len(getattr(self, name))):
+                raise ValueError(f"{name} of {kind} cannot have {length} entries")
+        return lengths
 
     def take(self, examples: Examples, steps: Steps | Batches, task: Task, t: int = 0) -> None:
         """Take all steps of the chunk; its first step is step ``t`` of the run."""
@@ -347,20 +382,11 @@ class Engine:
         return bool(np.isfinite(self.weights_at(indices)).all())
 
 
-class WithTables(Engine):
-    """An engine with arrays that have an entry per step; pickles hold only their written part."""
+def _overwrite(array: NDArray[Any], other: NDArray[Any]) -> None:
+    """Copy ``other`` into ``array`` where their bits differ.
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        lengths = {name: len(state[name]) for name in self._written()}
-        for name, written in self._written().items():
-            state[name] = state[name][:written].copy()
-        return {**state, "lengths": lengths}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        lengths = state.pop("lengths")
-        super().__setstate__(state)
-        for name, length in lengths.items():
-            table = np.empty(length)
-            table[: len(state[name])] = state[name]
-            setattr(self, name, table)
+    Memory of zeros takes no room until something is written to it.
+    """
+    bits = f"u{array.itemsize}"
+    differ = np.ascontiguousarray(other).view(bits) != array.view(bits)
+    np.copyto(array, other, where=differ)

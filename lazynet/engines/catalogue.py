@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from lazynet import reference
 from lazynet.engines.adagrad import AdaGradEngine
@@ -18,6 +18,7 @@ from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.ftrl import FTRLEngine
+from lazynet.engines.groups import GROUPED_OUTPUTS
 from lazynet.engines.outputs import (
     AdaGradOutputs,
     AveragedOutputs,
@@ -203,6 +204,42 @@ def new_outputs(
     if average:
         return AveragedOutputs(n_features, n_outputs, wear)
     return OutputsOnClock(n_features, n_outputs, dtype, wear, own_clocks)
+
+
+class Storage(NamedTuple):
+    """What two plans must share for an engine of one plan to serve the other.
+
+    >>> storage = Storage(None, "rda", Clock(), False, False, "float64", None)
+    >>> storage.new_engine(3, None).name, storage.new_engine(3, 20).n_outputs
+    ('rda', 20)
+    """
+
+    average: Any
+    #: the name of a rule with a state, or "affine"
+    rule: str
+    form: Form
+    adaptive: bool
+    positive: bool
+    dtype: str
+    group: str | None
+
+    def new_engine(self, n_features: int, n_outputs: int | None) -> Engine:
+        """An engine to be filled with a state, of one output or of ``n_outputs``."""
+        # Any rule of the name and any penalty will do: the state has their numbers.
+        row, penalty = ALGORITHMS["fobos" if self.rule == "affine" else self.rule], ElasticNet()
+        rule, average = row.rule().settled().known(1.0), self.average is not None
+        if n_outputs is None and row.engine is not None:
+            return row.engine(n_features, rule, penalty)
+        if n_outputs is None:
+            return new_engine(rule, penalty, n_features, form=self.form, average=average)
+        if self.dtype not in ("float64", "float32"):
+            raise ValueError(f"there are no weights of {self.dtype}")
+        if self.group is not None:
+            return GROUPED_OUTPUTS[self.group](n_features, n_outputs, rule, self.dtype)
+        return new_outputs(
+            rule, penalty, n_features, n_outputs,
+            average=average, own_clocks=self.adaptive, dtype=self.dtype,
+        )  # fmt: skip
 
 
 def new_reference(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.base import Engine, WithTables
+from lazynet.engines.base import Arrays, Engine
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import clock as clock_kernel
@@ -116,7 +116,7 @@ class ClockEngine(OnTheClock):
         self.intercept = intercept
 
 
-class AveragedClockEngine(WithTables, OnTheClock):
+class AveragedClockEngine(OnTheClock):
     """The clock with a second number per weight, from which the exact average is read.
 
     The past of the clock is a block of three numbers per step.  When the block is full, all weights
@@ -159,8 +159,8 @@ class AveragedClockEngine(WithTables, OnTheClock):
     def _sweep(self) -> None:
         averages_kernel.fold(self.cells, self.fields, self._past())
 
-    def _written(self) -> dict[str, int]:
-        n = int(self.totals[averages_kernel.COUNTED_FIELD])
+    def _lengths(self, arrays: Arrays) -> dict[str, int]:
+        n = int(arrays["totals"][averages_kernel.COUNTED_FIELD])
         return {"shifts": n, "scales": n + 1, "pulls": n + 1}
 
     def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.adagrad import FOLLOWS, AdaGradEngine
-from lazynet.engines.base import Engine, WithTables, advice_on_overflow, take_until_done
+from lazynet.engines.base import Arrays, Engine, advice_on_overflow, take_until_done
 from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import AveragedClockEngine, lower_rates
 from lazynet.engines.ftrl import FTRLEngine
@@ -322,7 +322,7 @@ class OutputsOnClock(OutputsEngine):
         self.load_rows(other.weights(), other.intercepts)
 
 
-class AveragedOutputs(WithTables, OutputsOnClock):
+class AveragedOutputs(OutputsOnClock):
     """One clock for all outputs, with a second number per weight for the average."""
 
     kind = "averaged clock"
@@ -337,8 +337,8 @@ class AveragedOutputs(WithTables, OutputsOnClock):
     def _past(self) -> averages_kernel.Average:
         return averages_kernel.Average(self.shifts, self.scales, self.pulls, self.totals)
 
-    def _written(self) -> dict[str, int]:
-        n = int(self.totals[averages_kernel.COUNTED_FIELD])
+    def _lengths(self, arrays: Arrays) -> dict[str, int]:
+        n = int(arrays["totals"][averages_kernel.COUNTED_FIELD])
         return {"shifts": n, "scales": n + 1, "pulls": n + 1}
 
     def _pairs(self, number: int, which: Any) -> NDArray[np.float64]:

@@ -32,6 +32,7 @@ class SAGAEngine(LaggingEngine):
 
     name = kind = "saga"
     _scalars = ("fields", "settings", "slopes")
+    _of_any_length = ("slopes",)
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.base import WithTables
+from lazynet.engines.base import Arrays
 from lazynet.engines.clock import OnTheClock
 from lazynet.engines.wear import Wear
 from lazynet.kernels import clock as clock_kernel
@@ -16,7 +16,7 @@ from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.rules.storage import DEFAULT_BUDGET, Tables
 
 
-class TablesEngine(WithTables, OnTheClock):
+class TablesEngine(OnTheClock):
     """Lipton & Elkan's own form, corrected: a number psi per weight, P and B per step.
 
     >>> engine = TablesEngine(2, budget=4)
@@ -68,8 +68,9 @@ class TablesEngine(WithTables, OnTheClock):
         )
         self._begin()
 
-    def _written(self) -> dict[str, int]:
-        return {"scales": self.now + 1, "shifts": self.now + 1}
+    def _lengths(self, arrays: Arrays) -> dict[str, int]:
+        n = int(arrays["newest"][0]) + 1
+        return {"scales": n, "shifts": n}
 
     def _begin(self) -> None:
         self.last[:] = 0

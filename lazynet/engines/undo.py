@@ -42,51 +42,55 @@ class Undo:
         self.engine = engine
         few = len(touched) * _PICKING_COSTS < engine.n_features
         self.touched = touched if few and engine.touches_only_nonzeros else None
-        #: copies: the small arrays, the touched weights, all weights and the tables
-        self.copies: dict[str, Any] = {}
+        #: the small arrays and the weights: the touched ones, or all where ``touched`` is None
+        self.copies: dict[str, NDArray[Any]] = {}
+        #: what a sweep changes beside them: the tables and the other weights
+        self.swept: dict[str, NDArray[Any]] = {}
         self.take()
 
     def take(self) -> None:
         """Copy the engine as it is now; the copies of before are forgotten."""
         # Free the memory of the former copies first, so that it is used again.
         self.copies.clear()
-        state = self.engine.state()
-        self.copies |= {"scalars": _copied(state.scalars), "picked": {}, "all": {}, "tables": None}
-        if self.touched is None:
-            self.copies["all"] = _copied(state.per_weight)
-        else:
-            self.copies["picked"] = {name: a[self.touched] for name, a in state.per_weight.items()}
+        self.swept.clear()
+        state, tables = self.engine.state(), self.engine.tables
+        self.copies |= {
+            name: array[self.touched] if self._is_picked(name) else array.copy()
+            for name, array in state.items()
+            if name not in tables
+        }
         self.engine.before_sweep = self.copy_all
 
+    def _is_picked(self, name: str) -> bool:
+        """Whether only the touched entries of an array are copied."""
+        return self.touched is not None and name in self.engine.per_weight
+
     def copy_all(self) -> None:
-        """Copy every weight and the tables, unless they are copied already."""
-        state = self.engine.state()
-        self.copies["all"] = self.copies["all"] or _copied(state.per_weight)
-        if self.copies["tables"] is None:
-            self.copies["tables"] = _copied(state.tables)
+        """Copy what a sweep changes and is not copied yet."""
+        tables = self.engine.tables
+        for name, array in self.engine.state().items():
+            if name not in self.swept and (name in tables or self._is_picked(name)):
+                self.swept[name] = array.copy()
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The state of the engine when its copies were made."""
+        state: dict[str, NDArray[Any]] = {**self.engine.state(), **self.swept}
+        for name, copy in self.copies.items():
+            if self._is_picked(name):
+                state[name] = state[name].copy()
+                state[name][self.touched] = copy
+            else:
+                state[name] = copy
+        return state
 
     def rollback(self) -> None:
         """Restore the engine; an interrupted rollback can be repeated."""
-        _restore(self.engine.state().per_weight, self.copies["all"])
-        for name, picked in self.copies["picked"].items():
-            self.engine.state().per_weight[name][self.touched] = picked
-        _restore(self.engine.state().scalars, self.copies["scalars"])
-        # The restored scalars give the tables their former lengths.
-        _restore(self.engine.state().tables, self.copies["tables"] or {})
         self.done()
+        self.engine.set_state(self.state())
 
     def done(self) -> None:
         """Keep the changes of the engine."""
         self.engine.before_sweep = None
-
-
-def _copied(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {name: array.copy() for name, array in arrays.items()}
-
-
-def _restore(arrays: dict[str, NDArray[Any]], copies: dict[str, NDArray[Any]]) -> None:
-    for name, copy in copies.items():
-        np.copyto(arrays[name], copy[: len(arrays[name])])
 
 
 class UndoLog:

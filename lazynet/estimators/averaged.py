@@ -31,7 +31,6 @@ from lazynet.parameters import (
     check_n_steps,
     table,
 )
-from lazynet.persistence.attributes import array, attributes, integer, optional, sequence
 from lazynet.training.diagnostics import WORSE, loss_of_constant
 from lazynet.training.learners import mean_loss, spans
 from lazynet.training.progress import Progress
@@ -64,12 +63,6 @@ class _DekelModel(SparseLinear):
     t_: int
     n_iter_: int
     _last: Models
-    _saved = attributes(
-        mean_=optional(array("f", "n")),
-        t_=integer,
-        n_iter_=integer,
-        _last=sequence(tuple, array("f", "k", "n"), array("f", "k")),
-    )
 
     def _fit(
         self,

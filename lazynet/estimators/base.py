@@ -32,7 +32,6 @@ from lazynet.estimators.input_checks import are_classes_of, checked_rows
 from lazynet.losses import LOSSES, Loss, LossLike
 from lazynet.parameters import Kind, check_array, check_flag, settle
 from lazynet.persistence import files
-from lazynet.persistence.attributes import array, attributes, integer
 
 # Columns are read one by one where X has fewer nonzeros than this share of the features.
 _FEW = 1 / 8
@@ -88,10 +87,6 @@ class SparseLinear(BaseEstimator):
     _sparse_coef: bool = False
     #: whether the call under way learns from the rows of a source, mapped into memory
     _rows_are_mapped: bool = False
-
-    #: the attributes of a fitted model that a file holds, and those that learning on needs
-    _saved = attributes(n_features_in_=integer, feature_names_in_=array("O", "n"))
-    _saved_to_learn = attributes()
 
     loss: LossLike
     random_state: int | np.random.RandomState | None
@@ -251,10 +246,6 @@ class SparseLinear(BaseEstimator):
             self.__dict__["_sparsified"] = known, matrix
         return matrix
 
-    def _also_saved(self) -> dict[str, Any]:
-        """Attributes that the model has not, and that its file needs."""
-        return {}
-
     def save(self, path: str | os.PathLike[str], *, training_state: bool = True) -> None:
         """Write the fitted model to a file, which ``lazynet.load`` reads with the same bits.
 
@@ -399,7 +390,6 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
     """Predicts classes by the sign of w.x + b; several classes are trained one against the rest."""
 
     _takes_margin_losses = True
-    _saved = attributes(classes_=array("biufUO", None))
     classes_: NDArray[Any]
     class_weight: dict[Any, float] | str | None
 

@@ -31,18 +31,7 @@ from lazynet.minimum.minimise import (
     check_penalty,
     why_late,
 )
-from lazynet.minimum.solvers import SOLVERS
 from lazynet.parameters import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, table
-from lazynet.persistence.attributes import (
-    any_of,
-    array,
-    attributes,
-    integer,
-    real,
-    records,
-    sequence,
-    text,
-)
 from lazynet.training.random_state import SEED, new_generator
 
 
@@ -69,15 +58,6 @@ class _DualNetModel(SparseLinear):
     n_iter_: int
     solver_: str | list[str]
     history_: list[dict[str, Any]]
-    _saved = attributes(
-        duality_gap_=any_of(real, array("f", "k")),
-        objective_=any_of(real, array("f", "k")),
-        dual_objective_=any_of(real, array("f", "k")),
-        n_iter_=integer,
-        solver_=any_of(text(*SOLVERS), sequence(list, text(*SOLVERS))),
-        history_=records,
-    )
-    _saved_to_learn = attributes(_duals=sequence(list, array("f", None)))
 
     def _goes_on(self, p: SimpleNamespace) -> bool:
         """Whether ``fit`` starts from the last model."""

@@ -40,7 +40,6 @@ from lazynet.estimators.labels import (
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.losses import LOSS_OF_CLASSES, SOFTMAX, LossLike
 from lazynet.parameters import check_integer, table
-from lazynet.persistence.attributes import attributes, flag, optional, text
 from lazynet.rules.storage import FormLike
 from lazynet.schedules import ScheduleLike
 from lazynet.training.defaults import AUTO, N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
@@ -143,7 +142,6 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     #: how the labels of a row were given: "dense", "sparse matrix" or "sparse array"; None: y has
     #: one class for each row
     _labels_given: str | None = None
-    _saved = attributes(_labels_given=optional(text("dense", *SPARSE_FORMS)))
 
     @helpful
     def __init__(
@@ -490,7 +488,6 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
 
     #: whether y has a column per target, of which there may be one
     _several_targets: bool = False
-    _saved = attributes(_several_targets=flag)
 
     @helpful
     def __init__(

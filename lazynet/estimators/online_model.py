@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import replace
 from typing import Any, Self
 
@@ -22,7 +22,7 @@ from lazynet.data.standardise import Units
 from lazynet.data.targets import Problems
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
-from lazynet.engines.catalogue import RuleLike, check_rule
+from lazynet.engines.catalogue import RuleLike, Storage, check_rule
 from lazynet.engines.stacked import intercepts_of, load_all, stacked_rows, stacked_sparse_rows
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.base import SparseLinear
@@ -40,19 +40,7 @@ from lazynet.parameters import (
     check_integer,
     table,
 )
-from lazynet.persistence.attributes import (
-    anything,
-    attributes,
-    flag,
-    generator,
-    integer,
-    optional,
-    real,
-    records,
-    sequence,
-    units,
-)
-from lazynet.persistence.checkpoints import EVERY, Keeper, keeper_of
+from lazynet.persistence.checkpoints import EVERY, Checkpoint, checkpoint_of
 from lazynet.rules.storage import FORM
 from lazynet.schedules import Schedule, ScheduleLike
 from lazynet.training.defaults import RULE_OR_AUTO, SCHEDULE_OR_AUTO, is_auto
@@ -128,7 +116,7 @@ class OnlineModel(SparseLinear):
     units_: Units | None = None
     history_: list[EpochRecord]
     _engines: list[Engine] = _ToLearn()  # type: ignore[assignment]
-    _storage: tuple[Any, ...] = _ToLearn()  # type: ignore[assignment]
+    _storage: Storage = _ToLearn()  # type: ignore[assignment]
     _sparse_rows: sparse.csr_matrix | None = None
     #: whether a model without engines predicts with averages, whose last weights are not known
     _averaged: bool = True
@@ -136,23 +124,6 @@ class OnlineModel(SparseLinear):
     _scale: float | None = None
     #: the schedule that the last fit began with, and the schedule that it ended with
     _schedules: tuple[Schedule, Schedule] | None = None
-    _saved = attributes(
-        n_iter_=integer,
-        best_epoch_=integer,
-        t_=integer,
-        eta0_=real,
-        l1_=real,
-        units_=optional(units),
-        history_=records,
-        _averaged=flag,
-    )
-    _saved_to_learn = attributes(
-        _engines=anything,
-        _storage=sequence(tuple, *[anything] * 7),
-        _generator=optional(generator),
-        _scale=optional(real),
-        _schedules=optional(sequence(tuple, anything, anything)),
-    )
 
     # --- training ---------------------------------------------------------------------------
 
@@ -223,15 +194,15 @@ class OnlineModel(SparseLinear):
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {type(callback).__name__}")
         start = coef_init, intercept_init
-        with keeper_of(checkpoint, every) as keeper:
-            warnings = self._fit(X, y, sample_weight, sample_order, start, callback, keeper)
+        with checkpoint_of(checkpoint, every) or nullcontext() as file:
+            warnings = self._fit(X, y, sample_weight, sample_order, start, callback, file)
         self._warn(warnings)
         return self
 
     @all_or_nothing
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, sample_order: Any, start: tuple[Any, Any],
-        callback: Callback | None, keeper: Keeper,
+        callback: Callback | None, checkpoint: Checkpoint | None,
     ) -> list[Warning]:  # fmt: skip
         """Train anew; returns the warnings to give."""
         settings = self._read_settings()
@@ -240,12 +211,14 @@ class OnlineModel(SparseLinear):
         with ExitStack() as files:
             data = X, y, sample_weight, sample_order
             settings, rows = self._rows_of_fit(settings, data, files)
-            keeper.identify(
-                self, settings, lambda: {**rows.identity(), **_start_identity(model, *start)}
-            )
+            if checkpoint is not None:
+                identity = rows.identity() | _start_identity(model, *start)
+                seed = checkpoint.begin(self, settings, identity)
+                settings = replace(settings, random_state=seed)
             result, warnings = fit(
-                settings, rows, model, self._replacing(start), callback, keeper, self._sparse_coef
-            )
+                settings, rows, model, self._replacing(start), callback, checkpoint,
+                self._sparse_coef,
+            )  # fmt: skip
         self.__dict__.update(result)
         return warnings
 
@@ -448,11 +421,6 @@ class OnlineModel(SparseLinear):
             self._sparse_rows = stacked_sparse_rows(self._engines, self.units_)
         return self._sparse_rows
 
-    def _also_saved(self) -> dict[str, Any]:
-        if not self._engines_are_here():
-            return {}
-        return {"_averaged": any(engine.averaging for engine in self._engines)}
-
     def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
         if not self._engines_are_here():
             return super()._coef_at(columns)
@@ -526,8 +494,5 @@ def _start_identity(model: Model | None, coef_init: Any, intercept_init: Any) ->
         for name, value in (("coef_init", coef_init), ("intercept_init", intercept_init))
     }
     if model is not None:
-        states = [engine.state() for engine in model.engines]
-        start["the model before this call"] = [
-            {**state.per_weight, **state.scalars, **state.tables} for state in states
-        ]
+        start["the model before this call"] = [engine.state() for engine in model.engines]
     return start

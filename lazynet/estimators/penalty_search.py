@@ -38,15 +38,6 @@ from lazynet.parameters import (
     shown,
     table,
 )
-from lazynet.persistence.attributes import (
-    any_of,
-    array,
-    attributes,
-    integer,
-    optional,
-    real,
-    sequence,
-)
 from lazynet.plots import plot_choice
 from lazynet.training.folds import FOLDS, Fold, Point, best_and_sparsest, means_and_errors
 from lazynet.training.random_state import SEED, new_generator
@@ -147,24 +138,6 @@ class ChosenNet(SparseLinear):
     dual_objective_: float | NDArray[np.float64]
     duality_gap_: float | NDArray[np.float64]
     n_iter_: int
-    _saved = attributes(
-        l1_=real,
-        l2_=real,
-        l1_ratio_=real,
-        l1s_=array("f", None, None),
-        l2s_=array("f", None, None),
-        losses_=array("f", None, None, None),
-        scores_=optional(array("f", None, None, None)),
-        means_=array("f", None, None),
-        standard_errors_=array("f", None, None),
-        nonzeros_=array("iu", None, None, None),
-        best_index_=sequence(tuple, integer, integer),
-        one_standard_error_index_=sequence(tuple, integer, integer),
-        objective_=any_of(real, array("f", "k")),
-        dual_objective_=any_of(real, array("f", "k")),
-        duality_gap_=any_of(real, array("f", "k")),
-        n_iter_=integer,
-    )
 
     def _settle(self) -> SimpleNamespace:
         """The parameters as plain values, with a grid for every ratio."""

@@ -20,7 +20,6 @@ from lazynet.estimators.base import helpful
 from lazynet.estimators.staged import StagedClassifier
 from lazynet.losses import Loss, get_loss
 from lazynet.parameters import EPOCHS, THREADS, VERBOSITY, Integer, Special, table
-from lazynet.persistence.attributes import array, attributes, integer, records
 from lazynet.training.random_state import SEED, new_generator
 
 _ACCEPTED = ("hinge", "log_loss")
@@ -143,14 +142,6 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
         class_weight=CLASS_WEIGHT,
         n_jobs=THREADS,
         verbose=VERBOSITY,
-    )
-
-    _saved = attributes(
-        coef_of_paths_=array("f", "k", None, "n"),
-        stable_=array("b", "k", "n"),
-        selection_frequency_=array("f", "k", "n"),
-        trace_=records,
-        n_iter_=integer,
     )
 
     _advice = SCALE_ROWS

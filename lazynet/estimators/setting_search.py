@@ -35,7 +35,6 @@ from lazynet.parameters import (
     table,
 )
 from lazynet.penalties import ElasticNet
-from lazynet.persistence.attributes import array, attributes, integer, optional, real, units
 from lazynet.plots import plot_grid
 from lazynet.training.defaults import (
     RULE_OR_AUTO,
@@ -118,20 +117,6 @@ class ChosenSetting(SparseLinear):
     nonzeros_: NDArray[np.int64]
     best_index_: int
     n_iter_: int
-    _saved = attributes(
-        l1_=real,
-        l2_=real,
-        eta0_=real,
-        units_=optional(units),
-        l1s_=array("f", None),
-        l2s_=array("f", None),
-        losses_=array("f", None, None),
-        means_=array("f", None),
-        standard_errors_=array("f", None),
-        nonzeros_=array("iu", None, None),
-        best_index_=integer,
-        n_iter_=integer,
-    )
 
     def _single_of(self, l1: float | None, l2: float, **more: Any) -> Any:
         """The estimator of one setting; ``more`` are parameters that differ from this one's."""

@@ -35,7 +35,6 @@ from lazynet.parameters import (
     Number,
     table,
 )
-from lazynet.persistence.attributes import array, attributes, integer, real, records
 from lazynet.schedules import (
     SCHEDULE,
     Pegasos,
@@ -172,13 +171,6 @@ class StabilisedSGDClassifier(StagedClassifier):
         class_weight=CLASS_WEIGHT,
         n_jobs=THREADS,
         verbose=VERBOSITY,
-    )
-    _saved = attributes(
-        stable_=array("b", "k", "n"),
-        selection_frequency_=array("f", "k", "n"),
-        trace_=records,
-        eta0_=real,
-        n_iter_=integer,
     )
 
     _advice = LOWER_ETA0

@@ -2,12 +2,16 @@
 
 The metadata of the file have one string, "lazynet": the header as JSON.  The array "sha256" holds
 the checksum of the header's text and of every other array.  Nothing in a file is executed.
+
+An array of which most entries are 0 is stored as two arrays, the places and the values of the other
+entries; ``sparse`` in the header lists the shapes of such arrays by name.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +23,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from lazynet.data.atomic_files import check_path, replaced
+from lazynet.data.memory import physical_bytes
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -26,15 +31,8 @@ _HEADER, _CHECKSUM = "lazynet", "sha256"
 # safetensors reads headers of up to 100 million bytes, and this text is a part of one, in which a
 # character may take two bytes.
 _LONGEST_HEADER = 40_000_000
-
-
-def takes(dtype: np.dtype[Any]) -> bool:
-    """Whether a file can hold arrays of this dtype.
-
-    >>> takes(np.dtype("float64")), takes(np.dtype("complex64"))
-    (True, False)
-    """
-    return dtype.kind in "biuf" and dtype.itemsize <= 8
+# Arrays of fewer bytes are stored as they are.
+_SMALL = 512
 
 
 def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
@@ -46,17 +44,26 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
     ...     read(folder + "/file")
     ({'note': 'hello'}, {'x': array([0., 1., 2.])})
     """
-    text = json.dumps(header, separators=(",", ":"))
+    stored: dict[str, NDArray[Any]] = {}
+    shapes: dict[str, list[int]] = {}
+    for name, array in arrays.items():
+        native = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
+        # The bits of -0.0 are not those of 0.0.
+        bits = native.reshape(-1).view(f"u{native.itemsize}")
+        places = np.flatnonzero(bits) if native.nbytes >= _SMALL else bits
+        if len(places) * (8 + native.itemsize) < 0.75 * native.nbytes:
+            shapes[name] = list(native.shape)
+            stored[f"{name}/places"] = places
+            stored[f"{name}/values"] = native.reshape(-1)[places]
+        else:
+            stored[name] = native
+    text = json.dumps({**header, "sparse": shapes}, separators=(",", ":"))
     if len(text) > _LONGEST_HEADER:
         raise ValueError(
             f"{os.fspath(path)} cannot be written: its header would have {len(text):,} bytes, and "
             f"may have {_LONGEST_HEADER:,}"
         )
-    ready = {
-        name: np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
-        for name, array in arrays.items()
-    }
-    whole = save({**ready, _CHECKSUM: _checksum(text, ready)}, {_HEADER: text})
+    whole = save({**stored, _CHECKSUM: checksum(text, stored)}, {_HEADER: text})
     with replaced(path) as file:
         file.write(whole)
 
@@ -64,7 +71,7 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The header and the arrays of a file; a ValueError names the file and what is wrong with it.
 
-    Nothing takes more memory than a few times the size of the file.
+    Only arrays of which most entries are 0 take more memory than a few times the size of the file.
     """
     check_path("path", path)
     name = os.fspath(path)
@@ -76,16 +83,35 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
     data = Path(name).read_bytes()
     try:
         arrays = load(data)
-        given = arrays.pop(_CHECKSUM)
+        known = arrays.pop(_CHECKSUM)
         text = _metadata(data)[_HEADER]
-        sound = np.array_equal(given, _checksum(text, arrays))
+        sound = np.array_equal(known, checksum(text, arrays))
         header = json.loads(text)
     except (SafetensorError, ValueError, LookupError, TypeError, RecursionError) as error:
         reason = "it has no checksum of lazynet" if isinstance(error, KeyError) else error
         raise ValueError(f"{name} is not a file of lazynet, or it is damaged: {reason}") from None
     if not sound or type(header) is not dict:
         raise ValueError(f"{name} is damaged: its contents do not agree with its checksum")
+    try:
+        for key, shape in header.pop("sparse").items():
+            places, values = arrays.pop(f"{key}/places"), arrays.pop(f"{key}/values")
+            arrays[key] = _dense(shape, places, values)
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} has a sparse array that cannot be read: {error}") from None
+    except MemoryError:
+        raise MemoryError(f"{name} has an array that needs more memory than there is") from None
     return header, arrays
+
+
+def _dense(shape: list[int], places: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    """The array of this shape that has ``values`` at ``places``, and 0 elsewhere."""
+    memory = physical_bytes()
+    if memory is not None and math.prod(shape) * values.itemsize > memory:
+        # A small file can name a large array: without this the system might end the process.
+        raise MemoryError
+    array = np.zeros(shape, values.dtype)
+    array.reshape(-1)[places] = values
+    return array
 
 
 def _metadata(data: bytes) -> Any:
@@ -94,10 +120,10 @@ def _metadata(data: bytes) -> Any:
     return json.loads(data[8 : 8 + length])["__metadata__"]
 
 
-def _checksum(text: str, arrays: Arrays) -> NDArray[np.uint8]:
-    """The checksum of a header and of all arrays with their names, types and shapes."""
+def checksum(text: str, arrays: Arrays) -> NDArray[np.uint8]:
+    """The checksum of a text and of all arrays with their names, types and shapes."""
     digest = hashlib.sha256(text.encode())
     for name, array in sorted(arrays.items()):
         digest.update(f"\0{name}\0{array.dtype.name}{array.shape}\0".encode())
-        digest.update(array.reshape(-1).view(np.uint8).data)
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return np.frombuffer(digest.digest(), dtype=np.uint8)

@@ -11,7 +11,6 @@ from lazynet.engines.base import Engine, refuse_overflow
 from lazynet.engines.stacked import intercepts_of, stacked_rows, stacked_sparse_rows
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import UndoLog
-from lazynet.persistence.checkpoints import Keeper
 from lazynet.schedules import Adaptive, needs_scale
 from lazynet.training.defaults import takes_units
 from lazynet.training.epochs import Epoch, Stopping
@@ -30,7 +29,7 @@ from lazynet.training.start import (
     engines_for_pass,
     present_rate,
 )
-from lazynet.training.state import engines_of
+from lazynet.training.state import Checkpoint, engines_for
 from lazynet.training.stream_rows import SourceRows
 
 #: A function that is called after every epoch.
@@ -45,12 +44,12 @@ def fit(
     model: Model | None,
     replace: Replace | None,
     callback: Callback | None,
-    keeper: Keeper,
+    checkpoint: Checkpoint | None,
     sparse_coef: bool,
 ) -> Result:
     """Train from zero weights, from ``model`` with ``warm_start``, or from given weights."""
     draws = settings.shuffle or settings.early_stopping
-    generator = new_generator(keeper.seed(settings.random_state)) if draws else None
+    generator = new_generator(settings.random_state) if draws else None
     if settings.early_stopping and generator is not None:
         rows = rows.hold_out(settings, generator)
     units = units_for_fit(settings, rows, model)
@@ -58,7 +57,7 @@ def fit(
     goes_on = settings.warm_start and model is not None
     from_zero = not goes_on and replace is None and rows.order is None
     plan = make_plan(settings, rows, from_zero=from_zero)
-    engines, warnings = _engines_for_fit(settings, plan, rows, units, model, replace, keeper)
+    engines, warnings = _engines_for_fit(settings, plan, rows, units, model, replace, checkpoint)
     learners, held_out = rows.learners(engines, plan), rows.held_out(plan)
     in_memory = isinstance(rows, RowsInMemory)
     with Workers(min(settings.n_threads, len(engines))) as workers:
@@ -75,7 +74,7 @@ def fit(
             workers=workers,
             units=units,
             pass_over=None if isinstance(rows, RowsInMemory) else rows.passes(learners, plan),
-            keeper=keeper,
+            checkpoint=checkpoint,
         )
         sparse_rows = stacked_sparse_rows(engines, units, workers) if sparse_coef else None
     coefficients = None if sparse_coef else stacked_rows(engines, units)
@@ -133,18 +132,18 @@ def _engines_for_fit(
     units: Units | None,
     model: Model | None,
     replace: Replace | None,
-    keeper: Keeper,
+    checkpoint: Checkpoint | None,
 ) -> tuple[list[Engine], list[Warning]]:
     """The engines that a fit starts from, or those of its checkpoint, and warnings."""
     n_outputs = len(rows.problems)
-    saved = keeper.peek("training")
+    outputs = None if checkpoint is None else checkpoint.outputs()
     engines: list[Engine] = []
     warnings: list[Warning] = []
-    if saved is None or replace is not None or settings.warm_start:
+    if outputs is None or replace is not None or settings.warm_start:
         start = rows.n_features, n_outputs, units, model, replace
         engines, warnings = engines_for_fit(settings, plan, *start)
-    if saved is not None:
-        engines = engines_of(saved, plan.new_engines(1, n_outputs), rows.n_features)
+    if outputs is not None:
+        engines = engines_for(outputs, plan, rows.n_features)
     return engines, warnings
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,12 +14,11 @@ from numpy.typing import NDArray
 
 from lazynet.data.standardise import Units
 from lazynet.engines.threads import Workers
-from lazynet.persistence.checkpoints import Keeper
 from lazynet.schedules import known_after_stall
 from lazynet.training.epochs import BestEpoch, Epoch, EpochRecord, Orders, Stopping
 from lazynet.training.learners import AnyLearner, run_pass
 from lazynet.training.progress import Progress
-from lazynet.training.state import Course
+from lazynet.training.state import Checkpoint, Course
 
 
 class PassOver(Protocol):
@@ -66,7 +66,7 @@ def train(
     workers: Workers | None = None,
     units: Units | None = None,
     pass_over: PassOver | None = None,
-    keeper: Keeper | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Run:
     """Train for up to ``max_iter`` epochs.
 
@@ -89,16 +89,19 @@ def train(
     ``pass_over`` lets the learners visit rows that are not in memory; ``orders`` then has their
     number alone.
 
-    ``keeper`` may write where the training stands after every chunk, and may know where an earlier
-    run of the same training stood.
+    ``checkpoint`` may write where the training stands after every chunk, and may know where an
+    earlier run of the same training stood.
     """
-    keeper = Keeper() if keeper is None else keeper
     best = BestEpoch(learners, columns) if columns is not None else None
-    course = Course(learners, orders, stopping, best, t, is_written=keeper.writes)
+    course = Course(learners, orders, stopping, best, t)
+    following = nullcontext() if checkpoint is None else checkpoint.following(course.state)
     ended = False
     try:
-        course.go_on_from(keeper.found("training"), max_iter, orders.n_visits)
-        with keeper.following("training", course.written):
+        state = None if checkpoint is None else checkpoint.resumed()
+        if state is not None:
+            course.go_on_from(state)
+            del state  # the engines have copies
+        with following:
             for epoch in range(course.epoch, max_iter):
                 order = course.enter(epoch)
                 began_badly = epoch > 0 and stopping.is_bad(course.loss_of_epoch(0))
@@ -107,17 +110,18 @@ def train(
                 if learners[0].plan.divides_in(epoch):
                     for learner in learners:
                         learner.engine.retune(learner.plan.settings_in(epoch))
-                line, t = _one_epoch(course, order, verbose, workers, pass_over, keeper)
-                with keeper.outside():
-                    if validate is not None:
-                        line["validation_loss"], line["validation_score"] = validate()
-                    _check_losses(line, learners, t)
-                    if verbose > 0:
-                        print(_told(line))
-                    asked = False
-                    if callback is not None:
-                        told = Epoch(line, t, learners, units, in_memory=pass_over is None)
-                        asked = _asks_to_stop(callback, told)
+                line, t = _one_epoch(course, order, verbose, workers, pass_over, checkpoint)
+                if validate is not None:
+                    line["validation_loss"], line["validation_score"] = validate()
+                _check_losses(line, learners, t)
+                if verbose > 0:
+                    print(_told(line))
+                asked = False
+                if callback is not None:
+                    told = Epoch(line, t, learners, units, in_memory=pass_over is None)
+                    asked = _asks_to_stop(callback, told)
+                if checkpoint is not None:
+                    checkpoint.point()
                 course.history.append(line)
                 course.t = t
                 judged = line.get("validation_loss", line["progressive_loss"])
@@ -160,7 +164,7 @@ def _one_epoch(
     verbose: int,
     workers: Workers | None,
     pass_over: PassOver | None,
-    keeper: Keeper,
+    checkpoint: Checkpoint | None,
 ) -> tuple[EpochRecord, int]:
     """Train to the end of the epoch; returns its line of the history and the next t."""
     epoch, learners = course.epoch, course.learners
@@ -170,7 +174,8 @@ def _one_epoch(
 
     def after(rows: int) -> None:
         course.rows, course.seconds = rows, time.perf_counter() - began
-        keeper.point()
+        if checkpoint is not None:
+            checkpoint.point()
 
     try:
         progress.advance(course.rows)

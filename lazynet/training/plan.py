@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from lazynet.averages import Average, Suffix, checked_counts, known_average
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import (
+    Storage,
     algorithm_of,
     new_engine,
     new_outputs,
@@ -139,10 +140,10 @@ class Plan(SettledFields):
         return replace(self, schedule=schedule)
 
     @property
-    def storage(self) -> tuple[Any, ...]:
-        """The parts in which two plans must agree for an engine of one plan to serve the other."""
+    def storage(self) -> Storage:
+        """What two plans must share for an engine of one plan to serve the other."""
         kind = self.rule.name if self.rule.has_state else "affine"
-        return (
+        return Storage(
             self.average, kind, self.form, self.adaptive, self.penalty.positive, self.dtype,
             self.group,
         )  # fmt: skip
@@ -202,7 +203,7 @@ class Plan(SettledFields):
             engines, times = self.new_engines(1, n_outputs, n_threads), 1
         else:
             engines, times = [self.new_engine(1)], n_outputs
-        arrays = (array for each in engines for array in each.state().per_weight.values())
+        arrays = (array for each in engines for array in each.per_weight.values())
         return times * sum(array.nbytes for array in arrays)
 
     def new_outputs(self, n_features: int, n_outputs: int) -> OutputsEngine:
@@ -265,7 +266,7 @@ class Plan(SettledFields):
             new.continue_rates(engine)
         return new
 
-    def restarted(self, engine: Engine, storage: tuple[Any, ...]) -> Engine:
+    def restarted(self, engine: Engine, storage: Storage) -> Engine:
         """A new engine for a fit that starts from ``engine``, which plans of ``storage`` use.
 
         A rule whose rates follow from its own sums of gradients goes on from these sums; with the
@@ -274,7 +275,7 @@ class Plan(SettledFields):
         if not (self.rule.continues and storage == self.storage):
             return self.continued(engine, average=False)
         new = self.new_like(engine)
-        new.copy_state(engine)
+        new.set_state(engine.state())
         new.retune(self.settings)
         return new
 

@@ -10,6 +10,7 @@ from joblib import effective_n_jobs
 
 from lazynet.averages import Average, Suffix
 from lazynet.data.weights import Balanced
+from lazynet.engines.catalogue import Storage
 from lazynet.losses import LOSSES, SOFTMAX, Loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Rule
@@ -75,8 +76,8 @@ class Settings:
         return check_together(plan)
 
     @property
-    def storage(self) -> tuple[Any, ...]:
-        """The parts in which two settings must agree for an engine of one to serve the other."""
+    def storage(self) -> Storage:
+        """What two settings must share for an engine of one to serve the other."""
         return self.plan().storage
 
     @property

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.data.standardise import Units
 from lazynet.engines.base import Engine
+from lazynet.engines.catalogue import Storage
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.stacked import intercepts_of, load_all, outputs_of, stacked_rows
 from lazynet.schedules import Schedule
@@ -25,7 +26,7 @@ class Model(NamedTuple):
     """What an earlier call of ``fit`` or ``partial_fit`` has left."""
 
     engines: list[Engine]
-    storage: tuple[Any, ...]
+    storage: Storage
     units: Units | None
     t: int
     #: the scale of the rates; None where they have none
@@ -73,7 +74,7 @@ def engines_for_fit(
 
 def engines_for_pass(
     plan: Plan,
-    storage: tuple[Any, ...],
+    storage: Storage,
     n_outputs: int,
     units: Units | None,
     model: Model,
@@ -87,7 +88,7 @@ def engines_for_pass(
     elif model.storage == storage and _suits(model.engines, plan, n_outputs):
         engines = model.engines
     else:
-        same_average = model.storage[0] == storage[0]
+        same_average = model.storage.average == storage.average
         divided = _divided(model.engines, plan, n_outputs)
         engines = [plan.continued(engine, average=same_average) for engine in divided]
     return engines, _warnings_about(engines, plan)

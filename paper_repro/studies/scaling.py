@@ -138,10 +138,9 @@ def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
 
 def state_bytes(engine: Engine) -> dict[str, int]:
     """Bytes that the engine needs to continue: for the weights, and for the steps so far."""
-    state = engine.state()
     return {
-        "weights": sum(array.nbytes for array in state.per_weight.values()),
-        "steps": sum(array.nbytes for array in state.tables.values()),
+        "weights": sum(array.nbytes for array in engine.per_weight.values()),
+        "steps": sum(array.nbytes for array in engine.tables.values()),
     }
 
 

@@ -47,7 +47,7 @@ def test_the_estimate_counts_what_the_engines_hold(options, monkeypatch, capsys)
     train, tell = fitted.train, Estimate.told
 
     def counted(learners, *given, **named):
-        arrays = [array for each in learners for array in each.engine.state().per_weight.values()]
+        arrays = [array for each in learners for array in each.engine.per_weight.values()]
         held.append(sum(array.nbytes for array in arrays))
         return train(learners, *given, **named)
 

@@ -196,8 +196,7 @@ def test_a_factor_of_y_multiplies_the_model(loss, fit_intercept):
 
 
 def state_of(engine):
-    state = engine.state()
-    return {k: a.copy() for arrays in state for k, a in arrays.items()}
+    return {name: array.copy() for name, array in engine.state().items()}
 
 
 @pytest.mark.parametrize("average", BOTH)

@@ -21,7 +21,7 @@ import lazynet
 from lazynet import FromStep, LazyNetClassifier, LazyNetRegressor
 from lazynet.data import Chunks, Shuffled
 from lazynet.persistence import checkpoints, container
-from lazynet.persistence.checkpoints import FileKeeper
+from lazynet.persistence.checkpoints import Checkpoint
 from lazynet.training import learners
 from lazynet.verify.bits import bits_of
 
@@ -114,7 +114,7 @@ def fit(case, path=None, every=0.0, stop_after=None):
     make, rows, targets = CASES[case]
     given = {} if path is None else {"checkpoint": path, "every": every}
     points = 0
-    point = FileKeeper.point
+    point = Checkpoint.point
 
     def counted(self):
         nonlocal points
@@ -124,7 +124,7 @@ def fit(case, path=None, every=0.0, stop_after=None):
             raise Ended
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FileKeeper, "point", counted)
+        patch.setattr(Checkpoint, "point", counted)
         model = make().fit(rows, targets, **given)
     return model, points
 
@@ -266,24 +266,20 @@ def test_a_process_that_is_killed(case, path):
 
 # --- other calls ---------------------------------------------------------------------------------
 
+#: What differs: the words of the error, and the other call.
 OTHERS = {
-    "a parameter": (classifier(l1=0.5), X, Y, {}, r"l1 \(None in the file, 0\.5 in this call\)"),
-    "the seed": (classifier(random_state=1), X, Y, {}, "random_state"),
-    "a live generator": (classifier(random_state=np.random.RandomState(0)), X, Y, {}, "random_s"),
-    "the estimator": (regressor(), X, Y.astype(float), {}, "LazyNetClassifier in the file"),
-    "more rows": (classifier(), sparse.vstack([X, X[:1]]).tocsr(), [*Y, 1], {}, r"X \(.*201, 30"),
-    "other numbers": (classifier(), X * 1.5, Y, {}, r"X \(.*with other contents\)"),
-    "one number": (
-        classifier(), sparse.csr_matrix((np.append(X.data[:-1], 7), X.indices, X.indptr)), Y, {},
-        r"X \(.*with other contents\)",
+    "l1": (classifier(l1=0.5), X, Y),
+    "random_state": (classifier(random_state=np.random.RandomState(0)), X, Y),
+    "X, y": (classifier(), sparse.vstack([X, X[:1]]).tocsr(), [*Y, 1]),
+    "X": (
+        classifier(), sparse.csr_matrix((np.append(X.data[:-1], 7), X.indices, X.indptr)), Y,
     ),
-    "rows that change places": (classifier(), X[::-1], Y, {}, "X "),
-    "labels that change places": (classifier(), X, Y[::-1], {}, "y "),
-    "other names of classes": (classifier(), X, np.array(["a", "b"])[Y], {}, "y "),
-    "weights": (classifier(), X, Y, {"sample_weight": np.full(N, 2.0)}, "sample_weight"),
-    "an order": (classifier(), X, Y, {"sample_order": np.arange(N)}, "sample_order"),
-    "dense rows of float32": (classifier(), X.astype(np.float32), Y, {}, "X "),
-    "a source": (classifier(), rows_of_chunks(), None, {}, "first rows"),
+    "X (places)": (classifier(), X[::-1], Y),
+    "X (types)": (classifier(), X.astype(np.float32), Y),
+    "y": (classifier(), X, Y[::-1]),
+    "y (names)": (classifier(), X, np.array(["a", "b"])[Y]),
+    "sample_weight": (classifier(), X, Y, np.full(N, 2.0)),
+    "sample_order": (classifier(), X, Y, None, np.arange(N)),
 }  # fmt: skip
 
 
@@ -292,17 +288,24 @@ def test_the_file_of_another_call_is_refused(other, path):
     """The error names the file, what differs and what to do; the file stays."""
     stop_in(classifier(), path, X, Y)
     before = path.read_bytes()
-    model, rows, targets, more, words = OTHERS[other]
-    with pytest.raises(ValueError, match=words) as caught:
-        model.fit(rows, targets, checkpoint=path, **more)
+    model, *data = OTHERS[other]
+    with pytest.raises(ValueError, match="another call of fit") as caught:
+        model.fit(*data, checkpoint=path)
+    words = f"What differs: {other.partition(' (')[0]}. Delete the file to begin anew, or name"
     assert str(path) in str(caught.value)
-    assert "Delete the file to begin anew, or name another file" in str(caught.value)
+    assert words in str(caught.value)
     assert path.read_bytes() == before
     classifier(verbose=0).fit(X, Y, checkpoint=path)
 
 
-def test_other_sources_are_refused(path):
-    """Other windows give the rows in another order."""
+def test_other_sources_and_estimators_are_refused(path):
+    """Other windows give the rows in another order; a source is no matrix."""
+    stop_in(classifier(), path, X, Y)
+    with pytest.raises(ValueError, match=r"the facts of X, .*the first rows of X"):
+        classifier().fit(rows_of_chunks(), checkpoint=path)
+    with pytest.raises(ValueError, match="the estimator"):
+        regressor().fit(X, Y.astype(float), checkpoint=path)
+    path.unlink()
     stop_in(classifier(), path, rows_of_chunks())
     source = rows_of_chunks()
     source.window = 20
@@ -417,14 +420,14 @@ def test_large_files_are_written_less_often(path, monkeypatch):
         now += 2.0
 
     monkeypatch.setattr(container, "write", slow)
-    keeper = FileKeeper(str(path), 1.0)
-    keeper._next = 0.0
-    keeper.point()
-    assert keeper._next == 2.0 + 2.0 * 63
-    keeper.every = 0.0
+    checkpoint = Checkpoint(str(path), 1.0)
+    checkpoint._next = 0.0
+    checkpoint.point()
+    assert checkpoint._next == 2.0 + 2.0 * 63
+    checkpoint.every = 0.0
     now = 1000.0
-    keeper.point()
-    assert keeper._next == now
+    checkpoint.point()
+    assert checkpoint._next == now
 
 
 # --- damage --------------------------------------------------------------------------------------
