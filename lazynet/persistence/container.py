@@ -50,7 +50,7 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
         native = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
         # The bits of -0.0 are not those of 0.0.
         bits = native.reshape(-1).view(f"u{native.itemsize}")
-        places = np.flatnonzero(bits) if native.nbytes >= _SMALL else bits
+        places = np.flatnonzero(bits != 0) if native.nbytes >= _SMALL else bits
         if len(places) * (8 + native.itemsize) < 0.75 * native.nbytes:
             shapes[name] = list(native.shape)
             stored[f"{name}/places"] = places
