@@ -277,7 +277,6 @@ OTHERS = {
     "X (places)": (classifier(), X[::-1], Y),
     "X (types)": (classifier(), X.astype(np.float32), Y),
     "y": (classifier(), X, Y[::-1]),
-    "y (names)": (classifier(), X, np.array(["a", "b"])[Y]),
     "sample_weight": (classifier(), X, Y, np.full(N, 2.0)),
     "sample_order": (classifier(), X, Y, None, np.arange(N)),
 }  # fmt: skip
