@@ -318,7 +318,7 @@ class ParameterObject(BaseEstimator):
         if self._is_settled:
             return self
         if is_dataclass(self):  # without get_params' look at the signature, which takes longer
-            values = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+            values = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
         else:
             values = self.get_params(deep=False)
         for key, kind in self._kinds.items():

@@ -99,7 +99,7 @@ def as_svg(figure: Figure) -> str:
 
 # --- a path of penalties, and the choice of a penalty -------------------------------------------
 
-# So many features have a line with a name, and so many more a thin grey line.
+# The numbers of features with a named line, and with a thin grey line.
 _NAMED = 6
 _DRAWN = 200
 

@@ -60,10 +60,10 @@ class Formula(ParameterObject):
         >>> Power().known(eta0=0.5, l2=0.0), Power(0.1).known(eta0=0.5, l2=0.0)
         (Power(eta0=0.5), Power(eta0=0.1))
         """
-        found = self.settled()
-        if getattr(found, self._from_model) is not None:
-            return found
-        return replace(found, **{self._from_model: self._of_model(eta0, l2)}).settled()
+        result = self.settled()
+        if getattr(result, self._from_model) is not None:
+            return result
+        return replace(result, **{self._from_model: self._of_model(eta0, l2)}).settled()
 
     @property
     def needs_eta0(self) -> bool:
@@ -269,7 +269,7 @@ _LOWERING, _INTERCEPT_LOWERING = 0.5**0.5, 0.25
 
 @dataclass(repr=False)
 class FromData(ParameterObject):
-    """Rates that nobody has to choose: the clock computes them from the rows.
+    """Automatic learning rates: the clock computes them from the rows.
 
     With m the square of the mean of |x| over the rows, k the weight of an intercept beside a row of
     the mean norm (0 without an intercept), g the slope of the loss and s the importance,
@@ -295,14 +295,14 @@ class FromData(ParameterObject):
     multiplied by sqrt(m_old / m_new), at no cost, so that neither short nor giant first rows leave
     a trace.  To multiply X by a number divides the weights by the number and changes no prediction;
     to multiply y of a loss of numbers, and epsilon, multiplies the model.  (This holds for the
-    rates: a penalty must be scaled along.)  Weights that a model starts from are not multiplied.
+    rates: scale a penalty, too.)  Weights that a model starts from are not multiplied.
 
-    A model of numbers must not follow the noise of the last rows.  After 32, 64, 128, ... rows the
+    A regressor must not follow the noise of the last rows.  After 32, 64, 128, ... rows the
     squared slopes since the last look are compared with those before: if they did not fall by 5
     percent, the rate of the weights is multiplied by 0.5^(1/2), until they fall by 10 percent, and
     the rate of the intercept for good by 1/4.  Where ``fit`` counts epochs without progress, each
-    of them quarters the rate of the weights and halves the rate of the intercept: the weights come
-    to rest before training ends.
+    of them quarters the rate of the weights and halves the rate of the intercept: the weights
+    converge before training ends.
 
     For rule="fobos" and "sgd" with engine="clock".
 
@@ -317,7 +317,7 @@ class FromData(ParameterObject):
     factor: float = 1.0
 
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
-        """Refused: there are no rates before there are rows.
+        """Raises ValueError: the rates depend on the rows.
 
         >>> FromData().rates(0, 2)
         Traceback (most recent call last):
@@ -336,7 +336,7 @@ and cannot give them beforehand
     def tuning(
         self, loss: Loss, l1: float, l2: float, largest_rate: float, proximal: bool
     ) -> tuple[float, ...]:
-        """The numbers that the kernel is told, in the order of ``Tuning`` (kernels/examples.pxd).
+        """The numbers that the kernel receives, in the order of ``Tuning`` (kernels/examples.pxd).
 
         >>> from lazynet.losses import get_loss
         >>> FromData().tuning(get_loss("hinge"), 0.1, 0.0, 1.0, True)

@@ -15,15 +15,15 @@ from typing import BinaryIO
 
 # What the system says where there is no room for a file; it does not name the file.
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
-# The part of a new file's name that nobody else has.
+# The part of a new file's name that no other file has.
 _HEX = re.compile("[0-9a-f]{16}")
 
 
 @contextlib.contextmanager
 def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A new file that takes the place of ``path`` once everything is on the disk.
+    """A new file that replaces ``path`` once everything is on the disk.
 
-    An error, Ctrl-C or a full disk leaves what stood there before.
+    An error, Ctrl-C or a full disk leaves the earlier file.
     """
     target = _target(path)
     temporary = target.with_name(f"{_beginning_of(target)}{secrets.token_hex(8)}.tmp")
@@ -71,13 +71,13 @@ def _target(path: str | os.PathLike[str]) -> Path:
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)} is a directory: name a file")
     if target.exists() and not target.is_file():
-        # A file would take the place of the device itself.
+        # A file would replace the device itself.
         raise OSError(f"{os.fspath(path)} is a device or a pipe: name a file")
     return target
 
 
 def _beginning_of(target: Path) -> str:
-    """How the names of the new files that are to take the place of ``target`` begin."""
+    """The beginning of the names of new files that will replace ``target``."""
     return f".{target.name[:100]}."
 
 
@@ -110,7 +110,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 def remove_leftovers(path: str | os.PathLike[str], idle: float = 0.0) -> None:
     """Remove the new files that a killed process has left beside ``path``.
 
-    Only files that nobody has written to for ``idle`` seconds: another process may be at work.
+    Only files that were not written to for ``idle`` seconds: another process may be at work.
     """
     target = _target(path)
     beginning = _beginning_of(target)

@@ -1,4 +1,4 @@
-"""What a fit takes in memory, told before it begins, and the memory of the machine."""
+"""The memory that a fit takes, estimated before it begins, and the memory of the machine."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ is not 0
         return f"{self._shape()}: {', '.join(self._terms())}"
 
     def check(self, there: int | None, advice: str) -> None:
-        """Raise MemoryError where more is needed than is ``there``; None: nobody knows.
+        """Raise MemoryError where more is needed than is ``there``; None: unknown.
 
         >>> Estimate(2, 10**9, "float64", 10**11, 0, None).check(10**9, "take fewer features")
         Traceback (most recent call last):

@@ -1,7 +1,7 @@
 """What the defaults of a fit ask of all rows: sums over blocks of rows, in memory or in a stream.
 
 A matrix and a stream of its rows give the same bits, because both are added up in blocks of
-``ROWS_OF_A_BLOCK`` rows, whatever the chunks of the stream.
+``ROWS_OF_A_BLOCK`` rows, for any chunks of the stream.
 """
 
 from __future__ import annotations

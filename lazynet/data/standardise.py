@@ -1,13 +1,13 @@
-"""Features in units of their own: what ``fit`` learns from where it chooses rates and penalty.
+"""Standardised features: what ``fit`` learns from where it chooses rates and penalty.
 
 Rates that follow the data know the mean size of the rows.  Where features are of very different
-sizes, no rate of one size suits all of them; and where features are far from 0, all of them say the
-same in every row, and what tells the rows apart is learned slowly.  So every feature is divided by
-its size, and a feature that is not 0 in most rows is measured from its mean:
+sizes, no single rate suits all of them; and where features are far from 0, their differences
+between rows are learned slowly.  So every feature is divided by its size, and a feature that is not
+0 in most rows is centred:
 
     x'_j = (x_j - mean_j) / size_j        w_j = w'_j / size_j        b = b' - sum of w_j mean_j
 
-The model is the same function of the rows.  A row has no more than twice the nonzeros on average.
+The model is the same function of the rows.  A row has at most twice the nonzeros on average.
 
 Several targets share one penalty and one decision when to stop, so that each of them is divided by
 its size, too: its weights and its intercept are multiplied by this size in the model.
@@ -48,7 +48,7 @@ class Units:
 
     sizes: NDArray[np.float64]
     means: NDArray[np.float64]
-    #: the size of every target; None where targets are as they are
+    #: the size of every target; None where targets are not scaled
     targets: NDArray[np.float64] | None = None
 
     @classmethod
@@ -199,7 +199,7 @@ class Units:
         return replace(self, targets=self.targets[first : first + n])
 
     def weights(self, weights: NDArray[np.float64], columns: Any = slice(None)) -> Any:
-        """The weights of the features as they are, from weights of features in these units.
+        """The weights of the features as passed, from weights of features in these units.
 
         ``weights`` has a row per output, and ``columns`` are the features of its columns.
         """
@@ -207,9 +207,9 @@ class Units:
         return found if self.targets is None else found * self.targets[:, None]
 
     def intercept(self, weights: NDArray[np.float64], intercept: Any) -> Any:
-        """The intercept of rows as they are, or several; from the one in these units.
+        """The intercept of rows as passed, or several; from the intercept in these units.
 
-        ``weights`` are the weights of the features ``moved`` as they are, a row for each intercept.
+        ``weights`` are the weights of the features ``moved`` as passed, a row for each intercept.
         """
         if self.targets is not None:
             intercept = intercept * self.targets

@@ -270,7 +270,7 @@ class Engine:
             self.totals[kept] = other.totals[kept]
 
     def _zeros(self, name: str, n_features: int) -> NDArray[Any]:
-        """The array ``name`` for so many features that no row has touched."""
+        """The array ``name`` of ``n_features`` features that no row has touched."""
         known: NDArray[Any] = getattr(self, name)
         return np.zeros((n_features, *known.shape[1:]), dtype=known.dtype)
 

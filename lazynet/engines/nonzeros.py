@@ -54,7 +54,7 @@ class NonzeroWeights:
     def put(self, starts: NDArray[Any], columns: NDArray[Any], values: NDArray[np.float64]) -> None:
         """Write the rows of all outputs, which begin at ``starts`` in the arrays of a CSR matrix.
 
-        What is written is given back.
+        Returns what is written.
         """
         for k in np.flatnonzero(self.counts):
             place = slice(starts[k], starts[k] + self.counts[k])

@@ -23,7 +23,7 @@ def stacked_rows(
 ) -> NDArray[np.float64]:
     """The weights that predict, or the last weights: a row for every output, read-only.
 
-    They are the weights of features as they are; the engines have learned in ``units``.
+    They are the weights of features as passed; the engines have learned in ``units``.
     """
     coefficients = np.empty((outputs_of(engines), engines[0].n_features))
     first = 0
@@ -41,8 +41,8 @@ def stacked_sparse_rows(
 ) -> sparse.csr_matrix:
     """``stacked_rows`` as a read-only CSR matrix; the threads of ``workers`` share the engines."""
     workers = Workers(1) if workers is None else workers
-    found = workers.results(engines, lambda engine: engine.nonzero_weights())
-    rows = csr_of(found, engines[0].n_features, workers)
+    result = workers.results(engines, lambda engine: engine.nonzero_weights())
+    rows = csr_of(result, engines[0].n_features, workers)
     if units is not None:
         rows.data /= units.sizes[rows.indices]
     for array in (rows.data, rows.indices, rows.indptr):
@@ -61,8 +61,8 @@ def intercepts_of(
     rows = [
         engine.rows(last=True)[:, moved] if last else engine.rows_at(moved) for engine in engines
     ]
-    found = units.intercept(units.weights(np.vstack(rows), moved), np.concatenate(own))
-    return np.asarray(found, dtype=np.float64)
+    result = units.intercept(units.weights(np.vstack(rows), moved), np.concatenate(own))
+    return np.asarray(result, dtype=np.float64)
 
 
 def load_all(
@@ -71,7 +71,7 @@ def load_all(
     offsets: NDArray[np.float64],
     units: Units | None,
 ) -> None:
-    """Let the engines, which learn in ``units``, start from a model of rows as they are."""
+    """Let the engines, which learn in ``units``, start from a model of rows as passed."""
     rows, offsets = (rows, offsets) if units is None else units.within(rows, offsets)
     first = 0
     for engine in engines:

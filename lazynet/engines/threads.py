@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 class Interrupted(Exception):
-    """Raised in a task that was told to stop because another task has failed."""
+    """Raised in a task that has to stop because another task has failed."""
 
 
 class Workers:
@@ -86,7 +86,7 @@ class Workers:
 
     def results(self, items: Sequence[Item], task: Callable[[Item], Result]) -> list[Result]:
         """The results of ``task`` for every item; a thread that is free takes the next item."""
-        found: dict[int, Result] = {}
+        result: dict[int, Result] = {}
         waiting = list(enumerate(items))[::-1]
 
         def take(_: int) -> None:
@@ -96,7 +96,7 @@ class Workers:
                     number, item = waiting.pop()
                 except IndexError:
                     return
-                found[number] = task(item)
+                result[number] = task(item)
 
         self.each(range(self.n_threads), take)
-        return [found[number] for number in range(len(items))]
+        return [result[number] for number in range(len(items))]

@@ -66,14 +66,14 @@ def _columns_of(rows: sparse.csr_matrix, which: NDArray[Any]) -> NDArray[np.floa
     >>> _columns_of(sparse.csr_matrix([[0.0, 5.0, 0.0, 7.0]]), np.array([1, 2]))
     array([[5., 0.]])
     """
-    found = np.zeros((rows.shape[0], len(which)))
+    result = np.zeros((rows.shape[0], len(which)))
     for row, (start, stop) in enumerate(pairwise(rows.indptr)):
         columns, values = rows.indices[start:stop], rows.data[start:stop]
         places = np.searchsorted(columns, which)
         there = places < len(columns)
         there[there] = columns[places[there]] == which[there]
-        found[row, there] = values[places[there]]
-    return found
+        result[row, there] = values[places[there]]
+    return result
 
 
 class SparseLinear(BaseEstimator):
@@ -249,7 +249,7 @@ class SparseLinear(BaseEstimator):
     def save(self, path: str | os.PathLike[str], *, training_state: bool = True) -> None:
         """Write the fitted model to a file, which ``lazynet.load`` reads with the same bits.
 
-        The file appears as a whole or not at all; what stood at ``path`` before stays until then.
+        The file appears as a whole or not at all; an earlier file at ``path`` stays until then.
         It holds no code: numbers, strings and the names of lazynet's own objects.  A parameter
         that is a Python function is refused.  The page "Models in files" describes the format.
 
@@ -476,12 +476,12 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
     ) -> tuple[Any, Any, NDArray[Any]]:
         """Checked X and y, and the classes; for ``classes=None`` the classes that occur in y."""
         X, y = self._check_X(X, reset, y=y)
-        found = np.unique(y) if classes is None and y.dtype.kind in "biuf" else None
-        if found is None or not are_classes_of(found, len(y)):
+        result = np.unique(y) if classes is None and y.dtype.kind in "biuf" else None
+        if result is None or not are_classes_of(result, len(y)):
             with np.errstate(invalid="ignore"):  # scikit-learn casts y to integers and back
                 check_classification_targets(y)
         if classes is None:
-            classes = np.unique(y) if found is None else found
+            classes = np.unique(y) if result is None else result
             if len(classes) < 2:
                 only = classes.tolist()[0]
                 raise ValueError(f"y must have at least two classes, got one class: {only!r}")

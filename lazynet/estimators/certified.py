@@ -128,34 +128,34 @@ class _DualNetModel(SparseLinear):
             return minimiser.to(p.l1, p.l2, tol=p.tol, max_iter=p.max_iter, after=after)
 
         with Workers(at_once) as workers:
-            found = workers.results(range(n_problems), minimum_of)
+            result = workers.results(range(n_problems), minimum_of)
         self._load(
-            np.vstack([minimum.coef for minimum in found]),
-            np.array([minimum.intercept for minimum in found]),
+            np.vstack([minimum.coef for minimum in result]),
+            np.array([minimum.intercept for minimum in result]),
         )
         for name, values in (
-            ("duality_gap_", [float(minimum.gap) for minimum in found]),
-            ("objective_", [float(minimum.objective) for minimum in found]),
-            ("dual_objective_", [float(minimum.dual_objective) for minimum in found]),
+            ("duality_gap_", [float(minimum.gap) for minimum in result]),
+            ("objective_", [float(minimum.objective) for minimum in result]),
+            ("dual_objective_", [float(minimum.dual_objective) for minimum in result]),
         ):
             setattr(self, name, values[0] if len(values) == 1 else np.array(values))
-        solvers = [minimum.solver for minimum in found]
+        solvers = [minimum.solver for minimum in result]
         self.solver_ = solvers[0] if len(solvers) == 1 else solvers
-        self._duals = [minimum.duals for minimum in found] if p.warm_start else []
-        self.n_iter_ = max(minimum.n_iter for minimum in found)
+        self._duals = [minimum.duals for minimum in result] if p.warm_start else []
+        self.n_iter_ = max(minimum.n_iter for minimum in result)
         self.history_ = [
-            {"problem": row, **record} if len(found) > 1 else dict(record)
-            for row, minimum in enumerate(found)
+            {"problem": row, **record} if len(result) > 1 else dict(record)
+            for row, minimum in enumerate(result)
             for record in minimum.history
         ]
         return [
             ConvergenceWarning(
                 f"the duality gap is {minimum.gap:.3g}"
-                + (f" for class {row}" if len(found) > 1 else "")
+                + (f" for class {row}" if len(result) > 1 else "")
                 + f", and tol={p.tol:g} asks for {minimum.target:.3g}.  The search ended "
                 + why_late([minimum], p.max_iter)
             )
-            for row, minimum in enumerate(found)
+            for row, minimum in enumerate(result)
             if not minimum.converged
         ]
 

@@ -69,8 +69,8 @@ def advice(estimator: Any, name: str) -> str | None:
 def object_with(nested: str, kind: Kind, name: str, value: Any) -> str:
     """Which object of the parameter ``name`` has a parameter ``nested``, as a part of an error."""
     parameters = {other: other._kinds for other in getattr(kind, "objects", ())}
-    found = [other for other, kinds in parameters.items() if nested.split("__")[0] in kinds]
-    own = [other for other in found if getattr(other, "name", None) == value]
-    if not found:
+    result = [other for other, kinds in parameters.items() if nested.split("__")[0] in kinds]
+    own = [other for other in result if getattr(other, "name", None) == value]
+    if not result:
         return f"no object for {name} has a parameter {nested}"
-    return "write " + " or ".join(f"{name}={other.__name__}()" for other in own or found)
+    return "write " + " or ".join(f"{name}={other.__name__}()" for other in own or result)

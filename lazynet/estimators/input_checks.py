@@ -76,7 +76,7 @@ def _check_no_rows_elsewhere(X: Any) -> None:
 
 
 def _is_sound(X: sparse.csr_matrix, y: Any) -> bool:
-    """Whether scikit-learn would return checked rows and y as they are; it takes longer to look.
+    """Whether scikit-learn would return checked rows and y unchanged; its checks take longer.
 
     >>> rows = sparse.csr_matrix([[1.0], [2.0]])
     >>> _is_sound(rows, np.array([0, 1])), _is_sound(rows, np.array([0.0, np.nan]))

@@ -21,7 +21,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @contextmanager
 def in_memory(X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """X, y and the weights as they are given, or those of a source, mapped into memory."""
+    """X, y and the weights that were passed, or those of a source, mapped into memory."""
     if not isinstance(X, Source):
         yield X, y, sample_weight
         return
@@ -71,5 +71,5 @@ def _on_disk(X: sparse.csr_matrix, rows: NDArray[np.int64]) -> Iterator[sparse.c
             some = rows[start : start + ROWS]
             yield copied_rows(X, some), np.zeros(len(some))
 
-    with mapped(Chunks(chunks)) as found:
-        yield found.X
+    with mapped(Chunks(chunks)) as result:
+        yield result.X

@@ -309,7 +309,7 @@ class OnlineModel(SparseLinear):
     def _learn_rows(
         self, X: Any, y: Any, sample_weight: Any, *order: Any, **options: Any
     ) -> list[Warning]:
-        """Learn from some rows, as they are passed or as those of a pass over a source."""
+        """Learn from rows in memory, or from a chunk of a pass over a source."""
         raise NotImplementedError
 
     def _learn_once(
@@ -444,7 +444,7 @@ class OnlineModel(SparseLinear):
         plan = settings.plan(getattr(self, "l1_", 0.0), len(coefficients))
         plan.check_start("coef_", coefficients)
         engines = plan.new_engines(coefficients.shape[1], len(coefficients), settings.n_threads)
-        same = [each.n_outputs for each in engines] == [each.n_outputs for each in self._engines]
+        same = [item.n_outputs for item in engines] == [item.n_outputs for item in self._engines]
         if plan.adaptive and same:
             for engine, old in zip(engines, self._engines, strict=True):
                 engine.continue_rates(old)

@@ -100,7 +100,7 @@ def certify(
             wrong = _UNIT * (mean.n_rows + 4.0) * steepest
         largest, squared, lost_squares = kernel.excess(found.correlations[:, None], 1.0, l1, wrong)
     objective = loss + penalty.of_sums(*weight_sums(weights))
-    # Two dual points: the duals as they are, and the duals scaled into the box of the l1 penalty.
+    # Two dual points: the duals, and the duals scaled into the box of the l1 penalty.
     within = min(1.0, l1 / largest * (1.0 - _SLACK)) if largest > 0.0 else 1.0
     dual = -np.inf
     for factor in {1.0, within} if l2 > 0.0 else {within}:

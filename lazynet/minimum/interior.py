@@ -116,10 +116,10 @@ class _Equations:
             right, last = f + self.X.T @ g, h + float(g.sum())
         if self.fit_intercept:
             right = np.append(right, last)
-        found = np.linalg.solve(self.matrix, right * self.scale) * self.scale
-        b = float(found[-1]) if self.fit_intercept else 0.0
-        found = found[: len(found) - self.fit_intercept]
-        return (f + self.X.T @ found) / self.G if self.by_rows else found, b
+        result = np.linalg.solve(self.matrix, right * self.scale) * self.scale
+        b = float(result[-1]) if self.fit_intercept else 0.0
+        result = result[: len(result) - self.fit_intercept]
+        return (f + self.X.T @ result) / self.G if self.by_rows else result, b
 
 
 def minimum_inside(mean: MeanLoss, penalty: ElasticNet, intercept: float) -> Solution | None:
@@ -190,11 +190,11 @@ def minimum_inside(mean: MeanLoss, penalty: ElasticNet, intercept: float) -> Sol
             w, b = w + reach * dw, b + reach * db
             x, z = _moved(x, dx, reach), _moved(z, dz, reach)
             rest, rest_b = left_over()
-            found = _products(x, z) + float(np.abs(rest) @ np.abs(w)) + abs(rest_b * b)
-            if not np.isfinite(found):
+            result = _products(x, z) + float(np.abs(rest) @ np.abs(w)) + abs(rest_b * b)
+            if not np.isfinite(result):
                 break
-            if found < least:
-                least, waited, best = found, 0, (w, b, x, z)
+            if result < least:
+                least, waited, best = result, 0, (w, b, x, z)
             elif least <= _NEAR * begun:
                 waited += 1
             if least <= _DONE * begun or waited == _WAITING:

@@ -111,7 +111,7 @@ def check_penalty(loss: Loss, l1: float, l2: float) -> None:
 
 
 def _proceed(_: EpochOfSearch) -> None:
-    """Nobody follows the search."""
+    """No function follows the search."""
 
 
 class Minimiser:
@@ -271,31 +271,31 @@ class Minimiser:
                     f"the search overflowed in epoch {epoch}: the objective is not a finite "
                     f"number. {SCALE_FEATURES}"
                 )
-            # A gap below the rounding of the objective is no more than noise.
+            # A gap below the rounding of the objective is noise.
             gap = max(now.gap, _NOISE * self.at_zero)
             waited = 0 if gap < _PROGRESS * least else waited + 1
             least = min(least, gap)
             last_chance = epoch == max_iter or waited >= _PATIENCE
             if now.gap > target and not last_chance:
                 continue
-            found = self._certificate(penalty, now, target)
-            if best is None or found.gap < best[1].gap:
-                best = now, found
+            result = self._certificate(penalty, now, target)
+            if best is None or result.gap < best[1].gap:
+                best = now, result
             if last_chance:
                 break
-            if found.gap <= target and not (small and waited == 0):
+            if result.gap <= target and not (small and waited == 0):
                 break
         assert best is not None, "the last epoch makes a certificate"
-        now, found = best
+        now, result = best
         self.weights, self.intercept = now.weights, now.intercept
         self.duals, self._correlations = now.duals, now.correlations
         return Minimum(
             now.weights,
             now.intercept,
             now.duals,
-            found.objective,
-            found.dual_objective,
-            found.gap,
+            result.objective,
+            result.dual_objective,
+            result.gap,
             target,
             epoch,
             history,
@@ -307,7 +307,7 @@ class Minimiser:
     def _certificate(self, penalty: ElasticNet, at: Place, target: float) -> Certificate:
         """The certificate of a place: with sums right to the last digit if rounding matters."""
         arguments = self.mean, penalty, at.weights, at.intercept, at.duals
-        found = certify(*arguments, at.found)
-        if at.found is not None and found.gap > target:
-            found = certify(*arguments)
-        return found
+        result = certify(*arguments, at.found)
+        if at.found is not None and result.gap > target:
+            result = certify(*arguments)
+        return result

@@ -93,7 +93,7 @@ class ActiveColumns:
         self._read()
 
     def _read(self) -> None:
-        # New arrays: whoever holds the old ones keeps them.
+        # New arrays: other owners of the old arrays keep them unchanged.
         self.weights, self.duals = np.empty_like(self.weights), np.empty_like(self.duals)
         self.intercept = self.set.read(self.weights, self.duals)
 

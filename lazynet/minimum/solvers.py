@@ -90,9 +90,9 @@ def look(
         correlations = mean.correlations(duals)
     margins, sizes = np.empty(mean.n_rows), np.empty(mean.n_rows)
     columns.set.predictions(margins, sizes)
-    found = Found(margins, sizes, correlations)
-    at = certify(mean, penalty, weights, columns.intercept, duals, found, checked=False)
-    return Place(weights, columns.intercept, duals, at.objective, at.gap, found)
+    result = Found(margins, sizes, correlations)
+    at = certify(mean, penalty, weights, columns.intercept, duals, result, checked=False)
+    return Place(weights, columns.intercept, duals, at.objective, at.gap, result)
 
 
 class Newton:
@@ -171,11 +171,11 @@ class Multipliers(Newton):
         if self.been_inside or not interior.suits(self.columns.mean):
             return last
         self.been_inside = True
-        found = interior.minimum_inside(self.columns.mean, self.penalty, last.intercept)
-        if found is None:
+        result = interior.minimum_inside(self.columns.mean, self.penalty, last.intercept)
+        if result is None:
             return last
-        self.columns.start(self.penalty, found.weights, found.intercept)
-        place = look(self.columns, self.penalty, found.duals)
+        self.columns.start(self.penalty, result.weights, result.intercept)
+        place = look(self.columns, self.penalty, result.duals)
         return place if place.gap < last.gap else last
 
 

@@ -1,8 +1,8 @@
 """Every algorithm in plain Python: slow on purpose, and readable beside its paper.
 
 Nothing here imports anything compiled, anything else of lazynet, or anything beyond the standard
-library.  What needs no square root, exponential or logarithm works on floats and on exact fractions
-alike.  A ``Dense...`` class does what the paper says, to every weight at every step, and the
+library.  Functions without square roots, exponentials or logarithms take floats and exact
+fractions.  A ``Dense...`` class does what the paper says, to every weight at every step, and the
 compiled code is tested against it.  A ``Plain...`` class is a lazy form: a step visits only the
 features of its example.
 
@@ -15,7 +15,7 @@ a variable for every example: it is made with all examples, and ``step(i)`` visi
 learners of ``groups`` have several outputs: they take ``n_outputs`` and ``norm`` besides, and
 rows of weights.
 
-``Stepper`` takes the place of the compiled ``lazynet.Stepper`` for SGD and FoBoS: its parameters
+``Stepper`` replaces the compiled ``lazynet.Stepper`` for SGD and FoBoS: its parameters
 and methods have the same names.
 
 >>> twin = DenseRDA(2, loss="squared_error", gamma=2.0)
@@ -40,7 +40,7 @@ and methods have the same names.
 - ``lazynet.reference.units``: features divided by their sizes, and measured from their means
 - ``lazynet.reference.groups``: FoBoS with a penalty of whole rows of weights, dense and lazy
 - ``lazynet.reference.stepper``: the face of ``lazynet.Stepper``, without anything compiled
-- ``lazynet.reference.truncated_gradient``: gravity every so many steps, up to a threshold
+- ``lazynet.reference.truncated_gradient``: gravity every ``period`` steps, up to a threshold
 - ``lazynet.reference.rda``: regularised dual averaging
 - ``lazynet.reference.ftrl``: FTRL-Proximal
 - ``lazynet.reference.adagrad``: AdaGrad with an elastic net, dense and lazy

@@ -14,7 +14,7 @@ from lazynet.reference.losses import LOSSES
 class PlainCarpenter:
     """INEXACT: |w| <- [ |w| - gap eta (l1 + l2 |w|) ]+ for a gap of ``gap`` missed steps.
 
-    eta is the rate of the step before the read, whatever the rates of the missed steps were:
+    eta is the rate of the step before the read, also where the missed steps had other rates:
     Carpenter's rate is constant within an epoch.  All weights are brought current every ``period``
     steps (None: never) and whenever ``catch_up`` is called, as at the end of an epoch.  The scheme
     is exact where l2 = 0 and the rate is constant, and where ``period=1``.

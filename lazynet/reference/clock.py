@@ -36,7 +36,7 @@ class PlainClock(PlainLazy):
         self.reset()
 
     def reset(self) -> None:
-        """Set ``scale`` to 1 and ``shift`` to 0, and leave ``stored`` as it is.
+        """Set ``scale`` to 1 and ``shift`` to 0, and do not change ``stored``.
 
         >>> clock = PlainClock(1)
         >>> clock.advance(0.5, 0.25)

@@ -5,7 +5,7 @@ From "Linear Learning with Sparse Data" (arXiv:1612.09147).
 The objective is l2 / 2 (|w|^2 + b^2) + mean loss, the rate 1 / (l2 t) with t = 1, 2, ..., and the
 intercept b is penalised like a weight.  Averages run over the iterates 1 ... T.  Centered learners
 see x - mean, where ``mean`` is the average row of the training set, and report the intercept that
-belongs to the rows as they are.  The paper's lambda is ``l2``.
+belongs to the rows that were passed.  The paper's lambda is ``l2``.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Dekel:
 
     @property
     def intercept(self) -> Any:
-        """The intercept after the last step, for rows as they are."""
+        """The intercept after the last step, for rows that are not centered."""
         return self.last()[1]
 
 

@@ -204,7 +204,7 @@ class DenseDualAscent:
 
         w = sgn(z) [ |z| - l1 ]+ / (l2 + kappa),        b = (1/n) sum_i s_i alpha_i / kappa_b + c_b.
 
-    A step on example i raises the dual objective of this centred problem, or leaves it as it is.
+    A step on example i raises the dual objective of this centred problem, or does not change it.
     ``recentre`` makes w and b the new centres, and the minimum of the next centred problem is then
     nearer to the minimum of P.  Without an intercept, kappa = 0 solves P itself, if l2 > 0.
 
@@ -322,7 +322,7 @@ class DenseDualAscent:
         return q + share / self.kappa_intercept if self.fit_intercept else q
 
     def step(self, i: int) -> Any:
-        """Take the best alpha_i for the others as they are; return the prediction made before."""
+        """Take the best alpha_i with the others fixed; return the prediction made before."""
         p = self.prediction(i, self.weights, self.intercept)
         self.duals[i] = best_dual(
             self.loss, self.duals[i], p, self.targets[i], self.curvature(i), self.epsilon

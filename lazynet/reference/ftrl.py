@@ -4,7 +4,7 @@ The algorithm follows the proximally regularised leader with a rate per coordina
 function of two sums over its own gradients and of the number of steps, so no shrink is ever missed.
 
 The penalty counts on every example seen so far: after t steps it is t l1 |w| + t l2 w^2 / 2, beside
-t losses.  The published form has l1 |w| + l2 w^2 / 2 whatever t is; there l1 and l2 lose their
+t losses.  The published form has l1 |w| + l2 w^2 / 2 for every t; there l1 and l2 lose their
 effect as examples come in, and their values are not comparable with the l1 and l2 of other rules.
 """
 

@@ -54,12 +54,12 @@ def level(row: Sequence[Any], a: Any) -> Any:
     >>> level([3.0, -4.0, 1.0], 2.0)
     2.5
     """
-    total, found = 0, None
+    total, result = 0, None
     for k, size in enumerate(sorted((abs(v) for v in row), reverse=True), start=1):
         total += size
-        if found is None or size > (total - a) / k:
-            found = (total - a) / k
-    return found
+        if result is None or size > (total - a) / k:
+            result = (total - a) / k
+    return result
 
 
 #: norm -> prox(row, a)

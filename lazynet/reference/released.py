@@ -32,7 +32,7 @@ __all__ = ["DenseReleased", "Judged", "quantile"]
 
 
 def quantile(sizes: Iterable[float], share: float) -> float:
-    """The quantile that R computes unless told otherwise, its type 7.
+    """The quantile that R computes by default, its type 7.
 
     It lies between two order statistics.
 
@@ -164,7 +164,7 @@ class DenseReleased:
         """Train stage after stage, until every path has passed its draws or no feature is left.
 
         ``draws(path)`` gives the ``max_iter * len(examples)`` rows that the path draws, and the
-        permutation of all rows that follows them as often as it is needed.
+        permutation of all rows, which follows them as often as needed.
 
         >>> model = DenseReleased(1, n_paths=1, burst_size=1, max_iter=2)
         >>> model.fit([([0], [0.5], 1.0)], lambda path: ([0, 0], [0])).weights
@@ -255,7 +255,7 @@ class DenseReleased:
         """Move every weight towards zero by the quantile, and divide the weights by their norm."""
         w, q = self.paths[path], self.quantile(path)
         for j, old in enumerate(w):
-            # A weight at the quantile vanishes, whatever the rounding.
+            # A weight at the quantile vanishes under any rounding.
             left = 0.0 if abs(old) <= q * (1 + TIE) else abs(old) - q
             w[j] = math.copysign(left, old) if left else 0.0
         norm = math.hypot(*w)

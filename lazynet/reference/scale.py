@@ -10,7 +10,7 @@ class Scale:
     """The mean size of the rows, refreshed before the steps 0, 1, 2, 4, 8, ... and before the first
     row whose size is not 0; ``unit`` is 1 until then.
 
-    A mean that has changed by no more than the share ``tolerance`` of itself stays what it was.
+    A mean that has changed by at most the share ``tolerance`` of itself keeps its former value.
 
     >>> scale = Scale()
     >>> for size in (0.0, 4.0, 8.0, 100.0, 3.0):

@@ -2,7 +2,7 @@
 
 The algorithm is the paper's (arXiv:1604.06498); the authors' scripts differ from it.  Several paths
 of SGD visit the rows in bursts, each path in its own order.  After a burst the weights are
-truncated, all alike or in proportion to how often the burst informed them.  After a stage of
+truncated, all equally or in proportion to how often the burst informed them.  After a stage of
 bursts, features that did not survive often enough are purged for good.
 
 The algorithm is reconstructed from the prose, because the available text has lost its formulas.
@@ -25,7 +25,7 @@ Example = (
     | tuple[Sequence[int], Sequence[float], float, float]
 )
 
-#: A ratio that exceeds gravity by no more than this share of gravity counts as equal to gravity,
+#: A ratio that exceeds gravity by at most this share of gravity counts as equal to gravity,
 #: and its weight vanishes: ratios that are equal in exact arithmetic differ by their rounding.
 TIE = 2.0**-30
 
@@ -293,7 +293,7 @@ class DenseStabilised:
         universal = self.gravity == "universal"
         strengths = dict.fromkeys(self.stable, size) if universal else counts
         for j, k in strengths.items():
-            # Compare the ratio: then the weight whose ratio is g vanishes, whatever the rounding.
+            # Compare the ratio: then the weight whose ratio is g vanishes under any rounding.
             tie = abs(w[j]) / k <= g * (1 + TIE)
             left = 0.0 if tie else abs(w[j]) - g * k
             w[j] = math.copysign(left, w[j]) if left > 0 else 0.0

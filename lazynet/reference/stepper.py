@@ -1,6 +1,6 @@
 """The face of ``lazynet.Stepper`` over the lazy forms of this package, where nothing is compiled.
 
-A notebook that needs no more than this class runs wherever Python runs, in a browser too.
+A notebook that needs only this class runs in every Python, also in a browser.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class Stepper:
     def _check_example(
         self, indices: Iterable[int], values: Iterable[float]
     ) -> tuple[list[int], list[float]]:
-        # Plain Python numbers, whatever array they come in.
+        # Plain Python numbers, from any array.
         columns = [operator.index(j) for j in indices]
         numbers = [float(x) for x in values]
         if len(columns) != len(numbers):

@@ -40,7 +40,7 @@ class AdaGrad(Rule):
     ``initial`` had been seen.  So the first steps of a weight follow the sizes of its gradients.
     Without it the first step has the size alpha even where the gradient is tiny, and where one
     class is rare, most first gradients are.  In a batch the mean gradient of the weight, divided by
-    the mean size of the slopes, takes the place of |x_j| times the importance.
+    the mean size of the slopes, replaces |x_j| times the importance.
 
     Without ``alpha`` the rates follow the data: alpha is a constant of the loss divided by m, the
     mean of ||x||_1 over the rows seen so far, and delta is multiplied by m.  So multiplying X by a

@@ -38,7 +38,7 @@ class SGD(Affine):
     """Shrink by the subgradient of the penalty; rates must be less than 1 / l2.
 
     A step with eta * l2 >= 1 is refused: it would set every weight that the row does not touch to
-    0, or without l1 turn its sign, whatever the rows have taught.  Then the scale of the stored
+    0, or without l1 turn its sign.  Then the scale of the stored
     weights, the product of all 1 - eta * l2, is not positive, and the closed form does not hold.
 
     ``step_order`` is "gradient_first", w <- shrink(w - eta g x), or "shrink_first",

@@ -1,4 +1,4 @@
-"""The base of every update rule, and the affine family: rules that shrink all weights alike."""
+"""The base of every update rule, and the affine family: rules with one shrink for all weights."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Rule(ParameterObject):
     rate: ClassVar[str] = ""
     #: whether the rule learns from a stream; else it needs a data set whose rows it can tell apart
     streams: ClassVar[bool] = True
-    #: whether a warm start goes on from the sums of gradients, and not from the weights alone
+    #: whether a warm start continues from the sums of gradients, and not from the weights alone
     continues: ClassVar[bool] = False
     #: whether the rule can keep all weights at 0 or above
     takes_positive: ClassVar[bool] = False
@@ -156,7 +156,7 @@ set and visits it again; use fit
         raise NotImplementedError(f"the rates of {self!r} cannot be divided")
 
     def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
-        """The numbers that the kernel of a rule with a state is told, in the kernel's order.
+        """The numbers that the kernel of a rule with a state receives, in the kernel's order.
 
         Only rates that follow the data depend on the loss.
 

@@ -34,7 +34,7 @@ _INTERCEPT_GAMMA = 3.0
 class RDA(Rule):
     """Regularised dual averaging, Xiao (2010): proximal steps on the mean of all gradients.
 
-    ``gamma`` is the strength of the proximal term, gamma / sqrt(t), which takes the place of a
+    ``gamma`` is the strength of the proximal term, gamma / sqrt(t), which replaces a
     rate; ``rho`` adds an l1 penalty gamma rho / sqrt(t) beside l1.
 
     Without ``gamma`` the strength follows the data: gamma is a constant of the loss times m^2, m

@@ -23,7 +23,7 @@ class SAGA(Rule):
     For a loss whose slope jumps there is no such rate: give ``alpha``, and expect the weights to
     come near the minimum only.
 
-    A data set is needed whose rows can be told apart: ``fit`` trains with SAGA, ``partial_fit`` and
+    A dataset is needed whose rows have numbers: ``fit`` trains with SAGA, ``partial_fit`` and
     ``Stepper`` do not.
 
     >>> SAGA(alpha=0.5)

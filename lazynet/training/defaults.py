@@ -1,4 +1,4 @@
-"""What the estimators do where nothing is asked for: the numbers, and what "auto" stands for."""
+"""The defaults of the estimators: the numbers, and the values that "auto" stands for."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from lazynet.schedules import SCHEDULE, SCHEDULES, FromData, Power, Schedule, ch
 
 #: The rule or schedule that the model chooses.
 AUTO = "auto"
-#: Epochs of a fit at most, where the user names no number.  A classifier that goes on learns its
-#: rows by heart, unless they are a table or the user gives a penalty, which takes more epochs to
+#: Epochs of a fit at most, where the user names no number.  A classifier that goes on
+#: overfits, unless the rows are a table or the user gives a penalty, which takes more epochs to
 #: act; rates from the data follow a squared loss down slowly.
 EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_A_PENALTY = 4, 6
 EPOCHS_OF_TABLES, EPOCHS_OF_REGRESSORS = 12, 100
@@ -30,8 +30,8 @@ CALMING = 4.0
 #: By what the rates of AdaGrad are divided where a training begins anew, because its first epoch
 #: has predicted worse than a constant.
 SLOWER = 4.0
-#: Rows are a table if there are so many for every feature, or if this share of their values is
-#: not 0.
+#: Rows are a table if there are at least MANY_ROWS for every feature, or if the share FILLED of
+#: their values is not 0.
 MANY_ROWS, FILLED = 10, 0.25
 #: The share of the best loss by which an epoch must beat it, to count as progress.
 TOL = 1e-3
@@ -66,8 +66,8 @@ def found_l1(survey: Survey, loss: Loss, share: float = L1_SHARE) -> float:
             bound = np.inf if loss.unbounded_slope else loss.epsilon
             slope = float(np.mean([min(spread, bound) for spread in survey.spreads]))
         slope *= survey.mean_importance
-        found = share * slope * float(np.sqrt(survey.mean_squared_norm)) / n
-    return found if np.isfinite(found) else 0.0
+        result = share * slope * float(np.sqrt(survey.mean_squared_norm)) / n
+    return result if np.isfinite(result) else 0.0
 
 
 def found_share(n_rows: int, n_features: int, n_values: int, margin: bool) -> float:
@@ -135,7 +135,7 @@ def divisor_of_rates(epoch: int, full_epochs: int) -> float:
 def factor_of_rates(epochs: int) -> float:
     """By what the rates of a regressor are multiplied in a fit of fewer epochs than the usual.
 
-    A course of n steps gets farthest with rates in proportion to 1 / sqrt(n).
+    A fit of n steps gets farthest with rates in proportion to 1 / sqrt(n).
 
     >>> factor_of_rates(1), factor_of_rates(25), factor_of_rates(1000)
     (10.0, 2.0, 1.0)
@@ -212,8 +212,8 @@ def resolved_schedule(
         return schedule
     alike = isinstance(rule, (FoBoS, SGD)) and form == Clock() and batch_size == 1
     alike = alike and group is None
-    found = FromData() if alike and eta0 is None else Power()
-    return check_schedule("schedule", found)
+    result = FromData() if alike and eta0 is None else Power()
+    return check_schedule("schedule", result)
 
 
 def is_auto(value: Any) -> bool:

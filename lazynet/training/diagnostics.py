@@ -1,4 +1,4 @@
-"""What is doubtful about a fit: it has not learned, or it was still learning fast when it ended.
+"""Diagnostics of a fit: it has not learned, or its loss was still falling fast when it ended.
 
 A fit that ends with a loss like that of a constant prediction is looked at closely: on a sample of
 the rows, does a single move along the gradient lower the objective by much?  If so the rates were
@@ -29,7 +29,7 @@ _FAST, _MUCH = 0.1, 0.01
 NOTHING_LEARNED = 0.99
 #: The share of the loss that one move along the gradient takes off, if the rates were too small.
 _WITHIN_REACH = 0.05
-#: A loss that is larger than a constant prediction's by this share of it is worse beyond doubt.
+#: A loss that is larger than a constant prediction's by this share of it is clearly worse.
 WORSE = 0.1
 #: How many times the squared norm of the median row makes a row a giant.
 _GIANT = 100.0
@@ -60,7 +60,7 @@ def loss_of_constants(problems: Problems, plan: Plan) -> float:
     """
     positives = problems.positives()
     if positives is None:
-        return sum(loss_of_constant(each, plan.loss, plan.fit_intercept) for each in problems)
+        return sum(loss_of_constant(item, plan.loss, plan.fit_intercept) for item in problems)
     total, n = float(problems.weights.sum()), problems.n_rows
     if plan.softmax:
         if not plan.fit_intercept:
@@ -164,8 +164,10 @@ def look_closely(
         plan = learners[0].plan
         models = (
             (row, float(intercept))
-            for each in learners
-            for row, intercept in zip(each.engine.rows(), each.engine.model_intercepts, strict=True)
+            for learner in learners
+            for row, intercept in zip(
+                learner.engine.rows(), learner.engine.model_intercepts, strict=True
+            )
         )
         for (row, intercept), problem in zip(models, problems.only(sample), strict=True):
             if problem[1] is not None and not problem[1].any():

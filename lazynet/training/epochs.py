@@ -155,8 +155,8 @@ class Epoch:
     @property
     def coef(self) -> NDArray[np.float64]:
         """A copy of the weights, a row for every problem."""
-        found = np.vstack([learner.engine.rows() for learner in self._learners])
-        return found if self._units is None else self._units.weights(found)
+        result = np.vstack([learner.engine.rows() for learner in self._learners])
+        return result if self._units is None else self._units.weights(result)
 
     @property
     def intercept(self) -> NDArray[np.float64]:
@@ -164,8 +164,8 @@ class Epoch:
         own = np.concatenate([learner.engine.model_intercepts for learner in self._learners])
         if self._units is None:
             return own
-        found = self._units.intercept(self.coef[:, self._units.moved], own)
-        return np.asarray(found, dtype=np.float64)
+        result = self._units.intercept(self.coef[:, self._units.moved], own)
+        return np.asarray(result, dtype=np.float64)
 
 
 class BestEpoch:
@@ -197,7 +197,7 @@ class BestEpoch:
                 for undo in self.undos:
                     undo.take()
             else:
-                self.undos = [Undo(each.engine, self.columns) for each in self.learners]
+                self.undos = [Undo(item.engine, self.columns) for item in self.learners]
 
     def restore(self) -> None:
         """Return every engine to the end of the best epoch."""

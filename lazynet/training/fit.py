@@ -113,7 +113,7 @@ def units_for_fit(
 ) -> Units | None:
     """The units in which a fit learns; None for features as they were passed.
 
-    A penalty that is given acts on the weights as they are, and a rate that is given belongs to
+    A penalty that is given acts on the weights of ``coef_``, and a rate that is given belongs to
     the rows as they were passed.  A model that goes on learning keeps its units.
     """
     if not settings.standardises or not isinstance(rows, RowsInMemory):

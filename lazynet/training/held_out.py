@@ -215,7 +215,7 @@ class _Score:
 
 
 def _right_of(problems: Problems) -> Callable[[NDArray[np.float64]], NDArray[Any]] | None:
-    """What tells which rows are predicted right; None where targets are numbers."""
+    """A function that says which rows are predicted right; None where targets are numbers."""
     if isinstance(problems, Classes):
         codes = problems.codes
 

@@ -29,7 +29,7 @@ from lazynet.training.progress import Progress
 # Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
 _LARGEST_CHUNK = 2**13
 # Nonzeros of a chunk that several learners visit.  In a long chunk the state of a learner stays in
-# the cache, while the rows come anew for every learner.  A thread that is told to stop ends its
+# the cache, while the rows come anew for every learner.  A thread that has to stop ends its
 # chunk first, a few hundredths of a second later.
 _NONZEROS_OF_A_CHUNK = 2**22
 # Rows whose predictions are computed at once when the objective is evaluated.
@@ -122,7 +122,7 @@ class OutputsLearner:
         sums = np.array([weight_sums(row) for row in weights])
         penalty = self.plan.penalty
         if self.plan.group is None:
-            return sum(penalty.of_sums(*each) for each in sums)
+            return sum(penalty.of_sums(*item) for item in sums)
         order = {"l2": 2, "max": np.inf}[self.plan.group]
         norms = np.linalg.norm(weights, order, axis=0)
         return penalty.of_sums(float(norms.sum()), float(sums[:, 1].sum()))
@@ -211,8 +211,8 @@ def run_pass(
 
     Each learner adds the losses of its predictions before each update to its entry of ``losses``.
     A chunk has ``length`` rows; None: a number that suits the rows.  The first ``begin`` rows have
-    been visited, in whole chunks; ``t`` is the step of the first row.  ``after`` is told after
-    every chunk how many rows have been visited.
+    been visited, in whole chunks; ``t`` is the step of the first row.  ``after``
+    receives the number of rows visited so far after every chunk.
     The learners take turns on every chunk of rows, and the threads of ``workers`` share the
     learners.  No learner depends on another one.
     """

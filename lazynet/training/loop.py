@@ -82,15 +82,15 @@ def train(
 
     Where the first epoch is bad (``stopping``), the second one begins anew at lower rates.  If this
     one is not bad, training ends with its weights.  Otherwise training goes back to the end of the
-    first epoch and ends after one more from there: more epochs would learn the rows by heart.
+    first epoch and ends after one more from there: more epochs would overfit.
 
     ``units`` are those of the rows; a callback sees the model of rows as they were given.
 
     ``pass_over`` lets the learners visit rows that are not in memory; ``orders`` then has their
     number alone.
 
-    ``checkpoint`` may write where the training stands after every chunk, and may know where an
-    earlier run of the same training stood.
+    ``checkpoint`` may write the state of the training after every chunk, and may have the state of
+    an earlier run of the same training.
     """
     best = BestEpoch(learners, columns) if columns is not None else None
     course = Course(learners, orders, stopping, best, t)
@@ -136,7 +136,7 @@ def train(
                 if asked or (began_badly and not goes_back):
                     ended = True
                     break
-                # An epoch that was given up does not count among those without progress.
+                # An epoch that is undone does not count among those without progress.
                 if not goes_back and stopping.after(judged):
                     slower = known_after_stall(learners[0].plan.schedule)
                     if slower is None:

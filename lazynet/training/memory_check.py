@@ -6,7 +6,7 @@ from lazynet.data.memory import WEIGHT_BYTES, Estimate, physical_bytes
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
 
-# A model of so few weights needs less memory than is worth a look, whatever its rule.
+# A model of at most this many weights needs so little memory that no check is worth its time.
 _FEW_WEIGHTS = 2**12
 
 
@@ -34,7 +34,7 @@ def _estimate(
     weights = n_features * plan.bytes_of_a_feature(n_outputs, threads)
     judged = 0
     if settings.early_stopping:
-        most = max(each.n_outputs for each in plan.new_engines(0, n_outputs, threads))
+        most = max(new_engine.n_outputs for new_engine in plan.new_engines(0, n_outputs, threads))
         judged = WEIGHT_BYTES * n_features * most
     coef = None if sparse_coef else WEIGHT_BYTES * n_features * n_outputs
     best = weights if settings.returns_to_best and settings.max_iter != 1 else 0

@@ -203,7 +203,7 @@ class Plan(SettledFields):
             engines, times = self.new_engines(1, n_outputs, n_threads), 1
         else:
             engines, times = [self.new_engine(1)], n_outputs
-        arrays = (array for each in engines for array in each.per_weight.values())
+        arrays = (array for engine in engines for array in engine.per_weight.values())
         return times * sum(array.nbytes for array in arrays)
 
     def new_outputs(self, n_features: int, n_outputs: int) -> OutputsEngine:
@@ -269,7 +269,7 @@ class Plan(SettledFields):
     def restarted(self, engine: Engine, storage: Storage) -> Engine:
         """A new engine for a fit that starts from ``engine``, which plans of ``storage`` use.
 
-        A rule whose rates follow from its own sums of gradients goes on from these sums; with the
+        A rule whose rates follow from its own sums of gradients continues from these sums; with the
         weights alone its first steps would be as long as those of a model that knows nothing.
         """
         if not (self.rule.continues and storage == self.storage):
@@ -319,7 +319,7 @@ class Plan(SettledFields):
         if self.adaptive or (rule.has_state and not rule.scheduled):
             # The kernel computes rates and shrinks.
             return _repeated(n_steps, 1.0, 1.0, 0.0, 0.0)
-        # Where all steps are alike, the first one is checked and computed for all of the chunk.
+        # Where all steps are the same, the first one is checked and computed for the whole chunk.
         alike = (
             isinstance(self.schedule, Constant) and isinstance(rule, Affine) and rule.period == 1
         )
@@ -334,8 +334,8 @@ class Plan(SettledFields):
 
 @lru_cache(maxsize=8)
 def _repeated(n_steps: int, *numbers: float) -> tuple[NDArray[np.float64], ...]:
-    """An array of each number, the same read-only one for all chunks of so many steps."""
-    found = tuple(np.full(n_steps, number) for number in numbers)
-    for array in found:
+    """An array of each number, the same read-only one for all chunks of ``n_steps`` steps."""
+    result = tuple(np.full(n_steps, number) for number in numbers)
+    for array in result:
         array.flags.writeable = False
-    return found
+    return result

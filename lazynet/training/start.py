@@ -79,7 +79,7 @@ def engines_for_pass(
     units: Units | None,
     model: Model,
 ) -> tuple[list[Engine], list[Warning]]:
-    """The engines with which ``partial_fit`` goes on from ``model``; changes nothing.
+    """The engines with which ``partial_fit`` continues ``model``; changes nothing.
 
     ``storage`` is that of the plan without the facts of the rows.
     """
@@ -119,7 +119,7 @@ def _as_passed(engines: Sequence[Engine], units: Units | None, plan: Plan) -> li
 
 
 def _suits(engines: Sequence[Engine], plan: Plan, n_outputs: int) -> bool:
-    """Whether the plan learns from the outputs as they are divided among the engines.
+    """Whether the plan divides the outputs among engines in the same way.
 
     Any division of outputs that share no norm and no loss gives the same bits.
     """

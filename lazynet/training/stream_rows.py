@@ -45,7 +45,7 @@ from lazynet.training.settings import Settings
 
 #: What makes a matrix of a source, in errors.
 MAPPED = "lazynet.data.mapped(source)"
-# The labels of a chunk are compared with each of so many classes.
+# With at most this many classes, the labels of a chunk are compared with each class.
 _FEW_CLASSES = 4
 #: Checked rows of a chunk and their problems.
 Prepare = Callable[[Chunk], tuple[sparse.csr_matrix, Problems]]
@@ -92,7 +92,7 @@ def balanced_for(source: Source) -> Balanced:
 
 
 def is_sound(chunk: Chunk, n_features: int) -> bool:
-    """Whether a kernel can read X as it is, and y holds finite numbers."""
+    """Whether a kernel can read X without a copy, and y holds finite numbers."""
     if sparse.issparse(chunk.y) or chunk.X.shape[1] != n_features:
         return False
     return usable_rows(chunk.X) is chunk.X and bool(np.isfinite(chunk.y).all())
