@@ -395,13 +395,6 @@ def test_what_cannot_be_averaged_is_refused(options, message):
         LazyNetRegressor(**options).fit(X, y)
 
 
-def test_a_stream_has_no_last_half():
-    """partial_fit does not know where it will end."""
-    X, y = data()
-    with pytest.raises(ValueError, match="needs to know the last step"):
-        LazyNetRegressor(average="suffix").partial_fit(X, y)
-
-
 @pytest.mark.parametrize(
     ("counts", "message"),
     [(np.ones(3), "must give 120 numbers"), (np.full(120, -1.0), "not negative"),

@@ -322,14 +322,6 @@ def test_the_suffix_is_counted_in_steps():
     np.testing.assert_array_equal(weights_of(suffix), weights_of(given))
 
 
-def test_the_size_may_change_between_calls():
-    """The engine goes on; t counts the steps of both kinds."""
-    X, y = make_data(n=60)
-    model = LazyNetClassifier(random_state=0).partial_fit(X, y, classes=[0, 1])
-    model.set_params(batch_size=30).partial_fit(X, y)
-    assert model.t_ == 60 + 2
-
-
 # --- what is refused -----------------------------------------------------------------------------
 
 
@@ -388,17 +380,6 @@ def test_a_row_that_cannot_be_read_is_named():
         again.take(examples, steps, chosen.task(again))
         fresh.take(examples, chosen.steps(rows(20), 0), chosen.task(fresh))
         np.testing.assert_array_equal(again.weights(), fresh.weights())
-
-
-@pytest.mark.parametrize("rule", ["auto", "fobos", "ftrl"])
-def test_a_model_that_overflows_is_left_as_it_was(rule):
-    X, y = make_data()
-    options = dict(rule=rule, batch_size=8, random_state=0, l1=0.0)
-    model = LazyNetClassifier(**options).partial_fit(X, y, classes=[0, 1])
-    before = weights_of(model)
-    with pytest.raises(FloatingPointError):
-        model.partial_fit(X * 1e200, y)
-    np.testing.assert_array_equal(weights_of(model), before)
 
 
 # --- the tests are tested ------------------------------------------------------------------------

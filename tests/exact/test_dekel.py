@@ -100,16 +100,6 @@ def test_values_by_hand():
     assert engine.average() == ([1.5], 0.75)
 
 
-def test_before_the_first_step_and_after_one():
-    """T = 0 is the zero model, T = 1 its own average."""
-    engine = DekelEngine(2, get_loss("log_loss"), 1.0, np.array([0.5, 0.0]))
-    for weights, intercept in (engine.last(), engine.average()):
-        assert (weights.tolist(), intercept) == ([0.0, 0.0], 0.0)
-    engine.take(as_examples(sparse.csr_matrix([[2.0, 0.0]]), np.ones(1)), np.zeros(1, np.int64))
-    assert apart(engine.last()[0], engine.average()[0]) == 0.0
-    assert engine.last()[0].tolist() == [0.75, 0.0]
-
-
 # --- the tests are tested ---------------------------------------------------------------------
 
 
@@ -248,14 +238,6 @@ def test_a_model_that_is_worse_than_none_is_reported():
             model.fit(X, y)
         ASGDRegressor(random_state=0).fit(X, y)
     assert model.t_ == 20_000
-
-
-def test_a_model_that_is_worse_than_a_constant_is_reported():
-    """The penalty holds the intercept too, which numbers far from 0 need."""
-    X, _ = data()
-    far = 100.0 + X @ np.ones(X.shape[1])
-    with pytest.warns(ConvergenceWarning, match=r"a constant prediction.* subtract its mean"):
-        ASGDRegressor(l2=1.0, random_state=0).fit(0.01 * X, far)
 
 
 def test_the_mean_of_float32_rows_is_taken_in_float64():

@@ -428,9 +428,3 @@ def test_a_broken_engine_is_caught(norm, kind):
         norm,
         lambda problem: assert_compiled_matches(problem, problem.engine(wear=RESTLESS, kind=kind)),
     )
-
-
-def test_every_norm_has_its_parts():
-    """A form in plain Python, a proximal map and an engine."""
-    assert set(PLAIN_FORMS) == set(PROXES) == set(GROUPED_OUTPUTS)
-    assert all(form.norms == (norm,) for norm, form in PLAIN_FORMS.items())

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from support import ELASTIC_ENGINES, plan, rows
-from support.algorithms import AFFINE_RULES, BOTH_ORDERS, engine_of, form_of
+from support.algorithms import AFFINE_RULES, BOTH_ORDERS, form_of
 from support.engines import run_in_chunks
 
-from lazynet import FoBoS, FromArray, Stepper, Tables
+from lazynet import FoBoS, FromArray, Stepper
 from lazynet.data.arrays import as_examples
 from lazynet.engines.clock import ClockEngine
 from lazynet.engines.dense import DenseEngine
@@ -74,37 +74,6 @@ def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
     )
     np.testing.assert_array_equal(scalar.weights(), vectorised.weights())
     assert scalar.intercept == vectorised.intercept
-
-
-@given(problem=problems(step_orders=BOTH_ORDERS, intercepts=BOTH), few=BUDGETS, many=BUDGETS)
-def test_any_budget_of_the_tables_gives_the_same_weights(problem, few, many):
-    """A flush changes nothing but rounding: two budgets differ by two bounds at most."""
-    twin = problem.twin()
-    first, second = (problem.stepper(engine=Tables(budget)) for budget in (few, many))
-    for step in range(len(problem.order)):
-        example = problem.example(step)
-        for learner in (twin, first, second):
-            learner.step(*example)
-        if not twin.comparable:
-            return
-        gap = np.hypot(
-            np.linalg.norm(first.weights - second.weights), first.intercept - second.intercept
-        )
-        assert gap <= 2 * twin.bound
-
-
-@pytest.mark.parametrize("engine", ["clock", "tables"])
-@given(data=st.data())
-def test_a_sweep_changes_no_weight_beyond_rounding(engine, data):
-    """A sweep costs four roundings of a weight and six of the cushion, at the most."""
-    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
-    built = engine_of(engine, problem.n_features)
-    run_in_chunks(problem, built, [])
-    scale, shift = built.fields[0], built.fields[2]
-    before = built.weights()
-    built._sweep()
-    slack = 2.0**-53 * (4 * np.abs(before) + 6 * scale * shift)
-    assert np.all(np.abs(built.weights() - before) <= slack)
 
 
 @pytest.mark.parametrize("wear", [Wear(), SWEEPS_AT_ONCE], ids=["seldom", "sweeps"])

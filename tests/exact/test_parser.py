@@ -9,15 +9,12 @@ import struct
 import subprocess
 import sys
 from fractions import Fraction
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
-from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from support.caught import caught
 from support.damage import damaged
 from support.parser import BadLine, PlainParser, Row
@@ -408,26 +405,6 @@ def test_rows_before_a_bad_line_are_kept():
 
 
 # --- other programs -----------------------------------------------------------------------------
-
-
-@given(data=st.data(), zero_based=st.booleans(), seed=st.integers(0, 2**32))
-def test_what_scikit_learn_writes_is_read(data, zero_based, seed):
-    """dump_svmlight_file and load_svmlight_file agree with the parser."""
-    rng = np.random.default_rng(seed)
-    shape = data.draw(st.tuples(st.integers(1, 8), st.integers(1, 9)))
-    X = sparse.csr_matrix(rng.standard_normal(shape) * (rng.random(shape) < 0.5))
-    y = rng.standard_normal(shape[0])
-    file = BytesIO()
-    dump_svmlight_file(X, y, file, zero_based=zero_based)
-    parser = Parser(base=int(not zero_based), n_columns=shape[1])
-    parser.parse(file.getvalue(), 0, True, 2**40)
-    indptr, indices, values, labels, _ = parser.take()
-    file.seek(0)
-    theirs, targets = load_svmlight_file(file, n_features=shape[1], zero_based=zero_based)
-    assert indptr.tolist() == theirs.indptr.tolist()
-    assert indices.tolist() == theirs.indices.tolist()
-    assert values.tolist() == theirs.data.tolist()
-    assert labels.tolist() == targets.tolist()
 
 
 #: (text, seed, hash): the verification vectors that Appleby's and other programs publish.

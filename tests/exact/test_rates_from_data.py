@@ -1,7 +1,5 @@
 """Rates that the clock computes from the rows: lazy equals dense, scale-free, in any chunks."""
 
-import copy
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -193,32 +191,6 @@ def test_a_factor_of_y_multiplies_the_model(loss, fit_intercept):
         )  # fmt: skip
         np.testing.assert_array_equal(models[-1].coef_, models[0].coef_ * factor)
         np.testing.assert_array_equal(models[-1].intercept_, models[0].intercept_ * factor)
-
-
-def state_of(engine):
-    return {name: array.copy() for name, array in engine.state().items()}
-
-
-@pytest.mark.parametrize("average", BOTH)
-@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
-def test_a_failed_call_is_undone(loss, average):
-    """An overflow leaves the model, its rates included, as it was; a copy goes on alike."""
-    X, y = corpus(n_rows=90, d=60)
-    kind = LazyNetClassifier if LOSSES[loss].margin else LazyNetRegressor
-    given = {"classes": [-1, 1]} if LOSSES[loss].margin else {}
-    model = kind(loss=loss, schedule=FromData(), average=average, shuffle=False)
-    model.partial_fit(X[:40], y[:40], **given)
-    before, kept = state_of(model._engines[0]), copy.deepcopy(model)
-    giant = sparse.csr_matrix(X[40:60].copy())
-    giant.data[-1] = 1e200
-    with pytest.raises(FloatingPointError, match="overflowed at step"):
-        model.partial_fit(giant, y[40:60])
-    after = state_of(model._engines[0])
-    for name, array in before.items():
-        np.testing.assert_array_equal(array, after[name])
-    model.partial_fit(X[40:], y[40:])
-    kept.partial_fit(X[40:], y[40:])
-    np.testing.assert_array_equal(model.coef_, kept.coef_)
 
 
 def test_rates_of_a_step_that_overflows_are_not_counted():

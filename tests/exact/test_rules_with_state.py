@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 from support import examples_of, plan
 from support.algorithms import (
     GIVEN,
@@ -309,41 +308,6 @@ def test_parameters_that_do_not_go_together_are_refused(options, message):
     pattern = ".*".join(re.escape(part) for part in message.split(".*"))
     with pytest.raises(ValueError, match=pattern):
         LazyNetClassifier(**options).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("parameter", "advice"),
-    [
-        ("gamma", "rule=RDA(gamma=...)"),
-        ("rho", "rule=RDA(rho=...)"),
-        ("beta", "rule=FTRL(beta=...)"),
-        ("delta", "rule=AdaGrad(delta=...)"),
-        ("period", "rule=TruncatedGradient(period=...)"),
-        ("threshold", "rule=TruncatedGradient(threshold=...)"),
-        ("step_order", "rule=FoBoS(step_order=...)"),
-        ("power_t", "schedule=Power(power_t=...)"),
-    ],
-)
-def test_a_parameter_of_a_rule_is_refused_with_the_object_that_takes_it(parameter, advice):
-    """The estimator has no such parameter; nor has a rule the parameter of another rule."""
-    message = re.escape(f"LazyNetClassifier has no parameter {parameter}: write {advice}")
-    with pytest.raises(TypeError, match=message):
-        LazyNetClassifier(**{parameter: 0.5})
-    for name in RULES:
-        kind = ALGORITHMS[name].rule
-        if parameter not in kind().get_params():
-            with pytest.raises(TypeError, match=f"unexpected keyword argument '{parameter}'"):
-                kind(**{parameter: 0.5})
-
-
-@pytest.mark.parametrize("rule", [FTRL(alpha=1e-7), AdaGrad(alpha=1e-7), SAGA(alpha=1e-7)])
-def test_the_rate_that_was_used_is_told(rule):
-    """alpha of the rule, in eta0_ and in the warning; the rates of RDA rise as gamma falls."""
-    X, y = make_data()
-    with pytest.warns(ConvergenceWarning, match=r"a larger alpha \(which is 1e-07\), by rule="):
-        assert LazyNetClassifier(rule=rule, max_iter=1).fit(X, y).eta0_ == 1e-7
-    with pytest.warns(ConvergenceWarning, match=r"give a smaller gamma, by rule=RDA\(gamma"):
-        LazyNetClassifier(rule=RDA(gamma=1e7), max_iter=1).fit(X, y)
 
 
 # --- rates that change between calls ------------------------------------------------------------

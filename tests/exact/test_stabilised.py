@@ -211,25 +211,6 @@ def test_any_number_of_threads_gives_the_same_bits(universal):
         assert alone.intercept == other.intercept
 
 
-def test_an_error_in_one_thread_ends_the_others_and_is_raised():
-    """An error that Python raises in one thread ends the others and reaches the caller."""
-
-    class Ends:
-        def take(self, count):
-            raise OSError("no more rows")
-
-    X, y = problem(0)
-    engine = StabilisedEngine(
-        Data(as_examples(X, y), get_loss("hinge")),
-        STAGES,
-        InverseSqrt(0.5),
-        [*streams(40, 0, 3), Ends()],
-        occurring(X),
-    )
-    with pytest.raises(OSError, match="no more rows"), Workers(2) as workers:
-        engine.take_stage(workers)
-
-
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
 def test_long_shifts_are_swept(size):
     """The shift of universal gravity begins again at 0 before it costs digits, whatever the scale
@@ -249,14 +230,6 @@ def test_long_shifts_are_swept(size):
     assert 1024 <= round(max(shifts) / size) <= 1025
     assert np.count_nonzero(np.diff(shifts) < 0) == 1
     assert path.weights()[1] == pytest.approx(1500.0 * size, rel=1e-12)
-
-
-def test_a_run_has_no_more_steps_than_it_was_given():
-    """The last burst is a shorter one, and is truncated like the others."""
-    X, y = data_with_few_features_that_matter(n=300)
-    model = StabilisedSGDClassifier(max_iter=7, burst_size=100, random_state=0).fit(X, y)
-    assert model.trace_[-1]["steps"] == 7 * 300
-    assert model.n_iter_ == 7
 
 
 TOUCHES_LITTLE = """
@@ -313,25 +286,6 @@ def data_with_few_features_that_matter(seed=0, n=2000, d=300):
     return X, X @ signs > 0
 
 
-def test_the_trace_tells_what_happened():
-    """The sets of every stage shrink by what is purged, and what is purged is zero."""
-    X, y = data_with_few_features_that_matter()
-    model = StabilisedSGDClassifier(max_iter=5, random_state=0).fit(X, y)
-    left = set(np.unique(X.indices))
-    for number, stage in enumerate(model.trace_):
-        assert stage["stage"] == number
-        assert set(stage["purged"]) <= left
-        left -= set(stage["purged"])
-        assert stage["n_stable"] == len(left)
-        assert 0 <= stage["realised_rate"] <= 1
-        assert (stage["gravity"] is None) == (number == 0)
-    assert left == set(np.flatnonzero(model.stable_))
-    assert model.trace_[-1]["steps"] >= 5 * 2000
-    assert not model.coef_[~model.stable_].any()
-    assert (model.selection_frequency_[model.stable_] >= model.stability).all()
-    assert (model.selection_frequency_[~model.stable_] < model.stability).all()
-
-
 def test_everything_purged_is_a_warning_and_a_zero_model():
     """The warning says what to change, and the model is zero."""
     X, y = data_with_few_features_that_matter(n=500)
@@ -346,31 +300,6 @@ def test_everything_purged_is_a_warning_and_a_zero_model():
     assert not model.coef_.any()
     assert not model.stable_.any()
     assert len(set(model.predict(X))) == 1
-
-
-def test_a_matrix_without_values_is_a_warning_too():
-    """No feature occurs."""
-    with pytest.warns(ConvergenceWarning, match="no feature occurs"):
-        model = StabilisedSGDClassifier().fit(sparse.csr_matrix((4, 3)), [0, 1, 0, 1])
-    assert not model.coef_.any()
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_threads_and_seeds_of_the_estimator(n_classes):
-    """A seed makes the same model on any number of threads, another seed another one."""
-    X, _ = data_with_few_features_that_matter(n=400)
-    y = np.argmax(np.asarray(X[:, :n_classes].todense()) + 0.01, axis=1)
-
-    def fit(**options):
-        return StabilisedSGDClassifier(max_iter=5, **options).fit(X, y)
-
-    first = fit(random_state=0)
-    assert len(first.coef_) == (1 if n_classes == 2 else 3)
-    for n_jobs in (2, 3, -1):
-        again = fit(random_state=0, n_jobs=n_jobs)
-        np.testing.assert_array_equal(first.coef_, again.coef_)
-        np.testing.assert_array_equal(first.intercept_, again.intercept_)
-    assert (fit(random_state=1).coef_ != first.coef_).any()
 
 
 def test_weight_zero_is_a_step_that_informs_nobody():

@@ -1,15 +1,9 @@
 """The reruns of the papers' tables measure fairly, compare all weights, and resume."""
 
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
-from support import ROOT
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
@@ -235,42 +229,6 @@ def test_weights_that_differ_are_told(tmp_path, monkeypatch, capsys):
     assert main(["table", "--out", str(tmp_path), *TINY]) == 1
     assert "dicts, sgd: lazy, clock and dense: weights differ by" in capsys.readouterr().err
     assert not list(tmp_path.glob("table.json"))
-
-
-def test_ctrl_c_loses_nothing(tmp_path):
-    """The first run is interrupted in the middle; the second continues after its last record."""
-    longer = ["--repeats=12", "--seconds=0.005"]
-    command = [sys.executable, "-m", "paper_repro", "table", "--out", str(tmp_path), *TINY, *longer]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        command,
-        cwd=ROOT,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-        # Where tests run in the background, children would inherit that it is ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    ) as first:
-        deadline = time.monotonic() + 60
-        while sum(path.read_text().count('"key"') for path in tmp_path.glob("*.jsonl")) < 6:
-            assert time.monotonic() < deadline
-            assert first.poll() is None
-            time.sleep(0.005)
-        first.send_signal(signal.SIGINT)
-        _, told = first.communicate(timeout=60)
-    assert first.returncode == 130
-    assert "the same command goes on from there" in told
-    assert "Traceback" not in told
-    (journal,) = tmp_path.glob("*.jsonl")
-    kept = journal.read_text().count('"key"')
-    assert kept >= 6
-    second = subprocess.run(
-        command, cwd=ROOT, text=True, capture_output=True, env=environment, check=True
-    )
-    assert f"{kept} of " in second.stdout
-    assert load("table", tmp_path)["resumed"] == 1
-    assert not journal.exists()
 
 
 # --- the README ------------------------------------------------------------------------------

@@ -259,17 +259,6 @@ def check_tally(bag):
     assert len(bag.descriptors) == bag.mesh.shape[1]
 
 
-def test_words_are_counted(write):
-    """Words of title and abstract count, in lower case, of two characters or more."""
-    bag = collect([write(export(article(1, "BE a 10 of", title="Be"), article(2, "of be")))])
-    assert bag.vocabulary == ["be", "of"]
-    assert bag.X.toarray().tolist() == [[2, 1], [1, 1]]
-    assert (bag.X.dtype, bag.X.indices.dtype, bag.mesh.dtype) == (np.float64, np.int32, np.int8)
-    assert bag.X.has_sorted_indices
-    assert (bag.tally.words_before, bag.tally.words) == (3, 2)
-    check_tally(bag)
-
-
 def plain_count(files, min_document_frequency, abstracts, most):
     """The words of each PMID, of records (pmid, version, words or None, deleted); and deletions."""
     in_force, n_deleted = {}, 0
@@ -371,13 +360,6 @@ def test_nothing_at_all_is_an_error(write, content, complaint):
         collect([write(content)])
 
 
-@pytest.mark.parametrize("name", ["min_document_frequency", "abstracts", "words"])
-def test_limits_are_checked(name):
-    """A limit of 0 is an error that names the argument, before a file is read."""
-    with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
-        collect(["nowhere.xml"], **{name: 0})
-
-
 @pytest.fixture
 def labelled(write):
     """Four citations: three of humans, two of mice, one without headings."""
@@ -396,16 +378,6 @@ def labelled(write):
             )
         ]
     )
-
-
-def test_unknown_labels_are_answered_with_near_ones(labelled):
-    """A heading that only deleted citations have is unknown too."""
-    with pytest.raises(ValueError, match="with 'Human'; near: D006801 Humans"):
-        labelled.target("Human")
-    with pytest.raises(ValueError, match="with 'man'; near: D006801 Humans"):
-        labelled.target("man")
-    with pytest.raises(ValueError, match=r"with 'Calcimycin'$"):
-        labelled.target("Calcimycin")
 
 
 # --- saving ---------------------------------------------------------------------------------
@@ -492,13 +464,6 @@ def test_the_first_files_are_downloaded(site, tmp_path):
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == NAMES[:2]
 
 
-def test_a_file_that_is_not_right_is_replaced(site, tmp_path):
-    """A file that is there already is used only if its MD5 sum is right."""
-    (tmp_path / NAMES[0]).write_bytes(b"last year's")
-    [path] = fetch(site, tmp_path)
-    assert path.read_bytes() == site.files[path.name]
-
-
 @pytest.mark.parametrize(
     ("part", "ranges", "requests"),
     [
@@ -533,22 +498,6 @@ def test_a_line_that_stays_down_is_reported(site, tmp_path):
     with pytest.raises(DownloadFailed, match=f"{NAMES[0]}.*broke after 120,000 of 200,000 bytes"):
         fetch(site, tmp_path, tries=1)
     assert (tmp_path / f"{NAMES[0]}.part").stat().st_size == 120_000
-
-
-def test_ctrl_c_leaves_the_part(site, tmp_path, monkeypatch):
-    """The next call continues with the part."""
-
-    def interrupted(self, *_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("paper_repro.pubmed.download.tqdm.update", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            fetch(site, tmp_path)
-    have = (tmp_path / f"{NAMES[0]}.part").stat().st_size
-    assert 0 < have < 200_000
-    fetch(site, tmp_path)
-    assert requested(site) == [None, f"bytes={have}-"]
 
 
 def test_a_wrong_sum_is_tried_once_more(site, tmp_path):
