@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.weights import (
@@ -63,14 +62,33 @@ class _DualNetModel(SparseLinear):
         """Whether ``fit`` starts from the last model."""
         return bool(p.warm_start and self.__sklearn_is_fitted__())
 
-    def _fit(
+    def fit(
         self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        y: Any,
-        weights: NDArray[np.float64] | None,
-    ) -> list[Warning]:
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Find the minimum; an interrupted call leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features), or source
+            The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights
+            in it: its rows are mapped into memory from a temporary file.
+        y : array of shape (n_samples,)
+            Class labels of any kind, or numbers; None with a source.
+        sample_weight : array of shape (n_samples,), optional
+            The importance of each example: an example of importance 2 counts as two rows.
+        """
+        self._warn(self._learn(X, y, sample_weight))
+        return self
+
+    @all_or_nothing
+    @takes_sources
+    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
         """Find the minimum of every problem; returns the warnings to give."""
+        p = self._settle()
+        X, y, weights = self._read(p, X, y, sample_weight)
         check_penalty(p.loss, p.l1, p.l2)
         problems = list(self._problems(X, y, weights))
 
@@ -82,6 +100,10 @@ class _DualNetModel(SparseLinear):
             return Minimiser(problem, generator)
 
         return self._find(p, (len(problems), *X.shape), minimiser_of)
+
+    def _read(self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
+        """The checked X, the y that ``_problems`` takes, and the importances of the rows."""
+        raise NotImplementedError
 
     def _find(
         self,
@@ -260,38 +282,12 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     ) -> None:
         self._keep(locals())
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Find the minimum; an interrupted call leaves the estimator as it was.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (n_samples, n_features), or source
-            The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights
-            in it: its rows are mapped into memory from a temporary file.
-        y : array of shape (n_samples,)
-            Class labels of any kind; None with a source.
-        sample_weight : array of shape (n_samples,), optional
-            The importance of each example: an example of importance 2 counts as two rows.
-        """
-        self._warn(self._learn(X, y, sample_weight))
-        return self
-
-    @all_or_nothing
-    @takes_sources
-    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
-        """Find the minimum; returns the warnings to give."""
-        p = self._settle()
+    def _read(self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
         X, y, classes = self._check_training(X, y, None, reset=not self._goes_on(p))
         weights = importances(p.class_weight, classes, X, y, sample_weight)
         check_every_class_counts(classes, y, weights)
-        warnings = self._fit(p, X, (y, classes), weights)
         self.classes_ = classes
-        return warnings
+        return X, (y, classes), weights
 
 
 class DualNetRegressor(SparseRegressor, _DualNetModel):
@@ -342,20 +338,6 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
     ) -> None:
         self._keep(locals())
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Find the minimum; see :meth:`DualNetClassifier.fit`."""
-        self._warn(self._learn(X, y, sample_weight))
-        return self
-
-    @all_or_nothing
-    @takes_sources
-    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
-        """Find the minimum; returns the warnings to give."""
-        p = self._settle()
+    def _read(self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
         X, y = self._check_training(X, y, reset=not self._goes_on(p))
-        return self._fit(p, X, y, check_sample_weight(sample_weight, X))
+        return X, y, check_sample_weight(sample_weight, X)
