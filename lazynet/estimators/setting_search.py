@@ -43,13 +43,14 @@ from lazynet.training.defaults import (
 )
 from lazynet.training.diagnostics import (
     NOTHING_LEARNED,
+    Rate,
     look_closely,
     loss_of_constants,
+    stalled,
     still_falls,
 )
 from lazynet.training.epochs import Stopping
 from lazynet.training.fit import units_for_fit
-from lazynet.training.fit_warnings import Rate, stalled
 from lazynet.training.folds import FOLDS, Fold, means_and_errors
 from lazynet.training.grid import GridTraining, Setting, check_offered, planned, settings_of
 from lazynet.training.learners import new_learners

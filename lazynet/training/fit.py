@@ -13,8 +13,8 @@ from lazynet.engines.threads import Workers
 from lazynet.engines.undo import UndoLog
 from lazynet.schedules import Adaptive, needs_scale
 from lazynet.training.defaults import takes_units
+from lazynet.training.diagnostics import Rate, fit_warnings
 from lazynet.training.epochs import Epoch, Stopping
-from lazynet.training.fit_warnings import Rate, fit_warnings
 from lazynet.training.learners import new_learners, run_pass, sizes_for_a_pass
 from lazynet.training.loop import train
 from lazynet.training.make_plan import make_plan, scale_of_rates

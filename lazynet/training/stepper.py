@@ -29,8 +29,8 @@ from lazynet.parameters import (
 from lazynet.penalties import ElasticNet
 from lazynet.rules.storage import FORM, FormLike
 from lazynet.schedules import SCHEDULE, ScheduleLike
-from lazynet.training.compatibility import check_rate_parameters, check_together
 from lazynet.training.plan import Plan
+from lazynet.training.settings import check_rate_parameters, check_together
 
 _FIRST = np.zeros(1, dtype=np.int64)
 # The scale of the rates if neither ``schedule`` nor ``eta0`` gives one.
