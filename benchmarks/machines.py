@@ -30,8 +30,8 @@ ONLINE = {"max_iter": 12, "tol": None}
 L1S = [1e-5 * 0.5**k for k in range(8)]
 PENALTIES = ((1e-3, 0.0), (1e-4, 0.0), (1e-4, 1e-4))
 
-#: A fit in one process of a source, X and y; a fit of blocks with a client.
-Fits = tuple[Callable[[Any, Any, Any], Any], Callable[[Any, Any], Any]]
+#: A fit in one process of a source, X and y; a fit of blocks.
+Fits = tuple[Callable[[Any, Any, Any], Any], Callable[[Any], Any]]
 
 
 def fits() -> dict[str, Fits]:
@@ -40,13 +40,11 @@ def fits() -> dict[str, Fits]:
     found: dict[str, Fits] = {
         "one": (
             lambda source, X, y: serial(**ONLINE).fit(source),
-            lambda blocks, client: over(**ONLINE, client=client).fit(blocks),
+            lambda blocks: over(**ONLINE).fit(blocks),
         ),
         "eight": (
             lambda source, X, y: [serial(**ONLINE, l1=l1).fit(source) for l1 in L1S],
-            lambda blocks, client: lazynet.dask.fit_all(
-                [over(**ONLINE, l1=l1, client=client) for l1 in L1S], blocks
-            ),
+            lambda blocks: lazynet.dask.fit_all([over(**ONLINE, l1=l1) for l1 in L1S], blocks),
         ),
     }
     for l1, l2 in PENALTIES:
@@ -58,7 +56,7 @@ def _minimum(l1: float, l2: float) -> Fits:
     given = {"l1": l1, "l2": l2}
     return (
         lambda source, X, y: lazynet.DualNetClassifier(**given, random_state=0).fit(X, y),
-        lambda blocks, client: lazynet.dask.DualNetClassifier(**given, client=client).fit(blocks),
+        lambda blocks: lazynet.dask.DualNetClassifier(**given).fit(blocks),
     )
 
 
@@ -90,11 +88,14 @@ def main(arguments: Sequence[str]) -> int:
             one = serially(source, X, y)
             seconds = time.perf_counter() - began, time.process_time() - used
             print(f"{name:16} one process  {_seconds(*seconds)}  {_told(one)}", flush=True)
-            with LocalCluster(**cluster) as workers, Client(workers) as client:
+            with (
+                LocalCluster(**cluster) as workers,
+                Client(workers, direct_to_workers=True) as client,
+            ):
                 blocks = lazynet.dask.Blocks.from_files(f"{folder}/*.npz", read, client=client)
                 blocks.facts()
                 with measured(client) as figures:
-                    found = over_blocks(blocks, client)
+                    found = over_blocks(blocks)
             same = "same bits" if _bits(found) == _bits(one) else "other bits"
             line = f"{name:16} {options.workers} workers    {figures[0]}  {_told(found)}  {same}"
             print(line, flush=True)

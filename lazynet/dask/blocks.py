@@ -21,7 +21,6 @@ from lazynet.data.chunks import Chunk, Passing, joined, rechunked, taken
 from lazynet.data.files import Paths, files_of
 from lazynet.data.source import Facts, Source, Tally, as_source
 from lazynet.parameters import check_integer, shown
-from lazynet.persistence.values import digest
 
 #: Blocks of a worker that follow each other share a task up to this number of stored values.
 _VALUES_OF_A_TASK = 2**24
@@ -42,14 +41,13 @@ class BlockFacts(NamedTuple):
     first: Chunk
 
 
-def _made(make: Callable[[Any], Any] | None, given: Any) -> Chunk:
-    """The rows of a block: of (X, y), (X, y, weights) or a source, which ``make`` makes.
+def _made(given: Any) -> Chunk:
+    """The rows of a block: of (X, y), (X, y, weights) or a source.
 
-    >>> _made(None, ([[0.0, 2.0]], [1])).X.toarray()
+    >>> _made(([[0.0, 2.0]], [1])).X.toarray()
     array([[0., 2.]])
     """
-    found = given if make is None else make(given)
-    source = as_source(found if isinstance(found, Source) else [found])
+    source = as_source(given if isinstance(given, Source) else [given])
     chunks = [*source.chunks()]
     if chunks:
         return joined(chunks)
@@ -65,10 +63,6 @@ def _facts_of(chunk: Chunk) -> BlockFacts:
     counts = chunk.weight is None or bool(chunk.weight.any())
     first = taken(chunk, np.arange(min(1, chunk.X.shape[0])))
     return BlockFacts(tally, int(chunk.X.shape[1]), n_labels, counts, first)
-
-
-def _told_of(chunk: Chunk) -> list[Any]:
-    return [None if each is None else digest("rows", each) for each in chunk]
 
 
 def as_wide(chunk: Chunk, n_features: int, n_labels: int | None) -> Chunk:
@@ -128,56 +122,55 @@ class Blocks(Source):
                     f"parts must hold delayed calls or futures that give (X, y), and part {number} "
                     f"is {shown(given):.100}"
                 )
-        names = [f"block {k}" for k in range(len(parts))] if names is None else list(names)
-        if len(names) != len(parts):
-            raise ValueError(f"names must be as many as parts, {len(parts)}, got {len(names)}")
-        self._begin([(None, each) for each in parts], names, client, seed)
-
-    def _begin(
-        self, calls: list[tuple[Any, Any]], names: list[str], client: Any, seed: int | None
-    ) -> None:
-        """Let the workers make the blocks, those that follow each other on the same worker."""
-        if not calls:
+        self.names = [f"block {k}" for k in range(len(parts))] if names is None else list(names)
+        if len(self.names) != len(parts):
+            raise ValueError(f"names must be as many as parts, {len(parts)}, got {len(self.names)}")
+        if not parts:
             raise ValueError("parts must hold at least one block")
         self.seed = None if seed is None else check_integer("seed", seed, 0)
         self.client: Client = get_client() if client is None else client
-        self.names, unique = names, uuid.uuid4().hex
         workers, wanted = sorted(self.client.scheduler_info(n_workers=-1)["workers"]), []
-        for number, (make, given) in enumerate(calls):
+        unique = uuid.uuid4().hex
+        for number, given in enumerate(parts):
             place: dict[str, Any] = {}
+            # Blocks that follow each other are made on the same worker.
             if workers and not _is_placed(given):
-                worker = workers[number * len(workers) // len(calls)]
+                worker = workers[number * len(workers) // len(parts)]
                 place = {"workers": [worker], "allow_other_workers": True}
             with dask.annotate(**place):
                 key = f"lazynet-block-{number}-{unique}"
-                wanted.append(delayed(_made, pure=False)(make, given, dask_key_name=key))
+                wanted.append(delayed(_made, pure=False)(given, dask_key_name=key))
         self.futures: list[Future] = self.client.compute(wanted)
         self._known: list[BlockFacts] | None = None
         self._asked: set[Future] = set()
         self._prepared: dict[str, list[Future]] = {}
 
     @classmethod
-    def _of(cls, calls: list[tuple[Any, Any]], names: list[str], **options: Any) -> Blocks:
-        found = cls.__new__(cls)
-        found._begin(calls, names, options.pop("client"), options.pop("seed"))
-        return found
+    def of(
+        cls, X: Any, y: Any = None, sample_weight: Any = None, *, client: Any = None,
+        seed: int | None = None,
+    ) -> Blocks:  # fmt: skip
+        """What ``fit`` takes as X, y and weights, as blocks; blocks are given back as they are.
 
-    @classmethod
-    def of_collections(
-        cls, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None, seed: Any = None
-    ) -> Blocks:
-        """The blocks of a Dask array X, of CSR matrices or dense, or the partitions of a DataFrame.
-
-        y and the weights are Dask arrays, or Series, with the blocks of rows of X.
+        The blocks of a Dask array X, of CSR matrices or dense, or the partitions of a DataFrame of
+        numbers: y and the weights are Dask arrays, or Series, with the blocks of rows of X.
         """
-        given = {"X": X, "y": y} | (
+        arrays = {"X": X, "y": y} | (
             {} if sample_weight is None else {"sample_weight": sample_weight}
         )
+        if isinstance(X, (Blocks, list, tuple)):
+            for name, given in (("y", y), ("sample_weight", sample_weight)):
+                if given is not None:
+                    raise ValueError(f"{name} must be None where X is blocks, which have it")
+            return X if isinstance(X, Blocks) else cls(X, client=client, seed=seed)
         parts = []
-        for name, each in given.items():
+        for name, each in arrays.items():
             if not hasattr(each, "to_delayed"):
+                what = "sparse matrix" if sparse.issparse(each) else type(each).__name__
+                kinds = "Blocks, a Dask array or DataFrame, or a list of delayed calls or futures"
                 raise TypeError(
-                    f"{name} must be a Dask array or a Dask DataFrame, got {shown(each):.100}"
+                    f"{name} must be {kinds if name == 'X' else 'a Dask array or Series'}, got "
+                    f"{what}: for rows in memory take lazynet's own estimators"
                 )
             if getattr(each, "ndim", 1) > 1 and getattr(each, "numblocks", (1, 1))[1] > 1:
                 raise ValueError(
@@ -193,28 +186,17 @@ class Blocks(Source):
         return cls(tuples, client=client, seed=seed)
 
     @classmethod
-    def from_partitions(
-        cls, collection: Any, function: Any, *, client: Any = None, seed: int | None = None
-    ) -> Blocks:
-        """A block of every partition of a DataFrame, a bag or another collection.
-
-        ``function`` makes ``(X, y)`` or ``(X, y, weights)`` of a partition, on a worker.
-        """
-        parts = np.ravel(collection.to_delayed()).tolist()
-        names = [f"partition {k}" for k in range(len(parts))]
-        return cls._of([(function, each) for each in parts], names, client=client, seed=seed)
-
-    @classmethod
-    def from_files(
-        cls, paths: Paths, reader: Any, *, client: Any = None, seed: int | None = None
-    ) -> Blocks:
+    def from_files(cls, paths: Paths, reader: Any, **options: Any) -> Blocks:
         """A block of every file, which a worker reads by ``reader``: every worker must see it.
 
         ``reader`` is a source of ``lazynet.data``, such as ``SvmlightFile``, or a function that
         makes ``(X, y)`` of the name of a file.
         """
-        names = [os.path.abspath(path) for path in files_of(paths)]
-        return cls._of([(reader, name) for name in names], names, client=client, seed=seed)
+        names, read = (
+            [os.path.abspath(path) for path in files_of(paths)],
+            delayed(reader, pure=False),
+        )
+        return cls([read(name) for name in names], names=names, **options)
 
     def __len__(self) -> int:
         return len(self.futures)
@@ -324,11 +306,6 @@ class Blocks(Source):
             tally.join(block.tally)
         return tally.facts(self.n_features, self.n_labels)
 
-    def identity(self) -> dict[str, Any] | None:
-        """Digests of the blocks, and the seed of their order."""
-        found = self.gathered(self.client.map(_told_of, self.futures, pure=False))
-        return {"blocks": found, "seed": self.seed}
-
     def _pass(self, rows: int, epoch: int) -> Passing:
         """The rows on the client, one block after the other."""
 
@@ -351,19 +328,3 @@ def _is_placed(given: Any) -> bool:
         return isinstance(given, Future)
     values = dict(given.__dask_graph__()).values()
     return any(isinstance(getattr(value, "value", value), Future) for value in values)
-
-
-def as_blocks(X: Any, y: Any, sample_weight: Any, client: Client | None) -> Blocks:
-    """What ``fit`` was given, as blocks."""
-    if isinstance(X, (Blocks, list, tuple)):
-        for name, given in (("y", y), ("sample_weight", sample_weight)):
-            if given is not None:
-                raise ValueError(f"{name} must be None where X is blocks, which have it")
-        return X if isinstance(X, Blocks) else Blocks(X, client=client)
-    if hasattr(X, "to_delayed"):
-        return Blocks.of_collections(X, y, sample_weight, client=client)
-    kind = "sparse matrix" if sparse.issparse(X) else type(X).__name__
-    raise TypeError(
-        f"X must be Blocks, a Dask array or DataFrame, or a list of delayed calls or futures that "
-        f"give (X, y), got {kind}: for rows in memory take lazynet's own estimators"
-    )

@@ -10,27 +10,26 @@ repeated.  The chains of several models run side by side.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 from dask.sizeof import sizeof
-from distributed import Future
 from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.dask.blocks import Blocks, as_wide, order_of
 from lazynet.data.arrays import as_examples, plain, plain_arrays, sizes_of
-from lazynet.data.chunks import Chunk, joined, part, taken
+from lazynet.data.chunks import Chunk
 from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, Survey
-from lazynet.data.source import ROWS
 from lazynet.data.targets import Problems
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.threads import Workers
-from lazynet.engines.undo import UndoLog
-from lazynet.kernels.batches import Merger
 from lazynet.kernels.examples import Steps
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.training.learners import AnyLearner, OutputsLearner, length_of_chunks, new_learners
@@ -38,9 +37,11 @@ from lazynet.training.loop import PassOver
 from lazynet.training.plan import Plan
 from lazynet.training.progress import Progress
 from lazynet.training.settings import Settings
-from lazynet.training.stream_rows import Prepare, SourceRows
+from lazynet.training.stream_rows import Prepare, SourceRows, Surveyed
 
 Numbers = NDArray[np.float64]
+# Blocks whose numbers are on the client at the same time.
+_AT_ONCE = 32
 
 
 # --- a block, as a visit finds it ---------------------------------------------------------------
@@ -69,6 +70,14 @@ class Prepares:
         return Prepared(X if is_own else None, problems, norms)
 
 
+def checks_by(serial: type[Any], class_weight: Any, n_features: int, classes: Any) -> Prepare:
+    """What checks a chunk: a method of a serial estimator without a model."""
+    probe = serial()
+    probe.n_features_in_ = n_features
+    # Of the settings the class weights alone matter: fits of different settings share the result.
+    return partial(probe._prepared, SimpleNamespace(class_weight=class_weight), classes)
+
+
 class Rows:
     """The rows of a block on its worker, in arrays that kernels can read."""
 
@@ -92,25 +101,13 @@ def _bytes_of_problems(problems: Problems) -> int:
 
 
 def _visit(
-    step: Any, blocks: Sequence[Any], numbers: range, seed: int | None, epoch: int, state: Any
+    step: Learns, blocks: Sequence[Any], numbers: range, seed: int | None, epoch: int, state: Any
 ) -> Any:
     """The state after a step on each of some blocks."""
     state = copy.deepcopy(state)
     for number, block in zip(numbers, blocks, strict=True):
-        chunk = block[0] if isinstance(block, list) else block
-        step(state, block, order_of(seed, epoch, number, chunk.X.shape[0]))
+        step(state, block, order_of(seed, epoch, number, block[0].X.shape[0]))
     return state
-
-
-def chain(
-    blocks: Blocks, step: Any, rows: Sequence[Any], state: Any, label: str, epoch: int = 0
-) -> Future:
-    """The future of the state after steps on all blocks; ``rows``: what a step finds of each."""
-    for numbers, home in blocks.groups():
-        key = f"lazynet-visit-{label}-epoch{epoch}-block{numbers.start}"
-        some = [rows[k] for k in numbers]
-        state = blocks.submitted(key, _visit, home, step, some, numbers, blocks.seed, epoch, state)
-    return state  # type: ignore[no-any-return]
 
 
 @dataclass
@@ -168,8 +165,8 @@ class Learns:
     ) -> None:
         """Take the steps on some rows of a chunk."""
         steps, found = self.plan.steps(rows, state.t), np.empty(len(rows))
+        assert isinstance(steps, Steps), "of a row each"
         if isinstance(learner, OutputsLearner):
-            assert isinstance(steps, Steps), "outputs in batches have an engine each"
             if state.sums is None:
                 state.sums = np.zeros(learner.engine.n_outputs)
             learner.engine.learn(
@@ -177,10 +174,7 @@ class Learns:
                 self.plan.softmax,
             )  # fmt: skip
             return
-        if isinstance(steps, Steps):
-            steps = steps.with_predictions(found)
-        else:
-            steps = steps.with_predictions(found, Merger())
+        steps = steps.with_predictions(found)
         learner.engine.take(learner.examples, steps, learner.task, state.t)
         state.parts.append((found, problems.targets_of(0)[rows], problems.weights[rows]))
 
@@ -199,87 +193,27 @@ class Learns:
 # --- what the defaults ask of all rows ----------------------------------------------------------
 
 
-@dataclass
-class Surveyed:
-    """What the defaults ask of the rows so far."""
-
-    sums: Survey
-    #: the largest squared norm of a row, without and with its weight
-    largest: float = 0.0
-    largest_weighted: float = 0.0
-    n_rows: int = 0
-    #: rows that are not in the sums yet: norms, importances and targets, a column each
-    waiting: Numbers | None = None
+def _numbers_of(
+    of_targets: bool, seed: int | None, number: int, block: Chunk, prepared: Prepared
+) -> Numbers:
+    """Squared norms of rows, their importances and targets, a column each, in their order."""
+    problems = prepared.problems
+    columns = [prepared.squared_norms[:, None], problems.weights[:, None]]
+    if of_targets:
+        columns.append(problems.numbers_of_targets())
+    return np.hstack(columns)[order_of(seed, 0, number, block.X.shape[0])]
 
 
-@dataclass(frozen=True)
-class Surveys:
-    """Adds up norms, importances and targets over the same pieces of rows as a serial fit."""
-
-    of_targets: bool
-    #: what the intercept adds to a squared norm; rows of the survey; columns
-    extra: float
-    n_rows: int
-    n_features: int
-
-    def __call__(self, state: Surveyed, block: Any, order: NDArray[np.int64]) -> None:
-        rows = Rows(block[0], block[1], self.n_features)
-        columns = [rows.squared_norms[:, None], rows.problems.weights[:, None]]
-        if self.of_targets:
-            columns.append(rows.problems.numbers_of_targets())
-        table = np.hstack(columns)[order]
-        sizes = table[:, 0] + self.extra
-        state.largest = max(state.largest, float(sizes.max(initial=0.0)))
-        with np.errstate(over="ignore"):
-            weighted = float((sizes * table[:, 1]).max(initial=0.0))
-        state.largest_weighted = max(state.largest_weighted, weighted)
-        state.n_rows += len(table)
-        if state.waiting is not None:
-            table = np.vstack([state.waiting, table])
-        ends = state.n_rows == self.n_rows
-        n = len(table) if ends else len(table) // ROWS_OF_A_BLOCK * ROWS_OF_A_BLOCK
-        for start in range(0, n, ROWS_OF_A_BLOCK):
-            norms, counts, *targets = table[start : min(start + ROWS_OF_A_BLOCK, n)].T.copy()
-            state.sums.add(norms, np.array(targets).T if targets else None, counts)
-        state.waiting = table[n:].copy()
-
-
-# --- rows that are learned from once ------------------------------------------------------------
-
-
-@dataclass
-class Online:
-    """A serial estimator in a pass of ``partial_fit``."""
-
-    model: Any
-    n_rows: int = 0
-    waiting: Chunk | None = None
-
-
-@dataclass(frozen=True)
-class GoesOn:
-    """Lets a serial estimator learn from a block by ``partial_fit``, ``ROWS`` rows at a time."""
-
-    options: dict[str, Any]
-    n_rows: int
-    wide: tuple[int, int | None]
-
-    def __call__(self, state: Online, block: Chunk, order: NDArray[np.int64]) -> None:
-        rows = taken(as_wide(block, *self.wide), order)
-        state.n_rows += len(order)
-        rows = rows if state.waiting is None else joined([state.waiting, rows])
-        n = rows.X.shape[0]
-        whole = n if state.n_rows == self.n_rows else n // ROWS * ROWS
-        for start in range(0, whole, ROWS):
-            self.learn(state.model, part(rows, start, min(start + ROWS, whole)))
-        state.waiting = part(rows, whole, n)
-
-    def learn(self, model: Any, rows: Chunk) -> None:
-        """Learn as in a pass of the serial ``partial_fit``, on a model that nobody else has."""
-        log = model._undo = UndoLog(model)
-        model._learn_rows(*rows[:2], rows.weight, of_pass=True, **self.options)
-        log.end(keep=True)
-        del model._undo
+def _in_pieces(tables: Iterable[Numbers]) -> Iterator[Numbers]:
+    """The same rows, ``ROWS_OF_A_BLOCK`` at a time."""
+    waiting = np.zeros((0, 0))
+    for table in tables:
+        waiting = np.vstack([waiting, table]) if len(waiting) else table
+        while len(waiting) >= ROWS_OF_A_BLOCK:
+            yield waiting[:ROWS_OF_A_BLOCK]
+            waiting = waiting[ROWS_OF_A_BLOCK:]
+    if len(waiting):
+        yield waiting
 
 
 # --- a fit ----------------------------------------------------------------------------------------
@@ -308,29 +242,49 @@ class BlockRows(SourceRows):
         return self._prepare(as_wide(first, self.facts.n_features, self.facts.n_labels))
 
     def identity(self) -> dict[str, Any]:
-        return {"the facts of X": vars(self.facts), "the blocks": self.blocks.identity()}
+        return {"the facts of X": vars(self.facts), "the seed of blocks": self.blocks.seed}
 
-    def _take_survey(self, settings: Settings, of_targets: bool) -> Any:
-        n_targets = self.problems.numbers_of_targets().shape[1] if of_targets else 0
-        shape = self.n_visits, self.facts.n_features
-        step = Surveys(of_targets, float(settings.fit_intercept), *shape)
-        end = chain(self.blocks, step, self.rows, Surveyed(Survey(n_targets)), "survey")
-        return self.blocks.gathered([end])[0]
+    def _take_survey(self, settings: Settings, of_targets: bool) -> Surveyed:
+        """Add the numbers up over the same pieces of rows as a serial fit."""
+        blocks, n = self.blocks, len(self.rows)
+        ask = partial(_numbers_of, of_targets, blocks.seed)
+        asked = [
+            blocks.submitted("lazynet-numbers", ask, None, k, *rows)
+            for k, rows in enumerate(self.rows)
+        ]
+        some = (blocks.gathered(asked[k : k + _AT_ONCE]) for k in range(0, n, _AT_ONCE))
+        found = Survey(self.problems.numbers_of_targets().shape[1] if of_targets else 0)
+        largest = weighted = 0.0
+        for table in _in_pieces(chain.from_iterable(some)):
+            norms, counts, *targets = table.T.copy()
+            found.add(norms, np.array(targets).T if targets else None, counts)
+            sizes = norms + float(settings.fit_intercept)
+            with np.errstate(over="ignore"):
+                largest = max(largest, float(sizes.max()))
+                weighted = max(weighted, float((sizes * counts).max()))
+        return Surveyed(found, largest, weighted)
 
     def passes(self, learners: list[AnyLearner], plan: Plan) -> PassOver:
         facts, first, outputs = self.facts, 0, []
         length = length_of_chunks(len(learners), facts.n_rows, facts.n_values, plan.batch_size)
-        self._check_batches(length, plan.batch_size)
+        if plan.batch_size > 1:
+            raise ValueError(f"batch_size must be 1 over blocks, got {plan.batch_size}")
         for learner in learners:
             outputs.append(range(first, first := first + learner.engine.n_outputs))
 
-        def begun(number: int, epoch: int, t: int) -> Future:
-            """The future of an engine after an epoch."""
+        def begun(number: int, epoch: int, t: int) -> Any:
+            """The future of an engine after an epoch: a task for the blocks of a worker each."""
             learner = learners[number]
             shape = length, facts.n_rows, facts.n_features
             step = Learns(learner.plan, outputs[number], *shape)
-            state = Visiting(copy.deepcopy(learner.engine), t)
-            return chain(self.blocks, step, self.rows, state, f"{self.label}-{number}", epoch)
+            state: Any = Visiting(copy.deepcopy(learner.engine), t)
+            for some, home in self.blocks.groups():
+                key = f"lazynet-visit-{self.label}-{number}-epoch{epoch}-block{some.start}"
+                rows = [self.rows[k] for k in some]
+                state = self.blocks.submitted(
+                    key, _visit, home, step, rows, some, self.blocks.seed, epoch, state
+                )
+            return state
 
         def pass_over(
             epoch: int,
@@ -354,17 +308,6 @@ class BlockRows(SourceRows):
             return int(found[0].t)
 
         return pass_over
-
-    def _check_batches(self, length: int, size: int) -> None:
-        """Refuse batches of rows that cross the border of two blocks."""
-        end = 0
-        for name, each in zip(self.blocks.names, self.blocks.known(), strict=True):
-            end += each.tally.n_rows
-            if end % length % size and end < self.n_visits:
-                raise ValueError(
-                    f"batch_size={size} needs blocks whose numbers of rows it divides, except for "
-                    f"the last, and {name} has {each.tally.n_rows} rows"
-                )
 
 
 def check_any_rows(blocks: Blocks) -> None:

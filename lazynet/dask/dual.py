@@ -4,54 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
-from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from distributed import Client
 from scipy import sparse
 
-from lazynet.dask.blocks import Blocks, as_blocks
-from lazynet.dask.chains import Prepares, check_any_rows
-from lazynet.dask.estimators import WithClient, over_blocks
+from lazynet.dask.blocks import Blocks
+from lazynet.dask.chains import Prepares, check_any_rows, checks_by
+from lazynet.dask.estimators import OverBlocks, lazily
 from lazynet.dask.newton import MinimiserOnSums
 from lazynet.dask.sums import Facing, MeanOverBlocks
 from lazynet.data.arrays import as_examples
-from lazynet.data.chunks import Chunk
-from lazynet.data.weights import (
-    Balanced,
-    check_every_class_counts,
-    check_sample_weight,
-    importances,
-)
+from lazynet.data.weights import check_every_class_counts
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators import certified as serial
-from lazynet.estimators.base import SparseClassifier
+from lazynet.estimators import online
 from lazynet.losses import Loss
 from lazynet.minimum.mean_loss import MeanLoss, importance_of_rows
 from lazynet.minimum.minimise import check_penalty
-from lazynet.training.stream_rows import balanced_for
-
-
-@dataclass(frozen=True)
-class Checks:
-    """The checked rows of a chunk and their problems, by a serial estimator without a model."""
-
-    probe: Any
-    class_weight: Any
-    classes: NDArray[Any] | None
-
-    def __call__(self, chunk: Chunk) -> Any:
-        given = () if self.classes is None else (self.classes,)
-        X, y, *_ = self.probe._check_training(chunk.X, chunk.y, *given, reset=False)
-        if self.classes is None:
-            weights = check_sample_weight(chunk.weight, X, some_rows=True)
-            return X, self.probe._problems(X, y, weights)
-        options = {"some_rows": True}
-        weights = importances(self.class_weight, self.classes, X, y, chunk.weight, **options)
-        return X, self.probe._problems(X, (y, self.classes), weights)
 
 
 def _counts_of(blocks: Sequence[Any]) -> list[tuple[Any, list[tuple[float, float]]]]:
@@ -77,13 +49,16 @@ def _best_intercept(loss: Loss, total: float, total_y: float) -> float:
     return MeanLoss(rows, signs, counts, loss, fit_intercept=True).best_intercept(np.zeros(2))
 
 
-class _DualOnBlocks(WithClient, serial._DualNetModel):
-    """``fit`` of the estimators that go to the minimum."""
+class _DualOnBlocks(OverBlocks, serial._DualNetModel):
+    #: the estimator whose checks of rows a minimum takes over
+    _online: ClassVar[type[Any]]
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, client: Client | None = None
+    ) -> Self:
         """Find the minimum, with the rows on the workers.
 
-        ``X``, ``y`` and ``sample_weight`` as in :meth:`lazynet.dask.LazyNetClassifier.fit`.
+        The arguments are as in :meth:`lazynet.dask.LazyNetClassifier.fit`.
         """
         # What cannot be is refused before a block is made.
         p = self._settle()
@@ -93,7 +68,7 @@ class _DualOnBlocks(WithClient, serial._DualNetModel):
                 f"loss must be smooth over blocks, and the slope of {p.loss.name!r} jumps: take "
                 f"another loss, or lazynet.{self._serial.__name__} for rows in memory"
             )
-        self._warn(self._learn_blocks(as_blocks(X, y, sample_weight, self.client)))
+        self._warn(self._learn_blocks(Blocks.of(X, y, sample_weight, client=client)))
         return self
 
     @all_or_nothing
@@ -113,12 +88,12 @@ class _DualOnBlocks(WithClient, serial._DualNetModel):
             )
         self.n_features_in_ = facts.n_features
         self.__dict__.pop("feature_names_in_", None)
-        classes = _classes_in(p, blocks) if isinstance(self, SparseClassifier) else None
-        probe = self._serial()
-        probe.n_features_in_ = facts.n_features
-        prepared = blocks.prepared(
-            Prepares(Checks(probe, getattr(p, "class_weight", None), classes))
-        )
+        given = {"class_weight": self.class_weight} if hasattr(self, "class_weight") else {}
+        reader = self._online(**given)
+        settings, prepare = reader._source_reader(reader._read_settings(), blocks)
+        classes = prepare.args[1]
+        check = checks_by(self._online, settings.class_weight, facts.n_features, classes)
+        prepared = blocks.prepared(Prepares(check))
         asked = [
             blocks.submitted("lazynet-counts", _counts_of, home, [prepared[k] for k in some])
             for some, home in blocks.groups()
@@ -146,22 +121,17 @@ class _DualOnBlocks(WithClient, serial._DualNetModel):
         return warnings
 
 
-def _classes_in(p: SimpleNamespace, blocks: Blocks) -> NDArray[Any]:
-    """The classes of the rows; weights that balance them are settled."""
-    classes = blocks.facts().classes
-    if classes is None or len(classes) < 2:
-        found = "numbers" if classes is None else f"the class {classes}"
-        raise ValueError(f"y must have at least two classes, and the blocks have {found}")
-    if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
-        p.class_weight = balanced_for(blocks)
-    return np.array(classes)
-
-
-@over_blocks(serial.DualNetClassifier)
 class DualNetClassifier(_DualOnBlocks, serial.DualNetClassifier):  # type: ignore[misc]
-    pass
+    """``lazynet.DualNetClassifier``, which learns from blocks of rows on a Dask cluster."""
+
+    _serial, _online = serial.DualNetClassifier, online.LazyNetClassifier
+    predict = lazily("predict")
+    predict_proba = lazily("predict_proba")
+    decision_function = lazily("decision_function")
 
 
-@over_blocks(serial.DualNetRegressor)
 class DualNetRegressor(_DualOnBlocks, serial.DualNetRegressor):  # type: ignore[misc]
-    pass
+    """``lazynet.DualNetRegressor``, which learns from blocks of rows on a Dask cluster."""
+
+    _serial, _online = serial.DualNetRegressor, online.LazyNetRegressor
+    predict = lazily("predict")

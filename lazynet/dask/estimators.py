@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import copy
-import functools
-import inspect
 import os
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import replace
@@ -18,64 +16,38 @@ import dask.array as da
 import numpy as np
 from dask.delayed import delayed
 from distributed import Client
-from numpy.typing import ArrayLike
-from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 
-from lazynet.dask.blocks import Blocks, as_blocks
-from lazynet.dask.chains import BlockRows, GoesOn, Online, chain, check_any_rows
+from lazynet.dask.blocks import Blocks
+from lazynet.dask.chains import BlockRows, checks_by
 from lazynet.data.source import Source
-from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators import online as serial
-from lazynet.estimators.base import SparseLinear
 from lazynet.estimators.online_model import OnlineModel
-from lazynet.persistence.checkpoints import EVERY
-from lazynet.training.fit import Callback
 from lazynet.training.settings import Settings
 from lazynet.training.stream_rows import Prepare, SourceRows
 
-_DOC = """``lazynet.{name}`` over blocks of rows on the workers of a Dask cluster.
 
-    Parameters and attributes are those of the serial estimator, and this parameter:
+class OverBlocks:
+    """What the estimators over blocks have besides the serial ones."""
 
-    Parameters
-    ----------
-    client : distributed.Client, optional
-        The client of the cluster; None: the current one.
-    """
-
-
-class WithClient(SparseLinear):
-    """An estimator with a client, which is no part of the model."""
-
-    #: the serial estimator, which has the same parameters but for ``client``
+    #: the serial estimator, which has the same parameters
     _serial: ClassVar[type[Any]]
-    client: Client | None
 
     def to_local(self) -> Any:
-        """The same model as an estimator of lazynet itself, without a client."""
-        model = self._serial(**{k: v for k, v in self.get_params(False).items() if k != "client"})
-        model.__setstate__({k: v for k, v in self.__getstate__().items() if k != "client"})
+        """The same model as an estimator of lazynet itself."""
+        model: Any = copy.copy(self)
+        model.__class__ = self._serial
         return model
 
     def save(self, path: str | os.PathLike[str], *, training_state: bool = True) -> None:
         """Write the model to a file, as the serial estimator does; ``lazynet.load`` gives one."""
         self.to_local().save(path, training_state=training_state)
 
-    def __getstate__(self) -> Any:
-        return {**super().__getstate__(), "client": None}
-
-    def __sklearn_clone__(self) -> Self:
-        params = self.get_params(deep=False)
-        client = params.pop("client")
-        return type(self)(**{k: clone(v, safe=False) for k, v in params.items()}, client=client)
-
 
 def _predicted(rows: Any, model: Any, method: str) -> Any:
     return getattr(model, method)(rows)
 
 
-def _lazily(method: str) -> Callable[[Any, Any], Any]:
+def lazily(method: str) -> Any:
     """The method of the serial estimator, which for a Dask array gives a lazy one."""
 
     def predict(self: Any, X: Any) -> Any:
@@ -96,50 +68,20 @@ def _lazily(method: str) -> Callable[[Any, Any], Any]:
             drop_axis=1 if sample.ndim == 1 else None, name=f"lazynet-{method}-{uuid.uuid4().hex}",
         )  # fmt: skip
 
-    predict.__name__, predict.__qualname__ = method, method
+    predict.__name__ = predict.__qualname__ = method
     predict.__doc__ = "As the serial estimator; for a Dask array a lazy Dask array."
     return predict
 
 
-def over_blocks(serially: type[Any]) -> Callable[[type], type]:
-    """Lets a class be ``serially`` with a last parameter ``client`` and lazy predictions."""
-
-    def complete(estimator: Any) -> Any:
-        @functools.wraps(serially.__init__)
-        def construct(self: Any, *arguments: Any, client: Any = None, **options: Any) -> None:
-            serially.__init__(self, *arguments, **options)
-            self.client = client
-
-        known = inspect.signature(serially.__init__)
-        extra = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-        parameters = [*known.parameters.values(), extra]
-        construct.__signature__ = known.replace(  # type: ignore[attr-defined]
-            parameters=parameters
-        )
-        estimator.__init__, estimator._serial = construct, serially
-        for name in ("predict", "predict_proba", "decision_function"):
-            if hasattr(serially, name):
-                setattr(estimator, name, _lazily(name))
-        estimator.__doc__ = _DOC.format(name=serially.__name__)
-        return estimator
-
-    return complete
-
-
-class _OnlineOnBlocks(WithClient, OnlineModel):
-    """``fit`` and ``partial_fit`` of the online estimators."""
-
+class _OnlineOnBlocks(OverBlocks, OnlineModel):
     def fit(  # type: ignore[override]
         self,
         X: Any,
         y: Any = None,
         sample_weight: Any = None,
         *,
-        coef_init: ArrayLike | None = None,
-        intercept_init: ArrayLike | None = None,
-        callback: Callback | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = EVERY,
+        client: Client | None = None,
+        **options: Any,
     ) -> Self:
         """Train on the workers that have the rows; as ``fit`` of the serial estimator on a source.
 
@@ -148,72 +90,47 @@ class _OnlineOnBlocks(WithClient, OnlineModel):
         X : Blocks, Dask array or DataFrame, or list of Delayed or Future
             The rows: a Dask array of CSR matrices or dense blocks, or a DataFrame of numbers,
             beside a y of the same kind; calls or futures that give ``(X, y)`` or ``(X, y,
-            weights)``; or ``Blocks`` of files or partitions, which several fits can share.
+            weights)``; or ``Blocks``, which several fits can share.
         y, sample_weight : Dask array or Series, optional
             Numbers of rows where X is a Dask array or a DataFrame, in the same blocks.
-        coef_init, intercept_init, callback, checkpoint, every
-            As in the serial estimator.  A checkpoint is written by the client, after an epoch.
+        client : distributed.Client, optional
+            The client of the cluster; None: that of the blocks, or the current one.
+        options
+            coef_init, intercept_init, callback, checkpoint and every, as in the serial estimator.
+            A checkpoint is written by the client, after an epoch.
         """
-        return super().fit(
-            as_blocks(X, y, sample_weight, self.client), coef_init=coef_init,
-            intercept_init=intercept_init, callback=callback, checkpoint=checkpoint, every=every,
-        )  # fmt: skip
+        return super().fit(Blocks.of(X, y, sample_weight, client=client), **options)
 
     def _source_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
         # The outputs of one estimator go in several chains, which keep several workers busy.
-        return super()._source_reader(replace(settings, n_threads=2 * len(source)), source)  # type: ignore[arg-type]
+        if isinstance(source, Blocks):
+            settings = replace(settings, n_threads=2 * len(source))
+        return super()._source_reader(settings, source)
 
     def _source_rows(
         self, settings: Settings, source: Source, prepare: Prepare, files: ExitStack
     ) -> SourceRows:
-        if not isinstance(source, Blocks):
-            raise TypeError("X must be Blocks: take lazynet's own estimator for another source")
-        assert isinstance(prepare, partial), "a method with the parameters and the classes"
-        # Workers check rows by the method without the model.
-        probe = self._serial()
-        probe.n_features_in_ = self.n_features_in_
-        label = f"{type(self).__name__}{uuid.uuid4().hex[:6]}"
-        return BlockRows(source, partial(probe._prepared, settings, *prepare.args[1:]), label)
-
-    @all_or_nothing
-    def _go_on(self, blocks: Blocks, options: dict[str, Any]) -> None:
-        """Learn from the rows of the blocks once."""
-        facts = blocks.facts()
-        check_any_rows(blocks)
-        model = self.to_local()
-        step = GoesOn(options, facts.n_rows, (facts.n_features, facts.n_labels))
-        # What is wrong with the call is told by a row, before a worker is asked.
-        first = next(each.first for each in blocks.known() if each.tally.n_rows)
-        step(Online(copy.deepcopy(model)), first, np.arange(1))
-        end = chain(blocks, step, blocks.futures, Online(model), f"pass{uuid.uuid4().hex[:6]}")
-        model = copy.deepcopy(blocks.gathered([end])[0].model)
-        model.n_iter_ = getattr(self, "n_iter_", 0) + 1
-        own = self.get_params(deep=False)
-        self.__dict__.update({k: v for k, v in vars(model).items() if k not in own})
+        assert isinstance(source, Blocks), "fit has made blocks"
+        assert isinstance(prepare, partial), "a method with the settings and the classes"
+        shape = self.n_features_in_, prepare.args[1]
+        check = checks_by(self._serial, settings.class_weight, *shape)
+        return BlockRows(source, check, f"{type(self).__name__}{uuid.uuid4().hex[:6]}")
 
 
-@over_blocks(serial.LazyNetClassifier)
 class LazyNetClassifier(_OnlineOnBlocks, serial.LazyNetClassifier):  # type: ignore[misc]
-    @available_if(OnlineModel._learns_from_streams)
-    def partial_fit(
-        self, X: Any, y: Any = None, classes: ArrayLike | None = None, sample_weight: Any = None
-    ) -> Self:
-        """Train on the rows of these blocks once; as the serial ``partial_fit`` on a source.
+    """``lazynet.LazyNetClassifier``, which learns from blocks of rows on a Dask cluster."""
 
-        ``X``, ``y`` and ``sample_weight`` as in :meth:`fit`.  The first call names all
-        ``classes``, except for a y with a column for each label.
-        """
-        self._go_on(as_blocks(X, y, sample_weight, self.client), {"classes": classes})
-        return self
+    _serial = serial.LazyNetClassifier
+    predict = lazily("predict")
+    predict_proba = lazily("predict_proba")
+    decision_function = lazily("decision_function")
 
 
-@over_blocks(serial.LazyNetRegressor)
 class LazyNetRegressor(_OnlineOnBlocks, serial.LazyNetRegressor):  # type: ignore[misc]
-    @available_if(OnlineModel._learns_from_streams)
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Train on the rows of these blocks once; see :meth:`LazyNetClassifier.partial_fit`."""
-        self._go_on(as_blocks(X, y, sample_weight, self.client), {})
-        return self
+    """``lazynet.LazyNetRegressor``, which learns from blocks of rows on a Dask cluster."""
+
+    _serial = serial.LazyNetRegressor
+    predict = lazily("predict")
 
 
 def fit_all(
@@ -231,7 +148,7 @@ def fit_all(
     ``fit``.  A fit that fails leaves its estimator as it was; the others end, and then its error is
     raised.
     """
-    blocks, estimators = as_blocks(X, y, sample_weight, client), list(estimators)
+    blocks, estimators = Blocks.of(X, y, sample_weight, client=client), list(estimators)
     blocks.known()
     if not estimators:
         return []

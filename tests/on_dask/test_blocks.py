@@ -40,7 +40,7 @@ def arrays(parts, dense):
 def test_dask_arrays_and_lazy_predictions(client, dense):
     """A fit to arrays has the bits of a serial one; predictions are lazy, with chunks and meta."""
     X, y = arrays(PARTS, dense)
-    model = lazynet.dask.LazyNetClassifier(client=client, max_iter=2).fit(X, y)
+    model = lazynet.dask.LazyNetClassifier(max_iter=2).fit(X, y, client=client)
     serial = lazynet.LazyNetClassifier(max_iter=2).fit(source_of(PARTS))
     assert_same_fit(model, serial)
     for method in ("predict", "predict_proba", "decision_function"):
@@ -76,19 +76,21 @@ def test_data_frames(client):
     X_frame, y_frame = (
         frames.from_pandas(each, npartitions=3) for each in (table, pandas.Series(y))
     )
-    model = lazynet.dask.LazyNetClassifier(client=client, max_iter=2).fit(X_frame, y_frame)
+    model = lazynet.dask.LazyNetClassifier(max_iter=2)
+    model.fit(X_frame, y_frame, client=client)
     lengths = X_frame.map_partitions(len).compute().tolist()
     parts = parts_of(np.cumsum(lengths)[:-1], X, y)
     assert_same_fit(model, lazynet.LazyNetClassifier(max_iter=2).fit(source_of(parts)))
 
 
 def test_partitions_and_futures(client):
-    """A function makes blocks of partitions; futures are blocks as they are."""
+    """Calls on the partitions of a collection are blocks; futures are blocks as they are."""
     serial = lazynet.LazyNetClassifier(max_iter=2).fit(source_of(PARTS))
     bag = dask.bag.from_sequence(range(3), npartitions=3)
-    rows = Blocks.from_partitions(bag, lambda numbers: PARTS[next(iter(numbers))], client=client)
+    make = dask.delayed(lambda numbers: PARTS[next(iter(numbers))])
+    rows = Blocks([make(each) for each in bag.to_delayed()], client=client)
     for given in (rows, client.scatter(PARTS, hash=False)):
-        model = lazynet.dask.LazyNetClassifier(client=client, max_iter=2).fit(given)
+        model = lazynet.dask.LazyNetClassifier(max_iter=2).fit(given, client=client)
         assert_same_fit(model, serial)
     assert repr(rows) == "Blocks(3 blocks)"
     assert sum(chunk.X.shape[0] for chunk in rows.chunks()) == 900
@@ -102,7 +104,7 @@ def test_files_are_read_on_the_workers(client, tmp_path):
     rows = Blocks.from_files(str(tmp_path / "part*.svm"), SvmlightFile, client=client)
     serial = lazynet.LazyNetClassifier(max_iter=3)
     serial.fit(SvmlightFile([tmp_path / "part0.svm", tmp_path / "part1.svm"]))
-    assert_same_fit(lazynet.dask.LazyNetClassifier(max_iter=3, client=client).fit(rows), serial)
+    assert_same_fit(lazynet.dask.LazyNetClassifier(max_iter=3).fit(rows), serial)
 
 
 def test_a_block_that_cannot_be_read_is_named(client, tmp_path):
@@ -110,22 +112,21 @@ def test_a_block_that_cannot_be_read_is_named(client, tmp_path):
     (tmp_path / "good.svm").write_text("1 1:2.0\n0 2:1.0\n")
     (tmp_path / "bad.svm").write_text("1 1:two\n")
     files = [tmp_path / "good.svm", tmp_path / "bad.svm"]
-    model = lazynet.dask.LazyNetClassifier(client=client)
+    model = lazynet.dask.LazyNetClassifier()
     with pytest.raises(UnreadableBlock, match=r"bad\.svm cannot be read"):
         model.fit(Blocks.from_files(files, SvmlightFile, client=client))
     with pytest.raises(UnreadableBlock, match=r"block 3 cannot be read: .* by zero"):
-        model.fit([*delayed_parts(PARTS), dask.delayed(lambda: 1 // 0, pure=False)()])
+        model.fit(
+            [*delayed_parts(PARTS), dask.delayed(lambda: 1 // 0, pure=False)()], client=client
+        )
     assert not hasattr(model, "coef_")
 
 
 @pytest.mark.parametrize("certified", [False, True])
 def test_a_model_outlives_its_client(client, tmp_path, certified):
-    """Pickles, files, copies and clones: the client is no part of a model."""
-    model = estimators(lazynet.dask, "two classes", certified)(client=client, l1=1e-4)
-    copy = clone(model)
-    assert copy.client is client
-    assert copy.get_params()["l1"] == 1e-4
-    model.fit(delayed_parts(PARTS))
+    """Pickles, files and clones: the client is no part of a model."""
+    model = clone(estimators(lazynet.dask, "two classes", certified)(l1=1e-4))
+    model.fit(delayed_parts(PARTS), client=client)
     X = PARTS[0][0]
     model.save(tmp_path / "model")
     for other in (
@@ -152,13 +153,15 @@ def test_a_model_outlives_its_client(client, tmp_path, certified):
 def test_what_is_no_block_is_refused(client, X, y, error, words, certified):
     """The error names the argument and what is accepted."""
     with pytest.raises(error, match=words):
-        estimators(lazynet.dask, "two classes", certified)(client=client).fit(X, y)
+        estimators(lazynet.dask, "two classes", certified)().fit(X, y, client=client)
 
 
 def test_options_of_a_fit_that_blocks_cannot_have(client):
-    """Held-out rows, and a seed that is no seed."""
-    with pytest.raises(ValueError, match="early_stopping must be False over blocks"):
-        lazynet.dask.LazyNetClassifier(client=client, early_stopping=True).fit(delayed_parts(PARTS))
+    """Held-out rows, batches, and a seed that is no seed."""
+    rows = Blocks(delayed_parts(PARTS), client=client)
+    for params in (dict(early_stopping=True), dict(rule="adagrad", batch_size=100)):
+        with pytest.raises(ValueError, match=f"{[*params][-1]} must be .* over blocks"):
+            lazynet.dask.LazyNetClassifier(**params).fit(rows)
     with pytest.raises(ValueError, match="seed must be"):
         Blocks(delayed_parts(PARTS), client=client, seed=-1)
 
@@ -175,7 +178,7 @@ def test_a_block_that_is_lost_for_good_is_told(tmp_path):
         client.cluster.scale(1)
         client.wait_for_workers(1)
         with pytest.raises(RuntimeError, match="give blocks as delayed calls"):
-            lazynet.dask.LazyNetClassifier(client=client).fit(given)
+            lazynet.dask.LazyNetClassifier().fit(given, client=client)
 
 
 def test_without_dask_the_error_says_what_to_install():

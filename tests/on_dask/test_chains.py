@@ -1,7 +1,6 @@
 """Online models over blocks have the bits of serial fits over the same rows."""
 
 import os
-import pickle
 import random
 import signal
 import threading
@@ -18,7 +17,6 @@ import dask
 from distributed import get_task_stream
 from support.clusters import (
     NO_SHRINKING,
-    assert_same_bits,
     assert_same_fit,
     cluster_of,
     delayed_parts,
@@ -47,19 +45,6 @@ SETTINGS = [
 ]
 
 
-def named(kind):
-    """What the first call of ``partial_fit`` is told."""
-    known = {"classes": [0.0, 1.0, 2.0], "two classes": [0.0, 1.0], "weights": [0.0, 1.0]}
-    return {"classes": known[kind]} if kind in known else {}
-
-
-def assert_same_pass(model, serial):
-    """Two models have the same bits after ``partial_fit``."""
-    assert_same_bits(model, serial, ("coef_", "intercept_", "last_coef_"))
-    for name in ("l1_", "eta0_", "t_", "n_iter_"):
-        assert getattr(model, name) == getattr(serial, name), name
-
-
 @settings(max_examples=12, phases=NO_SHRINKING)
 @given(
     st.integers(0, 2**20),
@@ -70,17 +55,14 @@ def assert_same_pass(model, serial):
     st.booleans(),
 )
 def test_any_partition_and_any_workers(clients, seed, cuts, n_workers, params, kind, together):
-    """``fit``, and ``partial_fit`` after it, end with the bits of the serial ones."""
+    """``fit`` ends with the bits of a serial one."""
     parts = parts_of(cuts, *problem(seed, 3000, kind=kind))
     serial = estimators(lazynet, kind)(**params).fit(source_of(parts))
-    model = estimators(lazynet.dask, kind)(**params, client=clients[n_workers])
+    model = estimators(lazynet.dask, kind)(**params)
     with pytest.MonkeyPatch.context() as patch:
         if not together:
             patch.setattr(blocks, "_VALUES_OF_A_TASK", 0)
-        model.fit(delayed_parts(parts))
-        assert_same_fit(model, serial)
-        serial.partial_fit(source_of(parts[::-1]))
-        model.partial_fit(delayed_parts(parts[::-1]))
+        model.fit(delayed_parts(parts), client=clients[n_workers])
     assert_same_fit(model, serial)
 
 
@@ -92,12 +74,9 @@ def test_blocks_that_cut_chunks_of_rows(clients, cuts, kind):
     X[9000] *= 100.0
     parts, params = parts_of(cuts, X, y), dict(max_iter=2, tol=None)
     serial = estimators(lazynet, kind)(**params).fit(source_of(parts))
-    model = estimators(lazynet.dask, kind)(**params, client=clients[2]).fit(delayed_parts(parts))
+    model = estimators(lazynet.dask, kind)(**params)
+    model.fit(delayed_parts(parts), client=clients[2])
     assert_same_fit(model, serial)
-    serial = estimators(lazynet, kind)(rule="fobos")
-    model = estimators(lazynet.dask, kind)(rule="fobos", client=clients[2])
-    serial.partial_fit(source_of(parts), **named(kind))
-    assert_same_pass(model.partial_fit(delayed_parts(parts), **named(kind)), serial)
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 4])
@@ -108,34 +87,21 @@ def test_rows_in_a_random_order_within_blocks(clients, n_workers):
     shuffled = Shuffled(source_of(parts), window=500, seed=7)
     serial = lazynet.LazyNetClassifier(**params).fit(shuffled)
     rows = lazynet.dask.Blocks(delayed_parts(parts), client=clients[n_workers], seed=7)
-    model = lazynet.dask.LazyNetClassifier(**params, client=clients[n_workers]).fit(rows)
+    model = lazynet.dask.LazyNetClassifier(**params).fit(rows)
     assert_same_fit(model, serial)
     as_they_lie = lazynet.LazyNetClassifier(**params).fit(source_of(parts))
     assert not np.array_equal(model.coef_, as_they_lie.coef_)
+    # The rows come through the client then.
     assert_same_fit(model.partial_fit(rows), serial.partial_fit(shuffled))
-
-
-def test_batches_that_blocks_do_not_cut(client):
-    """A batch ends with a block; other blocks are refused."""
-    X, y, _ = problem(6, 9000)
-    params = dict(rule="adagrad", batch_size=100, max_iter=2, tol=None)
-    serial = lazynet.LazyNetClassifier(**params)
-    serial.fit(source_of(parts_of([300, 8100, 8400], X, y)))
-    model = lazynet.dask.LazyNetClassifier(**params, client=client)
-    model.fit(delayed_parts(parts_of([300, 8100, 8400], X, y)))
-    assert_same_fit(model, serial)
-    with pytest.raises(ValueError, match=r"batch_size=100 .* block 0 has 333 rows"):
-        model.fit(delayed_parts(parts_of([333, 8333], X, y)))
-    assert_same_fit(model, serial)
 
 
 def test_a_task_visits_all_blocks_that_follow_each_other_on_a_worker():
     """One task for each worker and epoch, on the worker that has the blocks."""
     parts = parts_of([100, 200, 300], *problem(0, 400, kind="numbers")[:2])
     with cluster_of(2) as client:
-        model = lazynet.dask.LazyNetRegressor(client=client, max_iter=2, tol=None, l1=0.0, eta0=0.1)
+        model = lazynet.dask.LazyNetRegressor(max_iter=2, tol=None, l1=0.0, eta0=0.1)
         with get_task_stream(client) as stream:
-            model.fit(delayed_parts(parts))
+            model.fit(delayed_parts(parts), client=client)
     visits = [
         (str(each["key"]).split("-epoch")[1].split("-")[:2], each["worker"])
         for each in stream.data
@@ -153,7 +119,7 @@ def test_killed_workers_change_no_bit(processes):
     l1s = [1e-3, 1e-4, 1e-5]
     params = dict(max_iter=40, tol=None)
     serial = [lazynet.LazyNetClassifier(**params, l1=l1).fit(source_of(parts)) for l1 in l1s]
-    models = [lazynet.dask.LazyNetClassifier(**params, l1=l1, client=processes) for l1 in l1s]
+    models = [lazynet.dask.LazyNetClassifier(**params, l1=l1) for l1 in l1s]
     moments, over, kills = random.Random(0), threading.Event(), []
 
     def kill():
@@ -187,8 +153,8 @@ def test_workers_that_join_and_leave_change_no_bit():
             elif epoch.epoch == 2:
                 client.retire_workers([sorted(client.scheduler_info()["workers"])[0]])
 
-        model = lazynet.dask.LazyNetClassifier(max_iter=8, tol=None, client=client)
-        model.fit(delayed_parts(parts), callback=change)
+        model = lazynet.dask.LazyNetClassifier(max_iter=8, tol=None)
+        model.fit(delayed_parts(parts), callback=change, client=client)
     assert_same_fit(model, serial)
 
 
@@ -197,8 +163,7 @@ def test_ctrl_c_ends_all_fits_and_changes_no_model(python_hears_ctrl_c):
     parts = parts_of([100], *problem(0, 200)[:2])
     with cluster_of(2) as client:
         rows = lazynet.dask.Blocks(delayed_parts(parts), client=client)
-        given = dict(client=client, tol=None)
-        models = [lazynet.dask.LazyNetClassifier(max_iter=100_000, **given) for _ in range(3)]
+        models = [lazynet.dask.LazyNetClassifier(max_iter=100_000, tol=None) for _ in range(3)]
         timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         began = time.monotonic()
@@ -206,14 +171,14 @@ def test_ctrl_c_ends_all_fits_and_changes_no_model(python_hears_ctrl_c):
             lazynet.dask.fit_all(models, rows)
         assert time.monotonic() - began < 30.0
         assert not any(hasattr(model, "coef_") for model in models)
-        assert lazynet.dask.LazyNetClassifier(max_iter=2, **given).fit(rows).n_iter_ == 2
+        assert lazynet.dask.LazyNetClassifier(max_iter=2, tol=None).fit(rows).n_iter_ == 2
 
 
 def test_a_fit_that_fails_does_not_end_the_others(client):
     """Its error says which estimator it is of, and the estimator stays as it was."""
     X, y, _ = problem(5, 600, kind="numbers")
-    good = lazynet.dask.LazyNetRegressor(client=client, max_iter=2)
-    bad = lazynet.dask.LazyNetRegressor(client=client, max_iter=2, eta0=1e60)
+    good = lazynet.dask.LazyNetRegressor(max_iter=2)
+    bad = lazynet.dask.LazyNetRegressor(max_iter=2, eta0=1e60)
     with pytest.raises(FloatingPointError, match="overflowed") as caught:
         lazynet.dask.fit_all([good, bad], delayed_parts(parts_of([300], X, y)), client=client)
     assert "estimator 1 of 2" in caught.value.__notes__[0]
@@ -230,14 +195,14 @@ def test_a_lost_client_goes_on_from_its_checkpoint(client, tmp_path):
         if len(seen) == 3:
             raise ConnectionError("the client is gone")
 
-    params = dict(max_iter=6, tol=None, client=client)
-    given = dict(checkpoint=path, every=0.0, callback=stop)
+    params = dict(max_iter=6, tol=None)
+    given = dict(checkpoint=path, every=0.0, callback=stop, client=client)
     with pytest.raises(ConnectionError):
         lazynet.dask.LazyNetClassifier(**params).fit(delayed_parts(parts), **given)
     assert path.exists()
     other = lazynet.dask.LazyNetClassifier(**params)
     with pytest.raises(ValueError, match="another call of fit"):
-        other.fit(delayed_parts(parts[:2]), checkpoint=path)
+        other.fit(delayed_parts(parts[:2]), checkpoint=path, client=client)
     other.fit(delayed_parts(parts), **given)
     assert seen == [0, 1, 2, 2, 3, 4, 5]
     assert not path.exists()
@@ -245,46 +210,11 @@ def test_a_lost_client_goes_on_from_its_checkpoint(client, tmp_path):
     assert_same_fit(other, serial)
 
 
-def test_a_pass_that_fails_changes_nothing(client):
-    """Rows that cannot be learned from, and an overflow; a serial model goes on from the model."""
-    X, y, _ = problem(8, 300)
-    parts = parts_of([100, 200], X, y)
-    model = lazynet.dask.LazyNetClassifier(client=client, rule="fobos")
-    wrong = [*parts[:2], (parts[2][0], np.full(100, 7.0))]
-    with pytest.raises(ValueError, match="y has labels"):
-        model.partial_fit(delayed_parts(wrong), classes=[0.0, 1.0])
-    assert not hasattr(model, "coef_")
-    model.partial_fit(delayed_parts(parts), classes=[0.0, 1.0])
-    before = pickle.dumps((model.coef_, model.t_, model.n_iter_, model.eta0_))
-    huge = [*parts[:2], (parts[2][0] * 1e200, parts[2][1])]
-    with pytest.raises(FloatingPointError, match="overflowed"):
-        model.set_params(loss="squared_hinge").partial_fit(delayed_parts(huge))
-    assert pickle.dumps((model.coef_, model.t_, model.n_iter_, model.eta0_)) == before
-    other = model.set_params(loss="log_loss").to_local().partial_fit(source_of(parts))
-    assert_same_pass(model.partial_fit(delayed_parts(parts)), other)
-
-
-@pytest.mark.parametrize(
-    ("kind", "params", "given", "words"),
-    [
-        ("two classes", {}, {}, "classes must be passed on the first call"),
-        ("two classes", dict(class_weight="balanced"), named("two classes"), "class_weight='bal"),
-        ("two classes", {}, dict(classes=[1.0, 2.0]), "y has labels"),
-    ],
-)
-def test_what_cannot_be_begun_is_refused(client, kind, params, given, words):
-    """As the serial ``partial_fit`` refuses it, and the model stays as it was."""
-    model = lazynet.dask.LazyNetClassifier(**params, client=client)
-    with pytest.raises(ValueError, match=words):
-        model.partial_fit(delayed_parts(parts_of([20], *problem(1, 60, kind=kind)[:2])), **given)
-    assert not hasattr(model, "n_features_in_")
-
-
 def test_a_block_that_cannot_be_learned_from_is_named(client):
     """The error says which, and the model stays as it was."""
     parts = parts_of([300, 500], *problem(0, 900)[:2])
     wrong = [*delayed_parts(parts), dask.delayed(tuple)([np.ones((2, 40)), [np.nan, 1.0]])]
-    model = lazynet.dask.LazyNetClassifier(client=client)
+    model = lazynet.dask.LazyNetClassifier()
     with pytest.raises(UnreadableBlock, match="block 3 cannot be learned from"):
-        model.fit(wrong)
+        model.fit(wrong, client=client)
     assert not hasattr(model, "coef_")

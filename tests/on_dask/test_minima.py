@@ -37,8 +37,8 @@ SETTINGS = [
 def test_the_gap_is_a_certificate_of_all_rows(client, kind, params):
     """The objective, computed in this process, is that of the serial fit but for the gaps."""
     X, y, weights = problem(0, 1500, kind=kind)
-    model = estimators(lazynet.dask, kind, True)(**params, tol=1e-7, client=client)
-    model.fit(delayed_parts(parts_of(CUTS, X, y, weights)))
+    model = estimators(lazynet.dask, kind, True)(**params, tol=1e-7)
+    model.fit(delayed_parts(parts_of(CUTS, X, y, weights)), client=client)
     serial = estimators(lazynet, kind, True)(**params, tol=1e-7).fit(X, y, weights)
     away = np.subtract(model.objective_, serial.objective_)
     assert (away <= model.duality_gap_).all()
@@ -62,10 +62,10 @@ def test_the_gap_is_a_certificate_of_all_rows(client, kind, params):
 def test_tiny_gaps_without_l2(client, kind):
     """The gap falls to rounding, and no warning is given."""
     X, y, _ = problem(0, 1500, kind=kind)
-    model = estimators(lazynet.dask, kind, True)(l1=1e-4, l2=0.0, tol=1e-12, client=client)
+    model = estimators(lazynet.dask, kind, True)(l1=1e-4, l2=0.0, tol=1e-12)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.fit(delayed_parts(parts_of(CUTS, X, y)))
+        model.fit(delayed_parts(parts_of(CUTS, X, y)), client=client)
     assert model.duality_gap_ <= 1e-12
 
 
@@ -78,8 +78,8 @@ def test_any_number_of_workers_gives_the_same_bits(clients, monkeypatch, kind, c
     monkeypatch.setattr(newton, "_MOST_COLUMNS", columns)
     X, y, _ = problem(1, 1500, kind=kind)
     found = [
-        estimators(lazynet.dask, kind, True)(l1=1e-2, l2=1e-3, client=client).fit(
-            delayed_parts(parts_of(CUTS, X, y))
+        estimators(lazynet.dask, kind, True)(l1=1e-2, l2=1e-3).fit(
+            delayed_parts(parts_of(CUTS, X, y)), client=client
         )
         for client in clients.values()
     ]
@@ -94,7 +94,7 @@ def test_a_killed_worker_changes_no_bit(clients, processes, monkeypatch):
     X, y, _ = problem(2, 3000)
     params = dict(l1=1e-4, l2=0.0, tol=1e-6)
     parts = delayed_parts(parts_of([700, 1500, 2200], X, y))
-    wanted = lazynet.dask.DualNetClassifier(**params, client=clients[2]).fit(parts)
+    wanted = lazynet.dask.DualNetClassifier(**params).fit(parts, client=clients[2])
     calls, answers = [], sums.MeanOverBlocks.sums
 
     def kills(self, ask, *arguments, **given):
@@ -104,7 +104,7 @@ def test_a_killed_worker_changes_no_bit(clients, processes, monkeypatch):
         return answers(self, ask, *arguments, **given)
 
     monkeypatch.setattr(sums.MeanOverBlocks, "sums", kills)
-    model = lazynet.dask.DualNetClassifier(**params, client=processes).fit(parts)
+    model = lazynet.dask.DualNetClassifier(**params).fit(parts, client=processes)
     assert len(calls) > 6
     assert np.array_equal(model.coef_, wanted.coef_)
     assert model.duality_gap_ == wanted.duality_gap_
@@ -152,11 +152,12 @@ def test_the_hessian_and_its_products_are_those_of_all_rows():
 def test_a_warm_start(client):
     """It goes on from the last minimum; other features are refused."""
     X, y, _ = problem(4, 1500)
-    model = lazynet.dask.DualNetClassifier(l1=1e-3, client=client, warm_start=True)
-    first = model.fit(delayed_parts(parts_of(CUTS, X, y))).n_iter_
-    assert model.fit(delayed_parts(parts_of(CUTS, X, y))).n_iter_ < first
+    model = lazynet.dask.DualNetClassifier(l1=1e-3, warm_start=True)
+    rows = lazynet.dask.Blocks(delayed_parts(parts_of(CUTS, X, y)), client=client)
+    first = model.fit(rows).n_iter_
+    assert model.fit(rows).n_iter_ < first
     with pytest.raises(ValueError, match="warm_start goes on from a model of 40 features"):
-        model.fit(delayed_parts(parts_of(CUTS, X[:, :30], y)))
+        model.fit(delayed_parts(parts_of(CUTS, X[:, :30], y)), client=client)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,8 @@ def test_a_warm_start(client):
 )
 def test_what_cannot_be_learned_is_refused(client, y, weights, params, words):
     """The error names the argument, and the model stays as it was."""
-    model = lazynet.dask.DualNetClassifier(**params, client=client)
+    model = lazynet.dask.DualNetClassifier(**params)
+    parts = delayed_parts(parts_of([3], sparse.csr_matrix(np.eye(6)), y, weights))
     with pytest.raises(ValueError, match=words):
-        model.fit(delayed_parts(parts_of([3], sparse.csr_matrix(np.eye(6)), y, weights)))
+        model.fit(parts, client=client)
     assert not hasattr(model, "n_features_in_")
