@@ -155,16 +155,16 @@ class Blocks(Source):
         The blocks of a Dask array X, of CSR matrices or dense, or the partitions of a DataFrame of
         numbers: y and the weights are Dask arrays, or Series, with the blocks of rows of X.
         """
-        arrays = {"X": X, "y": y} | (
-            {} if sample_weight is None else {"sample_weight": sample_weight}
-        )
+        others = {"y": y, "sample_weight": sample_weight}
         if isinstance(X, (Blocks, list, tuple)):
-            for name, given in (("y", y), ("sample_weight", sample_weight)):
+            for name, given in others.items():
                 if given is not None:
                     raise ValueError(f"{name} must be None where X is blocks, which have it")
             return X if isinstance(X, Blocks) else cls(X, client=client, seed=seed)
+        if sample_weight is None:
+            del others["sample_weight"]
         parts = []
-        for name, each in arrays.items():
+        for name, each in {"X": X, **others}.items():
             if not hasattr(each, "to_delayed"):
                 what = "sparse matrix" if sparse.issparse(each) else type(each).__name__
                 kinds = "Blocks, a Dask array or DataFrame, or a list of delayed calls or futures"
@@ -192,11 +192,9 @@ class Blocks(Source):
         ``reader`` is a source of ``lazynet.data``, such as ``SvmlightFile``, or a function that
         makes ``(X, y)`` of the name of a file.
         """
-        names, read = (
-            [os.path.abspath(path) for path in files_of(paths)],
-            delayed(reader, pure=False),
-        )
-        return cls([read(name) for name in names], names=names, **options)
+        names = [os.path.abspath(path) for path in files_of(paths)]
+        parts = [delayed(reader, pure=False)(name) for name in names]
+        return cls(parts, names=names, **options)
 
     def __len__(self) -> int:
         return len(self.futures)

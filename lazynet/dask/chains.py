@@ -70,12 +70,13 @@ class Prepares:
         return Prepared(X if is_own else None, problems, norms)
 
 
-def checks_by(serial: type[Any], class_weight: Any, n_features: int, classes: Any) -> Prepare:
+def checks_by(serial: type[Any], settings: Settings, n_features: int, classes: Any) -> Prepare:
     """What checks a chunk: a method of a serial estimator without a model."""
     probe = serial()
     probe.n_features_in_ = n_features
-    # Of the settings the class weights alone matter: fits of different settings share the result.
-    return partial(probe._prepared, SimpleNamespace(class_weight=class_weight), classes)
+    # Few settings matter here: fits of different settings share the result.
+    told = SimpleNamespace(class_weight=settings.class_weight, softmax=settings.softmax)
+    return partial(probe._prepared, told, classes)
 
 
 class Rows:

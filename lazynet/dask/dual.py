@@ -92,7 +92,7 @@ class _DualOnBlocks(OverBlocks, serial._DualNetModel):
         reader = self._online(**given)
         settings, prepare = reader._source_reader(reader._read_settings(), blocks)
         classes = prepare.args[1]
-        check = checks_by(self._online, settings.class_weight, facts.n_features, classes)
+        check = checks_by(self._online, settings, facts.n_features, classes)
         prepared = blocks.prepared(Prepares(check))
         asked = [
             blocks.submitted("lazynet-counts", _counts_of, home, [prepared[k] for k in some])

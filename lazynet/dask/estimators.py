@@ -112,8 +112,7 @@ class _OnlineOnBlocks(OverBlocks, OnlineModel):
     ) -> SourceRows:
         assert isinstance(source, Blocks), "fit has made blocks"
         assert isinstance(prepare, partial), "a method with the settings and the classes"
-        shape = self.n_features_in_, prepare.args[1]
-        check = checks_by(self._serial, settings.class_weight, *shape)
+        check = checks_by(self._serial, settings, self.n_features_in_, prepare.args[1])
         return BlockRows(source, check, f"{type(self).__name__}{uuid.uuid4().hex[:6]}")
 
 
