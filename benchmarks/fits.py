@@ -90,14 +90,15 @@ def fits(corpus: Corpus) -> dict[str, Timed]:
     l1 = SMALLEST * largest_l1(Rows(few, few_y, few, few_y, corpus.origin), LOGISTIC)
     end = DualNetClassifier(l1=l1, l2=0.0, fit_intercept=False, random_state=0)
     path: dict[str, Any] = dict(n_points=POINTS, smallest=SMALLEST, random_state=0)
+    choice = partial(DualNetClassifierCV, l1s=POINTS, random_state=0)
     found: dict[str, Callable[[], object]] = {
         "lazynet": lambda: LazyNetClassifier(random_state=0).fit(X, y),
         "sklearn": lambda: SGDClassifier(random_state=0).fit(X, y),
         "sklearn log loss": lambda: SGDClassifier("log_loss", random_state=0).fit(X, y),
         "path": lambda: net_path(few, few_y, **path, fit_intercept=False),
         "its end": lambda: end.fit(few, few_y),
-        "choice, one thread": lambda: DualNetClassifierCV(**path, n_jobs=1).fit(few, few_y),
-        "choice, two threads": lambda: DualNetClassifierCV(**path, n_jobs=2).fit(few, few_y),
+        "choice, one thread": lambda: choice(n_jobs=1).fit(few, few_y),
+        "choice, two threads": lambda: choice(n_jobs=2).fit(few, few_y),
         "minimum": lambda: DualNetClassifier(random_state=0).fit(few, few_y),
         "epochs": lambda: epochs(CLOCK_EPOCHS),
     }

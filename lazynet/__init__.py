@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
     from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
     from lazynet.penalties import ElasticNet
-    from lazynet.plots import plot_choice, plot_grid, plot_path, plot_selection
+    from lazynet.plots import plot_choice, plot_path, plot_selection
     from lazynet.rules.adagrad import AdaGrad
     from lazynet.rules.affine import SGD, FoBoS
     from lazynet.rules.carpenter import Carpenter
@@ -126,7 +126,6 @@ _ROOMS = {
     "load": "lazynet.estimators.load",
     "net_path": "lazynet.estimators.path",
     "plot_choice": "lazynet.plots",
-    "plot_grid": "lazynet.plots",
     "plot_path": "lazynet.plots",
     "plot_selection": "lazynet.plots",
     "selection_stability": "lazynet.estimators.selection",
@@ -186,7 +185,6 @@ __all__ = [
     "load",
     "net_path",
     "plot_choice",
-    "plot_grid",
     "plot_path",
     "plot_selection",
     "selection_stability",

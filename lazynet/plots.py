@@ -185,57 +185,61 @@ def plot_path(path: Any, feature_names: Sequence[str] | None = None) -> Figure:
 
 
 def plot_choice(model: Any) -> Figure:
-    """The held-out loss with its standard errors, and the nonzeros, along the path of penalties.
+    """The held-out loss with its standard errors, and the nonzeros, against the penalty.
 
-    ``model`` is a fitted :class:`DualNetClassifierCV` or :class:`DualNetRegressorCV`.  Both choices
-    are marked: the best mean, and the one of the one-standard-error rule; a model takes the second
-    with ``one_standard_error=True``.  Needs matplotlib (``pip install lazynet-linear[plots]``).
+    ``model`` is a fitted estimator that ends in ``CV``.  A line has the settings that differ only
+    in one strength.  The best mean and the sparsest setting within one standard error of it are
+    marked.  Needs matplotlib (``pip install lazynet-linear[plots]``).
 
     >>> from lazynet import DualNetRegressorCV
     >>> X = np.random.default_rng(0).standard_normal((60, 5))
-    >>> model = DualNetRegressorCV(n_points=10).fit(X, X[:, 0])
-    >>> figure = plot_choice(model)
+    >>> figure = plot_choice(DualNetRegressorCV(l1s=10).fit(X, X[:, 0]))
     >>> [axes.get_title(loc="left") for axes in figure.axes]  # doctest: +NORMALIZE_WHITESPACE
     ['mean loss of held-out rows, with one standard error',
      'number of weights that are not 0, mean of the folds']
     """
-    if not hasattr(model, "standard_errors_"):
+    if not hasattr(model, "cv_results_"):
         raise TypeError(
-            f"plot_choice needs a fitted DualNetClassifierCV or DualNetRegressorCV, "
-            f"got {type(model).__name__}"
+            f"plot_choice needs a fitted estimator that ends in CV, got {type(model).__name__}"
         )
-    name, penalties = _penalties(model.l1s_, model.l2s_)
-    counts = model.nonzeros_.mean(axis=-1)
-    by_scorer = model.scoring is not None
-    score = model.scoring if isinstance(model.scoring, str) else "score"
-    what = f"mean {score if by_scorer else 'loss'} of held-out rows"
-    means, errors = model.means_, model.standard_errors_
+    results = model.cv_results_
+    name, penalties = _penalties(results["l1"], results["l2"])
+    fixed_name = "l1" if name == "l2" else "l2"
+    fixed, counts, errors = results[fixed_name], results["nonzeros"], results["standard_error"]
+    scored = "mean_score" in results
+    means = results["mean_score" if scored else "mean_loss"]
+    score = model.scoring if scored and isinstance(model.scoring, str) else "score"
     figure = new_figure("plot_choice", 6.4, 5.0)
     with styled():
         top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[2.2, 1])
-        for row, ratio in enumerate(model.l1_ratios if len(means) > 1 else (None,)):
-            label = None if ratio is None else f"l1_ratio {ratio:g}"
-            line = look(row) | dict(markersize=3, label=label)
-            if np.isfinite(errors[row]).any():
-                band = (means[row] - errors[row], means[row] + errors[row])
-                top.fill_between(penalties[row], *band, color=line["color"], alpha=0.18, lw=0)
-            top.plot(penalties[row], means[row], **line)
-            bottom.plot(penalties[row], counts[row], **line)
-        best, sparsest = model.best_index_, model.one_standard_error_index_
-        marks = [(best, f"{'highest' if by_scorer else 'least'} mean", "-", "*")]
+        for number, strength in enumerate(dict.fromkeys(fixed.tolist())):
+            line = fixed == strength
+            style = look(number) | dict(markersize=3)
+            if np.ptp(fixed) > 0:
+                style["label"] = f"{fixed_name} {strength:.3g}"
+            if np.isfinite(errors[line]).any():
+                band = means[line] - errors[line], means[line] + errors[line]
+                top.fill_between(penalties[line], *band, color=style["color"], alpha=0.18, lw=0)
+            top.plot(penalties[line], means[line], **style)
+            bottom.plot(penalties[line], counts[line], **style)
+        best, sparsest = (model._best_setting(rule) for rule in (False, True))
+        marks = [(best, f"{'highest' if scored else 'least'} mean", "-", "*")]
         if np.isfinite(errors[best]):
             marks.append((sparsest, "sparsest within one standard error", "--", "D"))
-        for point, text, dash, marker in marks:
-            at = penalties[point]
-            ratio = f", l1_ratio {model.l1_ratios[point[0]]:g}" if len(means) > 1 else ""
-            label = f"{text}: {name} {at:.3g}{ratio}, {counts[point]:,.0f} weights"
+        for setting, text, dash, marker in marks:
+            at = penalties[setting]
+            also = f", {fixed_name} {fixed[setting]:.3g}" if np.ptp(fixed) > 0 else ""
+            label = f"{text}: {name} {at:.3g}{also}, {counts[setting]:,.0f} weights"
             top.plot(
-                [at], [means[point]], color="black", marker=marker, markersize=9, linestyle=dash,
+                [at], [means[setting]], color="black", marker=marker, markersize=9, linestyle=dash,
                 linewidth=0.8, label=label, markerfacecolor="white", zorder=4,
             )  # fmt: skip
             for axes in (top, bottom):
                 axes.axvline(at, color="black", linestyle=dash, linewidth=0.8)
-        top.set_title(f"{what}, with one standard error", loc="left")
+        spread = ", with one standard error" if np.isfinite(errors).any() else ""
+        top.set_title(f"mean {score if scored else 'loss'} of held-out rows{spread}", loc="left")
+        if not scored:
+            _limit_losses(top, means)
         # A white ground, so that the lines at the marks do not cross the text.
         top.legend(fontsize=7.5, frameon=True, framealpha=1.0, edgecolor="none")
         bottom.set_title("number of weights that are not 0, mean of the folds", loc="left")
@@ -244,59 +248,7 @@ def plot_choice(model: Any) -> Figure:
     return figure
 
 
-def plot_grid(model: Any) -> Figure:
-    """The loss and the nonzeros of a grid of settings against the penalty.
-
-    ``model`` is a fitted :class:`LazyNetClassifierCV` or :class:`LazyNetRegressorCV`.  A line has
-    the settings that differ only in one strength.  Needs matplotlib (``pip install
-    lazynet-linear[plots]``).
-
-    >>> from lazynet import LazyNetRegressorCV
-    >>> X = np.random.default_rng(0).standard_normal((60, 5))
-    >>> model = LazyNetRegressorCV(random_state=0).fit(X, X[:, 0])
-    >>> [axes.get_xlabel() for axes in plot_grid(model).axes]
-    ['', 'l1, from the largest penalty to the smallest']
-    """
-    if not hasattr(model, "losses_") or np.ndim(model.losses_) != 2:
-        raise TypeError(
-            f"plot_grid needs a fitted LazyNetClassifierCV or LazyNetRegressorCV, "
-            f"got {type(model).__name__}"
-        )
-    name, penalties = _penalties(model.l1s_, model.l2s_)
-    rest, others = ("l1", model.l1s_) if name == "l2" else ("l2", model.l2s_)
-    counts, best = model.nonzeros_.mean(axis=-1), model.best_index_
-    means, errors = model.means_, model.standard_errors_
-    figure = new_figure("plot_grid", 6.4, 5.0)
-    with styled():
-        top, bottom = figure.subplots(2, 1, height_ratios=[2.2, 1])
-        for number, strength in enumerate(dict.fromkeys(others.tolist())):
-            some = np.flatnonzero(others == strength)
-            label = f"{rest} {strength:.3g}" if np.ptp(others) > 0 else None
-            line = look(number) | dict(markersize=3, label=label)
-            if np.isfinite(errors[some]).any():
-                band = means[some] - errors[some], means[some] + errors[some]
-                top.fill_between(penalties[some], *band, color=line["color"], alpha=0.18, lw=0)
-            top.plot(penalties[some], means[some], **line)
-            bottom.plot(penalties[some], counts[some], **line)
-        top.plot(
-            [penalties[best]], [means[best]], color="black", marker="*", markersize=9,
-            linestyle="", markerfacecolor="white", zorder=4,
-            label=f"chosen: {name} {penalties[best]:.3g}, {counts[best]:,.0f} weights",
-        )  # fmt: skip
-        for axes in (top, bottom):
-            axes.axvline(penalties[best], color="black", linewidth=0.8)
-            _penalty_axis(axes, name, penalties)
-        top.set_xlabel("")
-        spread = ", with one standard error" if np.isfinite(errors).any() else ""
-        top.set_title(f"mean loss of held-out rows{spread}", loc="left")
-        _near_the_least(top, means)
-        top.legend(fontsize=7.5, frameon=True, framealpha=1.0, edgecolor="none")
-        bottom.set_title("number of weights that are not 0, after the last epoch", loc="left")
-        _count_axis(bottom, counts.max())
-    return figure
-
-
-def _near_the_least(axes: Any, losses: NDArray[np.float64]) -> None:
+def _limit_losses(axes: Any, losses: NDArray[np.float64]) -> None:
     """Let an axis of losses end where most of the finite ones end: one may be enormous."""
     finite = losses[np.isfinite(losses)]
     least, most = finite.min(), np.quantile(finite, 0.9)

@@ -31,9 +31,7 @@ figure = path.plot(feature_names=data.feature_names)
 # the sparsest model that is not clearly worse than the best.  The figure counts the weights as a
 # mean over the folds.  The model is then fitted to all rows, and may have a weight more or less.
 
-choice = DualNetClassifierCV(
-    one_standard_error=True, n_points=40, smallest=1e-3, cv=5, random_state=0
-).fit(X, y)
+choice = DualNetClassifierCV(l1s=path.l1s, one_standard_error=True, random_state=0).fit(X, y)
 n_features = np.count_nonzero(choice.coef_)
 print(f"l1 = {choice.l1_:.4f}, fitted to all rows: {n_features} features")
 figure = choice.plot()

@@ -37,8 +37,6 @@ l1s = np.geomspace(1e-2, 1e-6, 9)
 begun = perf_counter()
 search = LazyNetClassifierCV(l1s=l1s, max_iter=6, random_state=0).fit(X_train, y_train)
 together = perf_counter() - begun
-n_settings, n_folds = search.losses_.shape
-print(f"{n_settings} settings, {n_folds} folds")
 print(f"chosen: l1 {search.l1_:.2g}, {search.n_iter_} epochs")
 print(f"accuracy on new texts {search.score(X_test, y_test):.3f}")
 figure = search.plot()
@@ -65,7 +63,7 @@ print(f"the same weights: {(apart.best_estimator_.coef_ == search.coef_).all()}"
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(8, 3.6), width_ratios=[2.5, 1], layout="constrained"
 )
-left.semilogx(search.l1s_, search.means_, label="side by side")
+left.semilogx(search.cv_results_["l1"], search.cv_results_["mean_loss"], label="side by side")
 rings = dict(color="black", marker="o", fillstyle="none", linestyle="none")
 left.semilogx(l1s, -apart.cv_results_["mean_test_score"], **rings, label="a fit of its own")
 left.set_xlabel("l1")

@@ -1,82 +1,310 @@
-"""DualNetClassifierCV and DualNetRegressorCV: the penalty is chosen by cross-validation."""
+"""DualNetClassifierCV and DualNetRegressorCV: paths of certified minima in every fold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Self
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer, get_scorer_names
 
-from lazynet.data.weights import CLASS_WEIGHT, check_sample_weight, importances
-from lazynet.engines.undo import all_or_nothing
+from lazynet.data.arrays import unusable
+from lazynet.data.targets import Problem as Targets
+from lazynet.data.weights import CLASS_WEIGHT
+from lazynet.engines.threads import Workers
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
-from lazynet.estimators.mapped_rows import takes_sources
-from lazynet.estimators.penalty_search import ChosenNet, RowsInFolds
-from lazynet.losses import LossLike
-from lazynet.parameters import table
-from lazynet.training.folds import folds_of
+from lazynet.estimators.mapped_rows import rows_of
+from lazynet.estimators.search import KINDS, Search, grid_of, warnings_of_ends
+from lazynet.losses import MINIMISED_LOSS, LossLike
+from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
+from lazynet.minimum.path import check_penalties, follow
+from lazynet.parameters import EPOCHS, POSITIVE, Special, as_float, is_number, shown, table
+from lazynet.training.folds import Fold, RowsInFolds, mean_loss, side_of, weights_of_folds
+from lazynet.training.random_state import new_generator
+
+#: The last l1 as a share of the first where a number of l1s is given.
+LAST_L1 = 1e-2
 
 
-class DualNetClassifierCV(SparseClassifier, ChosenNet):
-    """Linear classification at the minimum of the elastic net, its penalty chosen by folds.
+def _check_scoring(name: str, value: Any) -> Callable[..., float]:
+    if callable(value):
+        return value
+    if isinstance(value, str) and value in get_scorer_names():
+        return get_scorer(value)
+    raise ValueError(
+        f"{name} must be None, a callable or a name from sklearn.metrics.get_scorer_names(), "
+        f"got {shown(value)}"
+    )
+
+
+def _takes_weights(scorer: Any) -> bool:
+    """Whether a scorer, or the metric within, has a parameter ``sample_weight``."""
+    try:
+        parameters = inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
+    except (TypeError, ValueError):
+        return True
+    kinds = {parameter.kind for parameter in parameters.values()}
+    return "sample_weight" in parameters or inspect.Parameter.VAR_KEYWORD in kinds
+
+
+class _PathInFold(NamedTuple):
+    """The points of a path over the rows that a fold learns from."""
+
+    #: the mean loss of the held-out rows, over the problems too; or their score
+    values: list[float]
+    #: the number of weights that are not 0, of all problems together
+    nonzeros: list[int]
+    #: the minima that did not converge, without their weights
+    late: list[Minimum]
+
+
+class CertifiedSearch(Search):
+    """Follows a path of minima in every fold, and down to the chosen point with all rows."""
+
+    _kinds = table(
+        **KINDS,
+        loss=MINIMISED_LOSS,
+        scoring=Special(check=_check_scoring, optional=True),
+        tol=POSITIVE,
+        max_iter=EPOCHS,
+    )
+
+    # Set by training.
+    objective_: float | NDArray[np.float64]
+    dual_objective_: float | NDArray[np.float64]
+    duality_gap_: float | NDArray[np.float64]
+
+    def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+        n_folds, n_problems = len(rows.folds), len(rows.problems)
+        check_penalties(*np.transpose(grid_of(p, 1.0, LAST_L1)))
+        if p.one_standard_error and n_folds == 1:
+            raise ValueError(
+                "one_standard_error=True needs at least two splits from cv: one has no "
+                "standard error"
+            )
+        if p.scoring and rows.sample_weight is not None and not _takes_weights(p.scoring):
+            raise ValueError(
+                f"scoring={shown(self.scoring)} takes no sample_weight, and fit was given one: "
+                f"take another scoring, or leave sample_weight out"
+            )
+        # A path goes down the l1s for every l2, or down the l2s where there is one l1.
+        n_l1s = p.l1s if isinstance(p.l1s, int) else len(p.l1s)
+        n_paths = 1 if n_l1s == 1 else len(p.l2s)
+        tasks = [(path, fold) for path in range(n_paths) for fold in range(n_folds)]
+        # For every problem a seed of the last fit, and one of every path in every fold.
+        seeds = new_generator(p.random_state).randint(2**31, size=(n_problems, 1 + len(tasks)))
+        n_threads = min(effective_n_jobs(p.n_jobs), max(len(tasks), n_problems))
+        with Workers(n_threads) as workers:
+            minima_of = partial(
+                follow, tol=p.tol, max_iter=p.max_iter, after=lambda _: workers.check()
+            )
+            minimisers = [
+                _minimiser(p, rows.X, problem, seed)
+                for problem, seed in zip(rows.problems, seeds[:, 0], strict=True)
+            ]
+            # The grid is that of all rows in every fold, so that losses of different folds at the
+            # same point belong to the same penalty.  Where no feature is of any use, every weight
+            # is 0 at any l1.
+            largest = max(minimiser.largest_l1 for minimiser in minimisers) or 1.0
+            settings = grid_of(p, largest, LAST_L1)
+            length = len(settings) // n_paths
+            judge = self._score if p.scoring else _loss_of
+
+            def path_in_fold(number: int) -> _PathInFold:
+                path, fold = tasks[number]
+                points = settings[path * length : (path + 1) * length]
+                return _path_in_fold(
+                    p, rows, rows.folds[fold], seeds[:, 1 + number],
+                    lambda minimiser: minima_of(minimiser, points),
+                    partial(judge, p, rows, rows.folds[fold]), mapped=self._rows_are_mapped,
+                )  # fmt: skip
+
+            paths = workers.results(range(len(tasks)), path_in_fold)
+            values, nonzeros = (
+                np.reshape(parts, (n_paths, n_folds, length)).swapaxes(1, 2).reshape(-1, n_folds)
+                for parts in ([path.values for path in paths], [path.nonzeros for path in paths])
+            )
+            weights = rows.sample_weight if p.scoring else rows.problems.importances
+            self._choose(
+                p, settings, "score" if p.scoring else "loss", values, nonzeros,
+                weights_of_folds(rows.folds, weights),
+            )  # fmt: skip
+            best = self.best_index_
+            down = settings[best // length * length : best + 1]
+            ends = workers.results(minimisers, lambda minimiser: list(minima_of(minimiser, down)))
+        minima = [path[-1] for path in ends]
+        self._load(
+            np.vstack([minimum.coef for minimum in minima]),
+            np.array([minimum.intercept for minimum in minima]),
+        )
+        numbers = np.array([(m.objective, m.dual_objective, m.gap) for m in minima]).T
+        self.objective_, self.dual_objective_, self.duality_gap_ = (
+            float(row[0]) if n_problems == 1 else row.copy() for row in numbers
+        )
+        self.n_iter_ = max(sum(minimum.n_iter for minimum in path) for path in ends)
+        late = [minimum for path in paths for minimum in path.late]
+        return [
+            *warnings_of_ends(p, self.cv_results_),
+            *_warnings_of_late(p, late, len(tasks) * length * n_problems, minima),
+        ]
+
+    def _score(
+        self,
+        p: SimpleNamespace,
+        rows: RowsInFolds,
+        fold: Fold,
+        held_out: sparse.csr_matrix,
+        weights: NDArray[np.float64],
+        intercepts: NDArray[np.float64],
+    ) -> float:
+        """The checked score, by ``scoring``, of the models of all problems on held-out rows."""
+        model = type(self)(**self.get_params(deep=False))
+        model.n_features_in_ = held_out.shape[1]
+        if rows.classes is not None:
+            model.classes_ = rows.classes
+        model._load(weights, intercepts)
+        options = {}
+        if rows.sample_weight is not None:
+            options["sample_weight"] = rows.sample_weight[fold.test]
+        with unusable("scoring"):
+            score = p.scoring(model, held_out, rows.y[fold.test], **options)
+        if not is_number(score):
+            raise TypeError(f"scoring must return a number, got {shown(score)}")
+        return as_float(score)
+
+
+def _loss_of(
+    p: SimpleNamespace,
+    rows: RowsInFolds,
+    fold: Fold,
+    held_out: sparse.csr_matrix,
+    weights: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+) -> float:
+    """The mean loss of the models of all problems on held-out rows."""
+    losses = [
+        mean_loss(p.loss, held_out @ coef + intercept, *side_of(problem, fold.test))
+        for problem, coef, intercept in zip(rows.problems, weights, intercepts, strict=True)
+    ]
+    return sum(losses) / len(losses)
+
+
+def _minimiser(p: SimpleNamespace, X: sparse.csr_matrix, targets: Targets, seed: int) -> Minimiser:
+    """A minimiser of one problem over the rows of X."""
+    problem = Problem(X, *targets, p.loss, p.fit_intercept)
+    return Minimiser(problem, np.random.RandomState(seed))
+
+
+def _path_in_fold(
+    p: SimpleNamespace,
+    rows: RowsInFolds,
+    fold: Fold,
+    seeds: NDArray[np.int64],
+    minima_of: Callable[[Minimiser], Iterator[Minimum]],
+    judge: Callable[..., float],
+    *,
+    mapped: bool,
+) -> _PathInFold:
+    """Learn from one side of a fold along a path, and judge every point by the other side."""
+    models: list[list[tuple[sparse.csr_matrix, float]]] = []
+    late: list[Minimum] = []
+    with (
+        rows_of(rows.X, fold.train, mapped=mapped) as X,
+        rows_of(rows.X, fold.test, mapped=mapped) as held_out,
+    ):
+        for problem, seed in zip(rows.problems, seeds, strict=True):
+            models.append([])
+            for minimum in minima_of(_minimiser(p, X, side_of(problem, fold.train), seed)):
+                models[-1].append((sparse.csr_matrix(minimum.coef), minimum.intercept))
+                if not minimum.converged:
+                    late.append(minimum.without_vectors())
+        values, nonzeros = [], []
+        for point in zip(*models, strict=True):
+            weights, intercepts = zip(*point, strict=True)
+            coefs = sparse.vstack(weights)
+            values.append(judge(held_out, coefs.toarray(), np.array(intercepts)))
+            nonzeros.append(coefs.nnz)
+    return _PathInFold(values, nonzeros, late)
+
+
+def _warnings_of_late(
+    p: SimpleNamespace, late: Sequence[Minimum], n_minima: int, minima: Sequence[Minimum]
+) -> list[Warning]:
+    """Warnings about minima in the folds, and about those of the model, that are not within tol."""
+    warnings: list[Warning] = []
+    if late:
+        warnings.append(
+            ConvergenceWarning(
+                f"{len(late)} of the {n_minima} minima in the folds have not come within "
+                f"tol={p.tol:g}: the choice of the penalty may be a little off.  The searches "
+                f"ended {why_late(late, p.max_iter)}; larger l1s leave the slowest out"
+            )
+        )
+    late = [minimum for minimum in minima if not minimum.converged]
+    if late:
+        gap = max(minimum.gap for minimum in late)
+        warnings.append(
+            ConvergenceWarning(
+                f"the minimum at the chosen penalty, on all rows, has not come within "
+                f"tol={p.tol:g}: the duality gap is {gap:.3g}.  The search ended "
+                f"{why_late(late, p.max_iter)}"
+            )
+        )
+    return warnings
+
+
+class DualNetClassifierCV(SparseClassifier, CertifiedSearch):
+    """Linear classification at the minimum of the elastic net, its l1 and l2 chosen by folds.
 
     Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``, as :class:`DualNetClassifier` does,
-    along a path of penalties (see :func:`net_path`) in every fold of a cross-validation.  Takes the
-    penalty with the least loss on held-out rows, or the sparsest model within one standard error of
-    it, and minimises once more with all rows.  Several classes are trained one against the rest,
-    all with the penalty that has the least mean loss over the classes.
+    along a path of l1 for every l2 (see :func:`net_path`) in every fold of a cross-validation.
+    Takes the penalty with the least loss on held-out rows, or the sparsest model within one
+    standard error of it, and minimises once more with all rows.  Several classes are trained one
+    against the rest, all with the same penalty.
 
     Parameters
     ----------
     loss : str or object, default="log_loss"
         Any loss of :class:`DualNetClassifier`.
-    l1_ratios : sequence of float, default=(1.0,)
-        The ratios to try, from 0 (excluded) to 1, with ``l2 = l1 * (1 - l1_ratio) / l1_ratio``: in
-        the words of other libraries ``l1 = alpha * l1_ratio`` and ``l2 = alpha * (1 - l1_ratio)``.
-    l1s, l2s : float or array, optional
-        The penalties to try, in place of a grid of l1, and in place of ``l1_ratios``; see
-        :func:`net_path`.  ``l1s=0.0, l2s=[...]`` chooses a ridge penalty.
-    n_points : int, default=50
-        The number of points of a path.
-    smallest : float, default=1e-2
-        The last l1 of a path as a share of the first, which is the least at which every weight is 0
-        if all rows are learned from.
+    l1s : int or array, default=50
+        The l1 to try.  A number: so many in equal ratios, from the least l1 at which every weight
+        is 0 down to a hundredth of it.
+    l2s : float or array, default=0.0
+        The l2 to try, with every l1.  ``l1s=[0.0], l2s=[...]`` chooses a ridge penalty.
     cv : int, splitter, iterable or None, default=5
-        The folds: a number of them (by classes in equal shares, without shuffling, as scikit-learn
-        does it), a splitter of scikit-learn, or pairs of rows to learn from and rows to hold out.
-        None is 5.
+        The folds: a number of them (by classes in equal shares, without shuffling), a splitter of
+        scikit-learn, or pairs of rows to learn from and rows to hold out.  None is 5.
     scoring : str, callable or None, default=None
         None chooses by the mean loss of held-out rows, the one that is minimised.  A name or a
         scorer of scikit-learn chooses by the greatest score.
     one_standard_error : bool, default=False
-        Take the sparsest model within one standard error of the best: of every ratio the largest
-        penalty whose mean is that good, and of those the one with the fewest nonzeros.
+        Take the sparsest model within one standard error of the best.
     tol : float, default=1e-4
-        The duality gap to arrive at, at every point, as a share of the objective at zero weights;
-        what rounding alone makes of the gap there is always small enough.
+        The duality gap to arrive at, at every point, as a share of the objective at zero weights.
     max_iter : int, default=1000
-        The most epochs that a point may take.  A search gives up before, with the same warning,
-        where its gap has not fallen by a tenth in 200 epochs.
+        The most epochs that a point may take.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
     class_weight : dict, "balanced" or None, default=None
         The importance of a row by its class; counts in the loss of held-out rows too, but not in
         the scores of a ``scoring``.
     random_state : int, RandomState or None, default=None
-        Seed of the order in which rows are visited; the folds have a seed of their own in ``cv``.
-        With None, two fits may differ, within ``tol``.
+        Seed of the order in which rows are visited.  With None, two fits may differ, within
+        ``tol``.
     n_jobs : int or None, default=None
-        Threads that share folds and ratios, and the classes of the last fit; None is one thread, -1
-        one per processor.
-        Every thread has a copy of the rows of its fold.  The model is the same for any number of
-        threads.
-    verbose : int, default=0
-        1: print a line for every path.
+        Threads that share paths, folds and classes; -1 is one per processor.  They change no bit.
+        Every thread has a copy of the rows of its fold.
 
     Attributes
     ----------
-    l1_, l2_, l1_ratio_ : float
+    l1_, l2_ : float
         The penalty that was chosen.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         The weights; exactly 0 where the minimum is 0.
@@ -84,19 +312,13 @@ class DualNetClassifierCV(SparseClassifier, ChosenNet):
         The intercepts.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
-    l1s_, l2s_ : ndarray of shape (n_ratios, n_points)
-        The penalties that were tried.
-    losses_ : ndarray of shape (n_ratios, n_points, n_folds)
-        The mean loss of the held-out rows; over several classes the mean.
-    scores_ : ndarray of shape (n_ratios, n_points, n_folds), or None
-        What ``scoring`` says of the held-out rows.
-    means_, standard_errors_ : ndarray of shape (n_ratios, n_points)
-        The means of ``losses_``, or with a ``scoring`` of ``scores_``, over the folds, and their
-        standard errors; a fold counts by the weight of its held-out rows.
-    nonzeros_ : ndarray of shape (n_ratios, n_points, n_folds)
-        The number of weights that are not 0, of all classes together.
-    best_index_, one_standard_error_index_ : tuple of two int
-        Ratio and point of the best mean, and of the one-standard-error rule.
+    cv_results_ : dict of arrays
+        An entry per setting, the largest penalties first: "l1", "l2"; "split0_loss", ..., the mean
+        loss of the held-out rows of a fold; "mean_loss" and "standard_error", over the folds, each
+        weighted by its held-out rows; "nonzeros", the mean of the folds.  With a ``scoring`` the
+        names are "split0_score", ..., and "mean_score".
+    best_index_ : int
+        The setting that was chosen.
     objective_, dual_objective_, duality_gap_ : float, or ndarray of shape (n_classes,)
         The objective at ``coef_``, a lower bound on the least objective, and the gap between them.
     n_iter_ : int
@@ -105,32 +327,28 @@ class DualNetClassifierCV(SparseClassifier, ChosenNet):
     Examples
     --------
     >>> import numpy as np
-    >>> from scipy import sparse
     >>> from lazynet import DualNetClassifierCV
-    >>> X = sparse.random(1000, 200, density=0.1, format="csr", random_state=0)
-    >>> noise = np.random.default_rng(0).normal(0.0, 0.2, 1000)
-    >>> y = np.asarray(X[:, :3].sum(axis=1)).ravel() + noise > 0.2
-    >>> model = DualNetClassifierCV(n_points=20, one_standard_error=True, random_state=0).fit(X, y)
-    >>> np.flatnonzero(model.coef_[0]), model.losses_.shape
-    (array([0, 1, 2]), (1, 20, 5))
+    >>> generator = np.random.default_rng(0)
+    >>> X = generator.standard_normal((500, 20))
+    >>> y = X[:, 0] + X[:, 1] + generator.standard_normal(500) > 0.1
+    >>> model = DualNetClassifierCV(l1s=20, one_standard_error=True, random_state=0).fit(X, y)
+    >>> np.flatnonzero(model.coef_[0]), model.cv_results_["mean_loss"].shape
+    (array([0, 1]), (20,))
     >>> bool((model.predict(X) == (model.decision_function(X) > 0)).all())
     True
     >>> len(model.plot().axes)  # loss and nonzeros against the penalty
     2
     """
 
-    _kinds = table(**ChosenNet._kinds, class_weight=CLASS_WEIGHT)
+    _kinds = table(**CertifiedSearch._kinds, class_weight=CLASS_WEIGHT)
 
     @helpful
     def __init__(
         self,
         loss: LossLike = "log_loss",
         *,
-        l1_ratios: Sequence[float] = (1.0,),
-        l1s: ArrayLike | None = None,
-        l2s: ArrayLike | None = None,
-        n_points: int = 50,
-        smallest: float = 1e-2,
+        l1s: int | ArrayLike = 50,
+        l2s: ArrayLike = 0.0,
         cv: Any = 5,
         scoring: str | Callable[..., float] | None = None,
         one_standard_error: bool = False,
@@ -140,56 +358,15 @@ class DualNetClassifierCV(SparseClassifier, ChosenNet):
         class_weight: dict[Any, float] | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
     ) -> None:
         self._keep(locals())
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Choose the penalty and train; an interrupted call leaves the estimator as it was.
 
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (n_samples, n_features), or source
-            The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights
-            in it: its rows are mapped into memory from a temporary file.
-        y : array of shape (n_samples,)
-            Class labels of any kind; None with a source.
-        sample_weight : array of shape (n_samples,), optional
-            The importance of each row, where it is learned from and where it is held out: a weight
-            of 2 is two rows, if they are in the same fold.
-        groups : array of shape (n_samples,), optional
-            The group of each row, for a ``cv`` that keeps groups together.
-        """
-        self._warn(self._learn(X, y, sample_weight, groups))
-        return self
+class DualNetRegressorCV(SparseRegressor, CertifiedSearch):
+    """Linear regression at the minimum of the elastic net, its l1 and l2 chosen by folds.
 
-    @all_or_nothing
-    @takes_sources
-    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
-        """Choose the penalty and train; returns the warnings to give."""
-        p = self._settle()
-        X, y, classes = self._check_training(X, y, None, reset=True)
-        own = check_sample_weight(sample_weight, X)
-        weights = importances(p.class_weight, classes, X, y, own)
-        problems = list(self._problems(X, (y, classes), weights))
-        self.classes_ = classes
-        folds = folds_of(p.cv, y, groups, problems, classes)
-        return self._fit(p, RowsInFolds(X, y, problems, own, classes, folds))
-
-
-class DualNetRegressorCV(SparseRegressor, ChosenNet):
-    """Linear regression at the minimum of the elastic net, its penalty chosen by folds.
-
-    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``, as :class:`DualNetRegressor` does.  The
-    parameters and attributes are the same as in :class:`DualNetClassifierCV`, with these
-    differences.
+    Parameters and attributes are those of :class:`DualNetClassifierCV` without ``class_weight`` and
+    ``classes_``; ``coef_`` has the shape (n_features,).
 
     Parameters
     ----------
@@ -198,13 +375,6 @@ class DualNetRegressorCV(SparseRegressor, ChosenNet):
     cv : int, splitter, iterable or None, default=5
         A number of folds is that many parts of the rows as they stand, without shuffling.
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        The weights; exactly 0 where the minimum is 0.
-    intercept_ : ndarray of shape (1,)
-        The intercept.
-
     Examples
     --------
     >>> import numpy as np
@@ -212,25 +382,18 @@ class DualNetRegressorCV(SparseRegressor, ChosenNet):
     >>> generator = np.random.default_rng(0)
     >>> X = generator.standard_normal((200, 20))
     >>> y = X @ np.r_[3.0, -2.0, np.zeros(18)] + generator.standard_normal(200)
-    >>> model = DualNetRegressorCV(l1_ratios=[0.5, 1.0], one_standard_error=True).fit(X, y)
-    >>> model.l1_ratio_, np.flatnonzero(model.coef_)
-    (1.0, array([0, 1]))
-    >>> model.predict(X).shape, len(model.plot().axes)
-    ((200,), 2)
+    >>> model = DualNetRegressorCV(l2s=[0.0, 0.1], one_standard_error=True).fit(X, y)
+    >>> model.l2_, np.flatnonzero(model.coef_), len(model.plot().axes)
+    (0.0, array([0, 1]), 2)
     """
-
-    _kinds = ChosenNet._kinds
 
     @helpful
     def __init__(
         self,
         loss: LossLike = "squared_error",
         *,
-        l1_ratios: Sequence[float] = (1.0,),
-        l1s: ArrayLike | None = None,
-        l2s: ArrayLike | None = None,
-        n_points: int = 50,
-        smallest: float = 1e-2,
+        l1s: int | ArrayLike = 50,
+        l2s: ArrayLike = 0.0,
         cv: Any = 5,
         scoring: str | Callable[..., float] | None = None,
         one_standard_error: bool = False,
@@ -239,29 +402,5 @@ class DualNetRegressorCV(SparseRegressor, ChosenNet):
         fit_intercept: bool = True,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
     ) -> None:
         self._keep(locals())
-
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Choose the penalty and train; see :meth:`DualNetClassifierCV.fit`."""
-        self._warn(self._learn(X, y, sample_weight, groups))
-        return self
-
-    @all_or_nothing
-    @takes_sources
-    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
-        """Choose the penalty and train; returns the warnings to give."""
-        p = self._settle()
-        X, y = self._check_training(X, y, reset=True)
-        weights = check_sample_weight(sample_weight, X)
-        problems = list(self._problems(X, y, weights))
-        folds = folds_of(p.cv, y, groups, problems, None)
-        return self._fit(p, RowsInFolds(X, y, problems, weights, None, folds))

@@ -11,26 +11,27 @@ from lazynet.parameters import Kind
 # first for which an estimator has the parameters is named.
 _STRENGTHS = ("l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)", "l2=alpha*(1 - l1_ratio)")
 _FOREIGN: dict[str, tuple[str, ...]] = {
-    "alpha": (*_STRENGTHS, "l1s=alpha*l1_ratio, l1_ratios=(l1_ratio,)"),
-    "alphas": ("l1s=alphas*l1_ratio, l1_ratios=(l1_ratio,)",),
-    "l1_ratio": (*_STRENGTHS, "l1_ratios=(l1_ratio,)"),
+    "alpha": (*_STRENGTHS, "l1s=[alpha*l1_ratio], l2s=[alpha*(1 - l1_ratio)]"),
+    "alphas": ("l1s=alphas for an l1 penalty, or l1s=[0.0], l2s=alphas for an l2 penalty",),
+    "l1_ratio": (*_STRENGTHS, "l1s=[alpha*l1_ratio], l2s=[alpha*(1 - l1_ratio)]"),
+    "l1_ratios": ("l1s=..., l2s=...",),
     "l1": ("l1s=...",),
-    "l2": ("l1s=0.0, l2s=... for a penalty without l1",),
+    "l2": ("l1s=[0.0], l2s=... for a penalty without l1",),
     "penalty": (
         "l1=... and l2=... (a strength of 0 leaves a penalty out)",
         "l2=...",
-        "l1_ratios=(1.0,) for l1, l1_ratios=(0.5,) for both, or l1s=0.0, l2s=... for l2",
+        "l1s=... for l1, or l1s=[0.0], l2s=... for l2",
     ),
     "C": (
         "l1=0, l2=1/(C*n_samples), or l1=1/(C*n_samples), l2=0 for penalty='l1'",
         "l2=1/(C*n_samples)",
-        "l1s=1/(C*n_samples)",
+        "l1s=[1/(C*n_samples)]",
     ),
     "Cs": ("l1s=1/(Cs*n_samples)",),
-    "n_alphas": ("n_points=...",),
-    "nlambda": ("n_points=...",),
-    "eps": ("smallest=...",),
-    "lambda_min_ratio": ("smallest=...",),
+    "n_alphas": ("l1s=n_alphas",),
+    "nlambda": ("l1s=nlambda",),
+    "eps": ("l1s=... with the strengths",),
+    "lambda_min_ratio": ("l1s=... with the strengths",),
     "nfolds": ("cv=...",),
     "learning_rate": ("schedule=...",),
     "step_order": ("rule=FoBoS(step_order=...) or rule=SGD(step_order=...)",),
@@ -49,9 +50,7 @@ _FOREIGN: dict[str, tuple[str, ...]] = {
     "table_budget": ("engine=Tables(budget=...)",),
     "dense_predictions": ("engine=Dense(predictions=True)",),
 }
-_WRITTEN = re.compile(
-    r"\b(loss|l1|l2|rule|schedule|engine|l1s|l2s|l1_ratios|n_points|smallest|cv)="
-)
+_WRITTEN = re.compile(r"\b(loss|l1|l2|rule|schedule|engine|l1s|l2s|cv)=")
 
 
 def advice(estimator: Any, name: str) -> str | None:

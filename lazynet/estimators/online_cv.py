@@ -1,134 +1,276 @@
-"""LazyNetClassifierCV and LazyNetRegressorCV: the penalty is chosen by cross-validation."""
+"""LazyNetClassifierCV and LazyNetRegressorCV: all l1 and l2 of all folds learn side by side."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 
-from lazynet.data.weights import CLASS_WEIGHT, check_sample_weight, importances
+from lazynet.data.arrays import has_usual_size
+from lazynet.data.standardise import Units
+from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.catalogue import RuleLike
-from lazynet.engines.undo import all_or_nothing
+from lazynet.engines.threads import Workers
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
-from lazynet.estimators.labels import has_a_column_per_label
-from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
-from lazynet.estimators.setting_search import LAST_L1, N_L1S, ChosenSetting
-from lazynet.losses import LossLike
-from lazynet.parameters import table
-from lazynet.schedules import ScheduleLike
-from lazynet.training.defaults import AUTO, N_ITER_NO_CHANGE, TOL
-from lazynet.training.folds import folds_of
+from lazynet.estimators.search import KINDS, Search, grid_of, warnings_of_ends
+from lazynet.losses import LOSS, LossLike
+from lazynet.parameters import EPOCHS_OR_NONE, Number, check_n_steps, table
+from lazynet.penalties import ElasticNet
+from lazynet.training.defaults import (
+    AUTO,
+    N_ITER_NO_CHANGE,
+    RULE_OR_AUTO,
+    TOL,
+    found_epochs,
+)
+from lazynet.training.diagnostics import (
+    NOTHING_LEARNED,
+    Rate,
+    look_closely,
+    loss_of_constants,
+    stalled,
+    still_falls,
+)
+from lazynet.training.epochs import Stopping
+from lazynet.training.fit import units_for_fit
+from lazynet.training.folds import Fold, RowsInFolds
+from lazynet.training.grid import GridTraining, check_offered, planned
+from lazynet.training.learners import new_learners
+from lazynet.training.make_plan import make_plan, scale_of_rates
+from lazynet.training.random_state import new_generator
+from lazynet.training.rows import RowsInMemory
+from lazynet.training.settings import Settings
+
+#: The first l1 of the grid where none is given, in units of the l1 that a fit of one setting takes
+#: where it is given none; and the last l1 as a share of the first.
+LARGEST_L1, LAST_L1 = 1e4, 1e-5
 
 
-class LazyNetClassifierCV(SparseClassifier, ChosenSetting):
-    """Linear classification with an elastic net, its penalty chosen by cross-validation.
+class _Epochs(NamedTuple):
+    """The epochs of a grid."""
 
-    Every combination of ``l1s`` and ``l2s`` is a setting of :class:`LazyNetClassifier`.  In each
-    pass over the rows all settings of all folds learn side by side: a setting is a column of one
-    matrix of weights per fold, and each row is a step for the folds that do not hold it out.  A
-    column has the weights that a fit of this setting alone has, on the same rows in the same order
-    (up to the digits of float32).  The matrices need memory: ``n_settings * n_folds * n_features``
-    numbers, for "ftrl" and "adagrad" twice as many, and as often as there are classes.
+    #: by setting and fold, after the epoch with the least mean loss of a setting
+    losses: NDArray[np.float64]
+    #: by setting and fold, after the last epoch
+    nonzeros: NDArray[np.int64]
+    #: the epochs up to the one with the least mean loss
+    n_best: int
+    #: the least mean loss of a setting after each epoch
+    curve: list[float]
+    ended_early: bool
+
+
+class OnlineSearch(Search):
+    """Trains a grid of settings, and the chosen one of them with all rows."""
+
+    _kinds = table(
+        **KINDS,
+        loss=LOSS,
+        rule=RULE_OR_AUTO,
+        max_iter=EPOCHS_OR_NONE,
+        tol=Number(least=0, optional=True),
+    )
+    #: the estimator of one setting
+    _single: ClassVar[type[LazyNetClassifier] | type[LazyNetRegressor]]
+
+    # Set by training.
+    eta0_: float
+    units_: Units | None = None
+
+    def _single_of(self, l1: float | None, l2: float, **options: Any) -> Any:
+        """The estimator of one setting; ``options`` are parameters that differ from this one's."""
+        shared = set(self._single._kinds) & set(self._kinds)
+        options = {name: getattr(self, name) for name in shared} | options
+        return self._single(l1=l1, l2=l2, **options)
+
+    def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+        _refuse_repeated(rows.folds)
+        # The settings of a single fit, whose defaults the grid follows; each setting is checked.
+        counted = isinstance(p.l1s, int)
+        single = self._single_of(None if counted else float(p.l1s[0]), float(p.l2s[0]))
+        base = single._read_settings()
+        check_offered(base.plan())
+        for l1, l2 in grid_of(p, 1.0, LAST_L1):
+            replace(base, l1=l1, l2=l2).plan()
+        data = RowsInMemory(rows.X, rows.problems)
+        # As in a single fit: a penalty that is given acts on the weights as they are, and features
+        # of a source are learned from as they are.
+        as_passed = p.l2s.any() or self._rows_are_mapped
+        in_units = None if as_passed else units_for_fit(base, data, None)
+        data = data.in_units(in_units)
+        # Rows without any value ask for no penalty; one that is not 0 does no harm.
+        l1 = make_plan(base, data, from_zero=False).penalty.l1 or 1.0 if counted else 1.0
+        settings = grid_of(p, LARGEST_L1 * l1, LAST_L1)
+        if p.max_iter is None:
+            p.max_iter = found_epochs(*data.shape, self._takes_margin_losses, penalised=True)
+        check_n_steps("max_iter", p.max_iter, data.n_rows)
+        # The rate that suits the rows; the bound that a penalty sets differs between the settings.
+        eta0 = scale_of_rates(base, replace(base.plan(), penalty=ElasticNet()), data)
+        plans = planned(base, settings, eta0)
+        # float32 needs half the memory and less time; the chosen setting is trained in float64.
+        narrow = self._takes_margin_losses or has_usual_size(rows.y)
+        training = GridTraining(
+            plans, data.X, data.problems, rows.folds, data.sizes(plans[0].sizes),
+            np.float32 if narrow else np.float64,
+        )  # fmt: skip
+        with Workers(min(base.n_threads, len(training.matrices))) as workers:
+            epochs = _train_grid(p, training, data.n_rows, workers)
+        self._choose(p, settings, "loss", epochs.losses, epochs.nonzeros, training.weights_of_folds)
+        model = self._single_of(self.l1_, self.l2_, max_iter=epochs.n_best, tol=None)
+        model.fit(data.X, rows.y, rows.sample_weight)
+        weights, intercepts = model._dense_coef(), model._intercepts()
+        if in_units is not None:
+            weights = in_units.weights(weights)
+            intercepts = np.asarray(in_units.intercept(weights[:, in_units.moved], intercepts))
+        self._load(weights, intercepts)
+        self.units_, self.eta0_, self.n_iter_ = in_units, float(model.eta0_), epochs.n_best
+        warnings = warnings_of_ends(p, self.cv_results_)
+        if p.tol is not None:
+            warnings += self._warnings_of_epochs(base, p.max_iter, model, data, epochs)
+        return warnings
+
+    def _warnings_of_epochs(
+        self, base: Settings, max_iter: int, model: Any, data: RowsInMemory, epochs: _Epochs
+    ) -> list[Warning]:
+        """The warning about a grid that has learned nothing, or that has ended too early."""
+        plan, problems = model._read_settings().plan(), data.problems
+        constant = loss_of_constants(problems, plan)
+        scale = len(problems) * problems.weights.sum() / problems.n_rows
+        curve = [loss * scale for loss in epochs.curve]
+        if min(curve) >= NOTHING_LEARNED * constant:
+            learners = new_learners(model._engines, data.X, problems, plan, None)
+            verdict = look_closely(learners, data.X, problems, None)
+            if verdict.too_small or verdict.too_large:
+                rate = Rate(self.eta0_, in_units=self.units_ is not None)
+                return [stalled(base, rate, verdict, min(curve), constant)]
+        if epochs.ended_early or not still_falls(curve, constant):
+            return []
+        return [
+            ConvergenceWarning(
+                f"the least loss of held-out rows still fell by {1 - curve[-1] / curve[-2]:.0%} in "
+                f"the last of max_iter={max_iter} epochs; raise max_iter"
+            )
+        ]
+
+
+def _train_grid(
+    p: SimpleNamespace, training: GridTraining, n_rows: int, workers: Workers
+) -> _Epochs:
+    """Train all settings, epoch by epoch, until the least of their losses falls no more."""
+    generator, stopping = new_generator(p.random_state), Stopping(p.tol, N_ITER_NO_CHANGE)
+    curve: list[float] = []
+    best_losses, n_best, ended_early = np.zeros((0, 0)), 0, False
+    while len(curve) < p.max_iter and not ended_early:
+        training.epoch(generator.permutation(n_rows).astype(np.int64, copy=False), workers)
+        losses = training.held_out(workers)
+        least = float(np.average(losses, axis=1, weights=training.weights_of_folds).min())
+        if not curve or least < min(curve):
+            best_losses, n_best = losses, len(curve) + 1
+        curve.append(least)
+        ended_early = stopping.after(least)
+    return _Epochs(best_losses, training.nonzeros(workers), n_best, curve, ended_early)
+
+
+def _refuse_repeated(folds: Sequence[Fold]) -> None:
+    """Refuse a fold that would learn from a row more often than once in an epoch."""
+    for number, fold in enumerate(folds):
+        rows, counts = np.unique(fold.train, return_counts=True)
+        if counts.max() > 1:
+            raise ValueError(
+                f"cv must name a row to learn from once, and its split {number} names row "
+                f"{rows[counts.argmax()]} several times: every epoch visits a row once, so that "
+                f"bootstrap splits cannot be used"
+            )
+
+
+class LazyNetClassifierCV(SparseClassifier, OnlineSearch):
+    """Linear classification with an elastic net, its l1 and l2 chosen by cross-validation.
+
+    Every combination of ``l1s`` and ``l2s`` is a setting of :class:`LazyNetClassifier`.  All
+    settings of all folds learn in the same passes over the rows: a setting is a column of one
+    matrix of weights per fold, equal to a fit of this setting alone (up to the digits of float32).
+    The matrices need memory for ``n_settings * n_folds * n_features`` numbers, for "ftrl" and
+    "adagrad" twice as many, and as often as there are classes.
 
     After every epoch the mean loss of the held-out rows judges the settings.  The setting and the
-    number of epochs with the least mean over the folds are chosen; then ``LazyNetClassifier``, with
-    ``l1=l1_``, ``l2=l2_``, ``max_iter=n_iter_`` and ``tol=None``, is fitted to all rows.  Several
-    classes are trained one against the rest, all with the same setting.  For a y with a column per
-    label, fit one estimator for each column.
+    number of epochs with the least loss are chosen; then ``LazyNetClassifier``, with ``l1=l1_``,
+    ``l2=l2_``, ``max_iter=n_iter_`` and ``tol=None``, is fitted to all rows.  Several classes are
+    trained one against the rest, all with the same setting.
 
     Parameters
     ----------
     loss : str or object, default="log_loss"
         Any loss of :class:`LazyNetClassifier`.
-    l1s : float or array, optional
-        The strengths l1 to try.  None: ``n_points`` of them in equal ratios, from 10,000 times the
-        l1 that :class:`LazyNetClassifier` takes by itself, down to ``smallest`` times the first;
-        without l2, features are learned from in units of their own where it does so (``units_``).
-    l2s : float or array, optional
-        The strengths l2 to try; None is 0.
-    n_points : int, default=11
-        The number of l1 where ``l1s`` is None.
-    smallest : float, default=1e-5
-        The last l1 as a share of the first where ``l1s`` is None.
-    rule, schedule, eta0
-        As in :class:`LazyNetClassifier`.  Rules: "fobos", "sgd", "truncated_gradient" without a
-        threshold, "rda", "ftrl", "adagrad".  Schedules: any but "adaptive".
+    l1s : int or array, default=11
+        The l1 to try.  A number: so many in equal ratios, from 10,000 times the l1 that
+        :class:`LazyNetClassifier` takes by itself, down to a tenth of it.
+    l2s : float or array, default=0.0
+        The l2 to try.
+    rule : str or object, default="auto"
+        "fobos", "sgd", "truncated_gradient" without a threshold, "rda", "ftrl" or "adagrad"; see
+        :class:`LazyNetClassifier`.
     cv : int, splitter, iterable or None, default=5
         The folds: a number of them (by classes in equal shares, without shuffling), a splitter of
         scikit-learn, or pairs of rows to learn from, each once, and rows to hold out.  None is 5.
+    one_standard_error : bool, default=False
+        Take the sparsest setting within one standard error of the best.
     max_iter : int or None, default=None
-        The largest number of epochs.  None: that of :class:`LazyNetClassifier`.
+        The largest number of epochs; None: that of :class:`LazyNetClassifier`.
     tol : float or None, default=1e-3
         Stop when the least loss of any setting has not fallen below (1 - tol) times its least value
-        for ``n_iter_no_change`` epochs in a row; None: exactly ``max_iter`` epochs.
-    n_iter_no_change : int, default=5
-        See ``tol``.
+        for 5 epochs in a row; None: exactly ``max_iter`` epochs.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
-    shuffle : bool, default=True
-        Visit the rows in a new random order in each epoch.
     class_weight : dict, "balanced" or None, default=None
         The importance of a row by its class, in the loss of held-out rows too.
     random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
+        Seed of the order of the rows, which is new in every epoch.
     n_jobs : int or None, default=None
-        Threads that share the folds and the classes; None is one thread, -1 one per processor.  The
-        model is the same, bit for bit, for any number.
-    verbose : int, default=0
-        1: print a line for every epoch.
+        Threads that share folds and classes; -1 is one per processor.  They change no bit.
 
     Attributes
     ----------
     l1_, l2_ : float
-        The setting that was chosen.  Where ``units_`` is not None, ``l1_`` and ``l1s_`` belong to
-        the weights in these units, and not to the weights in ``coef_``.
-    units_ : Units or None
-        The units in which the features have been learned from.  ``units_.rows(X)`` are the rows in
-        these units: a :class:`LazyNetClassifier` with ``l1=l1_`` that is fitted to them makes the
-        same predictions for such rows.  None for features as they are.
-    eta0_ : float
-        The scale of the rates of the last fit: eta0 of the schedule, or alpha of the rule.
+        The setting that was chosen.  Where ``units_`` is not None, l1 belongs to the weights in
+        these units, in which features have been learned from; ``units_.rows(X)`` are their rows.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         The weights.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercepts.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
-    l1s_, l2s_ : ndarray of shape (n_settings,)
-        The settings, the largest penalties first.
-    losses_ : ndarray of shape (n_settings, n_folds)
-        The mean loss of held-out rows after ``n_iter_`` epochs; over several classes the mean.
-    means_, standard_errors_ : ndarray of shape (n_settings,)
-        The means of ``losses_`` over the folds, and their standard errors.
-    nonzeros_ : ndarray of shape (n_settings, n_folds)
-        The number of weights that are not 0 after the last epoch, of all classes together.
+    cv_results_ : dict of arrays
+        An entry per setting, the largest penalties first: "l1", "l2"; "split0_loss", ..., the mean
+        loss of the held-out rows of a fold after ``n_iter_`` epochs; "mean_loss" and
+        "standard_error", over the folds; "nonzeros", the mean of the folds after the last epoch.
     best_index_ : int
         The setting that was chosen.
     n_iter_ : int
         The number of epochs that was chosen.
+    eta0_ : float
+        The scale of the rates of the last fit: eta0 of the schedule, or alpha of the rule.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from scipy import sparse
     >>> from lazynet import LazyNetClassifierCV
-    >>> X = sparse.random(1000, 200, density=0.1, format="csr", random_state=0)
-    >>> noise = np.random.default_rng(0).normal(0.0, 0.2, 1000)
-    >>> y = np.asarray(X[:, :3].sum(axis=1)).ravel() + noise > 0.2
-    >>> model = LazyNetClassifierCV(l2s=[0.0, 1e-3], random_state=0).fit(X, y)
-    >>> model.losses_.shape  # settings and folds
-    (22, 5)
-    >>> bool(model.means_[model.best_index_] == model.means_.min())
+    >>> X = np.random.default_rng(0).standard_normal((500, 20))
+    >>> model = LazyNetClassifierCV(random_state=0).fit(X, X[:, 0] > 0.1)
+    >>> model.best_index_ == model.cv_results_["mean_loss"].argmin()
+    np.True_
+    >>> bool((model.predict(X) == (model.decision_function(X) > 0)).all())
     True
     >>> len(model.plot().axes)  # losses and nonzeros against the penalty
     2
-    >>> bool((model.predict(X) == (model.decision_function(X) > 0)).all())
-    True
     """
 
-    _kinds = table(**ChosenSetting._kinds, class_weight=CLASS_WEIGHT)
+    _kinds = table(**OnlineSearch._kinds, class_weight=CLASS_WEIGHT)
     _single = LazyNetClassifier
 
     @helpful
@@ -136,100 +278,29 @@ class LazyNetClassifierCV(SparseClassifier, ChosenSetting):
         self,
         loss: LossLike = "log_loss",
         *,
-        l1s: ArrayLike | None = None,
-        l2s: ArrayLike | None = None,
-        n_points: int = N_L1S,
-        smallest: float = LAST_L1,
+        l1s: int | ArrayLike = 11,
+        l2s: ArrayLike = 0.0,
         rule: RuleLike = AUTO,
-        schedule: ScheduleLike = AUTO,
-        eta0: float | None = None,
         cv: Any = 5,
+        one_standard_error: bool = False,
         max_iter: int | None = None,
         tol: float | None = TOL,
-        n_iter_no_change: int = N_ITER_NO_CHANGE,
         fit_intercept: bool = True,
-        shuffle: bool = True,
         class_weight: dict[Any, float] | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
     ) -> None:
         self._keep(locals())
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Choose a setting and train; an interrupted call leaves the estimator as it was.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (n_samples, n_features), or source
-            The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights
-            in it: its rows are mapped into memory from a temporary file.
-        y : array of shape (n_samples,)
-            Class labels of any kind; None with a source.
-        sample_weight : array of shape (n_samples,), optional
-            The importance of each row: a factor of its loss, where it is learned from and where it
-            is held out.
-        groups : array of shape (n_samples,), optional
-            The group of each row, for a ``cv`` that keeps groups together.
-
-        Warns
-        -----
-        UserWarning
-            If the best setting is at an end of the ``l1s`` or ``l2s``, so that a value beyond may
-            be better; not at a strength of 0, at an l1 that leaves no weight, or where the next
-            value is as good up to ``tol``.
-        ConvergenceWarning
-            With ``tol``: where the least loss still falls fast in the last epoch, or where nothing
-            has been learned because the rates are too small or too large.
-        """
-        self._warn(self._learn(X, y, sample_weight, groups))
-        return self
-
-    @all_or_nothing
-    @takes_sources
-    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
-        """Choose a setting and train; returns the warnings to give."""
-        p = self._settle()
-        if has_a_column_per_label(y):
-            raise ValueError(
-                "LazyNetClassifierCV chooses for one problem, or for classes one against the rest; "
-                "several labels: fit one LazyNetClassifierCV for each column of y, or give its l1 "
-                "and l2 to a LazyNetClassifier, which learns all labels in one pass"
-            )
-        X, y, classes = self._check_training(X, y, None, reset=True)
-        sample_weight = check_sample_weight(sample_weight, X)
-        weights = importances(p.class_weight, classes, X, y, sample_weight)
-        problems = self._problems(X, (y, classes), weights)
-        folds = folds_of(p.cv, y, groups, problems, classes)
-        warnings = self._fit(p, X, y, sample_weight, problems, folds)
-        self.classes_ = classes
-        return warnings
-
-    def predict_top(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """The ``k`` classes with the highest w.x + b; see :meth:`LazyNetClassifier.predict_top`.
-
-        >>> X, y = np.eye(3).repeat(4, axis=0), ["a", "b", "c"] * 4
-        >>> y = np.sort(y)
-        >>> model = LazyNetClassifierCV(l1s=0.0, cv=2, max_iter=20, random_state=0).fit(X, y)
-        >>> model.predict_top([[5.0, 0.0, 1.0]], 2)[0].tolist()
-        [['a', 'c']]
-        """
-        # It needs nothing of LazyNetClassifier but predictions and classes_.
-        return LazyNetClassifier.predict_top(self, X, k)  # type: ignore[arg-type]
+    # It needs nothing of LazyNetClassifier but predictions and classes_.
+    predict_top = LazyNetClassifier.predict_top
 
 
-class LazyNetRegressorCV(SparseRegressor, ChosenSetting):
-    """Linear regression with an elastic net, its penalty chosen by cross-validation.
+class LazyNetRegressorCV(SparseRegressor, OnlineSearch):
+    """Linear regression with an elastic net, its l1 and l2 chosen by cross-validation.
 
-    The parameters and attributes are the same as in :class:`LazyNetClassifierCV`, with these
-    differences.
+    Parameters and attributes are those of :class:`LazyNetClassifierCV` without ``class_weight`` and
+    ``classes_``; ``coef_`` has the shape (n_features,).
 
     Parameters
     ----------
@@ -240,13 +311,6 @@ class LazyNetRegressorCV(SparseRegressor, ChosenSetting):
     max_iter : int or None, default=None
         The largest number of epochs.  None is 100.
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        The weights.
-    intercept_ : ndarray of shape (1,)
-        The intercept.
-
     Examples
     --------
     >>> import numpy as np
@@ -255,13 +319,10 @@ class LazyNetRegressorCV(SparseRegressor, ChosenSetting):
     >>> X = generator.standard_normal((200, 20))
     >>> y = X @ np.r_[3.0, -2.0, np.zeros(18)] + generator.standard_normal(200)
     >>> model = LazyNetRegressorCV(random_state=0).fit(X, y)
-    >>> model.coef_[:2].round(), model.predict(X).shape
-    (array([ 3., -2.]), (200,))
-    >>> len(model.plot().axes)
-    2
+    >>> model.coef_[:2].round(), model.predict(X).shape, len(model.plot().axes)
+    (array([ 3., -2.]), (200,), 2)
     """
 
-    _kinds = ChosenSetting._kinds
     _single = LazyNetRegressor
 
     @helpful
@@ -269,50 +330,15 @@ class LazyNetRegressorCV(SparseRegressor, ChosenSetting):
         self,
         loss: LossLike = "squared_error",
         *,
-        l1s: ArrayLike | None = None,
-        l2s: ArrayLike | None = None,
-        n_points: int = N_L1S,
-        smallest: float = LAST_L1,
+        l1s: int | ArrayLike = 11,
+        l2s: ArrayLike = 0.0,
         rule: RuleLike = AUTO,
-        schedule: ScheduleLike = AUTO,
-        eta0: float | None = None,
         cv: Any = 5,
+        one_standard_error: bool = False,
         max_iter: int | None = None,
         tol: float | None = TOL,
-        n_iter_no_change: int = N_ITER_NO_CHANGE,
         fit_intercept: bool = True,
-        shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
     ) -> None:
         self._keep(locals())
-
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Choose a setting and train; see :meth:`LazyNetClassifierCV.fit`."""
-        self._warn(self._learn(X, y, sample_weight, groups))
-        return self
-
-    @all_or_nothing
-    @takes_sources
-    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
-        """Choose a setting and train; returns the warnings to give."""
-        p = self._settle()
-        if has_a_column_per_label(y):
-            raise ValueError(
-                "LazyNetRegressorCV chooses for one target; several targets: fit one "
-                "LazyNetRegressorCV for each column of y, or give its l1 and l2 to a "
-                "LazyNetRegressor, which learns all targets in one pass"
-            )
-        X, y = self._check_training(X, y, reset=True)
-        weights = check_sample_weight(sample_weight, X)
-        problems = self._problems(X, y, weights)
-        folds = folds_of(p.cv, y, groups, problems, None)
-        return self._fit(p, X, y, weights, problems, folds)

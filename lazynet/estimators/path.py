@@ -7,7 +7,7 @@ the last one ended, and certifies each of them by a duality gap.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,8 @@ from lazynet.data.weights import check_every_class_counts, check_sample_weight
 from lazynet.estimators.base import SparseClassifier, SparseRegressor
 from lazynet.estimators.mapped_rows import in_memory
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
-from lazynet.minimum.certificate import certify
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
+from lazynet.minimum.path import check_strengths, follow, penalties_of_path
 from lazynet.parameters import (
     EPOCHS,
     FLAG,
@@ -31,110 +31,33 @@ from lazynet.parameters import (
     Integer,
     Number,
     Special,
-    check_array,
     settle,
-    shown,
     table,
 )
-from lazynet.penalties import ElasticNet
 from lazynet.plots import plot_path
 from lazynet.training.random_state import SEED, new_generator
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# So many points that do not arrive are named in a warning; the others are counted.
+#: A warning names this many of the points that do not arrive, and counts the rest.
 _NAMED = 5
 
-
-def _check_strengths(name: str, value: Any) -> NDArray[np.float64]:
-    array = check_array(name, "must hold real numbers", value)
-    if array.ndim > 1 or array.size == 0:
-        raise ValueError(
-            f"{name} must be one number or a list of numbers, got an array of shape {array.shape}"
-        )
-    if not (np.isfinite(array) & (array >= 0)).all():
-        raise ValueError(f"{name} must be finite and not negative, got {shown(value)}")
-    return np.array(array)
-
-
-#: The kind of the parameters ``l1s`` and ``l2s``: one number, or several.
-STRENGTHS = Special(check=_check_strengths, optional=True)
-#: The kinds of the other parameters of a grid.
-RATIO = Number(least=0, most=1)
-N_POINTS = Integer(least=1, most=2**20)
-SMALLEST = Number(least=1e-12, most=1)
-
-#: The kinds of the parameters of ``net_path``.
+_STRENGTHS = Special(check=check_strengths, optional=True)
+#: The kinds of the parameters of ``net_path``, and which of them say what its points are.
 KINDS = table(
     loss=MINIMISED_LOSS,
-    l1_ratio=RATIO,
-    l1s=STRENGTHS,
-    l2s=STRENGTHS,
-    n_points=N_POINTS,
-    smallest=SMALLEST,
+    l1_ratio=Number(least=0, most=1),
+    l1s=_STRENGTHS,
+    l2s=_STRENGTHS,
+    n_points=Integer(least=1, most=2**20),
+    smallest=Number(least=1e-12, most=1),
     tol=POSITIVE,
     max_iter=EPOCHS,
     fit_intercept=FLAG,
     random_state=SEED,
 )
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Which penalties a path goes through; ``at`` gives them once the largest is known.
-
-    l1 falls in equal ratios from the largest, unless ``l1s`` names its values.  l2 follows from
-    ``l1 : l2 = l1_ratio : 1 - l1_ratio``, unless ``l2s`` names its values.
-
-    >>> Grid(l1_ratio=0.5, n_points=3, smallest=0.01).at(largest_l1=2.0)
-    (array([2.  , 0.2 , 0.02]), array([2.  , 0.2 , 0.02]))
-    >>> Grid(l1s=np.array([0.1, 0.3]), l2s=np.array(1.0)).at(largest_l1=2.0)
-    (array([0.3, 0.1]), array([1., 1.]))
-    """
-
-    l1_ratio: float = 1.0
-    l1s: NDArray[np.float64] | None = None
-    l2s: NDArray[np.float64] | None = None
-    n_points: int = 50
-    smallest: float = 1e-2
-
-    def __post_init__(self) -> None:
-        if self.l2s is None and self.l1_ratio == 0:
-            raise ValueError(
-                "l1_ratio=0 leaves only the l2 penalty, and no l2 is large enough to make every "
-                "weight 0, so there is no largest penalty to begin at: write l1s=0.0 and "
-                "l2s=... with the penalties"
-            )
-        if self.l2s is not None and self.l1_ratio != 1:
-            raise ValueError(
-                f"l1_ratio={self.l1_ratio:g} and l2s both say what l2 is: leave one of them out"
-            )
-        n_l1s = self.n_points if self.l1s is None else self.l1s.size
-        n_l2s = 1 if self.l2s is None else self.l2s.size
-        if n_l1s != n_l2s and min(n_l1s, n_l2s) > 1:
-            what = f"n_points={n_l1s}" if self.l1s is None else f"{n_l1s} l1s"
-            raise ValueError(f"l2s must be one number or as many as l1s, got {n_l2s} and {what}")
-        l1s, l2s = self.at(1.0)
-        if not (l1s + l2s).all():
-            raise ValueError(
-                "l1s and l2s must not both be 0 at a point: without a penalty nothing certifies a "
-                "minimum, and there may be none"
-            )
-
-    def at(self, largest_l1: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """l1 and l2 of every point, the largest first."""
-        l1s = self.l1s
-        if l1s is None:
-            # Where no feature is of any use, every weight is 0 at any l1 at all.
-            largest = largest_l1 or 1.0
-            l1s = np.geomspace(largest, largest * self.smallest, self.n_points)
-        l2s = self.l2s
-        if l2s is None:
-            l2s = l1s * ((1 - self.l1_ratio) / self.l1_ratio)
-        l1s, l2s = (np.array(a) for a in np.broadcast_arrays(*np.atleast_1d(l1s, l2s)))
-        order = np.lexsort((-l2s, -l1s))
-        return l1s[order], l2s[order]
+_POINTS = ("l1_ratio", "l1s", "l2s", "n_points", "smallest")
 
 
 @dataclass(frozen=True)
@@ -284,16 +207,23 @@ def net_path(
     True
     """
     p = settle(KINDS, {name: value for name, value in locals().items() if name in KINDS})
-    grid = Grid(p.l1_ratio, p.l1s, p.l2s, p.n_points, p.smallest)
+    _points_of(p, 1.0)  # refuses what does not go together
     with in_memory(X, y, sample_weight) as rows:
-        path, late = _path_over(p, grid, *rows)
+        path, late = _path_over(p, *rows)
     if late:
         warnings.warn(_late(path, p.tol, why_late(late, p.max_iter)), ConvergenceWarning, 2)
     return path
 
 
+def _points_of(
+    p: SimpleNamespace, largest_l1: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """l1 and l2 of every point."""
+    return penalties_of_path(largest_l1, **{name: getattr(p, name) for name in _POINTS})
+
+
 def _path_over(
-    p: SimpleNamespace, grid: Grid, X: Any, y: Any, sample_weight: Any
+    p: SimpleNamespace, X: Any, y: Any, sample_weight: Any
 ) -> tuple[NetPath, list[Minimum]]:
     """The path over rows in memory, and the minima that have not converged."""
     X, targets, classes = _checked(X, y, p.loss)
@@ -302,67 +232,34 @@ def _path_over(
         check_every_class_counts(classes, classes[(targets > 0).astype(np.intp)], weights)
     problem = Problem(X, targets, weights, p.loss, p.fit_intercept)
     minimiser = Minimiser(problem, new_generator(p.random_state))
-    l1s, l2s = grid.at(minimiser.largest_l1)
+    # Where no feature is of any use, every weight is 0 at any l1.
+    l1s, l2s = _points_of(p, minimiser.largest_l1 or 1.0)
     rows, minima = [], []
-    for minimum in follow(minimiser, l1s, l2s, tol=p.tol, max_iter=p.max_iter):
+    points = zip(l1s.tolist(), l2s.tolist(), strict=True)
+    for minimum in follow(minimiser, points, tol=p.tol, max_iter=p.max_iter):
         # A path over many features would not fit into memory with all its zeros.
         rows.append(sparse.csr_matrix(minimum.coef))
         minima.append(minimum.without_vectors())
     coefs = sparse.vstack(rows, format="csr")
+
+    def numbers(name: str, dtype: Any = np.float64) -> NDArray[Any]:
+        return np.array([getattr(minimum, name) for minimum in minima], dtype=dtype)
+
     path = NetPath(
         l1s=l1s,
         l2s=l2s,
         coefs=coefs,
-        intercepts=np.array([minimum.intercept for minimum in minima]),
-        objectives=np.array([minimum.objective for minimum in minima]),
-        dual_objectives=np.array([minimum.dual_objective for minimum in minima]),
-        gaps=np.array([minimum.gap for minimum in minima]),
+        intercepts=numbers("intercept"),
+        objectives=numbers("objective"),
+        dual_objectives=numbers("dual_objective"),
+        gaps=numbers("gap"),
         nonzeros=np.diff(coefs.indptr).astype(np.int64),
-        n_iter=np.array([minimum.n_iter for minimum in minima], dtype=np.int64),
-        converged=np.array([minimum.converged for minimum in minima], dtype=np.bool_),
+        n_iter=numbers("n_iter", np.int64),
+        converged=numbers("converged", np.bool_),
         at_zero=minimiser.at_zero,
         classes=classes,
     )
     return path, [minimum for minimum in minima if not minimum.converged]
-
-
-def follow(
-    minimiser: Minimiser,
-    l1s: NDArray[np.float64],
-    l2s: NDArray[np.float64],
-    **options: Any,
-) -> Iterator[Minimum]:
-    """The minimum at every point, each started from the one before it; see ``Minimiser.to``.
-
-    The minimiser must be new.
-    """
-    for l1, l2 in zip(l1s.tolist(), l2s.tolist(), strict=True):
-        if l1 >= minimiser.largest_l1:
-            yield _without_weights(minimiser, ElasticNet(l1, l2), minimiser.target(options["tol"]))
-        else:
-            yield minimiser.to(l1, l2, **options)
-
-
-def _without_weights(minimiser: Minimiser, penalty: ElasticNet, target: float) -> Minimum:
-    """The minimum where every weight is 0: that with which a minimiser begins.
-
-    A search would find it within tol only, with a few weights that are not 0.
-    """
-    begun = minimiser.weights, minimiser.intercept, minimiser.duals.copy()
-    found = certify(minimiser.mean, penalty, *begun)
-    return Minimum(
-        coef=begun[0],
-        intercept=begun[1],
-        duals=begun[2],
-        objective=found.objective,
-        dual_objective=found.dual_objective,
-        gap=found.gap,
-        target=target,
-        n_iter=0,
-        at_rest=True,
-        far_targets=minimiser.far_targets,
-        history=[],
-    )
 
 
 def _checked(
@@ -372,31 +269,21 @@ def _checked(
     if not loss.margin:
         X, y = SparseRegressor()._check_training(X, y, reset=True)
         return X, y, None
-    if _is_numbers(y):
+    if type_of_target(y) == "continuous":
         raise ValueError(
             f"loss={loss.name!r} is for the labels of two classes, and y holds numbers: write "
             f"loss='squared_error' or another loss for numbers"
         )
     probe = SparseClassifier()
     X, y, classes = probe._check_training(X, y, None, reset=True)
-    _check_two_classes(loss, classes)
-    ((targets, _),) = probe._problems(X, (y, classes), None)
-    return X, targets, classes
-
-
-def _check_two_classes(loss: Loss, classes: NDArray[Any]) -> None:
-    """Refuse more classes than a path has."""
     if len(classes) > 2:
         raise ValueError(
             f"y must hold the labels of two classes for loss={loss.name!r}, got {len(classes)} "
             f"classes: give y == label for a path of one class against the rest, or take "
             f"DualNetClassifierCV; if y holds numbers, write loss='squared_error'"
         )
-
-
-def _is_numbers(y: Any) -> bool:
-    """Whether y holds numbers that are not all whole, and so no labels."""
-    return type_of_target(y) == "continuous"
+    ((targets, _),) = probe._problems(X, (y, classes), None)
+    return X, targets, classes
 
 
 def _late(path: NetPath, tol: float, why: str) -> str:
@@ -404,9 +291,9 @@ def _late(path: NetPath, tol: float, why: str) -> str:
     late = np.flatnonzero(~path.converged)
     name, values = ("l1", path.l1s) if path.l1s.any() else ("l2", path.l2s)
     named = ", ".join(f"{value:.3g}" for value in values[late[:_NAMED]])
-    others = f" and {len(late) - _NAMED} more" if len(late) > _NAMED else ""
+    rest = f" and {len(late) - _NAMED} more" if len(late) > _NAMED else ""
     return (
         f"{len(late)} of {len(path)} points have not come within tol={tol:g}: "
-        f"{name} = {named}{others}; the largest gap is {path.gaps[late].max():.3g} where "
+        f"{name} = {named}{rest}; the largest gap is {path.gaps[late].max():.3g} where "
         f"{tol * path.at_zero:.3g} was asked for.  The search ended {why}"
     )

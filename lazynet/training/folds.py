@@ -1,21 +1,25 @@
-"""Which point of which path to take, from what the folds of a cross-validation say.
+"""The folds of a cross-validation, the table of their results, and the choice of a setting by it.
 
-A table of losses has an axis for the ratios of l1 to l2, one for the points of a path, the largest
-penalty first, and one for the folds.
+A setting is a pair of strengths, l1 and l2.  The settings of a table stand in the order of
+``settings_of``, the largest penalties first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.model_selection import check_cv
 
 from lazynet.data.arrays import unusable
+from lazynet.data.targets import Problem, Problems
 from lazynet.data.weights import total_of
+from lazynet.kernels.losses import values_and_slopes
+from lazynet.losses import Loss
 from lazynet.parameters import Special, as_array, check_integer, shown
 
 
@@ -45,40 +49,49 @@ class Fold:
     test: NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class RowsInFolds:
+    """The checked rows, and the folds of them; ``classes`` is None for a regression."""
+
+    X: sparse.csr_matrix
+    y: NDArray[Any]
+    problems: Problems
+    sample_weight: NDArray[np.float64] | None
+    classes: NDArray[Any] | None
+    folds: list[Fold]
+
+
 def folds_of(
     cv: Any,
     y: NDArray[Any],
     groups: Any,
-    problems: Sequence[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
+    weights: NDArray[np.float64] | None,
     classes: NDArray[Any] | None,
 ) -> list[Fold]:
-    """The checked folds of a parameter ``cv``; each can be learned from and judged by.
+    """The checked folds of a parameter ``cv``; all can be learned from and judged by.
 
-    ``problems`` are targets and importances; ``classes`` is None for a regression.
+    ``weights`` are the importances of the rows; ``classes`` is None for a regression.
     """
-    n = len(y)
-    for _, weights in problems:
-        if weights is not None:
-            total_of(weights)  # refuses sums that no fold can be judged by
+    if weights is not None:
+        total_of(weights)  # refuses sums that no fold can be judged by
     with unusable("cv"):
         if cv is None or isinstance(cv, int) or hasattr(cv, "split"):
             splitter = check_cv(cv, y, classifier=classes is not None)
-            splits = list(splitter.split(np.zeros((n, 1)), y, groups))
+            splits = list(splitter.split(np.zeros((len(y), 1)), y, groups))
         else:
             splits = list(cv)
-    folds = check_folds(splits, n)
+    folds = check_folds(splits, len(y))
     for number, fold in enumerate(folds):
-        for side, given in (("learn from", fold.train), ("hold out", fold.test)):
-            if any(s is not None and not s[given].any() for _, s in problems):
+        for side, rows in (("learn from", fold.train), ("hold out", fold.test)):
+            if weights is not None and not weights[rows].any():
                 raise ValueError(
                     f"cv must give rows of a weight above 0 to {side}, and its split {number} has "
                     f"none"
                 )
         if classes is None:
             continue
-        weights = problems[0][1]
-        kept = fold.train if weights is None else fold.train[weights[fold.train] > 0]
-        missing = np.setdiff1d(classes, y[kept])
+        counted = fold.train if weights is None else fold.train[weights[fold.train] > 0]
+        missing = np.setdiff1d(classes, y[counted])
         if len(missing):
             raise ValueError(
                 f"cv must give rows of every class to learn from, of a weight above 0, and its "
@@ -104,28 +117,73 @@ def check_folds(splits: Sequence[Any], n_rows: int) -> list[Fold]:
                 f"{number} is not a pair"
             ) from None
         sides = (("learn from", train), ("hold out", test))
-        folds.append(Fold(*(_rows(number, what, rows, n_rows) for what, rows in sides)))
+        folds.append(Fold(*(_checked_rows(number, side, rows, n_rows) for side, rows in sides)))
     if not folds:
         raise ValueError("cv must give at least one split, got none")
     return folds
 
 
-def _rows(number: int, what: str, given: Any, n_rows: int) -> NDArray[np.int64]:
-    rows = as_array("cv", "must give row numbers", given)
+def _checked_rows(number: int, side: str, rows: Any, n_rows: int) -> NDArray[np.int64]:
+    rows = as_array("cv", "must give row numbers", rows)
     if rows.dtype.kind == "b" and rows.shape == (n_rows,):
         rows = np.flatnonzero(rows)
     if rows.ndim != 1 or not rows.size:
-        raise ValueError(f"cv must give rows to {what}, and its split {number} has none")
+        raise ValueError(f"cv must give rows to {side}, and its split {number} has none")
     if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n_rows:
         raise ValueError(
-            f"cv must give row numbers from 0 to {n_rows - 1}; the rows to {what} in its split "
+            f"cv must give row numbers from 0 to {n_rows - 1}; the rows to {side} in its split "
             f"{number} are others"
         )
     return rows.astype(np.int64)
 
 
+def side_of(problem: Problem, rows: NDArray[np.int64]) -> Problem:
+    """The targets and importances of the rows of one side of a fold."""
+    targets, weights = problem
+    return targets[rows], None if weights is None else weights[rows]
+
+
+def weights_of_folds(
+    folds: Sequence[Fold], weights: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """The weight of the held-out rows of every fold."""
+    return np.array(
+        [float(len(fold.test) if weights is None else weights[fold.test].sum()) for fold in folds]
+    )
+
+
+def mean_loss(
+    loss: Loss,
+    predictions: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+) -> float:
+    """The mean loss of the predictions, weighted by the importances of the rows.
+
+    >>> from lazynet.losses import get_loss
+    >>> numbers = np.array([1.0, 3.0])
+    >>> mean_loss(get_loss("squared_error"), numbers, np.zeros(2), np.array([3.0, 1.0]))
+    1.5
+    """
+    values, _ = values_and_slopes(loss.code, predictions, targets, loss.epsilon)
+    if weights is None:
+        return float(values.mean())
+    # An infinite loss of a row that does not count would make the sum NaN.
+    counted = weights > 0
+    return float((values[counted] * weights[counted]).sum() / weights.sum())
+
+
+def settings_of(l1s: NDArray[np.float64], l2s: NDArray[np.float64]) -> list[tuple[float, float]]:
+    """Every combination of an l1 and an l2, the largest penalties first.
+
+    >>> settings_of(np.array([0.1, 0.2]), np.array([0.0]))
+    [(0.2, 0.0), (0.1, 0.0)]
+    """
+    return [(l1, l2) for l2 in np.sort(l2s)[::-1].tolist() for l1 in np.sort(l1s)[::-1].tolist()]
+
+
 def means_and_errors(
-    table: NDArray[np.float64], weights: NDArray[np.float64]
+    values: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The means over the folds, and their standard errors; a fold counts by its weight.
 
@@ -135,45 +193,76 @@ def means_and_errors(
     >>> means_and_errors(np.array([1.0, 3.0]), np.array([1.0, 1.0]))
     (np.float64(2.0), np.float64(1.0))
     """
-    means = np.average(table, axis=-1, weights=weights)
-    n_folds = table.shape[-1]
+    means = np.average(values, axis=-1, weights=weights)
+    n_folds = values.shape[-1]
     if n_folds == 1:
         return means, np.full(means.shape, np.nan)
     # The spread of infinite losses is not a number, and that of very large ones is infinite.
     with np.errstate(invalid="ignore", over="ignore"):
-        squares = (table - means[..., None]) ** 2
+        squares = (values - means[..., None]) ** 2
     return means, np.sqrt(np.average(squares, axis=-1, weights=weights) / (n_folds - 1))
 
 
-Point = tuple[int, int]
+def results_of(
+    settings: Sequence[tuple[float, float]],
+    judged_by: str,
+    values: NDArray[np.float64],
+    nonzeros: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> dict[str, NDArray[np.float64]]:
+    """The table ``cv_results_``: arrays by name, with an entry for every setting.
 
+    ``values`` and ``nonzeros`` have a row for every setting and a column for every fold; the values
+    are losses or scores, as ``judged_by``, "loss" or "score", says.  ``weights`` are those of the
+    folds.
 
-def best_and_sparsest(
-    means: NDArray[np.float64], errors: NDArray[np.float64], nonzeros: NDArray[np.float64]
-) -> tuple[Point, Point]:
-    """The ratio and the point with the least mean, and those of the one-standard-error rule.
-
-    The rule (Breiman et al. 1984): of each ratio the largest penalty whose mean is at most one
-    standard error above the least mean of all; of those the one with the fewest nonzeros, or of
-    several with equally few the one with the least mean.
-
-    >>> means = np.array([[5.0, 3.5, 3.1, 3.0, 3.3]])
-    >>> best_and_sparsest(means, np.full((1, 5), 0.6), np.array([[0.0, 2.0, 5.0, 9.0, 20.0]]))
-    ((0, 3), (0, 1))
+    >>> losses, nonzeros = np.array([[4.0, 2.0], [2.0, 1.0]]), np.array([[1, 2], [3, 3]])
+    >>> results = results_of([(0.2, 0.0), (0.1, 0.0)], "loss", losses, nonzeros, np.ones(2))
+    >>> {name: array.tolist() for name, array in results.items()}
+    {'l1': [0.2, 0.1], 'l2': [0.0, 0.0], 'split0_loss': [4.0, 2.0], 'split1_loss': [2.0, 1.0], \
+'mean_loss': [3.0, 1.5], 'standard_error': [1.0, 0.5], 'nonzeros': [1.5, 3.0]}
     """
-    if not np.isfinite(means).any():
+    l1s, l2s = np.array(settings).T.copy()
+    splits = {f"split{fold}_{judged_by}": column.copy() for fold, column in enumerate(values.T)}
+    means, errors = means_and_errors(values, weights)
+    return {
+        **{"l1": l1s, "l2": l2s, **splits},
+        **{f"mean_{judged_by}": means, "standard_error": errors, "nonzeros": nonzeros.mean(axis=1)},
+    }
+
+
+def means_to_minimise(results: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The mean losses of a table, or its mean scores times -1; infinite where they are no number.
+
+    >>> means_to_minimise({"mean_loss": np.array([1.0, np.nan])}).tolist()
+    [1.0, inf]
+    """
+    means = -results["mean_score"] if "mean_score" in results else results["mean_loss"]
+    return np.where(np.isfinite(means), means, np.inf)
+
+
+def best_setting(
+    results: Mapping[str, NDArray[np.float64]], one_standard_error: bool = False
+) -> int:
+    """The setting with the best mean, or the sparsest within one standard error of the best.
+
+    Of settings with equal means, or with equally many nonzeros, the largest penalty is taken.  The
+    rule of one standard error is that of Breiman et al. (1984).
+
+    >>> results = {"mean_loss": np.array([5.0, 3.5, 3.1, 3.0, 3.3])}
+    >>> results |= {"standard_error": np.full(5, 0.6), "nonzeros": np.array([0, 2, 5, 9, 20])}
+    >>> best_setting(results), best_setting(results, one_standard_error=True)
+    (3, 1)
+    """
+    means = means_to_minimise(results)
+    best = int(means.argmin())
+    if not np.isfinite(means[best]):
         raise FloatingPointError(
             "the losses of the held-out rows are not finite numbers at any penalty; scale the "
             "features to comparable sizes"
         )
-    finite = np.where(np.isfinite(means), means, np.inf)
-    best = np.unravel_index(int(finite.argmin()), means.shape)
-    # One fold has no standard error: only the best is as good as the best.
-    bound = finite[best] + (0.0 if np.isnan(errors[best]) else errors[best])
-    candidates = [
-        (int(ratio), int(np.argmax(row <= bound)))
-        for ratio, row in enumerate(finite)
-        if (row <= bound).any()
-    ]
-    sparsest = min(candidates, key=lambda point: (nonzeros[point], means[point]))
-    return (int(best[0]), int(best[1])), sparsest
+    error = results["standard_error"][best]
+    if not one_standard_error or not np.isfinite(error):
+        return best
+    candidates = np.flatnonzero(means <= means[best] + error)
+    return int(candidates[results["nonzeros"][candidates].argmin()])

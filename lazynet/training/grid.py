@@ -2,7 +2,7 @@
 
 Settings share the rows and their order, and differ in l1 and l2.  Every fold has a matrix for each
 problem.  The steps of a fold leave its held-out rows out: a column takes the steps that a fit of
-this setting on the other rows, in the same order, would take.
+this setting on the remaining rows, in the same order, would take.
 """
 
 from __future__ import annotations
@@ -17,14 +17,22 @@ from scipy import sparse
 
 from lazynet.data.arrays import as_examples
 from lazynet.data.targets import Problems
-from lazynet.engines.grid import add_losses, new_matrix
-from lazynet.engines.outputs import OutputsEngine, OutputsOnClock
+from lazynet.engines.base import take_until_done
+from lazynet.engines.outputs import (
+    AdaGradOutputs,
+    CellOutputs,
+    FTRLOutputs,
+    OutputsEngine,
+    OutputsOnClock,
+    RDAOutputs,
+)
 from lazynet.engines.threads import Workers
-from lazynet.kernels.examples import Steps
+from lazynet.kernels import outputs_losses
+from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.kernels.outputs import OwnSteps, Targets
 from lazynet.rules.base import collected, lost_digits
 from lazynet.schedules import Adaptive, Formula, checked_rates, needs_scale
-from lazynet.training.folds import Fold
+from lazynet.training.folds import Fold, weights_of_folds
 from lazynet.training.learners import spans
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
@@ -32,18 +40,9 @@ from lazynet.training.settings import Settings
 #: Steps of a chunk: their rows stay in the cache while every fold visits them.
 STEPS_AT_ONCE = 2**11
 
-_RULES_WITH_STATE = ("adagrad", "ftrl", "rda")
-
-
-class Setting(NamedTuple):
-    """What one column learns with.
-
-    >>> Setting(l1=0.1, l2=0.0)
-    Setting(l1=0.1, l2=0.0)
-    """
-
-    l1: float
-    l2: float
+_RULES_WITH_STATE: dict[str, type[CellOutputs]] = {
+    kind.name: kind for kind in (AdaGradOutputs, FTRLOutputs, RDAOutputs)
+}
 
 
 def check_offered(plan: Plan) -> None:
@@ -69,32 +68,18 @@ def check_offered(plan: Plan) -> None:
         )
 
 
-def settings_of(l1s: NDArray[np.float64], l2s: NDArray[np.float64]) -> list[Setting]:
-    """Every combination, the largest penalties first.
+def planned(base: Settings, settings: Sequence[tuple[float, float]], eta0: float) -> list[Plan]:
+    """The plan of every setting; ``base`` has the other parameters.
 
-    >>> settings_of(np.array([0.1, 0.2]), np.array([0.0]))
-    [Setting(l1=0.2, l2=0.0), Setting(l1=0.1, l2=0.0)]
-    """
-    return [
-        Setting(l1, l2) for l2 in np.sort(l2s)[::-1].tolist() for l1 in np.sort(l1s)[::-1].tolist()
-    ]
-
-
-def planned(base: Settings, settings: Sequence[Setting], eta0: float) -> list[Plan]:
-    """The plan of every setting; ``eta0`` is the largest rate that suits all rows, or the given.
-
-    ``base`` has the other parameters.
-
-    Where no eta0 is given, a setting has no rate that its rule refuses, as in a fit of this setting
-    alone.
+    ``eta0`` is the user's, or the largest that suits all rows.  Without an eta0 of the user, a
+    setting has no rate that its rule refuses, as in a fit of this setting alone.
     """
     plans = []
-    for setting in settings:
-        plan = replace(base, l1=setting.l1, l2=setting.l2).plan()
-        own = eta0
+    for l1, l2 in settings:
+        plan, scale = replace(base, l1=l1, l2=l2).plan(), eta0
         if plan.rule.scheduled and base.eta0 is None and needs_scale(base.schedule):
-            own = min(own, plan.rule.largest_rate(plan.penalty) / 2)
-        plans.append(plan.known(own, None))
+            scale = min(scale, plan.rule.largest_rate(plan.penalty) / 2)
+        plans.append(plan.known(scale, None))
     return plans
 
 
@@ -118,62 +103,55 @@ class GridTraining:
         sizes: NDArray[np.float64] | None,
         dtype: Any = np.float64,
     ) -> None:
-        self.plans, self.folds, self.n_rows = plans, folds, X.shape[0]
-        self.n_problems, weights = len(problems), problems.importances
-        self.examples = as_examples(X, None, weights, sizes)
+        self.plans, self.folds, self.n_problems = plans, folds, len(problems)
+        self.examples = as_examples(X, None, problems.importances, sizes)
         self.targets = [
             Targets(0, len(plans), shared=np.require(targets, np.float64, ["C", "A"]))
             for targets, _ in problems
         ]
         #: the matrices, those of a fold side by side
         self.matrices = [
-            _Matrix(fold, problem, new_matrix(plans, X.shape[1], dtype))
+            _Matrix(fold, problem, _new_matrix(plans, X.shape[1], dtype))
             for fold in range(len(folds))
             for problem in range(self.n_problems)
         ]
         self.task = plans[0].task(self.matrices[0].engine)
         #: the number of steps that every fold has taken
         self.taken = [0] * len(folds)
-        #: the weight of the held-out rows of every fold
-        self.counts = np.array(
-            [
-                float(len(fold.test) if weights is None else weights[fold.test].sum())
-                for fold in folds
-            ]
-        )
+        self.weights_of_folds = weights_of_folds(folds, problems.importances)
         #: which rows every fold learns from
-        self._learned = np.zeros((len(folds), self.n_rows), dtype=bool)
+        self._learned = np.zeros((len(folds), X.shape[0]), dtype=bool)
         for mask, fold in zip(self._learned, folds, strict=True):
             mask[fold.train] = True
 
     def epoch(self, order: NDArray[np.int64], workers: Workers) -> None:
         """Visit the rows once, in ``order``; raises an error if a setting overflows."""
-        scheduled = not (self.plans[0].rule.has_state or self.plans[0].adaptive)
-        width = self.matrices[0].engine.width
         for start, stop in spans(len(order), STEPS_AT_ONCE):
-            visited = order[start:stop]
-            rows = [visited[mask[visited]] for mask in self._learned]
-            steps = [_plain_steps(each) for each in rows]
-            own = [
-                own_steps(self.plans, width, t, len(each)) if scheduled and len(each) else None
-                for t, each in zip(self.taken, rows, strict=True)
-            ]
+            self._visit(order[start:stop], workers)
 
-            def visit(
-                matrix: _Matrix, steps: list[Steps] = steps, own: list[OwnSteps | None] = own
-            ) -> None:
-                fold, problem, engine = matrix
-                if isinstance(engine, OutputsOnClock):
-                    engine.own_steps = own[fold]
-                if len(steps[fold]):
-                    losses = np.zeros(engine.n_outputs)
-                    engine.learn(
-                        self.examples, self.targets[problem], steps[fold], self.task,
-                        self.taken[fold], losses,
-                    )  # fmt: skip
+    def _visit(self, visited: NDArray[np.int64], workers: Workers) -> None:
+        plan, width = self.plans[0], self.matrices[0].engine.width
+        scheduled = not (plan.rule.has_state or plan.adaptive)
+        rows = [visited[mask[visited]] for mask in self._learned]
+        steps = [_plain_steps(of_fold) for of_fold in rows]
+        own = [
+            own_steps(self.plans, width, t, len(of_fold)) if scheduled and len(of_fold) else None
+            for t, of_fold in zip(self.taken, rows, strict=True)
+        ]
 
-            workers.each(self.matrices, visit)
-            self.taken = [t + len(each) for t, each in zip(self.taken, rows, strict=True)]
+        def learn(matrix: _Matrix) -> None:
+            fold, problem, engine = matrix
+            if isinstance(engine, OutputsOnClock):
+                engine.own_steps = own[fold]
+            if len(steps[fold]):
+                losses = np.zeros(engine.n_outputs)
+                targets = self.targets[problem]
+                engine.learn(
+                    self.examples, targets, steps[fold], self.task, self.taken[fold], losses
+                )
+
+        workers.each(self.matrices, learn)
+        self.taken = [t + len(of_fold) for t, of_fold in zip(self.taken, rows, strict=True)]
 
     def held_out(self, workers: Workers) -> NDArray[np.float64]:
         """The mean losses of the held-out rows: a row per setting, a column per fold.
@@ -181,19 +159,18 @@ class GridTraining:
         Over several problems they are the means; a loss that is not a finite number is infinite.
         """
 
-        def judge(matrix: _Matrix) -> NDArray[np.float64]:
-            fold, problem, engine = matrix
-            losses, rows = np.zeros(engine.n_outputs), self.folds[fold].test
-            add_losses(engine, self.examples, self.targets[problem], rows, self.task, losses)
-            return losses
+        def losses_of(matrix: _Matrix) -> NDArray[np.float64]:
+            targets, rows = self.targets[matrix.problem], self.folds[matrix.fold].test
+            return _summed_losses(matrix.engine, self.examples, targets, rows, self.task)
 
-        sums = self._by_fold(workers.results(self.matrices, judge))
-        found = sums / (self.counts * self.n_problems)
-        return np.where(np.isfinite(found), found, np.inf)
+        sums = self._by_fold(workers.results(self.matrices, losses_of))
+        means = sums / (self.weights_of_folds * self.n_problems)
+        return np.where(np.isfinite(means), means, np.inf)
 
     def nonzeros(self, workers: Workers) -> NDArray[np.int64]:
         """The number of weights that are not 0, of all problems together, by setting and fold."""
-        return self._by_fold(workers.results(self.matrices, lambda each: each.engine.nonzeros()))
+        counts = workers.results(self.matrices, lambda matrix: matrix.engine.nonzeros())
+        return self._by_fold(counts)
 
     def _by_fold(self, numbers: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """The sums over the problems, by setting and fold."""
@@ -202,15 +179,56 @@ class GridTraining:
 
     def model(self, setting: int, fold: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The weights of a setting in a fold, a row for every problem, and the intercepts."""
-        engines = [each.engine for each in self.matrices if each.fold == fold]
+        engines = [matrix.engine for matrix in self.matrices if matrix.fold == fold]
         return (
             np.stack([engine.model()[setting] for engine in engines]),
             np.array([engine.model_intercepts[setting] for engine in engines]),
         )
 
 
+def _new_matrix(plans: Sequence[Plan], n_features: int, dtype: Any) -> OutputsEngine:
+    """An engine with an output for each plan; the plans differ in penalties and rates alone."""
+    plan, penalties = plans[0], [member.penalty for member in plans]
+    if plan.rule.has_state:
+        kind = _RULES_WITH_STATE[plan.rule.name]
+        return kind(n_features, len(plans), plan.rule, penalties, dtype, loss=plan.loss)
+    engine = OutputsOnClock(n_features, len(plans), dtype, own_clocks=True)
+    if plan.adaptive:
+        engine.strengths = np.array(
+            [(p.l1, p.l2, plan.rule.largest_rate(p) / 2) for p in penalties]
+        )
+    return engine
+
+
+def _summed_losses(
+    engine: OutputsEngine,
+    examples: Examples,
+    targets: Targets,
+    rows: NDArray[np.int64],
+    task: Task,
+) -> NDArray[np.float64]:
+    """The summed losses of every output on ``rows``, from which nothing is learned."""
+    losses = np.zeros(engine.n_outputs)
+    if isinstance(engine, CellOutputs):
+        state = {"settings": engine.settings, "fields": engine.fields}
+    else:
+        assert isinstance(engine, OutputsOnClock)
+        state = {"clocks": engine.clocks, "own": engine.own}
+    take_until_done(
+        lambda first: outputs_losses.losses_on(
+            engine._block(), examples, targets, rows, task, losses, first, **state
+        ),
+        len(rows),
+        0,
+        examples,
+        row_of=lambda step: int(rows[step]),
+        advice=engine.advice,
+    )
+    return losses
+
+
 def _plain_steps(rows: NDArray[np.int64]) -> Steps:
-    """Steps on these rows, whose rates and shrinks are not those of the steps."""
+    """Steps on the rows; their rates and shrinks are not used."""
     ones, zeros = np.ones(len(rows)), np.zeros(len(rows))
     return Steps(np.ascontiguousarray(rows), ones, ones, zeros, zeros)
 
@@ -222,36 +240,36 @@ def own_steps(plans: Sequence[Plan], width: int, t: int, n: int) -> OwnSteps:
     columns behind the settings, up to ``width``, only fill up a line of the cache.
     """
     rule: Any = plans[0].rule
-    groups = _alike_side_by_side(plans)
+    groups = _groups_with_the_same_rates(plans)
     shrinks = []
-    for some in groups:
-        plan = plans[some.start]
+    for group in groups:
+        plan = plans[group.start]
         rates = checked_rates(plan.schedule, t, t + n)
-        for each in plans[some]:
-            rule.check_rates(rates, each.penalty, t)
-        l1s = np.array([each.penalty.l1 for each in plans[some]])
+        for member in plans[group]:
+            rule.check_rates(rates, member.penalty, t)
+        l1s = np.array([member.penalty.l1 for member in plans[group]])
         shrinks.append((rates[:, None], rule.shrink(rates[:, None], l1s, plan.penalty.l2)))
     shared = len(groups) == 1 and np.size(shrinks[0][1].keep) <= n
     columns = 1 if shared else width
     all_rates, keep, low = np.zeros((n, columns)), np.ones((n, columns)), np.zeros((n, columns))
     pull = np.zeros((n, width))
-    for some, (rates, shrink) in zip(groups, shrinks, strict=True):
-        to = slice(1) if shared else some
+    for group, (rates, shrink) in zip(groups, shrinks, strict=True):
+        to = slice(1) if shared else group
         all_rates[:, to], keep[:, to], low[:, to] = rates, shrink.keep, lost_digits(shrink)
-        pull[:, some] = shrink.pull
+        pull[:, group] = shrink.pull
     if rule.period > 1:
         pull = np.ascontiguousarray(collected(pull.T, rule.period, t).T)
     return OwnSteps(all_rates, keep, low, pull)
 
 
-def _alike_side_by_side(plans: Sequence[Plan]) -> list[slice]:
+def _groups_with_the_same_rates(plans: Sequence[Plan]) -> list[slice]:
     """Settings side by side that have the schedule and l2 in common, and so the rates and keeps."""
     starts = [0]
     for column in range(1, len(plans)):
-        one, other = plans[starts[-1]], plans[column]
-        same_rates = one.schedule is other.schedule or (
-            isinstance(one.schedule, Formula) and bool(one.schedule == other.schedule)
+        first, plan = plans[starts[-1]], plans[column]
+        same_rates = first.schedule is plan.schedule or (
+            isinstance(first.schedule, Formula) and bool(first.schedule == plan.schedule)
         )
-        if not same_rates or one.penalty.l2 != other.penalty.l2:
+        if not same_rates or first.penalty.l2 != plan.penalty.l2:
             starts.append(column)
     return [slice(*pair) for pair in zip(starts, [*starts[1:], len(plans)], strict=True)]

@@ -1,31 +1,53 @@
-"""What every estimator that chooses by folds keeps: folds, threads, weights, copies, refusals."""
+"""l1 and l2 chosen by folds, by all four estimators: tables, choices, folds, weights, figures."""
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from support import same_bits
 from support.matrices import noisy_data as data
 
-from lazynet import DualNetClassifierCV, LazyNetClassifierCV
+from lazynet import (
+    DualNetClassifier,
+    DualNetClassifierCV,
+    DualNetRegressor,
+    DualNetRegressorCV,
+    LazyNetClassifier,
+    LazyNetClassifierCV,
+    LazyNetRegressor,
+    LazyNetRegressorCV,
+    plot_choice,
+)
+from lazynet.training.folds import best_setting, check_folds, means_and_errors
 
+# Small grids often end at their best setting, and few epochs before the loss falls no more.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:the best .* that was tried", "ignore:the least loss of held-out rows still fell"
 )
 
-TABLES = ("losses_", "means_", "standard_errors_", "nonzeros_", "coef_", "intercept_", "l1s_")
-OF_PATHS = dict(cv=3, n_points=6, smallest=0.05, random_state=0)
+SINGLE = {
+    DualNetClassifierCV: DualNetClassifier,
+    DualNetRegressorCV: DualNetRegressor,
+    LazyNetClassifierCV: LazyNetClassifier,
+    LazyNetRegressorCV: LazyNetRegressor,
+}
+ALL_FOUR = pytest.mark.parametrize("kind", SINGLE, ids=lambda kind: kind.__name__)
+CLASSIFIERS = pytest.mark.parametrize("kind", [DualNetClassifierCV, LazyNetClassifierCV])
+OF_PATHS = dict(l1s=[0.1, 0.03, 0.01, 0.003], cv=3, random_state=0)
 OF_GRIDS = dict(l1s=[0.3, 0.03, 0.003], l2s=[0.0, 0.01], cv=3, max_iter=3, random_state=0)
 #: Every way to choose: the estimator, and the options of a short run.
 WAYS = {
     "paths": (DualNetClassifierCV, OF_PATHS),
-    "paths of several ratios": (DualNetClassifierCV, OF_PATHS | dict(l1_ratios=(0.5, 1.0))),
+    "paths of several l2": (DualNetClassifierCV, OF_PATHS | dict(l2s=[0.0, 0.1])),
     "paths that are scored": (DualNetClassifierCV, OF_PATHS | dict(scoring="accuracy")),
     "a grid": (LazyNetClassifierCV, OF_GRIDS),
-    "a large grid": (LazyNetClassifierCV, OF_GRIDS | dict(l1s=np.geomspace(1, 1e-4, 20))),
+    "a large grid": (LazyNetClassifierCV, OF_GRIDS | dict(l1s=20)),
     "a grid of adagrad": (LazyNetClassifierCV, OF_GRIDS | dict(rule="adagrad")),
 }
 EVERY_WAY = pytest.mark.parametrize("way", WAYS)
@@ -36,9 +58,182 @@ def made(way, **options):
     return kind(**few | options)
 
 
-def assert_same_tables(left, right):
-    for name in TABLES:
+def data_for(kind):
+    return data(n_classes=2 if "Classifier" in kind.__name__ else 0)
+
+
+def assert_same_results(left, right):
+    assert list(left.cv_results_) == list(right.cv_results_)
+    for name in left.cv_results_:
+        assert same_bits(left.cv_results_[name], right.cv_results_[name]), name
+    for name in ("coef_", "intercept_"):
         assert same_bits(getattr(left, name), getattr(right, name)), name
+
+
+def loss_of(model, X, y, weights):
+    """The mean loss of a fitted model's predictions, by NumPy."""
+    if hasattr(model, "classes_"):
+        losses = np.logaddexp(0, -model.decision_function(X) * (2.0 * y - 1))
+    else:
+        losses = (model.predict(X) - y) ** 2 / 2
+    return np.average(losses, weights=weights)
+
+
+# --- the table of results -------------------------------------------------------------------
+
+
+def fit_alone(model, rows, X, y, weights, setting, max_iter):
+    """The fit of one setting on some of the rows, which an online rule visits in the same order."""
+    l1, l2 = (model.cv_results_[name][setting] for name in ("l1", "l2"))
+    single = SINGLE[type(model)]
+    if single in (DualNetClassifier, DualNetRegressor):
+        weights = None if weights is None else weights[rows]
+        return single(l1=l1, l2=l2, tol=1e-8).fit(X[rows], y[rows], weights)
+    generator = np.random.RandomState(model.random_state)
+    orders = [generator.permutation(len(y)) for _ in range(max_iter)]
+    orders = np.array([order[np.isin(order, rows)] for order in orders])
+    one = single(l1=l1, l2=l2, max_iter=max_iter, tol=None)
+    return one.fit(X, y, weights, sample_order=orders)
+
+
+@ALL_FOUR
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_table_is_that_of_single_fits(kind, weighted):
+    """Losses, nonzeros, means, the setting with the least mean, and the model on all rows."""
+    X, y = data_for(kind)
+    weights = np.random.default_rng(2).integers(0, 3, len(y)) * 1.0 if weighted else None
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    online = kind in (LazyNetClassifierCV, LazyNetRegressorCV)
+    options = dict(tol=None, max_iter=3) if online else dict(tol=1e-8)
+    model = kind(l1s=[0.1, 0.003, 0.03], l2s=[0.0, 0.1], cv=folds, random_state=0, **options)
+    results = model.fit(X, y, weights).cv_results_
+    assert results["l1"].tolist() == [0.1, 0.03, 0.003] * 2
+    assert results["l2"].tolist() == [0.1] * 3 + [0.0] * 3
+    counts = np.zeros(6)
+    for number, (train, test) in enumerate(folds):
+        own = None if weights is None else weights[test]
+        for setting in range(6):
+            arguments = model, train, X, y, weights, setting
+            one = fit_alone(*arguments, max_iter=model.n_iter_)
+            expected = loss_of(one, X[test], y[test], own)
+            # A grid computes in float32.
+            assert results[f"split{number}_loss"][setting] == pytest.approx(expected, rel=1e-4)
+            counts[setting] += np.count_nonzero(fit_alone(*arguments, max_iter=3).coef_)
+    assert abs(results["nonzeros"] - counts / 3).max() <= (0.0 if online else 0.4)
+    losses = np.array([results[f"split{number}_loss"] for number in range(3)])
+    sizes = [len(test) if weights is None else weights[test].sum() for _, test in folds]
+    np.testing.assert_allclose(results["mean_loss"], np.average(losses.T, axis=1, weights=sizes))
+    best = results["mean_loss"].argmin()
+    assert model.best_index_ == best
+    assert (model.l1_, model.l2_) == (results["l1"][best], results["l2"][best])
+    one = fit_alone(model, np.arange(len(y)), X, y, weights, best, model.n_iter_)
+    np.testing.assert_allclose(model.coef_, one.coef_, atol=1e-12 if online else 1e-3)
+    np.testing.assert_allclose(model.predict(X), one.predict(X), atol=1e-2)
+
+
+@CLASSIFIERS
+def test_several_classes_have_one_setting(kind):
+    """The losses are the means of those of each class against the rest."""
+    X, y = data(n_classes=3)
+    options = dict(l1s=[0.1, 0.01], cv=list(StratifiedKFold(3).split(X, y)), random_state=0)
+    options |= dict(max_iter=1) if kind is LazyNetClassifierCV else dict(tol=1e-7)
+    results = kind(**options).fit(X, y).cv_results_
+    ones = [kind(**options).fit(X, y == label).cv_results_ for label in range(3)]
+    for name in ("split0_loss", "split2_loss"):
+        np.testing.assert_allclose(
+            results[name], np.mean([one[name] for one in ones], axis=0), 1e-4
+        )
+    assert abs(results["nonzeros"] - np.sum([one["nonzeros"] for one in ones], axis=0)).max() <= 1
+
+
+# --- the choice -----------------------------------------------------------------------------
+
+
+def test_means_and_standard_errors_by_hand():
+    """Folds of equal weight: sd / sqrt(n).  A fold of twice the weight counts twice."""
+    table = np.array([[1.0, 2.0, 6.0]])
+    means, errors = means_and_errors(table, np.ones(3))
+    assert means[0] == 3.0
+    assert errors[0] == pytest.approx(np.std([1, 2, 6], ddof=1) / np.sqrt(3))
+    means, errors = means_and_errors(table, np.array([2.0, 1.0, 1.0]))
+    assert means[0] == 2.5
+    assert errors[0] == pytest.approx(np.sqrt((2 * 1.5**2 + 0.5**2 + 3.5**2) / 4 / 2))
+    assert np.isnan(means_and_errors(table[:, :1], np.ones(1))[1][0])
+
+
+@pytest.mark.parametrize(
+    ("means", "errors", "nonzeros", "best", "sparsest"),
+    [
+        # The bound is 2.0 + 0.5: 2.5 is within it, 2.6 is not.
+        ([9.0, 2.6, 2.5, 2.0], [9, 9, 9, 0.5], [0, 1, 2, 3], 3, 2),
+        # The error of the best decides, not that of the candidate.
+        ([9.0, 2.6, 2.5, 2.0], [9, 9, 9, 0.1], [0, 1, 2, 3], 3, 3),
+        # Of equally many nonzeros the largest penalty.
+        ([9.0, 2.3, 2.4, 2.0], [9, 9, 9, 0.5], [5, 5, 5, 5], 3, 1),
+        # Of equal means the largest penalty; one fold has no error.
+        ([3.0, 2.0, 2.0], [np.nan] * 3, [0, 1, 2], 1, 1),
+        # A loss that has overflowed is not chosen.
+        ([np.nan, 2.0, np.inf], [np.nan, 0.5, np.nan], [0, 1, 2], 1, 1),
+        ([np.inf, 2.0], [np.nan, np.inf], [0, 1], 1, 1),
+    ],
+)
+def test_the_choice_from_a_table_by_hand(means, errors, nonzeros, best, sparsest):
+    """The best mean, and the sparsest within one standard error of it; of scores the highest."""
+    table = {"standard_error": np.array(errors), "nonzeros": np.array(nonzeros)}
+    for judged in ({"mean_loss": np.array(means)}, {"mean_score": -np.array(means)}):
+        assert best_setting(table | judged) == best
+        assert best_setting(table | judged, one_standard_error=True) == sparsest
+
+
+def test_losses_that_are_no_numbers_are_refused():
+    """There is nothing to choose from."""
+    with pytest.raises(FloatingPointError, match="not finite numbers at any penalty"):
+        best_setting({"mean_loss": np.full(2, np.nan)})
+
+
+@ALL_FOUR
+def test_one_standard_error_takes_the_sparser_model(kind):
+    """The tables are the same."""
+    X, y = data_for(kind)
+    options = dict(l1s=20, cv=3, random_state=0)
+    best, sparser = (kind(one_standard_error=flag, **options).fit(X, y) for flag in (False, True))
+    assert best.cv_results_["mean_loss"].tolist() == sparser.cv_results_["mean_loss"].tolist()
+    results = best.cv_results_
+    bound = results["mean_loss"].min() + results["standard_error"][best.best_index_]
+    assert results["mean_loss"][sparser.best_index_] <= bound
+    within = results["nonzeros"][results["mean_loss"] <= bound]
+    assert results["nonzeros"][sparser.best_index_] == within.min()
+    assert sparser.l1_ > best.l1_
+
+
+ENDS = [
+    (dict(l1s=[0.3, 0.2]), "the best l1, 0.2, is the smallest .* give smaller l1s"),
+    (dict(l1s=[1e-3, 1e-5]), "the best l1, 0.001, is the largest .* give larger l1s"),
+    (dict(l1s=[0.05], l2s=[3.0, 1.0]), "the best l2, 1, is the smallest .* give smaller l2s"),
+    (dict(l1s=[1.0]), None),  # one value
+    (dict(l1s=[3.0, 0.0], l2s=[1e-6]), None),  # nothing lies beyond 0
+    (dict(l1s=[1.0, 0.1, 0.001]), None),  # in the middle
+    (dict(l1s=[1e-9, 1e-10]), None),  # one is as good as the other
+]
+
+
+@pytest.mark.parametrize("kind", [DualNetRegressorCV, LazyNetRegressorCV])
+@pytest.mark.parametrize(("grid", "expected"), ENDS, ids=str)
+def test_a_best_setting_at_an_end(kind, grid, expected):
+    """A warning where a value beyond the end may be better."""
+    X = np.random.default_rng(0).standard_normal((300, 20))
+    y = X[:, 0] / 2 + np.random.default_rng(1).standard_normal(300)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        kind(cv=3, random_state=0, **grid).fit(X, y)
+    messages = [str(warning.message) for warning in caught if "the best" in str(warning.message)]
+    assert len(messages) == (expected is not None)
+    if expected is not None:
+        with pytest.warns(UserWarning, match=expected):
+            kind(cv=3, random_state=0, **grid).fit(X, y)
+
+
+# --- folds, threads, weights, copies --------------------------------------------------------
 
 
 @EVERY_WAY
@@ -49,21 +244,21 @@ def test_explicit_folds_as_masks_and_groups(way):
     masks = [tuple(np.isin(np.arange(len(y)), side) for side in fold) for fold in folds]
     by_number, *others = (made(way, cv=cv).fit(X, y) for cv in (3, folds, masks))
     for other in others:
-        assert_same_tables(other, by_number)
+        assert_same_results(other, by_number)
     groups = np.arange(len(y)) % 4
     grouped = made(way, cv=GroupKFold(4)).fit(X, y, groups=groups)
     expected = list(GroupKFold(4).split(X, y, groups))
-    assert_same_tables(grouped, made(way, cv=expected).fit(X, y))
+    assert_same_results(grouped, made(way, cv=expected).fit(X, y))
 
 
 @EVERY_WAY
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_threads_give_the_same_bits(way, n_classes):
-    """One thread, two and many more than there is work for make the same model and tables."""
+    """One thread, two and many more than there is work for make the same model and table."""
     X, y = data(n_classes=n_classes)
     alone = made(way).fit(X, y)
     for n_jobs in (2, 40):
-        assert_same_tables(made(way, n_jobs=n_jobs).fit(X, y), alone)
+        assert_same_results(made(way, n_jobs=n_jobs).fit(X, y), alone)
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if "scoring" not in WAYS[way][1]])
@@ -72,20 +267,65 @@ def test_class_weights_count_in_the_losses(way):
     X, y = data()
     folds = list(StratifiedKFold(3).split(X, y))
     by_class = made(way, cv=folds, class_weight={0: 1.0, 1: 3.0}).fit(X, y)
-    assert_same_tables(by_class, made(way, cv=folds).fit(X, y, np.where(y == 1, 3.0, 1.0)))
+    assert_same_results(by_class, made(way, cv=folds).fit(X, y, np.where(y == 1, 3.0, 1.0)))
 
 
 @EVERY_WAY
 def test_clones_copies_and_pickles(way):
-    """A clone has the parameters only; a pickle and a copy have the tables and predict alike."""
+    """A clone has the parameters only; a pickle and a copy have the table and predict alike."""
     X, y = data()
     model = made(way).fit(X, y)
     assert str(clone(model).get_params()) == str(model.get_params())
     assert not hasattr(clone(model), "coef_")
     for twin in (pickle.loads(pickle.dumps(model)), copy.copy(model)):
-        assert_same_tables(twin, model)
+        assert_same_results(twin, model)
         assert same_bits(twin.predict_proba(X), model.predict_proba(X))
 
+
+# --- figures --------------------------------------------------------------------------------
+
+
+@EVERY_WAY
+@pytest.mark.parametrize("grid", [{}, dict(l1s=[0.03], l2s=[0.1, 1.0]), dict(l1s=[0.1])])
+def test_the_figure_of_a_choice(way, grid):
+    """Means and nonzeros stand against the penalties, and both choices are marked."""
+    pytest.importorskip("matplotlib")
+    X, y = data()
+    model = made(way, **grid).fit(X, y)
+    figure, results = model.plot(), model.cv_results_
+    losses, counts = figure.axes
+    only_l2 = len(set(results["l1"])) == 1 and len(set(results["l2"])) > 1
+    axis, fixed = ("l2", "l1") if only_l2 else ("l1", "l2")
+    assert counts.get_xlabel().startswith(axis)
+    judged = results["mean_score" if "scored" in way else "mean_loss"]
+    strengths = list(dict.fromkeys(results[fixed].tolist()))
+    for number, strength in enumerate(strengths):
+        line = results[fixed] == strength
+        np.testing.assert_array_equal(losses.lines[number].get_xdata(), results[axis][line])
+        np.testing.assert_array_equal(losses.lines[number].get_ydata(), judged[line])
+        np.testing.assert_array_equal(counts.lines[number].get_ydata(), results["nonzeros"][line])
+    texts = [text.get_text() for text in losses.get_legend().get_texts()]
+    what = "highest" if "scored" in way else "least"
+    assert texts[-2].startswith(f"{what} mean: {axis} {results[axis][model.best_index_]:.3g}")
+    assert texts[-1].startswith(f"sparsest within one standard error: {axis} ")
+    assert len(texts) == 2 + (len(strengths) if len(strengths) > 1 else 0)
+    figure.canvas.draw()
+
+
+def test_figures_that_cannot_be_drawn():
+    """One split has no standard error to mark; a model that is not fitted has no figure."""
+    pytest.importorskip("matplotlib")
+    X, y = data()
+    one = made("paths", cv=[(np.arange(0, 90, 2), np.arange(1, 90, 2))]).fit(X, y)
+    assert len(one.plot().axes[0].get_legend().get_texts()) == 1
+    for model in (DualNetClassifierCV(), LazyNetClassifier().fit(X, y)):
+        with pytest.raises(TypeError, match="plot_choice needs a fitted estimator that ends in CV"):
+            plot_choice(model)
+    with pytest.raises(NotFittedError):
+        DualNetClassifierCV().plot()
+
+
+# --- what is refused ------------------------------------------------------------------------
 
 REFUSED = [
     (dict(cv=1), ValueError, "cv must be at least 2"),
@@ -97,6 +337,14 @@ REFUSED = [
     (dict(cv=[[0, 1, 2]]), ValueError, "its split 0 is not a pair"),
     (dict(cv=60), ValueError, "n_splits=60 cannot be greater"),
     (dict(l1s=-1.0), ValueError, "l1s must be finite and not negative"),
+    (dict(l1s=[[0.1]]), ValueError, "l1s must be one number or a list of numbers"),
+    (dict(l1s="many"), TypeError, "l1s must hold real numbers"),
+    (dict(l1s=True), TypeError, "l1s must hold real numbers"),
+    (dict(l1s=0), ValueError, "l1s must be at least 2, got 0; an integer is a count"),
+    (dict(l2s=[0.1, np.nan]), ValueError, "l2s must be finite and not negative"),
+    (dict(l2s=None), TypeError, "l2s must hold real numbers"),
+    (dict(one_standard_error=1), ValueError, "one_standard_error must be True or False"),
+    (dict(n_jobs=0), ValueError, "n_jobs must not be 0"),
 ]
 
 
@@ -112,11 +360,26 @@ def test_what_cannot_be_used_is_refused(way, options, kind, message):
 
 
 @pytest.mark.parametrize("way", ["paths", "a grid"])
-def test_sides_without_weight_are_refused(way):
-    """Rows to learn from and rows to hold out need weight."""
-    X, y = data()
+def test_sides_that_cannot_be_used_are_refused(way):
+    """Rows to learn from and rows to hold out need weight, and every class needs a row."""
+    X, y = data(n_classes=3)
     model = made(way, cv=[(np.arange(45), np.arange(45, 90))])
     weights = np.r_[np.ones(45), np.zeros(45)]
     for given, side in ((weights, "hold out"), (weights[::-1], "learn from")):
         with pytest.raises(ValueError, match=f"rows of a weight above 0 to {side}, and its split"):
             model.fit(X, y, given)
+    model.set_params(cv=[(np.flatnonzero(y != 2), np.flatnonzero(y == 2))])
+    with pytest.raises(ValueError, match=r"its split 0 has none of .*2"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="pairs of rows"):
+        check_folds([3], 5)
+
+
+@ALL_FOUR
+@pytest.mark.parametrize("of", [np.asarray, sparse.csr_matrix, sparse.csc_array, np.ndarray.tolist])
+def test_several_outputs_are_refused(kind, of):
+    """The error says what to do, for sparse y too."""
+    X, y = data()
+    several = of(np.column_stack([y, 1 - y]).astype(int))
+    with pytest.raises(ValueError, match=f"fit one {kind.__name__} for each column"):
+        kind().fit(X, several)

@@ -54,14 +54,14 @@ CASES = {
         Y,
     ),
     "grid": (
-        lambda: LazyNetClassifierCV(l2s=1e-4, n_points=3, cv=3, max_iter=3, random_state=0), Y3
+        lambda: LazyNetClassifierCV(l2s=1e-4, l1s=3, cv=3, max_iter=3, random_state=0), Y3
     ),
     "grid, numbers": (
-        lambda: LazyNetRegressorCV(l2s=1e-4, n_points=3, cv=3, max_iter=3, random_state=0), R
+        lambda: LazyNetRegressorCV(l2s=1e-4, l1s=3, cv=3, max_iter=3, random_state=0), R
     ),
-    "choice": (lambda: DualNetClassifierCV(n_points=4, cv=3, random_state=0, n_jobs=2), Y3),
+    "choice": (lambda: DualNetClassifierCV(l1s=4, cv=3, random_state=0, n_jobs=2), Y3),
     "choice by score": (
-        lambda: DualNetRegressorCV(n_points=4, cv=3, scoring="r2", random_state=0), R
+        lambda: DualNetRegressorCV(l1s=4, cv=3, scoring="r2", random_state=0), R
     ),
 }  # fmt: skip
 

@@ -172,15 +172,16 @@ OF_ONE_FIT = [
     ("dense_predictions", "engine=Dense(predictions=True)"),
 ]
 OF_A_CHOICE = [
-    ("alpha", "l1s=alpha*l1_ratio, l1_ratios=(l1_ratio,)"),
-    ("alphas", "l1s=alphas*l1_ratio"),
-    ("l1_ratio", "l1_ratios=(l1_ratio,)"),
+    ("alpha", "l1s=[alpha*l1_ratio], l2s=[alpha*(1 - l1_ratio)]"),
+    ("alphas", "l1s=alphas"),
+    ("l1_ratio", "l1s=[alpha*l1_ratio]"),
+    ("l1_ratios", "l1s=..., l2s=..."),
     ("l1", "l1s=..."),
-    ("C", "l1s=1/(C*n_samples)"),
+    ("C", "l1s=[1/(C*n_samples)]"),
     ("Cs", "l1s=1/(Cs*n_samples)"),
-    ("penalty", "l1_ratios=(1.0,) for l1"),
-    ("n_alphas", "n_points=..."),
-    ("eps", "smallest=..."),
+    ("penalty", "l1s=... for l1"),
+    ("n_alphas", "l1s=n_alphas"),
+    ("eps", "l1s=... with the strengths"),
 ]
 FOREIGN = [
     *((kind, *each) for kind in (LazyNetClassifier, LazyNetRegressor) for each in OF_ONE_FIT),

@@ -77,7 +77,7 @@ OWN_FAILURES = {
 
 # A penalty with much l2 has a minimum that is found to many digits, which the checks of sample
 # weights compare.
-EXACT = dict(cv=3, n_points=5, smallest=0.1, l1_ratios=(0.1,), tol=1e-13, max_iter=5000)
+EXACT = dict(cv=3, l1s=[0.1, 0.03, 0.01], l2s=0.1, tol=1e-13, max_iter=5000)
 MINIMA = [
     DualNetClassifier(), DualNetRegressor(), DualNetClassifierCV(**EXACT),
     DualNetRegressorCV(**EXACT),

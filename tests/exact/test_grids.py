@@ -26,19 +26,17 @@ from lazynet.data.arrays import sizes_of
 from lazynet.engines.threads import Workers
 from lazynet.losses import LOSSES
 from lazynet.training import grid as grids
-from lazynet.training.folds import Fold
-from lazynet.training.grid import GridTraining, Setting, planned, settings_of
+from lazynet.training.folds import Fold, settings_of
+from lazynet.training.grid import GridTraining, planned
 from lazynet.training.make_plan import scale_of_rates
 from lazynet.training.rows import RowsInMemory
 
+#: l1 and l2.
 SETTINGS = [
-    Setting(*pair)
-    for pair in [
-        (0.0, 0.0), (0.01, 0.0), (0.003, 0.02), (0.0, 0.1), (0.1, 0.001), (0.02, 0.3), (0.3, 0.0),
-        (1e-4, 1e-3), (0.002, 0.0),
-    ]
+    (0.0, 0.0), (0.01, 0.0), (0.003, 0.02), (0.0, 0.1), (0.1, 0.001), (0.02, 0.3), (0.3, 0.0),
+    (1e-4, 1e-3), (0.002, 0.0),
 ]  # fmt: skip
-WITH_L2 = [Setting(each.l1, each.l2 + 0.01) for each in SETTINGS]
+WITH_L2 = [(l1, l2 + 0.01) for l1, l2 in SETTINGS]
 
 RULES = {
     "fobos": (dict(rule="fobos", eta0=0.3), SETTINGS),
@@ -99,7 +97,7 @@ def trained(model, settings, X, y, folds, orders, *, weights=None, dtype=np.floa
 def alone(model, setting, X, y, rows, orders, weights=None):
     """The fit of one setting on some of the rows, in the same order."""
     options = model.get_params(deep=False)
-    options |= dict(l1=setting.l1, l2=setting.l2, max_iter=len(orders), tol=None)
+    options |= dict(l1=setting[0], l2=setting[1], max_iter=len(orders), tol=None)
     learned = np.zeros(X.shape[0], dtype=bool)
     learned[rows] = True
     order = np.array([order[learned[order]] for order in orders])
@@ -218,11 +216,10 @@ def test_any_strengths(strengths, seed, adaptive):
     schedule = FromData() if adaptive else Power(0.3)
     model = LazyNetClassifier("hinge", l1=0.0, schedule=schedule)
     folds, orders = three_folds(len(y))[-2:], some_orders(len(y), 2, seed)
-    settings = [Setting(*pair) for pair in strengths]
-    training = trained(model, settings, X, y, folds, orders)
-    column = seed % len(settings)
+    training = trained(model, strengths, X, y, folds, orders)
+    column = seed % len(strengths)
     for number, fold in enumerate(folds):
-        one = alone(model, settings[column], X, y, fold.train, orders)
+        one = alone(model, strengths[column], X, y, fold.train, orders)
         coefs, _ = training.model(column, number)
         np.testing.assert_allclose(coefs, one.coef_, rtol=1e-10, atol=1e-10)
 

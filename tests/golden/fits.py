@@ -129,7 +129,7 @@ def table(**options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model, _ = fit(**options)
-    return model.l1s_.ravel(), model.l2s_.ravel(), model.means_.ravel()
+    return tuple(model.cv_results_[name] for name in ("l1", "l2", "mean_loss"))
 
 
 def path(**options):
@@ -194,8 +194,8 @@ EVERY_AFFINE = {
     "array of rates": dict(schedule=1 / np.arange(2.0, 2.0 + 3 * N_ROWS), eta0=None),
     "function": dict(schedule=lambda t: 0.5 / (1 + t) ** 0.75, eta0=None),
 }
-GRID = dict(n_points=4, max_iter=3, cv=3)
-PATH = dict(n_points=6, smallest=0.01, cv=3, l1_ratios=(0.5, 1.0))
+GRID = dict(l1s=4, max_iter=3, cv=3)
+PATH = dict(l1s=6, cv=3, l2s=[1e-3, 0.0])
 STAGES = dict(burst_size=50, max_iter=4, rejection_rate=0.3, stability=0.5)
 CHOSEN, MEANS = lazynet.LazyNetClassifierCV, lazynet.ASGDClassifier
 STABLE, RELEASED = lazynet.StabilisedSGDClassifier, lazynet.ReleasedStabilisedSGDClassifier
@@ -241,13 +241,13 @@ FURTHER = {
 LABELS_BY_FOLDS = dict(kind=lazynet.DualNetClassifierCV, cv=3)
 NUMBERS_BY_FOLDS = dict(kind=lazynet.DualNetRegressorCV, cv=3, y="number")
 CERTIFIED = {
-    "two classes by folds": dict(n_points=6, **LABELS_BY_FOLDS),
+    "two classes by folds": dict(l1s=6, **LABELS_BY_FOLDS),
     "three weighted classes by folds": dict(
-        n_points=5, l2s=1e-2, y="three", weighted=True, class_weight="balanced", n_jobs=2,
+        l1s=5, l2s=1e-2, y="three", weighted=True, class_weight="balanced", n_jobs=2,
         **LABELS_BY_FOLDS,
     ),
-    "one standard error": dict(n_points=20, one_standard_error=True, **LABELS_BY_FOLDS),
-    "ridge by folds": dict(l1s=0.0, l2s=[1e-3, 1e-1, 1e-2], **NUMBERS_BY_FOLDS),
+    "one standard error": dict(l1s=20, one_standard_error=True, **LABELS_BY_FOLDS),
+    "ridge by folds": dict(l1s=[0.0], l2s=[1e-3, 1e-1, 1e-2], **NUMBERS_BY_FOLDS),
     "huber by folds": dict(loss="huber", l1s=[1e-2, 1e-1], **NUMBERS_BY_FOLDS),
 }  # fmt: skip
 

@@ -629,9 +629,9 @@ def test_penalties_beyond_doubles_are_refused_with_the_remedy():
     X = sparse.random(12, 7, density=0.4, format="csr", random_state=3)
     X.data[3] = -1e308
     y = np.random.default_rng(3).normal(size=12)
-    model = LazyNetRegressorCV(cv=2, max_iter=2, n_points=3, random_state=0, tol=None)
+    model = LazyNetRegressorCV(cv=2, max_iter=2, random_state=0, tol=None)
     for l1s, message in (
-        (None, "step .*Lower eta0"),
+        (3, "step .*Lower eta0"),
         (1e308, "range of doubles.* l1 and l2 .*eta0"),
     ):
         with pytest.raises(FloatingPointError, match=message):

@@ -104,11 +104,11 @@ FITS = {
     "dual classes": (DualNetClassifier(tol=1e-2, warm_start=True), THREE),
     "dual regressor": (DualNetRegressor(tol=1e-2), SCORES),
     "dual choice": (
-        DualNetClassifierCV(n_points=4, tol=1e-2, cv=KFold(3), scoring="accuracy"), THREE,
+        DualNetClassifierCV(l1s=4, tol=1e-2, cv=KFold(3), scoring="accuracy"), THREE,
     ),
-    "dual regressor choice": (DualNetRegressorCV(n_points=4, tol=1e-2, cv=2), SCORES),
-    "grid": (LazyNetClassifierCV(n_points=4, max_iter=3, cv=2), TWO),
-    "regressor grid": (LazyNetRegressorCV(n_points=4, max_iter=3), SCORES),
+    "dual regressor choice": (DualNetRegressorCV(l1s=4, tol=1e-2, cv=2), SCORES),
+    "grid": (LazyNetClassifierCV(l1s=4, max_iter=3, cv=2), TWO),
+    "regressor grid": (LazyNetRegressorCV(l1s=4, max_iter=3), SCORES),
     "dekel": (ASGDClassifier(l2=0.1, max_iter=5), THREE),
     "dekel regressor": (ASGDRegressor(l2=0.1, max_iter=5, center=False), SCORES),
     "stabilised": (

@@ -204,7 +204,7 @@ NEEDED = {"TruncatedGradient": dict(l2=0.0), "Rescaled": dict(l1=0.0),
           "Pegasos": dict(l2=1e-3), "Optimal": dict(l2=1e-3)}  # fmt: skip
 #: Short runs whose length is known.
 SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=20, bursts_per_stage=3, l1=1e-3,
-             n_points=3, cv=2)  # fmt: skip
+             l1s=3, cv=2)  # fmt: skip
 
 
 def short(kind):

@@ -47,7 +47,7 @@ ESTIMATORS: list[type[Any]] = [kind for kind in _PUBLIC if not issubclass(kind, 
 OBJECTS: list[type[Any]] = [kind for kind in _PUBLIC if issubclass(kind, ParameterObject)]
 
 #: What keeps a call short, for the estimators that have such a parameter.
-SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=5, n_paths=2, n_points=3, cv=2)
+SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=5, n_paths=2, l1s=3, cv=2)
 
 
 def short_options(Estimator: type[Any]) -> dict[str, Any]:

@@ -1,0 +1,194 @@
+"""What the four estimators share that choose l1 and l2 by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from lazynet.data.weights import check_sample_weight
+from lazynet.engines.undo import all_or_nothing
+from lazynet.estimators.base import SparseLinear
+from lazynet.estimators.labels import has_a_column_per_label
+from lazynet.estimators.mapped_rows import takes_sources
+from lazynet.minimum.path import check_strengths
+from lazynet.parameters import FLAG, THREADS, Special, check_integer, table
+from lazynet.plots import plot_choice
+from lazynet.training.folds import (
+    FOLDS,
+    RowsInFolds,
+    best_setting,
+    folds_of,
+    means_to_minimise,
+    results_of,
+    settings_of,
+)
+from lazynet.training.random_state import SEED
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def _check_l1s(name: str, value: Any) -> int | NDArray[np.float64]:
+    try:
+        return check_integer(name, value, 2, 2**20)
+    except TypeError:
+        return np.atleast_1d(check_strengths(name, value))
+    except ValueError as error:
+        raise ValueError(
+            f"{error}; an integer is a count: write [1.0] for the strength 1"
+        ) from None
+
+
+def _check_l2s(name: str, value: Any) -> NDArray[np.float64]:
+    return np.atleast_1d(check_strengths(name, value))
+
+
+#: The kinds of the parameters that the four estimators share.
+KINDS = table(
+    l1s=Special(check=_check_l1s),
+    l2s=Special(check=_check_l2s),
+    cv=FOLDS,
+    one_standard_error=FLAG,
+    fit_intercept=FLAG,
+    random_state=SEED,
+    n_jobs=THREADS,
+)
+
+
+class Search(SparseLinear):
+    """Chooses l1 and l2 by cross-validation; a subclass trains in ``_train``."""
+
+    # Set by training.
+    l1_: float
+    l2_: float
+    cv_results_: dict[str, NDArray[np.float64]]
+    best_index_: int
+    n_iter_: int
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Choose l1 and l2, and train; an interrupted call leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features), or source
+            The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights
+            in it: its rows are mapped into memory from a temporary file.
+        y : array of shape (n_samples,)
+            Class labels of any kind, or the numbers of a regression; None with a source.
+        sample_weight : array of shape (n_samples,), optional
+            The importance of each row: a factor of its loss, in the rows held out too.
+        groups : array of shape (n_samples,), optional
+            The group of each row, for a ``cv`` that keeps groups together.
+
+        Warns
+        -----
+        UserWarning
+            If the best l1 or l2 is the smallest or the largest one, and going on might help.
+        ConvergenceWarning
+            If a fit has stopped too early, or has learned nothing.
+        """
+        self._warn(self._learn(X, y, sample_weight, groups))
+        return self
+
+    @all_or_nothing
+    @takes_sources
+    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
+        """Choose l1 and l2, and train; returns the warnings to give."""
+        p = self._settle()
+        if has_a_column_per_label(y):
+            name = type(self).__name__
+            raise ValueError(
+                f"{name} chooses for one target, or for classes one against the rest, got a y with "
+                f"several columns: fit one {name} for each column"
+            )
+        X, targets, weights = self._rows_to_learn(p, X, y, sample_weight)
+        y, classes = targets if isinstance(targets, tuple) else (targets, None)
+        problems = self._problems(X, targets, weights)
+        folds = folds_of(p.cv, y, groups, weights, classes)
+        if classes is not None:
+            self.classes_ = classes
+        sample_weight = check_sample_weight(sample_weight, X)
+        return self._train(p, RowsInFolds(X, y, problems, sample_weight, classes, folds))
+
+    def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+        """Choose l1 and l2 by the folds, and train with all rows; returns the warnings to give."""
+        raise NotImplementedError
+
+    def _choose(
+        self,
+        p: SimpleNamespace,
+        settings: Sequence[tuple[float, float]],
+        judged_by: str,
+        values: NDArray[np.float64],
+        nonzeros: NDArray[np.int64],
+        weights: NDArray[np.float64],
+    ) -> None:
+        """Set the table of results, and the setting that it says is the best."""
+        self.cv_results_ = results_of(settings, judged_by, values, nonzeros, weights)
+        self.best_index_ = best_setting(self.cv_results_, p.one_standard_error)
+        self.l1_, self.l2_ = settings[self.best_index_]
+
+    def _best_setting(self, one_standard_error: bool) -> int:
+        """The setting that is the best with or without the rule of one standard error."""
+        return best_setting(self.cv_results_, one_standard_error)
+
+    def plot(self) -> Figure:
+        """``plot_choice`` of this model."""
+        check_is_fitted(self)
+        return plot_choice(self)
+
+
+def grid_of(p: SimpleNamespace, largest_l1: float, smallest: float) -> list[tuple[float, float]]:
+    """The settings that the parameters l1s and l2s name.
+
+    A number of l1s stands for so many in equal ratios, from ``largest_l1`` down to ``smallest``
+    times it.
+
+    >>> grid_of(SimpleNamespace(l1s=3, l2s=np.zeros(1)), 2.0, 0.01)
+    [(2.0, 0.0), (0.2, 0.0), (0.02, 0.0)]
+    """
+    if isinstance(p.l1s, int):
+        return settings_of(np.geomspace(largest_l1, largest_l1 * smallest, p.l1s), p.l2s)
+    return settings_of(p.l1s, p.l2s)
+
+
+def warnings_of_ends(p: SimpleNamespace, results: dict[str, NDArray[np.float64]]) -> list[Warning]:
+    """Warnings about a best setting at an end of the l1s or l2s that were tried.
+
+    No warning is given where going on could change nothing: at a strength of 0, at an l1 that
+    leaves no weight, and where the next value towards the middle is as good up to ``tol``.
+    """
+    best, means = best_setting(results), means_to_minimise(results)
+    warnings: list[Warning] = []
+    for name, fixed in (("l1", "l2"), ("l2", "l1")):
+        values, same = results[name], results[fixed] == results[fixed][best]
+        tried = np.unique(values)
+        if len(tried) == 1 or values[best] == 0 or tried[0] < values[best] < tried[-1]:
+            continue
+        smallest = values[best] == tried[0]
+        leaves_none = isinstance(p.l1s, int) or not results["nonzeros"][best]
+        if name == "l1" and not smallest and leaves_none:
+            continue
+        beside = (values == tried[1 if smallest else -2]) & same
+        if means[beside].min() - means[best] <= (p.tol or 0.0) * abs(means[best]):
+            continue
+        end, size = ("smallest", "smaller") if smallest else ("largest", "larger")
+        warnings.append(
+            UserWarning(
+                f"the best {name}, {values[best]:.3g}, is the {end} one that was tried: a {size} "
+                f"one may be better: give {size} {name}s"
+            )
+        )
+    return warnings
