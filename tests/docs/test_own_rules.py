@@ -1,4 +1,4 @@
-"""The test of one's own rule that the page "How exact" prints passes and fails as it should."""
+"""The test of a user rule on the page "Exactness" passes and fails as it should."""
 
 import re
 

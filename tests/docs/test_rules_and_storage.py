@@ -1,4 +1,4 @@
-"""The page on rules and engines has every rule and every engine, and its code does what it says."""
+"""The page on rules and storage has every rule and every storage, and its code does what it says."""
 
 import dataclasses
 import re
@@ -24,7 +24,7 @@ def table_of_rules():
     for row in ALGORITHMS.values():
         parameters = ", ".join(f"{f.name}={f.default!r}" for f in dataclasses.fields(row.rule))
         if row.engine is None:
-            kept = "any engine"
+            kept = "any storage"
             reference = "lazynet/reference/dense.py"
         else:
             kind = row.engine.kind
@@ -48,8 +48,8 @@ def test_the_table_of_rules_is_the_catalogue():
     assert f"|---|---|---|---|---|\n{expected}\n\n" in PAGE, f"write:\n{expected}"
 
 
-def test_the_table_of_engines_has_every_form():
-    """The table names every form, its object and the defaults."""
+def test_the_table_of_storage_has_every_class():
+    """The table names every storage, its object and the defaults."""
     rows = re.findall(r'^\| `"(\w+)"`(?: \(default\))? \| `(.*?)` \|', PAGE, re.MULTILINE)
     written = {name: code for name, code in rows if name not in ALGORITHMS}
     assert set(written) == set(FORMS)
