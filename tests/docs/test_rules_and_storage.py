@@ -1,4 +1,4 @@
-"""The page on rules and storage has every rule and every storage, and its code does what it says."""
+"""The page on rules and storage has every rule and storage, and its code works."""
 
 import dataclasses
 import re
