@@ -238,27 +238,26 @@ def content(document: Mapping[str, Any]) -> Content:
             f"DualNet is lazynet's `DualNetClassifier`. All programs minimise the mean logistic "
             f"loss with an l1 or elastic-net penalty, without intercept, on one thread "
             f"({_listed([f'{name} {version}' for name, version in found.items()])}). l1 is "
-            f"{_listed([f'{share:g}' for share in SHARES])} of the least l1 at which every weight "
-            f"is zero; an elastic net has an l2 that is {KINDS['elastic net']:g} times its l1. A "
-            f"program has arrived where its objective is above the least one (DualNet's at the "
-            f"tolerance {EXACT:g}) by at most {LEVEL:g} of the objective at zero weights.",
-            "Every program, DualNet too, runs from zero weights at several tolerances, two in "
-            "each power of ten (saga: at several numbers of passes). A bisection finds the loosest "
-            "one at which it arrives; the quickest run that arrived counts. A user does not know "
-            "this tolerance beforehand. adelie is given the penalty alone, and a path of penalties "
-            "that ends there. cyanure chooses its solver, but takes qning-svrg for elastic nets: "
-            "the solver that it chooses there stops above the minimum.",
-            f"Seconds are those of the processor of the whole fit, medians of up to "
-            f"{races.repeats} rounds in turns. What takes more than {NEAR:g} times as long as "
-            f"DualNet runs once. A run is stopped after {PATIENCE:g} times DualNet's time, but not "
-            f"before {LEAST_SECONDS:g} seconds; then the ratio is at least the one that is given, "
-            f"marked by >. Each program is given the rows in the form that it asks for; making "
-            f"that form is not counted.",
-            "## How many times as long as DualNet",
-            "Geometric means over the strengths of l1, with the range. Below one the program is "
-            "quicker than DualNet.",
+            f"{_listed([f'{share:g}' for share in SHARES])} of the smallest l1 at which every "
+            f"weight is zero; an elastic net has l2 = {KINDS['elastic net']:g} l1. A program has "
+            f"converged if its objective is at most {LEVEL:g} of the objective at zero weights "
+            f"above the lowest objective (that of DualNet with the tolerance {EXACT:g}).",
+            "Every program starts from zero weights, with several tolerances, two in each power "
+            "of ten (saga: several numbers of epochs). A bisection finds the loosest tolerance at "
+            "which it converges; the fastest run that converged counts. A user does not know this "
+            "tolerance. adelie runs with the penalty alone, and with a path of penalties that ends "
+            "there. cyanure chooses its solver, except for elastic nets: it uses qning-svrg, "
+            "because the solver that it would choose stops above the minimum.",
+            f"The times are processor seconds of the whole fit, medians of up to "
+            f"{races.repeats} rounds in turns. A program that takes more than {NEAR:g} times as "
+            f"long as DualNet runs once. A run is stopped after {PATIENCE:g} times DualNet's time, "
+            f"but not before {LEAST_SECONDS:g} seconds; then the ratio is a lower bound, marked by "
+            f">. The conversion of the rows to the format of a program is not counted.",
+            "## Time of each program / time of DualNet",
+            "Geometric means over the strengths of l1, with the range. Below 1 the program is "
+            "faster than DualNet.",
             Table(
-                ["", "quickest other", *races.names],
+                ["", "fastest other", *races.names],
                 [
                     [
                         line,
@@ -270,16 +269,16 @@ def content(document: Mapping[str, Any]) -> Content:
             ),
             f"Failed: {_listed(failed)}." if failed else "",
             "## A minimum with a certificate",
-            f"DualNet stops when its duality gap is within `tol` of the objective at zero weights, "
-            f"and gives the gap (`duality_gap_`). celer has the same rule, for l1 alone; its "
-            f"function `celer_path` returns the gap, its `LogisticRegression` does not keep it. "
-            f"cyanure stops at a gap of `tol` times the objective that it has reached, which is a "
-            f"smaller gap, and keeps the objective and the bound below it in "
-            f"`optimization_info_`. skglm stops at the largest violation of the conditions for the "
-            f"minimum (`stop_crit_`); liblinear, adelie and saga stop by tests of their own: none "
-            f"of the four bounds what is left. Here each of the three is given the tolerance "
-            f"{LEVEL:g}. The first column is DualNet's time in units of that at its loosest "
-            f"tolerance; the others are in units of DualNet's time with the proof.",
+            f"DualNet stops when its duality gap is at most `tol` times the objective at zero "
+            f"weights, and returns the gap (`duality_gap_`). celer has the same rule, for l1 "
+            f"alone; `celer_path` returns the gap, its `LogisticRegression` does not. cyanure "
+            f"stops at a gap of `tol` times the current objective, which is smaller, and returns "
+            f"the objective and its lower bound in `optimization_info_`. skglm stops at the "
+            f"largest violation of the conditions for the minimum (`stop_crit_`); liblinear, "
+            f"adelie and saga have other tests. None of these four has a bound on the error. In "
+            f"this table the three programs have the tolerance {LEVEL:g}. The first column is "
+            f"DualNet's time divided by its time at its loosest tolerance; the others are divided "
+            f"by DualNet's time with the proof.",
             Table(
                 ["", "DualNet with a proof", *(f"{name} / DualNet" for name in (CELER, CYANURE))],
                 [
@@ -309,11 +308,11 @@ def content(document: Mapping[str, Any]) -> Content:
 
 
 def finding(races: Races) -> str:
-    """For which rows DualNet is ahead of every other program, and for which it is not."""
+    """For which rows DualNet is faster than every other program, and for which it is not."""
     sides: dict[str, list[str]] = {
-        "ahead of every other program": [],
-        "ahead at some penalties and behind at others": [],
-        "behind the quickest other program": [],
+        "faster than every other program": [],
+        "faster for some penalties and slower for others": [],
+        "slower than the fastest other program": [],
     }
     ahead, either, behind = sides
     for shape in races.shapes:
@@ -324,7 +323,7 @@ def finding(races: Races) -> str:
         side = ahead if found.least >= 1 else behind if found.most < 1 else either
         mean, least, most = (significant(v, 2) for v in (found.median, found.least, found.most))
         sides[side].append(
-            f"{shape} ({record['rows']:,} x {record['features']:,}: {mean}, from {least} to {most})"
+            f"{shape} ({record['rows']:,} x {record['features']:,}: {mean}, {least} - {most})"
         )
     told = [f"{side} on {_listed(shapes)}" for side, shapes in sides.items() if shapes]
     keys = list(races.problems)
@@ -332,12 +331,12 @@ def finding(races: Races) -> str:
     ours, *others = CERTIFYING
     proofs = [races.quickest(key, others, ours)[0] for key in keys]
     return (
-        f"To a minimum of the logistic loss with an l1 or elastic-net penalty, DualNet is "
-        f"{'; '.join(told)}; in all it is ahead on {won} of {len(keys)} problems. In brackets: how "
-        f"many times as long as DualNet the quickest of {len(races.names)} other programs and "
-        f"settings takes, as the geometric mean over the penalties, and its range. Among the "
-        f"programs that prove how near they are ({CELER}, {CYANURE} and DualNet), DualNet is the "
-        f"first with the proof on {sum(ratio >= 1 for ratio in proofs)} of {len(keys)} problems."
+        f"Time to the minimum of the logistic loss with an l1 or elastic-net penalty: DualNet is "
+        f"{'; '.join(told)}. In brackets: the time of the fastest of {len(races.names)} other "
+        f"programs and settings divided by that of DualNet, as the geometric mean over the "
+        f"penalties, and its range. DualNet is the fastest on {won} of {len(keys)} problems. Of "
+        f"the programs with a bound on the error ({CELER}, {CYANURE} and DualNet), it is the "
+        f"fastest to a proved minimum on {sum(ratio >= 1 for ratio in proofs)} of {len(keys)}."
     )
 
 

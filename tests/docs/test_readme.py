@@ -42,7 +42,7 @@ def test_it_is_read_in_minutes():
 
 def test_every_name_is_there():
     """The classes and functions of the table of estimators are exported."""
-    (table,) = re.findall(r"\| you want \| take \|\n(.*?)\n\n", TEXT, re.DOTALL)
+    (table,) = re.findall(r"\| you want \| use \|\n(.*?)\n\n", TEXT, re.DOTALL)
     names = set(re.findall(r"`(\w+)`", table)) - {"partial_fit"}
     assert len(names) >= 10
     assert names <= set(lazynet.__all__)
