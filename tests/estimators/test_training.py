@@ -220,6 +220,20 @@ def test_a_fit_that_goes_back_has_the_weights_of_two_epochs(dtype):
     assert model.history_[2]["progressive_loss"] == plain.history_[1]["progressive_loss"]
 
 
+def test_the_constant_counts_rows_by_their_weights():
+    """The first epoch predicts worse than a constant of rows that count alike, and goes on."""
+    X, _ = noisy_documents(n=400)
+    y = (np.arange(400) % 20 == 0).astype(int)
+    weights = np.where(y, 19.0, 1.0)
+    model = LazyNetClassifier(random_state=0).fit(told_by_a_feature(X, y), y, weights)
+    weighted, alike = (
+        loss_of_constant((2.0 * y - 1.0, each), LOSSES["log_loss"], True)
+        for each in (weights, None)
+    )
+    assert alike < model.history_[0]["progressive_loss"] < weighted
+    assert model.n_iter_ == 4
+
+
 def test_a_start_or_an_order_that_is_given_is_not_judged_by_the_first_epoch():
     """Bad weights make a bad first epoch, whatever can be learned; nor are several outputs judged.
 
