@@ -2,7 +2,7 @@
 
 A checkpoint is a file of the container with three parts in its header:
 
-    call    checksums of the class, of the parameters, and of the data of the call of ``fit``
+    call    the version, the class, and checksums of the parameters and the data of the call
     seed    the seed of a run whose ``random_state`` is None
     state   where the run stands
 
@@ -30,9 +30,9 @@ from lazynet.data import atomic_files
 from lazynet.data.atomic_files import check_path
 from lazynet.parameters import Number, shown
 from lazynet.persistence import container
-from lazynet.persistence.values import Arrays, CannotSave, decoded, digest, encoded
+from lazynet.persistence.values import Arrays, decoded, digest, encoded
 
-#: What the metadata of a file call it.
+#: What the header of a file calls it.
 FORMAT = "lazynet checkpoint"
 #: Seconds between two files, where the user does not say.
 EVERY = 60.0
@@ -108,29 +108,21 @@ class Checkpoint:
 
     def _read(self) -> None:
         try:
-            header, arrays = container.read(self.path)
-        except ValueError as error:
+            header, arrays = container.read(self.path, FORMAT)
+            saved, call, seed = dict(header["call"]), self._call, header["seed"]
+            state = decoded(header["state"], arrays)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise ValueError(
-                f"{error}. A fit cannot go on from this file, and leaves it as it is. {_WHAT_TO_DO}"
+                f"a fit cannot go on from {self.path}, and leaves it as it is: {error}. "
+                f"{_WHAT_TO_DO}"
             ) from None
-        if header.get("format") != FORMAT:
-            raise ValueError(
-                f"{self.path} is no checkpoint of lazynet, and is left as it is: name another file "
-                f"by checkpoint=..."
-            )
-        if header["lazynet_version"] != __version__:
-            raise ValueError(
-                f"{self.path} was written by lazynet {header['lazynet_version']} and goes on with "
-                f"that version alone; this is lazynet {__version__}. {_WHAT_TO_DO}"
-            )
-        saved, call = header["call"], self._call
         differ = [name for name in {**call, **saved} if saved.get(name) != call.get(name)]
         if differ:
             raise ValueError(
                 f"{self.path} is a checkpoint of another call of fit. What differs: "
                 f"{', '.join(differ)}. {_WHAT_TO_DO}"
             )
-        self._seed, self._resumed = header["seed"], decoded(header["state"], arrays)
+        self._seed, self._resumed = seed, state
 
     def outputs(self) -> list[int] | None:
         """The numbers of outputs of the engines in the file."""
@@ -185,14 +177,9 @@ class Checkpoint:
         began = time.monotonic()
         try:
             arrays: Arrays = {}
-            header = {
-                "format": FORMAT,
-                "lazynet_version": __version__,
-                "call": self._call,
-                "seed": self._seed,
-                "state": encoded("state", self._state(), arrays),
-            }
-            container.write(self.path, header, arrays)
+            state = encoded("state", self._state(), arrays)
+            header = {"call": self._call, "seed": self._seed, "state": state}
+            container.write(self.path, FORMAT, header, arrays)
         except (OSError, MemoryError) as error:
             self._warn(
                 f"the checkpoint {self.path} could not be written ({error}); the fit goes on, and "
@@ -213,18 +200,12 @@ class Checkpoint:
 
 
 def _call_of(model: Any, p: Any, data: Mapping[str, Any]) -> dict[str, str]:
-    """Checksums of all that identifies a call of ``fit``, by name."""
+    """What identifies a call of ``fit``: names and versions, and checksums of values."""
     parameters = {name: getattr(model, name) for name in model._kinds if name not in _FREE}
     if isinstance(p.random_state, np.random.RandomState):
         parameters["random_state"] = p.random_state
-    try:
-        call = {name: digest(name, value) for name, value in parameters.items()}
-    except CannotSave as error:
-        raise CannotSave(
-            f"a checkpoint cannot tell whether a later call has the same parameters: {error}"
-        ) from None
-    call["the estimator"] = type(model).__name__
-    return call | {name: digest(name, value) for name, value in data.items()}
+    call = {"the version of lazynet": __version__, "the estimator": type(model).__name__}
+    return call | {name: digest(name, value) for name, value in {**parameters, **data}.items()}
 
 
 def checkpoint_of(path: Any, every: Any) -> Checkpoint | None:

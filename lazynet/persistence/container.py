@@ -3,8 +3,13 @@
 The metadata of the file have one string, "lazynet": the header as JSON.  The array "sha256" holds
 the checksum of the header's text and of every other array.  Nothing in a file is executed.
 
-An array of which most entries are 0 is stored as two arrays, the places and the values of the other
-entries; ``sparse`` in the header lists the shapes of such arrays by name.
+The header begins with these names:
+
+    format           "lazynet model" or "lazynet checkpoint"
+    format_version   the version of the format; another one is not read
+    lazynet_version  the lazynet that has written the file
+    sparse           the shapes, by name, of arrays of which most entries are 0: they are stored as
+                     two arrays, the places and the values of the other entries
 """
 
 from __future__ import annotations
@@ -22,10 +27,14 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from lazynet._version import __version__
 from lazynet.data.atomic_files import check_path, replaced
 from lazynet.data.memory import physical_bytes
 
 Arrays = Mapping[str, NDArray[Any]]
+
+#: The version of the format that this lazynet reads and writes.
+FORMAT_VERSION = 1
 
 _HEADER, _CHECKSUM = "lazynet", "sha256"
 # safetensors reads headers of up to 100 million bytes, and this text is a part of one, in which a
@@ -35,14 +44,19 @@ _LONGEST_HEADER = 40_000_000
 _SMALL = 512
 
 
-def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write the file as a whole or not at all: what stood there before stays until the end.
+def write(
+    path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Arrays
+) -> None:
+    """Write a file of the format ``kind`` as a whole or not at all.
+
+    What stood there before stays until the end.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write(folder + "/file", {"note": "hello"}, {"x": np.arange(3.0)})
-    ...     read(folder + "/file")
-    ({'note': 'hello'}, {'x': array([0., 1., 2.])})
+    ...     write(folder + "/file", "lazynet model", {"note": "hello"}, {"x": np.arange(3.0)})
+    ...     header, arrays = read(folder + "/file", "lazynet model")
+    >>> header["note"], arrays
+    ('hello', {'x': array([0., 1., 2.])})
     """
     stored: dict[str, NDArray[Any]] = {}
     shapes: dict[str, list[int]] = {}
@@ -57,7 +71,13 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
             stored[f"{name}/values"] = native.reshape(-1)[places]
         else:
             stored[name] = native
-    text = json.dumps({**header, "sparse": shapes}, separators=(",", ":"))
+    first = {
+        "format": kind,
+        "format_version": FORMAT_VERSION,
+        "lazynet_version": __version__,
+        "sparse": shapes,
+    }
+    text = json.dumps({**first, **header}, separators=(",", ":"))
     if len(text) > _LONGEST_HEADER:
         raise ValueError(
             f"{os.fspath(path)} cannot be written: its header would have {len(text):,} bytes, and "
@@ -68,10 +88,11 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
         file.write(whole)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The header and the arrays of a file; a ValueError names the file and what is wrong with it.
+def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The header and the arrays of a file of the format ``kind``.
 
-    Only arrays of which most entries are 0 take more memory than a few times the size of the file.
+    A ValueError names the file and what is wrong with it.  Only arrays of which most entries are 0
+    take more memory than a few times the size of the file.
     """
     check_path("path", path)
     name = os.fspath(path)
@@ -92,6 +113,14 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
         raise ValueError(f"{name} is not a file of lazynet, or it is damaged: {reason}") from None
     if not sound or type(header) is not dict:
         raise ValueError(f"{name} is damaged: its contents do not agree with its checksum")
+    if header.get("format") != kind:
+        raise ValueError(f"{name} is no {kind}: it is the file of a {header.get('format')}")
+    by, version = header.get("lazynet_version"), header.get("format_version")
+    if version != FORMAT_VERSION:
+        raise ValueError(
+            f"{name} was written by lazynet {by} in version {version} of the format, and lazynet "
+            f"{__version__} reads version {FORMAT_VERSION}: read it with lazynet {by}"
+        )
     try:
         for key, shape in header.pop("sparse").items():
             places, values = arrays.pop(f"{key}/places"), arrays.pop(f"{key}/values")

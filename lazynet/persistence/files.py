@@ -12,19 +12,14 @@ import sklearn
 from scipy import sparse
 from sklearn.base import is_classifier
 
-from lazynet._version import __version__
 from lazynet.engines.base import N_FEATURES, Engine
 from lazynet.engines.catalogue import Storage
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.persistence import container
 from lazynet.persistence.values import Arrays, CannotSave, decoded, encoded
 
-#: What the metadata of a file call it.
+#: What the header of a file calls it.
 FORMAT = "lazynet model"
-# What the files of fits that run call it.
-_CHECKPOINT = "lazynet checkpoint"
-#: The version of the format that this lazynet reads and writes.
-FORMAT_VERSION = 1
 
 # Attributes that only further learning needs.
 _TO_LEARN = {"_engines", "_storage", "_generator", "_scale", "_schedules", "_duals"}
@@ -59,16 +54,13 @@ def save(
     except CannotSave as error:
         raise CannotSave(f"the model cannot be saved: {error}") from None
     header = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "lazynet_version": __version__,
         "written_with": (
             f"numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
         ),
         "rows_read_as": note,
         "document": document,
     }
-    container.write(path, header, arrays)
+    container.write(path, FORMAT, header, arrays)
 
 
 def _document(model: Any, training_state: bool, arrays: Arrays) -> dict[str, Any]:
@@ -112,14 +104,7 @@ def _document(model: Any, training_state: bool, arrays: Arrays) -> dict[str, Any
 def load(path: str | os.PathLike[str], estimators: Iterable[type[Any]]) -> Any:
     """The model of a file, one of these ``estimators``."""
     name = os.fspath(path)
-    header, arrays = container.read(path)
-    by, version = header.get("lazynet_version", "of an unknown version"), _version_of(name, header)
-    if version != FORMAT_VERSION:
-        raise ValueError(
-            f"{name} was written by lazynet {by} in version {version} of the format, and this "
-            f"lazynet, {__version__}, reads version {FORMAT_VERSION}: "
-            + ("upgrade lazynet" if version > FORMAT_VERSION else f"read it with lazynet {by}")
-        )
+    header, arrays = container.read(path, FORMAT)
     kinds = {kind.__name__: kind for kind in estimators}
     try:
         return _model(decoded(header["document"], arrays), kinds)
@@ -129,29 +114,17 @@ def load(path: str | os.PathLike[str], estimators: Iterable[type[Any]]) -> Any:
         raise MemoryError(f"{name} holds a model that needs more memory than there is") from None
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else error
-        raise ValueError(f"{name}, written by lazynet {by}, holds no model: {reason}") from None
+        by = f"{name}, written by lazynet {header.get('lazynet_version')}"
+        raise ValueError(f"{by}, holds no model: {reason}") from None
 
 
 def note_of(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The note that ``save`` was given; an empty one where there is none."""
-    header, _ = container.read(path)
+    header, _ = container.read(path, FORMAT)
     note = header.get("rows_read_as")
     if type(note) not in (dict, type(None)):
         raise ValueError(f"{os.fspath(path)} does not say how its rows were read")
     return note or {}
-
-
-def _version_of(name: str, header: Mapping[str, Any]) -> int:
-    """The version of the format; refuses the file of something else than a model."""
-    if header.get("format") == _CHECKPOINT:
-        raise ValueError(
-            f"{name} is the checkpoint of a fit that has not ended, and no model: the call of fit "
-            f"that has written it goes on from it"
-        )
-    version = header.get("format_version")
-    if header.get("format") != FORMAT or type(version) is not int:
-        raise ValueError(f"{name} does not say that it is the file of a lazynet model")
-    return version
 
 
 def _model(document: dict[str, Any], kinds: Mapping[str, type[Any]]) -> Any:

@@ -317,13 +317,13 @@ def test_another_version_is_refused(path, monkeypatch):
     """Another lazynet may compute other bits."""
     stop_in(classifier(), path, X, Y)
     monkeypatch.setattr(checkpoints, "__version__", "7.0")
-    with pytest.raises(ValueError, match=rf"lazynet {lazynet.__version__} .*this is lazynet 7\.0"):
+    with pytest.raises(ValueError, match="What differs: the version of lazynet"):
         classifier().fit(X, Y, checkpoint=path)
 
 
 def test_what_cannot_be_compared_is_refused(path):
     """A schedule that is a function may be another function in the next process."""
-    with pytest.raises(TypeError, match=r"cannot tell whether .* schedule is the Python function"):
+    with pytest.raises(TypeError, match="schedule is the Python function"):
         classifier(schedule=lambda t: 0.1, rule="sgd").fit(X, Y, checkpoint=path)
 
 
@@ -348,18 +348,18 @@ def test_a_file_of_another_kind_is_left_alone(path):
     """A model, a text; a model says what a checkpoint is."""
     classifier().fit(X, Y).save(path)
     before = path.read_bytes()
-    with pytest.raises(ValueError, match=r"is no checkpoint .* is left as it is"):
+    with pytest.raises(ValueError, match=r"leaves it as it is: .* is no lazynet checkpoint"):
         classifier().fit(X, Y, checkpoint=path)
     assert path.read_bytes() == before
     zipped = b"PK\x03\x04" + bytes(60)
     for data in (b"1 1:2 3:0.5\n-1 2:1\n", b"notes", b"", b'        {"a": 1}', zipped):
         path.write_bytes(data)
-        with pytest.raises(ValueError, match=r"is not a file of lazynet.* leaves it as it is"):
+        with pytest.raises(ValueError, match="is not a file of lazynet"):
             classifier().fit(X, Y, checkpoint=path)
         assert path.read_bytes() == data
     path.unlink()
     stop_in(classifier(), path, X, Y)
-    with pytest.raises(ValueError, match="checkpoint of a fit"):
+    with pytest.raises(ValueError, match="it is the file of a lazynet checkpoint"):
         lazynet.load(path)
 
 
@@ -442,7 +442,7 @@ def test_damage_is_seen(name, path):
     found = [kind(data, rng) for kind in (flip, truncate) for _ in range(60)]
     for other in [*(each for each in found if each != data), *damages(data, 60)]:
         path.write_bytes(other)
-        with pytest.raises(ValueError, match="Delete the file to begin anew") as caught:
+        with pytest.raises(ValueError, match=r"leaves it as it is: .* Delete") as caught:
             fit(name, path)
         assert str(path) in str(caught.value)
         assert path.read_bytes() == other

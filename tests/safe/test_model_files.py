@@ -211,26 +211,6 @@ def test_copies_have_the_same_bits(name, how, path):
         assert_same_model(other.partial_fit(X, y), model.partial_fit(X, y))
 
 
-@pytest.mark.parametrize("name", STREAMS)
-def test_learning_goes_on_with_the_same_bits(name, path):
-    """Half of a stream, a file, the other half; beside the whole stream in one process."""
-    model, y = STREAMS[name]
-    states = [3, 3] if model.random_state is None else [np.random.RandomState(5) for _ in range(2)]
-    one, other = (clone(model).set_params(random_state=state) for state in states)
-    options = {"classes": np.unique(y)} if hasattr(model, "classes") else {}
-    if isinstance(model, LazyNetClassifier) and not sparse.issparse(y):
-        options = {"classes": np.unique(y)}
-    for half, rows in enumerate((slice(0, 30), slice(30, 60))):
-        if half:
-            other.save(path)
-            other = lazynet.load(path)
-        one.partial_fit(X[rows], y[rows], **options)
-        other.partial_fit(X[rows], y[rows], **options)
-    assert_same_model(other, one)
-    if one.random_state is not None and not isinstance(one.random_state, int):
-        assert other._generator is other.random_state
-
-
 def test_warm_starts_go_on(path):
     """fit with warm_start uses the state of the file, the numbers per row of a dual fit too."""
     for model, y in (

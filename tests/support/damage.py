@@ -42,7 +42,8 @@ def seal(path: Path) -> None:
         header = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["lazynet"])
     except (SafetensorError, ValueError, LookupError, TypeError, RecursionError):
         return
-    container.write(path, header, {k: array for k, array in arrays.items() if k != "sha256"})
+    del arrays["sha256"]
+    container.write(path, header.get("format"), header, arrays)
 
 
 def flip(data: bytes, rng: random.Random) -> bytes:
