@@ -38,12 +38,13 @@ def seal(path: Path) -> None:
     data = path.read_bytes()
     try:
         arrays = load(data)
+        del arrays["sha256"]
         size = int.from_bytes(data[:8], "little")
         header = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["lazynet"])
-    except (SafetensorError, ValueError, LookupError, TypeError, RecursionError):
+        kind = header.get("format")
+    except (SafetensorError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return
-    del arrays["sha256"]
-    container.write(path, header.get("format"), header, arrays)
+    container.write(path, kind, header, arrays)
 
 
 def flip(data: bytes, rng: random.Random) -> bytes:
