@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.dask.sums import MeanOverBlocks, hessian_of
+from lazynet.dask.sums import MeanOverBlocks, few_of, hessian_of
 from lazynet.kernels.gram import descend
 from lazynet.minimum.certificate import Certificate, certify
 from lazynet.minimum.minimise import Minimiser, Minimum
@@ -89,8 +89,15 @@ class NewtonOnSums:
         if new.objective <= least or (new.objective <= most and new.gap < last.gap):
             self.damping *= 0.25
             return new
-        self.damping = max(10.0 * self.damping, 0.1)
-        return last
+        self.damping = max(4.0 * self.damping, 0.1)
+        away, steps = weights - last.weights, 0.5 ** np.arange(1.0, 9.0)
+        given = {"few": few_of(away), "db": db, "steps": steps}
+        losses, _ = self.mean.sums("along", last.weights, last.intercept, **given)
+        found = losses + [self.penalty.value(last.weights + step * away) for step in steps]
+        best = int(np.argmin(found))
+        if found[best] >= last.objective:
+            return last
+        return self.look(last.weights + steps[best] * away, last.intercept + steps[best] * db)
 
     def _working_set(self, at: Standing) -> NDArray[np.int64]:
         size, own, l1 = np.abs(at.u), at.weights != 0.0, self.penalty.l1
@@ -102,27 +109,20 @@ class NewtonOnSums:
 
     def _by_hessian(self, at: Standing, chosen: NDArray[np.int64]) -> tuple[Vector, float]:
         """The minimum of the quadratic model on the working set."""
-        mean, l1, l2, own, n = (
-            self.mean,
-            self.penalty.l1,
-            self.penalty.l2,
-            at.weights[chosen],
-            len(chosen),
-        )
-        _, packed = mean.sums("gram", at.weights, at.intercept, features=chosen)
+        l1, l2, own, n = self.penalty.l1, self.penalty.l2, at.weights[chosen], len(chosen)
+        _, packed = self.mean.sums("gram", at.weights, at.intercept, features=chosen)
         H = hessian_of(packed, self._room)
         diagonal, of_intercept, bend = np.diag(H)[1:].copy(), H[0, 1:].copy(), H[0, 0]
         # A little more than 0, where columns depend on each other.
-        own_damping = self.damping * diagonal + 1e-12 * diagonal.sum() / max(n, 1)
-        H[np.arange(1, n + 1), np.arange(1, n + 1)] += own_damping
-        moves = mean.fit_intercept and bend > 0.0
-        slopes, new = at.u[chosen], own.copy()
+        damping = self.damping * diagonal + 1e-12 * diagonal.sum() / max(n, 1)
+        H[np.arange(1, n + 1), np.arange(1, n + 1)] += damping
+        moves = self.mean.fit_intercept and bend > 0.0
+        slopes, new, size = at.u[chosen], own.copy(), np.abs(own).sum()
         if moves:
             slopes = slopes + of_intercept * (at.slope / bend)
         pull = slopes - l2 * own
         violation = np.where(own, np.abs(pull - l1 * np.sign(own)), np.abs(pull) - l1)
-        accuracy = max(_ACCURACY * violation.max(initial=0.0), 0.0)
-        size = np.abs(own).sum()
+        accuracy = _ACCURACY * violation.max(initial=0.0)
         if size:
             accuracy = max(accuracy, _SHARE_OF_TARGET * self.target / size)
         for _ in range(_MOST_CALLS):
@@ -133,10 +133,8 @@ class NewtonOnSums:
     def _by_products(self, at: Standing, chosen: NDArray[np.int64]) -> tuple[Vector, float]:
         """Conjugate gradients with the signs held; a weight that would change its sign is 0."""
         mean, l1, l2, w = self.mean, self.penalty.l1, self.penalty.l2, at.weights[chosen]
-        signs, here = (
-            np.where(w != 0.0, np.sign(w), np.sign(at.u[chosen])),
-            (at.weights, at.intercept),
-        )
+        signs = np.where(w != 0.0, np.sign(w), np.sign(at.u[chosen]))
+        here = at.weights, at.intercept
         (bend,), diagonal = mean.sums("diagonal", *here)
         scale = np.append(diagonal[chosen] + l2, bend) * (1.0 + self.damping) + 1e-300
         r = np.append(at.u[chosen] - l2 * w - l1 * signs, -at.slope)
@@ -204,10 +202,11 @@ class MinimiserOnSums(Minimiser):
             if not loss < least:
                 break
             self.at_zero, self._rounding_at_zero, least = float(loss), float(lost), loss
-            self.intercept, self._at_zero, step = intercept, found, (rise - fall) * mean.share
+            self._at_zero, step = (intercept, found), (rise - fall) * mean.share
             if not mean.fit_intercept or bend <= 0.0 or abs(step) <= 1e-8 * loss:
                 break
             intercept += step / bend
+        self.intercept = self._at_zero[0]
 
     def start_from(self, coef: Vector, intercept: float, duals: Vector | None = None) -> None:
         self.weights, self.intercept = np.array(coef, dtype=np.float64), intercept
@@ -218,7 +217,7 @@ class MinimiserOnSums(Minimiser):
         search = NewtonOnSums(self.mean, penalty, target)
         if self.weights.any():
             return search, search.look(self.weights, self.intercept)
-        return search, search.standing(self.weights, self.intercept, self._at_zero)
+        return search, search.standing(self.weights, *self._at_zero)
 
     def _certificate(self, penalty: ElasticNet, at: Place, target: float) -> Certificate:
         assert isinstance(at, Standing), "the search began with a look"

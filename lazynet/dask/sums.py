@@ -97,6 +97,12 @@ class BlockLoss(MeanLoss):
         numbers = *self.value(self.at, self.b), h.sum(), *self._sides(a), *conjugates
         return np.array(numbers), self._over(sums.add_rows, a, _room(into, self.n_columns))
 
+    def along(self, into: Into, few: Few, db: float, steps: Sequence[float]) -> Answer:
+        """The loss after every one of some steps in a direction."""
+        d = self.margins(dense(few, self.n_columns))
+        losses = [self.value(self.at + t * d, self.b + t * db)[0] for t in steps]
+        return np.array(losses), NOTHING
+
     def gram(self, into: Into, features: NDArray[np.int64]) -> Answer:
         """The Hessian on the intercept and some features: its upper triangle row by row."""
         size = len(features) + 1
