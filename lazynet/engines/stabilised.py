@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypedDict
+from types import SimpleNamespace
+from typing import Any, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from lazynet.engines.threads import Workers
 from lazynet.kernels import stabilised as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
-from lazynet.parameters import FLAG, LARGEST_INTEGER, Integer, Number, SettledFields, table
+from lazynet.parameters import FLAG, LARGEST_INTEGER, Integer, Kind, Number, SettledFields, table
 from lazynet.schedules import Schedule, checked_rates
 
 #: Records that a path has room for at first.
@@ -61,7 +62,17 @@ class Bursts(SettledFields):
     #: share of the bursts informing it that a feature must survive (pi0)
     stability: float
     #: a smaller theta makes the bursts of later stages longer (Theta)
-    theta: float
+    theta: float = 0.5
+
+    @classmethod
+    def of_estimators(cls) -> dict[str, Kind]:
+        """The kinds of the parameters that estimators have, too."""
+        return {name: kind for name, kind in Bursts._kinds.items() if name != "theta"}
+
+    @classmethod
+    def values_of(cls, p: SimpleNamespace) -> dict[str, Any]:
+        """The values of these parameters."""
+        return {name: getattr(p, name) for name in cls.of_estimators()}
 
     def rejected_share(self, left: float) -> float:
         """Eq. 12: the rejected share beta while a share ``left`` of the features is left."""
@@ -88,10 +99,10 @@ class Stages(Bursts):
     )
 
     #: bursts that must have informed a feature before it is judged (nu)
-    min_informed: int
+    min_informed: int = 1
     #: whether gravity is the same for all weights (Algorithm 1), or follows the number of times
     #: that a weight was informed (Algorithm 2)
-    universal: bool
+    universal: bool = True
 
 
 class StageRecord(TypedDict):
@@ -309,6 +320,12 @@ class StabilisedEngine:
         self.t = self.n_stages = 0
         self.beta, self.size = stages.rejection_rate, stages.burst_size
         self.gravity: float | None = None
+
+    def next_stage(self, workers: Workers, n_steps: int) -> StageRecord | None:
+        """Run a stage; None after ``n_steps`` steps of every path, and where no feature is left."""
+        if self.t >= n_steps or not self.n_stable:
+            return None
+        return self.take_stage(workers, n_steps_left=n_steps - self.t)
 
     def take_stage(
         self,

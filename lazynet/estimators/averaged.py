@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import as_examples, check_order
-from lazynet.data.targets import Problem
-from lazynet.data.weights import CLASS_WEIGHT, check_sample_weight, importances
+from lazynet.data.targets import Problems
+from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
 from lazynet.engines.undo import all_or_nothing
@@ -22,21 +21,11 @@ from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegres
 from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSS, LossLike
-from lazynet.parameters import (
-    EPOCHS,
-    FLAG,
-    POSITIVE,
-    VERBOSITY,
-    check_integer,
-    check_n_steps,
-    table,
-)
+from lazynet.parameters import EPOCHS, FLAG, POSITIVE, VERBOSITY, check_n_steps, table
 from lazynet.training.diagnostics import WORSE, loss_of_constant
 from lazynet.training.learners import mean_loss, spans
 from lazynet.training.progress import Progress
 from lazynet.training.random_state import SEED, new_generator
-from lazynet.verify.averaged import verify_averaged
-from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport
 
 # Weights and intercepts of all binary problems.
 Models = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -44,7 +33,7 @@ Models = tuple[NDArray[np.float64], NDArray[np.float64]]
 _STEPS_PER_CALL = 2**16
 
 
-class _DekelModel(SparseLinear):
+class _Averaged(SparseLinear):
     """The training and the models that the classifier and the regressor share."""
 
     _kinds = table(
@@ -64,15 +53,36 @@ class _DekelModel(SparseLinear):
     n_iter_: int
     _last: Models
 
-    def _fit(
+    def fit(
         self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        y: Any,
-        weights: NDArray[np.float64] | None,
-        sample_order: ArrayLike | None,
-    ) -> list[Warning]:
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+    ) -> Self:
+        """Train from zero weights; an interrupted call leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features), or source
+            The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights
+            in it: its rows are mapped into memory from a temporary file.
+        y : array of shape (n_samples,)
+            Class labels of any kind, or numbers; None with a source.
+        sample_weight : array of shape (n_samples,), optional
+            The importance of each example: a factor of its loss.
+        sample_order : array of int, shape (n_steps,), optional
+            The row of each step, in place of ``max_iter * n_samples`` rows that are drawn.
+        """
+        self._warn(self._learn(X, y, sample_weight, sample_order))
+        return self
+
+    @all_or_nothing
+    @takes_sources
+    def _learn(self, X: Any, y: Any, sample_weight: Any, sample_order: Any) -> list[Warning]:
         """Train from zero weights; returns the warnings to give."""
+        p = self._settle()
+        X, y, weights = self._rows_to_learn(p, X, y, sample_weight)
         order = check_order(sample_order, X.shape[0])
         if order is not None and order.ndim != 1:
             raise ValueError(f"sample_order must list all steps in one dimension, got {order.ndim}")
@@ -84,69 +94,33 @@ class _DekelModel(SparseLinear):
                 "X has features whose sum overflows, so that they have no mean; scale them, or "
                 "set center=False"
             )
-        problems = list(self._problems(X, y, weights))
-        engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in problems]
+        problems = self._problems(X, y, weights)
+        engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in range(len(problems))]
         examples = [as_examples(X, *problem) for problem in problems]
-        generator = new_generator(p.random_state)
+        orders = [order] if order is not None else _drawn(p, X.shape[0])
         progress = Progress(n_steps, p.verbose > 0, "steps")
         try:
-            for start, stop in spans(n_steps, X.shape[0] if order is None else n_steps):
-                if order is not None:
-                    rows = order
-                elif p.replace:
-                    rows = generator.randint(X.shape[0], size=stop - start, dtype=np.int64)
-                else:
-                    rows = generator.permutation(X.shape[0]).astype(np.int64, copy=False)
+            for rows in orders:
                 for begin, end in spans(len(rows), _STEPS_PER_CALL):
                     for engine, problem in zip(engines, examples, strict=True):
                         engine.take(problem, rows[begin:end])
                     progress.advance(end - begin)
         finally:
             progress.close()
-        last, averages = (
-            _stacked(engine.last() for engine in engines),
-            _stacked(engine.average() for engine in engines),
-        )
+        last = _stacked(engine.last() for engine in engines)
+        averages = _stacked(engine.average() for engine in engines)
         refuse_overflow(n_steps, RAISE_L2, *last, *averages)
         self._last = last
         self._coefficients, self._offsets = averages if p.average else last
         self.mean_ = mean
         self.t_ = n_steps
         self.n_iter_ = max(1, n_steps // X.shape[0])
-        return self._doubts(p, examples, problems)
+        if isinstance(self, SparseClassifier):
+            self.classes_ = y[1]
+        return self._diagnosed(p, examples, problems)
 
-    def verify(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        max_rows: int = 200,
-        epochs: int = 1,
-    ) -> VerificationReport:
-        """Train a dense twin and the lazy model side by side on the first rows of X.
-
-        The twin centers every row and sums every weight after every step.  Both take the rows in
-        the order of X, and their last iterates and averages are compared after every step; see
-        :meth:`LazyNetClassifier.verify`.  With several classes the first class against the rest is
-        compared.
-
-        >>> from lazynet import ASGDClassifier, ASGDRegressor
-        >>> ASGDClassifier().verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
-        True
-        >>> ASGDRegressor().verify([[1.0, 0.0], [0.0, 2.0]], [3.0, 5.0]).agrees
-        True
-        """
-        probe = type(self)(**self.get_params(deep=False))
-        p = probe._settle()
-        X, given, weights = probe._rows_to_learn(p, X, y, sample_weight)
-        max_rows = check_integer("max_rows", max_rows, 1)
-        epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
-        problems = probe._problems(X, given, weights)
-        return verify_averaged(X, problems, p.loss, p.l2, p.center, max_rows, epochs)
-
-    def _doubts(
-        self, p: SimpleNamespace, examples: list[Examples], problems: list[Problem]
+    def _diagnosed(
+        self, p: SimpleNamespace, examples: list[Examples], problems: Problems
     ) -> list[Warning]:
         """A warning about a model that is worse than none, or than a constant prediction."""
         models = zip(examples, problems, self._dense_coef(), self._intercepts(), strict=True)
@@ -182,8 +156,6 @@ class _DekelModel(SparseLinear):
                 return [ConvergenceWarning(text)]
         return []
 
-    # --- the model ------------------------------------------------------------------------
-
     @property
     def last_coef_(self) -> NDArray[np.float64]:
         """The weights after the last step, of the shape of ``coef_``."""
@@ -197,6 +169,16 @@ class _DekelModel(SparseLinear):
         return self._last[1]
 
 
+def _drawn(p: SimpleNamespace, n_rows: int) -> Iterator[NDArray[np.int64]]:
+    """The rows of every epoch."""
+    generator = new_generator(p.random_state)
+    for _ in range(p.max_iter):
+        if p.replace:
+            yield generator.randint(n_rows, size=n_rows, dtype=np.int64)
+        else:
+            yield generator.permutation(n_rows).astype(np.int64, copy=False)
+
+
 def _stacked(models: Iterable[Model]) -> Models:
     weights, intercepts = zip(*models, strict=True)
     stacked, offsets = np.vstack(weights), np.array(intercepts)
@@ -204,7 +186,7 @@ def _stacked(models: Iterable[Model]) -> Models:
     return stacked, offsets
 
 
-class ASGDClassifier(SparseClassifier, _DekelModel):
+class ASGDClassifier(SparseClassifier, _Averaged):
     """Linear classification by averaged SGD, on rows that are centered without becoming dense.
 
     Dekel's ASGD and CASGD (2016): minimises ``mean loss + l2/2 * (|w|^2 + b^2)`` with steps of
@@ -282,7 +264,7 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
     (array([ 1.5, -1.5]), ['yes', 'no'])
     """
 
-    _kinds = table(**_DekelModel._kinds, class_weight=CLASS_WEIGHT)
+    _kinds = table(**_Averaged._kinds, class_weight=CLASS_WEIGHT)
 
     @helpful
     def __init__(
@@ -300,49 +282,8 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
     ) -> None:
         self._keep(locals())
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        sample_order: ArrayLike | None = None,
-    ) -> Self:
-        """Train from zero weights; an interrupted call leaves the estimator as it was.
 
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (n_samples, n_features), or source
-            The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights
-            in it: its rows are mapped into memory from a temporary file.
-        y : array of shape (n_samples,)
-            Class labels of any kind; None with a source.
-        sample_weight : array of shape (n_samples,), optional
-            The importance of each example: a factor of its loss.
-        sample_order : array of int, shape (n_steps,), optional
-            The row of each step, in place of ``max_iter * n_samples`` rows that are drawn.
-        """
-        self._warn(self._learn(X, y, sample_weight, sample_order))
-        return self
-
-    @all_or_nothing
-    @takes_sources
-    def _learn(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: ArrayLike | None,
-        sample_order: ArrayLike | None,
-    ) -> list[Warning]:
-        """Train from zero weights; returns the warnings to give."""
-        p = self._settle()
-        X, y, classes = self._check_training(X, y, None, reset=True)
-        weights = importances(p.class_weight, classes, X, y, sample_weight)
-        warnings = self._fit(p, X, (y, classes), weights, sample_order)
-        self.classes_ = classes
-        return warnings
-
-
-class ASGDRegressor(SparseRegressor, _DekelModel):
+class ASGDRegressor(SparseRegressor, _Averaged):
     """Linear regression by averaged SGD, on rows that are centered without becoming dense.
 
     Dekel's ASGD and CASGD.  The parameters and attributes are the same as in
@@ -391,29 +332,3 @@ class ASGDRegressor(SparseRegressor, _DekelModel):
         verbose: int = 0,
     ) -> None:
         self._keep(locals())
-
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        sample_order: ArrayLike | None = None,
-    ) -> Self:
-        """Train from zero weights; see :meth:`ASGDClassifier.fit`."""
-        self._warn(self._learn(X, y, sample_weight, sample_order))
-        return self
-
-    @all_or_nothing
-    @takes_sources
-    def _learn(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: ArrayLike | None,
-        sample_order: ArrayLike | None,
-    ) -> list[Warning]:
-        """Train from zero weights; returns the warnings to give."""
-        p = self._settle()
-        X, y = self._check_training(X, y, reset=True)
-        weights = check_sample_weight(sample_weight, X)
-        return self._fit(p, X, y, weights, sample_order)

@@ -2,49 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples, columns_with_values
-from lazynet.data.targets import Problem
-from lazynet.data.weights import CLASS_WEIGHT
+from lazynet.data.targets import Problems
 from lazynet.engines.base import LOWER_ETA0
-from lazynet.engines.stabilised import (
-    Data,
-    Permutations,
-    StabilisedEngine,
-    StageRecord,
-    Stages,
-)
-from lazynet.engines.threads import Workers
+from lazynet.engines.stabilised import Bursts, Data, Permutations, StabilisedEngine, Stages
 from lazynet.estimators.base import helpful
 from lazynet.estimators.staged import StagedClassifier
 from lazynet.losses import LOSS, LossLike
-from lazynet.parameters import (
-    EPOCHS,
-    FLAG,
-    THREADS,
-    VERBOSITY,
-    Choice,
-    Integer,
-    Number,
-    table,
-)
-from lazynet.schedules import (
-    SCHEDULE,
-    Pegasos,
-    ScheduleLike,
-    check_scale,
-    known_schedule,
-    needs_scale,
-)
+from lazynet.parameters import Choice, Number, table
+from lazynet.schedules import InverseSqrt
 from lazynet.training.make_plan import suitable_rate
-from lazynet.training.random_state import SEED, new_generator
+from lazynet.training.random_state import new_generator
 
 _GRAVITIES = ("universal", "informative")
 # With a bounded slope no step can diverge, and short steps leave the margins small for long.
@@ -59,14 +34,13 @@ class StabilisedSGDClassifier(StagedClassifier):
     far enough to set a given share of the weights to zero; after a stage of bursts, features that
     survived too few of the bursts informing them are purged for good.  The model is the mean of the
     paths.  A burst costs the nonzeros of its rows, for any number of features.  Several classes
-    are trained one against the rest.
+    are trained one against the rest.  The rate of step t is ``eta0 / sqrt(t + 1)``.
 
-    The algorithm is reconstructed from the text of the paper.  One default is not the paper's: the
-    truncation is that of its Algorithm 1, see ``gravity``.  The program that its authors
-    released computes another algorithm, :class:`ReleasedStabilisedSGDClassifier`.  The parameters
-    of the program belong to the program's algorithm: with them this estimator may purge every
-    feature, so its defaults differ.  The page of ``python -m paper_repro stability`` compares both
-    algorithms.  A higher ``rejection_rate`` gives sparser models.
+    The algorithm is reconstructed from the text of the paper, with its Theta = 0.5 and nu = 1.  One
+    default is not the paper's: the truncation is that of its Algorithm 1, see ``gravity``.  The
+    program that its authors released computes another algorithm,
+    :class:`ReleasedStabilisedSGDClassifier`, and has defaults of its own.  The page of
+    ``python -m paper_repro stability`` compares both.
 
     Parameters
     ----------
@@ -78,56 +52,37 @@ class StabilisedSGDClassifier(StagedClassifier):
         Epochs of every path; the end of the last epoch cuts the last stage short.
     burst_size : int, default=1000
         Steps of a burst in the first stage (K0).  In later stages a burst has
-        ``ceil(burst_size * log(p / (theta * d)))`` steps, where d of p features are left.
+        ``ceil(burst_size * log(2 p / d))`` steps, where d of p features are left.
     bursts_per_stage : int, default=5
         Bursts of every path between two judgements (n_K).
     rejection_rate : float, default=0.3
         Share of the informed weights that a truncation sets to zero while all features are left
-        (beta0), less than 1.
+        (beta0), less than 1.  A higher rate gives sparser models.
     annealing : float, default=-9.0
         How the rejected share falls as features are purged (gamma), from -20 to 20: at 0 in
         proportion to the share of features left, below 0 later, above 0 sooner.
     stability : float, default=0.7
         Share of the bursts informing it that a feature must survive to be kept (pi0).
-    theta : float, default=0.5
-        Between 0 and 1: a smaller theta makes later bursts longer, see ``burst_size``.
-    min_informed : int, default=1
-        Bursts that must have informed a feature before it is judged (nu); until then the counts of
-        the feature are carried over to the next stage.
     gravity : {"universal", "informative"}, default="universal"
         Truncate all weights by the same amount (Algorithm 1), or each weight by how often it was
         informed in the burst (Algorithm 2, which the paper's Algorithms 3 and 4 use).  With
-        "informative" the reconstruction truncates frequent features first and predicts badly unless
-        ``rejection_rate`` is small; the page of ``python -m paper_repro stability`` has figures.
-    schedule : str, object, array, or callable, default="inverse_sqrt"
-        The rate of step t, as in :class:`LazyNetClassifier`.
+        "informative" the reconstruction truncates frequent features first, and predicts badly
+        unless ``rejection_rate`` is small.
     eta0 : float or None, default=None
-        Scale of the rate of a schedule that is named by a string.  None: 8 / (c * |x|^2), c the
-        largest curvature of the loss (1 where the loss has kinks) and |x|^2 the median squared norm
-        of the rows, with the intercept's 1.  Where the slope of the loss is unbounded, None means
-        1 / (c * max s|x|^2), with the importance s of the row.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept, which is neither truncated nor purged.
+        Scale of the rates.  None: 8 / (c * |x|^2), c the largest curvature of the loss (1 where the
+        loss has kinks) and |x|^2 the median squared norm of the rows, with the intercept's 1; or
+        1 / (c * max s|x|^2), s the importance of the row, where the loss has an unbounded slope.
     random_state : int, RandomState or None, default=None
         Seed of the permutations.
-    class_weight : dict, "balanced" or None, default=None
-        The importance of an example by its class.
     n_jobs : int or None, default=None
-        Threads that share the paths; None is one thread, -1 one per processor.  The model is the
-        same for any number of threads.
-    verbose : int, default=0
-        1: a progress bar on a terminal if tqdm is installed.
+        Threads that share the paths, -1: one per processor.  No number of them changes the model.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        The mean of the paths' weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        The mean of the paths' intercepts.
-    support_ : ndarray of bool, of the shape of ``coef_``
-        Where ``coef_`` is not zero.
-    stable_ : ndarray of bool, of the shape of ``coef_``
-        Features that occur and were never purged.
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,), or n_classes rows
+        The means of the paths' weights and intercepts.
+    classes_, support_, stable_ : ndarray
+        The labels, sorted; where ``coef_`` is not zero; the features that were never purged.
     selection_frequency_ : ndarray, of the shape of ``coef_``
         When a feature was last judged, the share of the bursts informing it that it had survived;
         NaN for a feature that was never judged.
@@ -136,12 +91,8 @@ class StabilisedSGDClassifier(StagedClassifier):
         ``rejection_rate``, ``realised_rate``, ``gravity`` (None in the first stage, where each
         burst has its own gravity), ``burst_size``, ``n_stable``, and ``purged``, the features that
         the stage purged.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels, sorted.
-    eta0_ : float
-        The scale of the rate that was used, where ``schedule`` is a name that takes one.
-    n_iter_ : int
-        Epochs of every path, rounded up: fewer than ``max_iter`` if everything was purged.
+    eta0_, n_iter_ : float, int
+        The scale of the rates, and the epochs of every path, rounded up.
 
     Examples
     --------
@@ -159,20 +110,11 @@ class StabilisedSGDClassifier(StagedClassifier):
 
     _kinds = table(
         loss=LOSS,
-        # Every path has weights of its own.
-        n_paths=Integer(least=1, most=2**20),
-        max_iter=EPOCHS,
-        **{name: kind for name, kind in Stages._kinds.items() if name != "universal"},
+        **StagedClassifier._kinds,
+        **Bursts.of_estimators(),
         gravity=Choice(accepted=_GRAVITIES),
-        schedule=SCHEDULE,
         eta0=Number(above=0, optional=True),
-        fit_intercept=FLAG,
-        random_state=SEED,
-        class_weight=CLASS_WEIGHT,
-        n_jobs=THREADS,
-        verbose=VERBOSITY,
     )
-
     _advice = LOWER_ETA0
 
     @helpful
@@ -187,64 +129,27 @@ class StabilisedSGDClassifier(StagedClassifier):
         rejection_rate: float = 0.3,
         annealing: float = -9.0,
         stability: float = 0.7,
-        theta: float = 0.5,
-        min_informed: int = 1,
         gravity: str = "universal",
-        schedule: ScheduleLike = "inverse_sqrt",
         eta0: float | None = None,
-        fit_intercept: bool = True,
         random_state: int | np.random.RandomState | None = None,
-        class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
     ) -> None:
         self._keep(locals())
 
-    def _settle(self) -> SimpleNamespace:
-        p = super()._settle()
-        check_scale(self.schedule, p.eta0)
-        if isinstance(p.schedule, Pegasos) and p.schedule.l2 is None:
-            raise ValueError(
-                "schedule='pegasos' is 1/(l2 (2+t)), and there is no l2 here; "
-                "use 'inverse_sqrt' or 'inverse_time' with eta0"
-            )
-        return p
-
-    def _scale_of_rates(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, weights: NDArray[np.float64] | None
-    ) -> float:
-        """The given eta0, or a scale that suits a row of median length."""
-        if p.eta0 is not None:
-            return float(p.eta0)
-        if not needs_scale(p.schedule):
-            return 1.0  # the schedule has a scale of its own
-        loss = p.loss
-        if loss.unbounded_slope:
-            norm = as_examples(X, None, weights).largest_squared_norm(float(p.fit_intercept))
-        else:
-            norms = as_examples(X).squared_norms()
-            norms = norms[norms > 0] + float(p.fit_intercept)
-            norm = float(np.median(norms)) / _LONG_STEPS if len(norms) else 0.0
-        return suitable_rate(norm, loss)
-
     def _new_engines(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        problems: list[Problem],
-        eta0: float,
-        random_state: Any,
+        self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Problems
     ) -> Iterator[StabilisedEngine]:
         """An engine for every problem, with paths of its own; made when the one before is done."""
-        schedule = known_schedule(p.schedule, eta0, 0.0)
+        stages = Stages(**Bursts.values_of(p), universal=p.gravity == "universal")
+        self.eta0_ = _scale_of_rates(p, X, problems.importances)
         occurs = np.zeros(X.shape[1], dtype=bool)
         occurs[columns_with_values(X)] = True
-        seeds = np.random.SeedSequence(int(new_generator(random_state).randint(2**31)))
+        seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
         for row, problem in enumerate(problems):
             yield StabilisedEngine(
-                Data(as_examples(X, *problem), p.loss, p.fit_intercept),
-                _stages(p),
-                schedule,
+                Data(as_examples(X, *problem), p.loss, fit_intercept=True),
+                stages,
+                InverseSqrt(self.eta0_),
                 [
                     Permutations(X.shape[0], np.random.default_rng(seed))
                     for seed in seeds.spawn(p.n_paths)
@@ -253,39 +158,17 @@ class StabilisedSGDClassifier(StagedClassifier):
                 row,
             )
 
-    def _fit(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        y: Any,
-        weights: NDArray[np.float64] | None,
-    ) -> list[int]:
-        """Train from zero weights; returns the number of stable features in each problem."""
-        eta0 = self._scale_of_rates(p, X, weights)
-        problems = list(self._problems(X, y, weights))
-        engines = self._new_engines(p, X, problems, eta0, p.random_state)
-        n_stable = self._run_stages(p, X, engines, len(problems))
-        self.eta0_ = eta0
-        return n_stable
 
-    def _visits(self, p: SimpleNamespace) -> float:
-        return 0.5  # the twin visits the nonzeros, and the weights of every step are kept
-
-    def _maker_of_engines(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, problem: Problem, seed: int
-    ) -> Callable[[sparse.csr_matrix], StabilisedEngine]:
-        eta0 = self._scale_of_rates(p, X, problem[1])
-        return lambda rows: next(self._new_engines(p, rows, [problem], eta0, seed))
-
-    def _take_stage(
-        self, engine: StabilisedEngine, workers: Workers, n_steps: int
-    ) -> StageRecord | None:
-        """Run a stage and return its record, or None if the run is over."""
-        if engine.t >= n_steps or not engine.n_stable:
-            return None
-        return engine.take_stage(workers, n_steps_left=n_steps - engine.t)
-
-
-def _stages(p: SimpleNamespace) -> Stages:
-    given = {name: getattr(p, name) for name in Stages._kinds if name != "universal"}
-    return Stages(**given, universal=p.gravity == "universal")
+def _scale_of_rates(
+    p: SimpleNamespace, X: sparse.csr_matrix, importances: NDArray[np.float64] | None
+) -> float:
+    """The given eta0, or a scale that suits a row of median length."""
+    if p.eta0 is not None:
+        return float(p.eta0)
+    if p.loss.unbounded_slope:
+        norm = as_examples(X, None, importances).largest_squared_norm(1.0)
+    else:
+        norms = as_examples(X).squared_norms()
+        norms = norms[norms > 0] + 1.0
+        norm = float(np.median(norms)) / _LONG_STEPS if len(norms) else 0.0
+    return suitable_rate(norm, p.loss)

@@ -1,12 +1,11 @@
-"""What the estimators that train in stages and purge features share."""
+"""The base of the classifiers whose paths train in stages and purge features."""
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -15,41 +14,29 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.data.targets import Problem
-from lazynet.data.weights import importances
+from lazynet.data.targets import Problems
+from lazynet.data.weights import check_sample_weight
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.base import SparseClassifier
 from lazynet.estimators.mapped_rows import takes_sources
-from lazynet.parameters import check_integer, check_n_steps
-from lazynet.training.progress import Progress
-from lazynet.training.random_state import new_generator
-from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, first_rows
-from lazynet.verify.staged import verify_staged
-
-
-class StagedEngine(Protocol):
-    """One problem that is trained in stages by several paths."""
-
-    stable: NDArray[np.bool_]
-    n_stable: int
-
-    @property
-    def t(self) -> int: ...
-    @property
-    def intercept(self) -> float: ...
-    @property
-    def frequency(self) -> NDArray[np.float64]: ...
-    def weights(self) -> NDArray[np.float64]: ...
+from lazynet.parameters import EPOCHS, THREADS, Integer, check_n_steps, table
+from lazynet.training.random_state import SEED
 
 
 class StagedClassifier(SparseClassifier):
     """A classifier whose paths train in stages, after each of which features are purged."""
 
+    _kinds = table(
+        # Every path has weights of its own.
+        n_paths=Integer(least=1, most=2**20),
+        max_iter=EPOCHS,
+        random_state=SEED,
+        n_jobs=THREADS,
+    )
     #: what to do about an overflow
     _advice: ClassVar[str]
-    n_paths: int
 
     def fit(
         self,
@@ -72,114 +59,44 @@ class StagedClassifier(SparseClassifier):
         self._warn(self._learn(X, y, sample_weight))
         return self
 
+    def _new_engines(
+        self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Problems
+    ) -> Iterator[Any]:
+        """An engine for every problem, with paths of its own; made when the one before is done."""
+        raise NotImplementedError
+
+    def _results_of(self, engine: Any) -> dict[str, NDArray[Any]]:
+        """The attributes of a problem, which are stacked."""
+        return {"stable_": engine.stable, "selection_frequency_": engine.frequency}
+
     @all_or_nothing
     @takes_sources
     def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
         """Train from zero weights; returns the warnings to give."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
-        weights = importances(p.class_weight, classes, X, y, sample_weight)
-        n_stable = self._fit(p, X, (y, classes), weights)
-        self.classes_ = classes
-        return self._nothing_left(p, n_stable.count(0))
-
-    def _fit(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        y: Any,
-        weights: NDArray[np.float64] | None,
-    ) -> list[int]:
-        """Train from zero weights; returns the number of stable features in each problem."""
-        raise NotImplementedError
-
-    def verify(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        max_rows: int = 200,
-        epochs: int | None = None,
-    ) -> VerificationReport:
-        """Train a dense twin and this model side by side on the first rows of X.
-
-        Both train from zero weights with the parameters of this estimator, on rows drawn from the
-        same seed.  The weights of the first path are compared after every step, and the mean of the
-        paths at the end.  The number of rows is halved until the comparison takes seconds.  The
-        estimator does not change.  With several classes the first class against the rest is
-        compared.
-
-        ``epochs`` takes the place of ``max_iter``; None: ``max_iter``.
-
-        >>> from lazynet import StabilisedSGDClassifier
-        >>> StabilisedSGDClassifier().verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
-        True
-        """
-        probe = type(self)(**self.get_params(deep=False))
-        p = probe._settle()
-        X, given, weights = probe._rows_to_learn(p, X, y, sample_weight)
-        max_rows = check_integer("max_rows", max_rows, 1)
-        if epochs is not None:
-            p.max_iter = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
-        n_rows = affordable_rows(X, max_rows, max(1, int(p.max_iter * self._visits(p))))
-        problem = probe._problems(X, given, weights).only(np.arange(n_rows))[0]
-        head, features = first_rows(X, n_rows)
-        seed = int(new_generator(copy.deepcopy(p.random_state)).randint(2**31))
-        return verify_staged(
-            probe._maker_of_engines(p, head, problem, seed), head, *problem, features, p.max_iter
-        )
-
-    def _visits(self, p: SimpleNamespace) -> float:
-        """How many weights the dense twin visits at a step, by the number of features."""
-        raise NotImplementedError
-
-    def _maker_of_engines(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, problem: Problem, seed: int
-    ) -> Callable[[sparse.csr_matrix], StagedEngine]:
-        """A function that makes an engine over rows like X, with the same draws at every call."""
-        raise NotImplementedError
-
-    def _take_stage(self, engine: Any, workers: Workers, n_steps: int) -> Any | None:
-        """Run a stage and return its record, or None if the run is over."""
-        raise NotImplementedError
-
-    def _keep_result(self, engine: Any) -> None:
-        """Keep what only this kind of engine knows."""
-
-    def _run_stages(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, engines: Iterable[Any], n_problems: int
-    ) -> list[int]:
-        """Train every problem; returns the number of stable features in each."""
+        problems = self._problems(X, (y, classes), check_sample_weight(sample_weight, X))
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
         trace: list[Any] = []
-        found: list[tuple[Any, ...]] = []
-        progress = Progress(n_problems * n_steps, p.verbose > 0, "steps of each path")
-        threads = min(effective_n_jobs(p.n_jobs), p.n_paths)
-        try:
-            with Workers(threads) as workers:
-                for engine in engines:
-                    before = 0
-                    while (record := self._take_stage(engine, workers, n_steps)) is not None:
-                        trace.append(record)
-                        progress.advance(engine.t - before)
-                        before = engine.t
-                    # Keep these results and not the engine, whose paths take more memory.
-                    self._keep_result(engine)
-                    weights, intercept = engine.weights(), engine.intercept
-                    of_features = engine.stable, engine.frequency
-                    found.append((weights, intercept, *of_features, engine.t, engine.n_stable))
-        finally:
-            progress.close()
-        rows, intercepts, stable, frequency, steps, n_stable = zip(*found, strict=True)
+        models: list[tuple[NDArray[np.float64], float, int, int]] = []
+        results: list[dict[str, NDArray[Any]]] = []
+        with Workers(min(effective_n_jobs(p.n_jobs), p.n_paths)) as workers:
+            for engine in self._new_engines(p, X, problems):
+                while (record := engine.next_stage(workers, n_steps)) is not None:
+                    trace.append(record)
+                # Keep the results and not the engine, whose paths take more memory.
+                models.append((engine.weights(), engine.intercept, engine.t, engine.n_stable))
+                results.append(self._results_of(engine))
+        rows, intercepts, steps, n_stable = zip(*models, strict=True)
         coefficients, offsets = np.vstack(rows), np.array(intercepts)
         refuse_overflow(max(steps), self._advice, coefficients, offsets)
         self._load(coefficients, offsets)
-        self.stable_ = np.vstack(stable)
-        self.selection_frequency_ = np.vstack(frequency)
+        for name in results[0]:
+            setattr(self, name, np.stack([result[name] for result in results]))
         self.trace_ = trace
         self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
-        return list(n_stable)
+        self.classes_ = classes
+        return self._nothing_left(p, n_stable.count(0))
 
     @property
     def support_(self) -> NDArray[np.bool_]:

@@ -135,7 +135,7 @@ def engine_of(X: sparse.csr_matrix, y: NDArray[np.float64], seed: int) -> Releas
         as_examples(X, y),
         X,
         get_loss(defaults["loss"]),
-        Bursts(**{name: defaults[name] for name in Bursts._kinds}),
+        Bursts(**{name: defaults[name] for name in Bursts.of_estimators()}),
         [
             Draws(X.shape[0], defaults["max_iter"], np.random.default_rng([seed, path]))
             for path in range(defaults["n_paths"])

@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from functools import lru_cache, partial
 from itertools import product
 from typing import Any
@@ -255,7 +254,7 @@ def updates_of_a_released_path(model: ReleasedStabilisedSGDClassifier, rows: Row
         as_examples(rows.X, rows.y),
         rows.X,
         get_loss(model.loss),
-        Bursts(**{field.name: parameters[field.name] for field in fields(Bursts)}),
+        Bursts(**{name: parameters[name] for name in Bursts.of_estimators()}),
         [Draws(len(rows.y), model.max_iter, np.random.default_rng(seed)) for seed in seeds],
     )
     path = engine.paths[0]
@@ -275,11 +274,11 @@ def stages(
 ) -> StabilisedEngine:
     """The engine that ``model.fit`` runs on labels -1 and 1; one path for each seed."""
     chosen = model.get_params()
-    bursts = {field.name: chosen[field.name] for field in fields(Stages) if field.name in chosen}
+    bursts = {name: chosen[name] for name in Bursts.of_estimators()}
     occurs = np.zeros(X.shape[1], dtype=bool)
     occurs[columns_with_values(X)] = True
     return StabilisedEngine(
-        Data(as_examples(X, y), get_loss(model.loss), model.fit_intercept),
+        Data(as_examples(X, y), get_loss(model.loss), fit_intercept=True),
         Stages(**bursts, universal=model.gravity == "universal"),
         InverseSqrt(chosen["eta0"]),
         [Permutations(len(y), np.random.default_rng(seed)) for seed in seeds],

@@ -261,7 +261,6 @@ METHODS: dict[str, Method] = {
             rejection_rate=0.8,
             annealing=-9.0,
             stability=0.85,
-            theta=0.5,
         ),
         _nothing,
     ),

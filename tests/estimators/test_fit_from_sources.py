@@ -9,13 +9,13 @@ from scipy.special import log_expit, log_softmax
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
+from support.bits import bits_of
 from support.matrices import categories, noisy_documents
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
 from lazynet.data import Chunks, Shuffled, SvmlightFile, cached
 from lazynet.data.subsets import Share
 from lazynet.training import stream_rows
-from lazynet.verify.bits import bits_of
 
 N, D = 300, 40
 CHUNKS = pytest.mark.parametrize("rows", [1, 7, 64, N, 10 * N])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.model_selection import GroupKFold
+from support.bits import bits_of
 
 from lazynet import (
     ASGDClassifier,
@@ -23,7 +24,6 @@ from lazynet import (
 )
 from lazynet.data import Chunks, Shuffled, SvmlightFile, chunks, mapped
 from lazynet.data import memory_mapped as mapping
-from lazynet.verify.bits import bits_of
 
 N, D = 120, 20
 RNG = np.random.default_rng(0)

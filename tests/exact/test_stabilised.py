@@ -81,7 +81,7 @@ def assert_stages_match(
 ):  # fmt: skip
     """Compare every path at the end, and what every stage has decided; returns the records.
 
-    verify, in test_verify_of_averaged_and_stabilised.py, compares a path after every step.
+    test_stages_after_every_step.py compares a path after every step.
     """
     reference = reference_of(X, y, seed, stages, loss, fit_intercept, epochs, n_paths, schedule)
     engine = engine_class(
@@ -303,7 +303,7 @@ def test_everything_purged_is_a_warning_and_a_zero_model():
 
 
 def test_weight_zero_is_a_step_that_informs_nobody():
-    """Rows of weight 0 inform no feature; a class weight multiplies the slopes of its class."""
+    """Rows of weight 0 inform no feature; a weight multiplies the slopes of its row."""
     X, y = data_with_few_features_that_matter(n=300)
     weights = np.zeros(300)
     weights[7] = 1.0
@@ -313,16 +313,10 @@ def test_weight_zero_is_a_step_that_informs_nobody():
         model.fit(X, y, sample_weight=weights)
     assert set(np.flatnonzero(~np.isnan(model.selection_frequency_))) == set(X[7].indices)
     doubled = clone(model).set_params(eta0=0.5, loss="hinge", rejection_rate=0, stability=0)
-    by_class = clone(doubled).set_params(class_weight={True: 2.0, False: 2.0})
     np.testing.assert_allclose(
-        by_class.fit(X, y).coef_, clone(doubled).set_params(eta0=1.0).fit(X, y).coef_
+        clone(doubled).fit(X, y, np.full(300, 2.0)).coef_,
+        clone(doubled).set_params(eta0=1.0).fit(X, y).coef_,
     )
-
-
-def test_a_schedule_that_needs_l2_is_refused():
-    """Before anything is read."""
-    with pytest.raises(ValueError, match="there is no l2 here"):
-        StabilisedSGDClassifier(schedule="pegasos").fit(None, None)
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was():

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from support.bits import bits_of
 from support.damage import damages, flip, truncate
 from support.matrices import categories, noisy_documents
 
@@ -23,7 +24,6 @@ from lazynet.data import Chunks, Shuffled
 from lazynet.persistence import checkpoints, container
 from lazynet.persistence.checkpoints import Checkpoint
 from lazynet.training import learners
-from lazynet.verify.bits import bits_of
 
 N, D = 200, 30
 RNG = np.random.default_rng(0)
@@ -239,7 +239,7 @@ import numpy as np
 sys.path.insert(0, {tests!r})
 warnings.simplefilter("ignore")
 from safe import test_checkpoints as here
-from lazynet.verify.bits import bits_of
+from support.bits import bits_of
 here.learners._LARGEST_CHUNK = 64
 print("ready", flush=True)
 print(bits_of(here.fit({case!r}, {path!r})[0]), flush=True)

@@ -35,7 +35,6 @@ from lazynet import (
     DualNetClassifierCV,
     DualNetRegressor,
     DualNetRegressorCV,
-    FromArray,
     FromCallable,
     FromStep,
     Huber,
@@ -112,7 +111,7 @@ FITS = {
     "dekel": (ASGDClassifier(l2=0.1, max_iter=5), THREE),
     "dekel regressor": (ASGDRegressor(l2=0.1, max_iter=5, center=False), SCORES),
     "stabilised": (
-        StabilisedSGDClassifier(burst_size=20, max_iter=5, schedule=FromArray([0.1] * 300)), THREE,
+        StabilisedSGDClassifier(burst_size=20, max_iter=5, eta0=0.1), THREE,
     ),
     "released": (ReleasedStabilisedSGDClassifier(burst_size=5, max_iter=2), THREE),
 }  # fmt: skip

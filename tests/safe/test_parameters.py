@@ -32,7 +32,6 @@ from lazynet import (
     LazyNetRegressor,
     PolynomialDecay,
     Power,
-    StabilisedSGDClassifier,
     Stepper,
     Suffix,
     TruncatedGradient,
@@ -1006,5 +1005,3 @@ def test_rows_for_which_no_rate_is_finite_are_trained_on(size):
     for options in ({}, dict(rule=TruncatedGradient(threshold=1.0), l2=0.0)):
         model = LazyNetClassifier("hinge", fit_intercept=False, **options)
         assert np.isfinite(model.fit(X, y).coef_).all()
-    model = StabilisedSGDClassifier(fit_intercept=False, stability=0.0)
-    assert np.isfinite(model.fit(X, y).coef_).all()

@@ -16,9 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet import StabilisedSGDClassifier
+from lazynet.data.targets import Columns
 from lazynet.engines.released import ReleasedEngine
 from lazynet.engines.stabilised import StabilisedEngine
 from lazynet.engines.threads import Workers
+from lazynet.estimators.stabilised import _scale_of_rates
 from lazynet.losses import Loss
 from lazynet.reference.released import DenseReleased
 from lazynet.reference.stabilised import TIE, DenseStabilised
@@ -210,18 +213,22 @@ def _released_twin(
     return twin, draws
 
 
-def verify_staged(
-    new_engine: Callable[[sparse.csr_matrix], Any],
-    X: sparse.csr_matrix,
-    y: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    features: NDArray[np.intp],
-    epochs: int,
+def compare_with_twin(
+    model: Any, X: sparse.csr_matrix, y: NDArray[np.float64], weights: Any = None
 ) -> VerificationReport:
-    """Train an engine and its dense twin, and compare the first path after every step.
+    """Train the engine of an estimator and its dense twin; compare the first path after every step.
 
-    ``new_engine`` makes an engine over a matrix, with the same draws at every call.
+    y holds -1 and 1, and ``random_state`` of the estimator is a number.
     """
+    p, features = model._settle(), np.arange(X.shape[1])
+    if isinstance(model, StabilisedSGDClassifier):
+        p.eta0 = _scale_of_rates(p, X, weights)  # the same for the nearby rows
+    problems = Columns(y, weights)
+    epochs = p.max_iter
+
+    def new_engine(rows: sparse.csr_matrix) -> Any:
+        return next(model._new_engines(p, rows, problems))
+
     n_steps = epochs * X.shape[0]
     lazy, nearby = (_Run(new_engine(rows), n_steps) for rows in (X, X * (1.0 + NUDGE)))
     engine = new_engine(X)
