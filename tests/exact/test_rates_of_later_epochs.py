@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from support.bits import bits_of
 from support.engines import apart
 
 from lazynet import RDA, AdaGrad, FromData, LazyNetClassifier, LazyNetRegressor
