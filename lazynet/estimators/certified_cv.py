@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -44,25 +43,9 @@ def _check_scoring(name: str, value: Any) -> Callable[..., float]:
     )
 
 
-def _takes_weights(scorer: Any) -> bool:
-    """Whether a scorer, or the metric within, has a parameter ``sample_weight``."""
-    try:
-        parameters = inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
-    except (TypeError, ValueError):
-        return True
-    kinds = {parameter.kind for parameter in parameters.values()}
-    return "sample_weight" in parameters or inspect.Parameter.VAR_KEYWORD in kinds
-
-
-class _PathInFold(NamedTuple):
-    """The points of a path over the rows that a fold learns from."""
-
-    #: the mean loss of the held-out rows, over the problems too; or their score
-    values: list[float]
-    #: the number of weights that are not 0, of all problems together
-    nonzeros: list[int]
-    #: the minima that did not converge, without their weights
-    late: list[Minimum]
+#: For every point of a path in a fold the mean loss or the score on held-out rows and the number
+#: of weights that are not 0; and the minima that have not converged, without their weights.
+_PathInFold = tuple[list[float], list[int], list[Minimum]]
 
 
 class CertifiedSearch(Search):
@@ -88,11 +71,6 @@ class CertifiedSearch(Search):
             raise ValueError(
                 "one_standard_error=True needs at least two splits from cv: one has no "
                 "standard error"
-            )
-        if p.scoring and rows.sample_weight is not None and not _takes_weights(p.scoring):
-            raise ValueError(
-                f"scoring={shown(self.scoring)} takes no sample_weight, and fit was given one: "
-                f"take another scoring, or leave sample_weight out"
             )
         # A path goes down the l1s for every l2, or down the l2s where there is one l1.
         n_l1s = p.l1s if isinstance(p.l1s, int) else len(p.l1s)
@@ -129,7 +107,7 @@ class CertifiedSearch(Search):
             paths = workers.results(range(len(tasks)), path_in_fold)
             values, nonzeros = (
                 np.reshape(parts, (n_paths, n_folds, length)).swapaxes(1, 2).reshape(-1, n_folds)
-                for parts in ([path.values for path in paths], [path.nonzeros for path in paths])
+                for parts in list(zip(*paths, strict=True))[:2]
             )
             weights = rows.sample_weight if p.scoring else rows.problems.importances
             self._choose(
@@ -149,11 +127,19 @@ class CertifiedSearch(Search):
             float(row[0]) if n_problems == 1 else row.copy() for row in numbers
         )
         self.n_iter_ = max(sum(minimum.n_iter for minimum in path) for path in ends)
-        late = [minimum for path in paths for minimum in path.late]
-        return [
-            *warnings_of_ends(p, self.cv_results_),
-            *_warnings_of_late(p, late, len(tasks) * length * n_problems, minima),
-        ]
+        late = [minimum for *_, of_path in paths for minimum in of_path]
+        late += [minimum for minimum in minima if not minimum.converged]
+        warnings = warnings_of_ends(p, self.cv_results_)
+        if late:
+            warnings.append(
+                ConvergenceWarning(
+                    f"{len(late)} of the minima have not come within tol={p.tol:g}: the choice of "
+                    f"the penalty may be a little off, and the duality gap of the model is "
+                    f"{max(minimum.gap for minimum in minima):.3g}.  The searches ended "
+                    f"{why_late(late, p.max_iter)}; larger l1s leave the slowest out"
+                )
+            )
+        return warnings
 
     def _score(
         self,
@@ -231,33 +217,7 @@ def _path_in_fold(
             coefs = sparse.vstack(weights)
             values.append(judge(held_out, coefs.toarray(), np.array(intercepts)))
             nonzeros.append(coefs.nnz)
-    return _PathInFold(values, nonzeros, late)
-
-
-def _warnings_of_late(
-    p: SimpleNamespace, late: Sequence[Minimum], n_minima: int, minima: Sequence[Minimum]
-) -> list[Warning]:
-    """Warnings about minima in the folds, and about those of the model, that are not within tol."""
-    warnings: list[Warning] = []
-    if late:
-        warnings.append(
-            ConvergenceWarning(
-                f"{len(late)} of the {n_minima} minima in the folds have not come within "
-                f"tol={p.tol:g}: the choice of the penalty may be a little off.  The searches "
-                f"ended {why_late(late, p.max_iter)}; larger l1s leave the slowest out"
-            )
-        )
-    late = [minimum for minimum in minima if not minimum.converged]
-    if late:
-        gap = max(minimum.gap for minimum in late)
-        warnings.append(
-            ConvergenceWarning(
-                f"the minimum at the chosen penalty, on all rows, has not come within "
-                f"tol={p.tol:g}: the duality gap is {gap:.3g}.  The search ended "
-                f"{why_late(late, p.max_iter)}"
-            )
-        )
-    return warnings
+    return values, nonzeros, late
 
 
 class DualNetClassifierCV(SparseClassifier, CertifiedSearch):
