@@ -89,7 +89,7 @@ def fits(corpus: Corpus) -> dict[str, Timed]:
     epochs = lazynet_fit(Corpus(few, few_y, corpus.origin), shuffle=True)
     l1 = SMALLEST * largest_l1(Rows(few, few_y, few, few_y, corpus.origin), LOGISTIC)
     end = DualNetClassifier(l1=l1, l2=0.0, fit_intercept=False, random_state=0)
-    path: dict[str, Any] = dict(n_points=POINTS, smallest=SMALLEST, random_state=0)
+    path: dict[str, Any] = dict(l1s=POINTS, smallest=SMALLEST, random_state=0)
     choice = partial(DualNetClassifierCV, l1s=POINTS, random_state=0)
     found: dict[str, Callable[[], object]] = {
         "lazynet": lambda: LazyNetClassifier(random_state=0).fit(X, y),

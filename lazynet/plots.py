@@ -1,8 +1,8 @@
 """The figures of the package, and the one style of all figures: here, in studies, in notebooks.
 
 Series differ by grey level, line style and marker together, so that a black-and-white print and
-an eye that sees no colour lose nothing.  Nothing here imports matplotlib before it draws.  In the
-figures of penalties the penalty falls from left to right, as models grow.
+an eye that sees no colour lose nothing.  matplotlib (``pip install lazynet-linear[plots]``) is
+imported when a figure is drawn.  Penalties fall from left to right, as models grow.
 """
 
 from __future__ import annotations
@@ -97,37 +97,29 @@ def as_svg(figure: Figure) -> str:
     return text.getvalue()
 
 
-# --- a path of penalties, and the choice of a penalty -------------------------------------------
-
 # The numbers of features with a named line, and with a thin grey line.
 _NAMED = 6
 _DRAWN = 200
 
 
-def _penalties(
-    l1s: NDArray[np.float64], l2s: NDArray[np.float64]
-) -> tuple[str, NDArray[np.float64]]:
-    """What stands on the axis of penalties: l1, or l2 where l1 is 0 or the same everywhere."""
-    same = np.ptp(l1s, axis=-1).max() == 0 and np.ptp(l2s, axis=-1).max() > 0
-    return ("l2", l2s) if same else ("l1", l1s)
+def _penalty_on_axis(l1s: NDArray[np.float64], l2s: NDArray[np.float64]) -> str:
+    """The penalty on the axis: "l1", or "l2" where only l2 differs between the points."""
+    return "l2" if np.ptp(l1s) == 0 and np.ptp(l2s) > 0 else "l1"
 
 
 def _penalty_axis(axes: Any, name: str, penalties: NDArray[np.float64]) -> None:
-    if not penalties.max() > 0:
-        axes.set_xlabel(name)
+    axes.set_xlabel(f"{name}, from the largest penalty to the smallest")
+    if not penalties.any():
         return
     if penalties.min() == 0:
         # A logarithm has no 0: the axis is linear up to the smallest strength.
         axes.set_xscale("symlog", linthresh=penalties[penalties > 0].min())
-        axes.xaxis.set_inverted(True)
-        axes.set_xlabel(f"{name}, from the largest penalty to the smallest")
-        return
-    if np.ptp(penalties) == 0:
-        # A single penalty has no range that matplotlib could take its limits from.
-        axes.set_xlim(penalties.max() / 2, penalties.max() * 2)
-    axes.set_xscale("log")
+    else:
+        if np.ptp(penalties) == 0:
+            # A single penalty has no range that matplotlib could take its limits from.
+            axes.set_xlim(penalties.max() / 2, penalties.max() * 2)
+        axes.set_xscale("log")
     axes.xaxis.set_inverted(True)
-    axes.set_xlabel(f"{name}, from the largest penalty to the smallest")
 
 
 def _count_axis(axes: Any, largest: float) -> None:
@@ -141,12 +133,11 @@ def plot_path(path: Any, feature_names: Sequence[str] | None = None) -> Figure:
     """The weights along a path of penalties, and how many of them are not 0.
 
     ``path`` is what ``net_path`` returns.  The features with the largest weights have a line with a
-    name: that of ``feature_names``, or their column in X.  Needs matplotlib (``pip install
-    lazynet-linear[plots]``).
+    name: that of ``feature_names``, or their column in X.
 
     >>> from lazynet import net_path
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
-    >>> path = net_path(X, [2.0, 1.0, 3.0, 0.0], loss="squared_error", n_points=5)
+    >>> path = net_path(X, [2.0, 1.0, 3.0, 0.0], loss="squared_error", l1s=5)
     >>> figure = plot_path(path, ["first", "second"])
     >>> [axes.get_title(loc="left") for axes in figure.axes]
     ['weights', 'number of weights that are not 0']
@@ -157,18 +148,18 @@ def plot_path(path: Any, feature_names: Sequence[str] | None = None) -> Figure:
             f"feature_names must have a name for each of the {n_features} features, "
             f"got {len(feature_names)}"
         )
-    name, penalties = _penalties(path.l1s, path.l2s)
+    name = _penalty_on_axis(path.l1s, path.l2s)
+    penalties = path.l2s if name == "l2" else path.l1s
     heights = abs(path.coefs).max(axis=0).toarray().ravel()
     columns = np.argsort(-heights, kind="stable")[: np.count_nonzero(heights)][:_DRAWN]
-    weights = path.coefs[:, columns].toarray()
+    weights = path.coefs[:, columns].toarray().T
     figure = new_figure("plot_path", 6.4, 5.0)
     with styled():
         top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[2.2, 1])
-        for line in weights[:, _NAMED:].T:
-            top.plot(penalties, line, color=PALE, linewidth=0.5)
-        for number, (column, line) in enumerate(
-            zip(columns[:_NAMED], weights[:, :_NAMED].T, strict=True)
-        ):
+        for number, (column, line) in enumerate(zip(columns, weights, strict=True)):
+            if number >= _NAMED:
+                top.plot(penalties, line, color=PALE, linewidth=0.5)
+                continue
             label = f"feature {column}" if feature_names is None else str(feature_names[column])
             top.plot(penalties, line, **look(number), label=label, markevery=0.1, zorder=3)
         top.axhline(0, color=GREY, linewidth=0.6)
@@ -189,7 +180,7 @@ def plot_choice(model: Any) -> Figure:
 
     ``model`` is a fitted estimator that ends in ``CV``.  A line has the settings that differ only
     in one strength.  The best mean and the sparsest setting within one standard error of it are
-    marked.  Needs matplotlib (``pip install lazynet-linear[plots]``).
+    marked.
 
     >>> from lazynet import DualNetRegressorCV
     >>> X = np.random.default_rng(0).standard_normal((60, 5))
@@ -203,9 +194,10 @@ def plot_choice(model: Any) -> Figure:
             f"plot_choice needs a fitted estimator that ends in CV, got {type(model).__name__}"
         )
     results = model.cv_results_
-    name, penalties = _penalties(results["l1"], results["l2"])
+    name = _penalty_on_axis(results["l1"], results["l2"])
     fixed_name = "l1" if name == "l2" else "l2"
-    fixed, counts, errors = results[fixed_name], results["nonzeros"], results["standard_error"]
+    penalties, fixed = results[name], results[fixed_name]
+    counts, errors = results["nonzeros"], results["standard_error"]
     scored = "mean_score" in results
     means = results["mean_score" if scored else "mean_loss"]
     score = model.scoring if scored and isinstance(model.scoring, str) else "score"
@@ -256,15 +248,10 @@ def _limit_losses(axes: Any, losses: NDArray[np.float64]) -> None:
         axes.set_ylim(least - 0.05 * (most - least), least + 1.3 * (most - least))
 
 
-# --- which features are chosen --------------------------------------------------------------------
-
-
 def plot_selection(reports: Mapping[str, Any]) -> Figure:
     """Algorithms beside each other: error, nonzeros and kappa, and how often features are chosen.
 
-    ``reports`` maps the name of each algorithm to its ``SelectionReport``;
-    ``report.plot()`` draws a single report.  Needs matplotlib (``pip install
-    lazynet-linear[plots]``).
+    ``reports`` maps the name of each algorithm to its ``SelectionReport``.
 
     >>> from lazynet.estimators.selection import SelectionReport
     >>> same = SelectionReport(np.zeros(2), np.full(2, 1), np.ones(1), np.array([1.0, 0.0]))
@@ -283,23 +270,18 @@ def plot_selection(reports: Mapping[str, Any]) -> Figure:
     names = list(reports)
     figure = new_figure("plot_selection", 9.0, 1.9 + 0.32 * len(names))
     *columns, curves = figure.subplots(1, 4, width_ratios=[1, 1, 1, 1.5])
-    panels: list[tuple[str, list[NDArray[Any]]]] = [
-        ("test error", [report.errors for report in reports.values()]),
-        ("nonzeros", [report.nonzeros for report in reports.values()]),
-        ("kappa of two runs", [report.kappas for report in reports.values()]),
-    ]
-    for axes, (title, values) in zip(columns, panels, strict=True):
-        for row, found in enumerate(values):
-            if not len(found):
+    titles = {"errors": "test error", "nonzeros": "nonzeros", "kappas": "kappa of two runs"}
+    for axes, (attribute, title) in zip(columns, titles.items(), strict=True):
+        for row, report in enumerate(reports.values()):
+            values = getattr(report, attribute)
+            if not len(values):
                 continue
-            low, middle, high = np.percentile(found, [10, 50, 90])
+            low, middle, high = np.percentile(values, [10, 50, 90])
             axes.plot([low, high], [row, row], color=look(row)["color"], linewidth=3)
             axes.plot([middle], [row], color="black", marker=look(row)["marker"])
         axes.set_title(title, loc="left", fontsize=9)
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_yticks(range(len(names)), names if axes is columns[0] else [""] * len(names))
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(labelsize=8)
         axes.xaxis.get_major_locator().set_params(nbins=4)
     for row, (name, report) in enumerate(reports.items()):
         frequency = np.sort(report.frequency[report.frequency > 0])[::-1]
@@ -317,6 +299,7 @@ def plot_selection(reports: Mapping[str, Any]) -> Figure:
     curves.set_ylim(0, 1.05)
     curves.set_xlabel("features, most often chosen first", fontsize=8)
     curves.set_title("share of runs that chose a feature", loc="left", fontsize=9)
-    curves.spines[["top", "right"]].set_visible(False)
-    curves.tick_params(labelsize=8)
+    for axes in (*columns, curves):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=8)
     return figure

@@ -20,7 +20,7 @@ y = data.target
 # All minima
 # ----------
 
-path = net_path(X, y, n_points=40, smallest=1e-3, random_state=0)
+path = net_path(X, y, l1s=40, smallest=1e-3, random_state=0)
 print(path)
 figure = path.plot(feature_names=data.feature_names)
 

@@ -23,12 +23,11 @@ from lazynet.estimators.base import SparseClassifier, SparseRegressor
 from lazynet.estimators.mapped_rows import in_memory
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
-from lazynet.minimum.path import check_strengths, follow, penalties_of_path
+from lazynet.minimum.path import check_l1s, check_strengths, follow, penalties_of_path
 from lazynet.parameters import (
     EPOCHS,
     FLAG,
     POSITIVE,
-    Integer,
     Number,
     Special,
     settle,
@@ -43,21 +42,18 @@ if TYPE_CHECKING:
 #: A warning names this many of the points that do not arrive, and counts the rest.
 _NAMED = 5
 
-_STRENGTHS = Special(check=check_strengths, optional=True)
-#: The kinds of the parameters of ``net_path``, and which of them say what its points are.
+#: The kinds of the parameters of ``net_path``.
 KINDS = table(
     loss=MINIMISED_LOSS,
+    l1s=Special(check=check_l1s),
+    l2s=Special(check=check_strengths, optional=True),
     l1_ratio=Number(least=0, most=1),
-    l1s=_STRENGTHS,
-    l2s=_STRENGTHS,
-    n_points=Integer(least=1, most=2**20),
     smallest=Number(least=1e-12, most=1),
     tol=POSITIVE,
     max_iter=EPOCHS,
     fit_intercept=FLAG,
     random_state=SEED,
 )
-_POINTS = ("l1_ratio", "l1s", "l2s", "n_points", "smallest")
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,7 @@ class NetPath:
     """The minima along a path of penalties, the largest penalty first; ``net_path`` returns one.
 
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
-    >>> path = net_path(X, [2.0, 1.0, 3.0, 0.0], loss="squared_error", n_points=3)
+    >>> path = net_path(X, [2.0, 1.0, 3.0, 0.0], loss="squared_error", l1s=3)
     >>> print(path)
     3 points, l1 from 0.5 to 0.005: 0 to 2 nonzeros, every gap within tol
     >>> path.nonzeros, path.coefs.toarray().round(1)
@@ -134,10 +130,9 @@ def net_path(
     y: ArrayLike | None = None,
     *,
     loss: LossLike = "log_loss",
-    l1_ratio: float = 1.0,
-    l1s: ArrayLike | None = None,
+    l1s: int | ArrayLike = 50,
     l2s: ArrayLike | None = None,
-    n_points: int = 50,
+    l1_ratio: float = 1.0,
     smallest: float = 1e-2,
     tol: float = 1e-4,
     max_iter: int = 1000,
@@ -161,32 +156,26 @@ def net_path(
         Numbers, or labels of two classes if the loss is one for labels; None with a source.
     loss : str or object, default="log_loss"
         Any loss of :class:`DualNetClassifier`; "squared_error" for numbers.
-    l1_ratio : float, default=1.0
-        From 0 (excluded) to 1: ``l2 = l1 * (1 - l1_ratio) / l1_ratio``.  In the words of other
-        libraries, with a strength alpha (glmnet's lambda): ``l1 = alpha * l1_ratio`` and
-        ``l2 = alpha * (1 - l1_ratio)``.
-    l1s : float or array, optional
-        The values of l1, in place of the grid; ``n_points`` and ``smallest`` are then not used.
+    l1s : int or array, default=50
+        The l1 of the points; a number: so many in equal ratios.
     l2s : float or array, optional
         The values of l2, in place of ``l1_ratio``: one for all points, or one for each of ``l1s``.
         ``l1s=0.0, l2s=[...]`` is a path of ridge penalties.
-    n_points : int, default=50
-        The number of points of the grid.
+    l1_ratio : float, default=1.0
+        From 0 (excluded) to 1: ``l2 = l1 * (1 - l1_ratio) / l1_ratio``.  With the alpha of other
+        libraries, ``l1 = alpha * l1_ratio`` and ``l2 = alpha * (1 - l1_ratio)``.
     smallest : float, default=1e-2
-        The last l1 of the grid as a share of the first.
+        The last l1 as a share of the first, where ``l1s`` is a number.
     tol : float, default=1e-4
-        The gap to arrive at, as a share of the objective at zero weights; what rounding alone
-        makes of the gap at zero weights is always small enough.
+        The gap to arrive at, as a share of the objective at zero weights.
     max_iter : int, default=1000
-        The most epochs that a point may take.  A search gives up before, with the same warning,
-        where its gap has not fallen by a tenth in 200 epochs.
+        The most epochs that a point may take.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
     sample_weight : array of shape (n_samples,), optional
         The importance of each row; a weight of 2 is two rows.
     random_state : int, RandomState or None, default=None
-        Seed of the order in which rows are visited.  With None, two calls may differ, within
-        ``tol``.
+        Seed of the order of the rows.  With None, two calls may differ, within ``tol``.
 
     Returns
     -------
@@ -198,7 +187,7 @@ def net_path(
     >>> from lazynet import net_path
     >>> X = sparse.random(500, 200, density=0.1, format="csr", random_state=0)
     >>> y = np.where(np.asarray(X[:, :3].sum(axis=1)).ravel() > 0.2, "yes", "no")
-    >>> path = net_path(X, y, n_points=10, random_state=0)
+    >>> path = net_path(X, y, l1s=10, random_state=0)
     >>> path.nonzeros[:4], path.coefs.shape
     (array([0, 3, 3, 3]), (10, 200))
     >>> path.coefs[3].indices  # the features with a weight at the fourth point
@@ -207,23 +196,17 @@ def net_path(
     True
     """
     p = settle(KINDS, {name: value for name, value in locals().items() if name in KINDS})
-    _points_of(p, 1.0)  # refuses what does not go together
+    points = p.l1s, p.l2s, p.l1_ratio, p.smallest
+    penalties_of_path(1.0, *points)  # refuses what does not go together
     with in_memory(X, y, sample_weight) as rows:
-        path, late = _path_over(p, *rows)
+        path, late = _path_over(p, points, *rows)
     if late:
         warnings.warn(_late(path, p.tol, why_late(late, p.max_iter)), ConvergenceWarning, 2)
     return path
 
 
-def _points_of(
-    p: SimpleNamespace, largest_l1: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """l1 and l2 of every point."""
-    return penalties_of_path(largest_l1, **{name: getattr(p, name) for name in _POINTS})
-
-
 def _path_over(
-    p: SimpleNamespace, X: Any, y: Any, sample_weight: Any
+    p: SimpleNamespace, points: tuple[Any, ...], X: Any, y: Any, sample_weight: Any
 ) -> tuple[NetPath, list[Minimum]]:
     """The path over rows in memory, and the minima that have not converged."""
     X, targets, classes = _checked(X, y, p.loss)
@@ -233,10 +216,10 @@ def _path_over(
     problem = Problem(X, targets, weights, p.loss, p.fit_intercept)
     minimiser = Minimiser(problem, new_generator(p.random_state))
     # Where no feature is of any use, every weight is 0 at any l1.
-    l1s, l2s = _points_of(p, minimiser.largest_l1 or 1.0)
+    l1s, l2s = penalties_of_path(minimiser.largest_l1 or 1.0, *points)
     rows, minima = [], []
-    points = zip(l1s.tolist(), l2s.tolist(), strict=True)
-    for minimum in follow(minimiser, points, tol=p.tol, max_iter=p.max_iter):
+    penalties = zip(l1s.tolist(), l2s.tolist(), strict=True)
+    for minimum in follow(minimiser, penalties, tol=p.tol, max_iter=p.max_iter):
         # A path over many features would not fit into memory with all its zeros.
         rows.append(sparse.csr_matrix(minimum.coef))
         minima.append(minimum.without_vectors())

@@ -15,8 +15,8 @@ from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.base import SparseLinear
 from lazynet.estimators.labels import has_a_column_per_label
 from lazynet.estimators.mapped_rows import takes_sources
-from lazynet.minimum.path import check_strengths
-from lazynet.parameters import FLAG, THREADS, Special, check_integer, table
+from lazynet.minimum.path import check_l1s, check_strengths, falling
+from lazynet.parameters import FLAG, THREADS, Special, table
 from lazynet.plots import plot_choice
 from lazynet.training.folds import (
     FOLDS,
@@ -33,24 +33,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def _check_l1s(name: str, value: Any) -> int | NDArray[np.float64]:
-    try:
-        return check_integer(name, value, 2, 2**20)
-    except TypeError:
-        return np.atleast_1d(check_strengths(name, value))
-    except ValueError as error:
-        raise ValueError(
-            f"{error}; an integer is a count: write [1.0] for the strength 1"
-        ) from None
-
-
 def _check_l2s(name: str, value: Any) -> NDArray[np.float64]:
     return np.atleast_1d(check_strengths(name, value))
 
 
 #: The kinds of the parameters that the four estimators share.
 KINDS = table(
-    l1s=Special(check=_check_l1s),
+    l1s=Special(check=check_l1s),
     l2s=Special(check=_check_l2s),
     cv=FOLDS,
     one_standard_error=FLAG,
@@ -151,17 +140,12 @@ class Search(SparseLinear):
 
 
 def grid_of(p: SimpleNamespace, largest_l1: float, smallest: float) -> list[tuple[float, float]]:
-    """The settings that the parameters l1s and l2s name.
-
-    A number of l1s stands for so many in equal ratios, from ``largest_l1`` down to ``smallest``
-    times it.
+    """The settings that the parameters l1s and l2s name; see ``falling``.
 
     >>> grid_of(SimpleNamespace(l1s=3, l2s=np.zeros(1)), 2.0, 0.01)
     [(2.0, 0.0), (0.2, 0.0), (0.02, 0.0)]
     """
-    if isinstance(p.l1s, int):
-        return settings_of(np.geomspace(largest_l1, largest_l1 * smallest, p.l1s), p.l2s)
-    return settings_of(p.l1s, p.l2s)
+    return settings_of(falling(p.l1s, largest_l1, smallest), p.l2s)
 
 
 def warnings_of_ends(p: SimpleNamespace, results: dict[str, NDArray[np.float64]]) -> list[Warning]:

@@ -1,9 +1,4 @@
-"""Selection diagnostics: which features an algorithm chooses, and whether it chooses them again.
-
-``selection_stability`` trains an estimator under many seeds or orders and reports how test error,
-number of nonzeros and chosen features vary; ``plot_selection`` draws the reports of one algorithm,
-or of several beside each other.
-"""
+"""Which features an algorithm chooses, and whether it chooses them again from other orders."""
 
 from __future__ import annotations
 
@@ -32,9 +27,7 @@ _LARGEST_N_RUNS = 2**20
 
 @dataclass(frozen=True)
 class SelectionReport:
-    """The test errors and the chosen features of many runs of one algorithm.
-
-    ``selection_stability`` returns such a report.
+    """The test errors and the chosen features of many runs; ``selection_stability`` returns one.
 
     >>> report = SelectionReport(
     ...     errors=np.array([0.1, 0.3]), nonzeros=np.array([1, 2]), kappas=np.array([0.5]),
@@ -171,32 +164,28 @@ def selection_stability(
     # No more threads than runs: joblib would start them all.
     n_threads = n_jobs if n_jobs is None or n_jobs < 0 else min(n_jobs, len(runs_of))
     runs = Parallel(n_jobs=n_threads, prefer="threads")(
-        delayed(_run)(estimator, parameters, X, y, X_test, y_test, options)
+        delayed(_run)(estimator, parameters, options, X, y, X_test, y_test)
         for parameters, options in runs_of
     )
     chosen, losses = zip(*runs, strict=True)
-    n_features = chosen[0][1]
-    starts = np.cumsum([0, *(len(columns) for columns, _ in chosen)])
-    columns = np.concatenate([columns for columns, _ in chosen])
+    columns, n_features = [columns for columns, _ in chosen], chosen[0][1]
+    starts = np.cumsum([0, *map(len, columns)])
+    indices = np.concatenate(columns)
     selected = sparse.csr_matrix(
-        (np.ones(len(columns), np.int64), columns, starts), shape=(len(runs), n_features)
+        (np.ones(len(indices), np.int64), indices, starts), shape=(len(runs), n_features)
     )
     return SelectionReport(
-        np.array([each.mean() for each in losses if len(each)], dtype=np.float64),
-        np.diff(selected.indptr).astype(np.int64),
+        np.array([of_run.mean() for of_run in losses if len(of_run)], dtype=np.float64),
+        np.diff(starts).astype(np.int64),
         pairwise_kappa(selected),
-        np.bincount(columns, minlength=n_features) / len(runs),
+        np.bincount(indices, minlength=n_features) / len(runs),
         np.mean(losses, axis=0),
     )
 
 
 def _seeds_of(estimator: Any) -> list[str]:
     """The names of the parameters that are seeds."""
-    seeds = [
-        name
-        for name in estimator.get_params()
-        if name == "random_state" or name.endswith("__random_state")
-    ]
+    seeds = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
     if not seeds:
         raise ValueError(
             f"estimator must have a random_state to vary, and {type(estimator).__name__} has none; "
@@ -206,14 +195,9 @@ def _seeds_of(estimator: Any) -> list[str]:
 
 
 def _run(
-    estimator: Any,
-    parameters: dict[str, Any],
-    X: Any,
-    y: Any,
-    X_test: Any,
-    y_test: Any,
-    options: dict[str, Any],
-) -> tuple[tuple[NDArray[np.intp], int], NDArray[np.float64]]:
+    estimator: Any, parameters: dict[str, Any], options: dict[str, Any], X: Any, y: Any,
+    X_test: Any, y_test: Any,
+) -> tuple[tuple[NDArray[np.intp], int], NDArray[np.float64]]:  # fmt: skip
     """Train a copy; returns the chosen features, the number of features, and each row's loss."""
     model = clone(estimator).set_params(**parameters).fit(X, y, **options)
     linear = model[-1] if isinstance(model, Pipeline) else model
@@ -238,13 +222,8 @@ def _run(
 def _row_losses(truth: Any, predicted: Any, classifies: bool) -> NDArray[np.float64]:
     """Per row whether it is misclassified, in any of its labels, or its mean squared error."""
     check_consistent_length(truth, predicted)
-    truth, predicted = (
-        each.toarray() if sparse.issparse(each) else np.asarray(each) for each in (truth, predicted)
-    )
+    pair = (y.toarray() if sparse.issparse(y) else np.asarray(y) for y in (truth, predicted))
+    truth, predicted = (y.reshape(len(y), -1) for y in pair)
     if classifies:
-        return (truth != predicted).reshape(len(truth), -1).any(axis=1).astype(np.float64)
-    return (
-        np.square(np.subtract(truth, predicted, dtype=np.float64))
-        .reshape(len(truth), -1)
-        .mean(axis=1)
-    )
+        return (truth != predicted).any(axis=1).astype(np.float64)
+    return np.square(np.subtract(truth, predicted, dtype=np.float64)).mean(axis=1)

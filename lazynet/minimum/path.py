@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lazynet.minimum.certificate import certify
 from lazynet.minimum.minimise import Minimiser, Minimum
-from lazynet.parameters import check_array, shown
+from lazynet.parameters import check_array, check_integer, shown
 from lazynet.penalties import ElasticNet
 
 
@@ -27,6 +27,29 @@ def check_strengths(name: str, value: Any) -> NDArray[np.float64]:
     return np.array(strengths)
 
 
+def check_l1s(name: str, value: Any) -> int | NDArray[np.float64]:
+    """A number of strengths as an integer, or the strengths themselves."""
+    try:
+        return check_integer(name, value, 2, 2**20)
+    except TypeError:
+        return np.atleast_1d(check_strengths(name, value))
+    except ValueError as error:
+        raise ValueError(
+            f"{error}; an integer is a count: write [1.0] for the strength 1"
+        ) from None
+
+
+def falling(l1s: int | NDArray[np.float64], largest: float, smallest: float) -> NDArray[np.float64]:
+    """The l1s of a list, or so many in equal ratios from ``largest`` to ``smallest`` times it.
+
+    >>> falling(3, 2.0, 0.01)
+    array([2.  , 0.2 , 0.02])
+    """
+    if isinstance(l1s, int):
+        return np.geomspace(largest, largest * smallest, l1s)
+    return l1s
+
+
 def check_penalties(l1s: NDArray[np.float64], l2s: NDArray[np.float64]) -> None:
     """Refuse a point of a path, or of a grid, without a penalty."""
     if not (l1s + l2s).all():
@@ -38,21 +61,18 @@ def check_penalties(l1s: NDArray[np.float64], l2s: NDArray[np.float64]) -> None:
 
 def penalties_of_path(
     largest_l1: float,
-    *,
-    l1_ratio: float = 1.0,
-    l1s: NDArray[np.float64] | None = None,
+    l1s: int | NDArray[np.float64],
     l2s: NDArray[np.float64] | None = None,
-    n_points: int = 50,
+    l1_ratio: float = 1.0,
     smallest: float = 1e-2,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """l1 and l2 of every point of a path, the largest first; refuses what does not go together.
 
-    l1 falls in equal ratios from ``largest_l1`` to ``smallest`` times it, unless ``l1s`` names its
-    values.  l2 follows from ``l1 : l2 = l1_ratio : 1 - l1_ratio``, unless ``l2s`` names its values.
+    l2 follows from ``l1 : l2 = l1_ratio : 1 - l1_ratio``, unless ``l2s`` names its values.
 
-    >>> penalties_of_path(2.0, l1_ratio=0.5, n_points=3, smallest=0.01)
+    >>> penalties_of_path(2.0, 3, l1_ratio=0.5)
     (array([2.  , 0.2 , 0.02]), array([2.  , 0.2 , 0.02]))
-    >>> penalties_of_path(2.0, l1s=np.array([0.1, 0.3]), l2s=np.array(1.0))
+    >>> penalties_of_path(2.0, np.array([0.1, 0.3]), np.array(1.0))
     (array([0.3, 0.1]), array([1., 1.]))
     """
     if l2s is None and l1_ratio == 0:
@@ -65,18 +85,16 @@ def penalties_of_path(
         raise ValueError(
             f"l1_ratio={l1_ratio:g} and l2s both say what l2 is: leave one of them out"
         )
-    length = f"n_points={n_points}" if l1s is None else f"{l1s.size} l1s"
-    if l1s is None:
-        l1s = np.geomspace(largest_l1, largest_l1 * smallest, n_points)
-    if l2s is None:
-        l2s = l1s * ((1 - l1_ratio) / l1_ratio)
-    l1s, l2s = np.atleast_1d(l1s, l2s)
-    if len(l1s) != len(l2s) and min(len(l1s), len(l2s)) > 1:
-        raise ValueError(f"l2s must be one number or as many as l1s, got {len(l2s)} and {length}")
-    check_penalties(l1s, l2s)
-    l1s, l2s = (np.array(strengths) for strengths in np.broadcast_arrays(l1s, l2s))
-    order = np.lexsort((-l2s, -l1s))
-    return l1s[order], l2s[order]
+    first = falling(l1s, largest_l1, smallest)
+    second = first * ((1 - l1_ratio) / l1_ratio) if l2s is None else np.atleast_1d(l2s)
+    if len(first) != len(second) and min(len(first), len(second)) > 1:
+        raise ValueError(
+            f"l2s must be one number or as many as l1s, got {len(second)} and {len(first)} l1s"
+        )
+    check_penalties(first, second)
+    first, second = (np.array(strengths) for strengths in np.broadcast_arrays(first, second))
+    order = np.lexsort((-second, -first))
+    return first[order], second[order]
 
 
 def follow(

@@ -23,11 +23,11 @@ FEW = dict(cv=3, l1s=6, random_state=0)
 def test_the_grid_is_that_of_a_path():
     """A number of l1s begins at the least l1 that leaves no weight, of any class."""
     X, y = data()
-    model, path = DualNetClassifierCV(**FEW).fit(X, y), net_path(X, y, n_points=6)
+    model, path = DualNetClassifierCV(**FEW).fit(X, y), net_path(X, y, l1s=6)
     np.testing.assert_allclose(model.cv_results_["l1"], path.l1s, rtol=1e-12)
     X, y = data(n_classes=3)
     several = DualNetClassifierCV(**FEW).fit(X, y)
-    starts = [net_path(X, y == label, n_points=1).l1s[0] for label in range(3)]
+    starts = [net_path(X, y == label, l1s=2).l1s[0] for label in range(3)]
     assert several.cv_results_["l1"][0] == pytest.approx(max(starts))
     assert several.duality_gap_.shape == several.objective_.shape == (3,)
 

@@ -21,7 +21,7 @@ def test_without_matplotlib_the_error_says_what_to_install(plot, monkeypatch):
     """The error is the same whether matplotlib is missing as a whole or in part."""
     X, y = make_data(n=30, d=5, n_classes=0)
     drawn = {
-        plot_path: net_path(X, y, loss="squared_error", n_points=3),
+        plot_path: net_path(X, y, loss="squared_error", l1s=3),
         plot_choice: DualNetRegressorCV(l1s=3, cv=2).fit(X, y),
         plot_selection: {"one": SelectionReport(*[np.zeros(2)] * 4)},
     }

@@ -90,9 +90,9 @@ def test_the_same_bits(case):
 
 def test_paths():
     """The points of a path, and an iterator, which serves for one pass."""
-    wanted = net_path(X, Y, n_points=4, sample_weight=WEIGHTS, random_state=0)
+    wanted = net_path(X, Y, l1s=4, sample_weight=WEIGHTS, random_state=0)
     for source in (source_of(Y, WEIGHTS), Chunks(iter([(X, Y, WEIGHTS)]))):
-        found = net_path(source, n_points=4, random_state=0)
+        found = net_path(source, l1s=4, random_state=0)
         np.testing.assert_array_equal(found.coefs.toarray(), wanted.coefs.toarray())
         np.testing.assert_array_equal(found.gaps, wanted.gaps)
 

@@ -37,7 +37,7 @@ def problem(loss, weighted):
 def test_every_point_is_certified(loss, l1_ratio, weighted):
     """Objectives are those of the weights, gaps bound them, and the first point has no weights."""
     X, y, targets, weights = problem(loss, weighted)
-    path = net_path(X, y, loss=loss, l1_ratio=l1_ratio, n_points=12, sample_weight=weights)
+    path = net_path(X, y, loss=loss, l1_ratio=l1_ratio, l1s=12, sample_weight=weights)
     assert path.converged.all()
     assert (path.gaps >= 0).all()
     assert (path.gaps <= 1e-4 * path.at_zero).all()
@@ -61,7 +61,7 @@ def test_the_grid_begins_where_the_weights_do(loss, fit_intercept, weighted):
     """The largest l1 is the greatest slope at zero weights and the intercept best for them."""
     X, y, targets, weights = problem(loss, weighted)
     path = net_path(
-        X, y, loss=loss, n_points=5, smallest=0.01, sample_weight=weights,
+        X, y, loss=loss, l1s=5, smallest=0.01, sample_weight=weights,
         fit_intercept=fit_intercept, tol=1e-7,
     )  # fmt: skip
 
@@ -88,7 +88,7 @@ def test_the_path_is_that_of_another_library(l1_ratio):
     """Weights of squared_error equal those of scikit-learn's enet_path, alpha being l1 + l2."""
     X, y = make_data(n=80, d=30, n_classes=0)
     path = net_path(
-        X, y, loss="squared_error", l1_ratio=l1_ratio, n_points=6, fit_intercept=False, tol=1e-10
+        X, y, loss="squared_error", l1_ratio=l1_ratio, l1s=6, fit_intercept=False, tol=1e-10
     )
     alphas = path.l1s / l1_ratio
     np.testing.assert_allclose(path.l1s + path.l2s, alphas)
@@ -101,7 +101,7 @@ def test_the_path_is_that_of_another_library(l1_ratio):
 def test_a_point_does_not_depend_on_the_points_before_it():
     """A minimum at the end of a path equals the one found alone, within both gaps."""
     X, y = make_data(n=80, d=30)
-    path = net_path(X, y, n_points=10, tol=1e-6)
+    path = net_path(X, y, l1s=10, tol=1e-6)
     alone = net_path(X, y, l1s=path.l1s[-1], tol=1e-6)
     assert len(alone) == 1
     assert abs(alone.objectives[0] - path.objectives[-1]) <= alone.gaps[0] + path.gaps[-1]
@@ -111,8 +111,8 @@ def test_a_weight_of_two_is_two_rows():
     """Repeated rows and sample weights give the same grid and the same minima."""
     X, y, _, weights = problem("log_loss", True)
     repeated = np.repeat(np.arange(len(y)), weights.astype(int))
-    weighted = net_path(X, y, n_points=5, sample_weight=weights, tol=TIGHT)
-    rows = net_path(X[repeated], y[repeated], n_points=5, tol=TIGHT)
+    weighted = net_path(X, y, l1s=5, sample_weight=weights, tol=TIGHT)
+    rows = net_path(X[repeated], y[repeated], l1s=5, tol=TIGHT)
     np.testing.assert_allclose(weighted.l1s, rows.l1s, rtol=1e-9)
     np.testing.assert_allclose(weighted.coefs.toarray(), rows.coefs.toarray(), atol=1e-3)
     np.testing.assert_allclose(weighted.objectives, rows.objectives, rtol=1e-8)
@@ -137,7 +137,7 @@ def test_penalties_that_are_given():
     by_ratio = net_path(X, y, l1s=[0.01, 0.03], l1_ratio=0.25)
     assert by_ratio.l1s.tolist() == [0.03, 0.01]
     np.testing.assert_allclose(by_ratio.l2s, [0.09, 0.03])
-    one_l2 = net_path(X, y, n_points=4, l2s=0.5)
+    one_l2 = net_path(X, y, l1s=4, l2s=0.5)
     assert one_l2.l2s.tolist() == [0.5] * 4
     assert one_l2.nonzeros[0] == 0
     pairs = net_path(X, y, l1s=[0.01, 0.03], l2s=[1.0, 2.0])
@@ -148,9 +148,7 @@ def test_the_weights_of_a_path_stay_sparse():
     """A path over many features keeps only the nonzeros of each point."""
     X, y = make_data(n=80, d=30)
     wide = sparse.hstack([X, sparse.csr_matrix((80, 20_000))], format="csr")
-    path, narrow = (
-        net_path(rows, y, n_points=4, smallest=0.2, random_state=0) for rows in (wide, X)
-    )
+    path, narrow = (net_path(rows, y, l1s=4, smallest=0.2, random_state=0) for rows in (wide, X))
     assert path.coefs.shape == (4, 20_030)
     assert path.coefs.nnz == path.nonzeros.sum()
     np.testing.assert_array_equal(path.nonzeros, narrow.nonzeros)
@@ -160,7 +158,7 @@ def test_points_that_do_not_arrive_are_named():
     """A warning says which points are above tol, and how far; the path is returned."""
     X, y = make_data(n=80, d=30)
     with pytest.warns(ConvergenceWarning) as caught:
-        path = net_path(X, y, n_points=12, tol=1e-9, max_iter=2)
+        path = net_path(X, y, l1s=12, tol=1e-9, max_iter=2)
     (message,) = (str(warning.message) for warning in caught)
     late = np.flatnonzero(~path.converged)
     assert 5 < len(late) < 12
@@ -172,7 +170,7 @@ def test_points_that_do_not_arrive_are_named():
     assert f"{len(late)} points not within tol" in str(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        net_path(X, y, n_points=3)
+        net_path(X, y, l1s=3)
 
 
 REFUSED = [
@@ -185,9 +183,9 @@ REFUSED = [
     (dict(l2s=[[0.1]]), ValueError, "l2s must be one number or a list of numbers"),
     (dict(l1s="many"), TypeError, "l1s must hold real numbers"),
     (dict(l1s=[0.1, 0.2], l2s=[0.1, 0.2, 0.3]), ValueError, "l2s must be one number or as many"),
-    (dict(n_points=4, l2s=[0.1, 0.2, 0.3]), ValueError, "got 3 and n_points=4"),
+    (dict(l1s=4, l2s=[0.1, 0.2, 0.3]), ValueError, "got 3 and 4 l1s"),
     (dict(l1s=[0.1, 0.0]), ValueError, "l1s and l2s must not both be 0 at a point"),
-    (dict(n_points=0), ValueError, "n_points must be at least 1"),
+    (dict(l1s=0), ValueError, "l1s must be at least 2, got 0; an integer is a count"),
     (dict(smallest=0.0), ValueError, "smallest must lie between 1e-12 and 1"),
     (dict(loss="log"), ValueError, "write loss='log_loss'"),
     (dict(tol=0.0), ValueError, "tol must be finite and positive"),
@@ -213,4 +211,4 @@ def test_targets_that_do_not_suit_the_loss_are_refused():
     with pytest.raises(ValueError, match=of_counts):
         net_path(X, y)
     with pytest.raises(ValueError, match="features"):
-        net_path(X, y == 1, n_points=2).decision_function(X[:, :3])
+        net_path(X, y == 1, l1s=2).decision_function(X[:, :3])

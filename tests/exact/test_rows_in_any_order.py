@@ -106,7 +106,7 @@ def test_every_estimator_learns_the_same_model(model, disorder):
 def test_a_path_is_the_same(disorder):
     """The working set takes its columns out of rows in any order."""
     X, y = corpus(n_rows=100, d=300)
-    options = dict(loss="log_loss", n_points=4, tol=1e-10)
+    options = dict(loss="log_loss", l1s=4, tol=1e-10)
     left, right = net_path(disorder(X), y, **options), net_path(X, y, **options)
     np.testing.assert_allclose(left.l1s, right.l1s, rtol=1e-12)
     for found, expected in zip(left.coefs, right.coefs, strict=True):

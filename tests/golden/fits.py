@@ -134,7 +134,7 @@ def table(**options):
 
 def path(**options):
     """The objective, the gap and the number of nonzeros of each point of a path."""
-    found = lazynet.net_path(*data()[:2], n_points=8, random_state=3, tol=1e-7, **options)
+    found = lazynet.net_path(*data()[:2], l1s=8, random_state=3, tol=1e-7, **options)
     return found.objectives, found.gaps, found.nonzeros
 
 
