@@ -18,8 +18,8 @@ examples:
   Vowpal Wabbit's form to svmlight's; the columns are the hashes of the names:
     lazynet convert clicks.vw.gz --bits 20 -o clicks.svm
 
-  A matrix of SciPy, with y in the same file:
-    lazynet convert rows.svm -o rows.npz
+  A table to mapped rows:
+    lazynet convert rows.csv --target clicked -o rows.rows
 
 The name of the output says its form. The output is complete when it gets its name.
 """

@@ -18,7 +18,7 @@ from scipy import sparse
 from lazynet.data.chunks import Chunk, Passing, csr
 from lazynet.data.files import OPENERS, files_of
 from lazynet.data.rows_file import RowsFile
-from lazynet.data.source import Chunks, Derived, Facts, Source
+from lazynet.data.source import Derived, Facts, Source
 from lazynet.data.tables import INDICES, VALUES, CSVFile, ParquetFile
 from lazynet.data.text_files import SvmlightFile, VWFile
 
@@ -31,11 +31,10 @@ ENDINGS = {
     ".libsvm": "svmlight",
     ".vw": "vw",
     ".csv": "csv",
-    ".npz": "npz",
     ".rows": "rows",
     ".parquet": "parquet",
 }
-FORMS = ("svmlight", "vw", "csv", "parquet", "npz", "rows")
+FORMS = ("svmlight", "vw", "csv", "parquet", "rows")
 _TABLES = ("csv", "parquet")
 #: The forms that each option of reading is for.
 FORMS_OF = {
@@ -243,35 +242,7 @@ def source_of(options: argparse.Namespace, model: Any = None) -> Source:
         return _table(options, model)
     if len(files) > 1:
         raise ValueError(f"one file of the form {form} at a time, got {len(files)}")
-    if form == "rows":
-        return RowsFile(files[0])
-    return _matrix(files[0], model)
-
-
-def _matrix(path: str, model: Any) -> Source:
-    """The rows of a matrix of SciPy, in memory, with ``y`` and perhaps ``weight`` beside it."""
-    try:
-        X = sparse.load_npz(path)
-        if X.format != "csr":
-            raise ValueError(f"its form is {X.format}, and must be csr")
-        with np.load(path) as arrays:
-            y, weight = arrays.get("y"), arrays.get("weight")
-    except Exception as error:
-        # A damaged file fails in many ways; an error of the system names the file.
-        if getattr(error, "filename", None) is not None:
-            raise
-        raise ValueError(f"{path}: the file holds no matrix of scipy.sparse: {error}") from error
-    if y is None and model is None:
-        raise ValueError(f"{path}: there is no array y beside the matrix: write the file with "
-                         "numpy.savez(file, data=X.data, indices=X.indices, indptr=X.indptr, "
-                         "shape=X.shape, format='csr', y=y)")  # fmt: skip
-    y = np.zeros(X.shape[0]) if y is None else y
-    try:
-        source = Chunks([(X, y) if weight is None else (X, y, weight)])
-        source.n_features  # noqa: B018
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: {error}") from None
-    return source
+    return RowsFile(files[0])
 
 
 def _table(options: argparse.Namespace, model: Any) -> Source:

@@ -126,9 +126,9 @@ def _source(options: argparse.Namespace) -> Source:
     source = inputs.source_of(options)
     if options.cache is None:
         return source
-    if options.format in ("npz", "rows"):
-        raise ValueError(f"--cache keeps rows that are parsed, and files of the form "
-                         f"{options.format} need no parsing: leave it out")  # fmt: skip
+    if options.format == "rows":
+        raise ValueError("--cache is for rows that are parsed, and files of the form rows need no "
+                         "parsing: leave it out")  # fmt: skip
     return cached(source, options.cache)
 
 

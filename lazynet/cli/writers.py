@@ -1,32 +1,25 @@
-"""Rows of a source to a file of any form; the file gets its name when it is complete."""
+"""Rows of a source to a file; the file gets its name when it is complete."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import pairwise
-from typing import Any
 
-import numpy as np
 from scipy import sparse
 
 from lazynet.data.atomic_files import replaced
-from lazynet.data.chunks import Chunk, joined
+from lazynet.data.chunks import Chunk
 from lazynet.data.rows_file import write_rows
 from lazynet.data.source import Source
-from lazynet.data.tables import INDICES, VALUES, pyarrow
 
 
 def write(source: Source, path: str, form: str) -> int:
-    """Write all rows; returns their number."""
+    """Write all rows as svmlight, vw or rows; returns their number."""
     if form == "rows":
         return write_rows(source, path)
-    if form == "npz":
-        return _write_matrix(source, path)
-    if form == "parquet":
-        return _write_table(source, path)
-    if form == "csv":
-        raise ValueError(f"{path}: rows of CSV are read and not written: name a file .parquet")
+    if form not in ("svmlight", "vw"):
+        raise ValueError(f"{path}: tables are read and not written: name a file .rows, .svm or .vw")
     line = _svmlight if form == "svmlight" else _vowpal
     n_rows = 0
     with replaced(path) as file, closing(source.chunks()) as chunks:
@@ -35,8 +28,6 @@ def write(source: Source, path: str, form: str) -> int:
             n_rows += chunk.X.shape[0]
     return n_rows
 
-
-# --- text --------------------------------------------------------------------------------------
 
 #: A line from its label, its weight or None, its columns and its values.
 Line = Callable[[str, float | None, list[int], list[float]], str]
@@ -67,8 +58,8 @@ def _lines(chunk: Chunk, line: Line) -> Iterator[str]:
 
 def _svmlight(label: str, weight: float | None, columns: list[int], values: list[float]) -> str:
     if weight is not None and weight != 1.0:
-        raise ValueError("svmlight's form has no place for the weights of rows: vw, rows, npz and "
-                         "parquet have one")  # fmt: skip
+        raise ValueError("svmlight's form has no place for the weights of rows: vw and rows have "
+                         "one")  # fmt: skip
     # Rows of the form have rising columns, which other programs rely on.
     pairs = sorted(zip(columns, values, strict=True))
     if not label and not pairs:
@@ -80,45 +71,3 @@ def _vowpal(label: str, weight: float | None, columns: list[int], values: list[f
     importance = "" if weight is None or weight == 1.0 else f" {_number(weight)}"
     features = "".join(f" {j}:{_number(v)}" for j, v in zip(columns, values, strict=True))
     return f"{label}{importance} |{features}\n"
-
-
-# --- arrays ------------------------------------------------------------------------------------
-
-
-def _write_matrix(source: Source, path: str) -> int:
-    """The arrays of ``scipy.sparse.save_npz``, and ``y`` and ``weight`` beside them."""
-    if source.n_labels is not None:
-        raise ValueError(f"{path}: a matrix has one target a row, and these rows have several "
-                         "labels: vw, svmlight and rows take them")  # fmt: skip
-    X, y, weight = joined(list(source.chunks()))
-    arrays: dict[str, Any] = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "y": y}
-    if weight is not None:
-        arrays["weight"] = weight
-    with replaced(path) as file:
-        np.savez(file, shape=X.shape, format=b"csr", **arrays)
-    return int(X.shape[0])
-
-
-def _write_table(source: Source, path: str) -> int:
-    """Columns indices and values, lists of each row; target; and weight where rows have one."""
-    arrow, parquet = pyarrow("pyarrow"), pyarrow("pyarrow.parquet")
-    if source.n_labels is not None:
-        raise ValueError("tables hold one target a row, and these rows have several labels")
-    with replaced(path) as file, closing(source.chunks()) as chunks:
-        n_rows, writer = 0, None
-        for X, y, weight in chunks:
-            starts = arrow.array(X.indptr, type=arrow.int32())
-            columns = {
-                INDICES: arrow.ListArray.from_arrays(starts, arrow.array(X.indices)),
-                VALUES: arrow.ListArray.from_arrays(starts, arrow.array(X.data)),
-                "target": arrow.array(y),
-            }
-            if weight is not None:
-                columns["weight"] = arrow.array(weight)
-            table = arrow.table(columns)
-            writer = parquet.ParquetWriter(file, table.schema) if writer is None else writer
-            writer.write_table(table)
-            n_rows += len(y)
-        if writer is not None:
-            writer.close()
-    return n_rows

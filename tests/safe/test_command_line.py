@@ -17,7 +17,7 @@ from sklearn.metrics import f1_score, mean_absolute_error, r2_score
 import lazynet
 from lazynet.cli.main import COMMANDS, main, new_parser
 from lazynet.cli.settings import object_of
-from lazynet.data import Chunks, CSVFile, RowsFile, SvmlightFile, VWFile
+from lazynet.data import CSVFile, RowsFile, SvmlightFile, VWFile
 from lazynet.persistence import files as model_files
 from lazynet.rules.ftrl import FTRL
 
@@ -254,15 +254,9 @@ def test_going_on(folder, capsys):
 
 
 def test_forms_give_the_same_model(folder, told):
-    """svmlight, packed, rows, npz and Parquet; the hash of vw gives columns from 0 on."""
+    """svmlight, packed and rows; the hash of vw gives columns from 0 on."""
     Path("packed.svm.gz").write_bytes(gzip.compress(Path("two.svm").read_bytes()))
-    names = ["c.rows", "c.npz", "c.vw"]
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        pass
-    else:
-        names.append("c.parquet")
+    names = ["c.rows", "c.vw"]
     assert [told("convert", "two.svm", "-o", name)[0] for name in names] == [0] * len(names)
     found = []
     for name in ("two.svm", "packed.svm.gz", *names):
@@ -304,7 +298,7 @@ def test_columns_from_0_or_1_are_remembered(folder, told, base):
     np.testing.assert_allclose(np.loadtxt("s.txt"), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("form", ["svm", "vw", "rows", "npz"])
+@pytest.mark.parametrize("form", ["svm", "vw", "rows"])
 def test_conversions_lose_no_bit(folder, told, form):
     """Weights of rows too, where the form has them."""
     rng = np.random.default_rng(0)
@@ -320,38 +314,6 @@ def test_conversions_lose_no_bit(folder, told, form):
     assert np.array_equal(one.y, other.y)
     if form != "svm":
         assert np.array_equal(one.weight, other.weight)
-
-
-def test_matrices(folder, capsys):
-    """In SciPy's own files; y and weight stand beside the matrix, and a damaged file is refused."""
-    X, y = rows_of(100)
-    arrays = dict(data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, format="csr")
-    np.savez_compressed("m.npz", y=y, weight=1.0 + y, **arrays)
-    assert run("train", "m.npz", "-o", "m.lazy", "--passes", 2) == 0
-    model = lazynet.LazyNetClassifier(max_iter=2, tol=None, random_state=0)
-    model.fit(Chunks([(X, y, 1.0 + y)]))
-    assert np.array_equal(lazynet.load("m.lazy").coef_, model.coef_)
-    sparse.save_npz("X.npz", X)
-    assert run("predict", "m.lazy", "X.npz") == 0
-    whole = Path("m.npz").read_bytes()
-    for name, wrong, message in (
-        ("none.npz", arrays, "there is no array y beside the matrix"),
-        ("short.npz", {**arrays, "y": y[1:]}, "y must have 100 rows"),
-        ("text.npz", {**arrays, "y": y.astype(str)}, "y of chunk 0"),
-        ("csc.npz", {**arrays, "y": y, "format": "csc", "shape": X.shape[::-1]}, "must be csr"),
-        ("index.npz", {**arrays, "y": y, "indices": X.indices + 9}, "index.npz: "),
-        ("cut.npz", whole[:-100], "the file holds no matrix"),
-        ("longer.npz", whole[:279] + b"x" + whole[279:], "the file holds no matrix"),
-    ):
-        if isinstance(wrong, bytes):
-            Path(name).write_bytes(wrong)
-        else:
-            np.savez(name, **wrong)
-        capsys.readouterr()
-        assert run("train", name, "-o", "n.lazy") == 2
-        err = capsys.readouterr().err
-        assert f"error: {name}: " in err
-        assert message in err
 
 
 def test_a_row_without_labels_and_values_is_kept(folder, told):
@@ -438,11 +400,12 @@ def test_words_that_no_text_had_before(folder, capsys, told):
 def test_rows_of_another_kind_are_refused(folder, capsys):
     """Labels, columns and forms that the model cannot know."""
     assert run("train", "two.svm", "-o", "m.lazy") == run("train", "rows.vw", "-o", "v.lazy") == 0
-    sparse.save_npz("wide.npz", sparse.eye(31, format="csr"))
+    dump_svmlight_file(sparse.eye(31, format="csr"), np.arange(31) % 2, "wide.svm")
+    assert run("convert", "wide.svm", "-o", "wide.rows") == 0
     for arguments, message in (
         (["test", "m.lazy", "three.svm"], "the label 2"),
         (["test", "m.lazy", "labels.svm", "--multilabel"], "the files have 4 labels"),
-        (["predict", "m.lazy", "wide.npz"], "31 columns"),
+        (["predict", "m.lazy", "wide.rows"], "31 columns"),
         (["test", "v.lazy", "new.svm"], "new.svm has rows of svmlight's form"),
         (["predict", "v.lazy", "new.svm"], "new.svm has rows of svmlight's form"),
     ):
@@ -510,14 +473,14 @@ def refused_calls():
         "test none.lazy two.svm": "none.lazy",
         "convert two.svm -o rows.other": "the form of rows.other is not known",
         "convert two.svm -o rows.svm.gz": "packed files are read and not written",
-        "convert two.svm -o rows.csv": "rows of CSV are read and not written",
+        "convert two.svm -o rows.csv": "tables are read and not written",
         "convert rows.vw --bits 63 -o o.rows": "bits must be",
         "train - -o m": "the form of standard input",
         "train - --format svmlight --cache c -o m": "--cache is for files",
         # No output takes the place of another file.
         "train two.svm -o ./two.svm": "--output ./two.svm is one of the files to read",
         "train three.svm n*w.svm -o new.svm": "--output new.svm is one of the",
-        "train x.npz -o x.npz": "--output x.npz is one of the files to read",
+        "train x.rows -o x.rows": "--output x.rows is one of the files to read",
         "train two.svm -o m --checkpoint ./m": "--output and --checkpoint name",
         "train two.svm -o m --cache ./m": "--output and --cache name the same",
         "train two.svm -o m --from old.lazy --checkpoint old.lazy":
@@ -537,7 +500,7 @@ def test_bad_input_is_refused(folder, capsys):
         if data is not None:
             Path(name).write_bytes(data)
     assert run("train", "two.svm", "-o", "old.lazy", "--passes", 1) == 0
-    assert run("convert", "new.svm", "-o", "x.npz") == 0
+    assert run("convert", "new.svm", "-o", "x.rows") == 0
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     capsys.readouterr()
     for arguments, message in refused_calls():

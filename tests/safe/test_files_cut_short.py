@@ -127,7 +127,7 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch, error, capsys):
     for command, path in (
         ("train a.svm -o m.lazy", "m.lazy"),
         ("train a.svm -o o.lazy --cache c.rows", "c.rows"),
-        ("convert a.svm -o o.npz", "o.npz"),
+        ("convert a.svm -o o.rows", "o.rows"),
     ):
         assert main(command.split()) == 2
         assert f"{path}: {os.strerror(error)}" in capsys.readouterr().err
