@@ -79,6 +79,7 @@ def run_commands(copy, text):
         assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
 
 
+@pytest.mark.slow
 @built_in_place
 def test_a_rule_can_be_added_as_it_is_written(copy):
     """The changes for the rule are made, and the commands of the section pass."""
@@ -87,6 +88,7 @@ def test_a_rule_can_be_added_as_it_is_written(copy):
     run_commands(copy, text)
 
 
+@pytest.mark.slow
 @built_in_place
 def test_a_wrong_rule_is_caught(copy):
     """The commands of the section fail if the formula of the rule has a slip."""

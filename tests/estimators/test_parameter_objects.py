@@ -23,7 +23,6 @@ from lazynet import (
     DualNetRegressorCV,
     FromStep,
     InverseSqrt,
-    InverseTime,
     LazyNetClassifier,
     LazyNetRegressor,
     Pegasos,
@@ -256,27 +255,6 @@ def test_eta0_beside_an_object_is_refused(schedule, advice):
     with pytest.raises(ValueError, match=rf"^eta0 is for schedules that .* by name.*{advice}"):
         Stepper(3, schedule=schedule, eta0=0.5)
     assert model.set_params(eta0=None).fit(X, y).t_ == 120
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("constant", Constant),
-        ("power", Power),
-        ("inverse_time", InverseTime),
-        ("inverse_sqrt", InverseSqrt),
-    ],
-)
-def test_eta0_of_a_name_is_eta0_of_the_object(name, kind):
-    """An object and its name get the same scale, also where no eta0 is given."""
-    X, y = make_data()
-    options = dict(max_iter=2, tol=None, random_state=0)
-
-    def weights(**more):
-        return LazyNetClassifier(**options, **more).fit(X, y).coef_.tobytes()
-
-    assert weights(schedule=name, eta0=0.5) == weights(schedule=kind(eta0=0.5))
-    assert weights(schedule=name) == weights(schedule=kind()) != weights(schedule=kind(eta0=0.5))
 
 
 @dataclass(repr=False)

@@ -98,15 +98,6 @@ def test_the_path_is_that_of_another_library(l1_ratio):
     np.testing.assert_allclose(path.coefs.toarray(), expected.T, atol=1e-4)
 
 
-def test_a_point_does_not_depend_on_the_points_before_it():
-    """A minimum at the end of a path equals the one found alone, within both gaps."""
-    X, y = make_data(n=80, d=30)
-    path = net_path(X, y, l1s=10, tol=1e-6)
-    alone = net_path(X, y, l1s=path.l1s[-1], tol=1e-6)
-    assert len(alone) == 1
-    assert abs(alone.objectives[0] - path.objectives[-1]) <= alone.gaps[0] + path.gaps[-1]
-
-
 def test_a_weight_of_two_is_two_rows():
     """Repeated rows and sample weights give the same grid and the same minima."""
     X, y, _, weights = problem("log_loss", True)

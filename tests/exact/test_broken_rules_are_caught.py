@@ -28,14 +28,6 @@ class OneStepEarly(PlainClock):
             self.advance = held_back
 
 
-class OneStepLate(PlainClock):
-    """Uses the rate of the step before for the shrink."""
-
-    def advance(self, a, b):
-        a, b = self.map(self.schedule(max(self.t - 1, 0)), self.l1, self.l2)
-        super().advance(a, b)
-
-
 class ShrinksTouchedWeightsTwice(PlainClock):
     """Erratum E9: the penalty is in the gradient as well as in the lazy update."""
 
@@ -43,29 +35,6 @@ class ShrinksTouchedWeightsTwice(PlainClock):
         a, b = self.map(self.schedule(self.t), self.l1, self.l2)
         shrunk = max(a * abs(w) - b, 0.0)
         super().store(j, shrunk if w > 0 else -shrunk)
-
-
-class LosesTheSign(PlainClock):
-    """Stores the magnitude alone."""
-
-    def store(self, j, w):
-        super().store(j, abs(w))
-
-
-class ForgetsToClip(PlainClock):
-    """Lets a weight pass through zero."""
-
-    def load(self, j):
-        z = self.stored[j]
-        return (abs(z) - self.shift) * self.scale * (1 if z > 0 else -1)
-
-
-class OldScaleInTheShift(PlainClock):
-    """Divides by the product before the step: a clock with the printed Theorem 1 in it."""
-
-    def advance(self, a, b):
-        self.shift = self.shift + b / self.scale
-        self.scale = self.scale * a
 
 
 class PrintedTheorem1(PlainTables):
@@ -107,11 +76,7 @@ class FlushDropsTheLastShrink(PlainTables):
 
 BROKEN_FORMS = [
     OneStepEarly,
-    OneStepLate,
     ShrinksTouchedWeightsTwice,
-    LosesTheSign,
-    ForgetsToClip,
-    OldScaleInTheShift,
     PrintedTheorem1,
     NoL1BeforeB,
     RebaseSkipsStoredZeros,

@@ -12,7 +12,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.algorithms import AFFINE_RULES
 
-from lazynet import Stepper
 from lazynet.engines.catalogue import ALGORITHMS, check_rule
 from lazynet.penalties import ElasticNet
 from lazynet.reference.shrink import MAPS, SHRINKS
@@ -30,7 +29,6 @@ from lazynet.schedules import (
     Pegasos,
     Power,
     Schedule,
-    check_scale,
     check_schedule,
     checked_rates,
     known_schedule,
@@ -281,25 +279,6 @@ def test_an_object_without_a_scale_needs_a_model(kind):
     )
     with pytest.raises(ValueError, match=message):
         kind()(0)
-
-
-@pytest.mark.parametrize(
-    ("schedule", "advice"),
-    [
-        (Power(power_t=0.5), "write schedule=Power(eta0=...)"),
-        (Constant(0.2), "write schedule=Constant(eta0=...)"),
-        (Pegasos(), "write schedule=Pegasos(l2=...)"),
-        ([0.5, 0.25], "an array or a callable gives the rates themselves"),
-        (lambda t: 0.1, "an array or a callable gives the rates themselves"),
-    ],
-)
-def test_eta0_beside_a_schedule_that_has_no_name_is_refused(schedule, advice):
-    """Two scales would contradict each other."""
-    with pytest.raises(ValueError, match=f"eta0 is for schedules .*{re.escape(advice)}"):
-        check_scale(schedule, 0.1)
-    with pytest.raises(ValueError, match=f"eta0 is for schedules .*{re.escape(advice)}"):
-        Stepper(1, schedule=schedule, eta0=0.1, l2=0.1)
-    check_scale(schedule, None)
 
 
 @pytest.mark.parametrize("l2", [0.0, -1.0, math.nan])

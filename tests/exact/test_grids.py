@@ -192,38 +192,6 @@ def test_losses_of_held_out_rows(rule, weighted):
         np.testing.assert_array_equal(after[1], intercepts)
 
 
-@pytest.mark.parametrize("rule", ["fobos", "rda", "ftrl", "adagrad"])
-def test_weights_in_float(rule):
-    """The columns are those in double, up to the rounding of float."""
-    X, y = make_data(seed=8)
-    folds, orders = three_folds(len(y)), some_orders(len(y), 2)
-    model = LazyNetClassifier(l1=0.0, rule=rule)
-    wide = trained(model, SETTINGS, X, y, folds, orders)
-    narrow = trained(model, SETTINGS, X, y, folds, orders, dtype=np.float32)
-    for column in range(len(SETTINGS)):
-        left, right = narrow.model(column, 2)[0], wide.model(column, 2)[0]
-        np.testing.assert_allclose(left, right, atol=1e-4 * max(1.0, abs(right).max()))
-
-
-@given(
-    strengths=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12),
-    seed=st.integers(0, 2**16),
-    adaptive=st.booleans(),
-)
-def test_any_strengths(strengths, seed, adaptive):
-    """Whatever the penalties of the other columns are."""
-    X, y = make_data(n=30, d=8, seed=seed % 16)
-    schedule = FromData() if adaptive else Power(0.3)
-    model = LazyNetClassifier("hinge", l1=0.0, schedule=schedule)
-    folds, orders = three_folds(len(y))[-2:], some_orders(len(y), 2, seed)
-    training = trained(model, strengths, X, y, folds, orders)
-    column = seed % len(strengths)
-    for number, fold in enumerate(folds):
-        one = alone(model, strengths[column], X, y, fold.train, orders)
-        coefs, _ = training.model(column, number)
-        np.testing.assert_allclose(coefs, one.coef_, rtol=1e-10, atol=1e-10)
-
-
 ANY_RULE = [
     dict(rule="fobos"), dict(rule="sgd", schedule=InverseSqrt(0.2)), dict(rule="adagrad"),
     dict(rule="fobos", schedule=Constant(0.05)), dict(rule="rda"), dict(rule="ftrl"),

@@ -9,12 +9,11 @@ from support import plan, rows
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 from support.caught import caught
 
-from lazynet import FoBoS, LazyNetClassifier, Stepper
+from lazynet import LazyNetClassifier, Stepper
 from lazynet.data.arrays import as_examples
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.wear import Wear
-from lazynet.kernels.examples import Steps
 from lazynet.verify.strategies import assert_matches_twin, problems, wears
 
 BOTH = (False, True)
@@ -28,26 +27,6 @@ def test_every_step_equals_the_dense_twin(rule, step_order, data):
     problem = data.draw(problems(rules=[rule], step_orders=[step_order], intercepts=BOTH, l1=0.0))
     stepper = problem.stepper(engine="rescaled", wear=data.draw(wears()))
     assert_matches_twin(stepper, problem)
-
-
-@pytest.mark.parametrize("step_order", BOTH_ORDERS)
-@pytest.mark.parametrize("eta_l2", [[0.5, 1.0, 0.25, 1.0, 1.0], [1.0] * 3, [1.5, 0.5, 3.0, 1.0]])
-def test_through_rates_of_one_over_l2_and_above(eta_l2, step_order):
-    """eta l2 = 1 wipes every weight, more than that turns its sign; the estimators refuse both."""
-    l2 = 2.0
-    engine = RescaledEngine(2)
-    chosen = plan(loss="squared_error", l2=l2, rule=FoBoS(step_order))
-    weights = np.array([3.0, -1.0])
-    engine.load(weights, 0.0)
-    X, y = np.array([[1.0, 0.0], [0.5, 2.0]]), np.array([1.0, -2.0])
-    for t, product in enumerate(eta_l2):
-        row, rate, keep = t % 2, product / l2, np.array([1.0 - product])
-        steps = Steps(np.array([row]), np.array([rate]), keep, 0 * keep, 0 * keep)
-        engine.take(as_examples(sparse.csr_matrix(X), y), steps, chosen.task(engine), t)
-        move = rate * (X[row] @ weights - y[row]) * X[row]
-        shrunk_first = step_order == "shrink_first"
-        weights = keep * weights - move if shrunk_first else keep * (weights - move)
-        np.testing.assert_allclose(engine.weights(), weights, rtol=1e-14, atol=1e-14)
 
 
 class SweepsWithoutTheScale(RescaledEngine):

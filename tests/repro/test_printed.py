@@ -50,6 +50,7 @@ def test_every_printed_number_has_a_row():
         assert text in shown
 
 
+@pytest.mark.slow
 def test_rows_of_another_shape_get_no_verdict_and_their_name(tmp_path):
     """``printed.md`` and ``table.md`` of rows from a file say the same."""
     lines = [f"{i % 3} {1 + i % 7}:1 {10 + i % 11}:2.5" for i in range(60)]

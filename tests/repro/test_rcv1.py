@@ -82,12 +82,6 @@ def test_a_cut_connection_goes_on(site, tmp_path):
     assert [asked for what, asked in site.requests if what == name] == [None, "bytes=50-"]
 
 
-def test_an_unknown_topic_is_told(site, tmp_path, capsys):
-    command = ["rcv1", "--folder", str(tmp_path), "--mirror", site.url, "--topic", "none"]
-    assert main(command) == 1
-    assert "topic must be one of CCAT, M14; got 'none'" in capsys.readouterr().err
-
-
 def test_one_command_leads_to_a_study(site, tmp_path, capsys):
     """The command fetches, prepares and measures; the study records the digests of its files."""
     command = ["rcv1", "--folder", str(tmp_path / "files"), "--mirror", site.url]
@@ -97,14 +91,3 @@ def test_one_command_leads_to_a_study(site, tmp_path, capsys):
     train = (tmp_path / "files" / "rcv1_CCAT.train.svm.gz").read_bytes()
     assert document["data"] == hashlib.sha256(train).hexdigest()
     assert main([*command, "--prepare-only"]) == 0
-
-
-def test_without_a_mirror_files_are_asked_for_by_number(site, tmp_path, monkeypatch):
-    """The site has numbers for names."""
-    site.files.update({file.there: site.files[file.name]
-                       for file in (rcv1.TOPICS, *rcv1.TRAINING, *rcv1.TEST)})  # fmt: skip
-    monkeypatch.setattr(rcv1, "SITE", site.url)
-    rcv1.prepare(tmp_path, "CCAT")
-    assert {name for name, _ in site.requests} == {
-        file.there for file in (rcv1.TOPICS, *rcv1.TRAINING, *rcv1.TEST)
-    }

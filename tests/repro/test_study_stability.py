@@ -101,6 +101,7 @@ def test_train_and_test_files_of_different_width(tmp_path):
     assert (len(rows.y), len(rows.y_test)) == (21, 9)
 
 
+@pytest.mark.slow
 def test_files_from_the_command_line(small, tmp_path, capsys):
     """The study uses two files; another study uses the first alone and says so."""
     train, test = svmlight(tmp_path / "a.svm", 40), svmlight(tmp_path / "b.svm", 20)
