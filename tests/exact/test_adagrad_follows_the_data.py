@@ -101,34 +101,6 @@ def test_the_first_row_that_is_not_empty_gives_alpha_whenever_it_comes():
 # --- where the sums of squared gradients begin ---------------------------------------------------
 
 
-def rare_class(seed=0, n_rows=6000, n_words=3000):
-    """Counts of words, of which two make a row one of the few of a rare class; classes as -1, 1."""
-    random = np.random.default_rng(seed)
-    words = (n_words ** random.random((n_rows, 40))).astype(int)
-    entries = np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, 40)
-    X = sparse.csr_matrix(entries, shape=(n_rows, n_words))
-    X.sum_duplicates()
-    y = np.where(X[:, [60, 61]].sum(axis=1).A1 >= 2, 1, -1)
-    return X, y
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_rare_class_is_learned(seed):
-    """Nothing set predicts better than the best constant, and than sums that begin at 0."""
-    X, y = rare_class(seed)
-    half = len(y) // 2
-    share = np.mean(y[:half] > 0)
-    assert 0.002 < share < 0.05
-    constant = -np.log(np.where(y[half:] > 0, share, 1 - share)).mean()
-
-    def loss_of(**options):
-        model = LazyNetClassifier(random_state=0, **options).fit(X[:half], y[:half])
-        return np.logaddexp(0.0, -y[half:] * model.decision_function(X[half:])).mean()
-
-    assert loss_of() < 0.9 * constant
-    assert loss_of() < 0.9 * loss_of(rule=AdaGrad(initial=0.0))
-
-
 def test_importances_that_are_all_ten_times_as_large_change_nothing():
     """A sum begins with the importance of its row, as the squared gradients do."""
     X, y = corpus(n_rows=80, d=50)

@@ -112,24 +112,6 @@ def test_corrected_form_equals_repeated_shrinks(case, data):
     assert case.form(x, etas, l1, l2) == repeated(case.shrink)(x, etas, l1, l2)
 
 
-@each_corrected
-@given(data=st.data())
-def test_empty_gap_is_identity(case, data):
-    """A weight that missed nothing is returned as it is."""
-    x, _, l1, l2 = data.draw(case.gaps)
-    assert case.form(x, [], l1, l2) == x
-
-
-@each_corrected
-@given(data=st.data())
-def test_gap_a_then_gap_b_is_gap_a_plus_b(case, data):
-    """Catching up in two stages, wherever the cut, is catching up at once."""
-    x, etas, l1, l2 = data.draw(case.gaps)
-    cut = data.draw(st.integers(0, len(etas)))
-    halfway = case.form(x, etas[:cut], l1, l2)
-    assert case.form(halfway, etas[cut:], l1, l2) == case.form(x, etas, l1, l2)
-
-
 @pytest.mark.parametrize("case", WITH_L2.values(), ids=WITH_L2)
 @given(data=st.data(), halvings=st.integers(0, 60))
 def test_vanishing_l2_gives_l1_form(case, data, halvings):

@@ -73,25 +73,6 @@ def test_longer_runs_with_long_rows(loss, seed):
     assert_models_match(loss, X, y, generator.integers(0, 30, 100), 20.0, mean)
 
 
-@pytest.mark.parametrize("average", [False, True])
-@given(seed=st.integers(0, 2**32 - 1), offset=st.sampled_from([0.5, -3.0, 100.0]))
-def test_centered_models_do_not_see_a_translation(average, seed, offset):
-    """CASGD on rows that are all moved by a vector predicts the same."""
-    generator = np.random.default_rng(seed)
-    X = generator.standard_normal((25, 4))
-    y = np.where(X[:, 0] + 0.3 * generator.standard_normal(25) > 0, 1, 0)
-    moved = X + offset * generator.standard_normal(4)
-    order = generator.integers(0, 25, 300)
-    here, there = (
-        ASGDClassifier(l2=0.1, average=average).fit(rows, y, sample_order=order)
-        for rows in (X, moved)
-    )
-    assert apart(here.coef_, there.coef_) <= 1e-11 * (1 + offset**2)
-    assert apart(here.decision_function(X), there.decision_function(moved)) <= 1e-10 * (
-        1 + offset**2
-    )
-
-
 def test_values_by_hand():
     """x = 2, y = 1, lambda = 1, hinge, two steps."""
     engine = DekelEngine(1, get_loss("hinge"), 1.0)

@@ -16,7 +16,6 @@ from lazynet.engines.dense import DenseEngine
 from lazynet.engines.tables import TablesEngine
 from lazynet.engines.wear import Wear
 from lazynet.losses import LOSSES, get_loss
-from lazynet.reference import PlainClock, PlainTables
 from lazynet.verify.strategies import BoundedTwin, assert_matches_twin, problems, wears
 
 BUDGETS = st.integers(1, 40)
@@ -39,14 +38,6 @@ def test_every_step_equals_the_dense_twin(engine, rule, step_order, loss, data):
     form = form_of(engine, data.draw(BUDGETS), data.draw(st.booleans()))
     stepper = problem.stepper(engine=form, wear=wear)
     assert_matches_twin(stepper, problem, twin=problem.twin(wear.largest_cushion))
-
-
-@pytest.mark.parametrize("form", [PlainClock, PlainTables])
-@given(problem=problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
-def test_the_plain_lazy_forms_equal_the_dense_twin(form, problem):
-    """The pages for reading, in floating point."""
-    lazy = form(problem.n_features, schedule=problem.rate, **problem.plain_options)
-    assert_matches_twin(lazy, problem)
 
 
 @given(problem=problems(step_orders=BOTH_ORDERS, intercepts=BOTH))

@@ -211,21 +211,13 @@ class NoVanishing(PlainAverage):
         return len(self.shifts)
 
 
-class NoFold(PlainAverage):
-    """Loses what was summed when the clock is set anew."""
-
-    def _fold(self):
-        pass
-
-
-@pytest.mark.parametrize("broken", [NoVanishing, NoFold])
-def test_broken_averages_are_caught(broken):
-    """The equality with naive averages finds every form broken on purpose, on some problem."""
+def test_a_broken_average_is_caught():
+    """The equality with naive averages fails on some problem."""
 
     @caught(500)
     @given(problem=problems("fobos", "gradient_first"))
     def equal(problem):
-        lazy, dense = problem.learner(broken, omega=OMEGAS["all"]), naive(problem, "all")
+        lazy, dense = problem.learner(NoVanishing, omega=OMEGAS["all"]), naive(problem, "all")
         for step in problem.steps:
             if step.rebase:
                 lazy.rebase()
