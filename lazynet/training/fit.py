@@ -157,7 +157,7 @@ def learn_once(
     n_outputs = len(rows.problems)
     units = model.units if model is not None and settings.standardises else None
     rows = rows.in_units(units)
-    plan = settings.plan(l1 if settings.engine.takes_l1 else 0.0, n_outputs)
+    plan = settings.plan(l1, n_outputs)
     storage = plan.storage
     # The first call decides on the scale of the rates where the parameters leave it open.
     continues = model is not None and settings.eta0 is None and needs_scale(settings.schedule)

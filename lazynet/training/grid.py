@@ -35,7 +35,7 @@ from lazynet.schedules import Adaptive, Formula, checked_rates, needs_scale
 from lazynet.training.folds import Fold, weights_of_folds
 from lazynet.training.learners import spans
 from lazynet.training.plan import Plan
-from lazynet.training.settings import Settings
+from lazynet.training.settings import Settings, check_together
 
 #: Steps of a chunk: their rows stay in the cache while every fold visits them.
 STEPS_AT_ONCE = 2**11
@@ -76,7 +76,7 @@ def planned(base: Settings, settings: Sequence[tuple[float, float]], eta0: float
     """
     plans = []
     for l1, l2 in settings:
-        plan, scale = replace(base, l1=l1, l2=l2).plan(), eta0
+        plan, scale = check_together(replace(base, l1=l1, l2=l2).plan()), eta0
         if plan.rule.scheduled and base.eta0 is None and needs_scale(base.schedule):
             scale = min(scale, plan.rule.largest_rate(plan.penalty) / 2)
         plans.append(plan.known(scale, None))

@@ -24,7 +24,7 @@ from lazynet.training.defaults import (
 )
 from lazynet.training.diagnostics import loss_of_two_classes
 from lazynet.training.plan import Plan
-from lazynet.training.settings import Settings
+from lazynet.training.settings import Settings, check_together
 
 
 class Rows(Protocol):
@@ -65,7 +65,7 @@ def make_plan(
         plan = settings.plan(found_l1(survey, settings.loss, share), n_outputs)
         if compares and not is_table(*rows.shape):
             best_constant = _loss_of_constant(settings, survey)
-    plan = _with_epochs(settings, plan, rows)
+    plan = _with_epochs(settings, check_together(plan), rows)
     n_all = check_n_steps("max_iter", plan.max_iter, plan.n_steps(rows.n_visits))
     if settings.tol is None and rows.n_orders is not None and rows.n_orders < plan.max_iter:
         raise ValueError(

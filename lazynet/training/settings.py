@@ -60,9 +60,9 @@ class Settings:
 
         The softmax of two classes is the logistic loss of one output.
         """
-        plan = Plan(
+        return Plan(
             self.loss,
-            ElasticNet(l1 if self.l1 is None else self.l1, self.l2, self.positive),
+            ElasticNet(l1 if self.computes_l1 else self.l1 or 0.0, self.l2, self.positive),
             self.rule,
             self.schedule,
             self.engine,
@@ -73,7 +73,6 @@ class Settings:
             self.group,
             self.batch_size,
         )
-        return check_together(plan)
 
     @property
     def storage(self) -> Storage:
@@ -160,7 +159,7 @@ def read_settings(parameters: Mapping[str, Any], schedule: Any, classifies: bool
         classifies=classifies,
         softmax=softmax,
     )
-    settings.plan()
+    check_together(settings.plan())
     return settings
 
 
