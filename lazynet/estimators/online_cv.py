@@ -45,7 +45,7 @@ from lazynet.training.learners import new_learners
 from lazynet.training.make_plan import make_plan, scale_of_rates
 from lazynet.training.random_state import new_generator
 from lazynet.training.rows import RowsInMemory
-from lazynet.training.settings import Settings
+from lazynet.training.settings import Settings, check_together
 
 #: The first l1 of the grid where none is given, in units of the l1 that a fit of one setting takes
 #: where it is given none; and the last l1 as a share of the first.
@@ -97,7 +97,7 @@ class OnlineSearch(Search):
         base = single._read_settings()
         check_offered(base.plan())
         for l1, l2 in grid_of(p, 1.0, LAST_L1):
-            replace(base, l1=l1, l2=l2).plan()
+            check_together(replace(base, l1=l1, l2=l2).plan())
         data = RowsInMemory(rows.X, rows.problems)
         # As in a single fit: a penalty that is given acts on the weights as they are, and features
         # of a source are learned from as they are.
