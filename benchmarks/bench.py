@@ -234,13 +234,13 @@ def content(document: Mapping[str, Any]) -> Content:
             f"and {corpus['nonzeros_per_example']:.2f} nonzeros each on average "
             f"({corpus['origin']}). A line is the ratio of two times taken in turns in one run: "
             f"its median over {measured.repeats} rounds and its range (logistic loss, FoBoS, l1 = "
-            f"{L1:g}, l2 = {L2:g}, rates {ETA0:g} / sqrt(t + 1)). *Expected* is what the package "
-            "sets out to reach. The lines with scikit-learn compare what one more epoch adds to "
-            "`fit`, unless whole fits are named.",
+            f"{L1:g}, l2 = {L2:g}, rates {ETA0:g} / sqrt(t + 1)). *Expected* is the goal of the "
+            "package. The lines with scikit-learn compare the additional time of one more epoch, "
+            "unless whole fits are named.",
             *(measured.table(order) for order in ORDERS),
             f"The clock takes {nanoseconds} ns per example, "
             f"{significant(nanoseconds.median / corpus['nonzeros_per_example'])} ns per nonzero. "
-            f"The greatest difference of the weights is {same['tables']['relative']:.2g} of the "
+            f"The largest difference of the weights is {same['tables']['relative']:.2g} of the "
             f"largest weight between clock and tables after {corpus['examples']:,} steps, and "
             f"{same['dense']['relative']:.2g} between clock and dense after {same['few']:,}.",
         ],

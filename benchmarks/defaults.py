@@ -169,28 +169,28 @@ def content(document: Mapping[str, Any]) -> Content:
     near = sum(ratio <= NEAR_BEST for ratio in losses.values())
     worst, slowest, mean = max(losses.values()), max(times.values()), geometric_mean(times.values())
     bounds = [
-        ("test loss / that of the best other program: greatest", worst, NEAR_BEST),
-        ("test loss / that of the grid: greatest", max(against_grid.values()), NEAR_GRID),
-        ("seconds / those of SGD: greatest", slowest, MOST_TIME),
+        ("test loss / that of the best other program: largest", worst, NEAR_BEST),
+        ("test loss / that of the grid: largest", max(against_grid.values()), NEAR_GRID),
+        ("seconds / those of SGD: largest", slowest, MOST_TIME),
         ("seconds / those of SGD: geometric mean", mean, MEAN_TIME),
     ]
     versions = ", ".join(f"{name} {told}" for name, told in setting["versions"].items())
     return Content(
-        f"With nothing set, lazynet's test loss is at most {NEAR_BEST - 1:.0%} above that of the "
-        f"best other program with nothing set on {near} of {len(sets)} sets of rows; at worst it "
-        f"is {significant(worst)} times as high. A fit takes {significant(mean)} "
-        f"times as long as scikit-learn's stochastic gradient descent in the geometric mean, and "
-        f"at worst {significant(slowest)} times.",
+        f"With default settings, lazynet's test loss is at most {NEAR_BEST - 1:.0%} above that of "
+        f"the best other program with default settings on {near} of {len(sets)} datasets; the "
+        f"largest ratio is {significant(worst)}. A fit takes {significant(mean)} times as long as "
+        f"scikit-learn's stochastic gradient descent (geometric mean), and at most "
+        f"{significant(slowest)} times.",
         [
-            "Every program is made without arguments but `random_state`, and fitted to the same "
+            "Every program has only the argument `random_state`, and is fitted to the same "
             f"rows on one thread ({versions}). *{SGD}* and *{SGD_SQUARED}* are scikit-learn's "
             "SGDClassifier and SGDRegressor; the classifier has no probabilities, so that "
-            f"*{SGD_LOG}* is the same with the log loss. Seconds are those of the processor. "
-            "*Grid* is lazynet's test loss in units of the least one on a grid of rates for "
-            "FoBoS and AdaGrad: its rate is chosen by the test loss, which no user could do. "
-            "*TF-IDF* weighs counts by the training rows; in *scaled* rows every feature is "
-            "divided by its greatest absolute value in the training rows. One label is told from "
-            "the rest unless the classes are named."
+            f"*{SGD_LOG}* is the same with the log loss. Seconds are processor seconds. "
+            "*Grid* is lazynet's test loss divided by the lowest one on a grid of rates for "
+            "FoBoS and AdaGrad. The grid uses the test loss, which a user cannot do. "
+            "*TF-IDF* weights are computed from the training rows; in *scaled* rows every feature "
+            "is divided by its largest absolute value in the training rows. One label is "
+            "classified against the rest unless the classes are named."
 ,
             Table(
                 ["", "measured", "expected", ""],
@@ -216,7 +216,7 @@ def content(document: Mapping[str, Any]) -> Content:
         [
             Dots(
                 "Test loss",
-                "in units of the least one",
+                "test loss / lowest test loss",
                 {each.name: dict(_relative_losses(each)) for each in sets},
                 most=4.0,
                 across=1.0,
@@ -258,10 +258,10 @@ def _tables(
     """A row for every set, a column for every program; classifiers and regressors apart."""
     words: dict[str, tuple[str, Callable[[float], str]]] = {
         "loss": ("Test loss: the mean log loss, or the mean squared error", significant),
-        "error": ("Error: the share misjudged, or 1 - R2", significant),
+        "error": ("Error: the share of wrong predictions, or 1 - R2", significant),
         "seconds": ("Seconds", duration),
-        "epochs": ("Passes over the rows, or iterations", "{:,.0f}".format),
-        "nonzeros": ("Weights that are not zero", "{:,.0f}".format),
+        "epochs": ("Epochs, or iterations", "{:,.0f}".format),
+        "nonzeros": ("Nonzero weights", "{:,.0f}".format),
     }
     for what, (title, told) in words.items():
         yield f"## {title}"

@@ -151,19 +151,18 @@ def content(document: Mapping[str, Any]) -> Content:
         return Table([group, "median ratio (range)", "expected", ""], rows)
 
     return Content(
-        f"With nothing set a fit of LazyNetClassifier takes {ratio(FITS, FIRST)} times as long as "
-        f"one of scikit-learn's SGDClassifier; for {LABELS} labels scikit-learn takes "
+        f"With default settings a fit of LazyNetClassifier takes {ratio(FITS, FIRST)} times as "
+        f"long as one of scikit-learn's SGDClassifier; for {LABELS} labels scikit-learn takes "
         f"{ratio(OUTPUTS, SKLEARN)} times as long.",
         [
             f"{corpus['examples']:,} documents with {corpus['features']:,} features and "
             f"{corpus['nonzeros_per_example']:.2f} nonzeros each on average ({corpus['origin']}). "
             f"A line is the ratio of two times taken in turns in one run: its median over "
-            f"{measured.repeats} rounds and its range. *Expected* is what the package sets out to "
-            f"reach.",
+            f"{measured.repeats} rounds and its range. *Expected* is the goal of the package.",
             table(FITS),
-            f"The lines with SGDClassifier are fits of all rows with nothing set. The others go to "
-            f"the minimum on the first {min(MINIMUM_ROWS, corpus['examples']):,} rows; the path "
-            f"ends at {SMALLEST:g} of the least l1 at which every weight is zero.",
+            f"The lines with SGDClassifier are fits of all rows with default settings. The others "
+            f"find the minimum for the first {min(MINIMUM_ROWS, corpus['examples']):,} rows; the "
+            f"path ends at {SMALLEST:g} of the smallest l1 at which every weight is zero.",
             table(OUTPUTS),
             f"An epoch over rows in random order, in time per label. Every label is on "
             f"{POSITIVES:.0%} of the documents; scikit-learn fits each label against the rest.",

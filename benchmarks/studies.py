@@ -17,11 +17,11 @@ STUDIES: dict[str, Study] = {
         **rendered(module.content, headline=True),
     )
     for name, module, title in (
-        ("bench", bench, "What an epoch costs: the clock, scikit-learn, the other engines"),
-        ("fits", fits, "What a whole fit costs, and many labels at once"),
-        ("optimum", optimum, "To the minimum: which program arrives, and how fast"),
-        ("defaults", defaults, "With nothing set: how good a model is, and how long it takes"),
-        ("throughput", throughput, "Beside other programs: seconds per example"),
-        ("tuned", tuned, "Beside other programs: test loss after equal tuning"),
+        ("bench", bench, "Time of an epoch: storages of the weights, scikit-learn"),
+        ("fits", fits, "Time of a whole fit, and of many labels"),
+        ("optimum", optimum, "Time to the minimum, compared with other programs"),
+        ("defaults", defaults, "Test loss and time with default settings, and other programs"),
+        ("throughput", throughput, "Seconds per example, compared with other programs"),
+        ("tuned", tuned, "Test loss after equal tuning, compared with other programs"),
     )
 }

@@ -142,7 +142,7 @@ class Passes(Measured):
                 cells.append(told)
             if any(cell != "-" for cell in cells):
                 rows.append([name, *cells, in_bytes(max(peaks)) if peaks else "-"])
-        return Table([f"{order}: ns of a later pass (of the first)", *ANY, "memory"], rows)
+        return Table([f"{order}: ns of a later epoch (of the first)", *ANY, "memory"], rows)
 
     def failures(self) -> list[str]:
         found = {
@@ -173,28 +173,28 @@ def content(document: Mapping[str, Any]) -> Content:
     wabbit = found.ratio(LYING, Plain.name)
     failures = found.failures()
     return Content(
-        f"One more pass over rows as they lie with an elastic net: scikit-learn's SGDClassifier "
-        f"takes {theirs} times as long as lazynet, and Vowpal Wabbit "
+        f"One more epoch in the order of the rows with an elastic net: scikit-learn's "
+        f"SGDClassifier takes {theirs} times as long as lazynet, and Vowpal Wabbit "
         f"{'(not measured)' if wabbit is None else wabbit} times.",
         [
             setting["text"],
             f"{setting['examples']:,} documents with {setting['features']:,} features and "
-            f"{setting['nonzeros_per_example']:.1f} nonzeros each. Seconds are those of the "
-            f"processor, of all threads of the process, which runs on one core; medians of "
-            f"{len(found.rounds_of(LYING, NET))} rounds. A *later* pass is what one more pass adds "
-            f"to a fit; the *first* one is a fit of one pass, with whatever it checks and copies. "
-            f"Vowpal Wabbit parses text in its first pass, and reads its own cache in later ones. "
+            f"{setting['nonzeros_per_example']:.1f} nonzeros each. Seconds are processor "
+            f"seconds of all threads of the process, which runs on one core; medians of "
+            f"{len(found.rounds_of(LYING, NET))} rounds. A *later* epoch is the additional time of "
+            f"one more epoch; the *first* is a fit of one epoch, with all checks and copies. "
+            f"Vowpal Wabbit parses text in its first epoch, and reads its own cache in later ones. "
             f"River runs on {min(River.most_rows, setting['examples']):,} rows. Memory is the "
-            f"growth of the process during a fit of one pass.",
-            Table(["elastic net", "ratio of a later pass (range)", "expected", ""], bounds),
+            f"growth of the process during a fit of one epoch.",
+            Table(["elastic net", "ratio of a later epoch (range)", "expected", ""], bounds),
             *(found.table(order) for order in (LYING, RANDOM)),
-            f"No figures, because the passes did not end: {'; '.join(failures)}."
+            f"No figures, because the epochs did not end: {'; '.join(failures)}."
             if failures
             else "",
         ],
         [
             Dots(
-                "A later pass, elastic net",
+                "A later epoch, elastic net",
                 "seconds per example",
                 {
                     name: {order: Spread.of(v) for order in (LYING, RANDOM)

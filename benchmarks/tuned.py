@@ -248,7 +248,7 @@ class Quality(Measured):
         if what == "loss":
             apart = (self.difference(name) for name in self.found)
             rows += [
-                ["*the least*", *(f"{least[name]:.4f}" for name in self.found)],
+                ["*the lowest*", *(f"{least[name]:.4f}" for name in self.found)],
                 ["*lazynet by validation*", *map(self.chosen, self.found)],
                 ["*its ratio*", *(f"{self.ratio(name):.3f}" for name in self.found)],
                 [
@@ -273,31 +273,31 @@ def content(document: Mapping[str, Any]) -> Content:
     others = {peer for name in found.found for peer in found.losses(name, ours=False)}
     seconds = FULL_SECONDS if found.settings["full"] else QUICK_SECONDS
     return Content(
-        f"After tuning with {BUDGET} settings each, lazynet's test loss is first or within "
-        f"{NEAR - 1:.0%} of the first of {len(others)} programs on {near} of {len(ratios)} sets of "
-        f"rows; at worst it is {ratios[worst]:.2f} times the least one ({worst}).",
+        f"After tuning with {BUDGET} settings each, lazynet's test loss is the lowest or within "
+        f"{NEAR - 1:.0%} of the lowest of {len(others)} programs on {near} of {len(ratios)} "
+        f"datasets; the largest ratio to the lowest is {ratios[worst]:.2f} ({worst}).",
         [
             found.records["setting"]["text"],
-            f"Every program tries {BUDGET} settings of the parameter in brackets. Each is judged "
-            f"on a part of the training rows, one of {PARTS}, and on each part in turn where "
-            f"there are fewer than {FEW_ROWS:,} rows; the best one is fitted to all training "
+            f"Every program tries {BUDGET} settings of the parameter in brackets. The validation "
+            f"rows are one of {PARTS} parts of the training rows, or each part in turn if there "
+            f"are fewer than {FEW_ROWS:,} rows. The best setting is fitted to all training "
             f"rows. Vowpal Wabbit and lazynet AdaGrad, whose rate is tuned, make {TUNED_PASSES} "
-            "passes. A column of ones stands for the intercept, for everybody but glmnet, which "
+            "epochs. A column of ones replaces the intercept, except for glmnet, which "
             f"has its own. A setting that takes more than {seconds:g} seconds is stopped.",
-            "Test loss in units of the least one of the set; bold is the least one. *lazynet by "
-            "validation* is the one of lazynet's estimators with the least loss on the "
-            "validation rows, which is how a user would choose; the least test loss of the "
-            f"others is chosen by the test rows. Where there are at most {FEW_TEST_ROWS} test "
-            "rows, *difference* is lazynet's test loss minus the least one of the others, and in "
-            "brackets its standard error.",
+            "Test loss divided by the lowest one of the dataset, which is bold. *lazynet by "
+            "validation* is the one of lazynet's estimators with the lowest loss on the "
+            "validation rows, as a user would choose; the lowest test loss of the others is "
+            f"chosen by the test rows. With at most {FEW_TEST_ROWS} test rows, *difference* is "
+            "lazynet's test loss minus the lowest one of the others, with its standard error in "
+            "brackets.",
             found.table("loss"),
-            "Test error, the share of rows misjudged:",
+            "Test error, the share of wrong predictions:",
             found.table("error"),
         ],
         [
             Dots(
                 "Test loss",
-                "in units of the least one of other programs",
+                "test loss / lowest of other programs",
                 {
                     name: {
                         **{

@@ -2,8 +2,8 @@
 A first model
 =============
 
-Texts with words from a large vocabulary, of which a few hundred matter.  An online model learns
-while rows come in; the minimum of the same objective has far fewer weights.
+Generated texts in which a few hundred words of a large vocabulary determine the class.  An online
+model has more nonzero weights than the minimum of the same objective.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from lazynet import DualNetClassifier, LazyNetClassifier
 # The rows
 # --------
 # 8,000 texts of 50 words out of 100,000.  Few words are frequent, most are rare.  The words from
-# 100 to 199 speak for one class and those from 200 to 399 for the other.
+# 100 to 199 indicate one class and those from 200 to 399 the other.
 
 rng = np.random.default_rng(0)
 words = (100_000 ** rng.random((8_000, 50))).astype(int)
@@ -38,7 +38,7 @@ for name, model in {"online": online, "minimum": minimum}.items():
 # %%
 # Their weights
 # -------------
-# Words are numbered by how frequent they are.
+# Words are numbered by frequency.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3), sharey=True, layout="constrained")
 for ax, model, title in zip(axes, (online, minimum), ("online", "minimum"), strict=True):

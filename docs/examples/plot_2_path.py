@@ -1,9 +1,9 @@
 """
-The path of the minimum
-=======================
+A path of penalties
+===================
 
-The minimum of an l1 problem for one penalty after another, from the largest penalty that does
-anything down.  Each minimum is certified by its duality gap.
+The minimum of an l1 problem for decreasing penalties, from the smallest penalty for which all
+weights are zero.  Each minimum has a duality gap.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ figure = path.plot(feature_names=data.feature_names)
 # %%
 # Which penalty?
 # --------------
-# Cross-validation looks at the loss on rows that are held out.  The one-standard-error rule takes
+# Cross-validation computes the loss on held-out rows.  The one-standard-error rule takes
 # the sparsest model that is not clearly worse than the best.  The figure counts the weights as a
 # mean over the folds.  The model is then fitted to all rows, and may have a weight more or less.
 

@@ -3,8 +3,8 @@ Which average?
 ==============
 
 The last weights of an online rule are noisy.  The mean of the weights after every step is less
-noisy, and a step still costs only the nonzeros of its row.  The mean of all steps remembers the
-first steps; two other averages forget them.
+noisy, and a step still costs only the nonzeros of its row.  The mean of all steps includes the
+first steps; two other averages give them little or no weight.
 """
 
 import matplotlib.pyplot as plt

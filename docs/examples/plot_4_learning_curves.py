@@ -2,8 +2,8 @@
 Learning curves of the rules
 ============================
 
-How fast different rules learn.  The progressive loss of an epoch is the mean loss of predictions
-that are each made before the row is learned from, so that it needs no held-out rows.
+The loss of several rules after each epoch.  The progressive loss is the mean loss of predictions,
+each made before the model learns from the row, so that it needs no held-out rows.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ X = sparse.csr_array((np.ones(words.size), words.ravel(), np.arange(0, words.siz
 y = X[:, 50:150].sum(axis=1) > X[:, 150:500].sum(axis=1)
 
 # %%
-# Each rule has the penalty in common, and the rates that it takes when none are named.
+# All rules have the same penalty, and their automatic learning rates.
 
 figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for rule in ("fobos", "rda", "ftrl", "adagrad", "saga"):

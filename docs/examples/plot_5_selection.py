@@ -1,9 +1,9 @@
 """
-Would it choose the same features again?
-========================================
+Stability of a feature selection
+================================
 
-Fits on the same rows in other orders choose other features.  ``selection_stability`` counts how
-often each feature is chosen, and Cohen's kappa says how well the choices agree.
+Fits on the same rows in different orders select different features.  ``selection_stability`` counts
+how often each feature is selected, and Cohen's kappa measures the agreement.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ for name, report in reports.items():
     print(f"{name}: {report}")
 
 # %%
-# How often each feature was chosen
-# ---------------------------------
+# How often each feature was selected
+# -----------------------------------
 
 figure = plot_selection(reports)

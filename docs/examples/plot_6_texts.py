@@ -2,7 +2,7 @@
 From texts to a sparse model
 ============================
 
-A pipeline from raw texts to the few words that tell two topics apart.
+A pipeline from raw texts to a few words that separate two topics.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,7 @@ from lazynet import DualNetClassifier
 # %%
 # Texts
 # -----
-# Generated texts of thirty words.  Ten words speak for sport and ten for science; one label in
+# Generated texts of thirty words.  Ten words indicate sport and ten science; one label in
 # ten is wrong.
 
 rng = np.random.default_rng(0)

@@ -2,8 +2,8 @@
 Hundreds of labels at once
 ==========================
 
-A text may have any number of labels.  All labels learn in one pass over the texts, from a sparse
-matrix with a column per label; each learns what it would learn alone.
+A text may have any number of labels.  One pass over the texts trains all labels, from a sparse
+matrix with a column per label.  The weights of a label equal those of a separate fit.
 """
 
 from time import perf_counter
@@ -19,7 +19,7 @@ from lazynet import LazyNetClassifier
 # The texts
 # ---------
 # 300 labels, few of them frequent and most of them rare.  A text has thirty words of any kind, and
-# three more for each of its labels, out of eight words that speak for the label.  One label in ten
+# three more for each of its labels, out of eight words that indicate the label.  One label in ten
 # is missing.
 
 rng = np.random.default_rng(0)
@@ -51,11 +51,11 @@ for text in np.flatnonzero(Y_test.sum(axis=1) == 2)[:3]:
     print(f"text {text}: labels {Y_test[[text]].indices.tolist()}, best three {top[text].tolist()}")
 
 # %%
-# Which labels are learned well?
-# ------------------------------
+# Accuracy of the labels
+# ----------------------
 # A label that few texts have is hard to learn.  Because one label in ten is missing, even a model
-# that knows all true labels gives some that are not in the matrix: the dashed line is its F1 over
-# all labels together.
+# that predicts all true labels predicts some that are not in the matrix: the dashed line is its F1
+# over all labels together.
 
 f1 = f1_score(Y_test, found, average=None, zero_division=0)
 figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
@@ -63,15 +63,15 @@ ax.axhline(f1_score(Y.toarray(), truth, average="micro"), color="0.35", linestyl
 ax.semilogx(Y_train.sum(axis=0), f1, "o", alpha=0.6)
 ax.xaxis.set_major_formatter("{x:,.0f}")
 ax.set_ylim(-0.03, 1.03)
-ax.set_xlabel("texts with the label, among those learned from")
+ax.set_xlabel("training texts with the label")
 ax.set_ylabel("F1 of the label on new texts")
 ax.set_title(f"{n_labels} labels: a point is a label")
 
 # %%
-# How long does it take?
-# ----------------------
-# One epoch for more and more labels: in one fit, and in a fit for each label.  The weights are the
-# same, up to rounding.
+# Time
+# ----
+# One epoch for different numbers of labels: in one fit, and in a fit for each label.  The
+# weights are equal, up to rounding.
 
 options = dict(**options, max_iter=1)
 numbers = [1, 8, 32, 128]

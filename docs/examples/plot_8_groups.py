@@ -3,7 +3,7 @@ Features for all targets, or for none
 =====================================
 
 A model of several targets has a row of weights per feature.  The l1 penalty sets single weights to
-zero; a penalty of the whole row keeps a feature for all targets or drops it for all of them.
+zero; a penalty of the whole row selects a feature for all targets or for none.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,7 @@ from lazynet import LazyNetRegressor
 # %%
 # Twelve targets
 # --------------
-# A row has two of sixty features, as if it named a customer and a product.  Ten features matter,
+# A row has two of sixty features, for instance a customer and a product.  Ten features matter,
 # and each of the ten matters for all targets.
 
 rng = np.random.default_rng(0)
@@ -31,8 +31,8 @@ train, test = (X[:4_000], targets[:4_000]), (X[4_000:], targets[4_000:])
 # %%
 # Three penalties
 # ---------------
-# The norm of a row is larger than each of its weights, so that each penalty needs a strength of its
-# own.  To compare sparse models that predict equally well, we take the largest l1 with an R2 of at
+# The norm of a row is larger than each of its weights, so that each penalty needs another strength.
+# To compare sparse models that predict equally well, we take the largest l1 with an R2 of at
 # least 0.9 on new rows.
 
 options = dict(rule="fobos", schedule="power", max_iter=20, tol=None, random_state=0)
@@ -54,8 +54,8 @@ for name, group in {"l1": None, 'group="l2"': "l2", 'group="max"': "max"}.items(
 # Their weights
 # -------------
 # A row of an image is a feature, and a column is a target.  White is zero.  A black bar marks a
-# feature with a weight for some target, however small: those beside the ten occurred in one of the
-# last rows, and no shrink has taken them back to zero yet.
+# feature with a nonzero weight for some target.  Bars beside the ten are features of the last rows,
+# whose small weights have not yet shrunk to zero.
 
 blue_to_rust = ["#0b3c6f", "#3f7fb5", "#ffffff", "#c0803f", "#a8481a"]
 colours = LinearSegmentedColormap.from_list("weights", blue_to_rust)

@@ -1,9 +1,9 @@
 """
-A grid of penalties in the same passes
-======================================
+A grid of penalties in one fit
+==============================
 
-Which penalty?  All settings of a grid learn side by side, in every fold, so that a row is read once
-for all of them.  Each setting learns what a fit of this setting alone learns.
+All settings of a grid train in the same passes, in all folds.  The weights of a setting equal those
+of a separate fit.
 """
 
 from time import perf_counter
@@ -18,8 +18,8 @@ from lazynet import LazyNetClassifier, LazyNetClassifierCV
 # %%
 # The rows
 # --------
-# Texts of fifty words; the words from 100 to 199 speak for one class and those from 200 to 399 for
-# the other.  The class of one text in ten is wrong.
+# Texts of fifty words; the words from 100 to 199 indicate one class and those from 200 to 399 the
+# other.  The class of one text in ten is wrong.
 
 rng = np.random.default_rng(0)
 words = (20_000 ** rng.random((8_000, 50))).astype(int)
@@ -30,8 +30,8 @@ X_train, X_test, y_train, y_test = X[:6_000], X[6_000:], y[:6_000], y[6_000:]
 # %%
 # The search
 # ----------
-# Nine penalties, judged by the loss of held-out rows in five folds.  The chosen setting is then
-# trained with all rows.
+# Nine penalties, compared by the loss on held-out rows in five folds.  The best setting is then
+# trained on all rows.
 
 l1s = np.geomspace(1e-2, 1e-6, 9)
 begun = perf_counter()
@@ -42,9 +42,9 @@ print(f"accuracy on new texts {search.score(X_test, y_test):.3f}")
 figure = search.plot()
 
 # %%
-# Against separate fits
-# ---------------------
-# ``GridSearchCV`` fits every setting in every fold alone.
+# Comparison with separate fits
+# -----------------------------
+# ``GridSearchCV`` fits every setting in every fold separately.
 
 begun = perf_counter()
 apart = GridSearchCV(
@@ -57,8 +57,8 @@ print(f"the same choice: {apart.best_params_['l1'] == search.l1_}")
 print(f"the same weights: {(apart.best_estimator_.coef_ == search.coef_).all()}")
 
 # %%
-# The rings lie on the line: both ways agree, up to the order of the rows in a fold.  The bars are
-# the time of each way.
+# The rings lie on the line: both methods agree, up to the order of the rows in a fold.  The
+# bars are the times.
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(8, 3.6), width_ratios=[2.5, 1], layout="constrained"
