@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -67,11 +67,6 @@ class CertifiedSearch(Search):
     def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
         n_folds, n_problems = len(rows.folds), len(rows.problems)
         check_penalties(*np.transpose(grid_of(p, 1.0, LAST_L1)))
-        if p.one_standard_error and n_folds == 1:
-            raise ValueError(
-                "one_standard_error=True needs at least two splits from cv: one has no "
-                "standard error"
-            )
         # A path goes down the l1s for every l2, or down the l2s where there is one l1.
         n_l1s = p.l1s if isinstance(p.l1s, int) else len(p.l1s)
         n_paths = 1 if n_l1s == 1 else len(p.l2s)
@@ -117,17 +112,9 @@ class CertifiedSearch(Search):
             best = self.best_index_
             down = settings[best // length * length : best + 1]
             ends = workers.results(minimisers, lambda minimiser: list(minima_of(minimiser, down)))
+        self._load_ends(ends)
         minima = [path[-1] for path in ends]
-        self._load(
-            np.vstack([minimum.coef for minimum in minima]),
-            np.array([minimum.intercept for minimum in minima]),
-        )
-        numbers = np.array([(m.objective, m.dual_objective, m.gap) for m in minima]).T
-        self.objective_, self.dual_objective_, self.duality_gap_ = (
-            float(row[0]) if n_problems == 1 else row.copy() for row in numbers
-        )
-        self.n_iter_ = max(sum(minimum.n_iter for minimum in path) for path in ends)
-        late = [minimum for *_, of_path in paths for minimum in of_path]
+        late = [minimum for *_, late_of_path in paths for minimum in late_of_path]
         late += [minimum for minimum in minima if not minimum.converged]
         warnings = warnings_of_ends(p, self.cv_results_)
         if late:
@@ -140,6 +127,19 @@ class CertifiedSearch(Search):
                 )
             )
         return warnings
+
+    def _load_ends(self, ends: Sequence[Sequence[Minimum]]) -> None:
+        """Make the last minima of the paths, one path for every problem, the model."""
+        minima = [path[-1] for path in ends]
+        self._load(
+            np.vstack([minimum.coef for minimum in minima]),
+            np.array([minimum.intercept for minimum in minima]),
+        )
+        numbers = np.array([(m.objective, m.dual_objective, m.gap) for m in minima]).T
+        self.objective_, self.dual_objective_, self.duality_gap_ = (
+            float(row[0]) if len(minima) == 1 else row.copy() for row in numbers
+        )
+        self.n_iter_ = max(sum(minimum.n_iter for minimum in path) for path in ends)
 
     def _score(
         self,
@@ -234,8 +234,8 @@ class DualNetClassifierCV(SparseClassifier, CertifiedSearch):
     loss : str or object, default="log_loss"
         Any loss of :class:`DualNetClassifier`.
     l1s : int or array, default=50
-        The l1 to try.  A number: so many in equal ratios, from the least l1 at which every weight
-        is 0 down to a hundredth of it.
+        The l1 to try.  A number: that many values in equal ratios, from the least l1 at which
+        every weight is 0 down to a hundredth of it.
     l2s : float or array, default=0.0
         The l2 to try, with every l1.  ``l1s=[0.0], l2s=[...]`` chooses a ridge penalty.
     cv : int, splitter, iterable or None, default=5

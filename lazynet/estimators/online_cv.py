@@ -99,8 +99,8 @@ class OnlineSearch(Search):
         for l1, l2 in grid_of(p, 1.0, LAST_L1):
             check_together(replace(base, l1=l1, l2=l2).plan())
         data = RowsInMemory(rows.X, rows.problems)
-        # As in a single fit: a penalty that is given acts on the weights as they are, and features
-        # of a source are learned from as they are.
+        # As in a single fit: with a penalty of the user, and for the rows of a source, features are
+        # not standardised.
         as_passed = p.l2s.any() or self._rows_are_mapped
         in_units = None if as_passed else units_for_fit(base, data, None)
         data = data.in_units(in_units)
@@ -208,7 +208,7 @@ class LazyNetClassifierCV(SparseClassifier, OnlineSearch):
     loss : str or object, default="log_loss"
         Any loss of :class:`LazyNetClassifier`.
     l1s : int or array, default=11
-        The l1 to try.  A number: so many in equal ratios, from 10,000 times the l1 that
+        The l1 to try.  A number: that many values in equal ratios, from 10,000 times the l1 that
         :class:`LazyNetClassifier` takes by itself, down to a tenth of it.
     l2s : float or array, default=0.0
         The l2 to try.

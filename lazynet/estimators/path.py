@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import type_of_target
 
-from lazynet.data.weights import check_every_class_counts, check_sample_weight
+from lazynet.data.weights import check_every_class_counts
 from lazynet.estimators.base import SparseClassifier, SparseRegressor
 from lazynet.estimators.mapped_rows import in_memory
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
@@ -157,7 +157,7 @@ def net_path(
     loss : str or object, default="log_loss"
         Any loss of :class:`DualNetClassifier`; "squared_error" for numbers.
     l1s : int or array, default=50
-        The l1 of the points; a number: so many in equal ratios.
+        The l1 of the points; a number: that many values in equal ratios.
     l2s : float or array, optional
         The values of l2, in place of ``l1_ratio``: one for all points, or one for each of ``l1s``.
         ``l1s=0.0, l2s=[...]`` is a path of ridge penalties.
@@ -209,10 +209,7 @@ def _path_over(
     p: SimpleNamespace, points: tuple[Any, ...], X: Any, y: Any, sample_weight: Any
 ) -> tuple[NetPath, list[Minimum]]:
     """The path over rows in memory, and the minima that have not converged."""
-    X, targets, classes = _checked(X, y, p.loss)
-    weights = check_sample_weight(sample_weight, X)
-    if classes is not None:
-        check_every_class_counts(classes, classes[(targets > 0).astype(np.intp)], weights)
+    X, targets, weights, classes = _checked(X, y, sample_weight, p.loss)
     problem = Problem(X, targets, weights, p.loss, p.fit_intercept)
     minimiser = Minimiser(problem, new_generator(p.random_state))
     # Where no feature is of any use, every weight is 0 at any l1.
@@ -245,28 +242,25 @@ def _path_over(
     return path, [minimum for minimum in minima if not minimum.converged]
 
 
-def _checked(
-    X: Any, y: Any, loss: Loss
-) -> tuple[sparse.csr_matrix, NDArray[np.float64], NDArray[Any] | None]:
-    """X, the targets, and the two labels if the loss is one for labels."""
+def _checked(X: Any, y: Any, sample_weight: Any, loss: Loss) -> tuple[Any, Any, Any, Any]:
+    """X, the targets, the weights of the rows, and the two labels if the loss is one for labels."""
     if not loss.margin:
-        X, y = SparseRegressor()._check_training(X, y, reset=True)
-        return X, y, None
+        return *SparseRegressor()._rows_to_learn(None, X, y, sample_weight), None
     if type_of_target(y) == "continuous":
         raise ValueError(
             f"loss={loss.name!r} is for the labels of two classes, and y holds numbers: write "
             f"loss='squared_error' or another loss for numbers"
         )
-    probe = SparseClassifier()
-    X, y, classes = probe._check_training(X, y, None, reset=True)
+    p, probe = SimpleNamespace(class_weight=None), SparseClassifier()
+    X, (y, classes), weights = probe._rows_to_learn(p, X, y, sample_weight)
     if len(classes) > 2:
         raise ValueError(
             f"y must hold the labels of two classes for loss={loss.name!r}, got {len(classes)} "
             f"classes: give y == label for a path of one class against the rest, or take "
             f"DualNetClassifierCV; if y holds numbers, write loss='squared_error'"
         )
-    ((targets, _),) = probe._problems(X, (y, classes), None)
-    return X, targets, classes
+    check_every_class_counts(classes, y, weights)
+    return X, np.where(y == classes[1], 1.0, -1.0), weights, classes
 
 
 def _late(path: NetPath, tol: float, why: str) -> str:

@@ -106,6 +106,11 @@ class Search(SparseLinear):
         y, classes = targets if isinstance(targets, tuple) else (targets, None)
         problems = self._problems(X, targets, weights)
         folds = folds_of(p.cv, y, groups, weights, classes)
+        if p.one_standard_error and len(folds) == 1:
+            raise ValueError(
+                "one_standard_error=True needs at least two splits from cv: one has no "
+                "standard error"
+            )
         if classes is not None:
             self.classes_ = classes
         sample_weight = check_sample_weight(sample_weight, X)

@@ -40,7 +40,9 @@ def check_l1s(name: str, value: Any) -> int | NDArray[np.float64]:
 
 
 def falling(l1s: int | NDArray[np.float64], largest: float, smallest: float) -> NDArray[np.float64]:
-    """The l1s of a list, or so many in equal ratios from ``largest`` to ``smallest`` times it.
+    """The l1s of a list; or that number of l1s in equal ratios, from ``largest`` down.
+
+    The last one is ``smallest`` times the first.
 
     >>> falling(3, 2.0, 0.01)
     array([2.  , 0.2 , 0.02])

@@ -134,7 +134,7 @@ class GridTraining:
         scheduled = not (plan.rule.has_state or plan.adaptive)
         rows = [visited[mask[visited]] for mask in self._learned]
         steps = [_plain_steps(of_fold) for of_fold in rows]
-        own = [
+        rates = [
             own_steps(self.plans, width, t, len(of_fold)) if scheduled and len(of_fold) else None
             for t, of_fold in zip(self.taken, rows, strict=True)
         ]
@@ -142,7 +142,7 @@ class GridTraining:
         def learn(matrix: _Matrix) -> None:
             fold, problem, engine = matrix
             if isinstance(engine, OutputsOnClock):
-                engine.own_steps = own[fold]
+                engine.own_steps = rates[fold]
             if len(steps[fold]):
                 losses = np.zeros(engine.n_outputs)
                 targets = self.targets[problem]

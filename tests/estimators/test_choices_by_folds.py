@@ -344,8 +344,12 @@ REFUSED = [
     (dict(l2s=[0.1, np.nan]), ValueError, "l2s must be finite and not negative"),
     (dict(l2s=None), TypeError, "l2s must hold real numbers"),
     (dict(one_standard_error=1), ValueError, "one_standard_error must be True or False"),
+    (
+        dict(cv=[(np.arange(45), np.arange(45, 90))], one_standard_error=True),
+        ValueError, "one_standard_error=True needs at least two splits",
+    ),
     (dict(n_jobs=0), ValueError, "n_jobs must not be 0"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("way", ["paths", "a grid"])

@@ -97,7 +97,6 @@ def test_minima_that_come_too_late_are_told():
 REFUSED = [
     (dict(scoring="best"), "scoring must be None, a callable or a name from"),
     (dict(l1s=[0.1, 0.0]), "l1s and l2s must not both be 0 at a point"),
-    (dict(cv=[(np.arange(45), np.arange(45, 90))], one_standard_error=True), "at least two splits"),
 ]
 
 
