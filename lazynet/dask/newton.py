@@ -110,7 +110,10 @@ class NewtonOnSums:
     def _by_hessian(self, at: Standing, chosen: NDArray[np.int64]) -> tuple[Vector, float]:
         """The minimum of the quadratic model on the working set."""
         l1, l2, own, n = self.penalty.l1, self.penalty.l2, at.weights[chosen], len(chosen)
-        _, packed = self.mean.sums("gram", at.weights, at.intercept, features=chosen)
+        # The first step is a rough one, for which a part of many rows is enough.
+        every = 4 if not own.any() and self.mean.n_rows >= 100 * n else 1
+        given = {"features": chosen, "every": every}
+        _, packed = self.mean.sums("gram", at.weights, at.intercept, **given)
         H = hessian_of(packed, self._room)
         diagonal, of_intercept, bend = np.diag(H)[1:].copy(), H[0, 1:].copy(), H[0, 0]
         # A little more than 0, where columns depend on each other.
@@ -163,7 +166,8 @@ class Proof:
     def __init__(self, mean: MeanOverBlocks, at: Standing) -> None:
         self._sums, self._sides = partial(mean.sums, weights=at.weights, b=at.intercept), at.sides
         self.share = mean.share
-        (*self._loss, rise, fall), self._cells = self._sums("proof", sides=at.sides)
+        (*self._loss, rise, fall, known, lost), self._cells = self._sums("proof", sides=at.sides)
+        self._known = {1.0: (known, lost)}
         self._left_over = rise - fall if mean.fit_intercept else 0.0
 
     def balance(self, duals: Any) -> float:
@@ -180,8 +184,10 @@ class Proof:
         return self._cells
 
     def conjugate(self, duals: Any, factor: float) -> tuple[float, float]:
-        (found, lost), _ = self._sums("conjugate_of", sides=self._sides, factor=factor)
-        return found, lost
+        if factor not in self._known:
+            found, _ = self._sums("conjugate_of", sides=self._sides, factor=factor)
+            self._known[factor] = found[0], found[1]
+        return self._known[factor]
 
 
 class MinimiserOnSums(Minimiser):

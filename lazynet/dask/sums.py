@@ -103,13 +103,18 @@ class BlockLoss(MeanLoss):
         losses = [self.value(self.at + t * d, self.b + t * db)[0] for t in steps]
         return np.array(losses), NOTHING
 
-    def gram(self, into: Into, features: NDArray[np.int64]) -> Answer:
-        """The Hessian on the intercept and some features: its upper triangle row by row."""
+    def gram(self, into: Into, features: NDArray[np.int64], every: int) -> Answer:
+        """The Hessian on the intercept and some features: its upper triangle row by row.
+
+        Of every so many rows one stands for all.
+        """
+        curvatures = np.zeros(self.n_rows)
+        curvatures[::every] = every * self.curvatures[::every]
         size = len(features) + 1
         places = np.zeros(self.n_columns, np.int32)
         places[features] = np.arange(1, size)
         found = _room(into, size * (size + 1) // 2)
-        given = self.examples, self.curvatures, places, found, size
+        given = self.examples, curvatures, places, found, size
         self._over_rows(lambda first: gram.add_gram(*given, first))
         return NOTHING, found
 
@@ -125,10 +130,13 @@ class BlockLoss(MeanLoss):
         return np.array([self.curvatures.sum()]), _sum_of(into, squares.T @ self.curvatures)
 
     def proof(self, into: Into, sides: tuple[float, float]) -> Answer:
-        """The loss, its rounding, and sums of balanced duals: right to the last digit."""
+        """The loss, its rounding, and sums of balanced duals: right to the last digit.
+
+        And the sum of their conjugates, as ``conjugate_of`` has it at the factor 1.
+        """
         duals, cells = self._balanced(sides), _room(into, self.n_columns, 2)
         loss = self.value(self.margins(self.weights, compensated=True), self.b)
-        numbers = np.array([*loss, *self._sides(duals)])
+        numbers = np.array([*loss, *self._sides(duals), *self.conjugate(duals)])
         return numbers, self._over(sums.compensated_add_rows, duals, cells)
 
     def conjugate_of(self, into: Into, sides: tuple[float, float], factor: float) -> Answer:

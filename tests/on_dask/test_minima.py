@@ -121,12 +121,11 @@ def test_the_hessian_and_its_products_are_those_of_all_rows():
     wide = np.hstack([np.ones((1000, 1)), X.toarray()])
     wanted, n_spans = wide.T @ wide / 1000.0, 7
     features, size = np.arange(X.shape[1]), X.shape[1] + 1
-    spans = []
+    spans, thirds = [], []
     for number, rows in enumerate(np.array_split(np.arange(1000), n_spans)):
-        chunk = Chunk(X[rows], y[rows], None)
-        spans.append(
-            (number, [(chunk, Prepared(None, Columns(y[rows], None), np.zeros(len(rows))))])
-        )
+        prepared = Prepared(None, Columns(y[rows], None), np.zeros(len(rows)))
+        spans.append((number, [(Chunk(X[rows], y[rows], None), prepared)]))
+        thirds.append(rows[::3])
 
     def total(ask, cuts=(), **given):
         """The answer of all spans, asked in tasks between the cuts."""
@@ -137,11 +136,15 @@ def test_the_hessian_and_its_products_are_those_of_all_rows():
         assert place == (3, 0)
         return answer
 
-    _, packed = total("gram", features=features)
+    _, packed = total("gram", features=features, every=1)
     room = np.full(size * size, np.nan)
     np.testing.assert_allclose(sums.hessian_of(packed, room), wanted, rtol=1e-7, atol=1e-9)
+    _, some = total("gram", features=features, every=3)
+    third = wide[np.concatenate(thirds)]
+    wanted_of_some = (third.T @ third * 3.0 / 1000.0)[np.triu_indices(size)]
+    np.testing.assert_allclose(some, wanted_of_some, rtol=1e-7, atol=1e-9)
     for cuts in ([1], [3, 4], [2, 5, 6], range(1, n_spans)):
-        assert np.array_equal(total("gram", cuts, features=features)[1], packed)
+        assert np.array_equal(total("gram", cuts, features=features, every=1)[1], packed)
     v = np.random.default_rng(0).standard_normal(size)
     (last,), product = total("product", few=(features, v[1:]), vb=v[0])
     np.testing.assert_allclose(np.append(last, product), wanted @ v, rtol=1e-7, atol=1e-9)
