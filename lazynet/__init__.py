@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     from lazynet.estimators.certified import DualNetClassifier, DualNetRegressor
     from lazynet.estimators.certified_cv import DualNetClassifierCV, DualNetRegressorCV
     from lazynet.estimators.load import load
-    from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
+    from lazynet.estimators.online import LazyNetClassifier
     from lazynet.estimators.online_cv import LazyNetClassifierCV, LazyNetRegressorCV
+    from lazynet.estimators.online_regressor import LazyNetRegressor
     from lazynet.estimators.path import NetPath, net_path
     from lazynet.estimators.released import ReleasedStabilisedSGDClassifier
     from lazynet.estimators.selection import SelectionReport, selection_stability
@@ -103,7 +104,7 @@ _ROOMS = {
     "InverseTime": "lazynet.schedules",
     "LazyNetClassifier": "lazynet.estimators.online",
     "LazyNetClassifierCV": "lazynet.estimators.online_cv",
-    "LazyNetRegressor": "lazynet.estimators.online",
+    "LazyNetRegressor": "lazynet.estimators.online_regressor",
     "LazyNetRegressorCV": "lazynet.estimators.online_cv",
     "NetPath": "lazynet.estimators.path",
     "Optimal": "lazynet.schedules",

@@ -17,8 +17,9 @@ from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
 from lazynet.engines.undo import all_or_nothing
-from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
+from lazynet.estimators.base import SparseLinear, helpful
 from lazynet.estimators.mapped_rows import takes_sources
+from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSS, LossLike
 from lazynet.parameters import EPOCHS, FLAG, POSITIVE, VERBOSITY, check_n_steps, table

@@ -19,8 +19,9 @@ from lazynet.data.weights import (
 )
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import all_or_nothing
-from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
+from lazynet.estimators.base import SparseLinear, helpful
 from lazynet.estimators.mapped_rows import takes_sources
+from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.losses import MINIMISED_LOSS, LossLike
 from lazynet.minimum.minimise import (
     EpochOfSearch,

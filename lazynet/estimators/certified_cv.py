@@ -18,9 +18,10 @@ from lazynet.data.arrays import unusable
 from lazynet.data.targets import Problem as Targets
 from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.threads import Workers
-from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
+from lazynet.estimators.base import helpful
 from lazynet.estimators.mapped_rows import rows_of
 from lazynet.estimators.search import KINDS, Search, grid_of, warnings_of_ends
+from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.losses import MINIMISED_LOSS, LossLike
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_penalties, follow

@@ -1,4 +1,4 @@
-"""LazyNetClassifier and LazyNetRegressor: every rule of the catalogue, on any X, y and stream."""
+"""LazyNetClassifier: classification by every rule of the catalogue, on any X, y and stream."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.averages import AverageLike
-from lazynet.data.arrays import checked_targets, unusable
+from lazynet.data.arrays import unusable
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
 from lazynet.data.targets import Labels, Problems, checked_indicator
@@ -28,8 +28,7 @@ from lazynet.data.weights import (
     check_sample_weight,
 )
 from lazynet.engines.catalogue import RuleLike
-from lazynet.engines.stacked import outputs_of
-from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
+from lazynet.estimators.base import helpful
 from lazynet.estimators.labels import (
     SPARSE_FORMS,
     form_of,
@@ -38,6 +37,7 @@ from lazynet.estimators.labels import (
     n_columns_of,
 )
 from lazynet.estimators.online_model import OnlineModel
+from lazynet.estimators.supervised import SparseClassifier
 from lazynet.losses import LOSS_OF_CLASSES, SOFTMAX, LossLike
 from lazynet.parameters import check_integer, table
 from lazynet.rules.storage import FormLike
@@ -435,170 +435,6 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
                 "y must have a column per label in every call of partial_fit, or one class per "
                 "row in every call"
             )
-
-
-class LazyNetRegressor(SparseRegressor, OnlineModel):
-    """Linear regression with an elastic net, trained one example at a time.
-
-    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The parameters and attributes are the
-    same as in :class:`LazyNetClassifier`, with these differences.
-
-    Parameters
-    ----------
-    loss : str or object, default="squared_error"
-        "squared_error" (p - y)^2 / 2, "absolute_error", "huber" or ``Huber(epsilon)``,
-        "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``, "squared_epsilon_insensitive" or
-        ``SquaredEpsilonInsensitive(epsilon)``.
-    max_iter : int or None, default=None
-        The largest number of epochs.  None: 100; with a ``sample_order`` for every epoch, as many
-        as it has.  Where neither rates nor a penalty are given, the loss is "squared_error", and X
-        is no table, ``fit`` multiplies its rates by sqrt(100 / max_iter), at least 1: a fit of few
-        epochs gets farther with high rates.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,), or (n_targets, n_features)
-        The weights; with ``average``, the averages of the weights.  A y with a column for each
-        target is learned in one pass over X.
-    intercept_ : ndarray of shape (1,), or (n_targets,)
-        The intercept.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lazynet import LazyNetRegressor
-    >>> X = np.random.default_rng(0).standard_normal((200, 5))
-    >>> y = X @ [1.0, 0.0, -2.0, 0.0, 0.0]
-    >>> model = LazyNetRegressor(l1=1e-2, random_state=0).fit(X, y)
-    >>> model.coef_.round(1) + 0.0
-    array([ 1.,  0., -2.,  0.,  0.])
-    >>> model.predict([[1.0, 1.0, 1.0, 1.0, 1.0]]).round(1)
-    array([-1.])
-
-    Two steps that can be followed by hand: the weight is 1 after the first and 1.5 after the
-    second, and the model is their mean:
-
-    >>> model = LazyNetRegressor(l1=0.0, l2=0.0, schedule="constant", eta0=0.25, average=True,
-    ...                          max_iter=2, tol=None).fit([[1.0]], [4.0])
-    >>> model.coef_, model.intercept_
-    (array([1.25]), array([1.25]))
-    >>> model.last_coef_, model.last_intercept_, model.support_
-    (array([1.5]), array([1.5]), array([ True]))
-    """
-
-    #: whether y has a column per target, of which there may be one
-    _several_targets: bool = False
-
-    @helpful
-    def __init__(
-        self,
-        loss: LossLike = "squared_error",
-        *,
-        l1: float | None = None,
-        l2: float = 0.0,
-        rule: RuleLike = AUTO,
-        schedule: ScheduleLike = AUTO,
-        eta0: float | None = None,
-        engine: FormLike = "clock",
-        average: AverageLike = False,
-        max_iter: int | None = None,
-        tol: float | None = TOL,
-        n_iter_no_change: int = N_ITER_NO_CHANGE,
-        early_stopping: bool = False,
-        validation_fraction: float = VALIDATION_FRACTION,
-        fit_intercept: bool = True,
-        positive: bool = False,
-        batch_size: int = 1,
-        group: str | None = None,
-        shuffle: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        dtype: str = "float64",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep(locals())
-
-    def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
-        X, y = self._check_X(X, reset, y=y, y_numeric=True, multi_output=True)
-        if sparse.issparse(y):
-            raise ValueError(
-                "y must be an array of numbers, got a sparse matrix: write y.toarray()"
-            )
-        return X, checked_targets(y, warn=reset)
-
-    def _shaped(self, rows: Any) -> Any:
-        return rows if self._several_targets else super()._shaped(rows)
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """w.x + b for each row: shape (n_samples,), or (n_samples, n_targets)."""
-        decision = self._decision(X)
-        return decision if self._several_targets else decision.ravel()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    def _read(
-        self, settings: Settings, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[sparse.csr_matrix, Problems]:
-        X, y, weights = self._rows_to_learn(settings, X, y, sample_weight)
-        self._several_targets = y.ndim == 2
-        return X, self._problems(X, y, weights)
-
-    def _source_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
-        if source.facts().n_labels is not None:
-            raise ValueError("y must be a number for every row, and the source has labels")
-        self._several_targets = False
-        return settings, partial(self._prepared, settings, None)
-
-    def _prepared(
-        self, settings: Settings, classes: None, chunk: Chunk
-    ) -> tuple[sparse.csr_matrix, Problems]:
-        """The checked rows of a chunk and their problems."""
-        X, y = chunk.X, chunk.y
-        if not is_sound(chunk, self.n_features_in_):
-            X, y = self._check_training(X, y, reset=False)
-        weights = check_sample_weight(chunk.weight, X, some_rows=True)
-        return X, self._problems(X, y, weights)
-
-    @available_if(OnlineModel._learns_from_streams)
-    def partial_fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        sample_order: ArrayLike | None = None,
-    ) -> Self:
-        """Train on these rows once; see :meth:`LazyNetClassifier.partial_fit`.
-
-        >>> model = LazyNetRegressor(l1=0.0, l2=0.0, schedule="constant", eta0=0.25)
-        >>> model.partial_fit([[1.0]], [4.0]).coef_
-        array([1.])
-        >>> model.partial_fit([[1.0]], [4.0]).coef_
-        array([1.5])
-        """
-        self._warn(self._learn_on(X, y, sample_weight, sample_order))
-        return self
-
-    def _learn_rows(
-        self, X: Any, y: Any, sample_weight: Any, sample_order: Any = None, *, of_pass: bool = False
-    ) -> list[Warning]:
-        settings = self._read_settings()
-        settings = replace(settings, shuffle=settings.shuffle and not of_pass)
-        fitted = self.__sklearn_is_fitted__()
-        X, y = self._check_training(X, y, reset=not fitted)
-        n_targets = y.shape[1] if y.ndim == 2 else 1
-        if fitted and n_targets != outputs_of(self._engines):
-            raise ValueError(
-                f"y must have {outputs_of(self._engines)} columns, as in the first call, got "
-                f"{n_targets}"
-            )
-        if not fitted:
-            self._several_targets = y.ndim == 2
-        weights = check_sample_weight(sample_weight, X, some_rows=of_pass)
-        return self._learn_once(settings, X, self._problems(X, y, weights), sample_order)
 
 
 def _counts_rows(class_weight: Any) -> bool:

@@ -16,9 +16,11 @@ from lazynet.data.standardise import Units
 from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.catalogue import RuleLike
 from lazynet.engines.threads import Workers
-from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
-from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
+from lazynet.estimators.base import helpful
+from lazynet.estimators.online import LazyNetClassifier
+from lazynet.estimators.online_regressor import LazyNetRegressor
 from lazynet.estimators.search import KINDS, Search, grid_of, warnings_of_ends
+from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.losses import LOSS, LossLike
 from lazynet.parameters import EPOCHS_OR_NONE, Number, check_n_steps, table
 from lazynet.penalties import ElasticNet

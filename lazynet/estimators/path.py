@@ -19,8 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import type_of_target
 
 from lazynet.data.weights import check_every_class_counts
-from lazynet.estimators.base import SparseClassifier, SparseRegressor
 from lazynet.estimators.mapped_rows import in_memory
+from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_l1s, check_strengths, follow, penalties_of_path

@@ -19,8 +19,8 @@ from lazynet.data.weights import check_sample_weight
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import all_or_nothing
-from lazynet.estimators.base import SparseClassifier
 from lazynet.estimators.mapped_rows import takes_sources
+from lazynet.estimators.supervised import SparseClassifier
 from lazynet.parameters import EPOCHS, THREADS, Integer, check_n_steps, table
 from lazynet.training.random_state import SEED
 
