@@ -10,7 +10,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-SOURCES := setup.py pyproject.toml $(wildcard $(addprefix lazynet/kernels/*.,pyx pxd c h inc) lazynet/kernels/cells/*.h)
+SOURCES := setup.py pyproject.toml $(wildcard $(addprefix lazynet/kernels/*.,pyx pxd c h inc) lazynet/kernels/rules/*.pxd)
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help setup test test-all test-thorough test-sanitized fuzz repro bench notebooks notebooks-check notebooks-write docs lint format wheels clean

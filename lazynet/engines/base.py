@@ -143,14 +143,8 @@ class Engine:
 
     # --- what an engine must provide ---
 
-    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+    def _run(self, examples: Examples, steps: Any, task: Task, first: int) -> tuple[int, int]:
         """Call the kernel once; returns its status and the first step not taken."""
-        raise NotImplementedError
-
-    def _run_batches(
-        self, examples: Examples, batches: Batches, task: Task, first: int
-    ) -> tuple[int, int]:
-        """Call the kernel for steps on batches once; returns as ``_run`` does."""
         raise NotImplementedError
 
     def _sweep(self) -> None:
@@ -334,8 +328,6 @@ class Engine:
         """Take all steps of the chunk; its first step is step ``t`` of the run."""
 
         def run(first: int) -> tuple[int, int]:
-            if isinstance(steps, Batches):
-                return self._run_batches(examples, steps, task, first)
             return self._run(examples, steps, task, first)
 
         if isinstance(steps, Batches):

@@ -16,7 +16,7 @@ from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
 
-# What the field `loaded` says of weights that were loaded, see kernels/cell_scale.h.
+# What the field `loaded` says of weights that were loaded, see kernels/rules/scale.pxd.
 _LOADED, _RESTATED = -1.0, -2.0
 
 
@@ -27,7 +27,7 @@ class CellEngine(Engine):
     and the penalty give (``Rule.settings``).  The kernel names fields and settings.
     """
 
-    #: which header of kernels/cells describes the cells
+    #: which file of kernels/rules describes the cells
     kind: ClassVar[str]
     _per_weight = ("cells",)
     _scalars: ClassVar[tuple[str, ...]] = ("fields", "settings")
@@ -59,16 +59,11 @@ class CellEngine(Engine):
         """Set the field called ``name``."""
         self.fields[kernel.fields(self.kind).index(name)] = value
 
-    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+    def _run(
+        self, examples: Examples, steps: Steps | Batches, task: Task, first: int
+    ) -> tuple[int, int]:
         return kernel.run(
             self.kind, examples, steps, task, self.settings, self.cells, self.fields, first
-        )
-
-    def _run_batches(
-        self, examples: Examples, batches: Batches, task: Task, first: int
-    ) -> tuple[int, int]:
-        return kernel.run_batches(
-            self.kind, examples, batches, task, self.settings, self.cells, self.fields, first
         )
 
     def _read(self, cells: NDArray[np.float64], out: NDArray[np.float64]) -> None:
@@ -155,7 +150,6 @@ class LaggingEngine(CellEngine):
         if not np.array_equal(np.array(settings), self.settings):
             self.sweep()
             self.settings[:] = settings
-            kernel.retune(self.kind, self.cells, self.fields, self.settings)
 
 
 def _aligned_zeros(rows: int, columns: int) -> NDArray[np.float64]:

@@ -86,15 +86,12 @@ class ClockEngine(OnTheClock):
         super().__init__(n_features, wear)
         self.stored = np.zeros(n_features)
 
-    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+    def _run(
+        self, examples: Examples, steps: Steps | Batches, task: Task, first: int
+    ) -> tuple[int, int]:
         return clock_kernel.run(
             examples, steps, task, self.stored, self.fields, first, None, self.rates
         )
-
-    def _run_batches(
-        self, examples: Examples, batches: Batches, task: Task, first: int
-    ) -> tuple[int, int]:
-        return clock_kernel.run_batches(examples, batches, task, self.stored, self.fields, first)
 
     def _sweep(self) -> None:
         clock_kernel.rebase(self.stored, self.fields)
@@ -142,18 +139,12 @@ class AveragedClockEngine(OnTheClock):
     def _past(self) -> averages_kernel.Average:
         return averages_kernel.Average(self.shifts, self.scales, self.pulls, self.totals)
 
-    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+    def _run(
+        self, examples: Examples, steps: Steps | Batches, task: Task, first: int
+    ) -> tuple[int, int]:
         cells = self.cells.reshape(-1)
         return clock_kernel.run(
             examples, steps, task, cells, self.fields, first, self._past(), self.rates
-        )
-
-    def _run_batches(
-        self, examples: Examples, batches: Batches, task: Task, first: int
-    ) -> tuple[int, int]:
-        cells = self.cells.reshape(-1)
-        return clock_kernel.run_batches(
-            examples, batches, task, cells, self.fields, first, self._past()
         )
 
     def _sweep(self) -> None:

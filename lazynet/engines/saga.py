@@ -63,7 +63,9 @@ class SAGAEngine(LaggingEngine):
             )
         super().take(examples, steps, task, t)
 
-    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+    def _run(
+        self, examples: Examples, steps: Steps | Batches, task: Task, first: int
+    ) -> tuple[int, int]:
         return kernel.run(
             self.kind, examples, steps, task, self.settings, self.cells, self.fields, first,
             self.slopes,

@@ -1,5 +1,5 @@
 # Averages of the iterates beside a clock: the counting after every step.
-from .clock cimport Clock, two_sum
+from .rules.motion cimport Clock, two_sum
 from .rows cimport Past
 
 # One plain array holds these numbers between calls.

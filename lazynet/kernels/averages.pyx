@@ -19,7 +19,7 @@ cimport cython
 
 from libc.math cimport fabs
 
-from .clock cimport N_CLOCK_FIELDS, SCALE, SHIFT, start_clock
+from .rules.motion cimport N_CLOCK_FIELDS, SCALE, SHIFT, start_clock
 from .examples cimport check_aligned, check_cells, check_vector, pinned
 from .rows cimport Past, iterates_alive, soft, sum_alive
 

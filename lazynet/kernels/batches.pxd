@@ -4,26 +4,8 @@
 from libc.math cimport fabs, ldexp
 from libc.stdint cimport uint32_t
 
-from .examples cimport BAD_ROW, FINISHED, Examples, Status, Visit, Visited, importance_of
-from .rows cimport Row
-
-
-# A batch that is being merged.  A call of a kernel may end within a batch and the next call go on.
-cdef struct Merging:
-    double* sums         # for every column the sum of slope * x over the rows merged; else 0
-    uint32_t* columns    # the columns merged; some may be there twice
-    double* values       # of the merged row
-    Py_ssize_t n_columns
-    Py_ssize_t length    # the number of entries of ``columns``: twice the columns of the matrix, at most
-    bint begun           # whether the following describes a batch
-    Py_ssize_t start     # the places in the order of the batch's first row ...
-    Py_ssize_t stop      # ... and of the row after its last
-    Py_ssize_t measured  # the place of the next row to measure, for rates that follow the rows
-    Py_ssize_t next      # the place of the next row to merge
-    Py_ssize_t visited   # the nonzeros of the rows merged so far
-    double slopes        # the sum of the slopes of the rows merged so far
-    double sizes         # the sum of the sizes of these slopes
-    double importances   # the sum of the importances of these rows
+from .chunk cimport BAD_ROW, FINISHED, Merging, Status
+from .examples cimport Examples, Visited
 
 
 cdef class Merger:
@@ -41,46 +23,68 @@ cdef class Batches(Visited):
     """A chunk of steps on batches: the rows, and for each batch what Steps holds for a row."""
     cdef readonly Py_ssize_t size     # the number of rows in a batch; the last may have fewer
     cdef Py_ssize_t n_batches
-    cdef const double[::1] rates
-    cdef const double[::1] keep
-    cdef const double[::1] keep_low
-    cdef const double[::1] pull
-    cdef const double[::1] counts
     cdef Merger merger
 
 
-cdef inline void begin_batch(Merging* at, Batches batches, Py_ssize_t batch) noexcept nogil:
+cdef inline void begin_batch(
+    Merging* at, Py_ssize_t size, Py_ssize_t batch, Py_ssize_t n_rows
+) noexcept nogil:
     """Begin to merge a batch, unless an earlier call has begun."""
-    cdef Py_ssize_t start = batch * batches.size
+    cdef Py_ssize_t start = batch * size
     if at.begun and at.start == start:
         return
     at.begun = True
     at.start = at.measured = at.next = start
-    at.stop = min(start + batches.size, batches.order.shape[0])
+    at.stop = min(start + size, n_rows)
     at.visited = 0
     at.slopes = at.sizes = at.importances = 0.0
 
 
-# Lists every column once, so that there is room for one more row.
-cdef void list_once(Merging* at, Examples examples) noexcept nogil
+cdef inline Py_ssize_t take_sums(Merging* at, double divisor) noexcept nogil:
+    """The columns whose sums are not 0, with the sums over ``divisor``; all sums are 0 again.
+
+    Where a good part of all columns was listed, all sums are looked at in order: what follows then
+    walks through memory from one end to the other.
+    """
+    cdef bint in_order = at.length > at.n_columns // 4
+    cdef Py_ssize_t stop = at.n_columns if in_order else at.length, k, n = 0
+    cdef uint32_t column
+    cdef double sum
+    for k in range(stop):
+        column = <uint32_t> k if in_order else at.columns[k]
+        sum = at.sums[column]
+        at.sums[column] = 0.0
+        at.columns[n], at.values[n] = column, sum / divisor
+        n += sum != 0.0
+    at.length = n
+    return n
 
 
 cdef inline Status merge_row(
-    Merging* at, Examples examples, const Visit* visit, double slope
+    Merging* at, const double* values, const uint32_t* columns, Py_ssize_t length, double slope,
+    double importance,
 ) noexcept nogil:
-    """Add the row of the visit, times the slope of its loss; returns FINISHED or an error."""
-    cdef Py_ssize_t length = visit.now.length
+    """Add a row, times the slope of its loss; returns FINISHED or an error.
+
+    A column whose sum is 0 goes to the end of the list, also again where its sum has come back to 0.
+    """
+    cdef Py_ssize_t k
+    cdef double before
     if length > at.n_columns:
         return BAD_ROW  # it names a column twice
     if slope != 0.0:
         if at.length + length > 2 * at.n_columns:
-            list_once(at, examples)
-        at.length = examples.ops.merge(
-            &visit.now, slope, at.sums, at.columns, at.length
-        )
+            # List every column once, so that there is room for one more row.
+            for k in range(take_sums(at, 1.0)):
+                at.sums[at.columns[k]] = at.values[k]
+        for k in range(length):
+            before = at.sums[columns[k]]
+            at.columns[at.length] = columns[k]
+            at.length += before == 0.0
+            at.sums[columns[k]] = before + slope * values[k]
     at.slopes += slope
     at.sizes += fabs(slope)
-    at.importances += importance_of(examples, visit.number)
+    at.importances += importance
     at.visited += length
     at.next += 1
     return FINISHED
@@ -97,6 +101,12 @@ cdef inline double size_of_slopes(const Merging* at) noexcept nogil:
     return size if size >= ldexp(1.0, -960) else 1.0
 
 
-# The merged row in units of ``unit``, which is there until the next batch begins; the batch is then
-# done with.
-cdef Row merged_row(Merging* at, Examples examples, double unit) noexcept nogil
+cdef inline Py_ssize_t merged_row(Merging* at, double unit) noexcept nogil:
+    """The merged row in units of ``unit``, in ``columns`` and ``values``; returns its length.
+
+    The batch is then done with.
+    """
+    cdef Py_ssize_t length = take_sums(at, <double> (at.stop - at.start) * unit)
+    at.begun = False
+    at.length = 0
+    return length

@@ -19,7 +19,6 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from .examples cimport Examples, Visited, pinned
-from .rows cimport Row
 
 
 @cython.binding(False)  # a method then checks the type of self
@@ -68,29 +67,6 @@ cdef class Merger:
             self.discard()
 
 
-cdef inline Row taken(Merging* at, Examples examples, double divisor) noexcept nogil:
-    """The columns whose sums are not 0, with the sums over ``divisor``; all sums are 0 again."""
-    cdef Row row
-    row.values, row.columns, row.kept = at.values, at.columns, NULL
-    row.length = examples.merged_ops.take_merged(
-        at.n_columns, at.sums, divisor, at.columns, at.values, at.length
-    )
-    return row
-
-
-cdef Row merged_row(Merging* at, Examples examples, double unit) noexcept nogil:
-    cdef Row row = taken(at, examples, <double> (at.stop - at.start) * unit)
-    at.begun = False
-    at.length = 0
-    return row
-
-
-cdef void list_once(Merging* at, Examples examples) noexcept nogil:
-    cdef Row row = taken(at, examples, 1.0)
-    examples.merged_ops.expand(&row, at.sums, 1.0)
-    at.length = row.length
-
-
 @cython.binding(False)  # a method then checks the type of self
 cdef class Batches(Visited):
     """The scalars of consecutive steps, each on the next ``size`` rows of ``order``.
@@ -107,18 +83,11 @@ cdef class Batches(Visited):
             raise ValueError(f"size must be at least 1, got {size}")
         self.order = order
         self.size = min(size, max(self.order.shape[0], 1))
-        self.rates = rates
-        self.keep = keep
-        self.keep_low = keep_low
-        self.pull = pull
-        self.counts = counts
         cdef Py_ssize_t n = self.order.shape[0]
         self.n_batches = n // size + (n % size != 0)
-        named = (
-            ("rates", rates), ("keep", keep), ("keep_low", keep_low), ("pull", pull),
-            ("counts", counts),
+        self.take_scalars(
+            rates, keep, keep_low, pull, counts, self.n_batches, "one for each batch"
         )
-        self.check_lengths(named, self.n_batches, "one for each batch")
         self.keep_predictions(predictions)
         self.merger = Merger() if merger is None else merger
         arrays = (order, size, rates, keep, keep_low, pull, counts, predictions)

@@ -40,6 +40,23 @@ LAZYNET_INLINE double lazynet_exp_of_negative(double x) {
     return power * series + power;
 }
 
+/* expm1(x) for -1/32 <= x <= 0, by its series: the first term left out is below the rounding of the
+ * others. */
+#define LAZYNET_SMALL_EXPONENT (1.0 / 32)
+LAZYNET_INLINE double lazynet_small_expm1(double x) {
+    /* x + x^2/2! + ... + x^8/8!, in pairs and pairs of pairs, for a short chain */
+    const double x2 = x * x;
+    const double low = (1.0 + x * (1.0 / 2)) + x2 * (1.0 / 6 + x * (1.0 / 24));
+    const double high = (1.0 / 120 + x * (1.0 / 720)) + x2 * (1.0 / 5040 + x * (1.0 / 40320));
+    return x * (low + x2 * x2 * high);
+}
+
+/* log1p(y) for y up to LAZYNET_SMALL_LOSS, in the same way. */
+#define LAZYNET_SMALL_LOSS (1.0 / 4096)
+LAZYNET_INLINE double lazynet_small_log1p(double y) {
+    return y - y * y * (1.0 / 2 - y * (1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5))));
+}
+
 /* log1p(y) for y >= 0 without a branch.  With 1 + y = 2^k m, m next to 1, it is k log 2 + log m, and
  * what 1 + y has lost to rounding is added.  log m is the series in s = (m - 1) / (m + 1) of fdlibm
  * (Sun Microsystems, 1993). */

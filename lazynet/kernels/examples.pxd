@@ -2,33 +2,36 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 
 from .averages cimport Reach
-from .clock cimport Wear
+from .chunk cimport (
+    ABSOLUTE_SUM,
+    AHEAD,
+    BAD_ROW,
+    FINISHED,
+    NEAR,
+    NO_SIZE,
+    OUT_OF_MEMORY,
+    OUT_OF_RANGE,
+    OVERFLOWED,
+    PATIENCE,
+    PAUSED,
+    SQUARED_NORM,
+    WORN_OUT,
+    Chunk,
+    Loops,
+    Measured,
+    Merging,
+    Status,
+)
+from .from_data cimport Tuning
+from .rules.motion cimport Wear
 from .losses cimport loss_slope
 from .rows cimport NO_MEMORY, SOUND, Csr, Room, Row, RowOps, fetch_row, prefetch
-
-# How a call of a kernel ended.
-cdef enum Status:
-    FINISHED = 0
-    WORN_OUT = 1     # all weights must be brought current before the next step
-    OVERFLOWED = 2   # this step's prediction or move is not finite; it was not taken
-    BAD_ROW = 3      # this step's row cannot be read safely; it was not taken
-    PAUSED = 4       # the call has touched PATIENCE numbers: signals can be handled now
-    OUT_OF_MEMORY = 5  # there is no room for this step's row; the step was not taken
-    OUT_OF_RANGE = 6   # this step's shrink takes the clock out of the range of doubles
-
-
-# A size of a row that rates can follow.
-cdef enum Measured:
-    NO_SIZE = 0
-    ABSOLUTE_SUM = 1
-    SQUARED_NORM = 2
-
 
 cdef class Examples:
     """X (CSR of any supported types), y, and the importance of each example; never copied."""
     cdef Csr csr
     cdef const RowOps* ops
-    cdef const RowOps* merged_ops   # for rows whose values are doubles
+    cdef const Loops* loops         # the step loop (online.pyx)
     cdef const double* targets
     cdef const double* importances  # NULL: every example counts 1
     cdef const double* sizes        # what rates that follow the data measure of a row; may be NULL
@@ -37,43 +40,27 @@ cdef class Examples:
 
 
 cdef class Visited:
-    """The rows that a chunk of steps visits."""
+    """The rows that a chunk of steps visits, and the scalars of the steps.
+
+    The shrink of a step is |w| <- [a |w| - b]+.
+    """
     cdef const int64_t[::1] order
+    cdef const double[::1] rates      # eta of each step
+    cdef const double[::1] keep       # a, rounded
+    cdef const double[::1] keep_low   # digits that rounding took from a
+    cdef const double[::1] pull       # b
+    cdef const double[::1] counts     # omega of each step; None without an average
     cdef double* predictions          # OUT: the prediction for each row before its step; NULL: not kept
     cdef object pins                  # keeps the arrays in place
 
-    # Raises unless each array that is given, by name, has ``n`` entries and is aligned.
-    cdef int check_lengths(self, tuple named, Py_ssize_t n, str beside) except -1
+    cdef int take_scalars(
+        self, rates, keep, keep_low, pull, counts, Py_ssize_t n, str beside) except -1
     # Takes an array, if given, into which the predictions are written: an entry for every row.
     cdef int keep_predictions(self, predictions) except -1
 
 
 cdef class Steps(Visited):
-    """A chunk of steps: the row, the rate, and the shrink |w| <- [a |w| - b]+ of each step."""
-    cdef const double[::1] rates      # eta
-    cdef const double[::1] keep       # a, rounded
-    cdef const double[::1] keep_low   # digits that rounding took from a
-    cdef const double[::1] pull       # b
-    cdef const double[::1] counts     # omega of each step; None without an average
-
-
-# What the computation of rates from the rows is told (from_data.pxd).
-cdef struct Tuning:
-    double constant         # C
-    double slack            # 8: rows larger than this many mean sizes have a smaller rate
-    double l1
-    double l2
-    double largest_rate     # no rate of a weight exceeds this number
-    double largest_slope    # G, the size of a slope; Y where that is smaller and ``smooth``
-    double curvature        # of an implicit step; 0: the step is explicit
-    double intercept        # the squared size of the intercept's feature, beside rows of the mean norm
-    double lowering         # a lack of progress multiplies the rate by this number; 1: never ...
-    double intercept_lowering  # ... and the intercept's rate by this number
-    bint adaptive           # whether the rates come from the rows; all else is unused if not
-    bint follows_targets    # Y is the root mean square of the targets; else 1
-    bint smooth             # the slope shrinks with the residual: G is at most Y
-    bint unbounded          # large rows have no smaller rate: the step is implicit
-    bint proximal           # the shrink of FoBoS; else of SGD
+    """A chunk of steps, each on one row."""
 
 
 cdef class Task:
@@ -93,6 +80,10 @@ cdef class Task:
 # Raises unless the examples have targets and the loss is one of the table.
 cdef int check_runnable(Examples examples, int loss) except -1
 
+# The chunk of the steps from ``first`` on; ``size`` is that of a batch, whose rows ``merging`` takes.
+cdef Chunk chunk_of(
+    Examples examples, Visited steps, Task task, Py_ssize_t n_steps, Py_ssize_t first) noexcept
+
 # Raises unless the array called ``name`` is aligned to its numbers of ``itemsize`` bytes.
 cdef int check_aligned(str name, const void* first, size_t itemsize=*) except -1
 
@@ -103,26 +94,14 @@ cdef int check_vector(str name, const double[::1] array, Py_ssize_t length) exce
 cdef int check_cells(
     const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers) except -1
 
+# The step loops of the highest level.
+cdef const Loops* default_loops() except NULL
+
 # The highest level of vector units that this machine can run (rows.c).
 cdef int highest_level() noexcept
 
 # Objects that keep NumPy from moving the arrays (examples.pyx).
 cdef list pinned(arrays)
-
-
-# The values and columns of the row AHEAD steps later are prefetched: fetched later, they would
-# arrive too late, and fetched sooner, they would have left the cache again.
-cdef enum:
-    AHEAD = 3
-
-# Up to this many numbers, 2 MiB, weights are near: the second cache of the processor holds most of
-# those that a row needs, and fetching them ahead takes longer than waiting for the others.
-cdef enum:
-    NEAR = 262144
-
-# The most numbers that one call touches, a last row excepted: some tens of milliseconds.
-cdef enum:
-    PATIENCE = 8388608
 
 
 cdef inline Py_ssize_t upcoming(

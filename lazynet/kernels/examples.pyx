@@ -11,11 +11,14 @@ Property: a kernel never reads outside an array, whatever it is given
 cimport cython
 
 import weakref
+from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uintptr_t
 from libc.stdlib cimport free
+from libc.string cimport memset
 
 from .losses cimport N_LOSSES
 from .rows cimport (
@@ -112,6 +115,33 @@ cdef int check_cells(
     return check_aligned("cells", &cells[0, 0] if length and numbers else NULL)
 
 
+# The step loops of each level, found when the first examples are made.
+cdef enum:
+    MOST_LEVELS = 3
+cdef const Loops* LOOPS[MOST_LEVELS]
+cdef int n_levels = 0
+
+
+cdef int find_loops() except -1:
+    """Import the module of each level that this machine can run; a debug build has the first alone."""
+    global n_levels
+    cdef uintptr_t address
+    for suffix in ("", "_v3", "_v4")[:best_level() + 1]:
+        name = f"lazynet.kernels.online{suffix}"
+        if n_levels and find_spec(name) is None:
+            break
+        address = import_module(name).address()
+        LOOPS[n_levels] = <const Loops*> address
+        n_levels += 1
+    return 0
+
+
+cdef const Loops* default_loops() except NULL:
+    if n_levels == 0:
+        find_loops()
+    return LOOPS[n_levels - 1]
+
+
 cdef int highest_level() noexcept:
     return best_level()
 
@@ -187,6 +217,7 @@ cdef class Examples:
         self.csr.n_rows = n - 1
         self.csr.n_columns = n_columns
         self.csr.wide_values, self.csr.wide_indices = wide_values, wide_indices
+        default_loops()
         self.at_level(best_level())
         self.targets = NULL
         self.importances = NULL
@@ -229,7 +260,7 @@ cdef class Examples:
         """
         level = max(0, min(level, best_level()))
         self.ops = row_ops_for(self.csr.wide_values, level)
-        self.merged_ops = row_ops_for(True, level)
+        self.loops = LOOPS[min(level, n_levels - 1)]
         return level
 
     @property
@@ -362,13 +393,39 @@ cdef int check_runnable(Examples examples, int loss) except -1:
     return 0
 
 
+cdef Chunk chunk_of(
+    Examples examples, Visited steps, Task task, Py_ssize_t n_steps, Py_ssize_t first
+) noexcept:
+    """The steps from ``first`` on; the cells are to be filled in.  There is at least one step."""
+    cdef Chunk at
+    memset(&at, 0, sizeof(Chunk))
+    at.csr, at.targets, at.importances = &examples.csr, examples.targets, examples.importances
+    at.sizes, at.measured = examples.sizes, examples.measured
+    at.order, at.predictions = &steps.order[0], steps.predictions
+    at.rates, at.keep, at.keep_low = &steps.rates[0], &steps.keep[0], &steps.keep_low[0]
+    at.pull = &steps.pull[0]
+    at.n_rows, at.n_steps, at.step = steps.order.shape[0], n_steps, first
+    at.loss, at.epsilon = task.loss, task.epsilon
+    at.shrink_first, at.fit_intercept = task.shrink_first, task.fit_intercept
+    at.wear, at.reach, at.tuning = &task.wear, &task.reach, &task.tuning
+    return at
+
+
 @cython.binding(False)  # a method then checks the type of self
 cdef class Visited:
     """The rows that a chunk of steps visits, in order; and the predictions that are kept."""
 
-    cdef int check_lengths(self, tuple named, Py_ssize_t n, str beside) except -1:
+    cdef int take_scalars(
+        self, rates, keep, keep_low, pull, counts, Py_ssize_t n, str beside
+    ) except -1:
+        """Take the arrays, each with ``n`` entries."""
         cdef const double[::1] numbers
-        for name, array in named:
+        self.rates, self.keep, self.keep_low = rates, keep, keep_low
+        self.pull, self.counts = pull, counts
+        for name, array in (
+            ("rates", rates), ("keep", keep), ("keep_low", keep_low), ("pull", pull),
+            ("counts", counts),
+        ):
             if array is None:
                 continue
             numbers = array
@@ -383,10 +440,14 @@ cdef class Visited:
         cdef Py_ssize_t n = self.order.shape[0]
         if n:
             check_aligned("order", &self.order[0])
-        self.check_lengths((("predictions", predictions),), n, "as order")
         self.predictions = NULL
-        if predictions is not None and n:
-            written = predictions
+        if predictions is None:
+            return 0
+        written = predictions
+        if written.shape[0] != n:
+            raise ValueError(f"predictions must have {n} entries, as order, got {written.shape[0]}")
+        if n:
+            check_aligned("predictions", &written[0])
             self.predictions = &written[0]
         return 0
 
@@ -403,16 +464,7 @@ cdef class Steps(Visited):
         counts=None, predictions=None,
     ):
         self.order = order
-        self.rates = rates
-        self.keep = keep
-        self.keep_low = keep_low
-        self.pull = pull
-        self.counts = counts
-        named = (
-            ("rates", rates), ("keep", keep), ("keep_low", keep_low), ("pull", pull),
-            ("counts", counts),
-        )
-        self.check_lengths(named, self.order.shape[0], "as order")
+        self.take_scalars(rates, keep, keep_low, pull, counts, self.order.shape[0], "as order")
         self.keep_predictions(predictions)
         arrays = (order, rates, keep, keep_low, pull, counts, predictions)
         held = None if predictions is None else memoryview(predictions)

@@ -2,8 +2,26 @@
 # Python twin: lazynet/reference/from_data.py; tests/exact/test_rates_from_data.py compares the two.
 from libc.math cimport fabs, pow, sqrt
 
-from .examples cimport Tuning
 from .losses cimport loss_slope
+
+# What the computation of rates from the rows is told (from_data.pxd).
+cdef struct Tuning:
+    double constant         # C
+    double slack            # 8: rows larger than this many mean sizes have a smaller rate
+    double l1
+    double l2
+    double largest_rate     # no rate of a weight exceeds this number
+    double largest_slope    # G, the size of a slope; Y where that is smaller and ``smooth``
+    double curvature        # of an implicit step; 0: the step is explicit
+    double intercept        # the squared size of the intercept's feature, beside rows of the mean norm
+    double lowering         # a lack of progress multiplies the rate by this number; 1: never ...
+    double intercept_lowering  # ... and the intercept's rate by this number
+    bint adaptive           # whether the rates come from the rows; all else is unused if not
+    bint follows_targets    # Y is the root mean square of the targets; else 1
+    bint smooth             # the slope shrinks with the residual: G is at most Y
+    bint unbounded          # large rows have no smaller rate: the step is implicit
+    bint proximal           # the shrink of FoBoS; else of SGD
+
 
 # One plain array holds these numbers between calls.
 cdef enum:

@@ -9,7 +9,7 @@ differ from output to output.  A step computes, for every output, what the kerne
 computes:
 
     outputs_clock.pyx     steps of SGD or FoBoS on a clock
-    outputs_cells.pyx     steps of the rules of cells/: RDA, FTRL and AdaGrad
+    outputs_cells.pyx     steps of the rules of rules/: RDA, FTRL and AdaGrad
     outputs_losses.pyx    the losses, without a step
     outputs_steps.pxd     what all three do with a row
 

@@ -21,7 +21,7 @@ from libc.float cimport DBL_MAX, DBL_MIN
 from libc.stdint cimport int64_t
 
 from .averages cimport COUNTED, Average, add_to, check_counts, count_iterate, past_is_worn
-from .clock cimport Clock
+from .rules.motion cimport Clock
 from .examples cimport (
     FINISHED,
     OUT_OF_RANGE,

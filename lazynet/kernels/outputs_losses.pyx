@@ -9,7 +9,8 @@ from libc.stdlib cimport free
 
 from .examples cimport FINISHED, PATIENCE, PAUSED, Examples, Status, Task, check_aligned
 from .outputs cimport Block, Targets, check_matrix, check_run
-from .outputs_cells cimport kind_of, predict_by_rules, rules_of, show_numbers
+from .cells cimport AnyRule
+from .outputs_cells cimport predict_by_rules, rules_of, show_numbers
 from .outputs_clock cimport (
     INTERCEPT,
     N_OWN_ROWS,
@@ -59,8 +60,7 @@ def losses_on(
     cdef double touched = 0.0
     cdef WideVisit at
     cdef Scratch scratch
-    cdef char* rules = NULL
-    cdef size_t each = 0
+    cdef AnyRule* rules = NULL
     cdef const int64_t* rows
     check_run(block, examples, targets, task, losses)
     if on_clock:
@@ -73,7 +73,6 @@ def losses_on(
         if settings is None or fields is None:
             raise TypeError("settings and fields must be given for a rule with a state of its own")
         rules = rules_of(block, settings, fields)
-        each = kind_of(block).size
     try:
         if n_steps:
             check_aligned("order", &order[0])
@@ -105,7 +104,7 @@ def losses_on(
                     )
                 else:
                     predict_by_rules(
-                        block, &weights, &at, rules, each, True, scratch.predictions, n
+                        block, &weights, &at, rules, True, scratch.predictions, n
                     )
                 find_slopes(
                     &scratch, block, examples, targets, task, False, at.rows.number, &touched

@@ -1,24 +1,18 @@
-/* The row operations: every loop over the nonzeros of one row, for each type of values and each
+/* The row operations of the kernels with a loop of their own, for each type of values and each
  * vector level.  rows.h says why and declares the table of the operations.
  *
- * The loops are written once, in rows_typed.inc and in the headers of the kinds of cells.  This
- * file includes rows_level.inc per vector level, which includes rows_typed.inc per type of values.
+ * The loops are written once, in rows_typed.inc.  This file includes rows_level.inc per vector level, which includes rows_typed.inc per type of values.
  * setup.py links it into the extension module `examples` alone.
  *
  * Property: every level gives the same bits (tests/exact/test_lazy_equals_dense.py).
  */
 #include "rows.h"
 
-#include "every_kind.h" /* the scalar part of every kind, compiled for no particular level */
-
 /* Vectors whose parts can be exchanged by name. */
 #if (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
 #define LAZYNET_SHUFFLES 1
 typedef double lazynet_two __attribute__((vector_size(16)));
 typedef double lazynet_four __attribute__((vector_size(32)));
-
-/* Four doubles anywhere in an array of doubles. */
-typedef double lazynet_loose_four __attribute__((vector_size(32), aligned(8), may_alias));
 
 /* {low, high} <- eight in two loads: a loop that has just written eight numbers as two vectors of
  * four is not waited for, as it would be by one load of both. */
@@ -27,17 +21,6 @@ LAZYNET_INLINE void lazynet_part(const double *eight, lazynet_four *low, lazynet
     memcpy(high, eight + 4, sizeof *high);
 }
 
-/* The transpose of four rows of four numbers, in place. */
-LAZYNET_INLINE void lazynet_transpose(lazynet_four rows[4]) {
-    const lazynet_four even_low = __builtin_shufflevector(rows[0], rows[1], 0, 4, 2, 6);
-    const lazynet_four odd_low = __builtin_shufflevector(rows[0], rows[1], 1, 5, 3, 7);
-    const lazynet_four even_high = __builtin_shufflevector(rows[2], rows[3], 0, 4, 2, 6);
-    const lazynet_four odd_high = __builtin_shufflevector(rows[2], rows[3], 1, 5, 3, 7);
-    rows[0] = __builtin_shufflevector(even_low, even_high, 0, 1, 4, 5);
-    rows[1] = __builtin_shufflevector(odd_low, odd_high, 0, 1, 4, 5);
-    rows[2] = __builtin_shufflevector(even_low, even_high, 2, 3, 6, 7);
-    rows[3] = __builtin_shufflevector(odd_low, odd_high, 2, 3, 6, 7);
-}
 #else
 #define LAZYNET_SHUFFLES 0
 #endif
@@ -98,14 +81,7 @@ LAZYNET_INLINE void lazynet_store_four(const double *numbers, double *to, ptrdif
 #endif
 }
 
-/* Averaged weights that have vanished since they were stored, collected for `bury`. */
-#define LAZYNET_BLOCK 16
-#define LAZYNET_CELLS 4 /* the number of cells that load_four takes apart */
-typedef struct {
-    double z[LAZYNET_BLOCK];
-    ptrdiff_t cell[LAZYNET_BLOCK];
-    ptrdiff_t n;
-} lazynet_dead;
+enum { LAZYNET_CELLS = 4 }; /* weights that are stored from one vector */
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9 && defined(__x86_64__) && \
     defined(__gnu_linux__) && !defined(LAZYNET_DEBUG)
@@ -117,17 +93,6 @@ typedef struct {
 #define LAZYNET_PASTE_(a, b, c) a##_##b##_##c
 #define LAZYNET_PASTE(a, b, c) LAZYNET_PASTE_(a, b, c)
 #define LAZYNET_TYPED(name) LAZYNET_PASTE(lazynet_##name, LAZYNET_REAL_NAME, LAZYNET_LEVEL_NAME)
-
-/* Names of the kind of cell LAZYNET_KIND: its struct, a scalar function, a typed function. */
-#define LAZYNET_KIND_STRUCT__(kind) lazynet_##kind
-#define LAZYNET_KIND_STRUCT_(kind) LAZYNET_KIND_STRUCT__(kind)
-#define LAZYNET_KIND_STRUCT LAZYNET_KIND_STRUCT_(LAZYNET_KIND)
-#define LAZYNET_OF_KIND__(kind, name) lazynet_##kind##_##name
-#define LAZYNET_OF_KIND_(kind, name) LAZYNET_OF_KIND__(kind, name)
-#define LAZYNET_OF_KIND(name) LAZYNET_OF_KIND_(LAZYNET_KIND, name)
-#define LAZYNET_KIND_TYPED__(kind, name) LAZYNET_TYPED(kind##_##name)
-#define LAZYNET_KIND_TYPED_(kind, name) LAZYNET_KIND_TYPED__(kind, name)
-#define LAZYNET_KIND_TYPED(name) LAZYNET_KIND_TYPED_(LAZYNET_KIND, name)
 
 #define LAZYNET_LEVELLED_(name, level) lazynet_##name##_##level
 #define LAZYNET_LEVELLED__(name, level) LAZYNET_LEVELLED_(name, level)

@@ -55,6 +55,44 @@ LAZYNET_INLINE int64_t lazynet_start(const lazynet_csr *X, ptrdiff_t row) {
                            : ((const volatile int32_t *)X->starts)[row];
 }
 
+/* Copy n columns of the matrix, from `start` on, and check them on the way: is each at least 0 and
+ * less than the number of columns?  A column is held in a register between the copy and the check, so
+ * that what is copied last is what was looked at.  The last block overlaps the one before, so that a
+ * short row has no tail of single steps. */
+LAZYNET_INLINE int lazynet_copy_any(const lazynet_csr *X, ptrdiff_t start, ptrdiff_t n,
+                                              uint32_t *restrict copy, int wide) {
+    enum { BLOCK = 16 };
+    const uint64_t *eight = (const uint64_t *)X->columns + (wide ? start : 0);
+    const uint32_t *four = (const uint32_t *)X->columns + (wide ? 0 : start);
+    uint32_t largest = 0, high = 0; /* the largest as unsigned numbers, and what they leave out */
+#define LAZYNET_COPY_COLUMN(k)                                        \
+    {                                                                 \
+        const uint32_t column = wide ? (uint32_t)eight[k] : four[k];  \
+        if (wide) high |= (uint32_t)(eight[k] >> 32);                 \
+        copy[k] = column;                                             \
+        largest = column > largest ? column : largest;                \
+    }
+    if (n < BLOCK) {
+        for (ptrdiff_t k = 0; k < n; k++) LAZYNET_COPY_COLUMN(k)
+    } else {
+        const ptrdiff_t whole = n - n % BLOCK;
+#pragma omp simd reduction(max : largest) reduction(| : high)
+        for (ptrdiff_t k = 0; k < whole; k++) LAZYNET_COPY_COLUMN(k)
+        eight += n - BLOCK, four += n - BLOCK, copy += n - BLOCK;
+#pragma omp simd reduction(max : largest) reduction(| : high)
+        for (int k = 0; k < BLOCK; k++) LAZYNET_COPY_COLUMN(k)
+    }
+#undef LAZYNET_COPY_COLUMN
+    if (!wide) high |= largest >> 31;
+    return n == 0 || (high == 0 && (int64_t)largest < (int64_t)X->n_columns);
+}
+
+LAZYNET_INLINE int lazynet_copy_columns(const lazynet_csr *X, ptrdiff_t start, ptrdiff_t n,
+                                          uint32_t *restrict copy) {
+    return X->wide_indices ? lazynet_copy_any(X, start, n, copy, 1)
+                           : lazynet_copy_any(X, start, n, copy, 0);
+}
+
 /* Prefetch the values and columns of a later row.  Addresses, not pointers: the row has not been
  * checked yet and may lie outside the arrays, and a prefetch never faults.  One loop fetches both:
  * the end of a loop of unknown length costs as much as several prefetches. */
@@ -146,17 +184,6 @@ LAZYNET_INLINE double lazynet_soft(double z, double shift) {
 /* The inverse on what survives: v -> sgn(v) (|v| + shift). */
 LAZYNET_INLINE double lazynet_unsoft(double v, double shift) { return v + copysign(shift, v); }
 
-/* expm1(x) for -1/32 <= x <= 0, by its series: the first term left out is below the rounding of the
- * others. */
-#define LAZYNET_SMALL_EXPONENT (1.0 / 32)
-LAZYNET_INLINE double lazynet_small_expm1(double x) {
-    /* x + x^2/2! + ... + x^8/8!, in pairs and pairs of pairs, for a short chain */
-    const double x2 = x * x;
-    const double low = (1.0 + x * (1.0 / 2)) + x2 * (1.0 / 6 + x * (1.0 / 24));
-    const double high = (1.0 / 120 + x * (1.0 / 720)) + x2 * (1.0 / 5040 + x * (1.0 / 40320));
-    return x * (low + x2 * x2 * high);
-}
-
 /* A weight of the paper's tables brought from the tables' step `psi` to `now`, given P(psi),
  * B(psi), P(now), B(now): the corrected Theorems 1 and 2 in one formula. */
 LAZYNET_INLINE double lazynet_caught_up(double w, double p_psi, double b_psi, double p_now,
@@ -197,13 +224,6 @@ LAZYNET_INLINE double lazynet_sum_alive(const lazynet_past *past, double z, ptrd
     return past->scales[n] * z - past->pulls[n] * (double)((z > 0.0) - (z < 0.0));
 }
 
-/* The two operations on a row of cells; `rule` is the struct that belongs to the kind of cell. */
-typedef struct {
-    double (*dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
-                  const void *rule);
-    void (*update)(const lazynet_row *row, double *cells, const void *rule, double step);
-} lazynet_cell_ops;
-
 /* One row operation for each kernel need.  `next` is the row after this one, known because the order
  * is known: the dot product fetches its weights while it computes, unless `next` is NULL.  An update
  * takes the weights that `dot` has just `kept` of the same row, or NULL where there is
@@ -224,8 +244,6 @@ typedef struct {
     double (*pair_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
                        double shift);
     void (*pair_update)(const lazynet_row *row, double *cells, double first, double second);
-    void (*averaged_update)(const lazynet_row *row, double *cells, double shift, double step,
-                            const lazynet_past *past);
     ptrdiff_t (*informed_update)(const lazynet_row *row, double *cells, double shift, double step,
                                  int64_t *informed, ptrdiff_t n);
     void (*catch_up)(const lazynet_row *row, double *weights, int64_t *last, const double *scales,
@@ -236,11 +254,6 @@ typedef struct {
     double (*compensated_dot)(const lazynet_row *row, const double *weights, double *low);
     void (*compensated_update)(const lazynet_row *row, double *sums, double factor,
                                double factor_low);
-    const lazynet_cell_ops *cells; /* for each kind of cell, in the order of every_kind.h */
-    ptrdiff_t (*merge)(const lazynet_row *row, double factor, double *sums, uint32_t *columns,
-                       ptrdiff_t n);
-    ptrdiff_t (*take_merged)(ptrdiff_t n_columns, double *sums, double divisor, uint32_t *columns,
-                             double *values, ptrdiff_t n);
 } lazynet_row_ops;
 
 /* The operations for this type of values at a vector level (rows.c).  Only the extension module

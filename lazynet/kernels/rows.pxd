@@ -41,11 +41,6 @@ cdef extern from "rows.h" nogil:
         Py_ssize_t n
         Py_ssize_t room
 
-    ctypedef struct CellOps "lazynet_cell_ops":
-        double (*dot)(const Row* row, const Row* next, const double* cells,
-                      const void* rule) noexcept nogil
-        void (*update)(const Row* row, double* cells, const void* rule, double step) noexcept nogil
-
     ctypedef struct RowOps "lazynet_row_ops":
         int (*all_sound)(const Csr*) noexcept nogil
         int (*row_defect)(const Csr*, Py_ssize_t row) noexcept nogil
@@ -62,8 +57,6 @@ cdef extern from "rows.h" nogil:
                            double shift) noexcept nogil
         void (*pair_update)(const Row* row, double* cells, double first,
                             double second) noexcept nogil
-        void (*averaged_update)(const Row* row, double* cells, double shift, double step,
-                                const Past* past) noexcept nogil
         Py_ssize_t (*informed_update)(const Row* row, double* cells, double shift, double step,
                                       int64_t* informed, Py_ssize_t n) noexcept nogil
         void (*catch_up)(const Row* row, double* weights, int64_t* last, const double* scales,
@@ -75,12 +68,6 @@ cdef extern from "rows.h" nogil:
                                   double* low) noexcept nogil
         void (*compensated_update)(const Row* row, double* sums, double factor,
                                    double factor_low) noexcept nogil
-        const CellOps* cells
-        Py_ssize_t (*merge)(const Row* row, double factor, double* sums, uint32_t* columns,
-                            Py_ssize_t n) noexcept nogil
-        Py_ssize_t (*take_merged)(Py_ssize_t n_columns, double* sums, double divisor,
-                                  uint32_t* columns, double* values,
-                                  Py_ssize_t n) noexcept nogil
 
     enum:
         LANES "LAZYNET_LANES"
@@ -89,6 +76,10 @@ cdef extern from "rows.h" nogil:
     int best_level "lazynet_best_level"()
     bint make_room "lazynet_make_room"(Room* room, size_t size)
     void prefetch "LAZYNET_PREFETCH_READ"(const void* address)
+    void prefetch_to_write "LAZYNET_PREFETCH_WRITE"(const void* address)
+    int64_t start_of "lazynet_start"(const Csr* csr, Py_ssize_t row)
+    bint copy_columns "lazynet_copy_columns"(const Csr* csr, Py_ssize_t start, Py_ssize_t n,
+                                             uint32_t* copy)
     void fetch_row "lazynet_fetch_row"(const Csr* csr, Py_ssize_t row)
     int64_t read_once "lazynet_read_once"(const int64_t* index)
     double soft "lazynet_soft"(double z, double shift)

@@ -19,7 +19,7 @@ any budget (tests/exact/test_lazy_equals_dense.py).
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 
-from .clock cimport (
+from .rules.motion cimport (
     INTERCEPT,
     N_CLOCK_FIELDS,
     SCALE,

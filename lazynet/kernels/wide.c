@@ -7,7 +7,6 @@
 
 #include <float.h>
 
-#include "cells/adagrad.h"
 #include "elementary.h"
 
 /* GCC would unroll the loop over nonzeros around the loop over a line of outputs and then find no

@@ -29,7 +29,7 @@ def table_of_rules():
         else:
             kind = row.engine.kind
             count = cells.numbers(kind)
-            kept = f"[{count} number{'s' * (count > 1)}](../lazynet/kernels/cells/{kind}.h)"
+            kept = f"[{count} number{'s' * (count > 1)}](../lazynet/kernels/rules/{kind}.pxd)"
             reference = f"lazynet/reference/{kind}.py"
         found = [
             f'`"{row.rule.name}"`',

@@ -241,8 +241,8 @@ def test_a_call_may_pause_within_a_batch(rule):
     chosen = dataclasses.replace(plan(l1=1e-3, rule=rule), batch_size=5)
     engine = chosen.new_engine(X.shape[1])
     examples, calls = examples_of(chosen, X, np.array([1.0, -1.0])), []
-    take_one = engine._run_batches
-    engine._run_batches = lambda *given: calls.append(given) or take_one(*given)
+    take_one = engine._run
+    engine._run = lambda *given: calls.append(given) or take_one(*given)
     engine.take(examples, chosen.steps(np.array([0, 1] * 3), 0), chosen.task(engine))
     assert len(calls) > 1
     twin = BoundedTwin.of_plan(chosen, 1, 1024.0)

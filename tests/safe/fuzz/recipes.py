@@ -46,7 +46,7 @@ ODD_PLACES = [-1, -7, 7, 1000, 2**31 - 1, -(2**31), 2**62, -(2**63), 2**63 - 1]
 #: Functions and classes that are listed once for each of several variants.
 VARIANTS: dict[str, tuple[str, ...]] = {
     "cells.sweep": SWEPT,
-    "cells.run_batches": tuple(IN_BATCHES),
+    "cells.retune": SWEPT,
     **outputs.VARIANTS,
 }
 
@@ -356,15 +356,8 @@ def _clock_run(parts: Parts) -> Arguments:
                  fields=parts.clock_fields(), first=0, average=None, rates=None)  # fmt: skip
     if parts.random.integers(2):
         given.update(task=parts.tuned_task(), rates=parts.place(np.zeros(clock.FROM_DATA_FIELDS)))
-    if parts.random.integers(2):
-        given.update(stored=parts.reals(2 * parts.d), average=parts.average())
-    return given
-
-
-def _clock_run_batches(parts: Parts) -> Arguments:
-    given = dict(examples=parts.examples(), batches=parts.batches(), task=parts.task(),
-                 stored=parts.reals(parts.d), fields=parts.clock_fields(), first=0,
-                 average=None)  # fmt: skip
+    elif parts.random.integers(2):
+        given.update(steps=parts.batches())
     if parts.random.integers(2):
         given.update(stored=parts.reals(2 * parts.d), average=parts.average())
     return given
@@ -456,6 +449,12 @@ def _cells(parts: Parts, kind: str) -> NDArray[np.float64]:
     return parts.place(parts.random.uniform(0.0, 2.0, shape))
 
 
+def _steps(parts: Parts, kind: str) -> Steps | Batches:
+    if kind in IN_BATCHES and parts.random.integers(2):
+        return parts.batches()
+    return parts.steps(float(parts.random.choice([0.0, 0.01])))
+
+
 #: Arguments that depend on the kind of cell.
 OF_KIND: dict[str, Callable[[Parts, str], Any]] = {
     "kind": lambda parts, kind: kind,
@@ -465,6 +464,7 @@ OF_KIND: dict[str, Callable[[Parts, str], Any]] = {
         np.full(len(cells.fields(kind)), float(parts.random.choice([0.0, 5.0])))
     ),
     "cells": _cells,
+    "steps": _steps,
 }
 
 #: Everything that the kernels offer.
@@ -472,7 +472,6 @@ FUNCTIONS = kernel_functions()
 
 #: Sound arguments by their names, and by the module or class of whose functions they are.
 NAMED: dict[str, Callable[[Parts], Any]] = {
-    "cells.steps": lambda p: p.steps(float(p.random.choice([0.0, 0.01]))),
     "examples": Parts.examples, "steps": Parts.steps, "batches": Parts.batches,
     "order": Parts.order, "task": Parts.task,
     "average": Parts.average, "records": Parts.records, "counts": Parts.counts,
@@ -553,7 +552,6 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "batches.Merger": lambda p: {},
     "batches.Batches": Parts.batch_schedule,
     "clock.run": _clock_run,
-    "clock.run_batches": _clock_run_batches,
     "dense.run": _dense_run,
     "gram.add_gram": _add_gram,
     "gram.descend": _descend,

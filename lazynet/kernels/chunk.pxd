@@ -1,0 +1,128 @@
+# A chunk of steps as the loops of online.pyx see it: addresses and numbers, which the modules with the
+# arrays (clock.pyx, cells.pyx) have checked.
+from libc.stdint cimport int64_t, uint32_t
+
+from .averages cimport Reach
+from .from_data cimport Tuning
+from .rules.motion cimport Wear
+from .rows cimport Csr, Room
+
+# How a call of a kernel ended.
+cdef enum Status:
+    FINISHED = 0
+    WORN_OUT = 1     # all weights must be brought current before the next step
+    OVERFLOWED = 2   # this step's prediction or move is not finite; it was not taken
+    BAD_ROW = 3      # this step's row cannot be read safely; it was not taken
+    PAUSED = 4       # the call has touched PATIENCE numbers: signals can be handled now
+    OUT_OF_MEMORY = 5  # there is no room for this step's row; the step was not taken
+    OUT_OF_RANGE = 6   # this step's shrink takes the clock out of the range of doubles
+
+
+# A size of a row that rates can follow.
+cdef enum Measured:
+    NO_SIZE = 0
+    ABSOLUTE_SUM = 1
+    SQUARED_NORM = 2
+
+
+# The values and columns of the row AHEAD steps later are prefetched: fetched later, they would
+# arrive too late, and fetched sooner, they would have left the cache again.
+cdef enum:
+    AHEAD = 3
+
+# Up to this many numbers, 2 MiB, weights are near: the second cache of the processor holds most of
+# those that a row needs, and fetching them ahead takes longer than waiting for the others.
+cdef enum:
+    NEAR = 262144
+
+# The most numbers that one call touches, a last row excepted: some tens of milliseconds.
+cdef enum:
+    PATIENCE = 8388608
+
+
+# A batch that is being merged.  A call of a kernel may end within a batch and the next call go on.
+cdef struct Merging:
+    double* sums         # for every column the sum of slope * x over the rows merged; else 0
+    uint32_t* columns    # the columns merged; some may be there twice
+    double* values       # of the merged row
+    Py_ssize_t n_columns
+    Py_ssize_t length    # the number of entries of ``columns``: twice the columns of the matrix, at most
+    bint begun           # whether the following describes a batch
+    Py_ssize_t start     # the places in the order of the batch's first row ...
+    Py_ssize_t stop      # ... and of the row after its last
+    Py_ssize_t measured  # the place of the next row to measure, for rates that follow the rows
+    Py_ssize_t next      # the place of the next row to merge
+    Py_ssize_t visited   # the nonzeros of the rows merged so far
+    double slopes        # the sum of the slopes of the rows merged so far
+    double sizes         # the sum of the sizes of these slopes
+    double importances   # the sum of the importances of these rows
+
+
+
+# A checked row.  Its columns are a copy that the kernel owns, which no other thread can change.  The values
+# are doubles, copied unless X has doubles: a wrong number harms no memory.  Behind a row of one to seven
+# nonzeros its last nonzero is repeated up to eight.
+cdef struct OwnRow:
+    Py_ssize_t number    # of the row in X, or -1
+    Py_ssize_t length
+    const double* values
+    double* copied       # room for the values
+    uint32_t* columns
+    double* kept         # numbers of its cells that the prediction keeps for the step
+    Status status        # FINISHED, or why there is no such row
+    Room room
+
+
+cdef struct Chunk:
+    const Csr* csr
+    const double* targets
+    const double* importances    # NULL: every example counts 1
+    const double* sizes          # or NULL ...
+    Measured measured            # ... and the size that is then computed
+    const int64_t* order
+    const double* rates
+    const double* keep
+    const double* keep_low
+    const double* pull
+    const double* counts         # NULL without an average
+    double* predictions          # OUT: or NULL
+    double* cells                # IN/OUT
+    double* slopes               # IN/OUT: of every row at its last visit, for rules that remember
+    Py_ssize_t n_rows            # entries of ``order``
+    Py_ssize_t n_steps
+    Py_ssize_t step              # IN/OUT: the first step not taken
+    Py_ssize_t batch_size
+    Merging* merging             # NULL without batches
+    int loss
+    double epsilon
+    bint shrink_first
+    bint fit_intercept
+    const Wear* wear
+    const Reach* reach
+    const Tuning* tuning
+
+
+# The rules, by number.
+cdef enum Kind:
+    CLOCK
+    AVERAGED
+    FREELY_AVERAGED
+    RDA
+    FTRL
+    ADAGRAD
+    DECAYING_ADAGRAD
+    TRUNCATED
+    CARPENTER
+    SAGA
+
+
+# What a module of one vector level offers; ``rule`` is the struct of the rule of that number.
+cdef struct Loops:
+    # Takes the steps; returns how the call ended.
+    Status (*walk)(int kind, void* rule, Chunk* at) noexcept nogil
+    # out <- the weights in n cells.
+    void (*read)(
+        int kind, const void* rule, const double* cells, Py_ssize_t n, double* out
+    ) noexcept nogil
+    # Brings the cells of AdaGrad current; computes alpha anew if that is due.
+    void (*renew)(int kind, void* rule, double* cells, Py_ssize_t n) noexcept nogil

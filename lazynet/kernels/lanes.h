@@ -1,0 +1,217 @@
+/* Several doubles side by side, for the rules in rules/.  Cython takes Lanes for a double, and the C that
+ * it writes for `a * b + c` computes all of them; what a double has no operator for is here.
+ *
+ * The loops of online.pyx are compiled once per level of vector units.  Lanes are four doubles where
+ * a register holds four, and two elsewhere.  Eight nonzeros are added up in eight sums whatever WIDTH
+ * is, and contraction to fused multiply-adds is off: every level gives the same bits.
+ */
+#ifndef LAZYNET_LANES_H
+#define LAZYNET_LANES_H
+
+#include "elementary.h"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX2__)
+#define WIDTH 4
+#else
+#define WIDTH 2
+#endif
+enum { PARTS = LAZYNET_LANES / WIDTH }; /* of eight nonzeros */
+
+typedef double Two __attribute__((vector_size(16)));
+typedef double LooseTwo __attribute__((vector_size(16), aligned(8), may_alias));
+typedef double Lanes __attribute__((vector_size(8 * WIDTH)));
+typedef double LooseLanes __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
+typedef int64_t Mask __attribute__((vector_size(8 * WIDTH)));
+
+LAZYNET_INLINE Lanes spread(double a) { return a - (Lanes){0.0}; }
+LAZYNET_INLINE Lanes lanes_at(const double *from) { return *(const LooseLanes *)from; }
+LAZYNET_INLINE void put_lanes(double *to, Lanes a) { *(LooseLanes *)to = a; }
+LAZYNET_INLINE Lanes with_lane(Lanes a, int lane, double number) {
+    a[lane] = number;
+    return a;
+}
+LAZYNET_INLINE Lanes quotient(double a, Lanes b) { return a / b; }
+
+/* --- masks: a lane is all ones or all zeros.  To Cython a mask is a Lanes, too. */
+LAZYNET_INLINE Lanes nonzero(Lanes a) { return (Lanes)(a != 0.0); }
+LAZYNET_INLINE Lanes is_zero(Lanes a) { return (Lanes)(a == 0.0); }
+LAZYNET_INLINE Lanes exceeds(Lanes a, double limit) { return (Lanes)(a > limit); }
+LAZYNET_INLINE Lanes both(Lanes a, Lanes b) { return (Lanes)((Mask)a & (Mask)b); }
+LAZYNET_INLINE Lanes without(Lanes a, Lanes b) { return (Lanes)((Mask)a & ~(Mask)b); }
+LAZYNET_INLINE Lanes where(Lanes mask, Lanes yes, Lanes no) {
+    return (Lanes)(((Mask)mask & (Mask)yes) | (~(Mask)mask & (Mask)no));
+}
+LAZYNET_INLINE int any_lane(Lanes mask) {
+#if defined(__AVX2__)
+    return _mm256_movemask_pd((__m256d)mask) != 0;
+#elif defined(__SSE2__)
+    return _mm_movemask_pd((__m128d)mask) != 0;
+#else
+    int64_t found = 0;
+    for (int k = 0; k < WIDTH; k++) found |= ((Mask)mask)[k];
+    return found != 0;
+#endif
+}
+LAZYNET_INLINE int any_above(Lanes a, double limit) { return any_lane((Lanes)(a > limit)); }
+
+/* 0 in the lanes before the n-th. */
+LAZYNET_INLINE Lanes without_first(Lanes a, int64_t n) {
+#if WIDTH == 4
+    const Mask lane = {0, 1, 2, 3};
+#else
+    const Mask lane = {0, 1};
+#endif
+    return (Lanes)((Mask)a & (lane >= n));
+}
+
+/* --- arithmetic */
+LAZYNET_INLINE Lanes absolute(Lanes a) { return (Lanes)((Mask)a & INT64_MAX); }
+LAZYNET_INLINE Lanes with_sign(Lanes size, Lanes of) {
+    return (Lanes)(((Mask)size & INT64_MAX) | ((Mask)of & INT64_MIN));
+}
+/* a < b ? a : b and a > b ? a : b: of two operands one of which is NaN, the second. */
+#if defined(__AVX2__)
+LAZYNET_INLINE Lanes lower(Lanes a, Lanes b) { return (Lanes)_mm256_min_pd((__m256d)a, (__m256d)b); }
+LAZYNET_INLINE Lanes higher(Lanes a, Lanes b) { return (Lanes)_mm256_max_pd((__m256d)a, (__m256d)b); }
+LAZYNET_INLINE Lanes root(Lanes a) { return (Lanes)_mm256_sqrt_pd((__m256d)a); }
+#elif defined(__SSE2__)
+LAZYNET_INLINE Lanes lower(Lanes a, Lanes b) { return (Lanes)_mm_min_pd((__m128d)a, (__m128d)b); }
+LAZYNET_INLINE Lanes higher(Lanes a, Lanes b) { return (Lanes)_mm_max_pd((__m128d)a, (__m128d)b); }
+LAZYNET_INLINE Lanes root(Lanes a) { return (Lanes)_mm_sqrt_pd((__m128d)a); }
+#else
+LAZYNET_INLINE Lanes lower(Lanes a, Lanes b) { return where((Lanes)(a < b), a, b); }
+LAZYNET_INLINE Lanes higher(Lanes a, Lanes b) { return where((Lanes)(a > b), a, b); }
+LAZYNET_INLINE Lanes root(Lanes a) { return (Lanes){sqrt(a[0]), sqrt(a[1])}; }
+#endif
+/* a, or 0 where a is not above 0; NaN stays NaN. */
+LAZYNET_INLINE Lanes at_least_zero(Lanes a) { return (Lanes)((Mask)a & ~(a <= 0.0)); }
+/* sgn(z) [|z| - shift]+ without a branch; NaN and infinities are kept. */
+LAZYNET_INLINE Lanes soft_by(Lanes z, Lanes shift) { return z - higher(lower(z, shift), -shift); }
+LAZYNET_INLINE Lanes soft(Lanes z, double shift) { return soft_by(z, spread(shift)); }
+/* The inverse on what survives: v -> sgn(v) (|v| + shift). */
+LAZYNET_INLINE Lanes unsoft(Lanes v, double shift) { return v + with_sign(spread(shift), v); }
+
+/* expm1(x) for -1/32 <= x <= 0, in pairs and pairs of pairs, for a short chain. */
+LAZYNET_INLINE Lanes small_expm1(Lanes x) {
+    const Lanes x2 = x * x;
+    const Lanes low = (1.0 + x * (1.0 / 2)) + x2 * (1.0 / 6 + x * (1.0 / 24));
+    const Lanes high = (1.0 / 120 + x * (1.0 / 720)) + x2 * (1.0 / 5040 + x * (1.0 / 40320));
+    return x * (low + x2 * x2 * high);
+}
+/* log1p(y) for y up to 1/4096. */
+LAZYNET_INLINE Lanes small_log1p(Lanes y) {
+    return y - y * y * (1.0 / 2 - y * (1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5))));
+}
+/* The same for any x <= 0 and any y >= 0.  They are called seldom: out of line, they leave the registers
+ * of a loop alone. */
+__attribute__((noinline, cold, unused)) static Lanes any_expm1(Lanes x) {
+    for (int k = 0; k < WIDTH; k++) x[k] = lazynet_expm1_of_negative(x[k]);
+    return x;
+}
+__attribute__((noinline, cold, unused)) static Lanes any_log1p(Lanes y) {
+    for (int k = 0; k < WIDTH; k++) y[k] = lazynet_log1p(y[k]);
+    return y;
+}
+
+/* --- eight sums, as PARTS Lanes */
+typedef struct {
+    Lanes parts[PARTS];
+} Eight;
+LAZYNET_INLINE Eight eight_zeros(void) { return (Eight){{{0.0}}}; }
+LAZYNET_INLINE void add_to_part(Eight *sums, int part, Lanes a) { sums->parts[part] += a; }
+LAZYNET_INLINE double sum_of_eight(const Eight *sums) {
+#if WIDTH == 4
+    const Lanes four = sums->parts[0] + sums->parts[1];
+    return (four[0] + four[2]) + (four[1] + four[3]);
+#else
+    const Lanes two = (sums->parts[0] + sums->parts[2]) + (sums->parts[1] + sums->parts[3]);
+    return two[0] + two[1];
+#endif
+}
+
+/* --- cells of one, two and four numbers, taken apart and put together */
+#if WIDTH == 4
+LAZYNET_INLINE Lanes take1(const double *cells, const uint32_t *j) {
+    return (Lanes){cells[j[0]], cells[j[1]], cells[j[2]], cells[j[3]]};
+}
+LAZYNET_INLINE void give1(double *cells, const uint32_t *j, Lanes a) {
+    cells[j[0]] = a[0], cells[j[1]] = a[1], cells[j[2]] = a[2], cells[j[3]] = a[3];
+}
+LAZYNET_INLINE Two cell2(const double *cells, uint32_t j) {
+    return *(const LooseTwo *)(cells + 2 * (ptrdiff_t)j);
+}
+LAZYNET_INLINE void take2(const double *cells, const uint32_t *j, Lanes *a, Lanes *b) {
+    const Two c0 = cell2(cells, j[0]), c1 = cell2(cells, j[1]);
+    const Two c2 = cell2(cells, j[2]), c3 = cell2(cells, j[3]);
+    const Lanes even = __builtin_shufflevector(c0, c2, 0, 1, 2, 3);
+    const Lanes odd = __builtin_shufflevector(c1, c3, 0, 1, 2, 3);
+    *a = __builtin_shufflevector(even, odd, 0, 4, 2, 6);
+    *b = __builtin_shufflevector(even, odd, 1, 5, 3, 7);
+}
+LAZYNET_INLINE void give2(double *cells, const uint32_t *j, Lanes a, Lanes b) {
+    const Lanes even = __builtin_shufflevector(a, b, 0, 4, 2, 6);
+    const Lanes odd = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    *(LooseTwo *)(cells + 2 * (ptrdiff_t)j[0]) = __builtin_shufflevector(even, even, 0, 1);
+    *(LooseTwo *)(cells + 2 * (ptrdiff_t)j[1]) = __builtin_shufflevector(odd, odd, 0, 1);
+    *(LooseTwo *)(cells + 2 * (ptrdiff_t)j[2]) = __builtin_shufflevector(even, even, 2, 3);
+    *(LooseTwo *)(cells + 2 * (ptrdiff_t)j[3]) = __builtin_shufflevector(odd, odd, 2, 3);
+}
+LAZYNET_INLINE void transpose(Lanes rows[4]) {
+    const Lanes even_low = __builtin_shufflevector(rows[0], rows[1], 0, 4, 2, 6);
+    const Lanes odd_low = __builtin_shufflevector(rows[0], rows[1], 1, 5, 3, 7);
+    const Lanes even_high = __builtin_shufflevector(rows[2], rows[3], 0, 4, 2, 6);
+    const Lanes odd_high = __builtin_shufflevector(rows[2], rows[3], 1, 5, 3, 7);
+    rows[0] = __builtin_shufflevector(even_low, even_high, 0, 1, 4, 5);
+    rows[1] = __builtin_shufflevector(odd_low, odd_high, 0, 1, 4, 5);
+    rows[2] = __builtin_shufflevector(even_low, even_high, 2, 3, 6, 7);
+    rows[3] = __builtin_shufflevector(odd_low, odd_high, 2, 3, 6, 7);
+}
+LAZYNET_INLINE void take4(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c,
+                          Lanes *d) {
+    Lanes rows[4] = {
+        lanes_at(cells + 4 * (ptrdiff_t)j[0]), lanes_at(cells + 4 * (ptrdiff_t)j[1]),
+        lanes_at(cells + 4 * (ptrdiff_t)j[2]), lanes_at(cells + 4 * (ptrdiff_t)j[3])};
+    transpose(rows);
+    *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
+}
+LAZYNET_INLINE void give4(double *cells, const uint32_t *j, Lanes a, Lanes b, Lanes c, Lanes d) {
+    Lanes rows[4] = {a, b, c, d};
+    transpose(rows);
+    for (int k = 0; k < 4; k++) put_lanes(cells + 4 * (ptrdiff_t)j[k], rows[k]);
+}
+#else
+LAZYNET_INLINE Lanes take1(const double *cells, const uint32_t *j) {
+    return (Lanes){cells[j[0]], cells[j[1]]};
+}
+LAZYNET_INLINE void give1(double *cells, const uint32_t *j, Lanes a) {
+    cells[j[0]] = a[0], cells[j[1]] = a[1];
+}
+/* Two numbers of a cell of two or four; a cell is read and written 16 bytes at a time. */
+LAZYNET_INLINE void take_pair(const double *cells, ptrdiff_t j, ptrdiff_t k, Lanes *a, Lanes *b) {
+    const Two one = *(const LooseTwo *)(cells + j), other = *(const LooseTwo *)(cells + k);
+    *a = (Lanes){one[0], other[0]}, *b = (Lanes){one[1], other[1]};
+}
+LAZYNET_INLINE void give_pair(double *cells, ptrdiff_t j, ptrdiff_t k, Lanes a, Lanes b) {
+    *(LooseTwo *)(cells + j) = (Two){a[0], b[0]}, *(LooseTwo *)(cells + k) = (Two){a[1], b[1]};
+}
+LAZYNET_INLINE void take2(const double *cells, const uint32_t *j, Lanes *a, Lanes *b) {
+    take_pair(cells, 2 * (ptrdiff_t)j[0], 2 * (ptrdiff_t)j[1], a, b);
+}
+LAZYNET_INLINE void give2(double *cells, const uint32_t *j, Lanes a, Lanes b) {
+    give_pair(cells, 2 * (ptrdiff_t)j[0], 2 * (ptrdiff_t)j[1], a, b);
+}
+LAZYNET_INLINE void take4(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c,
+                          Lanes *d) {
+    take_pair(cells, 4 * (ptrdiff_t)j[0], 4 * (ptrdiff_t)j[1], a, b);
+    take_pair(cells, 4 * (ptrdiff_t)j[0] + 2, 4 * (ptrdiff_t)j[1] + 2, c, d);
+}
+LAZYNET_INLINE void give4(double *cells, const uint32_t *j, Lanes a, Lanes b, Lanes c, Lanes d) {
+    give_pair(cells, 4 * (ptrdiff_t)j[0], 4 * (ptrdiff_t)j[1], a, b);
+    give_pair(cells, 4 * (ptrdiff_t)j[0] + 2, 4 * (ptrdiff_t)j[1] + 2, c, d);
+}
+#endif
+#endif

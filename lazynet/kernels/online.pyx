@@ -1,0 +1,833 @@
+"""The step loop of the online rules: one loop, and three short functions per rule (rules/).
+
+A step copies and checks its row, computes the prediction from the cells of the row, moves along the
+example, and lets the rule move all weights at once.  Eight nonzeros are computed side by side (lanes.h);
+the last eight of a row overlap the eight before and count once, so that no branch depends on how many
+are left.  The prediction keeps the numbers that the step needs: a cell is read once.  While the slope is
+computed, for which the processor would wait, the next row is copied and checked, its cells are
+fetched, and so is the row AHEAD steps later.
+
+This module is compiled once per level of vector units (setup.py), with the same bits.  The modules
+clock.pyx and cells.pyx check the arrays and call its functions by address.
+
+Property: the weights after every step equal those of the dense references
+(tests/exact/test_lazy_equals_dense.py, test_rules_with_state.py, test_batches.py), and any split into
+chunks gives the same bits.
+"""
+
+from libc.math cimport INFINITY, fabs, isfinite
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+
+from .averages cimport count_iterate, past_is_worn
+from .batches cimport (
+    begin_batch,
+    mean_slope,
+    merge_row,
+    merged_row,
+    size_of_slopes,
+)
+from .chunk cimport (
+    ABSOLUTE_SUM,
+    ADAGRAD,
+    AHEAD,
+    AVERAGED,
+    BAD_ROW,
+    CARPENTER,
+    CLOCK,
+    DECAYING_ADAGRAD,
+    FINISHED,
+    FREELY_AVERAGED,
+    FTRL,
+    NEAR,
+    OUT_OF_MEMORY,
+    OUT_OF_RANGE,
+    OVERFLOWED,
+    PATIENCE,
+    PAUSED,
+    RDA,
+    SAGA,
+    TRUNCATED,
+    WORN_OUT,
+    Chunk,
+    Loops,
+    Merging,
+    OwnRow,
+    Status,
+)
+from .rules.motion cimport Clock, advance_clock, beyond_limits, in_range, worn_out
+from .from_data cimport FromData, Proposal, begin_proposal, count_row, find_factors, propose
+from .lanes cimport (
+    LANES,
+    PARTS,
+    WIDTH,
+    Eight,
+    Lanes,
+    absolute,
+    add_to_part,
+    eight_zeros,
+    lanes_at,
+    put_lanes,
+    spread,
+    sum_of_eight,
+    without_first,
+)
+from .losses cimport loss_slope
+from .rows cimport copy_columns, fetch_row, make_room, prefetch, prefetch_to_write, start_of
+from .rules cimport adagrad, carpenter, clock, ftrl, rda, saga, truncated_gradient
+from .rules.adagrad cimport AdaGrad, DecayingAdaGrad
+from .rules.carpenter cimport Carpenter
+from .rules.clock cimport Averaged, FreelyAveraged, OnClock
+from .rules.ftrl cimport Ftrl
+from .rules.rda cimport Rda
+from .rules.saga cimport Saga
+from .rules.truncated_gradient cimport Truncated
+
+ctypedef fused Rule:
+    OnClock
+    Averaged
+    FreelyAveraged
+    Rda
+    Ftrl
+    AdaGrad
+    DecayingAdaGrad
+    Truncated
+    Carpenter
+    Saga
+
+# What a sweep has interrupted.
+cdef enum:
+    NOTHING = 0
+    HALF_A_STEP = 1    # the first half of the step is taken
+    COUNTED_ROW = 2    # the row is counted
+
+cdef enum:
+    MOST_KEPT = 3            # numbers that a prediction keeps per nonzero
+    WORTH_FETCHING = 1024    # nonzeros of a row, at most, whose cells are fetched ahead
+
+# --- the rules ------------------------------------------------------------------------------------
+
+
+cdef inline int numbers(const Rule* rule) noexcept nogil:
+    """In a cell."""
+    if Rule is OnClock or Rule is Rda:
+        return 1
+    if Rule is Saga:
+        return 3
+    return 4 if Rule is AdaGrad or Rule is DecayingAdaGrad else 2
+
+
+cdef inline int kept_numbers(const Rule* rule) noexcept nogil:
+    """Kept per nonzero between the prediction and the step."""
+    if Rule is OnClock or Rule is Rda or Rule is Truncated or Rule is Carpenter:
+        return 1
+    return 3 if Rule is Ftrl else 2
+
+
+cdef inline Lanes load(
+    const Rule* rule, const double* cells, const uint32_t* columns, double* kept
+) noexcept nogil:
+    """The weights of some columns as of now, less the factor that all share."""
+    if Rule is OnClock:
+        return clock.load(rule, cells, columns, kept)
+    elif Rule is Averaged:
+        return clock.load_averaged(&rule.on, cells, columns, kept)
+    elif Rule is FreelyAveraged:
+        return clock.load_freely_averaged(&rule.on, cells, columns, kept)
+    elif Rule is Rda:
+        return rda.load(rule, cells, columns, kept)
+    elif Rule is Ftrl:
+        return ftrl.load(rule, cells, columns, kept)
+    elif Rule is AdaGrad:
+        return adagrad.load(rule, cells, columns, kept, False)
+    elif Rule is DecayingAdaGrad:
+        return adagrad.load(&rule.rule, cells, columns, kept, True)
+    elif Rule is Truncated:
+        return truncated_gradient.load(rule, cells, columns, kept)
+    elif Rule is Carpenter:
+        return carpenter.load(rule, cells, columns, kept)
+    else:
+        return saga.load(rule, cells, columns, kept)
+
+
+cdef inline double factor_of(const Rule* rule) noexcept nogil:
+    """What the weights that are loaded are to be multiplied by."""
+    if Rule is OnClock:
+        return rule.clock.scale
+    elif Rule is Averaged or Rule is FreelyAveraged:
+        return rule.on.clock.scale
+    elif Rule is Rda:
+        return rule.factor
+    else:
+        return 1.0
+
+
+cdef inline void move(
+    const Rule* rule, double* cells, const uint32_t* columns, const double* kept, Lanes x,
+    double step
+) noexcept nogil:
+    """The cells of some columns after a step along x."""
+    if Rule is OnClock:
+        clock.move(rule, cells, columns, kept, step * x)
+    elif Rule is Averaged:
+        clock.move_averaged(&rule.on, cells, columns, kept, step * x)
+    elif Rule is FreelyAveraged:
+        clock.move_freely_averaged(&rule.on, cells, columns, kept, step * x)
+    elif Rule is Rda:
+        rda.move(rule, cells, columns, kept, step * x)
+    elif Rule is Ftrl:
+        ftrl.move(rule, cells, columns, kept, step * x)
+    elif Rule is AdaGrad:
+        adagrad.move(rule, cells, columns, kept, x, step, False)
+    elif Rule is DecayingAdaGrad:
+        adagrad.move(&rule.rule, cells, columns, kept, x, step, True)
+    elif Rule is Truncated:
+        truncated_gradient.move(rule, cells, columns, kept, step * x)
+    elif Rule is Carpenter:
+        carpenter.move(rule, cells, columns, kept, step * x)
+    else:
+        saga.move(rule, cells, columns, kept, step * x)
+
+
+cdef inline bint finish(Rule* rule, const Chunk* at, const Proposal* step) noexcept nogil:
+    """The motion of all weights; whether all must be brought current before the next step."""
+    cdef double move = step.intercept_move if at.fit_intercept else 0.0
+    if Rule is Rda:
+        return rda.finish(rule, move)
+    elif Rule is Ftrl:
+        return ftrl.finish(rule, move)
+    elif Rule is AdaGrad:
+        return adagrad.finish(rule, move)
+    elif Rule is DecayingAdaGrad:
+        return adagrad.finish(&rule.rule, move)
+    elif Rule is Truncated:
+        return truncated_gradient.finish(rule, move, step.pull, at.wear.largest_cushion)
+    elif Rule is Carpenter:
+        return carpenter.finish(rule, move, step.rate)
+    elif Rule is Saga:
+        return saga.finish(rule, move)
+    else:
+        return False
+
+
+cdef inline bint measures(const Rule* rule) noexcept nogil:
+    """Whether the rates follow the sizes of the rows."""
+    if Rule is Rda or Rule is Ftrl:
+        return rule.measures != 0.0
+    elif Rule is AdaGrad:
+        return rule.follows != 0.0
+    elif Rule is DecayingAdaGrad:
+        return rule.rule.follows != 0.0
+    else:
+        return False
+
+
+cdef inline bint measure(Rule* rule, double size) noexcept nogil:
+    """Count the size of a row; whether all weights must be brought current before its step."""
+    if Rule is Rda:
+        return rda.measure(rule, size)
+    elif Rule is Ftrl:
+        return ftrl.measure(rule, size)
+    elif Rule is AdaGrad:
+        return adagrad.measure(rule, size)
+    elif Rule is DecayingAdaGrad:
+        return adagrad.measure(&rule.rule, size)
+    else:
+        return False
+
+
+cdef inline double intercept_of(const Rule* rule, const Chunk* at) noexcept nogil:
+    """What predictions add."""
+    if Rule is Averaged or Rule is FreelyAveraged:
+        return rule.on.intercept
+    elif Rule is DecayingAdaGrad:
+        return rule.rule.intercept if at.fit_intercept else 0.0
+    elif Rule is OnClock or Rule is Truncated or Rule is Carpenter:
+        return rule.intercept  # one that was loaded counts, fitted or not
+    else:
+        return rule.intercept if at.fit_intercept else 0.0
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+cdef inline bint has_room(OwnRow* row, Py_ssize_t n) noexcept nogil:
+    """Make room for n nonzeros, a repetition of the last, and a last block of what is kept."""
+    cdef size_t most = n + 2 * LANES
+    cdef uintptr_t start
+    if not make_room(&row.room, most * ((1 + MOST_KEPT) * sizeof(double) + sizeof(uint32_t)) + 64):
+        return False
+    start = (<uintptr_t> row.room.bytes + 63) & ~<uintptr_t> 63
+    row.kept = <double*> start
+    row.copied = row.kept + MOST_KEPT * most
+    row.columns = <uint32_t*> (row.copied + most)
+    return True
+
+
+cdef inline Py_ssize_t upcoming(const Chunk* at, Py_ssize_t place) noexcept nogil:
+    """The number of the row at this place in the order, or -1."""
+    cdef int64_t number
+    if place >= at.n_rows:
+        return -1
+    number = at.order[place]
+    return <Py_ssize_t> number if 0 <= number < at.csr.n_rows else -1
+
+
+cdef inline void copy_row(const Chunk* at, Py_ssize_t place, OwnRow* row) noexcept nogil:
+    """Copy the columns of the row at this place in the order, and check them; ``row.status`` says how
+    that went.  The values are copied where they are not doubles, or where the row is short."""
+    cdef int64_t start, stop
+    cdef Py_ssize_t n, k
+    cdef const float* narrow
+    row.status = BAD_ROW
+    row.number = upcoming(at, place)
+    if row.number < 0:
+        return
+    start, stop = start_of(at.csr, row.number), start_of(at.csr, row.number + 1)
+    if start < 0 or stop < start or stop > at.csr.n_values:
+        return
+    n = row.length = <Py_ssize_t> (stop - start)
+    if not has_room(row, n):
+        row.status = OUT_OF_MEMORY
+        return
+    if not copy_columns(at.csr, <Py_ssize_t> start, n, row.columns):
+        return
+    row.values = row.copied
+    if not at.csr.wide_values:
+        narrow = <const float*> at.csr.values + start
+        for k in range(n):
+            row.copied[k] = narrow[k]
+    elif n < LANES:
+        memcpy(row.copied, <const double*> at.csr.values + start, n * sizeof(double))
+    else:
+        row.values = <const double*> at.csr.values + start
+    fill_up(row)
+    row.status = FINISHED
+
+
+cdef inline void fill_up(OwnRow* row) noexcept nogil:
+    """Repeat the last nonzero of a short row: it then moves several times, to the same place."""
+    cdef Py_ssize_t k, n = row.length
+    if 0 < n < LANES:
+        for k in range(n, LANES):
+            row.copied[k], row.columns[k] = row.copied[n - 1], row.columns[n - 1]
+
+
+cdef inline void fetch_cells(
+    const double* cells, const OwnRow* row, Py_ssize_t numbers
+) noexcept nogil:
+    """Fetch the cells of a row; the last eight overlap the eight before."""
+    cdef Py_ssize_t k = 0, n = min(row.length, <Py_ssize_t> WORTH_FETCHING)
+    cdef int lane
+    if n == 0:
+        return
+    while True:
+        if k + LANES > n:
+            k = max(n - LANES, <Py_ssize_t> 0)
+        for lane in range(LANES):
+            prefetch_to_write(cells + numbers * <Py_ssize_t> row.columns[k + lane])
+        k += LANES
+        if k >= n:
+            return
+
+
+cdef inline double size_of(const Chunk* at, const OwnRow* row) noexcept nogil:
+    """What rates that follow the data measure of a row."""
+    cdef Eight sums
+    cdef Lanes x
+    cdef double sum = 0.0
+    cdef bint absolutes = at.measured == ABSOLUTE_SUM
+    cdef Py_ssize_t k = 0, last = row.length - LANES
+    cdef int part
+    if at.sizes != NULL:
+        return at.sizes[row.number]
+    if last < 0:
+        for k in range(row.length):
+            sum += fabs(row.values[k]) if absolutes else row.values[k] * row.values[k]
+        return sum
+    sums = eight_zeros()
+    while True:
+        for part in range(PARTS):
+            x = lanes_at(row.values + min(k, last) + part * WIDTH)
+            x = absolute(x) if absolutes else x * x
+            add_to_part(&sums, part, without_first(x, k - min(k, last) - part * WIDTH))
+        k += LANES
+        if k >= row.length:
+            return sum_of_eight(&sums)
+
+
+cdef inline void add_part(
+    const Rule* rule, const double* cells, const OwnRow* row, Py_ssize_t k, double* kept,
+    int64_t skipped, Eight* sums, int part
+) noexcept nogil:
+    cdef Lanes w = load(rule, cells, row.columns + k + part * WIDTH, kept + part * WIDTH)
+    w = w * lanes_at(row.values + k + part * WIDTH)
+    add_to_part(sums, part, without_first(w, skipped - part * WIDTH))
+
+
+cdef inline void add_eight(
+    const Rule* rule, const double* cells, const OwnRow* row, Py_ssize_t k, double* kept,
+    int64_t skipped, Eight* sums
+) noexcept nogil:
+    """Eight products x_j w_j, the first ``skipped`` of them 0."""
+    add_part(rule, cells, row, k, kept, skipped, sums, 0)
+    add_part(rule, cells, row, k, kept, skipped, sums, 1)
+    if PARTS > 2:
+        add_part(rule, cells, row, k, kept, skipped, sums, 2)
+        add_part(rule, cells, row, k, kept, skipped, sums, 3)
+
+
+cdef double predict(
+    const Rule* given, const double* cells, const OwnRow* row
+) noexcept nogil:
+    """x.w of a row, less the factor that all weights share."""
+    cdef Rule rule = given[0]  # a copy, which stays in registers
+    cdef Eight sums = eight_zeros()
+    cdef double[LANES] products
+    cdef double* kept = row.kept
+    cdef double sum = 0.0
+    cdef Py_ssize_t k = 0, last = row.length - LANES
+    cdef int part
+    if last < 0:
+        if row.length == 0:
+            return 0.0
+        for part in range(PARTS):
+            put_lanes(
+                products + part * WIDTH,
+                load(&rule, cells, row.columns + part * WIDTH, kept + part * WIDTH)
+                * lanes_at(row.values + part * WIDTH),
+            )
+        for k in range(row.length):
+            sum += products[k]
+        return sum
+    while k < last:
+        add_eight(&rule, cells, row, k, kept, 0, &sums)
+        kept += LANES * kept_numbers(&rule)
+        k += LANES
+    add_eight(&rule, cells, row, last, kept, k - last, &sums)
+    return sum_of_eight(&sums)
+
+
+cdef inline void move_part(
+    const Rule* rule, double* cells, const OwnRow* row, Py_ssize_t k, const double* kept,
+    double step, int part
+) noexcept nogil:
+    move(
+        rule, cells, row.columns + k + part * WIDTH, kept + part * WIDTH,
+        lanes_at(row.values + k + part * WIDTH), step,
+    )
+
+
+cdef void update(
+    const Rule* given, double* cells, const OwnRow* row, double step
+) noexcept nogil:
+    """w <- w - step x on the row, from what its prediction has kept.
+
+    Weights that overlap are stored twice, with the same bits.
+    """
+    cdef Rule rule = given[0]
+    cdef const double* kept = row.kept
+    cdef Py_ssize_t k = 0, last = max(row.length - LANES, <Py_ssize_t> 0)
+    if row.length == 0:
+        return
+    while True:
+        k = min(k, last)
+        move_part(&rule, cells, row, k, kept, step, 0)
+        move_part(&rule, cells, row, k, kept, step, 1)
+        if PARTS > 2:
+            move_part(&rule, cells, row, k, kept, step, 2)
+            move_part(&rule, cells, row, k, kept, step, 3)
+        if k == last:
+            return
+        kept += LANES * kept_numbers(&rule)
+        k += LANES
+
+# --- a step on the clock --------------------------------------------------------------------------
+
+
+cdef inline Status begin_on_clock(OnClock* on, const Chunk* at, Proposal* step) noexcept nogil:
+    if at.counts != NULL and on.past.n >= on.past.room:
+        # Nothing of the step is taken yet, or a sweep has interrupted it.
+        return WORN_OUT
+    if at.counts != NULL:
+        on.scale_sum, on.pull_sum = on.past.scales[on.past.n], on.past.pulls[on.past.n]
+    if not at.tuning.adaptive:
+        step.rate, step.keep = at.rates[at.step], at.keep[at.step]
+        step.keep_low, step.pull = at.keep_low[at.step], at.pull[at.step]
+    return FINISHED
+
+
+cdef inline Status count_on_clock(OnClock* on, const Chunk* at, const OwnRow* row) noexcept nogil:
+    """Count the row of the step, where the rates are computed from the rows."""
+    cdef double factor
+    on.state_before, on.clock_before = on.state, on.clock
+    if on.pending != COUNTED_ROW:
+        factor = count_row(&on.state, at.tuning, size_of(at, row), at.targets[row.number])
+        if factor != 1.0:
+            advance_clock(&on.clock, factor, 0.0, 0.0)
+            if not in_range(&on.clock):
+                on.state, on.clock = on.state_before, on.clock_before
+                return OUT_OF_RANGE
+            if beyond_limits(&on.clock, at.wear):
+                on.pending = COUNTED_ROW
+                return WORN_OUT
+    on.pending = NOTHING
+    return FINISHED
+
+
+cdef inline Status propose_on_clock(
+    OnClock* on, const Chunk* at, const OwnRow* row, double prediction, Proposal* step
+) noexcept nogil:
+    """How far the step goes; refused where that is not finite."""
+    if at.tuning.adaptive:
+        propose(
+            step, &on.state, at.tuning, at.loss, at.epsilon, at.fit_intercept, size_of(at, row),
+            at.importances[row.number] if at.importances != NULL else 1.0,
+            at.targets[row.number], prediction,
+        )
+    else:
+        step.move = step.intercept_move = step.rate * slope_of(at, row.number, prediction)
+    if isfinite(prediction) and isfinite(step.move) and isfinite(step.intercept_move):
+        return FINISHED
+    if at.tuning.adaptive:
+        on.state, on.clock = on.state_before, on.clock_before
+    return OVERFLOWED
+
+
+cdef inline Status start_on_clock(OnClock* on, const Chunk* at, const Proposal* step) noexcept nogil:
+    """What a step does before its row moves; a sweep may interrupt it here."""
+    if at.counts != NULL and past_is_worn(
+        &on.past, on.totals, &on.clock, at.reach, on.work, step.keep, step.pull
+    ):
+        # The step begins again after the sweep; a row counts only once, and a batch is merged once.
+        if at.tuning.adaptive:
+            on.pending = COUNTED_ROW
+        return WORN_OUT
+    if at.tuning.adaptive:
+        on.state.progress, on.state.rate = step.progress, step.rate
+        on.state.intercept_progress = step.intercept_progress
+        on.state.intercept_move = step.intercept_move
+        on.state.squared_slopes = step.squared_slopes
+    if at.shrink_first:
+        advance_clock(&on.clock, step.keep, step.keep_low, step.pull)
+        if not in_range(&on.clock):
+            return OUT_OF_RANGE
+        if beyond_limits(&on.clock, at.wear):
+            # A weight stored now would lose its digits beside so large a shift.
+            on.pending, on.pending_move = HALF_A_STEP, step.move
+            return WORN_OUT
+    return FINISHED
+
+
+cdef inline Status finish_on_clock(
+    OnClock* on, Chunk* at, Py_ssize_t visited, const Proposal* step
+) noexcept nogil:
+    if not at.shrink_first:
+        advance_clock(&on.clock, step.keep, step.keep_low, step.pull)
+        if not in_range(&on.clock):
+            return OUT_OF_RANGE
+    if at.counts != NULL and at.counts[at.step] != 0.0:
+        count_iterate(&on.past, on.totals, &on.clock, at.counts[at.step], on.intercept)
+    on.work += <double> visited
+    at.step += 1
+    return WORN_OUT if worn_out(&on.clock, at.wear, on.work) else FINISHED
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+cdef inline double slope_of(const Chunk* at, Py_ssize_t row, double prediction) noexcept nogil:
+    """s l'(p, y): the slope of the example's loss times its importance s."""
+    cdef double slope = loss_slope(at.loss, prediction, at.targets[row], at.epsilon)
+    return slope * at.importances[row] if at.importances != NULL else slope
+
+
+cdef struct Rows:
+    OwnRow here[2]    # the row at hand and the next row, by turns
+    int turn          # where the row at hand is
+    OwnRow merged     # of a batch
+
+
+cdef inline bint is_far(const Rule* rule, const Chunk* at) noexcept nogil:
+    """Whether the cells are too many for a near cache, and are fetched."""
+    return numbers(rule) * at.csr.n_columns > NEAR
+
+
+cdef inline void look_ahead(
+    const Rule* rule, const Chunk* at, Rows* rows, Py_ssize_t place
+) noexcept nogil:
+    """Copy the row after the row at ``place``; fetch its cells, and a later row."""
+    cdef OwnRow* next = &rows.here[1 - rows.turn]
+    cdef Py_ssize_t ahead = upcoming(at, place + AHEAD)
+    copy_row(at, place + 1, next)
+    if next.status == FINISHED and is_far(rule, at):
+        fetch_cells(at.cells, next, numbers(rule))
+    if ahead >= 0:
+        fetch_row(at.csr, ahead)
+        prefetch(at.targets + ahead)
+        if at.sizes != NULL and (at.tuning.adaptive or measures(rule)):
+            prefetch(at.sizes + ahead)
+
+
+cdef inline double predict_row(
+    const Rule* rule, const Chunk* at, const OwnRow* row, Py_ssize_t place
+) noexcept nogil:
+    cdef double prediction = (
+        predict(rule, at.cells, row) * factor_of(rule) + intercept_of(rule, at)
+    )
+    if at.predictions != NULL:
+        at.predictions[place] = prediction
+    return prediction
+
+
+cdef inline Status merge_batch(
+    Rule* rule, const Chunk* at, Rows* rows, Py_ssize_t* touched
+) noexcept nogil:
+    """Predict the rows of a batch, and merge them into one row; a call may pause within."""
+    cdef Merging* merging = at.merging
+    cdef OwnRow* row
+    cdef double prediction, slope
+    cdef Status status
+    if measures(rule):
+        while merging.measured < merging.stop:
+            copy_row(at, merging.measured, &rows.merged)
+            if rows.merged.status == FINISHED and measure(rule, size_of(at, &rows.merged)):
+                return WORN_OUT  # the same row is measured again after the sweep
+            merging.measured += 1
+    while merging.next < merging.stop:
+        row = &rows.here[rows.turn]
+        if row.status != FINISHED:
+            return row.status
+        prediction = predict_row(rule, at, row, merging.next)
+        slope = slope_of(at, row.number, prediction)
+        if not (isfinite(prediction) and isfinite(at.rates[at.step] * slope)):
+            return OVERFLOWED
+        look_ahead(rule, at, rows, merging.next)
+        status = merge_row(
+            merging, row.values, row.columns, row.length, slope,
+            at.importances[row.number] if at.importances != NULL else 1.0,
+        )
+        if status != FINISHED:
+            return status
+        rows.turn = 1 - rows.turn
+        touched[0] += row.length
+        if touched[0] > PATIENCE:
+            return PAUSED
+    return FINISHED
+
+
+cdef inline Status take_merged(
+    const Rule* rule, const Chunk* at, OwnRow* merged, Proposal* step
+) noexcept nogil:
+    """The merged row, and how far the step goes along it."""
+    cdef double unit = 1.0
+    if Rule is AdaGrad:
+        unit = size_of_slopes(at.merging) if rule.initial > 0.0 else 1.0
+    elif Rule is DecayingAdaGrad:
+        unit = size_of_slopes(at.merging) if rule.rule.initial > 0.0 else 1.0
+    step.intercept_move = step.rate * mean_slope(at.merging)
+    step.move = step.rate * unit
+    merged.length = merged_row(at.merging, unit)
+    if not has_room(merged, merged.length):
+        return OUT_OF_MEMORY
+    merged.values = merged.copied
+    memcpy(merged.copied, at.merging.values, merged.length * sizeof(double))
+    memcpy(merged.columns, at.merging.columns, merged.length * sizeof(uint32_t))
+    fill_up(merged)
+    predict(rule, at.cells, merged)  # keeps what the step needs
+    return FINISHED
+
+
+cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
+    """Take the steps in order; returns how the call ended."""
+    cdef Status status = FINISHED
+    cdef Rows rows
+    cdef OwnRow* row
+    cdef OnClock* on = <OnClock*> rule
+    cdef Proposal step
+    cdef Py_ssize_t touched = 0, visited
+    cdef double prediction, slope = 0.0
+    cdef bint on_clock = Rule is OnClock or Rule is Averaged or Rule is FreelyAveraged
+    cdef bint scheduled = Rule is Truncated or Rule is Carpenter
+    memset(&rows, 0, sizeof(Rows))
+    begin_proposal(&step)
+    if at.merging != NULL:
+        begin_batch(at.merging, at.batch_size, at.step, at.n_rows)
+    copy_row(at, at.step if at.merging == NULL else at.merging.next, &rows.here[0])
+    while at.step < at.n_steps:
+        row = &rows.here[rows.turn]
+        if on_clock:
+            status = begin_on_clock(on, at, &step)
+            if status != FINISHED:
+                break
+        else:
+            step.rate = at.rates[at.step] if scheduled else 1.0
+            step.pull = at.pull[at.step]
+        if at.merging != NULL:
+            begin_batch(at.merging, at.batch_size, at.step, at.n_rows)
+            status = merge_batch(rule, at, &rows, &touched)
+            if status == FINISHED and on_clock:
+                if on.pending == HALF_A_STEP:
+                    on.pending = NOTHING
+                else:
+                    status = start_on_clock(on, at, &step)
+            if status != FINISHED:
+                break
+            row, visited = &rows.merged, at.merging.visited
+            status = take_merged(rule, at, row, &step)
+            if status != FINISHED:
+                break
+        elif row.status != FINISHED:
+            status = row.status
+            break
+        else:
+            visited = row.length
+            touched += visited
+            if on_clock and on.pending == HALF_A_STEP:
+                # The first half of this step was taken before the sweep, which has changed the cells.
+                predict(rule, at.cells, row)
+                step.move = step.intercept_move = on.pending_move
+                if at.tuning.adaptive:
+                    step.intercept_move = on.state.intercept_move
+                on.pending = NOTHING
+            elif on_clock:
+                if at.tuning.adaptive:
+                    status = count_on_clock(on, at, row)
+                    if status != FINISHED:
+                        break
+                prediction = predict_row(rule, at, row, at.step)
+                status = propose_on_clock(on, at, row, prediction, &step)
+                if status == FINISHED:
+                    status = start_on_clock(on, at, &step)
+                if status != FINISHED:
+                    break
+            else:
+                if measures(rule) and measure(rule, size_of(at, row)):
+                    status = WORN_OUT
+                    break
+                prediction = predict_row(rule, at, row, at.step)
+                slope = slope_of(at, row.number, prediction)
+                step.move = step.rate * slope
+                if Rule is Saga:
+                    step.move = slope - at.slopes[row.number]
+                step.intercept_move = step.move
+                if not (isfinite(prediction) and isfinite(step.move)):
+                    status = OVERFLOWED
+                    break
+                if Rule is AdaGrad:
+                    if at.importances != NULL:
+                        rule.first = rule.initial * at.importances[row.number]
+                elif Rule is DecayingAdaGrad:
+                    if at.importances != NULL:
+                        rule.rule.first = rule.rule.initial * at.importances[row.number]
+            # The processor does this while it computes the slope, for which it would wait.
+            look_ahead(rule, at, &rows, at.step)
+            rows.turn = 1 - rows.turn
+        if Rule is Carpenter or step.move != 0.0:
+            update(
+                rule, at.cells, row, step.move * on.clock.inverse if on_clock else step.move
+            )
+        if on_clock:
+            if at.fit_intercept:
+                on.intercept -= step.intercept_move
+            status = finish_on_clock(on, at, visited, &step)
+        else:
+            if Rule is Saga:
+                at.slopes[row.number] = slope
+            at.step += 1
+            if finish(rule, at, &step):
+                status = WORN_OUT
+        if status == FINISHED and touched > PATIENCE:
+            status = PAUSED
+        if status != FINISHED:
+            break
+    free(rows.here[0].room.bytes)
+    free(rows.here[1].room.bytes)
+    free(rows.merged.room.bytes)
+    return status
+
+
+cdef Status walk_kind(int kind, void* rule, Chunk* at) noexcept nogil:
+    if kind == CLOCK:
+        return walk(<OnClock*> rule, at)
+    elif kind == AVERAGED:
+        return walk(<Averaged*> rule, at)
+    elif kind == FREELY_AVERAGED:
+        return walk(<FreelyAveraged*> rule, at)
+    elif kind == RDA:
+        return walk(<Rda*> rule, at)
+    elif kind == FTRL:
+        return walk(<Ftrl*> rule, at)
+    elif kind == ADAGRAD:
+        return walk(<AdaGrad*> rule, at)
+    elif kind == DECAYING_ADAGRAD:
+        return walk(<DecayingAdaGrad*> rule, at)
+    elif kind == TRUNCATED:
+        return walk(<Truncated*> rule, at)
+    elif kind == CARPENTER:
+        return walk(<Carpenter*> rule, at)
+    else:
+        return walk(<Saga*> rule, at)
+
+# --- all cells ------------------------------------------------------------------------------------
+
+
+cdef void read(const Rule* rule, const double* cells, Py_ssize_t n, double* out) noexcept nogil:
+    """out <- the weights in n cells."""
+    cdef uint32_t[WIDTH] columns
+    cdef double[MOST_KEPT * LANES] kept
+    cdef double[WIDTH] weights
+    cdef Py_ssize_t j = 0
+    cdef int lane
+    cdef double factor = factor_of(rule)
+    while j < n:
+        for lane in range(WIDTH):
+            columns[lane] = min(<Py_ssize_t> lane, n - 1 - j)
+        put_lanes(weights, load(rule, cells + numbers(rule) * j, columns, kept) * factor)
+        for lane in range(min(<Py_ssize_t> WIDTH, n - j)):
+            out[j + lane] = weights[lane]
+        j += WIDTH
+
+
+cdef void read_kind(
+    int kind, const void* rule, const double* cells, Py_ssize_t n, double* out
+) noexcept nogil:
+    if kind == RDA:
+        read(<const Rda*> rule, cells, n, out)
+    elif kind == FTRL:
+        read(<const Ftrl*> rule, cells, n, out)
+    elif kind == ADAGRAD:
+        read(<const AdaGrad*> rule, cells, n, out)
+    elif kind == DECAYING_ADAGRAD:
+        read(<const DecayingAdaGrad*> rule, cells, n, out)
+    elif kind == TRUNCATED:
+        read(<const Truncated*> rule, cells, n, out)
+    elif kind == CARPENTER:
+        read(<const Carpenter*> rule, cells, n, out)
+    else:
+        read(<const Saga*> rule, cells, n, out)
+
+
+cdef void renew(int kind, void* given, double* cells, Py_ssize_t n) noexcept nogil:
+    cdef AdaGrad* rule = <AdaGrad*> given
+    cdef AdaGrad old = rule[0]
+    cdef double factor = adagrad.change_scale(rule)
+    cdef uint32_t[WIDTH] columns
+    cdef Py_ssize_t j = 0
+    cdef int lane
+    while j < n:
+        for lane in range(WIDTH):
+            columns[lane] = min(<Py_ssize_t> lane, n - 1 - j)
+        if kind == DECAYING_ADAGRAD:
+            adagrad.renew(&old, rule, cells + 4 * j, columns, factor, True)
+        else:
+            adagrad.renew(&old, rule, cells + 4 * j, columns, factor, False)
+        j += WIDTH
+
+
+cdef Loops LOOPS
+LOOPS.walk, LOOPS.read, LOOPS.renew = walk_kind, read_kind, renew
+
+
+def address():
+    """Where the functions of this level are, for ``examples``."""
+    return <uintptr_t> &LOOPS

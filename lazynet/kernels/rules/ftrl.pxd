@@ -1,0 +1,135 @@
+# FTRL-Proximal (McMahan et al. 2013, Algorithm 1) with an elastic net: a rate per coordinate, and
+# weights that are computed where they are needed.  A cell is {z, s}, with s the root of the sum of the
+# squared gradients of its coordinate:
+#
+#     w = -soft(z, k l1) alpha / (beta + alpha k l2 + s)
+#     s' = sqrt(s^2 + g^2)        z <- z + g - (s' - s) / alpha w        s <- s'
+#
+# k is the number of examples on which the penalty counts: the number of steps taken so far, and at
+# least 1, or in the published form 1 throughout.  The intercept is a cell without penalties.  No
+# weight ever lags behind, because k is one number for all weights, and no schedule of rates is used.
+# With beta = 0 a coordinate has no rate before its first gradient: until then the l2 penalty bounds
+# the weights, and the intercept is 0.
+#
+# Where the rates follow the data, alpha and beta count in units of the data: alpha stands for alpha / m
+# and beta for beta m, m the mean size of the rows seen so far (scale.pxd), and the intercept has an
+# alpha and a beta of its own.  z does not depend on alpha: without a penalty, an alpha that is u times
+# as large from the first step on makes every w u times as large and (s' - s) / alpha times w the same.
+# A new alpha therefore multiplies the weights by alpha_new / alpha_old and changes no cell.
+#
+# Property: equal to lazynet.reference.ftrl.DenseFTRL after every step
+# (tests/exact/test_rules_with_state.py).
+from libc.float cimport DBL_MIN
+from libc.math cimport sqrt
+from libc.stdint cimport uint32_t
+
+from ..lanes cimport LANES, Lanes, give2, lanes_at, put_lanes, root, soft, take2
+from .scale cimport ASKS, CHANGED, Scale, count_size, defect_of_scale, unit
+
+
+cdef struct Ftrl:
+    # settings
+    double l1, l2         # on one example
+    double per_example    # whether the penalty counts once per example, or once in all
+    double alpha, beta
+    double free_alpha, free_beta  # of the intercept where the rates follow the data; 0: they do not
+    # fields
+    double intercept_z, intercept_s
+    double steps          # taken so far
+    Scale sizes
+    # what follows from them
+    double measures, alpha_now, inverse_alpha, beta_now
+    double shift          # k l1
+    double damping        # beta + alpha k l2
+    double intercept
+
+
+cdef inline str defect(const Ftrl* rule, bint running):
+    cdef double damping = rule.beta + rule.alpha * rule.l2
+    if not rule.alpha > 0.0:
+        return f"alpha must be positive, got {rule.alpha}"
+    if not damping >= 0.0:
+        return f"beta + alpha * l2 must not be negative, got {damping}"
+    if not rule.beta + rule.alpha * 0.0 >= 0.0:
+        return f"beta must not be negative, got {rule.beta + rule.alpha * 0.0}"
+    if not (rule.free_alpha >= 0.0 and rule.free_beta >= 0.0):
+        return (
+            f"free_alpha and free_beta must not be negative, got {rule.free_alpha} and "
+            f"{rule.free_beta}"
+        )
+    if running and not damping > 0.0:
+        return "beta and l2 must not both be 0"
+    return defect_of_scale(rule.sizes.rows, rule.sizes.sizes, rule.sizes.mean)
+
+
+cdef inline void set_penalty(Ftrl* rule) noexcept nogil:
+    """The penalty of all examples at the present number of steps."""
+    cdef double k = rule.steps if rule.per_example != 0.0 and rule.steps > 1.0 else 1.0
+    rule.shift = k * rule.l1
+    # Where beta and l2 are 0 and no gradient has been seen, the weight is 0, and not 0 / 0.
+    rule.damping = max(rule.beta_now + rule.alpha_now * (k * rule.l2), DBL_MIN)
+
+
+cdef inline double free_alpha(const Ftrl* rule) noexcept nogil:
+    return rule.free_alpha if rule.measures else rule.alpha
+
+
+cdef inline void set_intercept(Ftrl* rule) noexcept nogil:
+    """The intercept's weight; 0 where beta is 0 and no gradient has been seen."""
+    cdef double damping = rule.free_beta if rule.measures else rule.beta
+    rule.intercept = 0.0
+    if damping + rule.intercept_s > 0.0:
+        rule.intercept = (
+            (0.0 - rule.intercept_z) * free_alpha(rule) / (damping + rule.intercept_s)
+        )
+
+
+cdef inline void prepare(Ftrl* rule) noexcept nogil:
+    cdef double size = unit(&rule.sizes)
+    rule.measures = rule.free_alpha != 0.0
+    rule.alpha_now = rule.alpha / size if rule.measures else rule.alpha
+    rule.beta_now = rule.beta * size if rule.measures else rule.beta
+    rule.inverse_alpha = 1.0 / rule.alpha_now
+    set_penalty(rule)
+    set_intercept(rule)
+
+
+cdef inline bint measure(Ftrl* rule, double size) noexcept nogil:
+    cdef int change = count_size(&rule.sizes, size)
+    if change == CHANGED:
+        prepare(rule)
+    return change == ASKS
+
+
+cdef inline Lanes load(
+    const Ftrl* rule, const double* cells, const uint32_t* columns, double* kept
+) noexcept nogil:
+    cdef Lanes z, s, w
+    take2(cells, columns, &z, &s)
+    put_lanes(kept, z)
+    put_lanes(kept + LANES, s)
+    # Not -soft: a weight of zero has no sign.
+    w = (0.0 - soft(z, rule.shift)) * rule.alpha_now / (rule.damping + s)
+    put_lanes(kept + 2 * LANES, w)
+    return w
+
+
+cdef inline void move(
+    const Ftrl* rule, double* cells, const uint32_t* columns, const double* kept, Lanes g
+) noexcept nogil:
+    cdef Lanes z = lanes_at(kept), old = lanes_at(kept + LANES), w = lanes_at(kept + 2 * LANES)
+    cdef Lanes s = root(old * old + g * g)
+    give2(cells, columns, z + (g - (s - old) * rule.inverse_alpha * w), s)
+
+
+cdef inline bint finish(Ftrl* rule, double move) noexcept nogil:
+    cdef double old = rule.intercept_s, s
+    rule.steps += 1.0
+    if rule.per_example != 0.0:
+        set_penalty(rule)
+    if move != 0.0:
+        s = sqrt(old * old + move * move)
+        rule.intercept_z += move - (s - old) * (1.0 / free_alpha(rule)) * rule.intercept
+        rule.intercept_s = s
+        set_intercept(rule)
+    return False

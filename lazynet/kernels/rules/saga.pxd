@@ -1,0 +1,152 @@
+# SAGA with an elastic net (Defazio, Bach & Lacoste-Julien 2014).  The slope of every row at its last
+# visit is remembered.  A step on the row x, one of n, whose slope has since grown by `change`, is
+#
+#     w <- prox( w - alpha (change x + m) )     m <- m + change x / n
+#
+# where m is the mean of the remembered gradients and prox(v) = soft(v, alpha l1) / (1 + alpha l2).  A
+# cell is {w, m, psi}: the weight, its mean, and how many steps had been taken when it was stored.  A
+# weight that no row touches takes the same step every time,
+#
+#     w <- soft(w - d, theta) / (1 + alpha l2)      d = alpha m      theta = alpha l1
+#
+# While it stays on its side of zero (s = +1 or -1), |w| loses q = s d + theta in each step and is then
+# divided; k steps are one:
+#
+#     |w| <- |w| + (|w| + q / (alpha l2)) expm1(-k log1p(alpha l2))     without l2:  |w| - k q
+#
+# With q <= 0 this holds for any k.  With q > 0 the weight meets zero, and the formula is negative from
+# then on.  If |d| <= theta the weight then stays at zero.  Otherwise d carries it to the other side,
+# where its q is theta - |d| < 0, so that it never comes back: the weight is taken by the formula to
+# just before zero, by single steps across, and by the formula from there.  Each of these is a constant
+# number of operations, whatever k is.
+#
+# The intercept is a weight whose value is 1 in every row, without a penalty.
+#
+# Property: equal to lazynet.reference.saga.DenseSAGA after every step
+# (tests/exact/test_rules_with_state.py, and over long gaps tests/exact/test_saga.py).
+from libc.math cimport copysign, expm1, fabs, floor, ldexp, log1p
+from libc.stdint cimport uint32_t
+
+from ..lanes cimport LANES, WIDTH, Lanes, put_lanes, spread, with_lane
+from ..rows cimport soft as soft_number
+from .scale cimport most_rows
+
+cdef extern from "elementary.h" nogil:
+    double small_expm1 "lazynet_small_expm1"(double x)
+
+
+cdef struct Saga:
+    # settings
+    double l1, l2, alpha
+    # fields
+    double intercept, intercept_mean
+    double steps    # taken so far
+    # what follows from them, and n
+    double theta    # alpha l1
+    double divisor  # 1 + alpha l2
+    double decay    # log1p(alpha l2), or 0 without an l2 penalty
+    double inverse  # 1 / (alpha l2), or 0 without an l2 penalty
+    double n_rows
+
+
+cdef inline str defect(const Saga* rule, bint running):
+    if not (rule.alpha > 0.0 or (rule.alpha == 0.0 and not running)):
+        return f"alpha must be positive, got {rule.alpha}"
+    if not 0.0 <= rule.steps <= most_rows():
+        return f"fields: steps must lie between 0 and {most_rows():.0f}, got {rule.steps}"
+    return None
+
+
+cdef inline void prepare(Saga* rule) noexcept nogil:
+    cdef double decay = rule.alpha * rule.l2
+    # A smaller decay changes no digit of a weight in 2^53 steps, and its inverse could overflow.
+    cdef bint decays = decay >= ldexp(1.0, -500)
+    rule.theta = rule.alpha * rule.l1
+    rule.divisor = 1.0 + decay
+    rule.decay = log1p(decay) if decays else 0.0
+    rule.inverse = 1.0 / decay if decays else 0.0
+
+
+cdef inline double one_step(const Saga* rule, double w, double d) noexcept nogil:
+    """prox(w - d)"""
+    return soft_number(w - d, rule.theta) / rule.divisor
+
+
+cdef inline double size_after(const Saga* rule, double size, double q, double k) noexcept nogil:
+    """The size of a weight after k steps in which it loses q and stays on its side."""
+    if not rule.decay > 0.0:
+        return size - k * q
+    cdef double x = -(k * rule.decay)
+    return size + (size + q * rule.inverse) * (small_expm1(x) if -1.0 / 32 <= x <= 0.0 else expm1(x))
+
+
+cdef inline double crossed(const Saga* rule, double w, double d, double k) noexcept nogil:
+    """A weight that crosses zero within the next k steps, k steps later."""
+    cdef double side = copysign(1.0, w), size = fabs(w), q = side * d + rule.theta
+    # The formula is zero after this many steps.
+    cdef double whole = (
+        log1p(size / (q * rule.inverse)) / rule.decay if rule.decay > 0.0 else size / q
+    )
+    cdef double ahead = max(min(floor(whole) - 1.0, k), 0.0)
+    cdef double before = size_after(rule, size, q, ahead), beyond
+    cdef int n = 0
+    w = side * max(before, 0.0)
+    k -= ahead
+    # Two steps lead across; a third where ``whole`` was rounded.
+    while n < 3 and k > 0.0 and side * w > 0.0:
+        w = one_step(rule, w, d)
+        n += 1
+        k -= 1.0
+    if not k > 0.0:
+        return w
+    beyond = fabs(w) if side * w < 0.0 else 0.0
+    return -side * size_after(rule, beyond, rule.theta - fabs(d), k)
+
+
+cdef inline double weight_after(const Saga* rule, double w, double mean, double k) noexcept nogil:
+    """A weight after k steps in which no row has touched it."""
+    cdef double d = rule.alpha * mean, size = fabs(w), side, left
+    if size == 0.0 and fabs(d) <= rule.theta:
+        return 0.0  # most weights, under an l1 penalty
+    # From zero a weight leaves against d.
+    side = copysign(1.0, w) if size > 0.0 else copysign(1.0, -d)
+    left = size_after(rule, size, side * d + rule.theta, k)
+    if left < 0.0 and fabs(d) > rule.theta:
+        return crossed(rule, w, d, k)
+    return 0.0 if left <= 0.0 else side * left  # NaN stays NaN
+
+
+cdef inline Lanes load(
+    const Saga* rule, const double* cells, const uint32_t* columns, double* kept
+) noexcept nogil:
+    cdef const double* cell
+    cdef Lanes w = spread(0.0)
+    cdef int lane
+    for lane in range(WIDTH):
+        cell = cells + 3 * <Py_ssize_t> columns[lane]
+        w = with_lane(w, lane, weight_after(rule, cell[0], cell[1], rule.steps - cell[2]))
+        kept[LANES + lane] = cell[1]
+    put_lanes(kept, w)
+    return w
+
+
+cdef inline void move(
+    const Saga* rule, double* cells, const uint32_t* columns, const double* kept, Lanes g
+) noexcept nogil:
+    cdef double* cell
+    cdef double mean
+    cdef int lane
+    cdef const double* gradients = <const double*> &g
+    for lane in range(WIDTH):
+        cell = cells + 3 * <Py_ssize_t> columns[lane]
+        mean = kept[LANES + lane]
+        cell[0] = one_step(rule, kept[lane], rule.alpha * (gradients[lane] + mean))
+        cell[1] = mean + gradients[lane] / rule.n_rows
+        cell[2] = rule.steps + 1.0
+
+
+cdef inline bint finish(Saga* rule, double change) noexcept nogil:
+    rule.steps += 1.0
+    rule.intercept -= rule.alpha * (change + rule.intercept_mean)
+    rule.intercept_mean += change / rule.n_rows
+    return False
