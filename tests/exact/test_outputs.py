@@ -280,19 +280,6 @@ def test_broken_engines_are_caught(rule, spoil):
         assert_matches_twins(run, spoil=spoil)
 
 
-@pytest.mark.parametrize(("rule", "spoil"), BROKEN, ids=lambda each: getattr(each, "__name__", ""))
-def test_broken_engines_of_the_softmax_are_caught(rule, spoil):
-    """The same engines under the softmax."""
-
-    @caught(300)
-    @given(data=st.data())
-    def equal(data):
-        problem = data.draw(problems(["log_loss"], intercepts=[True], min_steps=8))
-        chosen = plan_of(problem, rule, ElasticNet(l1=0.01), softmax=True)
-        codes = np.arange(len(problem.y)) % 3
-        assert_softmax_matches(OverOutputs(problem, chosen, 3, codes=codes), spoil=spoil)
-
-
 class OfTheLosersAlone(DenseSoftmax):
     """Leaves the class of the row as it is."""
 
