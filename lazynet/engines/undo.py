@@ -49,7 +49,7 @@ class Undo:
         self.take()
 
     def take(self) -> None:
-        """Copy the engine as it is now; the copies of before are forgotten."""
+        """Copy the present state of the engine in place of the former copies."""
         # Free the memory of the former copies first, so that it is used again.
         self.copies.clear()
         self.swept.clear()
@@ -63,7 +63,7 @@ class Undo:
 
     def _is_picked(self, name: str) -> bool:
         """Whether only the touched entries of an array are copied."""
-        return self.touched is not None and name in self.engine.per_weight
+        return self.touched is not None and name in self.engine._per_weight
 
     def copy_all(self) -> None:
         """Copy what a sweep changes and is not copied yet."""

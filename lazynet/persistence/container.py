@@ -40,16 +40,14 @@ _HEADER, _CHECKSUM = "lazynet", "sha256"
 # safetensors reads headers of up to 100 million bytes, and this text is a part of one, in which a
 # character may take two bytes.
 _LONGEST_HEADER = 40_000_000
-# Arrays of fewer bytes are stored as they are.
+# Arrays of fewer bytes are stored entry by entry.
 _SMALL = 512
 
 
 def write(
     path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Arrays
 ) -> None:
-    """Write a file of the format ``kind`` as a whole or not at all.
-
-    What stood there before stays until the end.
+    """Write a file of the format ``kind`` as a whole or not at all; an old file stays until then.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Values in JSON: as they are, or as an object with one name that begins with $.
+"""Values in JSON.  What JSON does not have is an object with one name that begins with $:
 
     {"$tuple": [...]}                        a tuple
     {"$dict": [[key, value], ...]}           a dict with keys that are no names

@@ -143,7 +143,7 @@ def _engines_for_fit(
         start = rows.n_features, n_outputs, units, model, replace
         engines, warnings = engines_for_fit(settings, plan, *start)
     if outputs is not None:
-        engines = engines_for(outputs, plan, rows.n_features)
+        engines = engines_for(outputs, plan, rows.n_features, n_outputs)
     return engines, warnings
 
 

@@ -1,4 +1,4 @@
-"""Where a training stands between two chunks of steps, and how a later run goes on from there."""
+"""The state of a training between two chunks of steps, from which a later run goes on."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Checkpoint(Protocol):
 
 
 class Course:
-    """Where a training stands; a new course of the same fit goes on from its ``state``.
+    """What a training changes; a new course of the same fit goes on from its ``state``.
 
     The state is taken within an epoch, between two chunks of steps, or behind the last of them.
     """
@@ -101,7 +101,7 @@ class Course:
     # --- for a later run ---
 
     def state(self) -> dict[str, Any]:
-        """Where the training stands: numbers, arrays, schedules and a random generator."""
+        """Everything that the training has changed: numbers, arrays, schedules, a generator."""
         generator = None
         if self._drawn_from is not None:
             generator = Generator(0)
@@ -141,9 +141,11 @@ class Course:
         }
 
     def go_on_from(self, state: dict[str, Any]) -> None:
-        """Stand where the training stood that had this state."""
+        """Take over the state of an earlier run of the same training."""
         self.epoch, self.t = state["epoch"], state["t"]
         self.rows, self.seconds = state["rows"], state["seconds"]
+        if self.epoch < 0 or not 0 <= self.rows <= self.orders.n_visits:
+            raise ValueError("the state of the training counts epochs or rows that there are not")
         self.losses[:] = state["losses"]
         self.history = state["history"]
         generator = state["generator"]
@@ -168,9 +170,13 @@ class Course:
             best.undos.append(Undo(learner.engine, best.columns))
 
 
-def engines_for(outputs: Sequence[int], plan: Plan, n_features: int) -> list[Engine]:
-    """New engines for outputs that a training has divided among its engines so."""
-    engines = plan.new_engines(n_features, sum(outputs))
+def engines_for(
+    outputs: Sequence[int], plan: Plan, n_features: int, n_outputs: int
+) -> list[Engine]:
+    """New engines for ``outputs``, the numbers of outputs of the engines of an earlier run."""
+    if sum(outputs) != n_outputs or min(outputs) < 1:
+        raise ValueError(f"the engines of the checkpoint do not have {n_outputs} outputs")
+    engines = plan.new_engines(n_features, n_outputs)
     if [engine.n_outputs for engine in engines] == list(outputs):
         return engines
-    return [plan.new_outputs(n_features, n_outputs) for n_outputs in outputs]
+    return [plan.new_outputs(n_features, number) for number in outputs]

@@ -1,5 +1,6 @@
 """Fits that end anywhere go on from their checkpoint to the same bits; other calls are refused."""
 
+import contextlib
 import copy
 import os
 import random
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 from support.bits import bits_of
 from support.damage import damages, flip, truncate
@@ -22,7 +25,7 @@ import lazynet
 from lazynet import FromStep, LazyNetClassifier, LazyNetRegressor
 from lazynet.data import Chunks, Shuffled
 from lazynet.persistence import checkpoints, container
-from lazynet.persistence.checkpoints import Checkpoint
+from lazynet.persistence.checkpoints import FORMAT, Checkpoint
 from lazynet.training import learners
 
 N, D = 200, 30
@@ -448,3 +451,45 @@ def test_damage_is_seen(name, path):
         assert path.read_bytes() == other
     path.write_bytes(data)
     assert bits_of(fit(name, path)[0]) == wanted
+
+
+NUMBERS = st.sampled_from([0, 1, -1, 3, 2**31, 2**62, -(2**62), 0.5, np.nan, np.inf, -np.inf])
+VALUES = NUMBERS | st.sampled_from([None, [], {}, "x", [1, 2], {"$array": "state/losses"}])
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """The header and the arrays of a checkpoint in the second epoch."""
+    path = tmp_path_factory.mktemp("checkpoint") / "run.lazy"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learners, "_LARGEST_CHUNK", 64)
+        with pytest.raises(Ended):
+            fit("nothing set", path, stop_after=7)
+    return container.read(path, FORMAT)
+
+
+@given(data=st.data())
+def test_a_state_with_another_value_is_refused_or_harmless(data, parts, tmp_path_factory):
+    """A part of the state, or an entry of an array, is another one; the checksum fits."""
+    header, arrays = copy.deepcopy(parts)
+    name = data.draw(st.sampled_from(sorted(arrays)))
+    if data.draw(st.booleans()) and arrays[name].size:
+        array = arrays[name] = arrays[name].copy()
+        with np.errstate(all="ignore"):
+            value = np.array(data.draw(NUMBERS)).astype(array.dtype)
+            array.reshape(-1)[data.draw(st.integers(0, array.size - 1))] = value
+    else:
+        inner = header["state"]
+        while True:
+            keys = sorted(inner) if type(inner) is dict else range(len(inner))
+            key = data.draw(st.sampled_from(keys))
+            if not inner[key] or type(inner[key]) not in (dict, list) or data.draw(st.booleans()):
+                break
+            inner = inner[key]
+        inner[key] = data.draw(VALUES)
+    path = tmp_path_factory.getbasetemp() / "changed"
+    container.write(path, FORMAT, header, arrays)
+    errors = ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError
+    with contextlib.suppress(*errors), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        fit("nothing set", path)
