@@ -61,7 +61,8 @@ OVERFLOWED = "the numbers of the dense twin leave the range of doubles"
 class VisitedRow(NamedTuple):
     """A row that a step learns from: its values, prediction, slope, target and importance.
 
-    ``touched_weights`` are the weights of the row's nonzeros before the step.
+    ``slope`` is the derivative of the loss at ``prediction``.  ``touched_weights`` are the weights
+    of the row's nonzeros before the step; None: each as large as the largest weight.
 
     >>> VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0).importance
     1.0
@@ -117,7 +118,8 @@ class ErrorBudget(Budget):
     ``ended`` then says why.
 
     >>> budget = ErrorBudget("log_loss", "fobos", l1=0.1, l2=0.0)
-    >>> budget.after_step(0.5, [1.0], weights=[0.2], prediction=0.0, slope=-0.5, target=1.0)
+    >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
+    >>> budget.after_batch(0.5, [row], weights=[0.2])
     >>> 0 < budget.bound < 1e-14
     True
     """
@@ -146,28 +148,6 @@ class ErrorBudget(Budget):
         self._penalty = ElasticNet(self.l1, self.l2)
         self._t = 0
 
-    def after_step(
-        self,
-        eta: float,
-        values: Sequence[float],
-        *,
-        weights: Sequence[float],
-        prediction: float,
-        slope: float,
-        target: float,
-        importance: float = 1.0,
-        touched_weights: Sequence[float] | None = None,
-        intercept: float = 0.0,
-    ) -> None:
-        """Account for one step.
-
-        ``weights`` are the weights after the step.  ``touched_weights`` are the weights of the
-        example's nonzeros before the step, by default each as large as the largest weight.
-        ``slope`` is the derivative of the loss at ``prediction``.
-        """
-        row = VisitedRow(values, prediction, slope, target, importance, touched_weights)
-        self.after_batch(eta, [row], weights=weights, intercept=intercept)
-
     # A number that overflows here ends the comparison, and ``ended`` gives the reason.
     @np.errstate(over="ignore", invalid="ignore")
     def after_batch(
@@ -178,7 +158,7 @@ class ErrorBudget(Budget):
         weights: Sequence[float],
         intercept: float = 0.0,
     ) -> None:
-        """Account for one step on a batch of rows; ``after_step`` explains the arguments.
+        """Account for one step on a batch of rows, after which the weights are ``weights``.
 
         >>> one, same = (ErrorBudget("log_loss", "fobos", l1=0.1, l2=0.0) for _ in range(2))
         >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
@@ -259,7 +239,8 @@ class StateBudget(Budget):
     ``threshold`` is the threshold of the truncated gradient, and infinite for other rules.
 
     >>> budget = StateBudget("log_loss")
-    >>> budget.after_step(0.5, [1.0], weights=[0.2], prediction=0.0, slope=-0.5, target=1.0)
+    >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
+    >>> budget.after_batch(0.5, [row, row], weights=[0.2])
     >>> round(budget.bound * 1e10, 2)  # one weight, of 0.2
     1.2
     """
@@ -272,23 +253,6 @@ class StateBudget(Budget):
         super().__post_init__()
         self._moved = False
 
-    def after_step(
-        self,
-        eta: float,
-        values: Sequence[float],
-        *,
-        weights: Sequence[float],
-        prediction: float,
-        slope: float,
-        target: float,
-        importance: float = 1.0,
-        touched_weights: Sequence[float] | None = None,
-        intercept: float = 0.0,
-    ) -> None:
-        """Account for one step; ``ErrorBudget.after_step`` explains the arguments."""
-        row = VisitedRow(values, prediction, slope, target, importance, touched_weights)
-        self.after_batch(eta, [row], weights=weights, intercept=intercept)
-
     def after_batch(
         self,
         eta: float,
@@ -297,14 +261,7 @@ class StateBudget(Budget):
         weights: Sequence[float],
         intercept: float = 0.0,
     ) -> None:
-        """Account for one step on a batch; ``ErrorBudget.after_step`` explains the arguments.
-
-        >>> budget = StateBudget("log_loss")
-        >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
-        >>> budget.after_batch(0.5, [row, row], weights=[0.2])
-        >>> round(budget.bound * 1e10, 2)  # one weight, of 0.2
-        1.2
-        """
+        """Account for one step on a batch; see ``ErrorBudget.after_batch``."""
         w = np.asarray(weights, dtype=float)
         size = np.abs(w)
         largest = float(size.max(initial=abs(intercept)))
@@ -344,9 +301,9 @@ class NearbyRun:
     >>> options = dict(loss="squared_hinge", l1=1.0)
     >>> twin, nearby = DenseRDA(1, **options), NearbyRun(DenseRDA(1, **options))
     >>> example = [0], [2.7], 1.0, 1.0
-    >>> found = [twin.step(*example) is None or nearby.amplifies(*example, twin.weights)
+    >>> apart = [twin.step(*example) is None or nearby.amplifies([example], twin.weights)
     ...          for _ in range(60)]
-    >>> found[0], any(found)
+    >>> apart[0], any(apart)
     (False, True)
     """
 
@@ -354,40 +311,18 @@ class NearbyRun:
         self.reference = reference
 
     def amplifies(
-        self,
-        indices: Sequence[int],
-        values: Sequence[float],
-        target: float,
-        importance: float,
-        weights: Sequence[float],
-        **numbered: int,
+        self, batch: Sequence[Example], weights: Sequence[float], **numbered: int
     ) -> bool:
         """Whether, after one more step, the weights are far from the ``weights`` of the twin.
 
         ``numbered`` is the ``row`` of a twin that does not learn from a stream.
         """
-        self.reference.step(indices, _nudged(values), target, importance, **numbered)
-        return self._is_far_from(weights)
-
-    def amplifies_batch(self, batch: Sequence[Example], weights: Sequence[float]) -> bool:
-        """The same after one more step on a batch.
-
-        >>> from lazynet.reference.rda import DenseRDA
-        >>> twin, nearby = DenseRDA(1), NearbyRun(DenseRDA(1))
-        >>> batch = [([0], [2.7], 1.0, 1.0), ([0], [1.0], -1.0, 1.0)]
-        >>> _ = twin.step_batch(batch)
-        >>> nearby.amplifies_batch(batch, twin.weights)
-        False
-        """
-        self.reference.step_batch([(row[0], _nudged(row[1]), *row[2:]) for row in batch])
-        return self._is_far_from(weights)
-
-    def _is_far_from(self, weights: Sequence[float]) -> bool:
+        nudged = [(row[0], [x * (1.0 + NUDGE) for x in row[1]], *row[2:]) for row in batch]
+        if len(batch) == 1:
+            self.reference.step(*nudged[0], **numbered)
+        else:
+            self.reference.step_batch(nudged)
         w = np.asarray(weights, dtype=float)
         gap = np.abs(np.asarray(self.reference.weights, dtype=float) - w).max(initial=0.0)
         # Written so that NaN amplifies.
         return not gap <= AMPLIFIED * NUDGE * (1.0 + np.abs(w).max(initial=0.0))
-
-
-def _nudged(values: Sequence[float]) -> list[float]:
-    return [x * (1.0 + NUDGE) for x in values]

@@ -120,21 +120,12 @@ class BoundedTwin:
         ``row`` is the number of the example in the data set, which only rules that do not learn
         from a stream ask for.
         """
-        eta = self._rate()
         numbered = {} if self.streams else {"row": row}
-        example: Example = indices, values, target, weight
-        touched = self._touched([example])
-        prediction = self.dense.step(*example, **numbered)
-        self._account(eta, [example], [prediction], touched)
-        if (
-            self.nearby is not None
-            and self.comparable
-            and self.nearby.amplifies(
-                indices, values, target, weight, self.dense.weights, **numbered
-            )
-        ):
-            self.budget.end(DIVERGED)
-        return float(prediction)
+        return self._take(
+            [(indices, values, target, weight)],
+            lambda batch: [self.dense.step(*batch[0], **numbered)],
+            **numbered,
+        )[0]
 
     def step_batch(self, batch: Sequence[Example]) -> list[float]:
         """Take one step on all examples of a batch; returns the predictions before the step.
@@ -145,17 +136,35 @@ class BoundedTwin:
         >>> twin.weights, twin.comparable
         (array([3.]), True)
         """
-        eta = self._rate()
-        touched = self._touched(batch)
-        predictions = self.dense.step_batch(batch)
-        self._account(eta, batch, predictions, touched)
+        return self._take(batch, self.dense.step_batch)
+
+    def _take(
+        self,
+        batch: Sequence[Example],
+        take: Callable[[Sequence[Example]], Sequence[float]],
+        **numbered: int,
+    ) -> list[float]:
+        """Let the twin ``take`` one step on a batch, and add the rounding of the step."""
+        dense = self.dense
+        # The rate, if a schedule gives it.
+        eta = self.schedule(dense.t) if self.scheduled else 1.0
+        touched: list[list[float] | None] = [None] * len(batch)
+        if self.nearby is None:  # only the derived bound asks for the weights before the step
+            before_step = dense.weights
+            touched = [[before_step[j] for j in indices] for indices, _, _, _ in batch]
+        predictions = [float(p) for p in take(batch)]
+        rows = [
+            VisitedRow(values, p, dense.slope(p, y, self.loss.epsilon), y, weight, before)
+            for (_, values, y, weight), p, before in zip(batch, predictions, touched, strict=True)
+        ]
+        self.budget.after_batch(eta, rows, weights=dense.weights, intercept=dense.intercept)
         if (
             self.nearby is not None
             and self.comparable
-            and self.nearby.amplifies_batch(batch, self.dense.weights)
+            and self.nearby.amplifies(batch, dense.weights, **numbered)
         ):
             self.budget.end(DIVERGED)
-        return [float(p) for p in predictions]
+        return predictions
 
     def divide_rates(self, divisor: float) -> None:
         """Divide the rates of the weights that follow the data, from the next step on.
@@ -168,32 +177,6 @@ class BoundedTwin:
         self.dense.divide_rates(divisor)
         if self.nearby is not None:
             self.nearby.reference.divide_rates(divisor)
-
-    def _rate(self) -> float:
-        """The rate of the next step, if a schedule gives it."""
-        return self.schedule(self.dense.t) if self.scheduled else 1.0
-
-    def _touched(self, batch: Sequence[Example]) -> list[list[float] | None]:
-        """The present weights of the nonzeros of each example."""
-        if self.nearby is not None:  # only the derived bound asks for them
-            return [None] * len(batch)
-        before = self.dense.weights
-        return [[before[j] for j in indices] for indices, _, _, _ in batch]
-
-    def _account(
-        self,
-        eta: float,
-        batch: Sequence[Example],
-        predictions: Sequence[float],
-        touched: Sequence[list[float] | None],
-    ) -> None:
-        """Add the rounding of the step to the bound."""
-        dense = self.dense
-        rows = [
-            VisitedRow(values, p, dense.slope(p, y, self.loss.epsilon), y, weight, before)
-            for (_, values, y, weight), p, before in zip(batch, predictions, touched, strict=True)
-        ]
-        self.budget.after_batch(eta, rows, weights=dense.weights, intercept=dense.intercept)
 
     @property
     def weights(self) -> NDArray[np.float64]:

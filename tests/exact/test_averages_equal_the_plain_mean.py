@@ -11,6 +11,7 @@ from support.algorithms import AFFINE_RULES, BOTH_ORDERS, engine_of
 from support.caught import caught
 from support.engines import apart
 from support.matrices import corpus
+from support.wears import wears
 
 from lazynet import (
     FoBoS,
@@ -33,7 +34,7 @@ from lazynet.reference.averages import DenseAverage
 from lazynet.rules.storage import Clock
 from lazynet.training.learners import Learner, run_pass
 from lazynet.training.plan import Plan
-from lazynet.verify.strategies import problems, wears
+from lazynet.verify.strategies import problems
 
 BOTH = (False, True)
 AVERAGINGS = st.one_of(

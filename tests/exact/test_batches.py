@@ -14,6 +14,7 @@ from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 from support.batches import AddsTheGradients, OverBatches, assert_batches_match
 from support.caught import caught
 from support.matrices import corpus, make_data
+from support.wears import wears
 
 from lazynet import (
     FTRL,
@@ -35,7 +36,7 @@ from lazynet.reference import DenseAdaGrad, DenseAverage, DenseFTRL, DenseRDA, D
 from lazynet.reference.losses import LOSSES as PLAIN_LOSSES
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
 from lazynet.training.learners import Learner, run_pass, spans
-from lazynet.verify.strategies import problems, wears
+from lazynet.verify.strategies import problems
 from lazynet.verify.tolerance import AGREE
 from lazynet.verify.twin import BoundedTwin
 

@@ -18,6 +18,7 @@ from support.groups import (
     group_problems,
 )
 from support.matrices import make_data
+from support.wears import wears
 
 from lazynet import SGD, FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data.arrays import as_examples
@@ -33,7 +34,6 @@ from lazynet.kernels.outputs_clock import bring_current, run_on_clock
 from lazynet.losses import LOSSES
 from lazynet.reference import DenseGroups, PlainGroupsOnClock, PlainGroupsWithStamps
 from lazynet.reference.groups import PROXES, l2_prox, level, max_prox, shrink_row
-from lazynet.verify.strategies import wears
 
 PLAIN_FORMS = {"l2": PlainGroupsOnClock, "max": PlainGroupsWithStamps}
 #: Losses with a bounded slope: no run leaves the range of floats.

@@ -8,6 +8,7 @@ from scipy import sparse
 from support import ELASTIC_ENGINES, plan, rows
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS, form_of
 from support.engines import run_in_chunks
+from support.wears import wears
 
 from lazynet import FoBoS, FromArray, Stepper
 from lazynet.data.arrays import as_examples
@@ -16,7 +17,8 @@ from lazynet.engines.dense import DenseEngine
 from lazynet.engines.tables import TablesEngine
 from lazynet.engines.wear import Wear
 from lazynet.losses import LOSSES, get_loss
-from lazynet.verify.strategies import BoundedTwin, assert_matches_twin, problems, wears
+from lazynet.verify.strategies import assert_matches_twin, problems
+from lazynet.verify.twin import BoundedTwin
 
 BUDGETS = st.integers(1, 40)
 BOTH = (False, True)

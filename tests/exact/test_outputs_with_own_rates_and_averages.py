@@ -21,6 +21,7 @@ from support.outputs import (
     seeded_problem,
     targets_of,
 )
+from support.wears import wears
 
 from lazynet import SGD, FoBoS, FromData, FromStep, PolynomialDecay
 from lazynet.averages import check_average, known_average
@@ -30,7 +31,7 @@ from lazynet.engines.wear import Wear
 from lazynet.kernels import outputs_clock
 from lazynet.penalties import ElasticNet
 from lazynet.reference.averages import DenseAverage
-from lazynet.verify.strategies import problems, wears
+from lazynet.verify.strategies import problems
 
 RULES = {f"{kind.__name__} {order}": kind(order) for kind in (FoBoS, SGD) for order in BOTH_ORDERS}
 EVERY_RULE = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))

@@ -8,9 +8,11 @@ from sklearn.linear_model import ElasticNet
 from support.algorithms import BOTH_ORDERS
 from support.caught import caught
 from support.matrices import make_data
+from support.wears import wears
 
 from lazynet import LazyNetClassifier, LazyNetRegressor, Stepper
-from lazynet.verify.strategies import BoundedTwin, assert_matches_twin, problems, wears
+from lazynet.verify.strategies import assert_matches_twin, problems
+from lazynet.verify.twin import BoundedTwin
 
 BOTH = (False, True)
 

@@ -8,13 +8,14 @@ from scipy import sparse
 from support import plan, rows
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 from support.caught import caught
+from support.wears import wears
 
 from lazynet import LazyNetClassifier, Stepper
 from lazynet.data.arrays import as_examples
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.wear import Wear
-from lazynet.verify.strategies import assert_matches_twin, problems, wears
+from lazynet.verify.strategies import assert_matches_twin, problems
 
 BOTH = (False, True)
 

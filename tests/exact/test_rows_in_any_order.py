@@ -22,6 +22,7 @@ from support.algorithms import (
     options_of,
 )
 from support.matrices import corpus, reversed_rows, shuffled_rows, with_rows_arranged
+from support.wears import wears
 
 from lazynet import (
     ASGDClassifier,
@@ -34,7 +35,7 @@ from lazynet import (
 )
 from lazynet.data.arrays import checked_csr, usable_rows
 from lazynet.kernels.examples import DEFECT_REPEATED, DEFECTS, Examples
-from lazynet.verify.strategies import assert_matches_twin, problems, wears
+from lazynet.verify.strategies import assert_matches_twin, problems
 
 BOTH = (False, True)
 DISORDERS = pytest.mark.parametrize("disorder", [reversed_rows, shuffled_rows])

@@ -20,6 +20,7 @@ from support.broken_engines import BROKEN_ENGINES
 from support.caught import caught
 from support.engines import OverRows, apart, near_a_kink, numbered
 from support.matrices import corpus, make_data
+from support.wears import wears
 
 from lazynet import (
     FTRL,
@@ -40,7 +41,7 @@ from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.training.learners import Learner, run_pass
-from lazynet.verify.strategies import problems, wears
+from lazynet.verify.strategies import problems
 from lazynet.verify.tolerance import NearbyRun
 
 STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0, 10.0])
@@ -143,7 +144,7 @@ def assert_matches_reference(problem, rule, penalty, engine_class=None, **option
         example = problem.example(step)
         row = numbered(rule, problem.order[step])
         prediction = twin.step(*example, **row)
-        if nearby.amplifies(*example, twin.weights, **row):
+        if nearby.amplifies([example], twin.weights, **row):
             return
         if near_a_kink(problem, prediction, example[2]) or not abs(prediction) < 1e6:
             return
