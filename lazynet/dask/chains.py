@@ -56,18 +56,13 @@ class Prepared(NamedTuple):
     squared_norms: Numbers
 
 
-@dataclass(frozen=True)
-class Prepares:
-    """Makes ``Prepared`` of a chunk, by the checks of a serial estimator without a model."""
-
-    check: Prepare
-
-    def __call__(self, chunk: Chunk) -> Prepared:
-        X, problems = self.check(chunk)
-        norms = sizes_of(X, "squared_norms")
-        assert norms is not None, "a kind of size is named"
-        is_own = X.data is not chunk.X.data or X.indices is not chunk.X.indices
-        return Prepared(X if is_own else None, problems, norms)
+def prepared_by(check: Prepare, chunk: Chunk) -> Prepared:
+    """What the checks of a serial estimator without a model make of a chunk."""
+    X, problems = check(chunk)
+    norms = sizes_of(X, "squared_norms")
+    assert norms is not None, "a kind of size is named"
+    is_own = X.data is not chunk.X.data or X.indices is not chunk.X.indices
+    return Prepared(X if is_own else None, problems, norms)
 
 
 def checks_by(serial: type[Any], settings: Settings, n_features: int, classes: Any) -> Prepare:
@@ -229,7 +224,7 @@ class BlockRows(SourceRows):
         self.n_visits = self.facts.n_rows
         check_any_rows(blocks)
         self.X, self.problems = self._first()
-        futures = blocks.prepared(Prepares(check))
+        futures = blocks.prepared(partial(prepared_by, check))
         self.rows = [[*each] for each in zip(blocks.futures, futures, strict=True)]
 
     def hold_out(self, *_: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, ClassVar, Self
 
@@ -12,7 +13,7 @@ from distributed import Client
 from scipy import sparse
 
 from lazynet.dask.blocks import Blocks
-from lazynet.dask.chains import Prepares, check_any_rows, checks_by
+from lazynet.dask.chains import check_any_rows, checks_by, prepared_by
 from lazynet.dask.estimators import OverBlocks, lazily
 from lazynet.dask.newton import MinimiserOnSums
 from lazynet.dask.sums import Facing, MeanOverBlocks
@@ -93,7 +94,7 @@ class _DualOnBlocks(OverBlocks, serial._DualNetModel):
         settings, prepare = reader._source_reader(reader._read_settings(), blocks)
         classes = prepare.args[1]
         check = checks_by(self._online, settings, facts.n_features, classes)
-        prepared = blocks.prepared(Prepares(check))
+        prepared = blocks.prepared(partial(prepared_by, check))
         asked = [
             blocks.submitted("lazynet-counts", _counts_of, home, [prepared[k] for k in some])
             for some, home in blocks.groups()
