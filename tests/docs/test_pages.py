@@ -12,7 +12,6 @@ BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", re.DOTALL)
 #: How far numbers may differ between machines, by page, or by page and first word of the line.
 TOLERANCES = {
     "averages": 5e-3,
-    "automatic_learning_rates": 1e-2,
     "stable_selection": 5e-2,  # standard deviations differ more than means
     "start": 1e-2,
     "start: accuracy": 3e-3,
