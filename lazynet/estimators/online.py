@@ -242,6 +242,12 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         """w.x + b: shape (n_samples,) for two classes, (n_samples, n_classes) for more.
 
         With a column per label: (n_samples, n_labels).
+
+        >>> options = dict(schedule="constant", eta0=1.0, l1=0.0, fit_intercept=False)
+        >>> model = LazyNetClassifier("hinge", **options)
+        >>> model = model.partial_fit([[2.0]], ["yes"], classes=["no", "yes"])
+        >>> model.decision_function([[1.0], [-3.0]])
+        array([ 2., -6.])
         """
         if self._labels_given is None:
             return super().decision_function(X)

@@ -459,6 +459,15 @@ class OnlineModel(SparseLinear):
 
         Without an average these are the same numbers as ``coef_``.  Under an l1 penalty the last
         weights are sparse and their averages are not: an average remembers every iterate.
+
+        Two steps that can be followed by hand: the weight is 1 after the first and 1.5 after the
+        second, and the model is their mean.
+
+        >>> from lazynet import LazyNetRegressor
+        >>> options = dict(l1=0.0, schedule="constant", eta0=0.25, max_iter=2, tol=None)
+        >>> model = LazyNetRegressor(**options, average=True).fit([[1.0]], [4.0])
+        >>> model.coef_, model.last_coef_, model.last_intercept_, model.support_
+        (array([1.25]), array([1.5]), array([1.5]), array([ True]))
         """
         check_is_fitted(self)
         if not self._averages():
