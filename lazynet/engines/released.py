@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypedDict
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,16 +40,6 @@ class ReleasedRecord(TypedDict):
     n_stable: int
     purged: NDArray[np.int64]  # the features that this stage purged
     went_back: bool  # whether the weights went back to what they were after the last purge
-
-
-class DrawStream(Protocol):
-    """The rows that a path draws, numbered from 1."""
-
-    n_drawn: int
-
-    def rows_from(self, position: int) -> NDArray[np.int64]:
-        """Some rows from ``position`` on, at least one; positions never decrease."""
-        ...
 
 
 class Draws:
@@ -95,7 +85,7 @@ class BurstOrders:
 class ReleasedPath:
     """One path: its weights, the list of those that are not 0, and its draws."""
 
-    def __init__(self, n_features: int, longest_row: int, draws: DrawStream) -> None:
+    def __init__(self, n_features: int, longest_row: int, draws: Draws) -> None:
         self.draws = draws
         #: the draw that comes next, and how many rows there are to draw by now
         self.position, self.n_available = 1, draws.n_drawn
@@ -222,7 +212,7 @@ class ReleasedEngine:
         X: sparse.csr_matrix,
         loss: Loss,
         bursts: Bursts,
-        draws: Sequence[DrawStream],
+        draws: Sequence[Draws],
         number: int = 0,
     ) -> None:
         d = X.shape[1]

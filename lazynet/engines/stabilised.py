@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, Protocol, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,14 +119,6 @@ class StageRecord(TypedDict):
     purged: NDArray[np.int64]  # the features that this stage purged
 
 
-class RowStream(Protocol):
-    """The rows that a path visits, without end."""
-
-    def take(self, count: int) -> NDArray[np.int64]:
-        """The next ``count`` rows."""
-        ...
-
-
 class Permutations:
     """An endless stream of rows: one random permutation of all rows after another.
 
@@ -187,7 +179,7 @@ class StageOrders:
 class Path:
     """One path: its weights, its stream of rows, and the records of its bursts."""
 
-    def __init__(self, n_features: int, rows: RowStream) -> None:
+    def __init__(self, n_features: int, rows: Permutations) -> None:
         self.rows = rows
         self.cells = np.zeros((n_features, 2))
         self.fields = np.zeros(kernel.STABILISED_FIELDS)
@@ -303,7 +295,7 @@ class StabilisedEngine:
         problem: Data,
         stages: Stages,
         schedule: Schedule,
-        streams: Sequence[RowStream],
+        streams: Sequence[Permutations],
         occurs: NDArray[np.bool_],
         number: int = 0,
     ) -> None:
@@ -340,23 +332,15 @@ class StabilisedEngine:
         """
         stages, paths = self.stages, self.paths
         n_steps = int(min(stages.bursts_per_stage * self.size, n_steps_left))
-        orders = StageOrders(
-            checked_rates(self.schedule, self.t, self.t + n_steps),
-            self.size,
-            self.beta,
-            self.gravity,
-            stages.universal,
-        )
-        workers.each(
-            paths,
-            lambda path: path.take_stage(
-                self.problem,
-                orders,
-                self.t,
-                workers,
-                observe if path is paths[0] else None,
-            ),
-        )
+        rates = checked_rates(self.schedule, self.t, self.t + n_steps)
+        orders = StageOrders(rates, self.size, self.beta, self.gravity, stages.universal)
+
+        def run(path: Path) -> None:
+            path.take_stage(
+                self.problem, orders, self.t, workers, observe if path is paths[0] else None
+            )
+
+        workers.each(paths, run)
         self.t += n_steps
         purged = self._judge()
         pool = np.concatenate([path.ratios() for path in paths])
