@@ -82,8 +82,10 @@ def extension(source: Path, suffix: str = "") -> Extension:
     """The extension module of one .pyx file, or of a copy of it for another level."""
     if suffix:
         copy = GENERATED / f"{source.stem}{suffix}.pyx"
-        # Written only if it has changed: it is compiled again then.
-        if not copy.exists() or copy.read_text() != source.read_text():
+        # A new copy is compiled; Cython does not see what the copy takes from .pxd files.
+        used = [source, *KERNELS.glob("**/*.pxd")]
+        newest = max(path.stat().st_mtime for path in used)
+        if not copy.exists() or copy.stat().st_mtime < newest:
             GENERATED.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, copy)
         source = copy
