@@ -330,11 +330,11 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         return settings, partial(self._prepared, settings, classes)
 
     def _prepared(
-        self, settings: Settings, classes: NDArray[Any], chunk: Chunk
+        self, settings: Settings, classes: NDArray[Any], chunk: Chunk, checked: bool = False
     ) -> tuple[sparse.csr_matrix, Problems]:
         """The checked rows of a chunk and their problems."""
         X, y = chunk.X, chunk.y
-        if not (is_sound(chunk, self.n_features_in_) and are_classes(y, classes)):
+        if not (is_sound(chunk, self.n_features_in_, checked) and are_classes(y, classes)):
             X, y, _ = self._check_training(X, y, classes, reset=False)
         weights = self._importances(settings, classes, X, y, chunk.weight, some_rows=True)
         return X, self._problems(X, (y, classes), weights)

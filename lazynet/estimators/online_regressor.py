@@ -149,11 +149,11 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
         return settings, partial(self._prepared, settings, None)
 
     def _prepared(
-        self, settings: Settings, classes: None, chunk: Chunk
+        self, settings: Settings, classes: None, chunk: Chunk, checked: bool = False
     ) -> tuple[sparse.csr_matrix, Problems]:
         """The checked rows of a chunk and their problems."""
         X, y = chunk.X, chunk.y
-        if not is_sound(chunk, self.n_features_in_):
+        if not is_sound(chunk, self.n_features_in_, checked):
             X, y = self._check_training(X, y, reset=False)
         weights = check_sample_weight(chunk.weight, X, some_rows=True)
         return X, self._problems(X, y, weights)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import as_examples, sizes_of, usable_rows
+from lazynet.data.arrays import as_examples, plain_arrays, sizes_of, usable_rows
 from lazynet.data.chunks import Chunk, part
 from lazynet.data.memory_mapped import mapped
 from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, Survey
@@ -47,8 +47,8 @@ from lazynet.training.settings import Settings
 MAPPED = "lazynet.data.mapped(source)"
 # With at most this many classes, the labels of a chunk are compared with each class.
 _FEW_CLASSES = 4
-#: Checked rows of a chunk and their problems.
-Prepare = Callable[[Chunk], tuple[sparse.csr_matrix, Problems]]
+#: Checked rows of a chunk and their problems; takes the chunk, and whether it was checked before.
+Prepare = Callable[..., tuple[sparse.csr_matrix, Problems]]
 
 
 def check_alone(y: Any, sample_weight: Any) -> None:
@@ -91,10 +91,15 @@ def balanced_for(source: Source) -> Balanced:
     return Balanced(class_counts=dict(zip(facts.classes or (), counts, strict=True))).settled()
 
 
-def is_sound(chunk: Chunk, n_features: int) -> bool:
-    """Whether a kernel can read X without a copy, and y holds finite numbers."""
+def is_sound(chunk: Chunk, n_features: int, checked: bool = False) -> bool:
+    """Whether a kernel can read X without a copy, and y holds finite numbers.
+
+    Chunks that were ``checked`` in an earlier pass are not read again: the kernel checks every row.
+    """
     if sparse.issparse(chunk.y) or chunk.X.shape[1] != n_features:
         return False
+    if checked:
+        return plain_arrays(chunk.X) is chunk.X
     return usable_rows(chunk.X) is chunk.X and bool(np.isfinite(chunk.y).all())
 
 
@@ -142,6 +147,8 @@ class SourceRows:
         self.X, self.problems = self._first()
         self._survey: Surveyed | None = None
         self._validation: Chunk | None = None
+        #: whether an earlier pass has found all chunks sound
+        self._checked = False
 
     def _first(self) -> tuple[sparse.csr_matrix, Problems]:
         """A few rows from the beginning, which have the features and the problems of all rows."""
@@ -253,10 +260,11 @@ class SourceRows:
     def _take_survey(self, settings: Settings, of_targets: bool) -> Surveyed:
         n_targets = self.problems.numbers_of_targets().shape[1] if of_targets else 0
         sums, largest, largest_weighted = Survey(n_targets), 0.0, 0.0
-        extra = float(settings.fit_intercept)
+        extra, sound = float(settings.fit_intercept), True
         with closing(self.learned.chunks(ROWS_OF_A_BLOCK, 0)) as chunks:
             for chunk in chunks:
                 X, problems = self._prepare(chunk)
+                sound = sound and X is chunk.X
                 examples = as_examples(X, None, problems.importances)
                 targets = problems.numbers_of_targets() if of_targets else None
                 norms = sizes_of(examples, "squared_norms")
@@ -264,6 +272,7 @@ class SourceRows:
                 sums.add(norms, targets, problems.importances)
                 largest = max(largest, float(norms.max(initial=0.0)) + extra)
                 largest_weighted = max(largest_weighted, examples.largest_squared_norm(extra))
+        self._checked = sound
         return Surveyed(sums, largest, largest_weighted)
 
     def learners(self, engines: Sequence[Engine], plan: Plan) -> list[AnyLearner]:
@@ -296,14 +305,15 @@ class SourceRows:
             begin: int,
             after: Callable[[int], None],
         ) -> int:
-            n_rows, counts = 0, bool(begin)
+            n_rows, counts, sound = 0, bool(begin), not begin
             with closing(self.learned.chunks(length, epoch)) as chunks:
                 for chunk in chunks:
                     n_rows += chunk.X.shape[0]
                     if n_rows <= begin:
                         t += plan.n_steps(chunk.X.shape[0])
                         continue
-                    X, problems = self._prepare(chunk)
+                    X, problems = self._prepare(chunk, self._checked)
+                    sound = sound and X is chunk.X
                     counts = counts or bool(problems.weights.any())
                     sizes = sizes_for_a_pass(X, plan, len(engines))
                     now = new_learners(engines, X, problems, learners[0].plan, sizes)
@@ -316,6 +326,7 @@ class SourceRows:
                 )
             if not counts:
                 check_any_counts(np.zeros(1))
+            self._checked = sound
             return t
 
         return pass_over
