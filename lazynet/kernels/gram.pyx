@@ -19,7 +19,6 @@ from .examples cimport (
     PAUSED,
     Examples,
     check_aligned,
-    check_cells,
     check_vector,
 )
 from .rows cimport NO_MEMORY, SOUND, Room, Row, make_room, soft
@@ -124,7 +123,12 @@ def descend(
     cdef const double* line
     check_vector("weights", weights, n)
     check_vector("slopes", slopes, n)
-    check_cells(hessian, n + 1, n + 1)
+    if hessian.shape[0] != n + 1 or hessian.shape[1] != n + 1:
+        raise ValueError(
+            f"hessian must have {n + 1} rows of {n + 1} numbers, "
+            f"got {hessian.shape[0]} rows of {hessian.shape[1]}"
+        )
+    check_aligned("hessian", &hessian[0, 0])
     of_intercept = &hessian[0, 0] + 1
     if fit_intercept and hessian[0, 0] > 0.0:
         share = 1.0 / hessian[0, 0]
