@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(options)
     except BrokenPipeError:
-        # Whoever reads the output has had enough of it, such as head: the rest goes nowhere.
+        # The reader of the output, such as head, has closed it: drop the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
 

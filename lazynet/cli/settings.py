@@ -39,7 +39,7 @@ def value_of(text: str) -> Any:
 
 
 def object_of(name: str, text: str) -> Any:
-    """A name as it is; a name with parameters in brackets as the object that it names.
+    """A name unchanged; a name with parameters in brackets as the object that it names.
 
     >>> object_of("rule", "ftrl(alpha=0.5)"), object_of("rule", "sgd")
     (FTRL(alpha=0.5), 'sgd')

@@ -57,18 +57,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--l2", type=float, help="strength of l2/2 * sum w^2 (default: 0)")
     group.add_argument(
         "--passes", type=count, metavar="N",
-        help="passes over the rows (default: until the loss comes to rest)",
+        help="passes over the rows (default: until the loss converges)",
     )  # fmt: skip
     group.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE",
         help="any other parameter of the estimator, such as --set random_state=1",
     )  # fmt: skip
     group.add_argument("--from", dest="begin", metavar="MODEL",
-                       help="go on from this model, with its parameters")  # fmt: skip
+                       help="continue from this model, with its parameters")  # fmt: skip
     group = parser.add_argument_group("how the rows are read again and again")
     group.add_argument(
         "--shuffle", type=count, metavar="ROWS",
-        help="another order in every pass, within windows of so many rows",
+        help="another order in every pass, within windows of this many rows",
     )  # fmt: skip
     group.add_argument("--cache", metavar="FILE", help="keep the parsed rows there, for other "
                        "passes and later calls (default: they are parsed again)")  # fmt: skip
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> None:
 def _check_going_on(options: argparse.Namespace, old: Any, parameters: dict[str, Any]) -> None:
     """Refuse a model that does not go on learning, and options that would change the model."""
     if not hasattr(old, "partial_fit"):
-        raise ValueError(f"{type(old).__name__} does not go on from a model: train it anew")
+        raise ValueError(f"{type(old).__name__} cannot continue from a model: train it anew")
     refused = sorted(parameters.keys() - {"max_iter", "tol"})
     if options.task is not None:
         refused.append("task")
@@ -110,11 +110,11 @@ def _check_going_on(options: argparse.Namespace, old: Any, parameters: dict[str,
 
 
 def _check_outputs(options: argparse.Namespace) -> None:
-    """Refuse files to write that would take the place of others."""
+    """Refuse files to write that would replace others."""
     others = [("--checkpoint", options.checkpoint), ("--cache", options.cache)]
     check_apart([("--output", options.output), *others], options.files)
     if options.begin is not None:
-        # The new model may take the place of the one from which it goes on.
+        # The new model may replace the model from which it continues.
         check_apart(others, [options.begin])
     for path in (options.checkpoint, options.cache):
         if path is not None:

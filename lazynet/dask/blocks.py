@@ -150,7 +150,7 @@ class Blocks(Source):
         cls, X: Any, y: Any = None, sample_weight: Any = None, *, client: Any = None,
         seed: int | None = None,
     ) -> Blocks:  # fmt: skip
-        """What ``fit`` takes as X, y and weights, as blocks; blocks are given back as they are.
+        """The X, y and weights that ``fit`` takes, as blocks; blocks are returned unchanged.
 
         The blocks of a Dask array X, of CSR matrices or dense, or the partitions of a DataFrame of
         numbers: y and the weights are Dask arrays, or Series, with the blocks of rows of X.

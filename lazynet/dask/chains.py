@@ -3,7 +3,7 @@
     state = visit(step, blocks, state)
 
 A visit changes a copy of the state, so that Dask can repeat it after a loss, with the same bits.
-The chain of an epoch begins with a state that the client has, so that no more than this epoch is
+The chain of an epoch begins with a state that the client has, so that only this epoch is
 repeated.  The chains of several models run side by side.
 """
 

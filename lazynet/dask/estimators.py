@@ -157,7 +157,7 @@ def fit_all(
         try:
             found = [each.exception() for each in fits]
         except BaseException:
-            # Ctrl-C: what the fits wait for is given up, and they leave their estimators as before.
+            # Ctrl-C: cancel the tasks; the fits leave their estimators unchanged.
             while wait(fits, timeout=0.1).not_done:
                 blocks.give_up()
             raise

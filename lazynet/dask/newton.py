@@ -26,7 +26,7 @@ Vector = NDArray[np.float64]
 # The working set grows by at most the number of nonzero weights, or by this number; features join
 # it from this share of l1 on.
 _LEAST_GROWTH, _SOON = 1000, 0.97
-# The most columns of a Hessian; of more, blocks multiply by it, so many times in a step.
+# The most columns of a Hessian; with more, the most products of it with a vector in a step.
 _MOST_COLUMNS, _MOST_PRODUCTS = 3000, 12
 # The quadratic problem is solved to this share of its violation, or of the gap that is asked for;
 # and the most calls of the kernel for it.

@@ -36,7 +36,7 @@ NOTHING = np.zeros(0)
 
 # The slopes at this distance from a prediction tell the curvature between them.
 _AWAY = 1e-4
-# The answers of so many tasks are added by another one.
+# The number of tasks whose answers one task adds.
 _FAN_IN = 8
 
 
@@ -106,7 +106,7 @@ class BlockLoss(MeanLoss):
     def gram(self, into: Into, features: NDArray[np.int64], every: int) -> Answer:
         """The Hessian on the intercept and some features: its upper triangle row by row.
 
-        Of every so many rows one stands for all.
+        One row of ``every`` rows stands for all of them.
         """
         curvatures = np.zeros(self.n_rows)
         curvatures[::every] = every * self.curvatures[::every]

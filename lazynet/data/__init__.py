@@ -6,11 +6,11 @@ epoch)``, which begins a pass and gives ``(X, y, weight)`` for ``rows`` rows at 
 - ``SvmlightFile`` and ``VWFile``: text of svmlight's and Vowpal Wabbit's form, packed or not
 - ``CSVFile`` and ``ParquetFile``: tables; Parquet's where pyarrow is installed
 - ``RowsFile``: what ``write_rows`` has written, mapped into memory
-- ``Chunks``: what a program of yours makes; ``as_source`` makes a source of whatever gives chunks
+- ``Chunks``: chunks that your program makes; ``as_source`` makes a source of any chunks
 
 ``cached`` parses a source once into a file of rows; ``Shuffled`` changes the order within windows.
-``mapped`` makes one matrix of all rows, mapped into memory.  Each row is the same in whatever
-chunks it comes.
+``mapped`` makes one matrix of all rows, mapped into memory.  A row does not depend on the chunk in
+which it comes.
 
 >>> from lazynet.data import Chunks, Shuffled
 >>> source = Chunks([([[1.0, 0.0], [0.0, 2.0]], [1, 0])])

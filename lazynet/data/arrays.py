@@ -1,7 +1,7 @@
 """X, y, weights and the sample order are checked and converted here, once.
 
 A CSR matrix of float32 or float64 with int32 or int64 indices is used in place, also if it is
-read-only or memory-mapped, and whatever the order of the columns in a row; any other matrix is
+read-only or memory-mapped, with the columns of a row in any order; any other matrix is
 converted.  X must not change during a call.  If it does, the kernels still read and write nothing
 outside the arrays; SciPy, which makes the predictions and selects rows, relies on X.  A
 memory-mapped file that is made shorter while it is read ends the process (SIGBUS): no program can

@@ -27,7 +27,7 @@ class Chunk(NamedTuple):
 
 #: The chunks of one pass; ``close`` ends the pass.
 Passing = Generator[Chunk, None, None]
-#: From so many columns or values on, they are counted in 64 bits.
+#: From this number of columns or values on, they are counted in 64 bits.
 NARROW = 2**31
 
 
@@ -76,7 +76,7 @@ def labels_matrix(ends: Any, codes: Any, n_labels: int) -> sparse.csr_matrix:
     """
     codes = np.asarray(codes, dtype=np.int64)
     starts = np.concatenate([np.zeros(1, np.int64), np.asarray(ends, dtype=np.int64)])
-    # Arrays from files may hold anything, and the matrix is used as it is.
+    # Arrays from files may hold anything, and the matrix is not checked again.
     least, greatest = codes.min(initial=0), codes.max(initial=-1)
     if least < 0 or greatest >= n_labels:
         raise ValueError(f"y must hold labels from 0 to {n_labels - 1}, got {least} to {greatest}")

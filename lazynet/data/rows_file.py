@@ -34,7 +34,7 @@ _MAGIC = b"lazynet rows 1\n\0"
 _END = struct.Struct("<QQI12s")
 _ENDING = b"lazynet end\n"
 _ALIGNMENT = 64
-# Seconds after which a new file that nobody writes to is left over from a killed process.
+# A new file without a write for this many seconds is left over from a killed process.
 _IDLE = 3600.0
 _TYPES = {"<i4", "<i8", "<f4", "<f8"}
 
@@ -92,7 +92,7 @@ def _write_block(file: BinaryIO, chunk: Chunk) -> dict[str, Any]:
 
 
 def _arrays_of(chunk: Chunk) -> dict[str, NDArray[Any]]:
-    """The arrays of a chunk by name, as they are written."""
+    """The arrays of a chunk by name, as in the file."""
     X, y, weight = chunk
     arrays = {"indptr": X.indptr, "indices": X.indices}
     if not (X.data == 1.0).all():
@@ -113,7 +113,7 @@ def cached(source: Source, path: str | os.PathLike[str]) -> RowsFile:
 
     The file is written where there is none, where a file of the source has another size or time of
     change, and where the source has other parameters.  A file that does not begin as rows of
-    lazynet do is refused, and stays as it is.
+    lazynet do is refused, and is not changed.
 
     >>> import tempfile, pathlib
     >>> from lazynet.data.text_files import SvmlightFile

@@ -90,9 +90,9 @@ class Tally:
 class Source:
     """The base of all sources.
 
-    ``chunks`` reads the source from its beginning.  Its rows are the same in whatever chunks they
-    come, and in the same order for the same ``epoch``.  A source of your own is a subclass with
-    ``n_features`` and ``_pass``; often ``Chunks`` is enough.
+    ``chunks`` reads the source from its beginning.  Its rows do not depend on the chunks in which
+    they come, and have the same order for the same ``epoch``.  A source of your own is a subclass
+    with ``n_features`` and ``_pass``; often ``Chunks`` is enough.
 
     >>> source = as_source([([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]], [0, 1, 1])])
     >>> [chunk.y.tolist() for chunk in source.chunks(rows=2)]
@@ -126,7 +126,7 @@ class Source:
         return self._facts
 
     def identity(self) -> dict[str, Any] | None:
-        """What decides which rows come, for a cache to compare; None where nobody can know."""
+        """What decides which rows come, for a cache to compare; None where it is unknown."""
         return None
 
     def _pass(self, rows: int, epoch: int) -> Passing:
@@ -252,7 +252,7 @@ class Chunks(Source):
         return rechunked(self._all(), rows)
 
     def _all(self) -> Iterator[Chunk]:
-        """The chunks as they are made."""
+        """The chunks."""
         expected = self.n_features, self.n_labels
         for number, raw in enumerate(self._open()):
             chunk = _checked(raw, number)

@@ -1,7 +1,7 @@
 """Dekel's SGD, averaged SGD and centered averaged SGD over the compiled kernel.
 
 One engine keeps the sums from which all four models are read: the last iterate or the average of
-all iterates, each with the rows as they are or centered at a mean.
+all iterates, each with the rows as passed or centered at a mean.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Model = tuple[NDArray[np.float64], float]
 class DekelEngine:
     """SGD on l2/2 (|w|^2 + b^2) + mean loss at the rate 1 / (l2 t); a step costs its nonzeros.
 
-    ``mean`` is the point at which the rows are centered; None leaves the rows as they are.
+    ``mean`` is the point at which the rows are centered; None: the rows are not centered.
 
     >>> from lazynet.kernels.examples import Examples
     >>> from lazynet.losses import get_loss

@@ -1,8 +1,8 @@
 """Engines of several outputs: a row of weights per feature, and one pass over X for all outputs.
 
-An output of such an engine holds the weights that an engine of one output would hold.  Whatever
-happens rarely (reading all weights, loading them, going on under other settings) is done one output
-after the other by an engine of one output, which knows how.
+An output of such an engine holds the weights that an engine of one output would hold.  Rare
+operations (reading all weights, loading them, other settings) are done for one output after the
+other by an engine of one output.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Stabilised truncated SGD as Ma & Zheng's own program computes it.
 
 The program is another algorithm than the one of the paper's text (``lazynet.engines.stabilised``):
-see ``lazynet.reference.released``.  Each of several paths of SGD draws rows with replacement, in
-bursts of so many updates, and after a stage of bursts the features that were rejected at too many
-updates are purged from all paths.  Paths share nothing during a stage, so they run in parallel, and
-any number of threads gives the same model.
+see ``lazynet.reference.released``. Each of several paths of SGD draws rows with replacement, in
+bursts of a fixed number of updates. After a stage of bursts the features that were rejected at too
+many updates are purged from all paths. Paths share nothing during a stage, so they run in parallel,
+and any number of threads gives the same model.
 """
 
 from __future__ import annotations

@@ -77,17 +77,14 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         Predict with the exact mean of the weights after every step. True: of all steps; k: from
         step k on; "suffix": over the last half (needs ``tol=None``); "polynomial".
     max_iter : int or None, default=None
-        The largest number of epochs; None: 4, or 6 with a given penalty, or 12 for a table (at
-        least ten rows for every feature, or a quarter of all values not 0).
+        The largest number of epochs; None: 4, or 6 with a given penalty, or 12 for a table.
     tol : float or None, default=1e-3
         Stop when the loss has not fallen by this share of its least value for ``n_iter_no_change``
         epochs, and return to the best epoch; None: make ``max_iter`` epochs.
     n_iter_no_change : int, default=5
         Epochs without progress after which training stops.
-    early_stopping : bool, default=False
-        Judge every epoch by the loss on held-out rows, not by the progressive loss.
-    validation_fraction : float, default=0.1
-        The share of the rows that ``early_stopping`` holds out; every class keeps its share.
+    early_stopping, validation_fraction : bool and float, default=False and 0.1
+        Judge every epoch by the loss on this share of the rows, held out by class.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
     positive : bool, default=False

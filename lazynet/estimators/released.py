@@ -41,7 +41,7 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
     that the paper describes (:class:`StabilisedSGDClassifier`).  Several paths of SGD draw rows
     with replacement, at the rate 1 / sqrt(t + 1).  A burst has a number of updates: with the hinge
     loss, rows within the margin.  After every update the program rejects the weights that are not
-    larger than a quantile of the sizes of all weights: it counts them and leaves them as they are.
+    larger than a quantile of the sizes of all weights: it counts them and does not change them.
     After every burst it truncates the weights by this quantile and divides them by their norm.
     After a stage of bursts, features that were rejected too often are purged for good.
     :mod:`lazynet.reference.released` has the program step by step, and ``docs/errata.md`` lists

@@ -37,7 +37,7 @@ class Checkpoint(Protocol):
 
 
 class Course:
-    """What a training changes; a new course of the same fit goes on from its ``state``.
+    """What a training changes; a new course of the same fit resumes from its ``state``.
 
     The state is taken within an epoch, between two chunks of steps, or behind the last of them.
     """

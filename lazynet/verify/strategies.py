@@ -63,8 +63,8 @@ __all__ = [
 ]
 
 #: The names of all rules whose lazy weights equal dense weights after every step, and which learn
-#: from examples that are handed over one by one.  (SAGA must be told which row of its data set an
-#: example is; ``estimator.verify`` compares SAGA with its twin.)
+#: from examples that are handed over one by one.  (SAGA needs the number of the row of its dataset;
+#: ``estimator.verify`` compares SAGA with its twin.)
 EXACT_RULES = tuple(name for name, row in ALGORITHMS.items() if row.exact and row.rule.streams)
 
 # Readable numbers of which sums and products rarely meet a kink, where a comparison ends.
