@@ -273,7 +273,7 @@ cdef inline Py_ssize_t upcoming(const Chunk* at, Py_ssize_t place) noexcept nogi
     return <Py_ssize_t> number if 0 <= number < at.csr.n_rows else -1
 
 
-cdef inline void copy_row(const Chunk* at, Py_ssize_t place, OwnRow* row) noexcept nogil:
+cdef void copy_row(const Chunk* at, Py_ssize_t place, OwnRow* row) noexcept nogil:
     """Copy the columns of the row at this place in the order, and check them; ``row.status`` says how
     that went.  The values are copied where they are not doubles, or where the row is short."""
     cdef int64_t start, stop
@@ -457,7 +457,7 @@ cdef inline Status begin_on_clock(OnClock* on, const Chunk* at, Proposal* step) 
     return FINISHED
 
 
-cdef inline Status count_on_clock(OnClock* on, const Chunk* at, const OwnRow* row) noexcept nogil:
+cdef Status count_on_clock(OnClock* on, const Chunk* at, const OwnRow* row) noexcept nogil:
     """Count the row of the step, where the rates are computed from the rows."""
     cdef double factor
     on.state_before, on.clock_before = on.state, on.clock
@@ -475,7 +475,7 @@ cdef inline Status count_on_clock(OnClock* on, const Chunk* at, const OwnRow* ro
     return FINISHED
 
 
-cdef inline Status propose_on_clock(
+cdef Status propose_on_clock(
     OnClock* on, const Chunk* at, const OwnRow* row, double prediction, Proposal* step
 ) noexcept nogil:
     """How far the step goes; refused where that is not finite."""
@@ -535,7 +535,7 @@ cdef inline Status finish_on_clock(
 # --- steps ----------------------------------------------------------------------------------------
 
 
-cdef inline double slope_of(const Chunk* at, Py_ssize_t row, double prediction) noexcept nogil:
+cdef double slope_of(const Chunk* at, Py_ssize_t row, double prediction) noexcept nogil:
     """s l'(p, y): the slope of the example's loss times its importance s."""
     cdef double slope = loss_slope(at.loss, prediction, at.targets[row], at.epsilon)
     return slope * at.importances[row] if at.importances != NULL else slope
@@ -579,7 +579,7 @@ cdef inline double predict_row(
     return prediction
 
 
-cdef inline Status merge_batch(
+cdef Status merge_batch(
     Rule* rule, const Chunk* at, Rows* rows, Py_ssize_t* touched
 ) noexcept nogil:
     """Predict the rows of a batch, and merge them into one row; a call may pause within."""
@@ -615,7 +615,7 @@ cdef inline Status merge_batch(
     return FINISHED
 
 
-cdef inline Status take_merged(
+cdef Status take_merged(
     const Rule* rule, const Chunk* at, OwnRow* merged, Proposal* step
 ) noexcept nogil:
     """The merged row, and how far the step goes along it."""
