@@ -86,9 +86,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(options)
     except BrokenPipeError:
-        # The reader of the output, such as head, has closed it: drop the rest.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of the output, such as head, has closed it.
+        _drop_output()
         return DONE
+
+
+def _drop_output() -> None:
+    """Drop the output that is still in memory; Python would write it at its end, and fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -110,8 +115,10 @@ def _run(options: argparse.Namespace) -> int:
         raise
     except OSError as error:
         # An error about a file names it, also where the disk is full.
-        full = "standard output" if error.errno == errno.ENOSPC else None
-        path = error.filename if error.filename is not None else full
+        path = error.filename
+        if path is None and error.errno == errno.ENOSPC:
+            path = "standard output"
+            _drop_output()
         where = "" if path is None else f"{path}: "
         say(f"{name}: error: {where}{error.strerror or error}")
     except (ValueError, TypeError, ArithmeticError, ImportError, MemoryError) as error:

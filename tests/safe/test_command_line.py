@@ -247,7 +247,7 @@ def test_going_on(folder, capsys):
     assert np.array_equal(lazynet.load("a.lazy").coef_, same.coef_)
     lazynet.DualNetClassifier(l1=1e-2).fit(*rows_of(100)).save("dual.lazy")
     assert run("train", "new.svm", "--from", "dual.lazy", "-o", "c.lazy") == 2
-    assert "DualNetClassifier does not go on from a model" in capsys.readouterr().err
+    assert "DualNetClassifier cannot continue from a model" in capsys.readouterr().err
 
 
 # --- forms of files -------------------------------------------------------------------------------
