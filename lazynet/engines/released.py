@@ -241,9 +241,11 @@ class ReleasedEngine:
         """Whether every path has passed its draws, or no feature is left."""
         return self.t + 1 >= self.n_draws or not self.n_stable
 
-    def next_stage(self, workers: Workers, n_steps: int) -> ReleasedRecord | None:
+    def next_stage(
+        self, workers: Workers, n_steps: int, after_draw: Callable[[], None] | None = None
+    ) -> ReleasedRecord | None:
         """Run a stage; None where the run is over, which the draws decide."""
-        return None if self.over else self.take_stage(workers)
+        return None if self.over else self.take_stage(workers, after_draw=after_draw)
 
     def take_stage(
         self,

@@ -313,11 +313,13 @@ class StabilisedEngine:
         self.beta, self.size = stages.rejection_rate, stages.burst_size
         self.gravity: float | None = None
 
-    def next_stage(self, workers: Workers, n_steps: int) -> StageRecord | None:
+    def next_stage(
+        self, workers: Workers, n_steps: int, observe: Callable[[], None] | None = None
+    ) -> StageRecord | None:
         """Run a stage; None after ``n_steps`` steps of every path, and where no feature is left."""
         if self.t >= n_steps or not self.n_stable:
             return None
-        return self.take_stage(workers, n_steps_left=n_steps - self.t)
+        return self.take_stage(workers, observe, n_steps - self.t)
 
     def take_stage(
         self,

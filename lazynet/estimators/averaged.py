@@ -27,6 +27,8 @@ from lazynet.training.diagnostics import WORSE, loss_of_constant
 from lazynet.training.learners import mean_loss, spans
 from lazynet.training.progress import Progress
 from lazynet.training.random_state import SEED, new_generator
+from lazynet.verify.averaged import verify_averaged
+from lazynet.verify.online import VerificationReport
 
 # Weights and intercepts of all binary problems.
 Models = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -119,6 +121,33 @@ class _Averaged(SparseLinear):
         if isinstance(self, SparseClassifier):
             self.classes_ = y[1]
         return self._diagnosed(p, examples, problems)
+
+    def verify(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        max_rows: int = 200,
+        epochs: int = 1,
+    ) -> VerificationReport:
+        """Train a dense twin and the lazy model side by side on the first rows of X.
+
+        The twin centers every row at the mean of the rows used, and sums every weight after every
+        step.  Both take the rows in the order of X, and their last iterates and averages are
+        compared after every step; see :meth:`LazyNetClassifier.verify`.  The estimator does not
+        change.  With several classes the first class against the rest is compared.
+
+        >>> from lazynet import ASGDClassifier, ASGDRegressor
+        >>> ASGDClassifier().verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
+        True
+        >>> ASGDRegressor().verify([[1.0, 0.0], [0.0, 2.0]], [3.0, 5.0]).agrees
+        True
+        """
+        probe = type(self)(**self.get_params(deep=False))
+        p = probe._settle()
+        X, y, weights = probe._rows_to_learn(p, X, y, sample_weight)
+        return verify_averaged(p, X, probe._problems(X, y, weights), max_rows, epochs)
 
     def _diagnosed(
         self, p: SimpleNamespace, examples: list[Examples], problems: Problems

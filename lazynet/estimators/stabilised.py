@@ -136,12 +136,14 @@ class StabilisedSGDClassifier(StagedClassifier):
     ) -> None:
         self._keep(locals())
 
+    def _choose_rates(self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Problems) -> None:
+        p.eta0 = self.eta0_ = _scale_of_rates(p, X, problems.importances)
+
     def _new_engines(
         self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Problems
     ) -> Iterator[StabilisedEngine]:
         """An engine for every problem, with paths of its own; made when the one before is done."""
         stages = Stages(**Bursts.values_of(p), universal=p.gravity == "universal")
-        self.eta0_ = _scale_of_rates(p, X, problems.importances)
         occurs = np.zeros(X.shape[1], dtype=bool)
         occurs[columns_with_values(X)] = True
         seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
@@ -149,7 +151,7 @@ class StabilisedSGDClassifier(StagedClassifier):
             yield StabilisedEngine(
                 Data(as_examples(X, *problem), p.loss, fit_intercept=True),
                 stages,
-                InverseSqrt(self.eta0_),
+                InverseSqrt(p.eta0),
                 [
                     Permutations(X.shape[0], np.random.default_rng(seed))
                     for seed in seeds.spawn(p.n_paths)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -21,8 +22,10 @@ from lazynet.engines.threads import Workers
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.estimators.supervised import SparseClassifier
-from lazynet.parameters import EPOCHS, THREADS, Integer, check_n_steps, table
-from lazynet.training.random_state import SEED
+from lazynet.parameters import EPOCHS, THREADS, Integer, check_integer, check_n_steps, table
+from lazynet.training.random_state import SEED, new_generator
+from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, first_rows
+from lazynet.verify.staged import verify_staged
 
 
 class StagedClassifier(SparseClassifier):
@@ -59,6 +62,9 @@ class StagedClassifier(SparseClassifier):
         self._warn(self._learn(X, y, sample_weight))
         return self
 
+    def _choose_rates(self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Problems) -> None:
+        """Replace parameters of the rates that are None by values that suit the rows."""
+
     def _new_engines(
         self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Problems
     ) -> Iterator[Any]:
@@ -76,6 +82,7 @@ class StagedClassifier(SparseClassifier):
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
         problems = self._problems(X, (y, classes), check_sample_weight(sample_weight, X))
+        self._choose_rates(p, X, problems)
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
         trace: list[Any] = []
         models: list[tuple[NDArray[np.float64], float, int, int]] = []
@@ -97,6 +104,44 @@ class StagedClassifier(SparseClassifier):
         self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
         self.classes_ = classes
         return self._nothing_left(p, n_stable.count(0))
+
+    def verify(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        max_rows: int = 200,
+        epochs: int | None = None,
+    ) -> VerificationReport:
+        """Train a dense twin and this model side by side on the first rows of X.
+
+        Both start from zero weights and draw the same rows.  The weights of the first path are
+        compared after every step, and the mean of the paths at the end; see
+        :meth:`LazyNetClassifier.verify`.  ``epochs`` replaces ``max_iter``.  The number of rows is
+        halved until the comparison takes seconds.  The estimator does not change.  With several
+        classes the first class against the rest is compared.
+
+        >>> from lazynet import StabilisedSGDClassifier
+        >>> StabilisedSGDClassifier().verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
+        True
+        """
+        probe = type(self)(**self.get_params(deep=False))
+        p = probe._settle()
+        X, y, classes = probe._check_training(X, y, None, reset=True)
+        problems = probe._problems(X, (y, classes), check_sample_weight(sample_weight, X))
+        max_rows = check_integer("max_rows", max_rows, 1)
+        epochs = p.max_iter if epochs is None else epochs
+        p.max_iter = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
+        # A quarter: the comparison takes a second or two, also with many paths.
+        visits = math.ceil(p.max_iter * p.n_paths / 4)
+        head, features = first_rows(X, affordable_rows(X, max_rows, visits))
+        problems = problems.only(np.arange(head.shape[0]))
+        probe._choose_rates(p, head, problems)
+        p.random_state = int(new_generator(copy.deepcopy(p.random_state)).randint(2**31))
+        return verify_staged(
+            lambda rows: next(probe._new_engines(p, rows, problems)), head, problems[0], features, p
+        )
 
     @property
     def support_(self) -> NDArray[np.bool_]:

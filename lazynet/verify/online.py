@@ -95,6 +95,8 @@ class VerificationReport:
     """Whether the distance never exceeded the bound; None where no step could be compared."""
     average: Difference | None = None
     """The greatest absolute difference of the averages; None without an average."""
+    average_share: float = AGREE
+    """How far the averages may be apart, by 1 + the largest."""
     ended: str | None = None
     """Why comparing ended before the last step; None where all steps were compared."""
 
@@ -126,7 +128,7 @@ class VerificationReport:
                 ""
                 if self.average is None
                 else f"\n  greatest in average  {self.average}; "
-                f"the bound is {AGREE:.3g} of 1 + the largest"
+                f"the bound is {self.average_share:.3g} of 1 + the largest"
             )
             + partial
         )
@@ -143,8 +145,8 @@ class Comparison:
     (False, 1, 2.5)
     """
 
-    def __init__(self, features: NDArray[np.intp]) -> None:
-        self.features = features
+    def __init__(self, features: NDArray[np.intp], average_share: float = AGREE) -> None:
+        self.features, self.average_share = features, average_share
         self.worst = dict.fromkeys(("absolute", "relative", "ulps"), NO_DIFFERENCE)
         self.average: Difference | None = None
         self.largest, self.agrees, self.compared = 0.0, True, 0
@@ -175,7 +177,7 @@ class Comparison:
     # The sums of the lazy model may be infinite where those of the twin are not.
     @np.errstate(over="ignore", invalid="ignore")
     def average_after_step(self, t: int, lazy: _Linear, dense: _Linear) -> None:
-        """Compare the averages after step ``t``, to ``AGREE`` of 1 + the largest.
+        """Compare the averages after step ``t``, to ``average_share`` of 1 + the largest.
 
         >>> comparison = Comparison(np.array([0]))
         >>> comparison.average_after_step(3, (np.array([1.0]), 0.0), (np.array([1.5]), 0.0))
@@ -183,12 +185,13 @@ class Comparison:
         (0.5, False)
         """
         (found, found_intercept), (mean, intercept) = lazy, dense
-        near = abs(found_intercept - intercept) <= AGREE * (1.0 + abs(intercept))
+        share = self.average_share
+        near = abs(found_intercept - intercept) <= share * (1.0 + abs(intercept))
         difference = _largest(np.abs(found - mean), t, self.features, found, mean)
         if _is_worse(difference, self.average or NO_DIFFERENCE):
             self.average = difference
         self.average = self.average or NO_DIFFERENCE
-        near = near and difference.amount <= AGREE * (1.0 + np.abs(mean).max(initial=0.0))
+        near = near and difference.amount <= share * (1.0 + np.abs(mean).max(initial=0.0))
         self.agrees = bool(self.agrees and near)
 
     def overflows(self) -> None:
@@ -218,6 +221,7 @@ class Comparison:
             bound=bound,
             agrees=self.agrees if self.compared else None,
             average=self.average,
+            average_share=self.average_share,
             ended=self.ended,
             **self.worst,
         )
