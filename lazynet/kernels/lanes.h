@@ -34,12 +34,14 @@ LAZYNET_INLINE Lanes with_lane(Lanes a, int lane, double number) {
     a[lane] = number;
     return a;
 }
+LAZYNET_INLINE double lane_of(Lanes a, int lane) { return a[lane]; }
 LAZYNET_INLINE Lanes quotient(double a, Lanes b) { return a / b; }
 
 /* --- masks: a lane is all ones or all zeros.  To Cython a mask is a Lanes, too. */
 LAZYNET_INLINE Lanes nonzero(Lanes a) { return (Lanes)(a != 0.0); }
 LAZYNET_INLINE Lanes is_zero(Lanes a) { return (Lanes)(a == 0.0); }
 LAZYNET_INLINE Lanes exceeds(Lanes a, double limit) { return (Lanes)(a > limit); }
+LAZYNET_INLINE Lanes at_most(Lanes a, double limit) { return (Lanes)(a <= limit); }
 LAZYNET_INLINE Lanes both(Lanes a, Lanes b) { return (Lanes)((Mask)a & (Mask)b); }
 LAZYNET_INLINE Lanes without(Lanes a, Lanes b) { return (Lanes)((Mask)a & ~(Mask)b); }
 LAZYNET_INLINE Lanes where(Lanes mask, Lanes yes, Lanes no) {
@@ -133,7 +135,19 @@ LAZYNET_INLINE double sum_of_eight(const Eight *sums) {
 #endif
 }
 
-/* --- cells of one, two and four numbers, taken apart and put together */
+/* --- cells of one to four numbers, taken apart and put together */
+LAZYNET_INLINE void take3(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c) {
+    for (int k = 0; k < WIDTH; k++) {
+        const double *cell = cells + 3 * (ptrdiff_t)j[k];
+        (*a)[k] = cell[0], (*b)[k] = cell[1], (*c)[k] = cell[2];
+    }
+}
+LAZYNET_INLINE void give3(double *cells, const uint32_t *j, Lanes a, Lanes b, Lanes c) {
+    for (int k = 0; k < WIDTH; k++) {
+        double *cell = cells + 3 * (ptrdiff_t)j[k];
+        cell[0] = a[k], cell[1] = b[k], cell[2] = c[k];
+    }
+}
 #if WIDTH == 4
 LAZYNET_INLINE Lanes take1(const double *cells, const uint32_t *j) {
     return (Lanes){cells[j[0]], cells[j[1]], cells[j[2]], cells[j[3]]};

@@ -13,11 +13,13 @@ cdef extern from "lanes.h" nogil:
     Lanes lanes_at(const double*)
     void put_lanes(double*, Lanes)
     Lanes with_lane(Lanes, int lane, double)
+    double lane_of(Lanes, int lane)
     Lanes quotient(double, Lanes)
     # masks
     Lanes nonzero(Lanes)
     Lanes is_zero(Lanes)
     Lanes exceeds(Lanes, double limit)
+    Lanes at_most(Lanes, double limit)
     Lanes both(Lanes, Lanes)
     Lanes without(Lanes, Lanes)
     Lanes where(Lanes mask, Lanes yes, Lanes no)
@@ -42,10 +44,12 @@ cdef extern from "lanes.h" nogil:
     Eight eight_zeros()
     void add_to_part(Eight* sums, int part, Lanes)
     double sum_of_eight(const Eight*)
-    # cells of one, two and four numbers
+    # cells of one to four numbers
     Lanes take1(const double* cells, const uint32_t* columns)
     void give1(double* cells, const uint32_t* columns, Lanes)
     void take2(const double* cells, const uint32_t* columns, Lanes*, Lanes*)
     void give2(double* cells, const uint32_t* columns, Lanes, Lanes)
+    void take3(const double* cells, const uint32_t* columns, Lanes*, Lanes*, Lanes*)
+    void give3(double* cells, const uint32_t* columns, Lanes, Lanes, Lanes)
     void take4(const double* cells, const uint32_t* columns, Lanes*, Lanes*, Lanes*, Lanes*)
     void give4(double* cells, const uint32_t* columns, Lanes, Lanes, Lanes, Lanes)

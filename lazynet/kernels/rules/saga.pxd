@@ -27,12 +27,36 @@
 from libc.math cimport copysign, expm1, fabs, floor, ldexp, log1p
 from libc.stdint cimport uint32_t
 
-from ..lanes cimport LANES, WIDTH, Lanes, put_lanes, spread, with_lane
+from ..lanes cimport (
+    LANES,
+    WIDTH,
+    Lanes,
+    absolute,
+    any_above,
+    any_lane,
+    at_most,
+    both,
+    exceeds,
+    give3,
+    is_zero,
+    lane_of,
+    lanes_at,
+    nonzero,
+    put_lanes,
+    small_expm1,
+    soft,
+    spread,
+    take3,
+    where,
+    with_lane,
+    with_sign,
+    without,
+)
 from ..rows cimport soft as soft_number
 from .scale cimport most_rows
 
 cdef extern from "elementary.h" nogil:
-    double small_expm1 "lazynet_small_expm1"(double x)
+    double small_expm1_number "lazynet_small_expm1"(double x)
 
 
 cdef struct Saga:
@@ -72,12 +96,15 @@ cdef inline double one_step(const Saga* rule, double w, double d) noexcept nogil
     return soft_number(w - d, rule.theta) / rule.divisor
 
 
+cdef inline double expm1_of(double x) noexcept nogil:
+    return small_expm1_number(x) if -1.0 / 32 <= x <= 0.0 else expm1(x)
+
+
 cdef inline double size_after(const Saga* rule, double size, double q, double k) noexcept nogil:
     """The size of a weight after k steps in which it loses q and stays on its side."""
     if not rule.decay > 0.0:
         return size - k * q
-    cdef double x = -(k * rule.decay)
-    return size + (size + q * rule.inverse) * (small_expm1(x) if -1.0 / 32 <= x <= 0.0 else expm1(x))
+    return size + (size + q * rule.inverse) * expm1_of(-(k * rule.decay))
 
 
 cdef inline double crossed(const Saga* rule, double w, double d, double k) noexcept nogil:
@@ -103,46 +130,48 @@ cdef inline double crossed(const Saga* rule, double w, double d, double k) noexc
     return -side * size_after(rule, beyond, rule.theta - fabs(d), k)
 
 
-cdef inline double weight_after(const Saga* rule, double w, double mean, double k) noexcept nogil:
-    """A weight after k steps in which no row has touched it."""
-    cdef double d = rule.alpha * mean, size = fabs(w), side, left
-    if size == 0.0 and fabs(d) <= rule.theta:
-        return 0.0  # most weights, under an l1 penalty
-    # From zero a weight leaves against d.
-    side = copysign(1.0, w) if size > 0.0 else copysign(1.0, -d)
-    left = size_after(rule, size, side * d + rule.theta, k)
-    if left < 0.0 and fabs(d) > rule.theta:
-        return crossed(rule, w, d, k)
-    return 0.0 if left <= 0.0 else side * left  # NaN stays NaN
-
-
 cdef inline Lanes load(
     const Saga* rule, const double* cells, const uint32_t* columns, double* kept
 ) noexcept nogil:
-    cdef const double* cell
-    cdef Lanes w = spread(0.0)
+    """The weights after the steps in which no row has touched them."""
+    cdef Lanes w, mean, psi, steps, d, side, size, q, due, lost, left, still, carried
     cdef int lane
-    for lane in range(WIDTH):
-        cell = cells + 3 * <Py_ssize_t> columns[lane]
-        w = with_lane(w, lane, weight_after(rule, cell[0], cell[1], rule.steps - cell[2]))
-        kept[LANES + lane] = cell[1]
-    put_lanes(kept, w)
-    return w
+    take3(cells, columns, &w, &mean, &psi)
+    put_lanes(kept + LANES, mean)
+    steps = rule.steps - psi
+    d = rule.alpha * mean
+    size = absolute(w)
+    # From zero a weight leaves against d.
+    side = with_sign(spread(1.0), where(nonzero(w), w, -d))
+    q = side * d + rule.theta
+    if rule.decay > 0.0:
+        due = steps * rule.decay
+        lost = small_expm1(-due)
+        if any_above(due, 1.0 / 32):
+            for lane in range(WIDTH):
+                lost = with_lane(lost, lane, expm1_of(-lane_of(due, lane)))
+        left = size + (size + q * rule.inverse) * lost
+    else:
+        left = size - steps * q
+    still = both(is_zero(w), at_most(absolute(d), rule.theta))  # most weights, under an l1 penalty
+    carried = both(exceeds(-left, 0.0), exceeds(absolute(d), rule.theta))
+    left = without(without(side * left, at_most(left, 0.0)), still)  # NaN stays NaN
+    put_lanes(kept, left)
+    if any_lane(carried):
+        for lane in range(WIDTH):
+            if lane_of(carried, lane) != 0.0:  # a mask of ones is NaN
+                kept[lane] = crossed(rule, lane_of(w, lane), lane_of(d, lane), lane_of(steps, lane))
+    return lanes_at(kept)
 
 
 cdef inline void move(
     const Saga* rule, double* cells, const uint32_t* columns, const double* kept, Lanes g
 ) noexcept nogil:
-    cdef double* cell
-    cdef double mean
-    cdef int lane
-    cdef const double* gradients = <const double*> &g
-    for lane in range(WIDTH):
-        cell = cells + 3 * <Py_ssize_t> columns[lane]
-        mean = kept[LANES + lane]
-        cell[0] = one_step(rule, kept[lane], rule.alpha * (gradients[lane] + mean))
-        cell[1] = mean + gradients[lane] / rule.n_rows
-        cell[2] = rule.steps + 1.0
+    cdef Lanes mean = lanes_at(kept + LANES), w = lanes_at(kept) - rule.alpha * (g + mean)
+    give3(
+        cells, columns, soft(w, rule.theta) / spread(rule.divisor),
+        mean + g / spread(rule.n_rows), spread(rule.steps + 1.0),
+    )
 
 
 cdef inline bint finish(Saga* rule, double change) noexcept nogil:
