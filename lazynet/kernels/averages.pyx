@@ -8,8 +8,8 @@ scale shift of the clock's past
     sum = z S0(m) - sgn(z) S1(m) - before         m: the iterates with a shift below |z|
 
 where ``before`` subtracts the part of the sums that precedes the storing of z.  A cell is {z,
-before}; the kernel of the clock keeps both (``averaged_update`` of rows_typed.inc).  When the
-clock is set anew, or its past is full, every sum is folded into ``before``.
+before}; the steps keep both (rules/clock.pxd).  When the clock is set anew, or its past is
+full, every sum is folded into ``before``.
 
 Property: equal to lazynet.reference.averages.DenseAverage, which adds up every weight after every
 step (tests/exact/test_averages_equal_the_plain_mean.py).

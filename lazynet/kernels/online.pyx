@@ -410,12 +410,13 @@ cdef double predict(
 
 cdef inline void move_part(
     const Rule* rule, double* cells, const OwnRow* row, Py_ssize_t k, const double* kept,
-    double step, int part
+    double step, clock.Vanished* vanished, int part
 ) noexcept nogil:
-    move(
-        rule, cells, row.columns + k + part * WIDTH, kept + part * WIDTH,
-        lanes_at(row.values + k + part * WIDTH), step,
-    )
+    cdef const uint32_t* columns = row.columns + k + part * WIDTH
+    kept += part * WIDTH
+    move(rule, cells, columns, kept, lanes_at(row.values + k + part * WIDTH), step)
+    if Rule is Averaged:
+        clock.collect_vanished(&rule.on, cells, columns, kept, vanished)
 
 
 cdef void update(
@@ -426,21 +427,26 @@ cdef void update(
     Weights that overlap are stored twice, with the same bits.
     """
     cdef Rule rule = given[0]
+    cdef clock.Vanished vanished  # weights of an average
     cdef const double* kept = row.kept
     cdef Py_ssize_t k = 0, last = max(row.length - LANES, <Py_ssize_t> 0)
+    vanished.n = 0
     if row.length == 0:
         return
     while True:
         k = min(k, last)
-        move_part(&rule, cells, row, k, kept, step, 0)
-        move_part(&rule, cells, row, k, kept, step, 1)
+        move_part(&rule, cells, row, k, kept, step, &vanished, 0)
+        move_part(&rule, cells, row, k, kept, step, &vanished, 1)
         if PARTS > 2:
-            move_part(&rule, cells, row, k, kept, step, 2)
-            move_part(&rule, cells, row, k, kept, step, 3)
+            move_part(&rule, cells, row, k, kept, step, &vanished, 2)
+            move_part(&rule, cells, row, k, kept, step, &vanished, 3)
         if k == last:
-            return
+            break
         kept += LANES * kept_numbers(&rule)
         k += LANES
+    if Rule is Averaged:
+        if vanished.n > 0:
+            clock.bury(&rule.on, cells, &vanished)
 
 # --- a step on the clock --------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from ..lanes cimport (
     give2,
     higher,
     is_zero,
+    lane_of,
     lanes_at,
     nonzero,
     put_lanes,
@@ -114,35 +115,66 @@ cdef inline void move_freely_averaged(
     give2(cells, columns, lanes_at(kept) - g, before - g * on.scale_sum)
 
 
-cdef inline void bury(
-    const OnClock* on, double* cells, const uint32_t* columns, const double* kept
-) noexcept nogil:
-    """``before`` of those of some weights that have vanished since they were stored.
+cdef enum:
+    SEARCHED = 16    # vanished weights that are searched side by side
+
+
+# Weights of a row that have vanished since they were stored, as the prediction found their cells.
+cdef struct Vanished:
+    double[SEARCHED] z
+    double[SEARCHED] before
+    uint32_t[SEARCHED] columns
+    Py_ssize_t n
+
+
+cdef inline void bury(const OnClock* on, double* cells, Vanished* vanished) noexcept nogil:
+    """``before`` of vanished weights, whose cells have their new z.
 
     It is the sum that is read from the new z, less the sum so far.  A weight that was zero in every
     iterate keeps the sum 0 to the last bit.
     """
-    cdef Py_ssize_t[WIDTH] alive  # iterates in which the weight was alive
-    cdef Py_ssize_t left = on.past.n, half
-    cdef double old, so_far
+    cdef Py_ssize_t[SEARCHED] alive  # iterates in which the weight was alive
+    cdef Py_ssize_t left = on.past.n, half, i
+    cdef double so_far
     cdef double* cell
-    cdef int lane
-    for lane in range(WIDTH):
-        alive[lane] = 0
+    for i in range(vanished.n, SEARCHED):
+        vanished.z[i] = 0.0
+    for i in range(SEARCHED):
+        alive[i] = 0
     # The search of iterates_alive, for all of them side by side.
     while left > 1:
         half = left // 2
-        for lane in range(WIDTH):
-            alive[lane] += half if on.past.shifts[alive[lane] + half - 1] < fabs(kept[lane]) else 0
+        for i in range(SEARCHED):
+            alive[i] += half if on.past.shifts[alive[i] + half - 1] < fabs(vanished.z[i]) else 0
         left -= half
-    for lane in range(WIDTH):
-        old = kept[lane]
-        if old == 0.0 or fabs(old) > on.clock.shift:
-            continue
-        alive[lane] += on.past.n > 0 and on.past.shifts[alive[lane]] < fabs(old)
-        cell = cells + 2 * <Py_ssize_t> columns[lane]
-        so_far = sum_alive(&on.past, old, alive[lane]) - kept[LANES + lane]
+    for i in range(vanished.n):
+        alive[i] += on.past.n > 0 and on.past.shifts[alive[i]] < fabs(vanished.z[i])
+        cell = cells + 2 * <Py_ssize_t> vanished.columns[i]
+        so_far = sum_alive(&on.past, vanished.z[i], alive[i]) - vanished.before[i]
         cell[1] = sum_alive(&on.past, cell[0], on.past.n) - so_far
+    vanished.n = 0
+
+
+cdef inline void collect_vanished(
+    const OnClock* on, double* cells, const uint32_t* columns, const double* kept,
+    Vanished* vanished
+) noexcept nogil:
+    """Collect those of some weights that had vanished before they moved; bury many together.
+
+    A weight that is collected twice is buried twice, with the same bits.
+    """
+    cdef Lanes old = lanes_at(kept)
+    cdef Lanes dead = without(nonzero(old), nonzero(soft(old, on.clock.shift)))
+    cdef int lane
+    if not any_lane(dead):
+        return
+    if vanished.n > SEARCHED - WIDTH:
+        bury(on, cells, vanished)
+    for lane in range(WIDTH):
+        vanished.z[vanished.n] = kept[lane]
+        vanished.before[vanished.n] = kept[LANES + lane]
+        vanished.columns[vanished.n] = columns[lane]
+        vanished.n += lane_of(dead, lane) != 0.0  # a mask of ones is NaN
 
 
 cdef inline void move_averaged(
@@ -159,5 +191,3 @@ cdef inline void move_averaged(
         cells, columns, z,
         lanes_at(kept + LANES) + where(alive, change, both(anew, is_zero(old))),
     )
-    if any_lane(without(nonzero(old), alive)):
-        bury(on, cells, columns, kept)
