@@ -254,8 +254,8 @@ def content(document: Mapping[str, Any]) -> Content:
             f"but not before {LEAST_SECONDS:g} seconds; then the ratio is a lower bound, marked by "
             f">. The conversion of the rows to the format of a program is not counted.",
             "## Time of each program / time of DualNet",
-            "Geometric means over the strengths of l1, with the range. Below 1 the program is "
-            "faster than DualNet.",
+            "Geometric means over the strengths of l1, with the range. Below one the program "
+            "is faster than DualNet.",
             Table(
                 ["", "fastest other", *races.names],
                 [

@@ -272,15 +272,21 @@ def unusable(name: str) -> Iterator[None]:
 
 
 def _converted(X: Any) -> sparse.csr_matrix:
-    """A matrix of another format as CSR; its indices are checked, because SciPy follows them."""
+    """A matrix of another format as CSR; its indices are checked, because SciPy follows them.
+
+    The indices are copied first, so that SciPy follows the indices that were checked, even if
+    another thread changes the matrix.
+    """
     if X.format in ("csc", "bsr"):
         if X.format == "bsr" and (np.ndim(X.data) != 3 or 0 in X.data.shape[1:]):
             raise ValueError(f"X must consist of blocks, got data of shape {np.shape(X.data)}")
-        # The check may replace arrays of the matrix.
         X = copy.copy(X)
+        X.indices, X.indptr = np.array(X.indices), np.array(X.indptr)
         X.check_format(full_check=True)
         return X.tocsr()
     if X.format == "lil":
+        X = copy.copy(X)
+        X.rows, X.data = (_copied_lists(lists) for lists in (X.rows, X.data))
         lengths = ([len(row) for row in lists] for lists in (X.rows, X.data))
         if len(X.rows) != X.shape[0] or next(lengths) != next(lengths):
             raise ValueError(
@@ -292,7 +298,16 @@ def _converted(X: Any) -> sparse.csr_matrix:
         raise ValueError("X.offsets must hold integers, one for every row of X.data")
     X = X.tocoo()
     # The constructor compares the indices with the shape.
-    return sparse.coo_matrix((X.data, (X.row, X.col)), shape=X.shape).tocsr()
+    indices = np.array(X.row), np.array(X.col)
+    return sparse.coo_matrix((X.data, indices), shape=X.shape).tocsr()
+
+
+def _copied_lists(lists: NDArray[Any]) -> NDArray[Any]:
+    """Copies of the lists in an array of objects."""
+    copies = np.empty(len(lists), dtype=object)
+    for number, entries in enumerate(lists):
+        copies[number] = list(entries)
+    return copies
 
 
 def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:

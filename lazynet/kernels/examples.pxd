@@ -92,7 +92,7 @@ cdef int check_vector(str name, const double[::1] array, Py_ssize_t length) exce
 
 # Raises unless ``cells`` has ``length`` rows of ``numbers`` numbers and is aligned.
 cdef int check_cells(
-    const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers) except -1
+    const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers, str name=*) except -1
 
 # The step loops of the highest level.
 cdef const Loops* default_loops() except NULL

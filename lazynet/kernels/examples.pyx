@@ -105,14 +105,14 @@ cdef int check_vector(str name, const double[::1] array, Py_ssize_t length) exce
 
 
 cdef int check_cells(
-    const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers
+    const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers, str name="cells"
 ) except -1:
     if cells.shape[0] != length or cells.shape[1] != numbers:
         raise ValueError(
-            f"cells must have {length} rows of {numbers} numbers, "
+            f"{name} must have {length} rows of {numbers} numbers, "
             f"got {cells.shape[0]} rows of {cells.shape[1]}"
         )
-    return check_aligned("cells", &cells[0, 0] if length and numbers else NULL)
+    return check_aligned(name, &cells[0, 0] if length and numbers else NULL)
 
 
 # The step loops of each level, found when the first examples are made.

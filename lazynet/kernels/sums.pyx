@@ -150,7 +150,7 @@ def add_compensated(double[:, ::1] cells not None, const double[:, ::1] others n
     """cells += others, both {high, low} per column, with the digits that rounding loses."""
     cdef Py_ssize_t j
     check_cells(cells, cells.shape[0], 2)
-    check_cells(others, cells.shape[0], 2)
+    check_cells(others, cells.shape[0], 2, "others")
     with nogil:
         for j in range(cells.shape[0]):
             add_to(&cells[j, 0], &cells[j, 1], others[j, 0])

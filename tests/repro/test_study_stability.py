@@ -108,7 +108,7 @@ def test_files_from_the_command_line(small, tmp_path, capsys):
     out = ["--out", str(tmp_path / "out"), "--repeats=1"]
     assert main(["stability", "--data", train, test, *out]) == 0
     page = capsys.readouterr().out
-    assert "40 rows to learn from and 20 to test on (a.svm, label 2 against the rest" in page
+    assert "40 training rows and 20 test rows (a.svm, label 2 against the rest" in page
     assert "What a burst costs" not in page
     recorded = json.loads((tmp_path / "out" / "stability.json").read_text())
     assert recorded["settings"]["data"] == "a.svm"

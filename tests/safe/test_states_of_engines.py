@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lazynet import Clock, Dense, FromStep, Rescaled, Tables
@@ -70,6 +70,8 @@ def test_what_is_no_state_of_the_engine_is_refused(kind, data):
     elif change == "more":
         state["more"] = array
     elif change == "length" and not free:
+        # The entries of a table beyond those that the state counts are not read.
+        assume(len(array) or name not in engine.tables)
         state[name] = array[:-1] if len(array) else np.zeros(1, array.dtype)
     elif change == "none":
         state[name] = data.draw(st.sampled_from([None, 1.0, [0.0], "text"]))
