@@ -4,8 +4,9 @@ A step copies and checks its row, computes the prediction from the cells of the 
 example, and lets the rule move all weights at once.  Eight nonzeros are computed side by side (lanes.h);
 the last eight of a row overlap the eight before and count once, so that no branch depends on how many
 are left.  The prediction keeps the numbers that the step needs: a cell is read once.  While the slope is
-computed, for which the processor would wait, the next row is copied and checked, its cells are
-fetched, and so is the row AHEAD steps later.
+computed, for which the processor would wait, the next row is copied and checked, and the row AHEAD
+steps later is fetched.  Where the cells are many, the next row is copied before the prediction, which
+fetches its cells between the arithmetic: all at once they would wait for each other.
 
 This module is compiled once per level of vector units (setup.py), with the same bits.  The modules
 clock.pyx and cells.pyx check the arrays and call its functions by address.
@@ -313,22 +314,24 @@ cdef inline void fill_up(OwnRow* row) noexcept nogil:
             row.copied[k], row.columns[k] = row.copied[n - 1], row.columns[n - 1]
 
 
-cdef inline void fetch_cells(
-    const double* cells, const OwnRow* row, Py_ssize_t numbers
+cdef inline void fetch_eight(
+    const double* cells, const OwnRow* row, Py_ssize_t k, Py_ssize_t numbers
 ) noexcept nogil:
-    """Fetch the cells of a row; the last eight overlap the eight before."""
-    cdef Py_ssize_t k = 0, n = min(row.length, <Py_ssize_t> WORTH_FETCHING)
+    """Fetch the cells of eight nonzeros of a row from the k-th on, or of the last eight."""
     cdef int lane
-    if n == 0:
-        return
-    while True:
-        if k + LANES > n:
-            k = max(n - LANES, <Py_ssize_t> 0)
+    if k < min(row.length, <Py_ssize_t> WORTH_FETCHING):
+        k = max(min(k, row.length - LANES), <Py_ssize_t> 0)
         for lane in range(LANES):
             prefetch_to_write(cells + numbers * <Py_ssize_t> row.columns[k + lane])
+
+
+cdef inline void fetch_cells(
+    const double* cells, const OwnRow* row, Py_ssize_t k, Py_ssize_t numbers
+) noexcept nogil:
+    """Fetch the cells of a row from the k-th nonzero on."""
+    while k < min(row.length, <Py_ssize_t> WORTH_FETCHING):
+        fetch_eight(cells, row, k, numbers)
         k += LANES
-        if k >= n:
-            return
 
 
 cdef inline double size_of(const Chunk* at, const OwnRow* row) noexcept nogil:
@@ -378,9 +381,9 @@ cdef inline void add_eight(
 
 
 cdef double predict(
-    const Rule* given, const double* cells, const OwnRow* row
+    const Rule* given, const double* cells, const OwnRow* row, const OwnRow* next
 ) noexcept nogil:
-    """x.w of a row, less the factor that all weights share."""
+    """x.w of a row, less the factor that all weights share; fetches the cells of ``next`` or NULL."""
     cdef Rule rule = given[0]  # a copy, which stays in registers
     cdef Eight sums = eight_zeros()
     cdef double[LANES] products
@@ -389,6 +392,8 @@ cdef double predict(
     cdef Py_ssize_t k = 0, last = row.length - LANES
     cdef int part
     if last < 0:
+        if next != NULL:
+            fetch_cells(cells, next, 0, numbers(&rule))
         if row.length == 0:
             return 0.0
         for part in range(PARTS):
@@ -401,10 +406,14 @@ cdef double predict(
             sum += products[k]
         return sum
     while k < last:
+        if next != NULL:
+            fetch_eight(cells, next, k, numbers(&rule))
         add_eight(&rule, cells, row, k, kept, 0, &sums)
         kept += LANES * kept_numbers(&rule)
         k += LANES
     add_eight(&rule, cells, row, last, kept, k - last, &sums)
+    if next != NULL:
+        fetch_cells(cells, next, k, numbers(&rule))
     return sum_of_eight(&sums)
 
 
@@ -558,15 +567,24 @@ cdef inline bint is_far(const Rule* rule, const Chunk* at) noexcept nogil:
     return numbers(rule) * at.csr.n_columns > NEAR
 
 
+cdef inline const OwnRow* far_row(
+    const Rule* rule, const Chunk* at, Rows* rows, Py_ssize_t place
+) noexcept nogil:
+    """The row after the row at ``place``, copied, where its cells are to be fetched; else NULL."""
+    cdef OwnRow* next = &rows.here[1 - rows.turn]
+    if not is_far(rule, at):
+        return NULL
+    copy_row(at, place + 1, next)
+    return next if next.status == FINISHED else NULL
+
+
 cdef inline void look_ahead(
     const Rule* rule, const Chunk* at, Rows* rows, Py_ssize_t place
 ) noexcept nogil:
-    """Copy the row after the row at ``place``; fetch its cells, and a later row."""
-    cdef OwnRow* next = &rows.here[1 - rows.turn]
+    """Copy the row after the row at ``place``, unless ``far_row`` has; fetch a later row."""
     cdef Py_ssize_t ahead = upcoming(at, place + AHEAD)
-    copy_row(at, place + 1, next)
-    if next.status == FINISHED and is_far(rule, at):
-        fetch_cells(at.cells, next, numbers(rule))
+    if not is_far(rule, at):
+        copy_row(at, place + 1, &rows.here[1 - rows.turn])
     if ahead >= 0:
         fetch_row(at.csr, ahead)
         prefetch(at.targets + ahead)
@@ -575,10 +593,11 @@ cdef inline void look_ahead(
 
 
 cdef inline double predict_row(
-    const Rule* rule, const Chunk* at, const OwnRow* row, Py_ssize_t place
+    const Rule* rule, const Chunk* at, const OwnRow* row, Py_ssize_t place,
+    const OwnRow* next
 ) noexcept nogil:
     cdef double prediction = (
-        predict(rule, at.cells, row) * factor_of(rule) + intercept_of(rule, at)
+        predict(rule, at.cells, row, next) * factor_of(rule) + intercept_of(rule, at)
     )
     if at.predictions != NULL:
         at.predictions[place] = prediction
@@ -591,6 +610,7 @@ cdef Status merge_batch(
     """Predict the rows of a batch, and merge them into one row; a call may pause within."""
     cdef Merging* merging = at.merging
     cdef OwnRow* row
+    cdef const OwnRow* next
     cdef double prediction, slope
     cdef Status status
     if measures(rule):
@@ -603,7 +623,8 @@ cdef Status merge_batch(
         row = &rows.here[rows.turn]
         if row.status != FINISHED:
             return row.status
-        prediction = predict_row(rule, at, row, merging.next)
+        next = far_row(rule, at, rows, merging.next)
+        prediction = predict_row(rule, at, row, merging.next, next)
         slope = slope_of(at, row.number, prediction)
         if not (isfinite(prediction) and isfinite(at.rates[at.step] * slope)):
             return OVERFLOWED
@@ -639,7 +660,7 @@ cdef Status take_merged(
     memcpy(merged.copied, at.merging.values, merged.length * sizeof(double))
     memcpy(merged.columns, at.merging.columns, merged.length * sizeof(uint32_t))
     fill_up(merged)
-    predict(rule, at.cells, merged)  # keeps what the step needs
+    predict(rule, at.cells, merged, NULL)  # keeps what the step needs
     return FINISHED
 
 
@@ -648,6 +669,7 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
     cdef Status status = FINISHED
     cdef Rows rows
     cdef OwnRow* row
+    cdef const OwnRow* next
     cdef OnClock* on = <OnClock*> rule
     cdef Proposal step
     cdef Py_ssize_t touched = 0, visited
@@ -688,9 +710,10 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
         else:
             visited = row.length
             touched += visited
+            next = far_row(rule, at, &rows, at.step)
             if on_clock and on.pending == HALF_A_STEP:
                 # The first half of this step was taken before the sweep, which has changed the cells.
-                predict(rule, at.cells, row)
+                predict(rule, at.cells, row, next)
                 step.move = step.intercept_move = on.pending_move
                 if at.tuning.adaptive:
                     step.intercept_move = on.state.intercept_move
@@ -700,7 +723,7 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
                     status = count_on_clock(on, at, row)
                     if status != FINISHED:
                         break
-                prediction = predict_row(rule, at, row, at.step)
+                prediction = predict_row(rule, at, row, at.step, next)
                 status = propose_on_clock(on, at, row, prediction, &step)
                 if status == FINISHED:
                     status = start_on_clock(on, at, &step)
@@ -710,7 +733,7 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
                 if measures(rule) and measure(rule, size_of(at, row)):
                     status = WORN_OUT
                     break
-                prediction = predict_row(rule, at, row, at.step)
+                prediction = predict_row(rule, at, row, at.step, next)
                 slope = slope_of(at, row.number, prediction)
                 step.move = step.rate * slope
                 if Rule is Saga:
