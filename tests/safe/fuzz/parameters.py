@@ -150,8 +150,8 @@ def estimator(random: np.random.Generator, ledger: Ledger) -> None:
             return
         defaults = type(model)().get_params()
         for name, value in odd.items():
-            # A grid of penalties is a number of them, or an array.
-            grid = name in ("l1s", "l2s") and isinstance(value, np.ndarray)
+            # A grid of penalties is a number of them, or a sequence.
+            grid = name in ("l1s", "l2s") and isinstance(value, (np.ndarray, list, tuple, range))
             if not (grid or may_be(defaults[name], value)):
                 ledger.fail(
                     f"{name} takes {type(value).__name__}",
