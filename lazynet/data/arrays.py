@@ -278,12 +278,7 @@ def _converted(X: Any) -> sparse.csr_matrix:
     another thread changes the matrix.
     """
     if X.format in ("csc", "bsr"):
-        if X.format == "bsr" and (np.ndim(X.data) != 3 or 0 in X.data.shape[1:]):
-            raise ValueError(f"X must consist of blocks, got data of shape {np.shape(X.data)}")
-        X = copy.copy(X)
-        X.indices, X.indptr = np.array(X.indices), np.array(X.indptr)
-        X.check_format(full_check=True)
-        return X.tocsr()
+        return _converted_rows(X)
     if X.format == "lil":
         X = copy.copy(X)
         X.rows, X.data = (_copied_lists(lists) for lists in (X.rows, X.data))
@@ -300,6 +295,34 @@ def _converted(X: Any) -> sparse.csr_matrix:
     # The constructor compares the indices with the shape.
     indices = np.array(X.row), np.array(X.col)
     return sparse.coo_matrix((X.data, indices), shape=X.shape).tocsr()
+
+
+def _converted_rows(X: Any) -> sparse.csr_matrix:
+    """A CSC or BSR matrix as CSR.
+
+    The columns of a CSC matrix are the rows of its transpose; the blocks of a BSR matrix are
+    checked as if every block were one number.
+    """
+    if len(X.indices) != len(X.data):
+        raise ValueError(
+            f"X.indices and X.data must be equally long, got {len(X.indices)} and {len(X.data)}"
+        )
+    shape, values = X.shape[::-1], np.asarray(X.data)
+    if X.format == "bsr":
+        if values.ndim != 3 or 0 in values.shape[1:]:
+            raise ValueError(f"X must consist of blocks, got data of shape {values.shape}")
+        height, width = values.shape[1:]
+        if X.shape[0] % height or X.shape[1] % width:
+            raise ValueError(f"X must consist of whole blocks of {height} by {width}")
+        shape, values = (X.shape[0] // height, X.shape[1] // width), np.zeros(len(X.data))
+    rows = sparse.csr_matrix(shape)
+    rows.data, rows.indices, rows.indptr = values, np.array(X.indices), np.array(X.indptr)
+    rows = usable_rows(rows, only_range=True)
+    if X.format == "csc":
+        return rows.T.tocsr()
+    blocks = sparse.bsr_matrix(X.shape, blocksize=(height, width))
+    blocks.data, blocks.indices, blocks.indptr = np.asarray(X.data), rows.indices, rows.indptr
+    return blocks.tocsr()
 
 
 def _copied_lists(lists: NDArray[Any]) -> NDArray[Any]:
