@@ -59,7 +59,8 @@ def fit(
     plan = make_plan(settings, rows, from_zero=from_zero)
     engines, warnings = _engines_for_fit(settings, plan, rows, units, model, replace, checkpoint)
     learners, held_out = rows.learners(engines, plan), rows.held_out(plan)
-    in_memory = isinstance(rows, RowsInMemory)
+    in_memory = rows if isinstance(rows, RowsInMemory) else None
+    pass_over = rows.passes(learners, plan) if isinstance(rows, SourceRows) else None
     with Workers(min(settings.n_threads, len(engines))) as workers:
         run = train(
             learners,
@@ -73,7 +74,7 @@ def fit(
             columns=rows.columns() if settings.returns_to_best else None,
             workers=workers,
             units=units,
-            pass_over=None if isinstance(rows, RowsInMemory) else rows.passes(learners, plan),
+            pass_over=pass_over,
             checkpoint=checkpoint,
         )
         sparse_rows = stacked_sparse_rows(engines, units, workers) if sparse_coef else None
@@ -81,14 +82,8 @@ def fit(
     numbers: Any = coefficients if sparse_rows is None else sparse_rows.data
     refuse_overflow(run.t, engines[0].advice, numbers, intercepts_of(engines, units))
     rate = present_rate(engines, plan.eta0)
-    warnings += fit_warnings(
-        settings,
-        plan,
-        rows if in_memory else None,  # type: ignore[arg-type]
-        learners,
-        run,
-        Rate(rate, in_units=units is not None),
-    )
+    final_rate = Rate(rate, in_units=units is not None)
+    warnings += fit_warnings(settings, plan, in_memory, learners, run, final_rate)
     attributes = {
         "_engines": engines,
         "_storage": settings.storage,

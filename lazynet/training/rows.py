@@ -136,11 +136,10 @@ class RowsInMemory:
 
     def identity(self) -> dict[str, Any]:
         """What identifies the rows: arrays that a checkpoint compares."""
-        problems = self.problems
-        names = {"codes": "y", "numbers": "y", "indicator": "y"}
-        y = {names[name]: value for name, value in vars(problems).items() if name in names}
-        weights = {"sample_weight": problems.importances, "sample_order": self.order}
-        return {"X": self.X, **y, **weights}
+        targets = vars(self.problems)
+        (y,) = (targets[name] for name in ("codes", "numbers", "indicator") if name in targets)
+        weights = self.problems.importances
+        return {"X": self.X, "y": y, "sample_weight": weights, "sample_order": self.order}
 
     def learners(self, engines: Sequence[Engine], plan: Plan) -> list[AnyLearner]:
         """A learner of these rows for every engine."""
