@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint32_t
 from .averages cimport Reach
 from .from_data cimport Tuning
 from .rules.motion cimport Wear
-from .rows cimport Csr, Room
+from .rows cimport Csr
 
 # How a call of a kernel ended.
 cdef enum Status:
@@ -56,21 +56,6 @@ cdef struct Merging:
     double slopes        # the sum of the slopes of the rows merged so far
     double sizes         # the sum of the sizes of these slopes
     double importances   # the sum of the importances of these rows
-
-
-
-# A checked row.  Its columns are a copy that the kernel owns, which no other thread can change.  The values
-# are doubles, copied unless X has doubles: a wrong number harms no memory.  Behind a row of one to seven
-# nonzeros its last nonzero is repeated up to eight.
-cdef struct OwnRow:
-    Py_ssize_t number    # of the row in X, or -1
-    Py_ssize_t length
-    const double* values
-    double* copied       # room for the values
-    uint32_t* columns
-    double* kept         # numbers of its cells that the prediction keeps for the step
-    Status status        # FINISHED, or why there is no such row
-    Room room
 
 
 cdef struct Chunk:

@@ -34,7 +34,6 @@ from .chunk cimport (
     ADAGRAD,
     AHEAD,
     AVERAGED,
-    BAD_ROW,
     CARPENTER,
     CLOCK,
     DECAYING_ADAGRAD,
@@ -54,7 +53,6 @@ from .chunk cimport (
     Chunk,
     Loops,
     Merging,
-    OwnRow,
     Status,
 )
 from .rules.motion cimport Clock, advance_clock, beyond_limits, in_range, worn_out
@@ -75,7 +73,17 @@ from .lanes cimport (
     without_first,
 )
 from .losses cimport loss_slope
-from .rows cimport copy_columns, fetch_row, make_room, prefetch, prefetch_to_write, start_of
+from .own_rows cimport (
+    MOST_KEPT,
+    OwnRow,
+    copy_row,
+    fetch_cells,
+    fetch_eight,
+    fill_up,
+    has_room,
+    row_at,
+)
+from .rows cimport fetch_row, prefetch
 from .rules cimport adagrad, carpenter, clock, ftrl, rda, saga, truncated_gradient
 from .rules.adagrad cimport AdaGrad, DecayingAdaGrad
 from .rules.carpenter cimport Carpenter
@@ -102,10 +110,6 @@ cdef enum:
     NOTHING = 0
     HALF_A_STEP = 1    # the first half of the step is taken
     COUNTED_ROW = 2    # the row is counted
-
-cdef enum:
-    MOST_KEPT = 3            # numbers that a prediction keeps per nonzero
-    WORTH_FETCHING = 1024    # nonzeros of a row, at most, whose cells are fetched ahead
 
 # --- the rules ------------------------------------------------------------------------------------
 
@@ -252,86 +256,13 @@ cdef inline double intercept_of(const Rule* rule, const Chunk* at) noexcept nogi
 # --- rows -----------------------------------------------------------------------------------------
 
 
-cdef inline bint has_room(OwnRow* row, Py_ssize_t n) noexcept nogil:
-    """Make room for n nonzeros, a repetition of the last, and a last block of what is kept."""
-    cdef size_t most = n + 2 * LANES
-    cdef uintptr_t start
-    if not make_room(&row.room, most * ((1 + MOST_KEPT) * sizeof(double) + sizeof(uint32_t)) + 64):
-        return False
-    start = (<uintptr_t> row.room.bytes + 63) & ~<uintptr_t> 63
-    row.kept = <double*> start
-    row.copied = row.kept + MOST_KEPT * most
-    row.columns = <uint32_t*> (row.copied + most)
-    return True
-
-
 cdef inline Py_ssize_t upcoming(const Chunk* at, Py_ssize_t place) noexcept nogil:
     """The number of the row at this place in the order, or -1."""
-    cdef int64_t number
-    if place >= at.n_rows:
-        return -1
-    number = at.order[place]
-    return <Py_ssize_t> number if 0 <= number < at.csr.n_rows else -1
+    return row_at(at.csr, at.order, at.n_rows, place)
 
 
-cdef void copy_row(const Chunk* at, Py_ssize_t place, OwnRow* row) noexcept nogil:
-    """Copy the columns of the row at this place in the order, and check them; ``row.status`` says how
-    that went.  The values are copied where they are not doubles, or where the row is short."""
-    cdef int64_t start, stop
-    cdef Py_ssize_t n, k
-    cdef const float* narrow
-    row.status = BAD_ROW
-    row.number = upcoming(at, place)
-    if row.number < 0:
-        return
-    start, stop = start_of(at.csr, row.number), start_of(at.csr, row.number + 1)
-    if start < 0 or stop < start or stop > at.csr.n_values:
-        return
-    n = row.length = <Py_ssize_t> (stop - start)
-    if not has_room(row, n):
-        row.status = OUT_OF_MEMORY
-        return
-    if not copy_columns(at.csr, <Py_ssize_t> start, n, row.columns):
-        return
-    row.values = row.copied
-    if not at.csr.wide_values:
-        narrow = <const float*> at.csr.values + start
-        for k in range(n):
-            row.copied[k] = narrow[k]
-    elif n < LANES:
-        memcpy(row.copied, <const double*> at.csr.values + start, n * sizeof(double))
-    else:
-        row.values = <const double*> at.csr.values + start
-    fill_up(row)
-    row.status = FINISHED
-
-
-cdef inline void fill_up(OwnRow* row) noexcept nogil:
-    """Repeat the last nonzero of a short row: it then moves several times, to the same place."""
-    cdef Py_ssize_t k, n = row.length
-    if 0 < n < LANES:
-        for k in range(n, LANES):
-            row.copied[k], row.columns[k] = row.copied[n - 1], row.columns[n - 1]
-
-
-cdef inline void fetch_eight(
-    const double* cells, const OwnRow* row, Py_ssize_t k, Py_ssize_t numbers
-) noexcept nogil:
-    """Fetch the cells of eight nonzeros of a row from the k-th on, or of the last eight."""
-    cdef int lane
-    if k < min(row.length, <Py_ssize_t> WORTH_FETCHING):
-        k = max(min(k, row.length - LANES), <Py_ssize_t> 0)
-        for lane in range(LANES):
-            prefetch_to_write(cells + numbers * <Py_ssize_t> row.columns[k + lane])
-
-
-cdef inline void fetch_cells(
-    const double* cells, const OwnRow* row, Py_ssize_t k, Py_ssize_t numbers
-) noexcept nogil:
-    """Fetch the cells of a row from the k-th nonzero on."""
-    while k < min(row.length, <Py_ssize_t> WORTH_FETCHING):
-        fetch_eight(cells, row, k, numbers)
-        k += LANES
+cdef void copy_upcoming(const Chunk* at, Py_ssize_t place, OwnRow* row) noexcept nogil:
+    copy_row(at.csr, upcoming(at, place), row)
 
 
 cdef inline double size_of(const Chunk* at, const OwnRow* row) noexcept nogil:
@@ -574,7 +505,7 @@ cdef inline const OwnRow* far_row(
     cdef OwnRow* next = &rows.here[1 - rows.turn]
     if not is_far(rule, at):
         return NULL
-    copy_row(at, place + 1, next)
+    copy_upcoming(at, place + 1, next)
     return next if next.status == FINISHED else NULL
 
 
@@ -584,7 +515,7 @@ cdef inline void look_ahead(
     """Copy the row after the row at ``place``, unless ``far_row`` has; fetch a later row."""
     cdef Py_ssize_t ahead = upcoming(at, place + AHEAD)
     if not is_far(rule, at):
-        copy_row(at, place + 1, &rows.here[1 - rows.turn])
+        copy_upcoming(at, place + 1, &rows.here[1 - rows.turn])
     if ahead >= 0:
         fetch_row(at.csr, ahead)
         prefetch(at.targets + ahead)
@@ -615,7 +546,7 @@ cdef Status merge_batch(
     cdef Status status
     if measures(rule):
         while merging.measured < merging.stop:
-            copy_row(at, merging.measured, &rows.merged)
+            copy_upcoming(at, merging.measured, &rows.merged)
             if rows.merged.status == FINISHED and measure(rule, size_of(at, &rows.merged)):
                 return WORN_OUT  # the same row is measured again after the sweep
             merging.measured += 1
@@ -680,7 +611,7 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
     begin_proposal(&step)
     if at.merging != NULL:
         begin_batch(at.merging, at.batch_size, at.step, at.n_rows)
-    copy_row(at, at.step if at.merging == NULL else at.merging.next, &rows.here[0])
+    copy_upcoming(at, at.step if at.merging == NULL else at.merging.next, &rows.here[0])
     while at.step < at.n_steps:
         row = &rows.here[rows.turn]
         if on_clock:
