@@ -15,6 +15,7 @@ from lazynet.data.arrays import as_examples
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.wear import Wear
+from lazynet.kernels import clock as clock_kernel
 from lazynet.verify.strategies import assert_matches_twin, problems
 
 BOTH = (False, True)
@@ -31,10 +32,10 @@ def test_every_step_equals_the_dense_twin(rule, step_order, data):
 
 
 class SweepsWithoutTheScale(RescaledEngine):
-    """Begins again at c = 1 and leaves the vector as it was."""
+    """Begins again at the scale 1 and leaves the stored numbers as they were."""
 
     def _sweep(self):
-        self.scale = 1.0
+        clock_kernel.start(self.fields)
 
 
 def test_broken_engines_are_caught():

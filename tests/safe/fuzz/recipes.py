@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import lazynet.kernels
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.kernels import averages, cells, clock, dekel, dual, released, rescaled, stabilised
+from lazynet.kernels import averages, cells, clock, dekel, dual, released, stabilised
 from lazynet.kernels.averages import Average
 from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.examples import MEASURED, Examples, Steps, Task
@@ -480,7 +480,6 @@ NAMED: dict[str, Callable[[Parts], Any]] = {
     "fields": Parts.clock_fields,
     "stabilised.fields": Parts.burst_fields,
     "dekel.fields": lambda p: p.place(np.ones(dekel.DEKEL_FIELDS)),
-    "rescaled.fields": lambda p: p.place(np.ones(rescaled.RESCALED_FIELDS)),
     "dual.fields": lambda p: p.place(np.zeros(dual.DUAL_FIELDS)),
     "mean": lambda p: p.reals(p.d if p.random.integers(2) else 0),
     "squared_norms": lambda p: p.reals(p.n, least=0.0),
