@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.base import Arrays
-from lazynet.engines.clock import OnTheClock
+from lazynet.engines.base import Arrays, Engine
 from lazynet.engines.wear import Wear
-from lazynet.kernels import clock as clock_kernel
-from lazynet.kernels import tables as tables_kernel
+from lazynet.kernels import cells as kernel
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.rules.storage import DEFAULT_BUDGET, Tables
 
+_FIELDS = kernel.fields("tables")
+_SCALE, _INTERCEPT, _NOW = (_FIELDS.index(name) for name in ("scale", "intercept", "now"))
+_NO_SETTINGS = np.zeros(0)
 
-class TablesEngine(OnTheClock):
+
+class TablesEngine(Engine):
     """Lipton & Elkan's own form, corrected: a number psi per weight, P and B per step.
 
     >>> engine = TablesEngine(2, budget=4)
@@ -25,69 +27,68 @@ class TablesEngine(OnTheClock):
     """
 
     name = "tables"
-    _per_weight = ("current", "last")
-    _scalars = ("fields", "newest")
+    _per_weight = ("cells",)
+    _scalars = ("fields",)
 
     def __init__(
         self, n_features: int, budget: int = DEFAULT_BUDGET, wear: Wear | None = None
     ) -> None:
         super().__init__(n_features, wear)
         budget = Tables(budget).settled().budget
-        self.current = np.zeros(n_features)
-        self.last = np.zeros(n_features, dtype=np.int64)
-        # The system maps these pages as the tables fill, not before.
-        self.scales = np.empty(budget + 1)
-        self.shifts = np.empty(budget + 1)
-        self.scales[0], self.shifts[0] = 1.0, 0.0
-        #: the newest entry of the tables
-        self.newest = np.zeros(1, dtype=np.int64)
+        #: the weight and psi
+        self.cells = np.zeros((n_features, 2))
+        #: P and B of every step; the system maps these pages as the tables fill, not before
+        self.entries = np.empty(2 * (budget + 1))
+        self.fields = np.zeros(len(_FIELDS))
+        self._begin()
 
     @property
     def now(self) -> int:
         """The newest entry of the tables."""
-        return int(self.newest[0])
+        return int(self.fields[_NOW])
 
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
-        status, first, self.newest[0] = tables_kernel.run(
-            examples,
-            steps,
-            task,
-            self.current,
-            self.last,
-            self.scales,
-            self.shifts,
-            self.fields,
-            self.now,
-            first,
-        )
-        return status, first
+        return kernel.run(
+            "tables", examples, steps, task, _NO_SETTINGS, self.cells, self.fields, first,
+            entries=self.entries,
+        )  # fmt: skip
+
+    def _read(self, cells: NDArray[np.float64], out: NDArray[np.float64]) -> NDArray[np.float64]:
+        kernel.read("tables", cells, self.fields, _NO_SETTINGS, out, self.entries)
+        return out
 
     def _sweep(self) -> None:
-        tables_kernel.read(
-            self.current, self.last, self.scales, self.shifts, self.now, self.current
-        )
+        self.cells[:, 0] = self.weights()
         self._begin()
 
     def _lengths(self, arrays: Arrays) -> dict[str, int]:
-        n = int(arrays["newest"][0]) + 1
-        return {"scales": n, "shifts": n}
+        return {"entries": 2 * (int(arrays["fields"][_NOW]) + 1)}
 
     def _begin(self) -> None:
-        self.last[:] = 0
-        self.newest[0] = 0
-        clock_kernel.start(self.fields)
+        """Begin the tables with an entry for weights that are current; the intercept stays."""
+        intercept = self.intercept
+        self.cells[:, 1] = 0.0
+        self.fields[:] = 0.0
+        self.fields[_SCALE] = 1.0
+        self.intercept = intercept
+        self.entries[:2] = 1.0, 0.0
 
     def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        out = np.empty(self.n_features) if out is None else out
-        tables_kernel.read(self.current, self.last, self.scales, self.shifts, self.now, out)
-        return out
+        return self._read(self.cells, np.empty(self.n_features) if out is None else out)
 
     def weights_at(self, which: Any) -> NDArray[np.float64]:
-        current = self.current[which]
-        tables_kernel.read(current, self.last[which], self.scales, self.shifts, self.now, current)
-        return current
+        cells = self.cells[which]
+        return self._read(cells, np.empty(len(cells)))
+
+    @property
+    def intercept(self) -> float:
+        return float(self.fields[_INTERCEPT])
+
+    @intercept.setter
+    def intercept(self, value: float) -> None:
+        self.fields[_INTERCEPT] = value
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        np.copyto(self.current, weights)
+        self.cells[:, 0] = weights
         self._begin()
         self.intercept = intercept

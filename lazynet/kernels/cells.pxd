@@ -5,6 +5,7 @@ from .rules.carpenter cimport Carpenter
 from .rules.ftrl cimport Ftrl
 from .rules.rda cimport Rda
 from .rules.saga cimport Saga
+from .rules.tables cimport OnTables
 from .rules.truncated_gradient cimport Truncated
 
 
@@ -17,6 +18,7 @@ cdef union AnyRule:
     Truncated truncated
     Carpenter carpenter
     Saga saga
+    OnTables tables
 
 
 # What is known of a rule beside its functions.

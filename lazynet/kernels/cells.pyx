@@ -19,6 +19,7 @@ from .chunk cimport (
     FTRL,
     RDA,
     SAGA,
+    TABLES,
     TRUNCATED,
     Chunk,
     Loops,
@@ -36,7 +37,7 @@ from .examples cimport (
     default_loops,
     has_sizes,
 )
-from .rules cimport adagrad, ftrl, rda, saga
+from .rules cimport adagrad, ftrl, rda, saga, tables
 
 
 cdef class _Described:
@@ -62,6 +63,10 @@ cdef dict KINDS = {
     ),
     "saga": _Described(
         SAGA, 3, ("l1", "l2", "alpha"), ("intercept", "intercept_mean", "steps")
+    ),
+    "tables": _Described(
+        TABLES, 2, (),
+        ("scale", "scale_low", "inverse", "shift", "shift_low", "intercept", "work", "now"),
     ),
     "truncated_gradient": _Described(TRUNCATED, 2, ("threshold",), ("gravity", "intercept")),
 }
@@ -103,6 +108,9 @@ cdef str prepare(AnyRule* rule, int kind, bint running):
     elif kind == SAGA:
         saga.prepare(&rule.saga)
         defect = saga.defect(&rule.saga, running)
+    elif kind == TABLES:
+        tables.prepare(&rule.tables)
+        defect = tables.defect(&rule.tables)
     return defect
 
 
@@ -135,6 +143,23 @@ cdef int rule_of(
     return begin_rule(rule, of, &settings[0], &fields[0], running)
 
 
+cdef int take_entries(AnyRule* rule, _Described of, double[::1] entries) except -1:
+    """Give the rule its tables, of two numbers an entry, or raise where they do not hold ``now``."""
+    if of.kind != TABLES:
+        return 0
+    if entries is None:
+        raise TypeError("entries must be an array with two numbers per step, got None")
+    check_vector("entries", entries, entries.shape[0])
+    rule.tables.room = entries.shape[0] // 2
+    if not 0.0 <= rule.tables.now < rule.tables.room:
+        raise ValueError(
+            f"fields: now must lie in the tables, from 0 to {rule.tables.room - 1}, "
+            f"got {rule.tables.now}"
+        )
+    rule.tables.entries = &entries[0]
+    return 0
+
+
 cdef bint measures(_Described of, const AnyRule* rule) noexcept:
     """Whether the rates follow the sizes of the rows."""
     if of.kind == ADAGRAD:
@@ -154,6 +179,7 @@ def run(
     double[::1] fields not None,     # IN/OUT
     Py_ssize_t first,
     double[::1] slopes=None,         # IN/OUT: an entry per row, for SAGA
+    double[::1] entries=None,        # IN/OUT: {P, B} of every step, for tables
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken.
 
@@ -170,13 +196,14 @@ def run(
         if slopes is None:
             raise TypeError("slopes must be an array with an entry per row, got None")
         check_vector("slopes", slopes, examples.csr.n_rows)
-    if batches is not None and (of.kind == SAGA or of.kind == CARPENTER):
+    if batches is not None and of.kind in (SAGA, CARPENTER, TABLES):
         raise ValueError(f"kind must be one that learns from batches of rows, got {kind!r}")
     check_cells(cells, examples.csr.n_columns, of.numbers)
     check_runnable(examples, task.loss)
     rule_of(&rule, of, settings, fields, True)
     if of.kind == SAGA:
         rule.saga.n_rows = <double> examples.csr.n_rows
+    take_entries(&rule, of, entries)
     if measures(of, &rule) and not has_sizes(examples):
         raise ValueError(
             f"examples must have sizes: the rates of {kind!r} follow the sizes of the rows"
@@ -185,6 +212,8 @@ def run(
         return <int> FINISHED, n_steps
     at = chunk_of(examples, steps, task, n_steps, first)
     at.cells = &cells[0, 0] if cells.shape[0] else NULL
+    if of.kind == TABLES:
+        rule.tables.shrink_first = task.shrink_first
     at.slopes = &slopes[0] if of.kind == SAGA and slopes.shape[0] else NULL
     if batches is not None:
         at.batch_size, at.merging = batches.size, batches.merger.begin(examples)
@@ -225,6 +254,7 @@ def read(
     const double[::1] fields not None,
     const double[::1] settings not None,
     double[::1] weights not None,  # OUT
+    double[::1] entries=None,      # {P, B} of every step, for tables
 ):
     """weights <- the weights as of now."""
     cdef _Described of = described(kind)
@@ -234,6 +264,7 @@ def read(
     check_cells(cells, cells.shape[0], of.numbers)
     check_vector("weights", weights, cells.shape[0])
     rule_of(&rule, of, settings, fields, False)
+    take_entries(&rule, of, entries)
     code = code_of(of, &rule)
     with nogil:
         if cells.shape[0]:

@@ -99,6 +99,7 @@ cdef enum Kind:
     TRUNCATED
     CARPENTER
     SAGA
+    TABLES
 
 
 # What a module of one vector level offers; ``rule`` is the struct of the rule of that number.

@@ -48,6 +48,7 @@ from .chunk cimport (
     PAUSED,
     RDA,
     SAGA,
+    TABLES,
     TRUNCATED,
     WORN_OUT,
     Chunk,
@@ -84,13 +85,14 @@ from .own_rows cimport (
     row_at,
 )
 from .rows cimport fetch_row, prefetch
-from .rules cimport adagrad, carpenter, clock, ftrl, rda, saga, truncated_gradient
+from .rules cimport adagrad, carpenter, clock, ftrl, rda, saga, tables, truncated_gradient
 from .rules.adagrad cimport AdaGrad, DecayingAdaGrad
 from .rules.carpenter cimport Carpenter
 from .rules.clock cimport Averaged, FreelyAveraged, OnClock
 from .rules.ftrl cimport Ftrl
 from .rules.rda cimport Rda
 from .rules.saga cimport Saga
+from .rules.tables cimport OnTables
 from .rules.truncated_gradient cimport Truncated
 
 ctypedef fused Rule:
@@ -104,6 +106,7 @@ ctypedef fused Rule:
     Truncated
     Carpenter
     Saga
+    OnTables
 
 # What a sweep has interrupted.
 cdef enum:
@@ -125,7 +128,7 @@ cdef inline int numbers(const Rule* rule) noexcept nogil:
 
 cdef inline int kept_numbers(const Rule* rule) noexcept nogil:
     """Kept per nonzero between the prediction and the step."""
-    if Rule is OnClock or Rule is Rda or Rule is Truncated or Rule is Carpenter:
+    if Rule is OnClock or Rule is Rda or Rule is Truncated or Rule is Carpenter or Rule is OnTables:
         return 1
     return 3 if Rule is Ftrl else 2
 
@@ -152,6 +155,8 @@ cdef inline Lanes load(
         return truncated_gradient.load(rule, cells, columns, kept)
     elif Rule is Carpenter:
         return carpenter.load(rule, cells, columns, kept)
+    elif Rule is OnTables:
+        return tables.load(rule, cells, columns, kept)
     else:
         return saga.load(rule, cells, columns, kept)
 
@@ -191,6 +196,8 @@ cdef inline void move(
         truncated_gradient.move(rule, cells, columns, kept, step * x)
     elif Rule is Carpenter:
         carpenter.move(rule, cells, columns, kept, step * x)
+    elif Rule is OnTables:
+        tables.move(rule, cells, columns, kept, step * x if step != 0.0 else spread(0.0))
     else:
         saga.move(rule, cells, columns, kept, step * x)
 
@@ -210,6 +217,8 @@ cdef inline bint finish(Rule* rule, const Chunk* at, const Proposal* step) noexc
         return truncated_gradient.finish(rule, move, step.pull, at.wear.largest_cushion)
     elif Rule is Carpenter:
         return carpenter.finish(rule, move, step.rate)
+    elif Rule is OnTables:
+        return tables.finish(rule, move, at.wear)
     elif Rule is Saga:
         return saga.finish(rule, move)
     else:
@@ -248,7 +257,7 @@ cdef inline double intercept_of(const Rule* rule, const Chunk* at) noexcept nogi
         return rule.on.intercept
     elif Rule is DecayingAdaGrad:
         return rule.rule.intercept if at.fit_intercept else 0.0
-    elif Rule is OnClock or Rule is Truncated or Rule is Carpenter:
+    elif Rule is OnClock or Rule is Truncated or Rule is Carpenter or Rule is OnTables:
         return rule.intercept  # one that was loaded counts, fitted or not
     else:
         return rule.intercept if at.fit_intercept else 0.0
@@ -606,7 +615,7 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
     cdef Py_ssize_t touched = 0, visited
     cdef double prediction, slope = 0.0
     cdef bint on_clock = Rule is OnClock or Rule is Averaged or Rule is FreelyAveraged
-    cdef bint scheduled = Rule is Truncated or Rule is Carpenter
+    cdef bint scheduled = Rule is Truncated or Rule is Carpenter or Rule is OnTables
     memset(&rows, 0, sizeof(Rows))
     begin_proposal(&step)
     if at.merging != NULL:
@@ -621,6 +630,10 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
         else:
             step.rate = at.rates[at.step] if scheduled else 1.0
             step.pull = at.pull[at.step]
+        if Rule is OnTables:
+            if tables.full(rule):
+                status = WORN_OUT
+                break
         if at.merging != NULL:
             begin_batch(at.merging, at.batch_size, at.step, at.n_rows)
             status = merge_batch(rule, at, &rows, &touched)
@@ -679,10 +692,16 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
                 elif Rule is DecayingAdaGrad:
                     if at.importances != NULL:
                         rule.rule.first = rule.rule.initial * at.importances[row.number]
+                elif Rule is OnTables:
+                    if not tables.advance(
+                        rule, at.keep[at.step], at.keep_low[at.step], step.pull, visited
+                    ):
+                        status = OUT_OF_RANGE
+                        break
             # The processor does this while it computes the slope, for which it would wait.
             look_ahead(rule, at, &rows, at.step)
             rows.turn = 1 - rows.turn
-        if Rule is Carpenter or step.move != 0.0:
+        if Rule is Carpenter or Rule is OnTables or step.move != 0.0:
             update(
                 rule, at.cells, row, step.move * on.clock.inverse if on_clock else step.move
             )
@@ -725,6 +744,8 @@ cdef Status walk_kind(int kind, void* rule, Chunk* at) noexcept nogil:
         return walk(<Truncated*> rule, at)
     elif kind == CARPENTER:
         return walk(<Carpenter*> rule, at)
+    elif kind == TABLES:
+        return walk(<OnTables*> rule, at)
     else:
         return walk(<Saga*> rule, at)
 
@@ -763,6 +784,8 @@ cdef void read_kind(
         read(<const Truncated*> rule, cells, n, out)
     elif kind == CARPENTER:
         read(<const Carpenter*> rule, cells, n, out)
+    elif kind == TABLES:
+        read(<const OnTables*> rule, cells, n, out)
     else:
         read(<const Saga*> rule, cells, n, out)
 

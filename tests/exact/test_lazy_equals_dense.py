@@ -103,8 +103,7 @@ def test_the_tables_begin_again_before_they_overflow():
     nothing = as_examples(sparse.csr_matrix((1, 1)), np.ones(1))
     for step in range(1200):
         engine.take(nothing, chosen.steps(rows(1), step), chosen.task(engine))
-        assert np.isfinite(engine.scales[: engine.now + 1]).all()
-        assert np.isfinite(engine.shifts[: engine.now + 1]).all()
+        assert np.isfinite(engine.entries[: 2 * (engine.now + 1)]).all()
         # 2^-k - 2e-9 (1 - 2^-k), until it is clipped.
         rest = 0.5 ** (step + 1)
         truth = max(rest - 2e-9 * (1 - rest), 0.0)

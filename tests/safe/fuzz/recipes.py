@@ -34,7 +34,9 @@ from safe.fuzz import outputs, text
 Place = Callable[[NDArray[Any]], NDArray[Any]]
 Arguments = dict[str, Any]
 #: Every kind of cell that an engine has.
-KINDS = sorted(row.engine.kind for row in ALGORITHMS.values() if row.engine is not None)
+KINDS = sorted(
+    ["tables", *(row.engine.kind for row in ALGORITHMS.values() if row.engine is not None)]
+)
 #: The kinds whose weights the kernel brings current; of the others the engines do.
 SWEPT = ("adagrad",)
 #: The kinds that can take a step on several rows.
@@ -377,21 +379,6 @@ def _dense_run(parts: Parts) -> Arguments:
     )
 
 
-def _tables(parts: Parts) -> Arguments:
-    room = int(parts.random.integers(2, 30))
-    return dict(
-        weights=parts.reals(parts.d),
-        last=parts.place(np.zeros(parts.d, np.int64)),
-        scales=parts.place(np.ones(room)),
-        shifts=parts.place(np.zeros(room)),
-        now=0,
-    )
-
-
-def _tables_run(parts: Parts) -> Arguments:
-    return dict(**parts.begun(pull=0.01), **_tables(parts), fields=parts.clock_fields(), first=0)
-
-
 def _judge(parts: Parts) -> Arguments:
     records = parts.records()
     return dict(
@@ -465,6 +452,7 @@ OF_KIND: dict[str, Callable[[Parts, str], Any]] = {
     ),
     "cells": _cells,
     "steps": _steps,
+    "entries": lambda parts, kind: parts.place(np.ones(2 * int(parts.random.integers(7, 30)))),
 }
 
 #: Everything that the kernels offer.
@@ -568,8 +556,6 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "columns.Columns.pick": lambda p: dict(self=p.working_set("name"), start=0),
     "columns.Columns.place": _place_columns,
     "newton.WorkingSet.start": lambda p: dict(self=p.working_set("place"), **p.beginning()),
-    "tables.run": _tables_run,
-    "tables.read": lambda p: dict(**_tables(p), current=p.reals(p.d)),
 }  # fmt: skip
 for _name in FUNCTIONS.keys() - RECIPES.keys():
     with contextlib.suppress(KeyError):

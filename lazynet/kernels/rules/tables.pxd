@@ -1,0 +1,120 @@
+# SGD and FoBoS with an elastic net in Lipton & Elkan's own form, with the misprints corrected.  A cell is
+# {w, psi}: the weight, and the first step whose shrink it has not had yet.  Two tables hold, for every step
+# since they were begun, the product P of the steps' factors and the sum B.  A weight is brought current in
+# constant time (Algorithm 1 with Theorems 1 and 2, corrected: lazynet/reference/closed_forms.py has the
+# printed formulas beside the corrected ones, and tests/exact/test_closed_forms.py a counterexample to each
+# misprint):
+#
+#     |w| <- [ |w| P(k) / P(psi) - P(k) (B(k) - B(psi)) ]+
+#
+# When the tables are full, all weights are brought current and the tables begin again; also before P
+# becomes subnormal or B infinite, which the paper does not mention: otherwise the weights become NaN.
+#
+# Property: the weights after every step equal those of lazynet.reference.DenseReference, for any length
+# of the tables (tests/exact/test_lazy_equals_dense.py).
+from libc.stdint cimport uint32_t
+
+from ..lanes cimport (
+    WIDTH,
+    Lanes,
+    absolute,
+    give2,
+    higher,
+    lane_of,
+    lanes_at,
+    put_lanes,
+    quotient,
+    spread,
+    take2,
+    with_lane,
+    with_sign,
+)
+from .motion cimport Clock, Wear, advance_clock, in_range, worn_out
+
+
+cdef struct OnTables:
+    # fields
+    Clock clock         # as of the newest entry
+    double intercept
+    double work         # nonzeros visited since the tables were begun
+    double now          # the newest entry
+    # the tables, and where a step leads
+    double* entries     # {P, B} of every step
+    Py_ssize_t room     # of the tables, in entries
+    double shrink_first
+    double P, B         # before the step ...
+    double next_P, next_B  # ... and after it
+
+
+cdef inline str defect(const OnTables* rule):
+    if not rule.clock.scale > 0.0:
+        return f"fields: scale must be positive, got {rule.clock.scale}"
+    return None
+
+
+cdef inline void prepare(OnTables* rule) noexcept nogil:
+    rule.clock.inverse = 1.0 / rule.clock.scale
+    rule.P, rule.B = rule.clock.scale, rule.clock.shift
+
+
+cdef inline bint full(const OnTables* rule) noexcept nogil:
+    return rule.now + 1.0 >= rule.room
+
+
+cdef inline Lanes caught_up(Lanes w, Lanes P_psi, Lanes B_psi, double P, double B) noexcept nogil:
+    """Weights brought from the step psi to the step with P and B."""
+    cdef Lanes size = absolute(w) * quotient(P, P_psi) - P * (B - B_psi)
+    return with_sign(higher(size, spread(0.0)), w)
+
+
+cdef inline Lanes load(
+    const OnTables* rule, const double* cells, const uint32_t* columns, double* kept
+) noexcept nogil:
+    cdef Lanes w, psi, P_psi = spread(0.0), B_psi = spread(0.0)
+    cdef Py_ssize_t entry
+    cdef int lane
+    take2(cells, columns, &w, &psi)
+    for lane in range(WIDTH):
+        # A step that is not in the tables is taken for the present one: nothing is read outside them.
+        entry = <Py_ssize_t> rule.now
+        if 0.0 <= lane_of(psi, lane) <= rule.now:
+            entry = <Py_ssize_t> lane_of(psi, lane)
+        P_psi = with_lane(P_psi, lane, rule.entries[2 * entry])
+        B_psi = with_lane(B_psi, lane, rule.entries[2 * entry + 1])
+    w = caught_up(w, P_psi, B_psi, rule.P, rule.B)
+    put_lanes(kept, w)
+    return w
+
+
+cdef inline bint advance(
+    OnTables* rule, double keep, double keep_low, double pull, Py_ssize_t length
+) noexcept nogil:
+    """The shrink of the step on a row of this length gets its entry; false beyond the doubles."""
+    cdef double* entry
+    advance_clock(&rule.clock, keep, keep_low, pull)
+    if not in_range(&rule.clock):
+        return False
+    rule.now += 1.0
+    rule.work += <double> length
+    rule.next_P, rule.next_B = rule.clock.scale, rule.clock.shift
+    entry = rule.entries + 2 * <Py_ssize_t> rule.now
+    entry[0], entry[1] = rule.next_P, rule.next_B
+    return True
+
+
+cdef inline void move(
+    const OnTables* rule, double* cells, const uint32_t* columns, const double* kept, Lanes g
+) noexcept nogil:
+    cdef Lanes w = lanes_at(kept)
+    if rule.shrink_first != 0.0:
+        w = caught_up(w, spread(rule.P), spread(rule.B), rule.next_P, rule.next_B)
+        give2(cells, columns, w - g, spread(rule.now))
+    else:
+        # The next visit applies the shrink of this step.
+        give2(cells, columns, w - g, spread(rule.now - 1.0))
+
+
+cdef inline bint finish(OnTables* rule, double move, const Wear* wear) noexcept nogil:
+    rule.intercept -= move
+    rule.P, rule.B = rule.next_P, rule.next_B
+    return worn_out(&rule.clock, wear, rule.work)
