@@ -205,8 +205,7 @@ if not TYPE_CHECKING:  # type checkers must go on refusing names that do not exi
             raise ModuleNotFoundError(
                 f"lazynet.{name} needs the compiled lazynet, and {missing.name} is missing here: "
                 "install a wheel for this system, or install from the sources with a C compiler. "
-                "lazynet.reference runs without, and lazynet.reference.Stepper takes the place of "
-                "lazynet.Stepper",
+                "lazynet.reference, every algorithm in plain Python, runs without",
                 name=missing.name,
             ) from missing
         if name in _MODULES:

@@ -2,7 +2,7 @@
 
 A new loss is one inline pair in ``kernels/losses.pxd`` with its arm in the two switches there, its
 conjugate and update in ``kernels/conjugates.pxd``, their twins in ``reference/losses.py`` and
-``reference/dual.py``, and one row here.
+``reference/conjugates.py``, and one row here.
 """
 
 from __future__ import annotations

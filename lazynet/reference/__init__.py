@@ -6,17 +6,12 @@ fractions.  A ``Dense...`` class does what the paper says, to every weight at ev
 compiled code is tested against it.  A ``Plain...`` class is a lazy form: a step visits only the
 features of its example.
 
-Every class but one is made by ``Class(n_features, *, loss, l1, l2, fit_intercept, epsilon, ...)``
-with the parameters of its rule besides, and has ``step(indices, values, target, weight=1)``,
-``weights``, ``intercept`` and the step count ``t``.  The ``Dense...`` classes of rules that learn
-from batches have ``step_batch(examples)`` too: one step on the mean gradient.  A penalty that the
-algorithm does not have is refused unless it is 0.  The exception is ``DenseDualAscent``, which has
-a variable for every example: it is made with all examples, and ``step(i)`` visits example i.  The
-learners of ``groups`` have several outputs: they take ``n_outputs`` and ``norm`` besides, and
-rows of weights.
-
-``Stepper`` replaces the compiled ``lazynet.Stepper`` for SGD and FoBoS: its parameters
-and methods have the same names.
+A class is made by ``Class(n_features, *, loss, l1, l2, fit_intercept, epsilon, ...)`` with the
+parameters of its rule besides, and has ``step(indices, values, target, weight=1)``, ``weights``,
+``intercept`` and the step count ``t``.  The ``Dense...`` classes of rules that learn from batches
+have ``step_batch(examples)`` too: one step on the mean gradient.  A penalty that the algorithm does
+not have is refused unless it is 0.  ``DenseDualAscent`` differs, because it has a variable for
+every example: it is made with all examples, and ``step(i)`` visits example i.
 
 >>> twin = DenseRDA(2, loss="squared_error", gamma=2.0)
 >>> twin.step([0], [1.0], target=4.0)
@@ -28,27 +23,28 @@ and methods have the same names.
 - ``lazynet.reference.shrink``: one shrink of one weight, for every rule of the affine family
 - ``lazynet.reference.closed_forms``: what a gap of missed shrinks amounts to; also as the papers
   misprint it
+- ``lazynet.reference.learner``: what the learners share, and the mean gradient of a batch
 - ``lazynet.reference.dense``: SGD and FoBoS as the papers describe them
 - ``lazynet.reference.plain``: the step that the lazy forms of SGD and FoBoS share
-- ``lazynet.reference.batches``: the mean gradient of several examples, for steps on batches
 - ``lazynet.reference.clock``: the clock, with one number per weight and two scalars
 - ``lazynet.reference.tables``: Lipton & Elkan's tables, with one entry per step
 - ``lazynet.reference.rescaled``: weights as a scale times a vector, for an l2 penalty alone
 - ``lazynet.reference.averages``: averages of all iterates, summed densely and lazily on the clock
 - ``lazynet.reference.from_data``: SGD and FoBoS with rates that are computed from the rows
 - ``lazynet.reference.outputs``: several classes that share the softmax as their loss
-- ``lazynet.reference.units``: features divided by their sizes, and measured from their means
+- ``lazynet.reference.standardize``: features divided by their sizes, and measured from their means
 - ``lazynet.reference.groups``: FoBoS with a penalty of whole rows of weights, dense and lazy
-- ``lazynet.reference.stepper``: the face of ``lazynet.Stepper``, without anything compiled
 - ``lazynet.reference.truncated_gradient``: gravity every ``period`` steps, up to a threshold
 - ``lazynet.reference.rda``: regularised dual averaging
 - ``lazynet.reference.ftrl``: FTRL-Proximal
 - ``lazynet.reference.adagrad``: AdaGrad with an elastic net, dense and lazy
+- ``lazynet.reference.scale``: the mean size of the rows, for rates that follow the data
 - ``lazynet.reference.saga``: SAGA with an elastic net, on the numbered rows of a data set
 - ``lazynet.reference.carpenter``: Carpenter's scheme, which is inexact
 - ``lazynet.reference.dekel``: Dekel's SGD with averaged and with centered predictors
 - ``lazynet.reference.stabilised``: Ma & Zheng's stabilised truncated SGD
 - ``lazynet.reference.released``: stabilised truncated SGD as its authors' own program computes it
+- ``lazynet.reference.conjugates``: the conjugates of the losses, and the best dual variable
 - ``lazynet.reference.dual``: dual coordinate ascent to the minimum, with a certificate
 """
 
@@ -68,7 +64,6 @@ from lazynet.reference.released import DenseReleased
 from lazynet.reference.rescaled import PlainRescaled
 from lazynet.reference.saga import DenseSAGA
 from lazynet.reference.stabilised import DenseStabilised
-from lazynet.reference.stepper import Stepper
 from lazynet.reference.tables import PlainTables
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient, PlainTruncatedGradient
 
@@ -97,5 +92,4 @@ __all__ = [
     "PlainRescaled",
     "PlainTables",
     "PlainTruncatedGradient",
-    "Stepper",
 ]

@@ -11,139 +11,73 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lazynet.reference.batches import Example, mean_gradient, size_of_slopes
-from lazynet.reference.losses import LOSSES
+from lazynet.reference.learner import Example, Learner, mean_gradient
 from lazynet.reference.scale import Scale
 from lazynet.reference.shrink import fobos_shrink
 
 
-class _AdaGrad:
-    """Rates alpha / (delta + sqrt G_j), where G_j is the sum of coordinate j's squared gradients.
+class DenseAdaGrad(Learner):
+    """Takes the gradients first; then FoBoS shrinks every weight with the weight's own rate.
 
-    A gradient of exactly zero changes neither G_j nor the weight: the rate need not be finite.
+    The rate is alpha / (delta + sqrt G_j), where G_j is the sum of the squared gradients of weight
+    j.  A gradient of exactly zero changes neither G_j nor the weight: the rate need not be finite.
     Where G_j is 0 before a gradient that is not, G_j begins at (``initial`` x_j)^2, with x_j times
-    the weight of the example.
+    the importance of the example.
 
     With ``alpha=None`` the rates follow the data: with m the mean of ||x||_1 over the rows seen so
-    far, the row of the step included, alpha = ``product`` / m, and delta is multiplied by m.  m is
-    computed anew before the steps 0, 1, 2, 4, 8, ..., if it has changed by more than a sixteenth of
-    itself, and at the first row that is not empty, before which m counts as 1; every weight is then
-    multiplied by alpha_new / alpha_old.
-    Means below 2^-300 and above 2^300 count as these.  The intercept has the rate
-    1 / (delta + sqrt G) with the delta that was given.
+    far (``Scale``, which refreshes m where it has changed by more than a sixteenth), the row of the
+    step included, alpha = ``product`` / m, and delta is multiplied by m.  When m changes, every
+    weight is multiplied by alpha_new / alpha_old.  The intercept has the rate
+    1 / (delta + sqrt G) with the delta of the options.
+
+    >>> twin = DenseAdaGrad(1, loss="squared_error", l1=0.5, alpha=1.0, delta=0.0)
+    >>> _ = twin.step([0], [1.0], 4.0)
+    >>> twin.G, twin.rate(16.0)  # the gradient was -4
+    ([16.0], 0.25)
+    >>> twin.weights, twin.weight(0)  # the gradient gives 1, the shrink takes 0.5 / 4
+    ([0.875], 0.875)
     """
 
     def __init__(
         self,
         n_features: int,
         *,
-        loss: str = "log_loss",
-        l1: float = 0.0,
-        l2: float = 0.0,
         alpha: float | None = None,
         delta: float = 1e-6,
         initial: float = 0.0,
         product: float = 5.0,
-        fit_intercept: bool = False,
-        epsilon: float = 0.1,
+        **options: Any,
     ) -> None:
-        self.slope = LOSSES[loss][1]
-        self.l1, self.l2 = l1, l2
-        self.follows, self.product, self.given_delta = alpha is None, product, delta
+        super().__init__(n_features, **options)
+        self.follows_data, self.product, self.intercept_delta = alpha is None, product, delta
         self.present_product = product
         self.alpha = product if alpha is None else alpha
         self.delta, self.initial = delta, initial
         self.scale = Scale(tolerance=1 / 16)
         self.intercept_alpha = 1.0 if alpha is None else alpha
-        self.fit_intercept, self.epsilon = fit_intercept, epsilon
         self.w, self.G = [0.0] * n_features, [0.0] * n_features
         self.intercept, self.intercept_G = 0.0, 0.0
-        self.t = 0
 
     def rate(self, G: float) -> float:
         """The rate of a coordinate whose squared gradients add up to ``G``."""
         return self.alpha / (self.delta + math.sqrt(G))
 
-    def divide_rates(self, divisor: float) -> None:
-        """From the next step on, let the rates of the weights follow ``product`` / ``divisor``.
-
-        The rates of the intercept stay what they were.
-
-        >>> twin = DenseAdaGrad(1, product=5.0)
-        >>> twin.divide_rates(2.0)
-        >>> twin.alpha
-        2.5
-        """
-        if not self.follows:
-            raise ValueError(f"alpha was given as {self.alpha:g}, and follows no data")
-        self._bring_current()
-        self.present_product = self.product / divisor
-        self.alpha = self.present_product / self.scale.unit
-
-    def _move(self, j: int, g: float, x: float) -> None:
-        """Move weight j by the gradient g.
-
-        x is the value of feature j times the weight of the example; of a batch it is g divided by
-        the mean size of the slopes.
-        """
-        if g:
-            if self.G[j] == 0.0:
-                first = self.initial * x
-                self.G[j] = first * first
-            self.G[j] += g * g
-            self.w[j] -= self.rate(self.G[j]) * g
-
-    def _move_intercept(self, g: float) -> None:
-        if self.fit_intercept and g:
-            self.intercept_G += g * g
-            rate = self.intercept_alpha / (self.given_delta + math.sqrt(self.intercept_G))
-            self.intercept -= rate * g
-
-    def _measure(self, values: Iterable[float]) -> None:
-        """Count the row, and compute alpha anew if that is due."""
-        if not self.follows:
-            return
-        before = self.scale.mean
-        self.scale.count(sum(abs(x) for x in values))
-        mean = self.scale.mean
-        if mean == before:
-            return
-        self._bring_current()
-        old = self.alpha
-        self.alpha, self.delta = self.present_product / mean, self.given_delta * mean
-        if before:
-            self.w = [w * (self.alpha / old) for w in self.w]
-
-    def _bring_current(self) -> None:
-        """Apply the shrinks that any weight has missed."""
-
-
-class DenseAdaGrad(_AdaGrad):
-    """Takes the gradients first; then FoBoS shrinks every weight with the weight's own rate.
-
-    >>> twin = DenseAdaGrad(1, loss="squared_error", l1=0.5, alpha=1.0, delta=0.0)
-    >>> _ = twin.step([0], [1.0], 4.0)
-    >>> twin.rate(16.0)  # the gradient was -4
-    0.25
-    >>> twin.weights  # the gradient gives 1, the shrink takes 0.5 / 4
-    [0.875]
-    >>> twin = DenseAdaGrad(1, loss="squared_error", alpha=1.0, delta=0.0, initial=3.0)
-    >>> _ = twin.step([0], [1.0], 4.0)
-    >>> twin.G  # 3^2 + 4^2
-    [25.0]
-    """
+    def weight(self, j: int) -> float:
+        """Weight j as of now; the other weights are not visited."""
+        return self.w[j]
 
     @property
     def weights(self) -> list[float]:
         """All weights as of now."""
-        return list(self.w)
+        return [self.weight(j) for j in range(self.n_features)]
 
     def step(
         self, indices: Iterable[int], values: Iterable[float], target: float, weight: float = 1.0
     ) -> float:
-        """Learn from one example; return the prediction made before learning."""
+        """Learn from one example; return the prediction before."""
         example = list(zip(indices, values, strict=True))
-        self._measure(x for _, x in example)
+        self._measure([x for _, x in example])
+        self._catch_up([j for j, _ in example])
         p = sum((self.w[j] * x for j, x in example), self.intercept)
         slope = weight * self.slope(p, target, self.epsilon)
         for j, x in example:
@@ -154,7 +88,7 @@ class DenseAdaGrad(_AdaGrad):
         return p
 
     def step_batch(self, batch: Sequence[Example]) -> list[float]:
-        """Learn from all examples of the batch by one step; return the predictions before it.
+        """Learn from all examples of the batch by one step; return the predictions before.
 
         The squared gradients are the squares of the mean gradient.  As x_j, where G_j begins,
         counts the mean gradient of weight j divided by the mean size of the slopes, which is |x_j|
@@ -167,14 +101,15 @@ class DenseAdaGrad(_AdaGrad):
         >>> twin.G, twin.weights  # the mean gradient is -6
         ([36.0], [1.0])
         """
-        for _, values, _, _ in batch:
+        for indices, values, _, _ in batch:
             self._measure(values)
+            self._catch_up(indices)
         predictions = [
             sum((self.w[j] * x for j, x in zip(indices, values, strict=True)), self.intercept)
             for indices, values, _, _ in batch
         ]
         gradient, slope = mean_gradient(batch, predictions, self.slope, self.epsilon)
-        size = size_of_slopes(batch, predictions, self.slope, self.epsilon)
+        size = self._size_of_slopes(batch, predictions)
         for j, g in gradient.items():
             self._move(j, g, g / size)
         self._move_intercept(slope)
@@ -182,14 +117,72 @@ class DenseAdaGrad(_AdaGrad):
         self.t += 1
         return predictions
 
+    def _size_of_slopes(self, batch: Sequence[Example], predictions: Sequence[float]) -> float:
+        """The mean of |l'(p, y)|, weighed by the importances; below 2^-960 it is 1."""
+        total = weights = 0.0
+        for (_, _, target, weight), p in zip(batch, predictions, strict=True):
+            total += abs(weight * self.slope(p, target, self.epsilon))
+            weights += weight
+        size = total / weights if weights else 0.0
+        return size if size >= 2.0**-960 else 1.0
+
+    def _move(self, j: int, g: float, x: float) -> None:
+        """Move weight j by the gradient g; G_j begins at (initial x)^2."""
+        if g:
+            if self.G[j] == 0.0:
+                first = self.initial * x
+                self.G[j] = first * first
+            self.G[j] += g * g
+            self.w[j] -= self.rate(self.G[j]) * g
+
+    def _move_intercept(self, g: float) -> None:
+        if self.fit_intercept and g:
+            self.intercept_G += g * g
+            rate = self.intercept_alpha / (self.intercept_delta + math.sqrt(self.intercept_G))
+            self.intercept -= rate * g
+
     def _shrink_all(self) -> None:
         self.w = [
             fobos_shrink(w, self.rate(G), self.l1, self.l2) if w else w
             for w, G in zip(self.w, self.G, strict=True)
         ]
 
+    def _catch_up(self, columns: Iterable[int]) -> None:
+        """Apply the shrinks that these weights have missed: none."""
 
-class PlainAdaGrad(_AdaGrad):
+    def _measure(self, values: Sequence[float]) -> None:
+        """Count the row, and compute alpha anew if that is due."""
+        if not self.follows_data:
+            return
+        before = self.scale.mean
+        self.scale.count(sum(abs(x) for x in values))
+        mean = self.scale.mean
+        if mean == before:
+            return
+        self._catch_up(range(self.n_features))
+        old = self.alpha
+        self.alpha, self.delta = self.present_product / mean, self.intercept_delta * mean
+        if before:
+            self.w = [w * (self.alpha / old) for w in self.w]
+
+    def divide_rates(self, divisor: float) -> None:
+        """From the next step on, let the rates of the weights follow ``product`` / ``divisor``.
+
+        The rates of the intercept stay what they were.
+
+        >>> twin = DenseAdaGrad(1, product=5.0)
+        >>> twin.divide_rates(2.0)
+        >>> twin.alpha
+        2.5
+        """
+        if not self.follows_data:
+            raise ValueError(f"alpha was given as {self.alpha:g}, and follows no data")
+        self._catch_up(range(self.n_features))
+        self.present_product = self.product / divisor
+        self.alpha = self.present_product / self.scale.unit
+
+
+class PlainAdaGrad(DenseAdaGrad):
     """AdaGrad where a step visits only the features of its example, unless alpha changes.
 
     n missed shrinks at the rate eta amount to one,
@@ -204,16 +197,11 @@ class PlainAdaGrad(_AdaGrad):
     ...     _ = lazy.step([j], [1.0], 4.0)
     >>> lazy.weights  # after two shrinks, and after one, by 0.5 / 4 each
     [0.75, 0.875]
-    >>> lazy.weight(0), lazy.rate(16.0)
-    (0.75, 0.25)
     """
 
     def __init__(self, n_features: int, **options: Any) -> None:
         super().__init__(n_features, **options)
         self.psi = [0] * n_features
-
-    def _bring_current(self) -> None:
-        self.w, self.psi = self.weights, [self.t] * len(self.w)
 
     def weight(self, j: int) -> float:
         """Weight j as of now; the other weights are not visited."""
@@ -225,23 +213,9 @@ class PlainAdaGrad(_AdaGrad):
             magnitude = abs(w) - missed * eta * self.l1
         return math.copysign(max(magnitude, 0.0), w)
 
-    @property
-    def weights(self) -> list[float]:
-        """All weights as of now."""
-        return [self.weight(j) for j in range(len(self.w))]
-
-    def step(
-        self, indices: Iterable[int], values: Iterable[float], target: float, weight: float = 1.0
-    ) -> float:
-        """Learn from one example; return the prediction made before learning."""
-        example = list(zip(indices, values, strict=True))
-        self._measure(x for _, x in example)
-        for j, _ in example:
+    def _catch_up(self, columns: Iterable[int]) -> None:
+        for j in columns:
             self.w[j], self.psi[j] = self.weight(j), self.t
-        p = sum((self.w[j] * x for j, x in example), self.intercept)
-        slope = weight * self.slope(p, target, self.epsilon)
-        for j, x in example:
-            self._move(j, slope * x, weight * x)
-        self._move_intercept(slope)
-        self.t += 1
-        return p
+
+    def _shrink_all(self) -> None:
+        """Leave the shrinks for later."""

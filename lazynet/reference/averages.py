@@ -3,7 +3,7 @@
 Iterate i = 1, 2, ... is the weights after step i; the average weighs iterate i by omega_i >= 0.
 With omega_i = 1 for every i the average is the plain mean.  With 0 for i < k and 1 from k on it is
 the mean from step k on.  The rising products of ``lazynet.PolynomialDecay`` give the averages of
-Shamir & Zhang.
+Shamir & Zhang (2013).
 """
 
 from __future__ import annotations
@@ -12,24 +12,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from lazynet.reference.batches import Example
 from lazynet.reference.clock import PlainClock
 from lazynet.reference.dense import DenseReference
+from lazynet.reference.learner import Example
 
 Omega = Callable[[int], Any]
 
 
-def every_iterate(i: int) -> int:
-    """omega_i = 1: the plain average.
-
-    >>> every_iterate(1), every_iterate(100)
-    (1, 1)
-    """
-    return 1
-
-
 class DenseAverage(DenseReference):
-    """``DenseReference`` that adds every weight to a sum after every step.
+    """``DenseReference`` that adds every weight, times omega_i, to a sum after every step.
 
     >>> twin = DenseAverage(1, loss="squared_error", schedule=lambda t: 0.25, fit_intercept=True)
     >>> for target in (4.0, 4.0):
@@ -42,45 +33,25 @@ class DenseAverage(DenseReference):
     3.0
     """
 
-    def __init__(self, n_features: int, *, omega: Omega = every_iterate, **options: Any) -> None:
+    def __init__(self, n_features: int, *, omega: Omega = lambda i: 1, **options: Any) -> None:
         super().__init__(n_features, **options)
         self.omega = omega
-        zero = options.get("zero", 0.0)
-        self.sums, self.intercept_sum, self.total = [zero] * n_features, zero, zero
-
-    def step(
-        self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
-    ) -> Any:
-        """Learn from one example and count the iterate; return the prediction made before."""
-        p = super().step(indices, values, target, weight)
-        self._count()
-        return p
+        self.sums = [self.zero] * n_features
+        self.intercept_sum = self.total = self.zero
 
     def step_batch(self, batch: Sequence[Example]) -> list[Any]:
-        """Learn from a batch and count the iterate; return the predictions made before.
-
-        >>> twin = DenseAverage(1, loss="squared_error", schedule=lambda t: 0.25)
-        >>> for _ in range(2):
-        ...     _ = twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 12.0, 1.0)])
-        >>> twin.weights, twin.averages  # 2 and 3.5
-        ([3.5], [2.75])
-        """
+        """Learn from a batch and count the iterate; return the predictions before."""
         predictions = super().step_batch(batch)
-        self._count()
-        return predictions
-
-    def _count(self) -> None:
         omega = self.omega(self.t)
         self.sums = [s + omega * w for s, w in zip(self.sums, self.weights, strict=True)]
         self.intercept_sum += omega * self.intercept
         self.total += omega
+        return predictions
 
     @property
     def averages(self) -> list[Any]:
         """The weighted mean of every weight; the weights themselves before any iterate counts."""
-        if not self.total:
-            return list(self.weights)
-        return [s / self.total for s in self.sums]
+        return [s / self.total for s in self.sums] if self.total else list(self.weights)
 
     @property
     def average_intercept(self) -> Any:
@@ -89,8 +60,7 @@ class DenseAverage(DenseReference):
 
 
 class PlainAverage(PlainClock):
-    """Averages where a step visits only the features of its example, exact even where l1 makes
-    weights vanish.
+    """Averages on the clock, exact even where l1 makes weights vanish.
 
     While no example touches a weight, the weight is sgn(z) [ |z| - shift ]+ scale with a fixed z: a
     curve that meets zero at most once, because the shift only rises.  With the prefix sums
@@ -104,45 +74,40 @@ class PlainAverage(PlainClock):
     finds the last iterate at which a vanished weight was alive, and the change of z to zero is
     entered as of this iterate.
 
-    >>> lazy = PlainAverage(1, loss="squared_error", schedule=lambda t: 0.25, fit_intercept=True)
-    >>> for target in (4.0, 4.0):
-    ...     _ = lazy.step([0], [1.0], target)
+    >>> lazy = PlainAverage(1, loss="squared_error", l1=1.0, fit_intercept=True)
+    >>> _ = lazy.step([0], [1.0], 4.0)
     >>> lazy.weights, lazy.averages, lazy.average_intercept
-    ([1.5], [1.25], 1.25)
+    ([3.0], [3.0], 4.0)
+    >>> lazy.shifts, lazy.S0  # one iterate, at shift 1 and scale 1
+    ([1.0], [0.0, 1.0])
     >>> lazy.store(0, 5.0)  # the sum so far stays
-    >>> lazy.load(0), lazy.sum_of(0)
-    (5.0, 2.5)
     >>> lazy.advance(0.5, 0.0)  # a shrink outside of a step: no iterate counts
     >>> lazy.load(0), lazy.sum_of(0)
-    (2.5, 2.5)
+    (2.5, 3.0)
+    >>> lazy.rebase()
+    >>> lazy.shift, lazy.weights, lazy.averages
+    (0.0, [2.5], [3.0])
+    >>> lazy.reset()
+    >>> lazy.shifts, lazy.S0
+    ([], [0.0])
     """
 
-    def __init__(self, n_features: int, *, omega: Omega = every_iterate, **options: Any) -> None:
-        self.omega = omega
-        self.before = [options.get("zero", 0.0)] * n_features
-        self.intercept_sum, self.total = options.get("zero", 0.0), options.get("zero", 0.0)
+    def __init__(self, n_features: int, *, omega: Omega = lambda i: 1, **options: Any) -> None:
         super().__init__(n_features, **options)
+        self.omega = omega
+        self.before = [self.zero] * n_features
+        self.intercept_sum = self.total = self.zero
 
     def reset(self) -> None:
-        """Reset the clock and its prefix sums.
-
-        >>> lazy = PlainAverage(1, loss="squared_error")
-        >>> _ = lazy.step([0], [1.0], 4.0)
-        >>> lazy.shifts, lazy.S0  # one iterate, at scale 1
-        ([0.0], [0.0, 1.0])
-        >>> lazy.reset()
-        >>> lazy.shifts, lazy.S0
-        ([], [0.0])
-        """
+        """Reset the clock, and the shifts, S0 and S1 of the iterates that have counted since."""
         super().reset()
-        # The shifts, S0 and S1 of the iterates that have counted since the clock was reset.
         self.shifts: list[Any] = []
         self.S0, self.S1 = [self.zero], [self.zero]
 
     def step(
         self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
     ) -> Any:
-        """Learn from one example and count the iterate; return the prediction made before."""
+        """Learn from one example and count the iterate; return the prediction before."""
         p = super().step(indices, values, target, weight)
         omega = self.omega(self.t)
         self.shifts.append(self.shift)
@@ -184,16 +149,7 @@ class PlainAverage(PlainClock):
         super().advance(a, b)
 
     def rebase(self) -> None:
-        """Bring every weight current and reset the clock; no weight and no sum changes.
-
-        >>> lazy = PlainAverage(1, loss="squared_error", l1=1.0)
-        >>> _ = lazy.step([0], [1.0], 4.0)
-        >>> lazy.shift, lazy.weights, lazy.averages
-        (1.0, [3.0], [3.0])
-        >>> lazy.rebase()
-        >>> lazy.shift, lazy.weights, lazy.averages
-        (0.0, [3.0], [3.0])
-        """
+        """Bring every weight current and reset the clock; no weight and no sum changes."""
         self._fold()
         super().rebase()
 
@@ -215,4 +171,4 @@ class PlainAverage(PlainClock):
 
 
 def _sign(v: Any) -> int:
-    return 1 if v > 0 else -1 if v < 0 else 0
+    return (v > 0) - (v < 0)

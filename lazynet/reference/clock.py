@@ -8,17 +8,11 @@ from lazynet.reference.plain import PlainLazy
 
 
 class PlainClock(PlainLazy):
-    """Stores a weight as z = sgn(w) (|w| / scale + shift); a shrink moves ``scale`` and ``shift``.
+    """SGD or FoBoS, with a weight stored as z = sgn(w) (|w| / scale + shift).
 
-    >>> from lazynet.reference import DenseReference
-    >>> options = dict(loss="hinge", rule="sgd", l1=0.25, l2=1.0, schedule=lambda t: 0.5)
-    >>> lazy, dense = PlainClock(2, **options), DenseReference(2, **options)
-    >>> for indices, values, y in [([0], [2.0], 1), ([1], [1.0], -1), ([1], [1.0], -1)]:
-    ...     _ = lazy.step(indices, values, y), dense.step(indices, values, y)
-    >>> lazy.weights == dense.weights
-    True
+    A shrink |w| <- [ a |w| - b ]+ of all weights moves the two scalars and nothing else:
 
-    By hand, a weight is stored, shrunk and brought current:
+        scale <- a scale        shift <- shift + b / scale        with the new scale
 
     >>> clock = PlainClock(1)
     >>> clock.store(0, 2.0)
@@ -28,6 +22,10 @@ class PlainClock(PlainLazy):
     >>> clock.rebase()
     >>> clock.stored, clock.scale, clock.shift, clock.load(0)
     ([0.75], 1.0, 0.0, 0.75)
+    >>> clock.advance(0.0, 0.25)  # every weight becomes 0
+    >>> clock.reset()  # as ``advance`` has done already
+    >>> clock.stored, clock.scale, clock.shift
+    ([0.0], 1.0, 0.0)
     """
 
     def __init__(self, n_features: int, **options: Any) -> None:
@@ -36,14 +34,7 @@ class PlainClock(PlainLazy):
         self.reset()
 
     def reset(self) -> None:
-        """Set ``scale`` to 1 and ``shift`` to 0, and do not change ``stored``.
-
-        >>> clock = PlainClock(1)
-        >>> clock.advance(0.5, 0.25)
-        >>> clock.reset()
-        >>> clock.scale, clock.shift
-        (1.0, 0.0)
-        """
+        """Set ``scale`` to 1 and ``shift`` to 0, and do not change ``stored``."""
         self.scale, self.shift = self.zero + 1, self.zero
 
     def load(self, j: int) -> Any:

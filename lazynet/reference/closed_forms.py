@@ -3,8 +3,13 @@
 The weight |w| = x has missed the shrinks with the rates etas = (eta_psi, ..., eta_{k-1}); each
 function gives |w| as of step k.  LE1 is the early text of Lipton & Elkan ("612 times faster") and
 LE3 is arXiv:1505.06449v3; ``test_closed_forms.py`` proves their errata E1, E2, ...  All functions
-work on exact fractions.  The misprints are kept because they are instructive: a comparison to four
-significant figures does not tell them from the corrected formulas.
+work on exact fractions.  The misprints are instructive: a comparison to four significant figures
+does not tell them from the corrected formulas.
+
+>>> from lazynet.reference.shrink import sgd_shrink
+>>> gap = 4.0, [0.5, 0.5], 1.0, 1.0  # 4, 3/2, 1/4
+>>> repeated(sgd_shrink)(*gap), theorem_1(*gap), unified(lambda eta, l2: 1 - eta * l2)(*gap)
+(0.25, 0.25, 0.25)
 """
 
 from __future__ import annotations
@@ -30,12 +35,7 @@ def _product(values: Sequence[Any]) -> Any:
 
 
 def repeated(shrink: Callable[[Any, Any, Any, Any], Any]) -> Gap:
-    """The definition of a gap: apply one shrink after another.
-
-    >>> from lazynet.reference.shrink import sgd_shrink
-    >>> repeated(sgd_shrink)(4.0, [0.5, 0.5], 1.0, 1.0)  # 4, 3/2, 1/4
-    0.25
-    """
+    """The definition of a gap: apply one shrink after another."""
 
     def gap(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
         for eta in etas:
@@ -46,39 +46,23 @@ def repeated(shrink: Callable[[Any, Any, Any, Any], Any]) -> Gap:
 
 
 def l1_gap(x: Any, etas: Sequence[Any], l1: Any, l2: Any = 0) -> Any:
-    """LE1 Eq. 4, printed correctly: x - l1 sum eta  (l2 = 0).
-
-    >>> l1_gap(4.0, [0.5, 0.25], 2.0)
-    2.5
-    """
+    """LE1 Eq. 4, printed correctly: x - l1 sum eta  (l2 = 0)."""
     return _clip(x - l1 * sum(etas))
 
 
 def l2_gap_sgd(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """Lemma 1, printed correctly: x prod (1 - eta l2)  (l1 = 0).
-
-    >>> l2_gap_sgd(4.0, [0.5, 0.25], 0.0, 1.0)  # 4 * 1/2 * 3/4
-    1.5
-    """
+    """Lemma 1, printed correctly: x prod (1 - eta l2)  (l1 = 0)."""
     return x * _product([1 - eta * l2 for eta in etas])
 
 
 def l2_gap_fobos(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """LE1 Eq. 15, printed correctly: x prod 1 / (1 + eta l2)  (l1 = 0).
-
-    >>> l2_gap_fobos(4.0, [1.0, 3.0], 0.0, 1.0)  # 4 * 1/2 * 1/4
-    0.5
-    """
+    """LE1 Eq. 15, printed correctly: x prod 1 / (1 + eta l2)  (l1 = 0)."""
     return x * _product([1 / (1 + eta * l2) for eta in etas])
 
 
 def theorem_1(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """SGD with an elastic net, corrected: B(t) = B(t-1) + eta_t / P(t), with the NEW product.
-
-    >>> theorem_1(4.0, [0.5, 0.5], 1.0, 1.0)  # 4, 3/2, 1/4
-    0.25
-    """
-    P, B = _running(x), _running(x) - 1
+    """SGD with an elastic net, corrected: B(t) = B(t-1) + eta_t / P(t), with the NEW product."""
+    P, B = _one_and_zero(x)
     for eta in etas:
         P = P * (1 - eta * l2)
         B = B + eta / P
@@ -86,12 +70,8 @@ def theorem_1(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
 
 
 def theorem_2(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """FoBoS with an elastic net, LE3: beta(t) = beta(t-1) + eta_t / Phi(t-1), the OLD product.
-
-    >>> theorem_2(4.0, [1.0, 1.0], 1.0, 1.0)  # 4, 3/2, 1/4
-    0.25
-    """
-    Phi, beta = _running(x), _running(x) - 1
+    """FoBoS with an elastic net, LE3: beta(t) = beta(t-1) + eta_t / Phi(t-1), the OLD product."""
+    Phi, beta = _one_and_zero(x)
     for eta in etas:
         beta = beta + eta / Phi
         Phi = Phi / (1 + eta * l2)
@@ -99,13 +79,7 @@ def theorem_2(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
 
 
 def unified(keep: Callable[[Any, Any], Any]) -> Gap:
-    """Both rules in one formula, for l2 > 0: x rho - (l1 / l2) (1 - rho), rho = prod a.
-
-    >>> unified(lambda eta, l2: 1 - eta * l2)(4.0, [0.5, 0.5], 1.0, 1.0)  # SGD, rho = 1/4
-    0.25
-    >>> unified(lambda eta, l2: 1 / (1 + eta * l2))(4.0, [1.0, 1.0], 1.0, 1.0)  # FoBoS
-    0.25
-    """
+    """Both rules in one formula, for l2 > 0: x rho - (l1 / l2) (1 - rho), rho = prod a."""
 
     def gap(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
         rho = _product([keep(eta, l2) for eta in etas])
@@ -179,22 +153,20 @@ def printed_theorem_2(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
     >>> printed_theorem_2(*gap), theorem_2(*gap)
     (Fraction(2, 1), Fraction(19, 9))
     """
-    P, Phi, B = _running(x), _running(x), _running(x) - 1
-    for eta in etas:
-        B = B + eta / P
-        P = P * (1 - eta * l2)
-        Phi = Phi / (1 + eta * l2)
+    _, B = _printed_tables(x, etas, l2)
+    Phi = l2_gap_fobos(_one_and_zero(x)[0], etas, 0, l2)
     return _clip(x * Phi - l1 * Phi * B)
 
 
-def _running(x: Any) -> Any:
-    """1 in the type of x: P(-1), the product of no factors."""
-    return x * 0 + 1
-
-
 def _printed_tables(x: Any, etas: Sequence[Any], l2: Any) -> tuple[Any, Any]:
-    P, B = _running(x), _running(x) - 1
+    """P and B of LE1: B(t) = B(t-1) + eta_t / P(t-1)."""
+    P, B = _one_and_zero(x)
     for eta in etas:
         B = B + eta / P
         P = P * (1 - eta * l2)
     return P, B
+
+
+def _one_and_zero(x: Any) -> tuple[Any, Any]:
+    """The start of the tables in the type of x: P(-1) = 1 and B(-1) = 0."""
+    return x * 0 + 1, x * 0

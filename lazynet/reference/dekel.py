@@ -1,11 +1,10 @@
 """Dekel's SGD, averaged SGD and centered averaged SGD.
 
-From "Linear Learning with Sparse Data" (arXiv:1612.09147).
-
-The objective is l2 / 2 (|w|^2 + b^2) + mean loss, the rate 1 / (l2 t) with t = 1, 2, ..., and the
-intercept b is penalised like a weight.  Averages run over the iterates 1 ... T.  Centered learners
-see x - mean, where ``mean`` is the average row of the training set, and report the intercept that
-belongs to the rows that were passed.  The paper's lambda is ``l2``.
+From "Linear Learning with Sparse Data" (arXiv:1612.09147).  The objective is
+l2 / 2 (|w|^2 + b^2) + mean loss, the rate 1 / (l2 t) with t = 1, 2, ..., and the intercept b is
+penalised like a weight.  Averages run over the iterates 1 ... T.  Centered learners see x - mean,
+where ``mean`` is the average row of the training set, and report the intercept that belongs to the
+rows that were passed.  The paper's lambda is ``l2``.
 """
 
 from __future__ import annotations
@@ -13,36 +12,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lazynet.reference.losses import LOSSES
+from lazynet.reference.learner import Learner
 
 Model = tuple[list[Any], Any]
 
 
-class _Dekel:
+class _Dekel(Learner):
     """The options, and the model after the last step as ``weights`` and ``intercept``."""
 
     def __init__(
         self,
         n_features: int,
         *,
-        loss: str = "log_loss",
-        l1: Any = 0,
         l2: Any = 1,
         mean: Sequence[Any] | None = None,
         fit_intercept: bool = True,
-        epsilon: Any = 0.1,
-        zero: Any = 0.0,
+        **options: Any,
     ) -> None:
-        if l1:
-            raise ValueError(f"l1 must be 0: Dekel's algorithms have no l1 penalty, got l1={l1}")
+        super().__init__(n_features, l2=l2, fit_intercept=fit_intercept, **options)
+        if self.l1:
+            raise ValueError(f"l1 must be 0: Dekel's algorithms have no l1 penalty, got {self.l1}")
         if l2 <= 0:
             raise ValueError(f"l2 must be positive: the rate is 1 / (l2 t), got l2={l2}")
         if not fit_intercept:
             raise ValueError("fit_intercept must be True: Dekel's algorithms have an intercept")
-        self.slope = LOSSES[loss][1]
-        self.l2, self.epsilon, self.zero = l2, epsilon, zero
-        self.mean = [zero] * n_features if mean is None else list(mean)
-        self.t = 0
+        self.mean = [self.zero] * n_features if mean is None else list(mean)
 
     def last(self) -> Model:
         """Weights and intercept after the last step."""
@@ -80,7 +74,7 @@ class DenseDekel(_Dekel):
     def step(
         self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
     ) -> Any:
-        """Learn from one example; return the prediction made before learning."""
+        """Learn from one example; return the prediction before."""
         x = [-m for m in self.mean]
         for j, value in zip(indices, values, strict=True):
             x[j] += value
@@ -103,9 +97,8 @@ class DenseDekel(_Dekel):
 
     def average(self) -> Model:
         """The means of the weights and of the intercept over all steps."""
-        weights = [s / self.t for s in self.w_sums] if self.t else self.w_sums
-        intercept = self.b_sum / self.t if self.t else self.b_sum
-        return self._uncentered(weights, intercept)
+        t = self.t or 1
+        return self._uncentered([s / t for s in self.w_sums], self.b_sum / t)
 
     def _uncentered(self, weights: list[Any], intercept: Any) -> Model:
         offset = sum((w * m for w, m in zip(weights, self.mean, strict=True)), intercept * 0)
@@ -128,8 +121,6 @@ class PlainDekel(_Dekel):
     ...     _ = lazy.step([0], [2.0], target=1)
     >>> lazy.last(), lazy.average()
     (([1.0], 0.5), ([1.5], 0.75))
-    >>> lazy.weights, lazy.intercept
-    ([1.0], 0.5)
     """
 
     def __init__(self, n_features: int, **options: Any) -> None:
@@ -141,7 +132,7 @@ class PlainDekel(_Dekel):
     def step(
         self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
     ) -> Any:
-        """Learn from one example; return the prediction made before learning."""
+        """Learn from one example; return the prediction before."""
         example = list(zip(indices, values, strict=True))
         q = sum((self.mean[j] * x for j, x in example), self.zero)
         p = self.zero
@@ -164,17 +155,13 @@ class PlainDekel(_Dekel):
 
     def last(self) -> Model:
         """Weights and intercept after the last step."""
-        if not self.t:
-            return list(self.v), self.zero
-        factor = self.l2 * self.t
+        factor = self.l2 * (self.t or 1)
         weights = [-(v - self.a * m) / factor for v, m in zip(self.v, self.mean, strict=True)]
         return weights, -self.r / factor
 
     def average(self) -> Model:
         """The means of the weights and of the intercept over all steps."""
-        if not self.t:
-            return list(self.v), self.zero
-        factor = self.l2 * self.t
+        factor = self.l2 * (self.t or 1)
         weights = [
             -(self.h * v - u - self.c * m) / factor
             for v, u, m in zip(self.v, self.u, self.mean, strict=True)

@@ -1,20 +1,16 @@
-"""Stochastic gradient descent and FoBoS with an elastic net: every step visits every weight.
-
-This is Lipton & Elkan's Algorithm 1 without the lazy updates.
-"""
+"""Stochastic gradient descent and FoBoS with an elastic net: every step visits every weight."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from lazynet.reference.batches import Example, mean_gradient
-from lazynet.reference.losses import LOSSES
+from lazynet.reference.learner import Example, Learner, mean_gradient
 from lazynet.reference.shrink import SHRINKS
 
 
-class DenseReference:
-    """Learns from one example at a time; ``weights`` can be read after every step.
+class DenseReference(Learner):
+    """Lipton & Elkan's Algorithm 1 without the lazy updates; Duchi & Singer (2009) for FoBoS.
 
     - ``step_order="gradient_first"`` (the default): w <- shrink_t(w - eta_t g x).
     - ``step_order="shrink_first"``: w <- shrink_t(w) - eta_t g x, where g is the slope at the w
@@ -29,79 +25,31 @@ class DenseReference:
     [1.5, 0.0]
     >>> twin.predict([0], [2.0])
     3.0
-    >>> twin = DenseReference(2, loss="squared_error", positive=True, schedule=lambda t: 0.5)
-    >>> _ = twin.step([0, 1], [1.0, -1.0], target=4.0)
-    >>> twin.weights  # the gradient gives 2 and -2
-    [2.0, 0.0]
     """
 
     def __init__(
         self,
         n_features: int,
         *,
-        loss: str = "log_loss",
-        l1: Any = 0,
-        l2: Any = 0,
         rule: str = "fobos",
         step_order: str = "gradient_first",
         schedule: Callable[[int], Any] = lambda t: 1,
-        fit_intercept: bool = False,
         positive: bool = False,
-        epsilon: Any = 0.1,
-        zero: Any = 0.0,
+        **options: Any,
     ) -> None:
-        self.value, self.slope = LOSSES[loss]
+        super().__init__(n_features, **options)
         self.shrink = SHRINKS[rule]
-        self.l1, self.l2 = l1, l2
-        self.schedule = schedule
-        self.step_order = step_order
-        self.fit_intercept = fit_intercept
-        self.positive = positive
-        self.epsilon = epsilon
-        self.zero = zero
-        self.weights = [zero] * n_features
-        self.intercept = zero
-        self.t = 0
+        self.step_order, self.schedule, self.positive = step_order, schedule, positive
+        self.weights = [self.zero] * n_features
+        self.intercept = self.zero
 
     def predict(self, indices: Iterable[int], values: Iterable[Any]) -> Any:
         """w.x + b at the present weights."""
-        total = self.intercept
-        for j, x in zip(indices, values, strict=True):
-            total += self.weights[j] * x
-        return total
-
-    def step(
-        self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
-    ) -> Any:
-        """Learn from one example; return the prediction made before learning."""
-        indices, values = list(indices), list(values)
-        eta = self.schedule(self.t)
-        p = self.predict(indices, values)
-        g = weight * self.slope(p, target, self.epsilon)
-
-        if self.step_order == "shrink_first":
-            self._shrink_all(eta)
-        for j, x in zip(indices, values, strict=True):
-            self.weights[j] -= eta * g * x
-            if self.positive and self.weights[j] < 0:
-                self.weights[j] = self.zero
-        if self.step_order == "gradient_first":
-            self._shrink_all(eta)
-
-        if self.fit_intercept:
-            self.intercept -= eta * g
-        self.t += 1
-        return p
+        pairs = zip(indices, values, strict=True)
+        return sum((self.weights[j] * x for j, x in pairs), self.intercept)
 
     def step_batch(self, batch: Sequence[Example]) -> list[Any]:
-        """Learn from all examples of the batch by one step; return the predictions before it.
-
-        >>> twin = DenseReference(1, loss="squared_error", schedule=lambda t: 0.5)
-        >>> twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 8.0, 1.0)])
-        [0.0, 0.0]
-        >>> twin.weights, twin.t  # the gradients are -4 and -8
-        ([3.0], 1)
-        """
+        """Learn from the examples of a batch by one step; return the predictions before."""
         eta = self.schedule(self.t)
         predictions = [self.predict(indices, values) for indices, values, _, _ in batch]
         gradient, slope = mean_gradient(batch, predictions, self.slope, self.epsilon)

@@ -13,188 +13,15 @@ u = (1/n) sum_i s_i alpha_i x_i, every alpha gives a lower bound of P:
 
 where l*(v) = sup_p (v p - l(p, y)) is the conjugate of the loss.  The bound holds under two
 conditions: |u_j| <= l1 for every j if l2 = 0, and sum_i s_i alpha_i = 0 if an intercept is fitted.
-
-The conjugates are finite on an interval that contains 0, and 0 at 0.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from lazynet.reference.conjugates import best_dual, conjugate, soft
 from lazynet.reference.losses import LOSSES
-
-
-def _clip(v: Any, least: Any, most: Any) -> Any:
-    return least if v < least else most if v > most else v
-
-
-def _soft(v: Any, a: Any) -> Any:
-    """sgn(v) [ |v| - a ]+"""
-    return v - a if v > a else v + a if v < -a else 0 * v
-
-
-# --- the conjugates l*(-alpha) ------------------------------------------------------------------
-
-
-def _within(value: Any, v: Any, least: Any, most: Any) -> Any:
-    """``value`` where least <= v <= most, and infinity elsewhere."""
-    return value if least <= v <= most else math.inf
-
-
-def _conjugate_of_log_loss(alpha: float, y: float, epsilon: float) -> float:
-    beta = y * alpha
-    if beta in (0.0, 1.0):
-        return 0.0
-    if not 0.0 < beta < 1.0:
-        return math.inf
-    return beta * math.log(beta) + (1.0 - beta) * math.log1p(-beta)
-
-
-def _conjugate_of_hinge(alpha: Any, y: Any, epsilon: Any) -> Any:
-    return _within(-y * alpha, y * alpha, 0, 1)
-
-
-def _conjugate_of_squared_hinge(alpha: Any, y: Any, epsilon: Any) -> Any:
-    return _within(alpha * alpha / 4 - y * alpha, y * alpha, 0, math.inf)
-
-
-def _conjugate_of_modified_huber(alpha: Any, y: Any, epsilon: Any) -> Any:
-    return _within(alpha * alpha / 4 - y * alpha, y * alpha, 0, 4)
-
-
-def _conjugate_of_squared_error(alpha: Any, y: Any, epsilon: Any) -> Any:
-    return alpha * alpha / 2 - y * alpha
-
-
-def _conjugate_of_absolute_error(alpha: Any, y: Any, epsilon: Any) -> Any:
-    return _within(-y * alpha, alpha, -1, 1)
-
-
-def _conjugate_of_huber(alpha: Any, y: Any, epsilon: Any) -> Any:
-    return _within(alpha * alpha / 2 - y * alpha, alpha, -epsilon, epsilon)
-
-
-def _conjugate_of_epsilon_insensitive(alpha: Any, y: Any, epsilon: Any) -> Any:
-    return _within(epsilon * abs(alpha) - y * alpha, alpha, -1, 1)
-
-
-def _conjugate_of_smooth_hinge(alpha: Any, y: Any, epsilon: Any) -> Any:
-    return _within(alpha * alpha / 2 - y * alpha, y * alpha, 0, 1)
-
-
-def _conjugate_of_perceptron(alpha: Any, y: Any, epsilon: Any) -> Any:
-    return _within(0 * alpha, y * alpha, 0, 1)
-
-
-def _conjugate_of_squared_epsilon_insensitive(alpha: Any, y: Any, epsilon: Any) -> Any:
-    return alpha * alpha / 4 + epsilon * abs(alpha) - y * alpha
-
-
-# --- the updates, for q > 0 ---------------------------------------------------------------------
-
-
-def _best_of_log_loss(alpha: float, p: float, y: float, q: float, epsilon: float) -> float:
-    """By bisection: the derivative, which is here taken with the sign changed, rises in beta."""
-    old, least, most = y * alpha, 0.0, 1.0
-    while True:
-        beta = least + (most - least) / 2
-        if beta in (least, most):
-            return y * beta
-        if math.log(beta) - math.log1p(-beta) + q * (beta - old) + y * p < 0:
-            least = beta
-        else:
-            most = beta
-
-
-def _best_of_hinge(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
-    return y * _clip(y * alpha + (1 - y * p) / q, 0, 1)
-
-
-def _best_of_squared_hinge(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
-    return y * max(0, 2 * (1 - y * p + q * y * alpha) / (1 + 2 * q))
-
-
-def _best_of_modified_huber(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
-    return y * _clip(2 * (1 - y * p + q * y * alpha) / (1 + 2 * q), 0, 4)
-
-
-def _best_of_squared_error(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
-    return (y - p + q * alpha) / (1 + q)
-
-
-def _best_of_absolute_error(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
-    return _clip(alpha + (y - p) / q, -1, 1)
-
-
-def _best_of_huber(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
-    return _clip((y - p + q * alpha) / (1 + q), -epsilon, epsilon)
-
-
-def _best_of_epsilon_insensitive(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
-    # q divides last: epsilon / q and (y - p) / q might both be infinite.
-    return _clip(_soft(y - p + q * alpha, epsilon) / q, -1, 1)
-
-
-def _best_of_smooth_hinge(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
-    return y * _clip((1 - y * p + q * y * alpha) / (1 + q), 0, 1)
-
-
-def _best_of_perceptron(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
-    return y * _clip(y * alpha - y * p / q, 0, 1)
-
-
-def _best_of_squared_epsilon_insensitive(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
-    return 2 * _soft(y - p + q * alpha, epsilon) / (1 + 2 * q)
-
-
-Conjugate = Callable[[Any, Any, Any], Any]
-Update = Callable[[Any, Any, Any, Any, Any], Any]
-
-#: name -> (conjugate, update)
-DUALS: dict[str, tuple[Conjugate, Update]] = {
-    "log_loss": (_conjugate_of_log_loss, _best_of_log_loss),
-    "hinge": (_conjugate_of_hinge, _best_of_hinge),
-    "squared_hinge": (_conjugate_of_squared_hinge, _best_of_squared_hinge),
-    "modified_huber": (_conjugate_of_modified_huber, _best_of_modified_huber),
-    "squared_error": (_conjugate_of_squared_error, _best_of_squared_error),
-    "absolute_error": (_conjugate_of_absolute_error, _best_of_absolute_error),
-    "huber": (_conjugate_of_huber, _best_of_huber),
-    "epsilon_insensitive": (_conjugate_of_epsilon_insensitive, _best_of_epsilon_insensitive),
-    "smooth_hinge": (_conjugate_of_smooth_hinge, _best_of_smooth_hinge),
-    "perceptron": (_conjugate_of_perceptron, _best_of_perceptron),
-    "squared_epsilon_insensitive": (
-        _conjugate_of_squared_epsilon_insensitive,
-        _best_of_squared_epsilon_insensitive,
-    ),
-}
-
-
-def conjugate(loss: str, alpha: Any, y: Any, epsilon: Any = 0.1) -> Any:
-    """l*(-alpha) = sup_p (-alpha p - l(p, y)), which is infinite outside of an interval.
-
-    >>> conjugate("squared_error", 2.0, 3.0)  # at p = 1: -2 - 2
-    -4.0
-    >>> conjugate("hinge", 0.5, 1.0), conjugate("hinge", -0.5, 1.0)
-    (-0.5, inf)
-    """
-    return DUALS[loss][0](alpha, y, epsilon)
-
-
-def best_dual(loss: str, alpha: Any, p: Any, y: Any, q: Any, epsilon: Any = 0.1) -> Any:
-    """The a that maximises -l*(-a) - p (a - alpha) - (q/2) (a - alpha)^2.
-
-    For q = 0, where the maximum may be at more than one a, the result is -l'(p).
-
-    >>> best_dual("squared_error", 1.0, 0.0, 3.0, 1.0)  # -a + 3 - (a - 1) = 0
-    2.0
-    >>> best_dual("hinge", 0.0, 0.5, 1.0, 1.0), best_dual("hinge", 0.0, 0.5, 1.0, 0.0)
-    (0.5, 1.0)
-    """
-    if not q:
-        return -LOSSES[loss][1](p, y, epsilon)
-    return DUALS[loss][1](alpha, p, y, q, epsilon)
 
 
 class DenseDualAscent:
@@ -209,7 +36,9 @@ class DenseDualAscent:
     nearer to the minimum of P.  Without an intercept, kappa = 0 solves P itself, if l2 > 0.
 
     >>> twin = DenseDualAscent([[2.0]], [3.0], loss="squared_error", l1=0.5, l2=1.0)
-    >>> twin.step(0), twin.duals, twin.weights  # q = 4: alpha = 3/5, u = 6/5, w = 6/5 - 1/2
+    >>> twin.objective(), twin.curvature(0)  # 9/2; q = 4
+    (4.5, 4.0)
+    >>> twin.step(0), twin.duals, twin.weights  # alpha = 3/5, u = 6/5, w = 6/5 - 1/2
     (0.0, [0.6], [0.7])
     >>> twin.step(0), twin.duals, twin.weights
     (1.4, [0.8], [1.1])
@@ -222,12 +51,17 @@ class DenseDualAscent:
     ...     [[1.0], [2.0]], [3.0, -1.0], loss="squared_error", l1=0.25, kappa=0.5,
     ...     fit_intercept=True, kappa_intercept=2.0)
     >>> twin.duals, twin.centre, twin.centre_intercept = [2.0, -1.0], [1.5], 0.25
-    >>> twin.z, twin.weights  # u = (2 - 2) / 2 and z = u + 0.75
-    ([0.75], [1.0])
-    >>> twin.intercept  # (2 - 1) / 2 / 2 + 0.25
-    0.5
+    >>> twin.correlations(twin.duals), twin.balance(twin.duals)  # u = (2 - 2) / 2; (2 - 1) / 2
+    ([0.0], 0.5)
+    >>> twin.z, twin.weights, twin.intercept  # z = u + 0.75; b = 0.5 / 2 + 0.25
+    ([0.75], [1.0], 0.5)
     >>> twin.prediction(1, twin.weights, twin.intercept)
     2.5
+    >>> twin.centred_dual_objective() < twin.centred_objective()
+    True
+    >>> twin.recentre(kappa=2.0)
+    >>> twin.centre, twin.centre_intercept, twin.z
+    ([1.0], 0.5, [2.0])
     """
 
     def __init__(
@@ -264,27 +98,21 @@ class DenseDualAscent:
 
     # --- the primal variables, from the dual ones ---
 
-    def correlations(self, duals: Sequence[Any]) -> list[Any]:
-        """u = (1/n) sum_i s_i alpha_i x_i of any dual variables.
+    def _moves(self, duals: Sequence[Any]) -> list[Any]:
+        """s_i alpha_i"""
+        return [s * alpha for s, alpha in zip(self.importances, duals, strict=True)]
 
-        >>> twin = DenseDualAscent([[1.0, 0.0], [2.0, 3.0]], [1.0, -1.0], l2=1.0)
-        >>> twin.correlations([4.0, 2.0])
-        [4.0, 3.0]
-        """
-        moves = [s * alpha for s, alpha in zip(self.importances, duals, strict=True)]
-        columns = zip(*self.rows, strict=True)
+    def correlations(self, duals: Sequence[Any]) -> list[Any]:
+        """u = (1/n) sum_i s_i alpha_i x_i of any dual variables."""
+        moves = self._moves(duals)
         return [
             sum(move * x for move, x in zip(moves, column, strict=True)) / self.total
-            for column in columns
+            for column in zip(*self.rows, strict=True)
         ]
 
     def balance(self, duals: Sequence[Any]) -> Any:
-        """(1/n) sum_i s_i alpha_i of any dual variables.
-
-        >>> DenseDualAscent([[1.0], [1.0]], [1.0, 1.0], importances=[3, 1], l2=1.0).balance([2, -2])
-        1.0
-        """
-        return sum(s * a for s, a in zip(self.importances, duals, strict=True)) / self.total
+        """(1/n) sum_i s_i alpha_i of any dual variables."""
+        return sum(self._moves(duals)) / self.total
 
     @property
     def z(self) -> list[Any]:
@@ -295,7 +123,7 @@ class DenseDualAscent:
     @property
     def weights(self) -> list[Any]:
         """The weights as of now."""
-        return [_soft(v, self.l1) / (self.l2 + self.kappa) for v in self.z]
+        return [soft(v, self.l1) / (self.l2 + self.kappa) for v in self.z]
 
     @property
     def intercept(self) -> Any:
@@ -311,18 +139,13 @@ class DenseDualAscent:
     # --- learning ---
 
     def curvature(self, i: int) -> Any:
-        """q = s_i |x_i|^2 / (n (l2 + kappa)), and s_i / (n kappa_b) for the intercept.
-
-        >>> options = dict(importances=[2.0, 2.0], l2=1.0, kappa=1.0)
-        >>> DenseDualAscent([[3.0, 1.0], [0.0, 0.0]], [1.0, 1.0], **options).curvature(0)
-        2.5
-        """
+        """q = s_i |x_i|^2 / (n (l2 + kappa)), and s_i / (n kappa_b) for the intercept."""
         share = self.importances[i] / self.total
         q = share * sum(x * x for x in self.rows[i]) / (self.l2 + self.kappa)
         return q + share / self.kappa_intercept if self.fit_intercept else q
 
     def step(self, i: int) -> Any:
-        """Take the best alpha_i with the others fixed; return the prediction made before."""
+        """Take the best alpha_i with the others fixed; return the prediction before."""
         p = self.prediction(i, self.weights, self.intercept)
         self.duals[i] = best_dual(
             self.loss, self.duals[i], p, self.targets[i], self.curvature(i), self.epsilon
@@ -330,15 +153,7 @@ class DenseDualAscent:
         return p
 
     def recentre(self, kappa: Any = None, kappa_intercept: Any = None) -> None:
-        """Make w and b the new centres, with another kappa from here on where one is given.
-
-        >>> twin = DenseDualAscent([[2.0]], [3.0], loss="squared_error", kappa=1.0)
-        >>> twin.step(0), twin.weights
-        (0.0, [1.2])
-        >>> twin.recentre(kappa=2.0)
-        >>> twin.centre, twin.z, twin.weights  # 1.2 + 2 * 1.2
-        ([1.2], [3.5999999999999996], [1.7999999999999998])
-        """
+        """Make w and b the new centres, and change kappa or kappa_intercept if it is not None."""
         self.centre, self.centre_intercept = self.weights, self.intercept
         if kappa is not None:
             self.kappa = kappa
@@ -349,12 +164,7 @@ class DenseDualAscent:
     # --- objectives ---
 
     def objective(self, weights: Sequence[Any] | None = None, intercept: Any = None) -> Any:
-        """P at the present weights and intercept, or at those given.
-
-        >>> twin = DenseDualAscent([[2.0]], [3.0], loss="squared_error", l1=0.5, l2=1.0)
-        >>> twin.objective(), twin.objective([1.0], 0.0)  # 9/2;  1/2 + 1/2 + 1/2
-        (4.5, 1.5)
-        """
+        """P at any weights and intercept; at the present ones if None."""
         w = self.weights if weights is None else weights
         b = self.intercept if intercept is None else intercept
         value = LOSSES[self.loss][0]
@@ -365,14 +175,7 @@ class DenseDualAscent:
         return losses / self.total + sum(self.l1 * abs(v) + self.l2 * v * v / 2 for v in w)
 
     def centred_objective(self) -> Any:
-        """P + kappa/2 |w - c|^2 + kappa_b/2 (b - c_b)^2 at the present weights and intercept.
-
-        >>> twin = DenseDualAscent([[1.0]], [3.0], loss="squared_error", kappa=1.0)
-        >>> twin.step(0), twin.weights, twin.centred_objective()  # 1.5^2/2 + 1.5^2/2
-        (0.0, [1.5], 2.25)
-        >>> twin.centred_dual_objective()  # the minimum
-        2.25
-        """
+        """P + kappa/2 |w - c|^2 + kappa_b/2 (b - c_b)^2 at the present weights and intercept."""
         value = self.objective()
         for w, c in zip(self.weights, self.centre, strict=True):
             value += self.kappa * (w - c) * (w - c) / 2
@@ -393,14 +196,9 @@ class DenseDualAscent:
 
     def _conjugates(self, duals: Sequence[Any]) -> Any:
         """(1/n) sum_i s_i l*(-alpha_i); an example of importance 0 adds nothing."""
-        return (
-            sum(
-                s * conjugate(self.loss, alpha, y, self.epsilon)
-                for s, alpha, y in zip(self.importances, duals, self.targets, strict=True)
-                if s
-            )
-            / self.total
-        )
+        examples = zip(self.importances, duals, self.targets, strict=True)
+        terms = (s * conjugate(self.loss, a, y, self.epsilon) for s, a, y in examples if s)
+        return sum(terms) / self.total
 
     # --- the certificate ---
 
@@ -413,7 +211,7 @@ class DenseDualAscent:
         >>> DenseDualAscent([[1.0]] * 3, [1.0] * 3, l2=1.0).balanced([3.0, 1.0, -2.0])
         [1.5, 0.5, -2.0]
         """
-        moves = [s * alpha for s, alpha in zip(self.importances, duals, strict=True)]
+        moves = self._moves(duals)
         up = sum(move for move in moves if move > 0)
         down = -sum(move for move in moves if move < 0)
         if up == down:
@@ -434,7 +232,7 @@ class DenseDualAscent:
         return [alpha * self.l1 / largest for alpha in duals]
 
     def dual_objective(self, duals: Sequence[Any] | None = None) -> Any:
-        """D at the present dual variables, or at those given, once they meet D's two conditions.
+        """D at any dual variables, at the present ones if None, once they meet the two conditions.
 
         The variables are changed for this only: ``balanced`` if an intercept is fitted, then
         ``scaled`` if l2 = 0, which keeps the balance.

@@ -8,9 +8,11 @@ mean norm 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from lazynet.reference.losses import LOSSES, NUMBERS
+from lazynet.reference.learner import Learner
+from lazynet.reference.losses import NUMBERS
 from lazynet.reference.shrink import SHRINKS
 
 #: The curvature of the losses whose slope has no bound: they take implicit steps.
@@ -21,8 +23,12 @@ INTERCEPT_OF_MARGINS, INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
 LOWERING, INTERCEPT_LOWERING = 0.5**0.5, 0.25
 
 
-class DenseFromData:
-    """Learns from one example at a time; ``weights`` can be read after every step.
+class DenseFromData(Learner):
+    """``DenseReference`` with the rates of ``lazynet.FromData``: AdaGrad-Norm, Ward et al. (2019).
+
+    Y is the spread of the targets, G the size that slopes have, and u the squared size of a row in
+    units of m, the squared mean norm.  The rate is share Y / sqrt(8 G^2 + sum g^2 u) / m, where
+    g^2 is at most 8 G^2 and u at most 8.
 
     >>> twin = DenseFromData(1, loss="squared_error")
     >>> twin.step([0], [2.0], target=4.0)
@@ -40,24 +46,17 @@ class DenseFromData:
         n_features: int,
         *,
         loss: str = "log_loss",
-        l1: float = 0.0,
-        l2: float = 0.0,
         rule: str = "fobos",
         step_order: str = "gradient_first",
-        fit_intercept: bool = False,
-        epsilon: float = 0.1,
         largest_rate: float = math.inf,
         positive: bool = False,
         factor: float = 1.0,
+        **options: Any,
     ) -> None:
-        self.loss, self.slope, self.shrink = loss, LOSSES[loss][1], SHRINKS[rule]
-        self.l1, self.l2 = l1, l2
-        self.step_order = step_order
-        self.fit_intercept, self.epsilon = fit_intercept, epsilon
+        super().__init__(n_features, loss=loss, **options)
+        self.loss, self.shrink, self.step_order = loss, SHRINKS[rule], step_order
         self.largest_rate, self.positive, self.factor = largest_rate, positive, factor
-        self.weights = [0.0] * n_features
-        self.intercept = 0.0
-        self.t = 0
+        self.weights, self.intercept = [0.0] * n_features, 0.0
         self.norms: list[float] = []  # |x| of the rows seen that are not empty
         self.targets: list[float] = []
         self.squared_slopes: list[float] = []
@@ -67,19 +66,14 @@ class DenseFromData:
         self.rate = 0.0  # of the last step
 
     def predict(self, indices: Iterable[int], values: Iterable[float]) -> float:
-        """w.x + b at the present weights.
-
-        >>> DenseFromData(1).predict([0], [2.0])
-        0.0
-        """
+        """w.x + b at the present weights."""
         pairs = zip(indices, values, strict=True)
         return sum((self.weights[j] * x for j, x in pairs), self.intercept)
 
     def step(
-        self, indices: Iterable[int], values: Iterable[float], target: float, weight: float = 1.0
+        self, indices: Sequence[int], values: Sequence[float], target: float, weight: float = 1.0
     ) -> float:
-        """Learn from one example; return the prediction made before learning."""
-        indices, values = list(indices), list(values)
+        """Learn from one example; return the prediction before."""
         size = math.fsum(x * x for x in values)
         self._look()
         self.targets.append(target)
@@ -161,7 +155,7 @@ class DenseFromData:
         return math.sqrt(variance), math.sqrt(variance + mean * mean)
 
     def _slope_size(self, Y: float) -> float:
-        """G"""
+        """G, the size that the slopes of the loss have where the targets have the size Y."""
         sizes = {"squared_error": Y, "squared_epsilon_insensitive": Y}
         return {**sizes, "huber": min(Y, self.epsilon)}.get(self.loss, 1.0)
 

@@ -13,10 +13,10 @@ forms bring a row current when an example touches it: ``PlainGroupsOnClock`` for
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from lazynet.reference.losses import LOSSES
+from lazynet.reference.learner import Learner
 from lazynet.reference.outputs import softmax_slopes
 from lazynet.reference.shrink import fobos_map
 
@@ -76,27 +76,26 @@ def shrink_row(row: Sequence[Any], eta: Any, l1: Any, l2: Any, norm: str) -> lis
     return PROXES[norm]([v / a for v in row], eta * l1 / a)
 
 
-class GroupLearner:
-    """What the dense and the lazy forms share; a subclass decides how a row is stored.
+class DenseGroups(Learner):
+    """Shrinks every row at every step; the lazy forms store a row in another way.
 
     With ``softmax`` the target of an example is the number of its class; else it is a list of
-    numbers, one per output, and every output has the given loss.  Here the subclass is
-    ``PlainGroupsWithStamps``:
+    numbers, one per output, and every output has the same loss.
 
-    >>> lazy = PlainGroupsWithStamps(2, 2, norm="max", softmax=True, l1=2.0, l2=1.0)
-    >>> lazy.store(0, [6.0, -8.0])
-    >>> lazy.advance(1.0)
-    >>> lazy.load(0), lazy.weights  # half of [6, -8], of which the shrink takes half of 2
-    ([3.0, -3.0], [[3.0, -3.0], [0.0, 0.0]])
-    >>> lazy.predict([0], [0.0])
+    >>> twin = DenseGroups(2, 2, norm="max", loss="squared_error", l1=1, schedule=lambda t: 0.5)
+    >>> twin.step([0], [1.0], target=[4.0, -6.0])
     [0.0, 0.0]
-    >>> lazy.slopes([0.0, 0.0], 1)
-    [0.5, -0.5]
-    >>> lazy.step([1], [10.0], target=1), lazy.weights
-    ([0.0, 0.0], [[1.0, -1.0], [-2.0, 2.0]])
+    >>> twin.weights  # the gradient gives [2, -3], the shrink takes 0.5 off the larger
+    [[2.0, -2.5], [0.0, 0.0]]
+    >>> twin.predict([0], [2.0]), twin.slopes([4.0, -5.0], [4.0, -6.0])
+    ([4.0, -5.0], [0.0, 1.0])
+    >>> twin.store(1, [4.0, 0.0])
+    >>> twin.advance(2.0)
+    >>> twin.load(1)
+    [2.0, 0.0]
     """
 
-    #: the norms that the form can keep lazily
+    #: the norms for which this form is exact
     norms: tuple[str, ...] = tuple(PROXES)
 
     def __init__(
@@ -105,47 +104,35 @@ class GroupLearner:
         n_outputs: int,
         *,
         norm: str,
-        loss: str = "log_loss",
-        l1: Any = 0,
-        l2: Any = 0,
         schedule: Callable[[int], Any] = lambda t: 1,
-        fit_intercept: bool = False,
         softmax: bool = False,
-        epsilon: Any = 0.1,
-        zero: Any = 0.0,
+        **options: Any,
     ) -> None:
         if norm not in self.norms:
             raise ValueError(f"norm must be one of {', '.join(self.norms)}, got {norm!r}")
-        self.n_features, self.n_outputs = n_features, n_outputs
-        self.norm = norm
-        self.slope = LOSSES[loss][1]
-        self.l1, self.l2 = l1, l2
-        self.schedule = schedule
-        self.fit_intercept = fit_intercept
-        self.softmax = softmax
-        self.epsilon = epsilon
-        self.zero = zero
-        self.intercepts = [zero] * n_outputs
-        self.t = 0
+        super().__init__(n_features, **options)
+        self.norm, self.schedule, self.softmax = norm, schedule, softmax
+        self.stored = [[self.zero] * n_outputs for _ in range(n_features)]
+        self.intercepts = [self.zero] * n_outputs
 
     def load(self, j: int) -> list[Any]:
         """The weights of feature j as of now."""
-        raise NotImplementedError
+        return self.stored[j]
 
     def store(self, j: int, row: list[Any]) -> None:
         """Make ``row`` the weights of feature j as of now."""
-        raise NotImplementedError
+        self.stored[j] = row
 
     def advance(self, eta: Any) -> None:
         """Let one shrink pass over every row."""
-        raise NotImplementedError
+        self.stored = [shrink_row(row, eta, self.l1, self.l2, self.norm) for row in self.stored]
 
     @property
     def weights(self) -> list[list[Any]]:
         """All weights as of now, a row per feature."""
         return [self.load(j) for j in range(self.n_features)]
 
-    def predict(self, indices: Iterable[int], values: Iterable[Any]) -> list[Any]:
+    def predict(self, indices: Sequence[int], values: Sequence[Any]) -> list[Any]:
         """The predictions of all outputs at the present weights."""
         totals = list(self.intercepts)
         for j, x in zip(indices, values, strict=True):
@@ -160,10 +147,9 @@ class GroupLearner:
         return [self.slope(p, y, self.epsilon) for p, y in pairs]
 
     def step(
-        self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
+        self, indices: Sequence[int], values: Sequence[Any], target: Any, weight: Any = 1
     ) -> list[Any]:
-        """Learn from one example; return the predictions made before learning."""
-        indices, values = list(indices), list(values)
+        """Learn from one example; return the predictions before."""
         eta = self.schedule(self.t)
         predictions = self.predict(indices, values)
         moves = [eta * weight * g for g in self.slopes(predictions, target)]
@@ -177,42 +163,10 @@ class GroupLearner:
         return predictions
 
 
-class DenseGroups(GroupLearner):
-    """Shrinks every row at every step.
+class PlainGroupsOnClock(DenseGroups):
+    """Lazy for "l2": the norm of a row is on the clock, as a single weight is in ``PlainClock``.
 
-    >>> twin = DenseGroups(2, 2, norm="max", loss="squared_error", l1=1, schedule=lambda t: 0.5)
-    >>> twin.step([0], [1.0], target=[4.0, -6.0])
-    [0.0, 0.0]
-    >>> twin.weights  # the gradient gives [2, -3], the shrink takes 0.5 off the larger
-    [[2.0, -2.5], [0.0, 0.0]]
-
-    By hand, a row is stored and shrunk:
-
-    >>> twin.store(1, [4.0, 0.0])
-    >>> twin.advance(2.0)
-    >>> twin.load(1)
-    [2.0, 0.0]
-    """
-
-    def __init__(self, n_features: int, n_outputs: int, **options: Any) -> None:
-        super().__init__(n_features, n_outputs, **options)
-        self.rows = [[self.zero] * n_outputs for _ in range(n_features)]
-
-    def load(self, j: int) -> list[Any]:
-        """The weights of feature j."""
-        return self.rows[j]
-
-    def store(self, j: int, row: list[Any]) -> None:
-        """Make ``row`` the weights of feature j."""
-        self.rows[j] = row
-
-    def advance(self, eta: Any) -> None:
-        """Shrink every row."""
-        self.rows = [shrink_row(row, eta, self.l1, self.l2, self.norm) for row in self.rows]
-
-
-class OnTheClock(GroupLearner):
-    """A lazy form with the clock of a single weight: ``scale`` and ``shift``.
+    A shrink keeps the direction of the row, and its norm takes the map of a single weight.
 
     >>> lazy = PlainGroupsOnClock(1, 2, norm="l2", l1=2.5, l2=1.0)
     >>> lazy.store(0, [6.0, -8.0])
@@ -224,10 +178,21 @@ class OnTheClock(GroupLearner):
     (1.0, 0.0, [2.25, -3.0])
     """
 
+    norms = ("l2",)
+
     def __init__(self, n_features: int, n_outputs: int, **options: Any) -> None:
         super().__init__(n_features, n_outputs, **options)
-        self.stored = [[self.zero] * n_outputs for _ in range(n_features)]
         self.scale, self.shift = self.zero + 1, self.zero
+
+    def load(self, j: int) -> list[Any]:
+        """The weights of feature j as of now: z [ ||z|| - shift ]+ / ||z|| scale."""
+        return [v * self.scale for v in l2_prox(self.stored[j], self.shift)]
+
+    def store(self, j: int, row: list[Any]) -> None:
+        """Store row (||row|| / scale + shift) / ||row||."""
+        norm = math.hypot(*row)
+        share = (norm / self.scale + self.shift) / norm if norm else self.zero
+        self.stored[j] = [v * share for v in row]
 
     def advance(self, eta: Any) -> None:
         """scale <- a scale, shift <- shift + b / scale, with |w| <- [a |w| - b]+ of FoBoS."""
@@ -243,33 +208,8 @@ class OnTheClock(GroupLearner):
             self.store(j, row)
 
 
-class PlainGroupsOnClock(OnTheClock):
-    """The norm of a row is on the clock, as a single weight is elsewhere, for "l2".
-
-    A shrink keeps the direction of the row, and its norm takes the map of a single weight.
-
-    >>> lazy = PlainGroupsOnClock(1, 2, norm="l2", l1=2.5, l2=1.0)
-    >>> lazy.store(0, [6.0, -8.0])
-    >>> lazy.advance(1.0)
-    >>> lazy.scale, lazy.shift, lazy.load(0)
-    (0.5, 2.5, [2.25, -3.0])
-    """
-
-    norms = ("l2",)
-
-    def load(self, j: int) -> list[Any]:
-        """The weights of feature j as of now: z [ ||z|| - shift ]+ / ||z|| scale."""
-        return [v * self.scale for v in l2_prox(self.stored[j], self.shift)]
-
-    def store(self, j: int, row: list[Any]) -> None:
-        """Store row (||row|| / scale + shift) / ||row||."""
-        norm = math.hypot(*row)
-        share = (norm / self.scale + self.shift) / norm if norm else self.zero
-        self.stored[j] = [v * share for v in row]
-
-
-class PlainGroupsWithStamps(OnTheClock):
-    """Stores a row divided by the scale, and the shift of that time as its stamp, for "max".
+class PlainGroupsWithStamps(PlainGroupsOnClock):
+    """Lazy for "max": stores a row divided by the scale, and the shift of that time as its stamp.
 
     All shrinks that a row has missed are one prox, because the sums of their strengths count.
 

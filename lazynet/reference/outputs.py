@@ -1,15 +1,15 @@
 """Several classes that share the softmax as their loss: the classes are coupled through it alone.
 
 With predictions p_k the loss of an example of class y is log(sum of exp p_k) - p_y, and its slope
-in p_k is the probability of class k, less 1 for k = y.  Every class takes a step of its own rule
-with its slope; the references of the rules give these steps.
+in p_k is the probability of class k, less 1 for k = y.  Every class takes a step of its rule with
+its slope; the references of the rules give these steps.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -52,7 +52,7 @@ class DenseSoftmax:
     def __init__(self, twins: Sequence[Any]) -> None:
         self.twins = list(twins)
         for twin in self.twins:
-            # The slope that a twin is given in place of a target is the slope that it takes.
+            # The slope that a twin receives in place of a target is the slope that it takes.
             twin.slope = lambda prediction, slope, epsilon: slope
 
     @property
@@ -70,10 +70,9 @@ class DenseSoftmax:
         return softmax_slopes(predictions, label)
 
     def step(
-        self, indices: Iterable[int], values: Iterable[float], label: int, weight: float = 1.0
+        self, indices: Sequence[int], values: Sequence[float], label: int, weight: float = 1.0
     ) -> list[float]:
-        """Learn from one example; return the predictions made before learning."""
-        indices, values = list(indices), list(values)
+        """Learn from one example; return the predictions before."""
         # A twin predicts within its step, after it has measured the row: let copies take one.
         predictions = [float(copy.deepcopy(twin).step(indices, values, 0.0)) for twin in self.twins]
         slopes = self.slopes(predictions, label)

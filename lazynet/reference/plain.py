@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from lazynet.reference.losses import LOSSES
+from lazynet.reference.learner import Learner
 from lazynet.reference.shrink import MAPS
 
 
-class PlainLazy:
-    """A lazy learner whose subclass decides how a weight is stored.
+class PlainLazy(Learner):
+    """A lazy learner: a step visits only the features of its example.
 
     Here the subclass is ``PlainClock``:
 
@@ -32,27 +32,15 @@ class PlainLazy:
         self,
         n_features: int,
         *,
-        loss: str = "log_loss",
-        l1: Any = 0,
-        l2: Any = 0,
         rule: str = "fobos",
         step_order: str = "gradient_first",
         schedule: Callable[[int], Any] = lambda t: 1,
-        fit_intercept: bool = False,
-        epsilon: Any = 0.1,
-        zero: Any = 0.0,
+        **options: Any,
     ) -> None:
-        self.slope = LOSSES[loss][1]
+        super().__init__(n_features, **options)
         self.map = MAPS[rule]
-        self.l1, self.l2 = l1, l2
-        self.schedule = schedule
-        self.step_order = step_order
-        self.fit_intercept = fit_intercept
-        self.epsilon = epsilon
-        self.zero = zero
-        self.n_features = n_features
-        self.intercept = zero
-        self.t = 0
+        self.step_order, self.schedule = step_order, schedule
+        self.intercept = self.zero
 
     def load(self, j: int) -> Any:
         """Weight j as of now."""
@@ -74,13 +62,11 @@ class PlainLazy:
     def step(
         self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
     ) -> Any:
-        """Learn from one example; return the prediction made before learning."""
+        """Learn from one example; return the prediction before."""
         example = list(zip(indices, values, strict=True))
         eta = self.schedule(self.t)
         a, b = self.map(eta, self.l1, self.l2)
-        p = self.intercept
-        for j, x in example:
-            p += self.load(j) * x
+        p = sum((self.load(j) * x for j, x in example), self.intercept)
         g = weight * self.slope(p, target, self.epsilon)
         if self.step_order == "shrink_first":
             self.advance(a, b)

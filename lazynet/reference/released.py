@@ -8,14 +8,14 @@ all weights is counted as rejected; nothing is truncated yet.  After a burst the
 truncated by this quantile and divided by their norm.  After a stage of bursts, features that were
 rejected too often are purged.
 
-Four habits of the program are kept.  A path skips one row after every burst.  A path that comes to
-the end of its draws goes on with one permutation of the rows, again and again.  If a stage purges
-nothing, the counts of rejections go on, but the weights go back to what they were after the last
-purge.  The last stage is not judged.
+Four habits of the program are reproduced.  A path skips one row after every burst.  A path that
+comes to the end of its draws continues with one permutation of the rows, again and again.  If a
+stage purges nothing, the counts of rejections continue, but the weights go back to what they were
+after the last purge.  The last stage is not judged.
 
 Four things are added, because the program stops with an error, or is not defined, without them.
 Weights that all vanish are not divided by their norm.  A positive ``annealing`` follows Eq. 12 of
-the paper; the program has lost a bracket there.  A run whose first stage purges nothing goes on
+the paper; the program has lost a bracket there.  A run whose first stage purges nothing continues
 from the weights that it has.  A feature that occurs in no row does not count as a feature.
 """
 
@@ -24,17 +24,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from lazynet.reference.losses import LOSSES
-from lazynet.reference.stabilised import TIE, Example, rejected_share, steps_of_burst
-
-__all__ = ["DenseReleased", "Judged", "quantile"]
+from lazynet.reference.stabilised import (
+    TIE,
+    Example,
+    Paths,
+    occurring,
+    rejected_share,
+    steps_of_burst,
+)
 
 
 def quantile(sizes: Iterable[float], share: float) -> float:
-    """The quantile that R computes by default, its type 7.
-
-    It lies between two order statistics.
+    """The quantile that R computes by default, its type 7, between two order statistics.
 
     >>> quantile([4.0, 1.0, 2.0], 0.5), quantile([0.0, 1.0], 0.75), quantile([], 0.5)
     (2.0, 0.75, 0.0)
@@ -67,12 +71,13 @@ class Judged:
     """Whether the weights went back to what they were after the last purge."""
 
 
-class DenseReleased:
+class DenseReleased(Paths):
     """Every path, burst and stage as the authors' program computes them, in plain Python.
 
     The parameters have the names of ``ReleasedStabilisedSGDClassifier``; the program writes K_0 for
     ``burst_size``, nK for ``bursts_per_stage``, beta_0 for ``rejection_rate``, gamma for
-    ``annealing``, pi_0 for ``stability`` and Theta for ``theta``.
+    ``annealing``, pi_0 for ``stability`` and Theta for ``theta``.  It returns the paths, and has no
+    intercept.
 
     ``positions`` says for each path which of its draws comes next; the first one has the number 1,
     and the draw with number i has the rate 1 / sqrt(i + 1).
@@ -93,63 +98,33 @@ class DenseReleased:
     (0.25, -1.0, 0.0, 0.0, 3)
     >>> model.purge(size=2)  # rejected after 2 of the 5 * 2 updates of a whole stage
     {1}
+    >>> model.step([0], [2.0], 1.0), model.rejections  # beyond the margin: no update
+    (2.0, [0, 0])
     >>> whole = DenseReleased(2, n_paths=1, max_iter=1, burst_size=1)
     >>> whole.fit(examples, lambda path: ([0, 1], [1, 0])).positions
     [11]
     """
 
+    intercept = 0.0
+
     def __init__(
         self,
         n_features: int,
         *,
-        loss: str = "hinge",
-        l1: float = 0.0,
-        l2: float = 0.0,
-        n_paths: int = 4,
-        max_iter: int = 20,
         burst_size: int = 20,
-        bursts_per_stage: int = 5,
         rejection_rate: float = 0.8,
-        annealing: float = -9.0,
         stability: float = 0.85,
-        theta: float = 0.5,
-        fit_intercept: bool = False,
-        epsilon: float = 0.1,
+        **options: Any,
     ) -> None:
-        for name, value, none in (
-            ("l1", l1, 0),
-            ("l2", l2, 0),
-            ("fit_intercept", fit_intercept, False),
-        ):
-            if value:
-                raise ValueError(
-                    f"{name} must be {none}: the released program has none, got {name}={value}"
-                )
-        self.n_features, self.loss, self.epsilon = n_features, loss, epsilon
-        self.max_iter, self.bursts_per_stage = max_iter, bursts_per_stage
-        self.burst_size, self.theta = burst_size, theta
-        self.rejection_rate, self.annealing = rejection_rate, annealing
-        self.stability = stability
-        self.paths = [[0.0] * n_features for _ in range(n_paths)]
-        self.positions = [1] * n_paths
-        self.stable = set(range(n_features))
+        options |= dict(burst_size=burst_size, rejection_rate=rejection_rate, stability=stability)
+        super().__init__(n_features, **options)
+        self.positions = [1] * len(self.paths)
         #: the share of the weights below the quantile, as of now
         self.beta = rejection_rate
         #: how often each feature was rejected since the last purge
         self.rejections = [0] * n_features
         #: the rejections of each feature when it was last judged, by the updates of a full stage
         self.rejected = [math.nan] * n_features
-        self.trace: list[Judged] = []
-
-    @property
-    def weights(self) -> list[float]:
-        """The mean of the weights of the paths.  (The program returns the paths.)"""
-        return [sum(path) / len(self.paths) for path in zip(*self.paths, strict=True)]
-
-    @property
-    def intercept(self) -> float:
-        """0: the program has no intercept."""
-        return 0.0
 
     @property
     def t(self) -> int:
@@ -165,19 +140,13 @@ class DenseReleased:
 
         ``draws(path)`` gives the ``max_iter * len(examples)`` rows that the path draws, and the
         permutation of all rows, which follows them as often as needed.
-
-        >>> model = DenseReleased(1, n_paths=1, burst_size=1, max_iter=2)
-        >>> model.fit([([0], [0.5], 1.0)], lambda path: ([0, 0], [0])).weights
-        [0.0]
         """
         drawn = [draws(path) for path in range(len(self.paths))]
         rows, permutations = [list(first) for first, _ in drawn], [last for _, last in drawn]
-        self.stable = {
-            j for indices, values, *_ in examples for j, x in zip(indices, values, strict=True) if x
-        }
+        self.stable = occurring(examples)
         n_occurring, n_draws = len(self.stable), self.max_iter * len(examples)
-        size = self.burst_size
-        kept: list[list[float]] = []
+        size = int(self.burst_size)
+        after_purge: list[list[float]] = []
         while min(self.positions) < n_draws and self.stable:
             for path in range(len(self.paths)):
                 for _ in range(self.bursts_per_stage):
@@ -189,15 +158,15 @@ class DenseReleased:
             purged: set[int] = set()
             if min(self.positions) < n_draws:
                 purged = self.purge(size)
-                went_back = not purged and bool(kept)
+                went_back = not purged and bool(after_purge)
             self.trace.append(Judged(beta, size, frozenset(self.stable), went_back))
             if went_back:
-                self.paths = [list(path) for path in kept]
+                self.paths = [list(path) for path in after_purge]
             if purged and self.stable:
                 left = len(self.stable)
                 self.beta = rejected_share(left / n_occurring, self.rejection_rate, self.annealing)
                 size = steps_of_burst(self.burst_size, n_occurring, left, self.theta)
-                kept = [list(path) for path in self.paths]
+                after_purge = [list(path) for path in self.paths]
         return self
 
     def step(
@@ -209,16 +178,8 @@ class DenseReleased:
         *,
         path: int = 0,
     ) -> float:
-        """Pass one draw of one path; return the prediction made before learning.
-
-        >>> model = DenseReleased(2, n_paths=1, rejection_rate=0.5)
-        >>> model.step([0], [1.0], 1.0), model.rejections, round(model.weights[0], 4)
-        (0.0, [0, 1], 0.7071)
-        >>> model.step([0], [5.0], 1.0) > 1.0, model.rejections  # beyond the margin: no update
-        (True, [0, 1])
-        """
-        w = self.paths[path]
-        example = [(j, x) for j, x in zip(indices, values, strict=True) if j in self.stable and x]
+        """Pass one draw of one path; return the prediction before."""
+        w, example = self.paths[path], self._nonzeros(indices, values)
         prediction = sum(w[j] * x for j, x in example)
         g = weight * self.slope(prediction, target) if example else 0.0
         eta = 1.0 / math.sqrt(self.positions[path] + 1)
@@ -236,7 +197,7 @@ class DenseReleased:
         """The slope of the loss; a row at the kink of the hinge loss is within the margin."""
         if self.loss == "hinge":
             return -target if target * prediction <= 1.0 + TIE else 0.0
-        return LOSSES[self.loss][1](prediction, target, self.epsilon)
+        return float(LOSSES[self.loss][1](prediction, target, self.epsilon))
 
     def burst(self, path: int, examples: Sequence[Example], rows: Sequence[int], size: int) -> int:
         """Draw until ``size`` updates are made or no row is left; return the number of updates."""

@@ -1,7 +1,4 @@
-"""The classic trick for an l2 penalty: the weights are a scale times a vector.
-
-From the note "Sparse Features and L2 Regularization" (2012, with credit to Smola and Bottou).
-"""
+"""The classic trick for an l2 penalty: the weights are a scale times a vector."""
 
 from __future__ import annotations
 
@@ -11,26 +8,15 @@ from lazynet.reference.plain import PlainLazy
 
 
 class PlainRescaled(PlainLazy):
-    """w = c v, where a shrink of all weights is one multiplication of c.
+    """SGD with an l2 penalty alone, w = c v: a shrink of all weights is one multiplication of c.
 
-    With ``step_order="shrink_first"``, which takes the shrink and the gradient at the same w, the
-    step is
+    From the note "Sparse Features and L2 Regularization" (2012, with credit to Smola and Bottou).
+    With ``step_order="shrink_first"``, which takes the shrink and the gradient at the same w,
 
-        c <- (1 - eta lambda) c        v <- v - (eta / c) grad        with the NEW c
+        c <- (1 - eta lambda) c        v <- v - (eta / c) grad        with the new c
 
     The note's formula divides by (1 - eta) c, without the lambda, and takes the gradient at the
     index i instead of the target y_i.  The form is the clock without a shift.
-
-    >>> from lazynet.reference import DenseReference
-    >>> options = dict(loss="hinge", rule="sgd", l2=2.0, schedule=lambda t: 0.25,
-    ...                step_order="shrink_first")
-    >>> lazy, dense = PlainRescaled(1, **options), DenseReference(1, **options)
-    >>> for _ in range(2):
-    ...     _ = lazy.step([0], [1.0], 1), dense.step([0], [1.0], 1)
-    >>> lazy.weights == dense.weights == [0.375]
-    True
-
-    By hand, a weight is stored and shrunk, and c is multiplied into v:
 
     >>> lazy = PlainRescaled(1)
     >>> lazy.store(0, 2.0)

@@ -1,18 +1,15 @@
-"""SAGA with an elastic net, Defazio, Bach & Lacoste-Julien (2014).
-
-Every row of the data set has a number, under which the slope of its last visit is remembered.
-"""
+"""SAGA with an elastic net, Defazio, Bach & Lacoste-Julien (2014)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from lazynet.reference.losses import LOSSES
+from lazynet.reference.learner import Learner
 from lazynet.reference.shrink import fobos_shrink
 
 
-class DenseSAGA:
+class DenseSAGA(Learner):
     """A step on row i of n, with g the slope of its loss and x its values, is
 
         w <- prox( w - alpha ((g - g_i) x + m) )      m <- m + (g - g_i) x / n      g_i <- g
@@ -31,25 +28,13 @@ class DenseSAGA:
     """
 
     def __init__(
-        self,
-        n_features: int,
-        *,
-        n_rows: int = 1,
-        loss: str = "log_loss",
-        l1: Any = 0.0,
-        l2: Any = 0.0,
-        alpha: Any = 0.1,
-        fit_intercept: bool = False,
-        epsilon: float = 0.1,
-        zero: Any = 0.0,
+        self, n_features: int, *, n_rows: int = 1, alpha: Any = 0.1, **options: Any
     ) -> None:
-        self.slope = LOSSES[loss][1]
-        self.l1, self.l2, self.alpha = l1, l2, alpha
-        self.fit_intercept, self.epsilon, self.zero = fit_intercept, epsilon, zero
-        self.weights, self.intercept = [zero] * n_features, zero
-        self.slopes = [zero] * n_rows
-        self.means, self.intercept_mean = [zero] * n_features, zero
-        self.t = 0
+        super().__init__(n_features, **options)
+        self.alpha = alpha
+        self.weights, self.intercept = [self.zero] * n_features, self.zero
+        self.slopes = [self.zero] * n_rows
+        self.means, self.intercept_mean = [self.zero] * n_features, self.zero
 
     def step(
         self,
@@ -59,9 +44,9 @@ class DenseSAGA:
         weight: Any = 1.0,
         row: int = 0,
     ) -> Any:
-        """Learn from the example in row ``row``; return the prediction made before learning."""
+        """Learn from the example in row ``row``; return the prediction before."""
         n = len(self.slopes)
-        x = [self.zero] * len(self.weights)
+        x = [self.zero] * self.n_features
         p = self.intercept
         for j, value in zip(indices, values, strict=True):
             x[j] = value

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-# Means beyond these count as these: their inverses and squares are finite.
-_LEAST, _LARGEST = 2.0**-300, 2.0**300
+#: Means beyond these count as these: their inverses and squares are finite.
+LEAST, LARGEST = 2.0**-300, 2.0**300
 
 
 class Scale:
@@ -13,14 +13,8 @@ class Scale:
     A mean that has changed by at most the share ``tolerance`` of itself keeps its former value.
 
     >>> scale = Scale()
-    >>> for size in (0.0, 4.0, 8.0, 100.0, 3.0):
-    ...     scale.count(size)
-    ...     print(scale.unit)
-    1.0
-    2.0
-    4.0
-    4.0
-    23.0
+    >>> [(scale.count(size), scale.unit)[1] for size in (0.0, 4.0, 8.0, 100.0, 3.0)]
+    [1.0, 2.0, 4.0, 4.0, 23.0]
     """
 
     def __init__(self, tolerance: float = 0.0) -> None:
@@ -38,6 +32,6 @@ class Scale:
         self.rows += 1
         self.sizes += size
         if is_due and self.sizes:
-            mean = min(max(self.sizes / self.rows, _LEAST), _LARGEST)
+            mean = min(max(self.sizes / self.rows, LEAST), LARGEST)
             if abs(mean - self.mean) > self.tolerance * self.mean:
                 self.mean = mean

@@ -80,6 +80,60 @@ def steps_of_burst(burst_size: float, n_features: int, left: int, theta: float) 
     return max(1, math.ceil(burst_size * math.log(n_features / (theta * left))))
 
 
+def occurring(examples: Sequence[Example]) -> set[int]:
+    """The features that have a value other than 0 in at least one row.
+
+    >>> occurring([([0, 2], [1.0, 0.0], 1.0), ([3], [2.0], -1.0)])
+    {0, 3}
+    """
+    return {
+        j for indices, values, *_ in examples for j, x in zip(indices, values, strict=True) if x
+    }
+
+
+class Paths:
+    """What both stabilised algorithms have: options, paths of SGD, and the features that are left.
+
+    ``paths`` has the weights of every path, and ``stable`` the features that were never purged.
+
+    >>> DenseStabilised(2, n_paths=3).paths, DenseStabilised(2).stable, DenseStabilised(2).weights
+    ([[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]], {0, 1}, [0.0, 0.0])
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        loss: str = "hinge",
+        n_paths: int = 4,
+        max_iter: float = 20,
+        burst_size: float,
+        bursts_per_stage: int = 5,
+        rejection_rate: float,
+        annealing: float = -9.0,
+        stability: float,
+        theta: float = 0.5,
+        epsilon: float = 0.1,
+    ) -> None:
+        self.n_features, self.loss, self.epsilon = n_features, loss, epsilon
+        self.max_iter, self.bursts_per_stage = max_iter, bursts_per_stage
+        self.burst_size, self.theta = burst_size, theta
+        self.rejection_rate, self.annealing = rejection_rate, annealing
+        self.stability = stability
+        self.paths = [[0.0] * n_features for _ in range(n_paths)]
+        self.stable = set(range(n_features))
+        self.trace: list[Any] = []
+
+    @property
+    def weights(self) -> list[float]:
+        """The mean of the weights of the paths."""
+        return [sum(path) / len(self.paths) for path in zip(*self.paths, strict=True)]
+
+    def _nonzeros(self, indices: Iterable[int], values: Iterable[float]) -> list[tuple[int, float]]:
+        """The nonzeros of an example in the features that are left."""
+        return [(j, x) for j, x in zip(indices, values, strict=True) if j in self.stable and x]
+
+
 @dataclass(frozen=True)
 class Stage:
     """One line of the trace.
@@ -102,18 +156,15 @@ class Stage:
     """The features that are left after the stage."""
 
 
-class DenseStabilised:
+class DenseStabilised(Paths):
     """Every path, burst and stage as the paper describes it, in plain Python.
 
     The parameters have the names of ``StabilisedSGDClassifier``; the paper writes K0 for
     ``burst_size``, n_K for ``bursts_per_stage``, beta0 for ``rejection_rate``, gamma for
     ``annealing``, pi0 for ``stability``, Theta for ``theta`` and nu for ``min_informed``.
     ``gravity="informative"`` is its Algorithm 2, ``gravity="universal"`` its Algorithm 1.
-
-    ``fit`` trains: each path takes ``max_iter`` times as many steps as there are rows, and the last
-    stage is cut short there.  Afterwards ``weights`` is the mean of the paths, ``stable`` holds the
-    features that were never purged, ``frequency`` says how often each feature survived when it was
-    last judged, and ``trace`` has a line per stage.
+    ``frequency`` says how often each feature survived when it was last judged, and ``trace`` has a
+    line per stage.
 
     One burst by hand, in which the first feature is drawn twice and the second once:
 
@@ -127,58 +178,36 @@ class DenseStabilised:
     >>> model.purge()
     >>> model.weights, model.intercept, model.stable, model.t
     ([0.5, 0.0], 0.0, {0}, 3)
+    >>> model.step([0, 1], [1.0, 1.0], 1.0), model.weights  # feature 1 is purged
+    (0.5, [1.0, 0.0])
     """
 
     def __init__(
         self,
         n_features: int,
         *,
-        loss: str = "hinge",
-        l1: float = 0.0,
-        l2: float = 0.0,
-        n_paths: int = 4,
-        max_iter: float = 20,
         burst_size: float = 1000,
-        bursts_per_stage: int = 5,
         rejection_rate: float = 0.3,
-        annealing: float = -9.0,
         stability: float = 0.7,
-        theta: float = 0.5,
         min_informed: int = 1,
         gravity: str = "universal",
         schedule: Callable[[int], float] = lambda t: 1.0 / math.sqrt(t + 1),
         fit_intercept: bool = False,
-        epsilon: float = 0.1,
+        **options: Any,
     ) -> None:
-        for name, strength in (("l1", l1), ("l2", l2)):
-            if strength:
-                raise ValueError(
-                    f"{name} must be 0: gravity is the only penalty of stabilised SGD, "
-                    f"got {name}={strength}"
-                )
+        options |= dict(burst_size=burst_size, rejection_rate=rejection_rate, stability=stability)
+        super().__init__(n_features, **options)
         if gravity not in ("universal", "informative"):
             raise ValueError(f'gravity must be "universal" or "informative", got {gravity!r}')
-        self.slope: Any = LOSSES[loss][1]
-        self.n_features, self.schedule = n_features, schedule
-        self.max_iter, self.bursts_per_stage = max_iter, bursts_per_stage
-        self.burst_size, self.theta = burst_size, theta
-        self.rejection_rate, self.annealing = rejection_rate, annealing
-        self.stability, self.min_informed = stability, min_informed
-        self.gravity, self.fit_intercept, self.epsilon = gravity, fit_intercept, epsilon
-        self.paths = [[0.0] * n_features for _ in range(n_paths)]
-        self.intercepts = [0.0] * n_paths
-        self.steps = [0] * n_paths
+        self.slope = LOSSES[self.loss][1]
+        self.universal, self.schedule = gravity == "universal", schedule
+        self.min_informed, self.fit_intercept = min_informed, fit_intercept
+        self.intercepts = [0.0] * len(self.paths)
+        self.steps = [0] * len(self.paths)
         #: per path, how often the burst at hand has informed each feature: k_j
-        self.counts: list[dict[int, int]] = [{} for _ in range(n_paths)]
-        self.stable = set(range(n_features))
+        self.counts: list[dict[int, int]] = [{} for _ in self.paths]
         self.informed, self.rejected = [0] * n_features, [0] * n_features
         self.frequency = [math.nan] * n_features
-        self.trace: list[Stage] = []
-
-    @property
-    def weights(self) -> list[float]:
-        """The mean of the weights of the paths."""
-        return [sum(path) / len(self.paths) for path in zip(*self.paths, strict=True)]
 
     @property
     def intercept(self) -> float:
@@ -195,7 +224,8 @@ class DenseStabilised:
     ) -> DenseStabilised:
         """Train stage after stage, until every path has taken its steps or no feature is left.
 
-        ``draws(path)`` gives the rows that a path visits, without end.
+        Each path takes ``max_iter`` times as many steps as there are rows, and the last stage is
+        cut short there.  ``draws(path)`` gives the rows that a path visits, without end.
 
         >>> import itertools
         >>> model = DenseStabilised(
@@ -206,9 +236,7 @@ class DenseStabilised:
         ([0.5], 1)
         """
         rows = [draws(path) for path in range(len(self.paths))]
-        self.stable = {
-            j for indices, values, *_ in examples for j, x in zip(indices, values, strict=True) if x
-        }
+        self.stable = occurring(examples)
         n_occurring = len(self.stable)
         pool: list[float] | None = None
         beta, size = self.rejection_rate, max(1, math.ceil(self.burst_size))
@@ -221,8 +249,8 @@ class DenseStabilised:
                     steps = min(size, n_steps - self.steps[path])  # the last burst may be shorter
                     counts = self.burst(path, examples, rows[path], steps)
                     ratios = self.ratios(path, counts, steps)
-                    own = base_gravity(ratios, beta) if g is None else g
-                    rejections += self.truncate(path, counts, own, steps)
+                    g_of_burst = base_gravity(ratios, beta) if g is None else g
+                    rejections += self.truncate(path, counts, g_of_burst, steps)
                     pool += ratios
             realised = rejections / len(pool) if pool else 0.0
             self.purge()
@@ -242,17 +270,13 @@ class DenseStabilised:
         *,
         path: int = 0,
     ) -> float:
-        """Take one step of SGD with one path; return the prediction made before learning.
+        """Take one step of SGD with one path; return the prediction before.
 
         The step sees only the stable features, and counts in ``counts`` which of them it informed:
         those with a nonzero gradient.
-
-        >>> model = DenseStabilised(2, n_paths=1, schedule=lambda t: 0.5)
-        >>> model.step([0, 1], [1.0, 0.0], 1.0), model.weights, model.counts
-        (0.0, [0.5, 0.0], [{0: 1}])
         """
         w, counts = self.paths[path], self.counts[path]
-        example = [(j, x) for j, x in zip(indices, values, strict=True) if j in self.stable and x]
+        example = self._nonzeros(indices, values)
         prediction = sum(w[j] * x for j, x in example) + self.intercepts[path]
         g = weight * self.slope(prediction, target, self.epsilon)
         eta = self.schedule(self.steps[path])
@@ -263,7 +287,7 @@ class DenseStabilised:
             for j, x in example:
                 w[j] -= eta * g * x
                 counts[j] = counts.get(j, 0) + 1
-        return prediction
+        return float(prediction)
 
     def burst(
         self, path: int, examples: Sequence[Example], rows: Iterator[int], size: int
@@ -279,8 +303,8 @@ class DenseStabilised:
 
         Universal gravity divides by K, the ``size`` of the burst, instead of k_j.
         """
-        w, universal = self.paths[path], self.gravity == "universal"
-        return [abs(w[j]) / (size if universal else k) for j, k in counts.items()]
+        w = self.paths[path]
+        return [abs(w[j]) / (size if self.universal else k) for j, k in counts.items()]
 
     def truncate(self, path: int, counts: dict[int, int], g: float, size: int) -> int:
         """Move w_j towards zero by g k_j; return how many of the informed weights vanished.
@@ -290,8 +314,7 @@ class DenseStabilised:
         w, vanished = self.paths[path], 0
         if not size:
             return 0
-        universal = self.gravity == "universal"
-        strengths = dict.fromkeys(self.stable, size) if universal else counts
+        strengths = dict.fromkeys(self.stable, size) if self.universal else counts
         for j, k in strengths.items():
             # Compare the ratio: then the weight whose ratio is g vanishes under any rounding.
             tie = abs(w[j]) / k <= g * (1 + TIE)

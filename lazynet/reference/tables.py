@@ -8,11 +8,11 @@ from lazynet.reference.plain import PlainLazy
 
 
 class PlainTables(PlainLazy):
-    """Stores a weight with the step psi as of which its value holds; P and B grow by one per step.
+    """SGD or FoBoS, with a weight stored together with psi, the step as of which it holds.
 
-    P is the running product of a, and B the running sum of b / P with the new product.  After
-    ``budget`` steps all weights are brought current and the tables begin again.  Every a must be
-    positive.
+    P and B grow by one entry per step: P is the running product of a, and B the running sum of
+    b / P with the new product (Theorems 1 and 2, corrected).  After ``budget`` steps all weights
+    are brought current and the tables begin again.  Every a must be positive.
 
     >>> lazy = PlainTables(2, loss="squared_error", rule="sgd", l1=0.25, l2=0.5)
     >>> for j in (0, 1):
@@ -24,6 +24,13 @@ class PlainTables(PlainLazy):
     >>> lazy.flush()
     >>> lazy.psi, lazy.P, lazy.weights
     ([0, 0], [1.0], [0.625, 1.75])
+    >>> lazy.store(0, 2.0)
+    >>> lazy.advance(0.5, 0.25)  # |w| <- 0.5 |w| - 0.25
+    >>> lazy.load(0)
+    0.75
+    >>> lazy.begin()
+    >>> lazy.P, lazy.B, lazy.psi
+    ([1.0], [0.0], [0, 0])
     """
 
     def __init__(self, n_features: int, *, budget: int = 1000, **options: Any) -> None:
@@ -33,26 +40,12 @@ class PlainTables(PlainLazy):
         self.begin()
 
     def begin(self) -> None:
-        """Begin the tables with one entry each, and let every weight refer to this entry.
-
-        >>> lazy = PlainTables(1)
-        >>> lazy.advance(0.5, 0.25)
-        >>> lazy.begin()
-        >>> lazy.P, lazy.B, lazy.psi
-        ([1.0], [0.0], [0])
-        """
+        """Begin the tables with one entry each, and let every weight refer to this entry."""
         self.psi = [0] * self.n_features
         self.P, self.B = [self.zero + 1], [self.zero]
 
     def load(self, j: int) -> Any:
-        """Weight j as of now: [ |w| P(k) / P(psi) - P(k) (B(k) - B(psi)) ]+ with the sign of w.
-
-        >>> lazy = PlainTables(1)
-        >>> lazy.store(0, 2.0)
-        >>> lazy.advance(0.5, 0.25)  # |w| <- 0.5 |w| - 0.25
-        >>> lazy.load(0)
-        0.75
-        """
+        """Weight j as of now: [ |w| P(k) / P(psi) - P(k) (B(k) - B(psi)) ]+ with the sign of w."""
         w, psi = self.as_of_psi[j], self.psi[j]
         magnitude = abs(w) * self.P[-1] / self.P[psi] - self.P[-1] * (self.B[-1] - self.B[psi])
         if magnitude <= 0:

@@ -1,13 +1,11 @@
 """Truncated gradient, Langford, Li & Zhang (2009): gravity every K steps, up to a threshold.
 
-One class truncates every weight; the other keeps one stamp per weight and truncates a weight when
-it is read.  The paper's K is ``period``, its g is ``l1``, its theta is ``threshold``.
+The paper's K is ``period``, its g is ``l1``, its theta is ``threshold``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from lazynet.reference.dense import DenseReference
@@ -16,17 +14,12 @@ from lazynet.reference.shrink import sgd_shrink
 
 
 def truncate(v: Any, alpha: Any, theta: Any) -> Any:
-    """The paper's T1: move v towards zero by alpha if |v| <= theta, and leave it alone beyond.
+    """The paper's T1: sgn(v) [ |v| - alpha ]+ where |v| <= theta, and v itself beyond.
 
     >>> truncate(0.5, 0.25, 1.0), truncate(-0.5, 0.75, 1.0), truncate(2.0, 0.25, 1.0)
     (0.25, -0.0, 2.0)
     """
-    if abs(v) > theta:
-        return v
-    magnitude = abs(v) - alpha
-    if magnitude <= 0:
-        return v * 0
-    return magnitude if v > 0 else -magnitude
+    return v if abs(v) > theta else sgd_shrink(v, 1, alpha, 0)
 
 
 class DenseTruncatedGradient(DenseReference):
@@ -45,32 +38,11 @@ class DenseTruncatedGradient(DenseReference):
     """
 
     def __init__(
-        self,
-        n_features: int,
-        *,
-        loss: str = "log_loss",
-        l1: Any = 0,
-        l2: Any = 0,
-        period: int = 1,
-        threshold: Any = math.inf,
-        schedule: Callable[[int], Any] = lambda t: 1,
-        fit_intercept: bool = False,
-        epsilon: Any = 0.1,
-        zero: Any = 0.0,
+        self, n_features: int, *, period: int = 1, threshold: Any = math.inf, **options: Any
     ) -> None:
-        if l2 and threshold < math.inf:
-            raise ValueError(f"l2 must be 0 with a finite threshold, got l2={l2}")
-        super().__init__(
-            n_features,
-            loss=loss,
-            l1=l1,
-            l2=l2,
-            rule="sgd",
-            schedule=schedule,
-            fit_intercept=fit_intercept,
-            epsilon=epsilon,
-            zero=zero,
-        )
+        super().__init__(n_features, **options)
+        if self.l2 and threshold < math.inf:
+            raise ValueError(f"l2 must be 0 with a finite threshold, got l2={self.l2}")
         self.period, self.threshold = period, threshold
 
     def _shrink_all(self, eta: Any) -> None:
@@ -102,30 +74,11 @@ class PlainTruncatedGradient(PlainLazy):
     """
 
     def __init__(
-        self,
-        n_features: int,
-        *,
-        loss: str = "log_loss",
-        l1: Any = 0,
-        l2: Any = 0,
-        period: int = 1,
-        threshold: Any = math.inf,
-        schedule: Callable[[int], Any] = lambda t: 1,
-        fit_intercept: bool = False,
-        epsilon: Any = 0.1,
-        zero: Any = 0.0,
+        self, n_features: int, *, period: int = 1, threshold: Any = math.inf, **options: Any
     ) -> None:
-        if l2:
-            raise ValueError(f"l2 must be 0: a stamp can carry no l2 penalty, got l2={l2}")
-        super().__init__(
-            n_features,
-            loss=loss,
-            l1=l1,
-            schedule=schedule,
-            fit_intercept=fit_intercept,
-            epsilon=epsilon,
-            zero=zero,
-        )
+        super().__init__(n_features, **options)
+        if self.l2:
+            raise ValueError(f"l2 must be 0: a stamp can carry no l2 penalty, got l2={self.l2}")
         self.period, self.threshold = period, threshold
         self.map = self._truncation
         self.w, self.stamp = [self.zero] * n_features, [self.zero] * n_features

@@ -16,7 +16,7 @@ from lazynet.data.targets import Problems
 from lazynet.engines.catalogue import ALGORITHMS, algorithm_of
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.batches import Merger
-from lazynet.reference.batches import Example
+from lazynet.reference.learner import Example
 from lazynet.training.learners import new_learners, spans
 from lazynet.training.plan import Plan
 from lazynet.verify.tolerance import AGREE

@@ -28,7 +28,7 @@ from lazynet.engines.catalogue import RuleLike, check_rule
 from lazynet.losses import Loss, LossLike, get_loss
 from lazynet.parameters import FLAG, STRENGTH, Number, SettledFields, table
 from lazynet.penalties import ElasticNet
-from lazynet.reference.batches import Example
+from lazynet.reference.learner import Example
 from lazynet.rules.base import Affine
 
 UNIT_ROUNDOFF = 2.0**-53

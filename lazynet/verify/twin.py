@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lazynet.engines.catalogue import RuleLike, algorithm_of, check_rule, new_reference
 from lazynet.losses import Loss, LossLike, get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.reference.batches import Example
+from lazynet.reference.learner import Example
 from lazynet.schedules import FromData, checked_rates
 from lazynet.training.plan import Plan
 from lazynet.verify.tolerance import (

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from lazynet import AdaGrad, LazyNetClassifier, LazyNetRegressor
 from lazynet.data.standardise import Units
-from lazynet.reference import units as reference
+from lazynet.reference import standardize as reference
 
 BOTH = [LazyNetClassifier, LazyNetRegressor]
 #: Products and quotients by sizes and means are rounded, and every step goes on with the rounding.
@@ -47,7 +47,7 @@ def matrices(draw):
 @given(matrices(), st.booleans())
 def test_units_equal_the_reference(X, centred):
     units = Units.of(sparse.csr_matrix(X), centred=centred)
-    sizes, means = reference.units_of(X.tolist(), centred=centred)
+    sizes, means = reference.sizes_and_means(X.tolist(), centred=centred)
     np.testing.assert_allclose(units.sizes, sizes, rtol=1e-9)
     np.testing.assert_allclose(units.means, means, rtol=1e-12, atol=1e-12 * np.abs(X).max())
 
@@ -62,7 +62,7 @@ def test_rows_in_units_equal_the_reference(X, index, real):
     given_rows.indices = np.append(given_rows.indices, [0]).astype(index)
     units = Units.of(given_rows)
     changed = units.rows(given_rows)
-    wanted = reference.in_units(
+    wanted = reference.standardized(
         X.astype(real).astype(float).tolist(), units.sizes.tolist(), units.means.tolist()
     )
     np.testing.assert_allclose(changed.toarray(), wanted, rtol=1e-9, atol=1e-12)

@@ -18,7 +18,7 @@ from lazynet.losses import LOSSES, get_loss
 from lazynet.minimum import minimise
 from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.minimum.solvers import Ascent, Multipliers, Newton, Place, look
-from lazynet.reference.dual import conjugate
+from lazynet.reference.conjugates import conjugate
 from lazynet.reference.losses import LOSSES as TWINS
 
 TOL = 1e-9

@@ -27,7 +27,8 @@ from support.dual import (
 from support.minima import assert_stationary
 
 from lazynet.losses import LOSSES
-from lazynet.reference.dual import DUALS, DenseDualAscent, best_dual, conjugate
+from lazynet.reference.conjugates import CONJUGATES, UPDATES, best_dual, conjugate
+from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.losses import LOSSES as TWINS
 
 F = Fraction
@@ -55,7 +56,7 @@ def numbers_of(loss, *numbers):
 
 def test_every_loss_has_a_conjugate_and_an_update():
     """The tables of the losses and of their duals list the same names."""
-    assert list(DUALS) == list(TWINS) == list(LOSSES)
+    assert list(CONJUGATES) == list(UPDATES) == list(TWINS) == list(LOSSES)
 
 
 def assert_fenchel_young(loss, conjugate, alpha, p, y, epsilon):

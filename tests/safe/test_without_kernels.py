@@ -20,10 +20,10 @@ class Hidden:
 sys.meta_path.insert(0, Hidden())
 """
 TAKES_A_STEP = """
-from lazynet.reference import Stepper
-stepper = Stepper(2, loss="squared_error", l1=0.1, schedule="constant", eta0=0.5)
-stepper.step([0], [1.0], target=1.0)
-print(stepper.weights)
+from lazynet.reference import PlainClock
+model = PlainClock(2, loss="squared_error", l1=0.1, schedule=lambda t: 0.5)
+model.step([0], [1.0], target=1.0)
+print(model.weights)
 """
 
 
@@ -41,7 +41,7 @@ def without_kernels(code):
 
 
 def test_the_reference_takes_steps():
-    """Its Stepper needs no kernel."""
+    """Its clock needs no kernel."""
     assert without_kernels(TAKES_A_STEP) == ("[0.45, 0.0]\n", "")
 
 
@@ -52,7 +52,7 @@ def test_the_error_says_what_is_missing_and_what_works(name):
     last = error.strip().splitlines()[-1]
     assert last.startswith(f"ModuleNotFoundError: lazynet.{name} needs the compiled lazynet")
     assert "lazynet.kernels." in last
-    assert "lazynet.reference.Stepper" in last
+    assert "lazynet.reference, every algorithm in plain Python" in last
 
 
 def test_other_missing_packages_keep_their_own_error():

@@ -1,4 +1,4 @@
-"""Features in units of their own, in plain Python on dense rows."""
+"""Standardized features, in plain Python on dense rows."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import math
 from collections.abc import Sequence
 
 
-def units_of(
+def sizes_and_means(
     rows: Sequence[Sequence[float]], *, centred: bool = True
 ) -> tuple[list[float], list[float]]:
     """The size and the mean of every feature; the mean is 0 for a feature measured from 0.
 
     A feature with values other than 0 in at least half of the rows is measured from its mean, and
-    its size is its standard deviation.  The size of another feature is the root mean square of its
-    values that are not 0.
+    its size is its standard deviation.  The size of any other feature is the root mean square of
+    its values that are not 0; of a feature without such values, that of all values.
 
-    >>> units_of([[3.0, 1.0], [0.0, 3.0], [0.0, 1.0], [0.0, 3.0]])
+    >>> sizes_and_means([[3.0, 1.0], [0.0, 3.0], [0.0, 1.0], [0.0, 3.0]])
     ([3.0, 1.0], [0.0, 2.0])
     """
-    every = [x for row in rows for x in row if x != 0.0]
-    usual = _root_mean_square(every) if every else 1.0
+    nonzeros = [x for row in rows for x in row if x != 0.0]
+    usual = _root_mean_square(nonzeros) if nonzeros else 1.0
     sizes, means = [], []
     for column in zip(*rows, strict=True):
         values = [x for x in column if x != 0.0]
@@ -34,12 +34,12 @@ def units_of(
     return sizes, means
 
 
-def in_units(
+def standardized(
     rows: Sequence[Sequence[float]], sizes: Sequence[float], means: Sequence[float]
 ) -> list[list[float]]:
     """The rows (x_j - mean_j) / size_j.
 
-    >>> in_units([[6.0, 5.0]], [2.0, 4.0], [0.0, 1.0])
+    >>> standardized([[6.0, 5.0]], [2.0, 4.0], [0.0, 1.0])
     [[3.0, 1.0]]
     """
     return [
