@@ -22,7 +22,7 @@ SANITIZE = os.environ.get("LAZYNET_SANITIZE", "")
 ANNOTATE = os.environ.get("LAZYNET_ANNOTATE", "") not in ("", "0")
 KERNELS = Path("lazynet/kernels")
 # C files that are linked into an extension module.
-LINKED = {"examples": ["rows.c"], "outputs": ["wide.c"], "parser": ["lines.c"]}
+LINKED = {"examples": ["rows.c"], "outputs": ["wide.c"]}
 # Builds of different kinds never share an object file.
 KIND = "-".join(filter(None, ["debug" if DEBUG else "", *SANITIZE.split(",")])) or "release"
 BUILD_BASE = f"build/{KIND}"
@@ -58,7 +58,7 @@ LOOPS = {
     "newton",
     "online",
     "outputs",
-    "parser",
+    "text",
 }
 # The rules are part of the loop: a call for eight nonzeros would cost as much as they do.
 ONE_FUNCTION = ["-DCYTHON_INLINE=inline __attribute__((always_inline, unused))"]

@@ -1,7 +1,7 @@
 """Files of svmlight's and of Vowpal Wabbit's lines.
 
-The compiled parser reads them (lazynet/kernels/lines.h) without the GIL; a line that is not as it
-must be is refused with its file, line and column.
+The kernel lazynet/kernels/text.pyx parses them without the GIL.  An error names the file, the line
+and the column.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from lazynet.data.chunks import Chunk, Passing, csr, labels_matrix
+from lazynet.data.chunks import Chunk, Passing, csr, labels_matrix, rechunked
 from lazynet.data.files import Paths, ahead, files_of, identity_of, texts_of
-from lazynet.data.source import ROWS, Facts, Source, Tally
-from lazynet.kernels.parser import GREATEST_COUNT, Parser
+from lazynet.data.source import Facts, Source, Tally
+from lazynet.kernels.text import GREATEST_COUNT, parse
 from lazynet.parameters import MOST_FEATURES, check_flag, check_integer, shown
 
 
@@ -37,51 +37,42 @@ class LinesFile(Source):
         """The number of labels; counted by ``facts`` where it was not given."""
         return self._n_labels or (self.facts().n_labels if self.multilabel else None)
 
-    def _new_parser(self, **options: Any) -> Parser:
-        limit = self._n_labels or GREATEST_COUNT
-        return Parser(several=self.multilabel, n_labels=limit, **options)
-
-    def _parsed(
-        self, parser: Parser, rows: int, n_features: int, n_labels: int
-    ) -> Generator[Chunk, None, None]:
-        """The rows of all files, as a parser reads them."""
-        for _ in self._filled(parser, rows):
-            indptr, columns, values, labels, weight = parser.take()
-            y = labels_matrix(labels[0], labels[1], n_labels) if self.multilabel else labels
-            yield Chunk(csr(indptr, columns, values, n_features), y, weight)
-
-    def _filled(self, parser: Parser, rows: int) -> Generator[None, None, None]:
-        """Parse all files; at each step there are ``rows`` rows to take, or the last ones."""
+    def _parsed(self, n_features: int, n_labels: int, **form: Any) -> Generator[Chunk, None, None]:
+        """The rows of all files; ``form`` is what ``parse`` is told of the text."""
         for path in self.paths:
-            parser.begin(path)
+            n_lines = 0
             with closing(texts_of(path)) as texts:
                 for text in texts:
-                    start = self._parse(parser, text, 0, rows)
-                    while parser.n_rows == rows:
-                        yield
-                        start = self._parse(parser, text, start, rows)
-        if parser.n_rows:
-            yield
+                    indptr, columns, values, labels, weight, n_parsed = parse(
+                        text,
+                        several=self.multilabel,
+                        n_labels=self._n_labels or GREATEST_COUNT,
+                        name=path,
+                        n_lines_before=n_lines,
+                        **form,
+                    )
+                    y = labels_matrix(*labels, n_labels) if self.multilabel else labels
+                    n_lines += n_parsed
+                    yield Chunk(csr(indptr, columns, values, n_features), y, weight)
 
-    def _parse(self, parser: Parser, text: bytes, start: int, rows: int) -> int:
-        """Parse lines until there are ``rows`` rows; returns where the next line begins."""
-        try:
-            return int(parser.parse(text, start, True, rows))
-        except ValueError as error:
-            if "," in str(error).rpartition(", found ")[2]:
-                raise ValueError(
-                    f"{error}; commas belong to several labels a row (multilabel) or to a CSV "
-                    "file (CSVFile, --format csv)"
-                ) from None
-            raise
+    def _form(self) -> dict[str, Any]:
+        """What ``parse`` is told of the text in a pass."""
+        raise NotImplementedError
 
-    def _scanned(self, parser: Parser, n_features: int) -> Facts:
-        """The facts of all rows with room for ``n_features`` columns, of which some are used."""
-        tally = Tally()
-        for chunk in self._parsed(parser, ROWS, n_features, GREATEST_COUNT):
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        chunks = self._parsed(self.n_features, self.n_labels or 0, **self._form())
+        return ahead(rechunked(chunks, rows))
+
+    def _scanned(self, n_features: int, **form: Any) -> tuple[Facts, int]:
+        """The facts of all rows, with as many columns as they name; and the first of these."""
+        tally, first, stop, n_labels = Tally(), n_features, 0, 1
+        for chunk in self._parsed(n_features, GREATEST_COUNT, **form):
             tally.add(chunk)
-        n_labels = self._n_labels or max(parser.greatest_label + 1, 1)
-        return tally.facts(parser.greatest_column + 1, n_labels if self.multilabel else None)
+            first = min(first, int(chunk.X.indices.min(initial=n_features)))
+            stop = max(stop, int(chunk.X.indices.max(initial=-1)) + 1)
+            if self.multilabel:
+                n_labels = max(n_labels, int(chunk.y.indices.max(initial=-1)) + 1)
+        return tally.facts(stop, (self._n_labels or n_labels) if self.multilabel else None), first
 
     def _options(self) -> dict[str, Any]:
         """The parameters that decide, beside the files, which rows come."""
@@ -149,23 +140,19 @@ class SvmlightFile(LinesFile):
         return self._n_features or self.facts().n_features
 
     def _find_facts(self) -> Facts:
-        automatic = self._base is None
         # Columns from 1 on need one more where they are taken for columns from 0 on.
-        room = self._n_features if self._n_features and not automatic else MOST_FEATURES
-        parser = self._new_parser(base=self._base or 0, n_columns=room)
-        facts = self._scanned(parser, room)
+        room = MOST_FEATURES if self._base is None else self._n_features or MOST_FEATURES
+        facts, first = self._scanned(room, base=self._base or 0, n_columns=room)
         n_features = facts.n_features
-        if automatic:
-            self._base = int(parser.greatest_column >= 0 and parser.least_column > 0)
+        if self._base is None:
+            self._base = int(0 < first < n_features)
             n_features -= self._base
         return replace(facts, n_features=self._n_features or max(n_features, 1))
 
-    def _pass(self, rows: int, epoch: int) -> Passing:
-        n_labels, n_features = self.n_labels or 0, self.n_features
+    def _form(self) -> dict[str, Any]:
         if self._base is None:
             self.facts()
-        parser = self._new_parser(base=self._base, n_columns=n_features)
-        return ahead(self._parsed(parser, rows, n_features, n_labels))
+        return {"base": self._base, "n_columns": self.n_features}
 
     def _options(self) -> dict[str, Any]:
         columns = {"zero_based": self.zero_based, "n_features": self._n_features}
@@ -210,12 +197,11 @@ class VWFile(LinesFile):
         return int(2**self.bits)
 
     def _find_facts(self) -> Facts:
-        parser = self._new_parser(vowpal=True, bits=self.bits)
-        return replace(self._scanned(parser, self.n_features), n_features=self.n_features)
+        facts, _ = self._scanned(self.n_features, **self._form())
+        return replace(facts, n_features=self.n_features)
 
-    def _pass(self, rows: int, epoch: int) -> Passing:
-        n_labels, parser = self.n_labels or 0, self._new_parser(vowpal=True, bits=self.bits)
-        return ahead(self._parsed(parser, rows, self.n_features, n_labels))
+    def _form(self) -> dict[str, Any]:
+        return {"vowpal": True, "bits": self.bits}
 
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), "bits": self.bits}

@@ -17,7 +17,7 @@ from sklearn.metrics import f1_score, mean_absolute_error, r2_score
 import lazynet
 from lazynet.cli.main import COMMANDS, main, new_parser
 from lazynet.cli.settings import object_of
-from lazynet.data import CSVFile, RowsFile, SvmlightFile, VWFile
+from lazynet.data import CSVFile, RowsFile, SvmlightFile, VWFile, text_files
 from lazynet.persistence import files as model_files
 from lazynet.rules.ftrl import FTRL
 
@@ -327,11 +327,8 @@ def test_a_row_without_labels_and_values_is_kept(folder, told):
 def test_a_later_call_reads_the_cache(folder, monkeypatch, told):
     """And no text, beside the first rows, which say how columns are counted."""
     passes = []
-    plain = SvmlightFile._filled
-    monkeypatch.setattr(
-        SvmlightFile, "_filled",
-        lambda self, parser, rows: passes.append(rows) or plain(self, parser, rows),
-    )  # fmt: skip
+    texts_of = text_files.texts_of
+    monkeypatch.setattr(text_files, "texts_of", lambda path: passes.append(path) or texts_of(path))
     # The first call counts the columns, and parses the text.
     for times in (3, 1):
         passes.clear()

@@ -1,6 +1,6 @@
 """Lines of svmlight's and Vowpal Wabbit's text, read byte by byte in plain Python.
 
-The compiled parser (lazynet/kernels/lines.h) must give the same rows, and refuse the same text at
+The kernel lazynet/kernels/text.pyx must give the same rows, and refuse the same text at
 the same line and column: tests/exact/test_parser.py.
 """
 
@@ -10,7 +10,7 @@ import math
 import re
 from typing import NamedTuple
 
-_SPACES = b" \t\r\v\f"
+_SPACES = b" \t\r"
 _NUMBER = re.compile(rb"[+-]?(?P<digits>\d+\.?\d*|\.\d+)(?P<exponent>[eE][+-]?\d+)?")
 
 
@@ -144,10 +144,9 @@ class PlainParser:
         if not digits:
             raise self.bad("digits")
         # Numbers of more than 18 digits are refused whatever the bounds are.
-        kept = digits.lstrip(b"0")
-        if len(kept) > 18 or not least <= int(kept or b"0") <= most:
+        if len(digits) > 18 or not least <= int(digits) <= most:
             raise self.bad(f"a number from {least} to {most}", start)
-        return int(kept or b"0")
+        return int(digits)
 
     def word_of_digits(self) -> bytes:
         """The digits that come next."""
@@ -157,18 +156,14 @@ class PlainParser:
 
     def labels(self) -> list[int]:
         """Labels with commas between them."""
-        found: list[int] = []
-        starts: list[int] = []
-        while True:
-            starts.append(self.at)
-            found.append(self.integer(0, self.n_labels - 1))
-            if self.byte() != b",":
-                break
+        start = self.at
+        labels = [self.integer(0, self.n_labels - 1)]
+        while self.byte() == b",":
             self.at += 1
-        for i, label in enumerate(found):
-            if label in found[:i]:
-                raise self.bad("another label", starts[i])
-        return found
+            labels.append(self.integer(0, self.n_labels - 1))
+        if len(set(labels)) < len(labels):
+            raise self.bad("labels that differ", start)
+        return labels
 
     def add(self, entries: dict[int, float], column: int, value: float) -> None:
         """One more entry of a row; values of one column are added up."""
@@ -235,7 +230,7 @@ class PlainParser:
 
     def vowpal_row(self) -> Row | None:
         """The row of a line; None for an empty line."""
-        if not self.text.strip(b" \t\r"):
+        if not self.text.strip(_SPACES):
             return None
         label, importance = self.vowpal_head()
         entries: dict[int, float] = {}
@@ -249,26 +244,25 @@ class PlainParser:
         label: float | list[int] | None = [] if self.several else None
         importance, n_words = 1.0, 0
         while True:
-            self.skip(b" ")
+            self.skip(_SPACES)
             start = self.at
-            word = self.word(b" |\t\r")
+            word = self.word(_SPACES + b"|")
             end = self.at
-            if self.byte() == b"|":
-                break  # a word that touches the bar is a tag
-            if self.byte() != b" ":
-                raise self.bad("'|'")
             if word.startswith(b"'"):
-                self.skip(b" ")
+                self.skip(_SPACES)
                 if self.byte() != b"|":
                     raise self.bad("'|' behind the tag")
-                break
+            if not self.byte():
+                raise self.bad("'|'")
+            if self.byte() == b"|":
+                break  # a word that touches the bar is a tag
             self.at = start
             if n_words == 0:
                 label = self.labels() if self.several else self.number()
             elif n_words == 1:
+                if word.startswith(b"-"):
+                    raise self.bad("an importance that is not negative")
                 importance = self.number()
-                if importance < 0:
-                    raise self.bad("an importance that is not negative", start)
             else:
                 raise self.bad("'|'")
             if self.at != end:
@@ -280,7 +274,7 @@ class PlainParser:
 
     def end_of_feature(self) -> None:
         """Refuse what is neither a space nor a bar."""
-        if self.byte() and self.byte() not in b" \t\r|":
+        if self.byte() and self.byte() not in _SPACES + b"|":
             raise self.bad("a space or '|'")
 
     def namespace(self, entries: dict[int, float]) -> None:
@@ -288,18 +282,18 @@ class PlainParser:
         if self.byte() == b":":
             raise self.bad("a namespace")
         factor, unnamed = 1.0, 0
-        name = self.word(b" \t\r|:")
+        name = self.word(_SPACES + b"|:")
         seed = self.hash_of_name(name, 0) if name else 0
         if self.byte() == b":":
             self.at += 1
             factor = self.number()
             self.end_of_feature()
         while True:
-            self.skip(b" \t\r")
+            self.skip(_SPACES)
             if self.byte() in (b"", b"|"):
                 return
             start = self.at
-            name = self.word(b" \t\r|:")
+            name = self.word(_SPACES + b"|:")
             value = 1.0
             if self.byte() == b":":
                 self.at += 1

@@ -18,10 +18,9 @@ from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block, OwnSteps, Targets
-from lazynet.kernels.parser import Parser
 from lazynet.kernels.released import Listed
 from lazynet.kernels.stabilised import Records
-from safe.fuzz import outputs, text
+from safe.fuzz import outputs
 from safe.fuzz.alarm import stopped_after
 from safe.fuzz.disguises import ODD_INTEGERS, ODD_REALS, another_array, fenced
 from safe.fuzz.ledger import Ledger
@@ -44,7 +43,6 @@ PARTS_OF: dict[type, Callable[[Parts], Arguments]] = {
     Targets: outputs.targets,
     OwnSteps: outputs.own_steps,
     Block: outputs.block,
-    Parser: lambda parts: text.form_of(parts.random),
 }
 NO_NUMBERS: list[Any] = [None, "x", 1j, [], {}, object(), b"", np.zeros(2), np.nan, 1.5, 10**400]
 
@@ -193,8 +191,6 @@ def use_again(given: Arguments, how: str, random: np.random.Generator) -> None:
                 repr(value.features)
             elif isinstance(value, WorkingSet):
                 use_columns(value, len(value))
-            elif isinstance(value, Parser):
-                text.use(value)
             else:
                 outputs.use(value, Parts(random, np.array))
         except (TypeError, ValueError, AttributeError):

@@ -1,13 +1,11 @@
-"""Lines of text for the parser: recipes for its kernel, and files for the readers of streams."""
+"""Lines of text: recipes for the kernel that parses them, and files for the readers of streams."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-
-from lazynet.kernels.parser import Parser
 
 if TYPE_CHECKING:
     from safe.fuzz.recipes import Arguments, Parts
@@ -19,7 +17,7 @@ _NAMES = ["a", "b", "7", "12", "é", "word", "\x01", "'", "#", "a" * 70]
 
 
 def form_of(random: np.random.Generator) -> Arguments:
-    """What ``Parser`` takes."""
+    """The form of a text, as ``parse`` takes it."""
     return dict(
         vowpal=bool(random.integers(2)),
         several=bool(random.integers(2)),
@@ -65,40 +63,9 @@ def text(random: np.random.Generator, form: Arguments) -> bytes:
     return (joined if random.integers(2) else joined.rstrip("\r\n")).encode()
 
 
-def parser(parts: Parts) -> Parser:
-    """A parser with some rows to take."""
-    found = Parser(**form_of(parts.random))
-    use(found)
-    return found
-
-
-def use(value: Any) -> None:
-    """Read a few lines of both forms, with errors and without, and take the rows."""
-    if isinstance(value, Parser):
-        for given in (b"1 1:2 2:3 2:4\n", b"1 |f a:2\n", b"1 ", b"\n"):
-            try:
-                value.parse(given, 0, True, 5)
-            except ValueError:
-                continue
-        value.take()
-        value.parse(b"1 1:2\n1 |f", 0, False, 0)
-
-
 def _parse(parts: Parts) -> Arguments:
     form = form_of(parts.random)
-    return dict(
-        self=Parser(**form),
-        text=text(parts.random, form),
-        start=0,
-        last=bool(parts.random.integers(2)),
-        most_rows=int(parts.random.choice([0, 1, 3, 2**62])),
-    )
+    return {"text": text(parts.random, form), **form, "name": "a.svm", "n_lines_before": 3}
 
 
-RECIPES: dict[str, Callable[[Parts], Arguments]] = {
-    "parser.murmur": lambda p: dict(text=p.random.bytes(int(p.random.integers(9))), seed=7),
-    "parser.Parser": lambda p: form_of(p.random),
-    "parser.Parser.begin": lambda p: dict(self=parser(p), name="a.svm"),
-    "parser.Parser.parse": _parse,
-    "parser.Parser.take": lambda p: dict(self=parser(p)),
-}
+RECIPES: dict[str, Callable[[Parts], Arguments]] = {"text.parse": _parse}
