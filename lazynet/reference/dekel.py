@@ -121,6 +121,8 @@ class PlainDekel(_Dekel):
     ...     _ = lazy.step([0], [2.0], target=1)
     >>> lazy.last(), lazy.average()
     (([1.0], 0.5), ([1.5], 0.75))
+    >>> lazy.weights, lazy.intercept
+    ([1.0], 0.5)
     """
 
     def __init__(self, n_features: int, **options: Any) -> None:

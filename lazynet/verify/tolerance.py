@@ -19,14 +19,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lazynet.engines.catalogue import RuleLike, check_rule
-from lazynet.losses import Loss, LossLike, get_loss
-from lazynet.parameters import FLAG, STRENGTH, Number, SettledFields, table
+from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
 from lazynet.reference.learner import Example
 from lazynet.rules.base import Affine
@@ -76,77 +73,66 @@ class VisitedRow(NamedTuple):
     touched_weights: Sequence[float] | None = None
 
 
-class Budget(SettledFields):
-    """What every error budget keeps: the bound so far, and why comparing ended.
-
-    >>> budget = StateBudget("log_loss")
-    >>> budget.bound, budget.comparable, budget.ended is None
-    (0.0, True, True)
-    """
-
-    loss: LossLike | Loss
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.bound = 0.0
-        self.ended: str | None = None
-        self._loss = get_loss(self.loss)
-
-    @property
-    def comparable(self) -> bool:
-        """Whether comparing goes on."""
-        return self.ended is None
-
-    def end(self, reason: str) -> None:
-        """End the comparison for this reason, unless it has ended.
-
-        >>> budget = StateBudget("log_loss")
-        >>> budget.end(DIVERGED)
-        >>> budget.comparable, budget.ended == DIVERGED
-        (False, True)
-        """
-        if self.ended is None:
-            self.ended = reason
-
-
-@dataclass
-class ErrorBudget(Budget):
-    """The derived bound of the affine family; ``bound`` holds for the steps taken so far.
+class Budget:
+    """What the two error budgets share: the bound so far, and why comparing ended.
 
     ``comparable`` turns False when a prediction comes too near to a jump of the loss's derivative,
     or when the run itself diverges, so that it has amplified rounding beyond use or overflows;
     ``ended`` then says why.
 
-    >>> budget = ErrorBudget("log_loss", "fobos", l1=0.1, l2=0.0)
+    >>> from lazynet.losses import get_loss
+    >>> budget = StateBudget(get_loss("log_loss"))
+    >>> budget.bound, budget.comparable, budget.ended is None
+    (0.0, True, True)
+    >>> budget.end(DIVERGED)
+    >>> budget.comparable, budget.ended == DIVERGED
+    (False, True)
+    """
+
+    def __init__(self, loss: Loss) -> None:
+        self.loss, self.bound = loss, 0.0
+        self.ended: str | None = None
+
+    @property
+    def comparable(self) -> bool:
+        """Whether comparing continues."""
+        return self.ended is None
+
+    def end(self, reason: str) -> None:
+        """End the comparison for this reason, unless it has ended."""
+        if self.ended is None:
+            self.ended = reason
+
+
+class ErrorBudget(Budget):
+    """The derived bound of the affine family; ``bound`` holds for the steps taken so far.
+
+    ``largest_cushion`` is the largest cushion beside which a lazy form stores a weight, if it
+    sweeps in time.
+
+    >>> from lazynet.losses import get_loss
+    >>> from lazynet.rules.affine import FoBoS
+    >>> one, same = (
+    ...     ErrorBudget(get_loss("log_loss"), FoBoS(), ElasticNet(l1=0.1)) for _ in range(2))
     >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
-    >>> budget.after_batch(0.5, [row], weights=[0.2])
-    >>> 0 < budget.bound < 1e-14
+    >>> one.after_batch(0.5, [row], weights=[0.2])
+    >>> same.after_batch(0.5, [row, row], weights=[0.2])
+    >>> 0 < one.bound < same.bound < 2 * one.bound < 1e-14
     True
     """
 
-    _kinds = table(
-        l1=STRENGTH,
-        l2=STRENGTH,
-        fit_intercept=FLAG,
-        largest_cushion=Number(least=0, infinite=True),
-    )
-    loss: LossLike | Loss
-    rule: RuleLike
-    l1: float = 0.0
-    l2: float = 0.0
-    fit_intercept: bool = False
-    largest_cushion: float = math.inf
-    """The largest cushion beside which a lazy form stores a weight, if it sweeps in time."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.cushion = 0.0
-        rule = check_rule("rule", self.rule)
-        if not isinstance(rule, Affine) or rule.has_state:
-            raise ValueError(f"rule must be of the affine family, got {rule!r}")
-        self._rule = rule
-        self._penalty = ElasticNet(self.l1, self.l2)
-        self._t = 0
+    def __init__(
+        self,
+        loss: Loss,
+        rule: Affine,
+        penalty: ElasticNet,
+        fit_intercept: bool = False,
+        largest_cushion: float = math.inf,
+    ) -> None:
+        super().__init__(loss)
+        self.rule, self.penalty, self.fit_intercept = rule, penalty, fit_intercept
+        self.largest_cushion, self.cushion = largest_cushion, 0.0
+        self.t = 0
 
     # A number that overflows here ends the comparison, and ``ended`` gives the reason.
     @np.errstate(over="ignore", invalid="ignore")
@@ -158,22 +144,16 @@ class ErrorBudget(Budget):
         weights: Sequence[float],
         intercept: float = 0.0,
     ) -> None:
-        """Account for one step on a batch of rows, after which the weights are ``weights``.
-
-        >>> one, same = (ErrorBudget("log_loss", "fobos", l1=0.1, l2=0.0) for _ in range(2))
-        >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
-        >>> one.after_batch(0.5, [row], weights=[0.2])
-        >>> same.after_batch(0.5, [row, row], weights=[0.2])
-        >>> one.bound < same.bound < 2 * one.bound
-        True
-        """
+        """Account for one step on a batch of rows, after which the weights are ``weights``."""
         w = np.asarray(weights, dtype=float)
-        shrink = self._rule.unchecked_shrinks(np.array([eta], dtype=float), self._penalty, self._t)
-        self._t += 1
+        shrink = self.rule.unchecked_shrinks(np.array([eta], dtype=float), self.penalty, self.t)
+        self.t += 1
         self.cushion = min(
             float(shrink.keep[0]) * self.cushion + float(shrink.pull[0]), self.largest_cushion
         )
         largest = float(np.abs(w).max(initial=0.0))
+        if not (np.isfinite(w).all() and math.isfinite(intercept)):
+            self.end(OVERFLOWED)
         n = len(rows)
         stretch = move = blurred = 0.0
         for values, prediction, slope, target, importance, touched_weights in rows:
@@ -186,25 +166,23 @@ class ErrorBudget(Budget):
             # The prediction: a sum of len(x) products, in any order.
             terms = float(np.dot(np.abs(x), before + self.cushion)) + abs(intercept)
             prediction_error = UNIT_ROUNDOFF * (len(x) + 4) * terms
-            blur = prediction_error + self.bound * norm
-            if not (
-                np.isfinite(w).all()
-                and math.isfinite(intercept)
-                and math.isfinite(prediction)
-                and math.isfinite(eta * importance * slope)
-            ):
+            if not (math.isfinite(prediction) and math.isfinite(eta * importance * slope)):
                 self.end(OVERFLOWED)
             # Before anything has been rounded, zero weights predict 0 in both implementations.
             exact = self.bound == 0.0 and prediction == 0.0 and not before.any()
-            if not exact and self._near_a_kink(prediction, target, blur):
-                self.end(AT_A_KINK)
+            if not exact:
+                blur = prediction_error + self.bound * norm
+                wide = blur * max(1.0, abs(target)) if self.loss.margin else blur
+                wide += 4 * UNIT_ROUNDOFF * (abs(prediction) + abs(target))
+                if distance_to_kink(self.loss, prediction, target) <= wide:
+                    self.end(AT_A_KINK)
 
-            curvature = importance * (self._loss.curvature or 0.0)
+            curvature = importance * (self.loss.curvature or 0.0)
             stretch += eta * curvature * norm * norm / n
             blurred += eta * curvature * prediction_error * norm / n
             move += eta * abs(importance * slope) * norm / n
 
-        growth = max(1.0, stretch - 1.0 if self._rule.step_order == "gradient_first" else stretch)
+        growth = max(1.0, stretch - 1.0 if self.rule.step_order == "gradient_first" else stretch)
         rounding = UNIT_ROUNDOFF * (
             _ROUNDINGS * (float(np.linalg.norm(w)) + abs(intercept) + 2 * move)
             + 2 * (n - 1) * move
@@ -215,15 +193,11 @@ class ErrorBudget(Budget):
         if not (math.isfinite(useful) and self.bound <= useful):
             self.end(DIVERGED)
 
-    def _near_a_kink(self, prediction: float, target: float, blur: float) -> bool:
-        wide = blur * max(1.0, abs(target)) if self._loss.margin else blur
-        wide += 4 * UNIT_ROUNDOFF * (abs(prediction) + abs(target))
-        return distance_to_kink(self._loss, prediction, target) <= wide
-
 
 def distance_to_kink(loss: Loss, prediction: float, target: float) -> float:
     """The distance of the loss's argument, m or p - y, from the nearest jump of the derivative.
 
+    >>> from lazynet.losses import get_loss
     >>> distance_to_kink(get_loss("hinge"), 0.75, 1.0), distance_to_kink(get_loss("log_loss"), 0, 1)
     (0.25, inf)
     """
@@ -232,26 +206,22 @@ def distance_to_kink(loss: Loss, prediction: float, target: float) -> float:
     return min(distances, default=math.inf)
 
 
-@dataclass
 class StateBudget(Budget):
     """The bound of a rule with a state: 1e-10 of 1 + the largest weight, not derived.
 
     ``threshold`` is the threshold of the truncated gradient, and infinite for other rules.
 
-    >>> budget = StateBudget("log_loss")
+    >>> from lazynet.losses import get_loss
+    >>> budget = StateBudget(get_loss("log_loss"))
     >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
     >>> budget.after_batch(0.5, [row, row], weights=[0.2])
     >>> round(budget.bound * 1e10, 2)  # one weight, of 0.2
     1.2
     """
 
-    _kinds = table(threshold=Number(least=0, infinite=True))
-    loss: LossLike | Loss
-    threshold: float = math.inf
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._moved = False
+    def __init__(self, loss: Loss, threshold: float = math.inf) -> None:
+        super().__init__(loss)
+        self.threshold, self.has_moved = threshold, False
 
     def after_batch(
         self,
@@ -266,28 +236,24 @@ class StateBudget(Budget):
         size = np.abs(w)
         largest = float(size.max(initial=abs(intercept)))
         for row in rows:
-            self._look_at(row, largest)
+            prediction, target = row.prediction, row.target
+            near = _NEAR_A_KINK * (1.0 + abs(prediction) + abs(target))
+            if not np.isfinite([largest, prediction, row.slope]).all():
+                self.end(OVERFLOWED)
+            elif abs(prediction) >= _LARGEST_PREDICTION * (1.0 + abs(target)):
+                self.end(DIVERGED)
+            # Until a slope has moved a number, the prediction is 0 in both, without any rounding.
+            elif (self.has_moved or prediction != 0.0) and (
+                distance_to_kink(self.loss, prediction, target) <= near
+            ):
+                self.end(AT_A_KINK)
         # An infinite weight has no distance to the threshold, and has ended the comparison.
         size = size[np.isfinite(size) & (size > 0)]
         if (np.abs(size - self.threshold) <= _NEAR_A_KINK * (1.0 + size)).any():
             self.end(AT_THE_THRESHOLD)
-        self._moved = self._moved or any(row.importance * row.slope != 0.0 for row in rows)
+        self.has_moved = self.has_moved or any(row.importance * row.slope != 0.0 for row in rows)
         # The Euclidean norm of differences that are each within the bound of one weight.
         self.bound = AGREE * (1.0 + largest) * math.sqrt(max(1, len(w)))
-
-    def _look_at(self, row: VisitedRow, largest: float) -> None:
-        """End the comparison where the prediction for the row asks for it."""
-        prediction, target = row.prediction, row.target
-        at = abs(prediction) + abs(target)
-        if not (math.isfinite(largest) and math.isfinite(prediction) and math.isfinite(row.slope)):
-            self.end(OVERFLOWED)
-        elif abs(prediction) >= _LARGEST_PREDICTION * (1.0 + abs(target)):
-            self.end(DIVERGED)
-        # Until a slope has moved a number, the prediction is 0 in both, without any rounding.
-        elif (self._moved or prediction != 0.0) and (
-            distance_to_kink(self._loss, prediction, target) <= _NEAR_A_KINK * (1.0 + at)
-        ):
-            self.end(AT_A_KINK)
 
 
 class NearbyRun:

@@ -14,6 +14,7 @@ from lazynet.engines.catalogue import RuleLike, algorithm_of, check_rule, new_re
 from lazynet.losses import Loss, LossLike, get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.reference.learner import Example
+from lazynet.rules.base import Affine
 from lazynet.schedules import FromData, checked_rates
 from lazynet.training.plan import Plan
 from lazynet.verify.tolerance import (
@@ -55,6 +56,7 @@ class BoundedTwin:
         n_rows: int | None = None,
     ) -> None:
         loss = self.loss = get_loss(loss)
+        penalty = ElasticNet(l1, l2, positive)
         chosen = check_rule("rule", rule)
         if not algorithm_of(chosen).exact:
             raise ValueError(f"rule must be exact, got {chosen!r}, which is not")
@@ -67,7 +69,7 @@ class BoundedTwin:
             chosen,
             n_features,
             loss=self.loss,
-            penalty=ElasticNet(l1, l2, positive),
+            penalty=penalty,
             schedule=schedule,
             fit_intercept=fit_intercept,
             n_rows=n_rows,
@@ -79,7 +81,8 @@ class BoundedTwin:
             self.budget = StateBudget(loss, getattr(chosen, "threshold", math.inf))
             self.nearby = NearbyRun(make())
         else:
-            self.budget = ErrorBudget(loss, rule, l1, l2, fit_intercept, largest_cushion)
+            assert isinstance(chosen, Affine)  # every other rule has a state
+            self.budget = ErrorBudget(loss, chosen, penalty, fit_intercept, largest_cushion)
 
     @classmethod
     def of_plan(

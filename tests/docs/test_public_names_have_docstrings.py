@@ -84,8 +84,9 @@ def test_public_members_are_documented_and_shown(name):
     """An example of the class, of a member, or of a base with the member uses it."""
     kind, key = MEMBERS[name]
     assert inspect.getattr_static(kind, key).__doc__
-    origins = [base for base in kind.__mro__ if key in vars(base)]
-    shown = examples(kind, *origins, *(member for _, member in members(kind)))
+    bases = [base for base in kind.__mro__ if key in vars(base)]
+    inherited = [vars(base)[key] for base in bases]
+    shown = examples(kind, *bases, *inherited, *(member for _, member in members(kind)))
     assert re.search(rf"\.{key}\b", shown)
 
 
