@@ -1,9 +1,12 @@
-/* Several doubles side by side, for the rules in rules/.  Cython takes Lanes for a double, and the C that
+/* Several numbers side by side, for the rules in rules/.  Cython takes Lanes for a double, and the C that
  * it writes for `a * b + c` computes all of them; what a double has no operator for is here.
  *
- * The loops of online.pyx are compiled once per level of vector units.  Lanes are four doubles where
- * a register holds four, and two elsewhere.  Eight nonzeros are added up in eight sums whatever WIDTH
- * is, and contraction to fused multiply-adds is off: every level gives the same bits.
+ * The loops are compiled once per level of vector units, and none of their sums depends on the level:
+ * contraction to fused multiply-adds is off, and every level gives the same bits.
+ *
+ * In online.pyx the lanes are nonzeros of a row: four doubles where a register holds four, two
+ * elsewhere, and eight sums whatever WIDTH is.  In online_outputs.pyx (LAZYNET_REAL is defined) they are
+ * outputs: as many doubles or floats as the widest register holds.
  */
 #ifndef LAZYNET_LANES_H
 #define LAZYNET_LANES_H
@@ -14,51 +17,140 @@
 #include <immintrin.h>
 #endif
 
-#if defined(__AVX2__)
-#define WIDTH 4
+#if defined(LAZYNET_REAL) && defined(__AVX512F__)
+#define LAZYNET_BYTES 64
+#define LAZYNET_REGISTER_OP(name, type) _mm512_##name##_##type
+#elif defined(__AVX2__)
+#define LAZYNET_BYTES 32
+#define LAZYNET_REGISTER_OP(name, type) _mm256_##name##_##type
 #else
-#define WIDTH 2
+#define LAZYNET_BYTES 16
+#define LAZYNET_REGISTER_OP(name, type) _mm_##name##_##type
 #endif
-enum { PARTS = LAZYNET_LANES / WIDTH }; /* of eight nonzeros */
+#if defined(LAZYNET_REAL) && LAZYNET_REAL == 32
+typedef float Real;
+typedef int32_t Bits;
+#define LAZYNET_ALL_BUT_SIGN INT32_MAX
+#define LAZYNET_OP(name) LAZYNET_REGISTER_OP(name, ps)
+#define WIDTH (LAZYNET_BYTES / 4)
+#else
+typedef double Real;
+typedef int64_t Bits;
+#define LAZYNET_ALL_BUT_SIGN INT64_MAX
+#define LAZYNET_OP(name) LAZYNET_REGISTER_OP(name, pd)
+#define WIDTH (LAZYNET_BYTES / 8)
+#endif
 
-typedef double Two __attribute__((vector_size(16)));
-typedef double LooseTwo __attribute__((vector_size(16), aligned(8), may_alias));
-typedef double Lanes __attribute__((vector_size(8 * WIDTH)));
-typedef double LooseLanes __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
-typedef int64_t Mask __attribute__((vector_size(8 * WIDTH)));
+typedef Real Lanes __attribute__((vector_size(LAZYNET_BYTES)));
+typedef Real LooseLanes __attribute__((vector_size(LAZYNET_BYTES), aligned(4), may_alias));
+typedef Bits Mask __attribute__((vector_size(LAZYNET_BYTES)));
 
-LAZYNET_INLINE Lanes spread(double a) { return a - (Lanes){0.0}; }
-LAZYNET_INLINE Lanes lanes_at(const double *from) { return *(const LooseLanes *)from; }
-LAZYNET_INLINE void put_lanes(double *to, Lanes a) { *(LooseLanes *)to = a; }
-LAZYNET_INLINE Lanes with_lane(Lanes a, int lane, double number) {
-    a[lane] = number;
-    return a;
-}
+/* The same number in every lane; Lanes stay what they are. */
+LAZYNET_INLINE Lanes lazynet_spread(Real a) { return a - (Lanes){0}; }
+LAZYNET_INLINE Lanes lazynet_same(Lanes a) { return a; }
+#define spread(a) _Generic((a), Lanes: lazynet_same, default: lazynet_spread)(a)
+LAZYNET_INLINE Lanes lanes_at(const Real *from) { return *(const LooseLanes *)from; }
+LAZYNET_INLINE void put_lanes(Real *to, Lanes a) { *(LooseLanes *)to = a; }
+LAZYNET_INLINE void set_lane(Lanes *a, int lane, double number) { (*a)[lane] = (Real)number; }
 LAZYNET_INLINE double lane_of(Lanes a, int lane) { return a[lane]; }
-LAZYNET_INLINE Lanes quotient(double a, Lanes b) { return a / b; }
 
 /* --- masks: a lane is all ones or all zeros.  To Cython a mask is a Lanes, too. */
 LAZYNET_INLINE Lanes nonzero(Lanes a) { return (Lanes)(a != 0.0); }
 LAZYNET_INLINE Lanes is_zero(Lanes a) { return (Lanes)(a == 0.0); }
-LAZYNET_INLINE Lanes exceeds(Lanes a, double limit) { return (Lanes)(a > limit); }
-LAZYNET_INLINE Lanes at_most(Lanes a, double limit) { return (Lanes)(a <= limit); }
+LAZYNET_INLINE Lanes exceeds(Lanes a, Real limit) { return (Lanes)(a > limit); }
+LAZYNET_INLINE Lanes at_most(Lanes a, Real limit) { return (Lanes)(a <= limit); }
 LAZYNET_INLINE Lanes both(Lanes a, Lanes b) { return (Lanes)((Mask)a & (Mask)b); }
 LAZYNET_INLINE Lanes without(Lanes a, Lanes b) { return (Lanes)((Mask)a & ~(Mask)b); }
 LAZYNET_INLINE Lanes where(Lanes mask, Lanes yes, Lanes no) {
     return (Lanes)(((Mask)mask & (Mask)yes) | (~(Mask)mask & (Mask)no));
 }
 LAZYNET_INLINE int any_lane(Lanes mask) {
-#if defined(__AVX2__)
-    return _mm256_movemask_pd((__m256d)mask) != 0;
+#if LAZYNET_BYTES == 64
+    return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
 #elif defined(__SSE2__)
-    return _mm_movemask_pd((__m128d)mask) != 0;
+    return LAZYNET_OP(movemask)(mask) != 0;
 #else
-    int64_t found = 0;
+    Bits found = 0;
     for (int k = 0; k < WIDTH; k++) found |= ((Mask)mask)[k];
     return found != 0;
 #endif
 }
-LAZYNET_INLINE int any_above(Lanes a, double limit) { return any_lane((Lanes)(a > limit)); }
+LAZYNET_INLINE int any_above(Lanes a, Real limit) { return any_lane((Lanes)(a > limit)); }
+LAZYNET_INLINE int lazynet_any_nonzero(Lanes a) { return any_lane(nonzero(a)); }
+LAZYNET_INLINE int lazynet_is_nonzero(double a) { return a != 0.0; }
+/* Of Lanes or of one number. */
+#define any_nonzero(a) _Generic((a), Lanes: lazynet_any_nonzero, default: lazynet_is_nonzero)(a)
+
+/* --- arithmetic */
+LAZYNET_INLINE Lanes absolute(Lanes a) { return (Lanes)((Mask)a & LAZYNET_ALL_BUT_SIGN); }
+LAZYNET_INLINE Lanes with_sign(Lanes size, Lanes of) {
+    return (Lanes)(((Mask)size & LAZYNET_ALL_BUT_SIGN) | ((Mask)of & ~LAZYNET_ALL_BUT_SIGN));
+}
+/* a < b ? a : b and a > b ? a : b: of two operands one of which is NaN, the second. */
+#if defined(__SSE2__)
+LAZYNET_INLINE Lanes lower(Lanes a, Lanes b) { return LAZYNET_OP(min)(a, b); }
+LAZYNET_INLINE Lanes higher(Lanes a, Lanes b) { return LAZYNET_OP(max)(a, b); }
+LAZYNET_INLINE Lanes root(Lanes a) { return LAZYNET_OP(sqrt)(a); }
+#else
+LAZYNET_INLINE Lanes lower(Lanes a, Lanes b) { return where((Lanes)(a < b), a, b); }
+LAZYNET_INLINE Lanes higher(Lanes a, Lanes b) { return where((Lanes)(a > b), a, b); }
+LAZYNET_INLINE Lanes root(Lanes a) {
+    for (int k = 0; k < WIDTH; k++) a[k] = (Real)sqrt(a[k]);
+    return a;
+}
+#endif
+/* a, or 0 where a is not above 0; NaN stays NaN. */
+LAZYNET_INLINE Lanes at_least_zero(Lanes a) { return (Lanes)((Mask)a & ~(a <= 0.0)); }
+/* sgn(z) [|z| - shift]+ without a branch; NaN and infinities are kept. */
+LAZYNET_INLINE Lanes soft(Lanes z, Lanes shift) { return z - higher(lower(z, shift), -shift); }
+/* The inverse on what survives: v -> sgn(v) (|v| + shift). */
+LAZYNET_INLINE Lanes unsoft(Lanes v, Lanes shift) { return v + with_sign(shift, v); }
+
+/* expm1(x) for -1/32 <= x <= 0, in pairs and pairs of pairs, for a short chain. */
+LAZYNET_INLINE Lanes small_expm1(Lanes x) {
+    const Real c2 = 1.0 / 2, c3 = 1.0 / 6, c4 = 1.0 / 24, c5 = 1.0 / 120, c6 = 1.0 / 720;
+    const Real c7 = 1.0 / 5040, c8 = 1.0 / 40320;
+    const Lanes x2 = x * x;
+    const Lanes low = (1.0 + x * c2) + x2 * (c3 + x * c4);
+    const Lanes high = (c5 + x * c6) + x2 * (c7 + x * c8);
+    return x * (low + x2 * x2 * high);
+}
+/* log1p(y) for y up to 1/4096. */
+LAZYNET_INLINE Lanes small_log1p(Lanes y) {
+    const Real c2 = 1.0 / 2, c3 = 1.0 / 3, c4 = 1.0 / 4, c5 = 1.0 / 5;
+    return y - y * y * (c2 - y * (c3 - y * (c4 - y * c5)));
+}
+/* The same for any x <= 0 and any y >= 0.  They are called seldom: out of line, they leave the registers
+ * of a loop alone. */
+__attribute__((noinline, cold, const, unused)) static Lanes any_expm1(Lanes x) {
+    for (int k = 0; k < WIDTH; k++) x[k] = (Real)lazynet_expm1_of_negative(x[k]);
+    return x;
+}
+__attribute__((noinline, cold, const, unused)) static Lanes any_log1p(Lanes y) {
+    for (int k = 0; k < WIDTH; k++) y[k] = (Real)lazynet_log1p(y[k]);
+    return y;
+}
+
+#if defined(LAZYNET_REAL)
+/* --- outputs side by side.  What exists once per output is double. */
+enum { LANES_OF_LINE = 64 / LAZYNET_BYTES }; /* of a cache line */
+LAZYNET_INLINE Lanes lanes_of_doubles(const double *from) {
+#if LAZYNET_REAL == 64
+    return lanes_at(from);
+#else
+    Lanes a;
+    for (int k = 0; k < WIDTH; k++) a[k] = (Real)from[k];
+    return a;
+#endif
+}
+LAZYNET_INLINE void put_doubles(double *to, Lanes a) {
+    for (int k = 0; k < WIDTH; k++) to[k] = a[k];
+}
+#else
+/* --- nonzeros side by side */
+enum { PARTS = LAZYNET_LANES / WIDTH }; /* of eight nonzeros */
+typedef double Two __attribute__((vector_size(16)));
+typedef double LooseTwo __attribute__((vector_size(16), aligned(8), may_alias));
 
 /* 0 in the lanes before the n-th. */
 LAZYNET_INLINE Lanes without_first(Lanes a, int64_t n) {
@@ -68,55 +160,6 @@ LAZYNET_INLINE Lanes without_first(Lanes a, int64_t n) {
     const Mask lane = {0, 1};
 #endif
     return (Lanes)((Mask)a & (lane >= n));
-}
-
-/* --- arithmetic */
-LAZYNET_INLINE Lanes absolute(Lanes a) { return (Lanes)((Mask)a & INT64_MAX); }
-LAZYNET_INLINE Lanes with_sign(Lanes size, Lanes of) {
-    return (Lanes)(((Mask)size & INT64_MAX) | ((Mask)of & INT64_MIN));
-}
-/* a < b ? a : b and a > b ? a : b: of two operands one of which is NaN, the second. */
-#if defined(__AVX2__)
-LAZYNET_INLINE Lanes lower(Lanes a, Lanes b) { return (Lanes)_mm256_min_pd((__m256d)a, (__m256d)b); }
-LAZYNET_INLINE Lanes higher(Lanes a, Lanes b) { return (Lanes)_mm256_max_pd((__m256d)a, (__m256d)b); }
-LAZYNET_INLINE Lanes root(Lanes a) { return (Lanes)_mm256_sqrt_pd((__m256d)a); }
-#elif defined(__SSE2__)
-LAZYNET_INLINE Lanes lower(Lanes a, Lanes b) { return (Lanes)_mm_min_pd((__m128d)a, (__m128d)b); }
-LAZYNET_INLINE Lanes higher(Lanes a, Lanes b) { return (Lanes)_mm_max_pd((__m128d)a, (__m128d)b); }
-LAZYNET_INLINE Lanes root(Lanes a) { return (Lanes)_mm_sqrt_pd((__m128d)a); }
-#else
-LAZYNET_INLINE Lanes lower(Lanes a, Lanes b) { return where((Lanes)(a < b), a, b); }
-LAZYNET_INLINE Lanes higher(Lanes a, Lanes b) { return where((Lanes)(a > b), a, b); }
-LAZYNET_INLINE Lanes root(Lanes a) { return (Lanes){sqrt(a[0]), sqrt(a[1])}; }
-#endif
-/* a, or 0 where a is not above 0; NaN stays NaN. */
-LAZYNET_INLINE Lanes at_least_zero(Lanes a) { return (Lanes)((Mask)a & ~(a <= 0.0)); }
-/* sgn(z) [|z| - shift]+ without a branch; NaN and infinities are kept. */
-LAZYNET_INLINE Lanes soft_by(Lanes z, Lanes shift) { return z - higher(lower(z, shift), -shift); }
-LAZYNET_INLINE Lanes soft(Lanes z, double shift) { return soft_by(z, spread(shift)); }
-/* The inverse on what survives: v -> sgn(v) (|v| + shift). */
-LAZYNET_INLINE Lanes unsoft(Lanes v, double shift) { return v + with_sign(spread(shift), v); }
-
-/* expm1(x) for -1/32 <= x <= 0, in pairs and pairs of pairs, for a short chain. */
-LAZYNET_INLINE Lanes small_expm1(Lanes x) {
-    const Lanes x2 = x * x;
-    const Lanes low = (1.0 + x * (1.0 / 2)) + x2 * (1.0 / 6 + x * (1.0 / 24));
-    const Lanes high = (1.0 / 120 + x * (1.0 / 720)) + x2 * (1.0 / 5040 + x * (1.0 / 40320));
-    return x * (low + x2 * x2 * high);
-}
-/* log1p(y) for y up to 1/4096. */
-LAZYNET_INLINE Lanes small_log1p(Lanes y) {
-    return y - y * y * (1.0 / 2 - y * (1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5))));
-}
-/* The same for any x <= 0 and any y >= 0.  They are called seldom: out of line, they leave the registers
- * of a loop alone. */
-__attribute__((noinline, cold, unused)) static Lanes any_expm1(Lanes x) {
-    for (int k = 0; k < WIDTH; k++) x[k] = lazynet_expm1_of_negative(x[k]);
-    return x;
-}
-__attribute__((noinline, cold, unused)) static Lanes any_log1p(Lanes y) {
-    for (int k = 0; k < WIDTH; k++) y[k] = lazynet_log1p(y[k]);
-    return y;
 }
 
 /* --- eight sums, as PARTS Lanes */
@@ -137,6 +180,7 @@ LAZYNET_INLINE double sum_of_eight(const Eight *sums) {
 
 /* --- cells of one to four numbers, taken apart and put together */
 LAZYNET_INLINE void take3(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c) {
+    *a = *b = *c = spread(0.0);
     for (int k = 0; k < WIDTH; k++) {
         const double *cell = cells + 3 * (ptrdiff_t)j[k];
         (*a)[k] = cell[0], (*b)[k] = cell[1], (*c)[k] = cell[2];
@@ -227,5 +271,6 @@ LAZYNET_INLINE void give4(double *cells, const uint32_t *j, Lanes a, Lanes b, La
     give_pair(cells, 4 * (ptrdiff_t)j[0], 4 * (ptrdiff_t)j[1], a, b);
     give_pair(cells, 4 * (ptrdiff_t)j[0] + 2, 4 * (ptrdiff_t)j[1] + 2, c, d);
 }
+#endif
 #endif
 #endif

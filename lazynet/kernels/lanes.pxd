@@ -1,20 +1,17 @@
-# Several doubles side by side (lanes.h).  To Cython, Lanes are a double.
+# Several numbers side by side (lanes.h).  To Cython, Lanes are a double.
 from libc.stdint cimport int64_t, uint32_t
 
 cdef extern from "lanes.h" nogil:
+    ctypedef double Real
     ctypedef double Lanes
-    ctypedef struct Eight:
-        pass
     enum:
         LANES "LAZYNET_LANES"
         WIDTH
-        PARTS
-    Lanes spread(double)
-    Lanes lanes_at(const double*)
-    void put_lanes(double*, Lanes)
-    Lanes with_lane(Lanes, int lane, double)
+    Lanes spread(double)  # of Lanes: what they are
+    Lanes lanes_at(const Real*)
+    void put_lanes(Real*, Lanes)
+    void set_lane(Lanes*, int lane, double)
     double lane_of(Lanes, int lane)
-    Lanes quotient(double, Lanes)
     # masks
     Lanes nonzero(Lanes)
     Lanes is_zero(Lanes)
@@ -25,7 +22,7 @@ cdef extern from "lanes.h" nogil:
     Lanes where(Lanes mask, Lanes yes, Lanes no)
     bint any_lane(Lanes mask)
     bint any_above(Lanes, double limit)
-    Lanes without_first(Lanes, int64_t)
+    bint any_nonzero(double)  # of Lanes or of one number
     # arithmetic
     Lanes absolute(Lanes)
     Lanes with_sign(Lanes size, Lanes of)
@@ -33,18 +30,29 @@ cdef extern from "lanes.h" nogil:
     Lanes higher(Lanes, Lanes)
     Lanes root(Lanes)
     Lanes at_least_zero(Lanes)
-    Lanes soft_by(Lanes z, Lanes shift)
-    Lanes soft(Lanes z, double shift)
-    Lanes unsoft(Lanes v, double shift)
+    Lanes soft(Lanes z, Lanes shift)
+    Lanes unsoft(Lanes v, Lanes shift)
     Lanes small_expm1(Lanes)
     Lanes small_log1p(Lanes)
     Lanes any_expm1(Lanes)
     Lanes any_log1p(Lanes)
-    # eight sums
+
+    # outputs side by side
+    enum:
+        LANES_OF_LINE
+    Lanes lanes_of_doubles(const double*)
+    void put_doubles(double*, Lanes)
+
+    # nonzeros side by side, in eight sums ...
+    ctypedef struct Eight:
+        pass
+    enum:
+        PARTS
+    Lanes without_first(Lanes, int64_t)
     Eight eight_zeros()
     void add_to_part(Eight* sums, int part, Lanes)
     double sum_of_eight(const Eight*)
-    # cells of one to four numbers
+    # ... with cells of one to four numbers
     Lanes take1(const double* cells, const uint32_t* columns)
     void give1(double* cells, const uint32_t* columns, Lanes)
     void take2(const double* cells, const uint32_t* columns, Lanes*, Lanes*)

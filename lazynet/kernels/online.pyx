@@ -64,18 +64,25 @@ from .lanes cimport (
     WIDTH,
     Eight,
     Lanes,
-    absolute,
     add_to_part,
     eight_zeros,
+    give1,
+    give2,
+    give3,
+    give4,
+    lane_of,
     lanes_at,
     put_lanes,
     spread,
     sum_of_eight,
+    take1,
+    take2,
+    take3,
+    take4,
     without_first,
 )
 from .losses cimport loss_slope
 from .own_rows cimport (
-    MOST_KEPT,
     OwnRow,
     copy_row,
     fetch_cells,
@@ -83,6 +90,7 @@ from .own_rows cimport (
     fill_up,
     has_room,
     row_at,
+    size_of_row,
 )
 from .rows cimport fetch_row, prefetch
 from .rules cimport adagrad, carpenter, clock, ftrl, rda, saga, tables, truncated_gradient
@@ -114,6 +122,9 @@ cdef enum:
     HALF_A_STEP = 1    # the first half of the step is taken
     COUNTED_ROW = 2    # the row is counted
 
+cdef enum:
+    MOST_NUMBERS = 4    # in a cell
+
 # --- the rules ------------------------------------------------------------------------------------
 
 
@@ -133,32 +144,58 @@ cdef inline int kept_numbers(const Rule* rule) noexcept nogil:
     return 3 if Rule is Ftrl else 2
 
 
-cdef inline Lanes load(
-    const Rule* rule, const double* cells, const uint32_t* columns, double* kept
+cdef inline void take(
+    const Rule* rule, const double* cells, const uint32_t* columns, Lanes* cell
 ) noexcept nogil:
-    """The weights of some columns as of now, less the factor that all share."""
-    if Rule is OnClock:
-        return clock.load(rule, cells, columns, kept)
-    elif Rule is Averaged:
-        return clock.load_averaged(&rule.on, cells, columns, kept)
-    elif Rule is FreelyAveraged:
-        return clock.load_freely_averaged(&rule.on, cells, columns, kept)
-    elif Rule is Rda:
-        return rda.load(rule, cells, columns, kept)
-    elif Rule is Ftrl:
-        return ftrl.load(rule, cells, columns, kept)
-    elif Rule is AdaGrad:
-        return adagrad.load(rule, cells, columns, kept, False)
-    elif Rule is DecayingAdaGrad:
-        return adagrad.load(&rule.rule, cells, columns, kept, True)
-    elif Rule is Truncated:
-        return truncated_gradient.load(rule, cells, columns, kept)
-    elif Rule is Carpenter:
-        return carpenter.load(rule, cells, columns, kept)
-    elif Rule is OnTables:
-        return tables.load(rule, cells, columns, kept)
+    """The numbers in the cells of some columns, those of a kind side by side."""
+    if numbers(rule) == 1:
+        cell[0] = take1(cells, columns)
+    elif numbers(rule) == 2:
+        take2(cells, columns, &cell[0], &cell[1])
+    elif numbers(rule) == 3:
+        take3(cells, columns, &cell[0], &cell[1], &cell[2])
     else:
-        return saga.load(rule, cells, columns, kept)
+        take4(cells, columns, &cell[0], &cell[1], &cell[2], &cell[3])
+
+
+cdef inline void give(
+    const Rule* rule, double* cells, const uint32_t* columns, const Lanes* cell
+) noexcept nogil:
+    """Store the numbers in the cells of some columns."""
+    if numbers(rule) == 1:
+        give1(cells, columns, cell[0])
+    elif numbers(rule) == 2:
+        give2(cells, columns, cell[0], cell[1])
+    elif numbers(rule) == 3:
+        give3(cells, columns, cell[0], cell[1], cell[2])
+    else:
+        give4(cells, columns, cell[0], cell[1], cell[2], cell[3])
+
+
+cdef inline Lanes load(const Rule* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
+    """The weights in some cells as of now, less the factor that all share."""
+    if Rule is OnClock:
+        return clock.load(rule, cell, kept)
+    elif Rule is Averaged:
+        return clock.load_averaged(&rule.on, cell, kept)
+    elif Rule is FreelyAveraged:
+        return clock.load_freely_averaged(&rule.on, cell, kept)
+    elif Rule is Rda:
+        return rda.load(rule, cell, kept)
+    elif Rule is Ftrl:
+        return ftrl.load(rule, cell, kept)
+    elif Rule is AdaGrad:
+        return adagrad.load(rule, cell, kept, False)
+    elif Rule is DecayingAdaGrad:
+        return adagrad.load(&rule.rule, cell, kept, True)
+    elif Rule is Truncated:
+        return truncated_gradient.load(rule, cell, kept)
+    elif Rule is Carpenter:
+        return carpenter.load(rule, cell, kept)
+    elif Rule is OnTables:
+        return tables.load(rule, cell, kept)
+    else:
+        return saga.load(rule, cell, kept)
 
 
 cdef inline double factor_of(const Rule* rule) noexcept nogil:
@@ -174,32 +211,31 @@ cdef inline double factor_of(const Rule* rule) noexcept nogil:
 
 
 cdef inline void move(
-    const Rule* rule, double* cells, const uint32_t* columns, const double* kept, Lanes x,
-    double step
+    const Rule* rule, Lanes* cell, const Lanes* kept, Lanes x, double step
 ) noexcept nogil:
-    """The cells of some columns after a step along x."""
+    """Some cells after a step along x."""
     if Rule is OnClock:
-        clock.move(rule, cells, columns, kept, step * x)
+        clock.move(rule, cell, kept, step * x)
     elif Rule is Averaged:
-        clock.move_averaged(&rule.on, cells, columns, kept, step * x)
+        clock.move_averaged(&rule.on, cell, kept, step * x)
     elif Rule is FreelyAveraged:
-        clock.move_freely_averaged(&rule.on, cells, columns, kept, step * x)
+        clock.move_freely_averaged(&rule.on, cell, kept, step * x)
     elif Rule is Rda:
-        rda.move(rule, cells, columns, kept, step * x)
+        rda.move(rule, cell, kept, step * x)
     elif Rule is Ftrl:
-        ftrl.move(rule, cells, columns, kept, step * x)
+        ftrl.move(rule, cell, kept, step * x)
     elif Rule is AdaGrad:
-        adagrad.move(rule, cells, columns, kept, x, step, False)
+        adagrad.move(rule, cell, kept, x, spread(step), False)
     elif Rule is DecayingAdaGrad:
-        adagrad.move(&rule.rule, cells, columns, kept, x, step, True)
+        adagrad.move(&rule.rule, cell, kept, x, spread(step), True)
     elif Rule is Truncated:
-        truncated_gradient.move(rule, cells, columns, kept, step * x)
+        truncated_gradient.move(rule, cell, kept, step * x)
     elif Rule is Carpenter:
-        carpenter.move(rule, cells, columns, kept, step * x)
+        carpenter.move(rule, cell, kept, step * x)
     elif Rule is OnTables:
-        tables.move(rule, cells, columns, kept, step * x if step != 0.0 else spread(0.0))
+        tables.move(rule, cell, kept, step * x if step != 0.0 else spread(0.0))
     else:
-        saga.move(rule, cells, columns, kept, step * x)
+        saga.move(rule, cell, kept, step * x)
 
 
 cdef inline bint finish(Rule* rule, const Chunk* at, const Proposal* step) noexcept nogil:
@@ -276,40 +312,33 @@ cdef void copy_upcoming(const Chunk* at, Py_ssize_t place, OwnRow* row) noexcept
 
 cdef inline double size_of(const Chunk* at, const OwnRow* row) noexcept nogil:
     """What rates that follow the data measure of a row."""
-    cdef Eight sums
-    cdef Lanes x
-    cdef double sum = 0.0
-    cdef bint absolutes = at.measured == ABSOLUTE_SUM
-    cdef Py_ssize_t k = 0, last = row.length - LANES
-    cdef int part
     if at.sizes != NULL:
         return at.sizes[row.number]
-    if last < 0:
-        for k in range(row.length):
-            sum += fabs(row.values[k]) if absolutes else row.values[k] * row.values[k]
-        return sum
-    sums = eight_zeros()
-    while True:
-        for part in range(PARTS):
-            x = lanes_at(row.values + min(k, last) + part * WIDTH)
-            x = absolute(x) if absolutes else x * x
-            add_to_part(&sums, part, without_first(x, k - min(k, last) - part * WIDTH))
-        k += LANES
-        if k >= row.length:
-            return sum_of_eight(&sums)
+    return size_of_row(row, at.measured == ABSOLUTE_SUM)
+
+
+cdef inline Lanes load_part(
+    const Rule* rule, const double* cells, const OwnRow* row, Py_ssize_t k, Lanes* kept, int part
+) noexcept nogil:
+    """Some products x_j w_j of eight nonzeros from the k-th on."""
+    cdef Lanes[MOST_NUMBERS] cell
+    take(rule, cells, row.columns + k + part * WIDTH, cell)
+    return (
+        load(rule, cell, kept + part * kept_numbers(rule))
+        * lanes_at(row.values + k + part * WIDTH)
+    )
 
 
 cdef inline void add_part(
-    const Rule* rule, const double* cells, const OwnRow* row, Py_ssize_t k, double* kept,
+    const Rule* rule, const double* cells, const OwnRow* row, Py_ssize_t k, Lanes* kept,
     int64_t skipped, Eight* sums, int part
 ) noexcept nogil:
-    cdef Lanes w = load(rule, cells, row.columns + k + part * WIDTH, kept + part * WIDTH)
-    w = w * lanes_at(row.values + k + part * WIDTH)
+    cdef Lanes w = load_part(rule, cells, row, k, kept, part)
     add_to_part(sums, part, without_first(w, skipped - part * WIDTH))
 
 
 cdef inline void add_eight(
-    const Rule* rule, const double* cells, const OwnRow* row, Py_ssize_t k, double* kept,
+    const Rule* rule, const double* cells, const OwnRow* row, Py_ssize_t k, Lanes* kept,
     int64_t skipped, Eight* sums
 ) noexcept nogil:
     """Eight products x_j w_j, the first ``skipped`` of them 0."""
@@ -327,7 +356,7 @@ cdef double predict(
     cdef Rule rule = given[0]  # a copy, which stays in registers
     cdef Eight sums = eight_zeros()
     cdef double[LANES] products
-    cdef double* kept = row.kept
+    cdef Lanes* kept = <Lanes*> row.kept
     cdef double sum = 0.0
     cdef Py_ssize_t k = 0, last = row.length - LANES
     cdef int part
@@ -337,11 +366,7 @@ cdef double predict(
         if row.length == 0:
             return 0.0
         for part in range(PARTS):
-            put_lanes(
-                products + part * WIDTH,
-                load(&rule, cells, row.columns + part * WIDTH, kept + part * WIDTH)
-                * lanes_at(row.values + part * WIDTH),
-            )
+            put_lanes(products + part * WIDTH, load_part(&rule, cells, row, 0, kept, part))
         for k in range(row.length):
             sum += products[k]
         return sum
@@ -349,7 +374,7 @@ cdef double predict(
         if next != NULL:
             fetch_eight(cells, next, k, numbers(&rule))
         add_eight(&rule, cells, row, k, kept, 0, &sums)
-        kept += LANES * kept_numbers(&rule)
+        kept += PARTS * kept_numbers(&rule)
         k += LANES
     add_eight(&rule, cells, row, last, kept, k - last, &sums)
     if next != NULL:
@@ -358,14 +383,22 @@ cdef double predict(
 
 
 cdef inline void move_part(
-    const Rule* rule, double* cells, const OwnRow* row, Py_ssize_t k, const double* kept,
+    const Rule* rule, double* cells, const OwnRow* row, Py_ssize_t k, const Lanes* kept,
     double step, clock.Vanished* vanished, int part
 ) noexcept nogil:
     cdef const uint32_t* columns = row.columns + k + part * WIDTH
-    kept += part * WIDTH
-    move(rule, cells, columns, kept, lanes_at(row.values + k + part * WIDTH), step)
+    cdef Lanes[MOST_NUMBERS] cell
+    cdef int lane
+    kept += part * kept_numbers(rule)
+    move(rule, cell, kept, lanes_at(row.values + k + part * WIDTH), step)
+    give(rule, cells, columns, cell)
     if Rule is Averaged:
-        clock.collect_vanished(&rule.on, cells, columns, kept, vanished)
+        if clock.some_vanished(&rule.on, kept):
+            for lane in range(WIDTH):
+                clock.collect_vanished(
+                    rule.on.clock.shift, &rule.on.past, cells + 2 * <Py_ssize_t> columns[lane],
+                    lane_of(kept[0], lane), lane_of(kept[1], lane), vanished,
+                )
 
 
 cdef void update(
@@ -377,9 +410,9 @@ cdef void update(
     """
     cdef Rule rule = given[0]
     cdef clock.Vanished vanished  # weights of an average
-    cdef const double* kept = row.kept
+    cdef const Lanes* kept = <const Lanes*> row.kept
     cdef Py_ssize_t k = 0, last = max(row.length - LANES, <Py_ssize_t> 0)
-    vanished.n = 0
+    vanished.n, vanished.apart = 0, 1
     if row.length == 0:
         return
     while True:
@@ -391,11 +424,11 @@ cdef void update(
             move_part(&rule, cells, row, k, kept, step, &vanished, 3)
         if k == last:
             break
-        kept += LANES * kept_numbers(&rule)
+        kept += PARTS * kept_numbers(&rule)
         k += LANES
     if Rule is Averaged:
         if vanished.n > 0:
-            clock.bury(&rule.on, cells, &vanished)
+            clock.bury(&rule.on.past, &vanished)
 
 # --- a step on the clock --------------------------------------------------------------------------
 
@@ -755,7 +788,7 @@ cdef Status walk_kind(int kind, void* rule, Chunk* at) noexcept nogil:
 cdef void read(const Rule* rule, const double* cells, Py_ssize_t n, double* out) noexcept nogil:
     """out <- the weights in n cells."""
     cdef uint32_t[WIDTH] columns
-    cdef double[MOST_KEPT * LANES] kept
+    cdef Lanes[MOST_NUMBERS] cell, kept
     cdef double[WIDTH] weights
     cdef Py_ssize_t j = 0
     cdef int lane
@@ -763,7 +796,8 @@ cdef void read(const Rule* rule, const double* cells, Py_ssize_t n, double* out)
     while j < n:
         for lane in range(WIDTH):
             columns[lane] = min(<Py_ssize_t> lane, n - 1 - j)
-        put_lanes(weights, load(rule, cells + numbers(rule) * j, columns, kept) * factor)
+        take(rule, cells + numbers(rule) * j, columns, cell)
+        put_lanes(weights, load(rule, cell, kept) * factor)
         for lane in range(min(<Py_ssize_t> WIDTH, n - j)):
             out[j + lane] = weights[lane]
         j += WIDTH
@@ -795,15 +829,15 @@ cdef void renew(int kind, void* given, double* cells, Py_ssize_t n) noexcept nog
     cdef AdaGrad old = rule[0]
     cdef double factor = adagrad.change_scale(rule)
     cdef uint32_t[WIDTH] columns
+    cdef Lanes[MOST_NUMBERS] cell
     cdef Py_ssize_t j = 0
     cdef int lane
     while j < n:
         for lane in range(WIDTH):
             columns[lane] = min(<Py_ssize_t> lane, n - 1 - j)
-        if kind == DECAYING_ADAGRAD:
-            adagrad.renew(&old, rule, cells + 4 * j, columns, factor, True)
-        else:
-            adagrad.renew(&old, rule, cells + 4 * j, columns, factor, False)
+        take(rule, cells + 4 * j, columns, cell)
+        adagrad.renew(&old, rule, cell, factor, kind == DECAYING_ADAGRAD)
+        give(rule, cells + 4 * j, columns, cell)
         j += WIDTH
 
 

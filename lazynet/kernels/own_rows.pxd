@@ -1,4 +1,5 @@
 # Rows that a kernel reads: copied and checked, so that no other thread can change what is used.
+from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint32_t, uintptr_t
 from libc.string cimport memcpy
 
@@ -108,3 +109,30 @@ cdef inline void fetch_cells(
     while k < min(row.length, <Py_ssize_t> WORTH_FETCHING):
         fetch_eight(cells, row, k, numbers)
         k += LANES
+
+
+cdef inline double term_of(double x, bint absolutes) noexcept nogil:
+    return fabs(x) if absolutes else x * x
+
+
+cdef inline double size_of_row(const OwnRow* row, bint absolutes) noexcept nogil:
+    """The sum of |x_j|, or of x_j^2, in the eight sums of a prediction (online.pyx)."""
+    cdef double[LANES] sums
+    cdef double sum = 0.0
+    cdef Py_ssize_t k = 0, n = row.length
+    cdef int lane
+    if n < LANES:
+        for k in range(n):
+            sum += term_of(row.values[k], absolutes)
+        return sum
+    for lane in range(LANES):
+        sums[lane] = 0.0
+    while k + LANES <= n:
+        for lane in range(LANES):
+            sums[lane] += term_of(row.values[k + lane], absolutes)
+        k += LANES
+    for k in range(k, n):  # the last block ends where the row ends
+        sums[LANES - n + k] += term_of(row.values[k], absolutes)
+    for lane in range(4):
+        sums[lane] += sums[lane + 4]
+    return (sums[0] + sums[2]) + (sums[1] + sums[3])

@@ -24,31 +24,26 @@
 #
 # Property: equal to lazynet.reference.adagrad.DenseAdaGrad after every step
 # (tests/exact/test_rules_with_state.py).
-from libc.math cimport fabs, sqrt
-from libc.stdint cimport uint32_t
+from libc.math cimport fabs, ldexp, sqrt
 
 from ..lanes cimport (
-    LANES,
     Lanes,
     absolute,
     any_above,
     any_expm1,
-    any_lane,
     any_log1p,
+    any_nonzero,
     at_least_zero,
     both,
     exceeds,
-    give4,
     is_zero,
-    lanes_at,
+    lane_of,
     nonzero,
-    put_lanes,
-    quotient,
     root,
+    set_lane,
     small_expm1,
     small_log1p,
     spread,
-    take4,
     where,
     with_sign,
 )
@@ -76,6 +71,20 @@ cdef struct AdaGrad:
 # The same with an l2 penalty.
 cdef struct DecayingAdaGrad:
     AdaGrad rule
+
+
+# What a step reads, where the rules of several outputs lie side by side.
+cdef struct AdaGradLanes:
+    Lanes l1, l2, ratio, alpha_now, delta_now, steps, first
+
+
+cdef struct DecayingLanes:
+    AdaGradLanes rule
+
+
+cdef fused AnyAdaGrad:
+    AdaGrad
+    AdaGradLanes
 
 
 cdef inline str defect(const AdaGrad* rule, bint running):
@@ -110,12 +119,17 @@ cdef inline bint measure(AdaGrad* rule, double size) noexcept nogil:
     return rule.waiting != 0.0
 
 
-cdef inline Lanes decay_of(const AdaGrad* rule, Lanes eta, bint decays) noexcept nogil:
+cdef inline Lanes rate_at(const AnyAdaGrad* rule, Lanes s) noexcept nogil:
+    """eta.  Before the first gradient of a coordinate, delta + s may be as small as delta."""
+    return spread(rule.alpha_now) / (spread(rule.delta_now) + s)
+
+
+cdef inline Lanes decay_of(const AnyAdaGrad* rule, Lanes eta, bint decays) noexcept nogil:
     """c, from the rate."""
     cdef Lanes y, series
     if not decays:
         return eta
-    y = eta * rule.l2
+    y = eta * spread(rule.l2)
     series = small_log1p(y)
     if any_above(y, 1.0 / 4096):
         return where(exceeds(y, 1.0 / 4096), any_log1p(y), series)
@@ -124,47 +138,52 @@ cdef inline Lanes decay_of(const AdaGrad* rule, Lanes eta, bint decays) noexcept
 
 cdef inline double decay_at(const AdaGrad* rule, double s) noexcept nogil:
     """c of one cell, from its s."""
-    cdef Lanes eta = quotient(rule.alpha_now, spread(rule.delta_now + s))
-    cdef Lanes decay = decay_of(rule, eta, rule.l2 > 0.0)
-    return (<const double*> &decay)[0]
+    return lane_of(decay_of(rule, rate_at(rule, spread(s)), rule.l2 > 0.0), 0)
 
 
 cdef inline Lanes load(
-    const AdaGrad* rule, const double* cells, const uint32_t* columns, double* kept, bint decays
+    const AnyAdaGrad* rule, const Lanes* cell, Lanes* kept, bint decays
 ) noexcept nogil:
-    cdef Lanes w, s, c, psi, due, size, lost
-    take4(cells, columns, &w, &s, &c, &psi)
-    due = (rule.steps - psi) * c
-    size = absolute(w)
+    cdef Lanes w = cell[0], size = absolute(w), lost
+    cdef Lanes due = (spread(rule.steps) - cell[3]) * cell[2]
     if decays:
         due = both(due, nonzero(w))  # a weight of zero stays so, however much it has missed
         lost = small_expm1(-due)
         if any_above(due, 1.0 / 32):
             lost = where(exceeds(due, 1.0 / 32), any_expm1(-due), lost)
-        size = size + (size + rule.ratio) * lost
+        size = size + (size + spread(rule.ratio)) * lost
     else:
-        size = size - due * rule.l1
-    w = with_sign(at_least_zero(size), w)
-    put_lanes(kept, w)
-    put_lanes(kept + LANES, s)
-    return w
+        size = size - due * spread(rule.l1)
+    kept[0], kept[1] = with_sign(at_least_zero(size), w), cell[1]
+    return kept[0]
 
 
 cdef inline void move(
-    const AdaGrad* rule, double* cells, const uint32_t* columns, const double* kept, Lanes x,
-    double slope, bint decays
+    const AnyAdaGrad* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes slope, bint decays
 ) noexcept nogil:
-    cdef Lanes g = slope * x, s = lanes_at(kept + LANES), squares = g * g, begins, eta
-    if rule.first != 0.0:
-        begins = both(both(rule.first * x, nonzero(g)), is_zero(s))
+    cdef Lanes g = slope * x, s = kept[1], squares = g * g, begins, eta
+    if any_nonzero(rule.first):
+        begins = both(both(spread(rule.first) * x, nonzero(g)), is_zero(s))
         squares = squares + begins * begins
     s = root(s * s + squares)
-    # Before the first gradient of a coordinate, delta + s may be as small as delta.
-    eta = quotient(rule.alpha_now, rule.delta_now + s)
-    give4(
-        cells, columns, lanes_at(kept) - eta * g, s, decay_of(rule, eta, decays),
-        spread(rule.steps),
-    )
+    eta = rate_at(rule, s)
+    cell[0], cell[1] = kept[0] - eta * g, s
+    cell[2], cell[3] = decay_of(rule, eta, decays), spread(rule.steps)
+
+
+cdef inline void show(const AdaGrad* rule, AdaGradLanes* lanes, int lane) noexcept nogil:
+    """Put the rule of one output beside those of others.
+
+    An output without an l2 penalty beside others with one has an l2 that no digit of a weight shows.
+    """
+    cdef double l2 = rule.l2 if rule.l2 > 0.0 else ldexp(rule.l1, -70)
+    set_lane(&lanes.l1, lane, rule.l1)
+    set_lane(&lanes.l2, lane, l2)
+    set_lane(&lanes.ratio, lane, rule.l1 / l2 if l2 > 0.0 else 0.0)
+    set_lane(&lanes.alpha_now, lane, rule.alpha_now)
+    set_lane(&lanes.delta_now, lane, rule.delta_now)
+    set_lane(&lanes.first, lane, rule.first)
+    set_lane(&lanes.steps, lane, 0.0)  # a step counts back from now
 
 
 cdef inline bint finish(AdaGrad* rule, double move) noexcept nogil:
@@ -188,16 +207,15 @@ cdef inline double change_scale(AdaGrad* rule) noexcept nogil:
 
 
 cdef inline void renew(
-    const AdaGrad* old, const AdaGrad* rule, double* cells, const uint32_t* columns,
-    double factor, bint decays
+    const AdaGrad* old, const AdaGrad* rule, Lanes* cell, double factor, bint decays
 ) noexcept nogil:
     """Bring the weights current at the old rates, times the factor; c as it is at the present rates.
 
     Cells whose weights are all zero may be left alone: the next update of such a cell writes all of
     it.
     """
-    cdef double[2 * LANES] kept
-    cdef Lanes w = load(old, cells, columns, kept, decays), s = lanes_at(kept + LANES), eta
-    if any_lane(nonzero(w)):
-        eta = quotient(rule.alpha_now, rule.delta_now + s)
-        give4(cells, columns, w * factor, s, decay_of(rule, eta, decays), spread(rule.steps))
+    cdef Lanes[2] kept
+    load(old, cell, kept, decays)
+    if any_nonzero(kept[0]):
+        cell[0] = kept[0] * spread(factor)
+        cell[2], cell[3] = decay_of(rule, rate_at(rule, kept[1]), decays), spread(rule.steps)

@@ -14,19 +14,8 @@
 # Property: equal to lazynet.reference.carpenter.PlainCarpenter after every step
 # (tests/exact/test_rules_with_state.py).
 from libc.math cimport fmod
-from libc.stdint cimport uint32_t
 
-from ..lanes cimport (
-    Lanes,
-    absolute,
-    at_least_zero,
-    give2,
-    lanes_at,
-    put_lanes,
-    spread,
-    take2,
-    with_sign,
-)
+from ..lanes cimport Lanes, absolute, at_least_zero, spread, with_sign
 
 
 cdef struct Carpenter:
@@ -37,21 +26,18 @@ cdef struct Carpenter:
 
 
 cdef inline Lanes load(
-    const Carpenter* rule, const double* cells, const uint32_t* columns, double* kept
+    const Carpenter* rule, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
-    cdef Lanes w, seen, size
-    take2(cells, columns, &w, &seen)
-    size = absolute(w)
-    size = size - (rule.steps - seen) * rule.rate * (rule.l1 + rule.l2 * size)
-    w = with_sign(at_least_zero(size), w)
-    put_lanes(kept, w)
-    return w
+    cdef Lanes w = cell[0], size = absolute(w)
+    size = size - (rule.steps - cell[1]) * rule.rate * (rule.l1 + rule.l2 * size)
+    kept[0] = with_sign(at_least_zero(size), w)
+    return kept[0]
 
 
 cdef inline void move(
-    const Carpenter* rule, double* cells, const uint32_t* columns, const double* kept, Lanes g
+    const Carpenter* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    give2(cells, columns, lanes_at(kept) - g, spread(rule.steps))
+    cell[0], cell[1] = kept[0] - g, spread(rule.steps)
 
 
 cdef inline bint finish(Carpenter* rule, double move, double rate) noexcept nogil:

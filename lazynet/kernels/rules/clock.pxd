@@ -17,27 +17,20 @@
 # has vanished since it was stored counts as zero from the iterate on at which it did.  Without an l1
 # penalty no weight vanishes.
 from libc.math cimport fabs
-from libc.stdint cimport uint32_t
 
 from ..from_data cimport FromData
 from ..lanes cimport (
-    LANES,
     WIDTH,
     Lanes,
+    Real,
     any_lane,
     both,
-    give1,
-    give2,
     higher,
     is_zero,
     lane_of,
-    lanes_at,
     nonzero,
-    put_lanes,
     soft,
     spread,
-    take1,
-    take2,
     unsoft,
     where,
     with_sign,
@@ -71,48 +64,69 @@ cdef struct FreelyAveraged:
     OnClock on
 
 
+# What a step reads, where several outputs lie side by side, each with its clock.
+cdef struct ClockLanes:
+    Lanes shift
+
+
+cdef struct OnClockLanes:
+    ClockLanes clock
+
+
+cdef struct AveragedLanes:
+    ClockLanes clock
+    Lanes scale_sum, pull_sum
+
+
+cdef struct FreelyAveragedLanes:
+    AveragedLanes on
+
+
+cdef fused AnyOnClock:
+    OnClock
+    OnClockLanes
+
+
+cdef fused AnyAveraged:
+    OnClock
+    AveragedLanes
+
+
 cdef inline Lanes load(
-    const OnClock* on, const double* cells, const uint32_t* columns, double* kept
+    const AnyOnClock* on, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
-    cdef Lanes z = take1(cells, columns)
-    put_lanes(kept, z)
-    return soft(z, on.clock.shift)
+    kept[0] = cell[0]
+    return soft(cell[0], spread(on.clock.shift))
 
 
 cdef inline void move(
-    const OnClock* on, double* cells, const uint32_t* columns, const double* kept, Lanes g
+    const AnyOnClock* on, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    cdef Lanes w = soft(lanes_at(kept), on.clock.shift) - g
-    if on.positive != 0.0:
-        w = higher(spread(0.0), w)  # NaN stays NaN
-    give1(cells, columns, unsoft(w, on.clock.shift))
+    cdef Lanes shift = spread(on.clock.shift), w = soft(kept[0], shift) - g
+    if AnyOnClock is OnClock:
+        if on.positive != 0.0:
+            w = higher(spread(0.0), w)  # NaN stays NaN
+    cell[0] = unsoft(w, shift)
 
 
 cdef inline Lanes load_averaged(
-    const OnClock* on, const double* cells, const uint32_t* columns, double* kept
+    const AnyAveraged* on, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
-    cdef Lanes z, before
-    take2(cells, columns, &z, &before)
-    put_lanes(kept, z)
-    put_lanes(kept + LANES, before)
-    return soft(z, on.clock.shift)
+    kept[0], kept[1] = cell[0], cell[1]
+    return soft(cell[0], spread(on.clock.shift))
 
 
 cdef inline Lanes load_freely_averaged(
-    const OnClock* on, const double* cells, const uint32_t* columns, double* kept
+    const AnyAveraged* on, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
-    cdef Lanes z, before
-    take2(cells, columns, &z, &before)
-    put_lanes(kept, z)
-    put_lanes(kept + LANES, before)
-    return z
+    kept[0], kept[1] = cell[0], cell[1]
+    return cell[0]
 
 
 cdef inline void move_freely_averaged(
-    const OnClock* on, double* cells, const uint32_t* columns, const double* kept, Lanes g
+    const AnyAveraged* on, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    cdef Lanes before = lanes_at(kept + LANES)
-    give2(cells, columns, lanes_at(kept) - g, before - g * on.scale_sum)
+    cell[0], cell[1] = kept[0] - g, kept[1] - g * spread(on.scale_sum)
 
 
 cdef enum:
@@ -123,20 +137,21 @@ cdef enum:
 cdef struct Vanished:
     double[SEARCHED] z
     double[SEARCHED] before
-    uint32_t[SEARCHED] columns
+    Real* cells[SEARCHED]     # z of each, and ``apart`` numbers later ``before``
+    Py_ssize_t apart
     Py_ssize_t n
 
 
-cdef inline void bury(const OnClock* on, double* cells, Vanished* vanished) noexcept nogil:
+cdef inline void bury(const Past* past, Vanished* vanished) noexcept nogil:
     """``before`` of vanished weights, whose cells have their new z.
 
     It is the sum that is read from the new z, less the sum so far.  A weight that was zero in every
     iterate keeps the sum 0 to the last bit.
     """
     cdef Py_ssize_t[SEARCHED] alive  # iterates in which the weight was alive
-    cdef Py_ssize_t left = on.past.n, half, i
+    cdef Py_ssize_t left = past.n, half, i
     cdef double so_far
-    cdef double* cell
+    cdef Real* cell
     for i in range(vanished.n, SEARCHED):
         vanished.z[i] = 0.0
     for i in range(SEARCHED):
@@ -145,49 +160,43 @@ cdef inline void bury(const OnClock* on, double* cells, Vanished* vanished) noex
     while left > 1:
         half = left // 2
         for i in range(SEARCHED):
-            alive[i] += half if on.past.shifts[alive[i] + half - 1] < fabs(vanished.z[i]) else 0
+            alive[i] += half if past.shifts[alive[i] + half - 1] < fabs(vanished.z[i]) else 0
         left -= half
     for i in range(vanished.n):
-        alive[i] += on.past.n > 0 and on.past.shifts[alive[i]] < fabs(vanished.z[i])
-        cell = cells + 2 * <Py_ssize_t> vanished.columns[i]
-        so_far = sum_alive(&on.past, vanished.z[i], alive[i]) - vanished.before[i]
-        cell[1] = sum_alive(&on.past, cell[0], on.past.n) - so_far
+        alive[i] += past.n > 0 and past.shifts[alive[i]] < fabs(vanished.z[i])
+        cell = vanished.cells[i]
+        so_far = sum_alive(past, vanished.z[i], alive[i]) - vanished.before[i]
+        cell[vanished.apart] = sum_alive(past, cell[0], past.n) - so_far
     vanished.n = 0
 
 
+cdef inline bint some_vanished(const AnyAveraged* on, const Lanes* kept) noexcept nogil:
+    """Whether some weights had vanished before they moved."""
+    return any_lane(without(nonzero(kept[0]), nonzero(soft(kept[0], spread(on.clock.shift)))))
+
+
 cdef inline void collect_vanished(
-    const OnClock* on, double* cells, const uint32_t* columns, const double* kept,
-    Vanished* vanished
+    double shift, const Past* past, Real* cell, double z, double before, Vanished* vanished
 ) noexcept nogil:
-    """Collect those of some weights that had vanished before they moved; bury many together.
+    """Collect a weight that had vanished before it moved; bury many together.
 
     A weight that is collected twice is buried twice, with the same bits.
     """
-    cdef Lanes old = lanes_at(kept)
-    cdef Lanes dead = without(nonzero(old), nonzero(soft(old, on.clock.shift)))
-    cdef int lane
-    if not any_lane(dead):
-        return
-    if vanished.n > SEARCHED - WIDTH:
-        bury(on, cells, vanished)
-    for lane in range(WIDTH):
-        vanished.z[vanished.n] = kept[lane]
-        vanished.before[vanished.n] = kept[LANES + lane]
-        vanished.columns[vanished.n] = columns[lane]
-        vanished.n += lane_of(dead, lane) != 0.0  # a mask of ones is NaN
+    if vanished.n == SEARCHED:
+        bury(past, vanished)
+    vanished.z[vanished.n], vanished.before[vanished.n] = z, before
+    vanished.cells[vanished.n] = cell
+    vanished.n += (z != 0.0) & (fabs(z) <= shift)
 
 
 cdef inline void move_averaged(
-    const OnClock* on, double* cells, const uint32_t* columns, const double* kept, Lanes g
+    const AnyAveraged* on, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    cdef double shift = on.clock.shift
-    cdef double scale_sum = on.scale_sum, pull_sum = on.pull_sum
-    cdef Lanes sign_sum = spread(scale_sum * shift - pull_sum)
-    cdef Lanes old = lanes_at(kept), w = soft(old, shift), moved = w - g, z = unsoft(moved, shift)
-    cdef Lanes alive = nonzero(w)
+    cdef Lanes shift = spread(on.clock.shift)
+    cdef Lanes scale_sum = spread(on.scale_sum), pull_sum = spread(on.pull_sum)
+    cdef Lanes sign_sum = scale_sum * shift - pull_sum
+    cdef Lanes old = kept[0], w = soft(old, shift), moved = w - g, z = unsoft(moved, shift)
     cdef Lanes change = (with_sign(sign_sum, moved) - with_sign(sign_sum, old)) - g * scale_sum
-    cdef Lanes anew = scale_sum * z - with_sign(spread(pull_sum), z)
-    give2(
-        cells, columns, z,
-        lanes_at(kept + LANES) + where(alive, change, both(anew, is_zero(old))),
-    )
+    cdef Lanes anew = scale_sum * z - with_sign(pull_sum, z)
+    cell[0] = z
+    cell[1] = kept[1] + where(nonzero(w), change, both(anew, is_zero(old)))

@@ -21,9 +21,8 @@
 # (tests/exact/test_rules_with_state.py).
 from libc.float cimport DBL_MIN
 from libc.math cimport sqrt
-from libc.stdint cimport uint32_t
 
-from ..lanes cimport LANES, Lanes, give2, lanes_at, put_lanes, root, soft, take2
+from ..lanes cimport Lanes, root, set_lane, soft, spread
 from .scale cimport ASKS, CHANGED, Scale, count_size, defect_of_scale, unit
 
 
@@ -42,6 +41,16 @@ cdef struct Ftrl:
     double shift          # k l1
     double damping        # beta + alpha k l2
     double intercept
+
+
+# What a step reads, where the rules of several outputs lie side by side.
+cdef struct FtrlLanes:
+    Lanes shift, alpha_now, inverse_alpha, damping
+
+
+cdef fused AnyFtrl:
+    Ftrl
+    FtrlLanes
 
 
 cdef inline str defect(const Ftrl* rule, bint running):
@@ -102,24 +111,29 @@ cdef inline bint measure(Ftrl* rule, double size) noexcept nogil:
 
 
 cdef inline Lanes load(
-    const Ftrl* rule, const double* cells, const uint32_t* columns, double* kept
+    const AnyFtrl* rule, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
-    cdef Lanes z, s, w
-    take2(cells, columns, &z, &s)
-    put_lanes(kept, z)
-    put_lanes(kept + LANES, s)
+    cdef Lanes z = cell[0], s = cell[1]
     # Not -soft: a weight of zero has no sign.
-    w = (0.0 - soft(z, rule.shift)) * rule.alpha_now / (rule.damping + s)
-    put_lanes(kept + 2 * LANES, w)
-    return w
+    cdef Lanes numerator = (0.0 - soft(z, spread(rule.shift))) * spread(rule.alpha_now)
+    kept[0], kept[1], kept[2] = z, s, numerator / (spread(rule.damping) + s)
+    return kept[2]
 
 
 cdef inline void move(
-    const Ftrl* rule, double* cells, const uint32_t* columns, const double* kept, Lanes g
+    const AnyFtrl* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    cdef Lanes z = lanes_at(kept), old = lanes_at(kept + LANES), w = lanes_at(kept + 2 * LANES)
-    cdef Lanes s = root(old * old + g * g)
-    give2(cells, columns, z + (g - (s - old) * rule.inverse_alpha * w), s)
+    cdef Lanes z = kept[0], old = kept[1], w = kept[2], s = root(old * old + g * g)
+    cell[0] = z + (g - (s - old) * spread(rule.inverse_alpha) * w)
+    cell[1] = s
+
+
+cdef inline void show(const Ftrl* rule, FtrlLanes* lanes, int lane) noexcept nogil:
+    """Put the rule of one output beside those of others."""
+    set_lane(&lanes.shift, lane, rule.shift)
+    set_lane(&lanes.alpha_now, lane, rule.alpha_now)
+    set_lane(&lanes.inverse_alpha, lane, rule.inverse_alpha)
+    set_lane(&lanes.damping, lane, rule.damping)
 
 
 cdef inline bint finish(Ftrl* rule, double move) noexcept nogil:

@@ -11,9 +11,8 @@
 # Property: equal to lazynet.reference.rda.DenseRDA after every step
 # (tests/exact/test_rules_with_state.py).
 from libc.math cimport sqrt
-from libc.stdint cimport uint32_t
 
-from ..lanes cimport Lanes, give1, lanes_at, put_lanes, soft, take1
+from ..lanes cimport Lanes, set_lane, soft, spread
 from .scale cimport ASKS, CHANGED, Scale, count_size, defect_of_scale, unit
 
 
@@ -27,6 +26,16 @@ cdef struct Rda:
     Scale sizes
     # what follows from them
     double measures, gamma_now, shift, factor, intercept
+
+
+# What a step reads, where the rules of several outputs lie side by side.
+cdef struct RdaLanes:
+    Lanes shift
+
+
+cdef fused AnyRda:
+    Rda
+    RdaLanes
 
 
 cdef inline str defect(const Rda* rule, bint running):
@@ -64,17 +73,21 @@ cdef inline bint measure(Rda* rule, double size) noexcept nogil:
 
 
 cdef inline Lanes load(
-    const Rda* rule, const double* cells, const uint32_t* columns, double* kept
+    const AnyRda* rule, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
-    cdef Lanes v = take1(cells, columns)
-    put_lanes(kept, v)
-    return soft(v, rule.shift)
+    kept[0] = cell[0]
+    return soft(cell[0], spread(rule.shift))
 
 
 cdef inline void move(
-    const Rda* rule, double* cells, const uint32_t* columns, const double* kept, Lanes g
+    const AnyRda* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    give1(cells, columns, lanes_at(kept) - g)
+    cell[0] = kept[0] - g
+
+
+cdef inline void show(const Rda* rule, RdaLanes* lanes, int lane) noexcept nogil:
+    """Put the rule of one output beside those of others."""
+    set_lane(&lanes.shift, lane, rule.shift)
 
 
 cdef inline bint finish(Rda* rule, double move) noexcept nogil:

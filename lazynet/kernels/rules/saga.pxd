@@ -25,10 +25,8 @@
 # Property: equal to lazynet.reference.saga.DenseSAGA after every step
 # (tests/exact/test_rules_with_state.py, and over long gaps tests/exact/test_saga.py).
 from libc.math cimport copysign, expm1, fabs, floor, ldexp, log1p
-from libc.stdint cimport uint32_t
 
 from ..lanes cimport (
-    LANES,
     WIDTH,
     Lanes,
     absolute,
@@ -37,18 +35,14 @@ from ..lanes cimport (
     at_most,
     both,
     exceeds,
-    give3,
     is_zero,
     lane_of,
-    lanes_at,
     nonzero,
-    put_lanes,
+    set_lane,
     small_expm1,
     soft,
     spread,
-    take3,
     where,
-    with_lane,
     with_sign,
     without,
 )
@@ -131,16 +125,13 @@ cdef inline double crossed(const Saga* rule, double w, double d, double k) noexc
 
 
 cdef inline Lanes load(
-    const Saga* rule, const double* cells, const uint32_t* columns, double* kept
+    const Saga* rule, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
     """The weights after the steps in which no row has touched them."""
-    cdef Lanes w, mean, psi, steps, d, side, size, q, due, lost, left, still, carried
+    cdef Lanes w = cell[0], mean = cell[1], steps = rule.steps - cell[2]
+    cdef Lanes d = rule.alpha * mean, size = absolute(w)
+    cdef Lanes side, q, due, lost, left, still, carried
     cdef int lane
-    take3(cells, columns, &w, &mean, &psi)
-    put_lanes(kept + LANES, mean)
-    steps = rule.steps - psi
-    d = rule.alpha * mean
-    size = absolute(w)
     # From zero a weight leaves against d.
     side = with_sign(spread(1.0), where(nonzero(w), w, -d))
     q = side * d + rule.theta
@@ -149,29 +140,30 @@ cdef inline Lanes load(
         lost = small_expm1(-due)
         if any_above(due, 1.0 / 32):
             for lane in range(WIDTH):
-                lost = with_lane(lost, lane, expm1_of(-lane_of(due, lane)))
+                set_lane(&lost, lane, expm1_of(-lane_of(due, lane)))
         left = size + (size + q * rule.inverse) * lost
     else:
         left = size - steps * q
     still = both(is_zero(w), at_most(absolute(d), rule.theta))  # most weights, under an l1 penalty
     carried = both(exceeds(-left, 0.0), exceeds(absolute(d), rule.theta))
     left = without(without(side * left, at_most(left, 0.0)), still)  # NaN stays NaN
-    put_lanes(kept, left)
     if any_lane(carried):
         for lane in range(WIDTH):
             if lane_of(carried, lane) != 0.0:  # a mask of ones is NaN
-                kept[lane] = crossed(rule, lane_of(w, lane), lane_of(d, lane), lane_of(steps, lane))
-    return lanes_at(kept)
+                set_lane(
+                    &left, lane,
+                    crossed(rule, lane_of(w, lane), lane_of(d, lane), lane_of(steps, lane)),
+                )
+    kept[0], kept[1] = left, mean
+    return left
 
 
 cdef inline void move(
-    const Saga* rule, double* cells, const uint32_t* columns, const double* kept, Lanes g
+    const Saga* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    cdef Lanes mean = lanes_at(kept + LANES), w = lanes_at(kept) - rule.alpha * (g + mean)
-    give3(
-        cells, columns, soft(w, rule.theta) / spread(rule.divisor),
-        mean + g / spread(rule.n_rows), spread(rule.steps + 1.0),
-    )
+    cdef Lanes mean = kept[1], w = kept[0] - rule.alpha * (g + mean)
+    cell[0] = soft(w, spread(rule.theta)) / spread(rule.divisor)
+    cell[1], cell[2] = mean + g / spread(rule.n_rows), spread(rule.steps + 1.0)
 
 
 cdef inline bint finish(Saga* rule, double change) noexcept nogil:

@@ -12,23 +12,7 @@
 #
 # Property: the weights after every step equal those of lazynet.reference.DenseReference, for any length
 # of the tables (tests/exact/test_lazy_equals_dense.py).
-from libc.stdint cimport uint32_t
-
-from ..lanes cimport (
-    WIDTH,
-    Lanes,
-    absolute,
-    give2,
-    higher,
-    lane_of,
-    lanes_at,
-    put_lanes,
-    quotient,
-    spread,
-    take2,
-    with_lane,
-    with_sign,
-)
+from ..lanes cimport WIDTH, Lanes, absolute, higher, lane_of, set_lane, spread, with_sign
 from .motion cimport Clock, Wear, advance_clock, in_range, worn_out
 
 
@@ -63,27 +47,23 @@ cdef inline bint full(const OnTables* rule) noexcept nogil:
 
 cdef inline Lanes caught_up(Lanes w, Lanes P_psi, Lanes B_psi, double P, double B) noexcept nogil:
     """Weights brought from the step psi to the step with P and B."""
-    cdef Lanes size = absolute(w) * quotient(P, P_psi) - P * (B - B_psi)
+    cdef Lanes size = absolute(w) * (spread(P) / P_psi) - P * (B - B_psi)
     return with_sign(higher(size, spread(0.0)), w)
 
 
-cdef inline Lanes load(
-    const OnTables* rule, const double* cells, const uint32_t* columns, double* kept
-) noexcept nogil:
-    cdef Lanes w, psi, P_psi = spread(0.0), B_psi = spread(0.0)
+cdef inline Lanes load(const OnTables* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
+    cdef Lanes psi = cell[1], P_psi = spread(0.0), B_psi = spread(0.0)
     cdef Py_ssize_t entry
     cdef int lane
-    take2(cells, columns, &w, &psi)
     for lane in range(WIDTH):
         # A step that is not in the tables is taken for the present one: nothing is read outside them.
         entry = <Py_ssize_t> rule.now
         if 0.0 <= lane_of(psi, lane) <= rule.now:
             entry = <Py_ssize_t> lane_of(psi, lane)
-        P_psi = with_lane(P_psi, lane, rule.entries[2 * entry])
-        B_psi = with_lane(B_psi, lane, rule.entries[2 * entry + 1])
-    w = caught_up(w, P_psi, B_psi, rule.P, rule.B)
-    put_lanes(kept, w)
-    return w
+        set_lane(&P_psi, lane, rule.entries[2 * entry])
+        set_lane(&B_psi, lane, rule.entries[2 * entry + 1])
+    kept[0] = caught_up(cell[0], P_psi, B_psi, rule.P, rule.B)
+    return kept[0]
 
 
 cdef inline bint advance(
@@ -103,15 +83,15 @@ cdef inline bint advance(
 
 
 cdef inline void move(
-    const OnTables* rule, double* cells, const uint32_t* columns, const double* kept, Lanes g
+    const OnTables* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    cdef Lanes w = lanes_at(kept)
+    cdef Lanes w = kept[0]
     if rule.shrink_first != 0.0:
         w = caught_up(w, spread(rule.P), spread(rule.B), rule.next_P, rule.next_B)
-        give2(cells, columns, w - g, spread(rule.now))
+        cell[0], cell[1] = w - g, spread(rule.now)
     else:
         # The next visit applies the shrink of this step.
-        give2(cells, columns, w - g, spread(rule.now - 1.0))
+        cell[0], cell[1] = w - g, spread(rule.now - 1.0)
 
 
 cdef inline bint finish(OnTables* rule, double move, const Wear* wear) noexcept nogil:

@@ -9,20 +9,7 @@
 #
 # Property: equal to lazynet.reference.truncated_gradient.DenseTruncated after every step
 # (tests/exact/test_rules_with_state.py).
-from libc.stdint cimport uint32_t
-
-from ..lanes cimport (
-    Lanes,
-    absolute,
-    exceeds,
-    give2,
-    lanes_at,
-    put_lanes,
-    soft_by,
-    spread,
-    take2,
-    where,
-)
+from ..lanes cimport Lanes, absolute, exceeds, soft, spread, where
 
 
 cdef struct Truncated:
@@ -31,19 +18,17 @@ cdef struct Truncated:
 
 
 cdef inline Lanes load(
-    const Truncated* rule, const double* cells, const uint32_t* columns, double* kept
+    const Truncated* rule, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
-    cdef Lanes w, stamp
-    take2(cells, columns, &w, &stamp)
-    w = where(exceeds(absolute(w), rule.threshold), w, soft_by(w, rule.gravity - stamp))
-    put_lanes(kept, w)
-    return w
+    cdef Lanes w = cell[0], shrunk = soft(w, rule.gravity - cell[1])
+    kept[0] = where(exceeds(absolute(w), rule.threshold), w, shrunk)
+    return kept[0]
 
 
 cdef inline void move(
-    const Truncated* rule, double* cells, const uint32_t* columns, const double* kept, Lanes g
+    const Truncated* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    give2(cells, columns, lanes_at(kept) - g, spread(rule.gravity))
+    cell[0], cell[1] = kept[0] - g, spread(rule.gravity)
 
 
 cdef inline bint finish(
