@@ -10,11 +10,12 @@ check for that beforehand.
 
 from __future__ import annotations
 
-import copy
+import operator
 import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -40,11 +41,18 @@ def as_examples(
     ``checked_csr`` or ``usable_rows`` must have checked X.  The name of a size (``Plan.sizes``)
     lets the kernel compute it as a row is visited.
     """
-    given = (y, sample_weight, sizes)
-    counts: list[Any] = [
-        a if a is None or isinstance(a, str) else plain(a, np.dtype(np.float64)) for a in given
+    numbers_of_rows: list[Any] = [
+        a if a is None or isinstance(a, str) else plain(a, np.dtype(np.float64))
+        for a in (y, sample_weight, sizes)
     ]
-    return Examples(X.data, X.indices, X.indptr, X.shape[1], *counts)
+    return Examples(X.data, X.indices, X.indptr, X.shape[1], *numbers_of_rows)
+
+
+def csr_around(shape: tuple[int, int], values: Any, indices: Any, indptr: Any) -> sparse.csr_matrix:
+    """A matrix of these arrays; SciPy's constructor would look for smaller indices and copy."""
+    matrix = sparse.csr_matrix(shape, dtype=values.dtype)
+    matrix.data, matrix.indices, matrix.indptr = values, indices, indptr
+    return matrix
 
 
 def has_usual_size(y: NDArray[np.float64]) -> bool:
@@ -88,19 +96,13 @@ def touched_columns(X: sparse.csr_matrix) -> NDArray[Any]:
     return X.indices[X.indptr[0] : X.indptr[-1]]
 
 
-def count_of_values(X: sparse.csr_matrix) -> int:
-    """How many stored values are not zero.
-
-    >>> count_of_values(sparse.csr_matrix(([1.0, 0.0], [0, 1], [0, 2])))
-    1
-    """
-    return int(np.count_nonzero(X.data[int(X.indptr[0]) : int(X.indptr[-1])]))
-
-
 def columns_with_values(X: sparse.csr_matrix) -> NDArray[Any]:
-    """The column of every stored value that is not zero."""
-    start, stop = int(X.indptr[0]), int(X.indptr[-1])
-    return X.indices[start:stop][X.data[start:stop] != 0]
+    """The column of every stored value that is not zero.
+
+    >>> columns_with_values(sparse.csr_matrix(([1.0, 0.0], [2, 1], [0, 2])))
+    array([2], dtype=int32)
+    """
+    return touched_columns(X)[X.data[X.indptr[0] : X.indptr[-1]] != 0]
 
 
 def rows_with(X: sparse.csr_matrix, columns: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -144,8 +146,8 @@ def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
     These arrays are contiguous, aligned and of the machine's byte order; both index arrays hold
     int32 or both hold int64.
     """
-    given = (X.data, X.indices, X.indptr)
-    for name, array in zip(("data", "indices", "indptr"), given, strict=True):
+    old = (X.data, X.indices, X.indptr)
+    for name, array in zip(("data", "indices", "indptr"), old, strict=True):
         if not isinstance(array, np.ndarray) or array.ndim != 1:
             raise TypeError(f"X.{name} must be a one-dimensional array, got {type(array).__name__}")
         if name != "data" and array.dtype.kind not in "iu":
@@ -153,16 +155,11 @@ def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
     if X.data.dtype.kind not in "biuf":
         what = "Complex data not supported: " if X.data.dtype.kind == "c" else ""
         raise ValueError(f"{what}X must hold real numbers, got {X.data.dtype}")
-    types = {array.dtype.newbyteorder("=") for array in given[1:]}
+    types = {array.dtype.newbyteorder("=") for array in old[1:]}
     index_type = types.pop() if types in ({np.dtype("i4")}, {np.dtype("i8")}) else np.dtype("i8")
-    wanted = (X.data.dtype.newbyteorder("="), index_type, index_type)
-    arrays = [plain(array, dtype) for array, dtype in zip(given, wanted, strict=True)]
-    if all(new is old for new, old in zip(arrays, given, strict=True)):
-        return X
-    # Set the arrays one by one: the constructor would look for smaller index types and copy.
-    view = sparse.csr_matrix(X.shape, dtype=arrays[0].dtype)
-    view.data, view.indices, view.indptr = arrays
-    return view
+    dtypes = (X.data.dtype.newbyteorder("="), index_type, index_type)
+    new = [plain(array, dtype) for array, dtype in zip(old, dtypes, strict=True)]
+    return X if all(map(operator.is_, new, old)) else csr_around(X.shape, *new)
 
 
 def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr_matrix:
@@ -207,10 +204,8 @@ def _own_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
     real = X.dtype in (np.float32, np.float64)
     indptr = np.array(X.indptr)
     some = slice(int(indptr[0]), int(indptr[-1]))
-    copied = sparse.csr_matrix(X.shape)
-    copied.data = np.array(X.data[some], dtype=X.dtype if real else np.float64)
-    copied.indices, copied.indptr = np.array(X.indices[some]), indptr - indptr[0]
-    return copied
+    values = np.array(X.data[some], dtype=X.dtype if real else np.float64)
+    return csr_around(X.shape, values, np.array(X.indices[some]), indptr - indptr[0])
 
 
 def _with_repeated_columns_summed(X: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -225,8 +220,8 @@ def _with_repeated_columns_summed(X: sparse.csr_matrix) -> sparse.csr_matrix:
     with np.errstate(over="ignore"):
         summed.sum_duplicates()
     before, after = np.diff(X.indptr), np.diff(summed.indptr)
-    kept = before == after
-    places, sources = np.repeat(kept, after), np.repeat(kept, before)
+    unchanged = before == after
+    places, sources = np.repeat(unchanged, after), np.repeat(unchanged, before)
     summed.data[places], summed.indices[places] = X.data[sources], X.indices[sources]
     return summed
 
@@ -252,9 +247,7 @@ def _without_spare_room(X: sparse.csr_matrix) -> sparse.csr_matrix:
     stop = int(X.indptr[-1])
     if stop == len(X.data) == len(X.indices):
         return X
-    view = sparse.csr_matrix(X.shape, dtype=X.dtype)
-    view.data, view.indices, view.indptr = X.data[:stop], X.indices[:stop], X.indptr
-    return view
+    return csr_around(X.shape, X.data[:stop], X.indices[:stop], X.indptr)
 
 
 @contextmanager
@@ -277,16 +270,17 @@ def _converted(X: Any) -> sparse.csr_matrix:
     The indices are copied first, so that SciPy follows the indices that were checked, even if
     another thread changes the matrix.
     """
-    if X.format in ("csc", "bsr"):
-        return _converted_rows(X)
+    if X.format == "csc":
+        # The columns are the rows of the transpose.
+        arrays = np.asarray(X.data), np.array(X.indices), np.array(X.indptr)
+        return usable_rows(csr_around(X.shape[::-1], *arrays), only_range=True).T.tocsr()
     if X.format == "lil":
-        X = copy.copy(X)
-        X.rows, X.data = (_copied_lists(lists) for lists in (X.rows, X.data))
-        lengths = ([len(row) for row in lists] for lists in (X.rows, X.data))
-        if len(X.rows) != X.shape[0] or next(lengths) != next(lengths):
-            raise ValueError(
-                f"X.rows and X.data must have {X.shape[0]} lists each, which are equally long"
-            )
+        lengths = [len(row) for row in X.rows]
+        if lengths != [len(row) for row in X.data]:
+            raise ValueError("X.rows and X.data must hold lists that are equally long")
+        columns = np.fromiter(map(operator.index, chain.from_iterable(X.rows)), np.int64)
+        values = np.array([*chain.from_iterable(X.data)], dtype=X.dtype)
+        return csr_around(X.shape, values, columns, np.cumsum([0, *lengths]))
     if X.format == "dia" and (
         np.shape(X.data)[:1] != np.shape(X.offsets) or X.offsets.dtype.kind not in "iu"
     ):
@@ -295,42 +289,6 @@ def _converted(X: Any) -> sparse.csr_matrix:
     # The constructor compares the indices with the shape.
     indices = np.array(X.row), np.array(X.col)
     return sparse.coo_matrix((X.data, indices), shape=X.shape).tocsr()
-
-
-def _converted_rows(X: Any) -> sparse.csr_matrix:
-    """A CSC or BSR matrix as CSR.
-
-    The columns of a CSC matrix are the rows of its transpose; the blocks of a BSR matrix are
-    checked as if every block were one number.
-    """
-    if len(X.indices) != len(X.data):
-        raise ValueError(
-            f"X.indices and X.data must be equally long, got {len(X.indices)} and {len(X.data)}"
-        )
-    shape, values = X.shape[::-1], np.asarray(X.data)
-    if X.format == "bsr":
-        if values.ndim != 3 or 0 in values.shape[1:]:
-            raise ValueError(f"X must consist of blocks, got data of shape {values.shape}")
-        height, width = values.shape[1:]
-        if X.shape[0] % height or X.shape[1] % width:
-            raise ValueError(f"X must consist of whole blocks of {height} by {width}")
-        shape, values = (X.shape[0] // height, X.shape[1] // width), np.zeros(len(X.data))
-    rows = sparse.csr_matrix(shape)
-    rows.data, rows.indices, rows.indptr = values, np.array(X.indices), np.array(X.indptr)
-    rows = usable_rows(rows, only_range=True)
-    if X.format == "csc":
-        return rows.T.tocsr()
-    blocks = sparse.bsr_matrix(X.shape, blocksize=(height, width))
-    blocks.data, blocks.indices, blocks.indptr = np.asarray(X.data), rows.indices, rows.indptr
-    return blocks.tocsr()
-
-
-def _copied_lists(lists: NDArray[Any]) -> NDArray[Any]:
-    """Copies of the lists in an array of objects."""
-    copies = np.empty(len(lists), dtype=object)
-    for number, entries in enumerate(lists):
-        copies[number] = list(entries)
-    return copies
 
 
 def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:

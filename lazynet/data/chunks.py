@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.data.arrays import csr_around
+
 
 class Chunk(NamedTuple):
     """Some rows: X in CSR form, y, and the weights of the rows or None.
@@ -51,19 +53,12 @@ def csr(indptr: Any, indices: Any, values: Any, n_columns: int) -> sparse.csr_ma
            [0. , 0. , 0.5]])
     """
     kind = index_type(n_columns, len(indices))
-    return _around(
+    return csr_around(
         (len(indptr) - 1, n_columns),
         np.asarray(values, dtype=np.float64),
         np.asarray(indices, dtype=kind),
         np.asarray(indptr, dtype=kind),
     )
-
-
-def _around(shape: tuple[int, int], values: Any, indices: Any, indptr: Any) -> sparse.csr_matrix:
-    """A matrix of these arrays; SciPy's constructor would look for smaller indices and copy."""
-    matrix = sparse.csr_matrix(shape, dtype=values.dtype)
-    matrix.data, matrix.indices, matrix.indptr = values, indices, indptr
-    return matrix
 
 
 def labels_matrix(ends: Any, codes: Any, n_labels: int) -> sparse.csr_matrix:
@@ -82,7 +77,7 @@ def labels_matrix(ends: Any, codes: Any, n_labels: int) -> sparse.csr_matrix:
         raise ValueError(f"y must hold labels from 0 to {n_labels - 1}, got {least} to {greatest}")
     if (np.diff(starts) < 0).any() or starts[-1] != len(codes):
         raise ValueError(f"y: the ends of its rows must rise from 0 to {len(codes)}")
-    return _around((len(ends), n_labels), np.ones(len(codes), dtype=np.int8), codes, starts)
+    return csr_around((len(ends), n_labels), np.ones(len(codes), dtype=np.int8), codes, starts)
 
 
 def part(chunk: Chunk, start: int, stop: int) -> Chunk:
@@ -102,7 +97,7 @@ def _rows(matrix: sparse.csr_matrix, start: int, stop: int) -> sparse.csr_matrix
     values = slice(int(matrix.indptr[start]), int(matrix.indptr[stop]))
     indptr = matrix.indptr[start : stop + 1] - matrix.indptr[start]
     shape = stop - start, matrix.shape[1]
-    return _around(shape, matrix.data[values], matrix.indices[values], indptr)
+    return csr_around(shape, matrix.data[values], matrix.indices[values], indptr)
 
 
 def joined(chunks: Sequence[Chunk]) -> Chunk:
@@ -116,22 +111,9 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
             [np.ones(c.X.shape[0]) if c.weight is None else c.weight for c in chunks]
         )
     return Chunk(
-        stacked([chunk.X for chunk in chunks]),
-        stacked(ys) if sparse.issparse(ys[0]) else np.concatenate(ys),
+        sparse.vstack([chunk.X for chunk in chunks], format="csr"),
+        sparse.vstack(ys, format="csr") if sparse.issparse(ys[0]) else np.concatenate(ys),
         weights,
-    )
-
-
-def stacked(matrices: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
-    """Matrices below one another."""
-    indices = np.concatenate([m.indices for m in matrices])
-    starts = np.cumsum([0, *(len(m.data) for m in matrices)])
-    pointers = [m.indptr[1:] + start for m, start in zip(matrices, starts, strict=False)]
-    return _around(
-        (sum(m.shape[0] for m in matrices), matrices[0].shape[1]),
-        np.concatenate([m.data for m in matrices]),
-        indices,
-        np.concatenate([matrices[0].indptr[:1], *pointers]).astype(indices.dtype),
     )
 
 
@@ -139,8 +121,8 @@ def taken(chunk: Chunk, order: NDArray[np.int64]) -> Chunk:
     """The rows in another order; what a row holds keeps its own order.
 
     >>> chunk = Chunk(csr([0, 1, 3], [0, 2, 1], [1.0, 2.0, 3.0], 3), np.array([4.0, 5.0]), None)
-    >>> other = taken(chunk, np.array([1, 0]))
-    >>> other.X.indices, other.X.data, other.y
+    >>> reversed_rows = taken(chunk, np.array([1, 0]))
+    >>> reversed_rows.X.indices, reversed_rows.X.data, reversed_rows.y
     (array([2, 1, 0], dtype=int32), array([2., 3., 1.]), array([5., 4.]))
     """
     X, y, weight = chunk
@@ -158,7 +140,7 @@ def _taken(matrix: sparse.csr_matrix, order: NDArray[np.int64]) -> sparse.csr_ma
     places += np.repeat(matrix.indptr[order] - (ends - lengths), lengths)
     indptr = np.concatenate([np.zeros(1, np.int64), ends]).astype(matrix.indptr.dtype)
     shape = len(order), matrix.shape[1]
-    return _around(shape, matrix.data[places], matrix.indices[places], indptr)
+    return csr_around(shape, matrix.data[places], matrix.indices[places], indptr)
 
 
 def rechunked(chunks: Iterable[Chunk], rows: int) -> Passing:

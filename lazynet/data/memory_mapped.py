@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.chunks import Chunk, csr, index_type, stacked
+from lazynet.data.chunks import Chunk, csr, index_type
 from lazynet.data.source import as_source
 
 # Bytes of an array that are copied at a time.
@@ -60,7 +60,7 @@ def mapped(source: Any) -> Iterator[Chunk]:
             np.concatenate(ends), _array(indices, kind, n_values),
             _array(values, np.dtype(np.float64), n_values), source.n_features,
         )  # fmt: skip
-        y = stacked(ys) if sparse.issparse(ys[0]) else np.concatenate(ys)
+        y = sparse.vstack(ys, format="csr") if sparse.issparse(ys[0]) else np.concatenate(ys)
         yield Chunk(X, y, np.concatenate(weights) if weighted else None)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import as_examples, count_of_values, sizes_of, touched_columns
+from lazynet.data.arrays import as_examples, columns_with_values, sizes_of, touched_columns
 from lazynet.data.row_statistics import Survey
 from lazynet.data.standardise import Units
 from lazynet.data.targets import Classes, Columns, Problems
@@ -68,7 +68,7 @@ class RowsInMemory:
         X = self.X if self.as_passed is None else self.as_passed
         n_all, n_features = X.shape
         stored = len(touched_columns(X))
-        n_values = count_of_values(X) if is_table(n_all, n_features, stored) else stored
+        n_values = len(columns_with_values(X)) if is_table(n_all, n_features, stored) else stored
         if self.trained is None:
             return n_all, n_features, n_values
         return self.n_rows, n_features, n_values * self.n_rows // n_all
