@@ -71,29 +71,11 @@ class DenseAdaGrad(Learner):
         """All weights as of now."""
         return [self.weight(j) for j in range(self.n_features)]
 
-    def step(
-        self, indices: Iterable[int], values: Iterable[float], target: float, weight: float = 1.0
-    ) -> float:
-        """Learn from one example; return the prediction before."""
-        example = list(zip(indices, values, strict=True))
-        self._measure([x for _, x in example])
-        self._catch_up([j for j, _ in example])
-        p = sum((self.w[j] * x for j, x in example), self.intercept)
-        slope = weight * self.slope(p, target, self.epsilon)
-        for j, x in example:
-            self._move(j, slope * x, weight * x)
-        self._move_intercept(slope)
-        self._shrink_all()
-        self.t += 1
-        return p
-
     def step_batch(self, batch: Sequence[Example]) -> list[float]:
         """Learn from all examples of the batch by one step; return the predictions before.
 
-        The squared gradients are the squares of the mean gradient.  As x_j, where G_j begins,
-        counts the mean gradient of weight j divided by the mean size of the slopes, which is |x_j|
-        in a batch of one example.  Where the rates follow the data, all rows of the batch are
-        measured, one after the other, before the first prediction.
+        The squared gradients are the squares of the mean gradient.  Where the rates follow the
+        data, all rows of the batch are measured, one after the other, before the first prediction.
 
         >>> twin = DenseAdaGrad(1, loss="squared_error", alpha=1.0, delta=0.0)
         >>> twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 8.0, 1.0)])
@@ -109,22 +91,31 @@ class DenseAdaGrad(Learner):
             for indices, values, _, _ in batch
         ]
         gradient, slope = mean_gradient(batch, predictions, self.slope, self.epsilon)
-        size = self._size_of_slopes(batch, predictions)
+        sizes = self._sizes(batch, predictions, gradient)
         for j, g in gradient.items():
-            self._move(j, g, g / size)
+            self._move(j, g, sizes[j])
         self._move_intercept(slope)
         self._shrink_all()
         self.t += 1
         return predictions
 
-    def _size_of_slopes(self, batch: Sequence[Example], predictions: Sequence[float]) -> float:
-        """The mean of |l'(p, y)|, weighed by the importances; below 2^-960 it is 1."""
-        total = weights = 0.0
-        for (_, _, target, weight), p in zip(batch, predictions, strict=True):
-            total += abs(weight * self.slope(p, target, self.epsilon))
-            weights += weight
-        size = total / weights if weights else 0.0
-        return size if size >= 2.0**-960 else 1.0
+    def _sizes(
+        self, batch: Sequence[Example], predictions: Sequence[float], gradient: dict[int, float]
+    ) -> dict[int, float]:
+        """x_j times the importance; in a batch, the mean gradient by the mean size of the slopes.
+
+        In the mean of |l'(p, y)| an example counts by its importance; below 2^-960 the mean is 1.
+        """
+        if len(batch) == 1:
+            ((indices, values, _, weight),) = batch
+            return {j: weight * x for j, x in zip(indices, values, strict=True)}
+        slopes = [
+            w * self.slope(p, y, self.epsilon)
+            for (_, _, y, w), p in zip(batch, predictions, strict=True)
+        ]
+        weights = sum(weight for _, _, _, weight in batch)
+        size = sum(abs(slope) for slope in slopes) / weights if weights else 0.0
+        return {j: g / (size if size >= 2.0**-960 else 1.0) for j, g in gradient.items()}
 
     def _move(self, j: int, g: float, x: float) -> None:
         """Move weight j by the gradient g; G_j begins at (initial x)^2."""

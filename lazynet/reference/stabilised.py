@@ -30,19 +30,6 @@ Example = (
 TIE = 2.0**-30
 
 
-def kappa(first: set[int], second: set[int], n_features: int) -> float:
-    """Cohen's kappa of two selections: agreement beyond chance.
-
-    >>> kappa({0, 1}, {0, 1}, 10), kappa(set(), set(), 10), round(kappa({0}, {1}, 10), 3)
-    (1.0, 1.0, -0.111)
-    """
-    both, either = len(first & second), len(first | second)
-    a, b, p = len(first), len(second), n_features
-    observed = (both + p - either) / p
-    expected = (a * b + (p - a) * (p - b)) / p**2
-    return 1.0 if expected == 1.0 else (observed - expected) / (1.0 - expected)
-
-
 def rejected_share(left: float, rejection_rate: float, annealing: float) -> float:
     """Eq. 12: beta, the share of the ratios to reject while the share ``left`` of features is left.
 

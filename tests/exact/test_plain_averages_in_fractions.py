@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.caught import caught
-from support.fractions import F, each_order, each_rule, problems
+from support.fractions import F, assert_same_steps, each_order, each_rule, problems
 
 from lazynet.reference import DenseReference, PlainClock
 from lazynet.reference.averages import DenseAverage, PlainAverage
@@ -19,9 +19,12 @@ OMEGAS = {
 }
 
 
-def naive(problem, omega):
-    """Every weight summed after every step, from the problem's start."""
-    return problem.learner(DenseAverage, omega=OMEGAS[omega])
+def assert_averages_match(problem, omega, kind=PlainAverage):
+    """Lazy sums equal sums of every weight after every step, through rebases."""
+    lazy = problem.learner(kind, omega=OMEGAS[omega])
+    dense = problem.learner(DenseAverage, omega=OMEGAS[omega])
+    names = "averages", "average_intercept"
+    assert_same_steps(problem, lazy, dense, *names, bring_current=lazy.rebase)
 
 
 @each_order
@@ -30,16 +33,7 @@ def naive(problem, omega):
 def test_lazy_averages_are_the_naive_ones(rule, step_order, data):
     """Lazy averages equal the naive ones over fractions after every step, for any weighing."""
     omega = data.draw(st.sampled_from(sorted(OMEGAS)))
-    problem = data.draw(problems(rule, step_order))
-    lazy, dense = problem.learner(PlainAverage, omega=OMEGAS[omega]), naive(problem, omega)
-    for step in problem.steps:
-        if step.rebase:
-            lazy.rebase()
-        example = step.row.keys(), step.row.values(), step.target, step.importance
-        assert lazy.step(*example) == dense.step(*example)
-        assert lazy.weights == dense.weights
-        assert lazy.averages == dense.averages
-        assert lazy.average_intercept == dense.average_intercept
+    assert_averages_match(data.draw(problems(rule, step_order)), omega)
 
 
 FRACTIONS = st.fractions(-4, 4, max_denominator=6)
@@ -59,19 +53,22 @@ def dekel_problems(draw):
     return n, rows, mean, draw(st.fractions(F(1, 6), 3, max_denominator=6))
 
 
+def assert_dekel_matches(problem, loss="hinge", kind=PlainDekel):
+    """Predictions, last iterates and averages equal those of dense steps."""
+    n, rows, mean, strength = problem
+    options = dict(loss=loss, l2=strength, mean=mean, zero=F(0))
+    lazy, dense = kind(n, **options), DenseDekel(n, **options)
+    for row, target in rows:
+        example = row.keys(), row.values(), target
+        assert lazy.step(*example) == dense.step(*example)
+        assert (lazy.last(), lazy.average()) == (dense.last(), dense.average())
+
+
 @pytest.mark.parametrize("loss", ["absolute_error", "squared_error", "hinge"])
 @given(problem=dekel_problems())
 def test_dekels_sums_are_the_naive_averages(loss, problem):
     """All four models are exact after every step: SGD, averaged, centered, and both."""
-    n, rows, mean, strength = problem
-    options = dict(loss=loss, l2=strength, mean=mean, zero=F(0))
-    lazy, dense = PlainDekel(n, **options), DenseDekel(n, **options)
-    for row, target in rows:
-        assert lazy.step(row.keys(), row.values(), target) == dense.step(
-            row.keys(), row.values(), target
-        )
-        assert lazy.last() == dense.last()
-        assert lazy.average() == dense.average()
+    assert_dekel_matches(problem, loss)
 
 
 @pytest.mark.parametrize("loss", ["absolute_error", "squared_error", "hinge"])
@@ -152,15 +149,9 @@ def test_rescaling_is_the_clock_without_l1(step_order, data):
     wiping = data.draw(st.integers(0, len(problem.steps)))
     if problem.l2 and wiping < len(problem.steps):
         problem.steps[wiping] = problem.steps[wiping]._replace(eta=1 / problem.l2)
-    learners = [problem.learner(kind) for kind in (PlainRescaled, PlainClock, DenseReference)]
-    for step in problem.steps:
-        if step.rebase:
-            learners[0].rebase()
-        example = step.row.keys(), step.row.values(), step.target, step.importance
-        first, *others = [each.step(*example) for each in learners]
-        assert others == [first, first]
-        first, *others = [each.weights for each in learners]
-        assert others == [first, first]
+    for kind in (PlainClock, DenseReference):
+        rescaled = problem.learner(PlainRescaled)
+        assert_same_steps(problem, rescaled, problem.learner(kind), bring_current=rescaled.rebase)
 
 
 def test_rates_above_one_over_l2_turn_the_sign():
@@ -217,13 +208,7 @@ def test_a_broken_average_is_caught():
     @caught(500)
     @given(problem=problems("fobos", "gradient_first"))
     def equal(problem):
-        lazy, dense = problem.learner(NoVanishing, omega=OMEGAS["all"]), naive(problem, "all")
-        for step in problem.steps:
-            if step.rebase:
-                lazy.rebase()
-            example = step.row.keys(), step.row.values(), step.target, step.importance
-            lazy.step(*example), dense.step(*example)
-            assert lazy.averages == dense.averages
+        assert_averages_match(problem, "all", NoVanishing)
 
 
 class HarmonicByOne(PlainDekel):
@@ -273,10 +258,4 @@ def test_other_readings_of_dekels_sums_are_caught(broken):
     @caught(500)
     @given(problem=dekel_problems())
     def equal(problem):
-        n, rows, mean, strength = problem
-        options = dict(loss="hinge", l2=strength, mean=mean, zero=F(0))
-        lazy, dense = broken(n, **options), DenseDekel(n, **options)
-        for row, target in rows:
-            lazy.step(row.keys(), row.values(), target)
-            dense.step(row.keys(), row.values(), target)
-            assert lazy.average() == dense.average()
+        assert_dekel_matches(problem, kind=broken)

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score
 
 from lazynet.reference import DenseReference
 from lazynet.reference.stabilised import (
     DenseStabilised,
     base_gravity,
-    kappa,
     rejected_share,
 )
 
@@ -45,19 +43,6 @@ def fitted(**options):
     options = dict(max_iter=5.0, burst_size=15.0, stability=0.5, gravity="informative") | options
     examples = problem()
     return DenseStabilised(30, **options).fit(examples, permutations(60, 1)), examples
-
-
-@given(
-    first=st.sets(st.integers(0, 11)), second=st.sets(st.integers(0, 11)), extra=st.integers(0, 5)
-)
-def test_kappa_is_that_of_two_raters(first, second, extra):
-    """scikit-learn's, over all features, where chance leaves room for agreement."""
-    p = 12 + extra
-    votes = [[j in chosen for j in range(p)] for chosen in (first, second)]
-    if len({*votes[0], *votes[1]}) == 1:
-        assert kappa(first, second, p) == 1.0
-    else:
-        assert kappa(first, second, p) == pytest.approx(cohen_kappa_score(*votes), abs=1e-12)
 
 
 @given(

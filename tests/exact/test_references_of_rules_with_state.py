@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.algorithms import loss_of
 from support.caught import caught
-from support.fractions import F, problems
+from support.fractions import F, assert_same_steps, problems
 from support.minima import assert_stationary
 
 from lazynet.reference import DenseReference, PlainClock
@@ -58,11 +58,7 @@ def truncated(problem, kind, options):
 
 def assert_truncations_match(problem, options, lazy_kind):
     dense = truncated(problem, DenseTruncatedGradient, options)
-    lazy = truncated(problem, lazy_kind, options)
-    for step in problem.steps:
-        example = step.row.keys(), step.row.values(), step.target, step.importance
-        assert lazy.step(*example) == dense.step(*example)
-        assert lazy.weights == dense.weights
+    assert_same_steps(problem, truncated(problem, lazy_kind, options), dense)
 
 
 @given(problem=problems("sgd", "gradient_first"), options=truncations())
@@ -76,10 +72,7 @@ def test_gravity_at_every_step_without_threshold_is_the_l1_penalty(problem, grav
     """K = 1, theta = infinity: FoBoS with l1 = g."""
     here = truncated(problem, DenseTruncatedGradient, dict(l1=gravity))
     there = problem._replace(rule="fobos", l1=gravity, l2=F(0)).learner(DenseReference)
-    for step in problem.steps:
-        example = step.row.keys(), step.row.values(), step.target, step.importance
-        here.step(*example), there.step(*example)
-        assert here.weights == there.weights
+    assert_same_steps(problem, here, there)
 
 
 @given(
@@ -96,10 +89,7 @@ def test_without_a_threshold_truncation_is_sgd_with_gravity_collected(problem, l
         return 1 - eta * l2, period * eta * l1 if (there.t + 1) % period == 0 else 0
 
     there.map = collected
-    for step in problem.steps:
-        example = step.row.keys(), step.row.values(), step.target, step.importance
-        assert here.step(*example) == there.step(*example)
-        assert here.weights == there.weights
+    assert_same_steps(problem, here, there)
 
 
 def test_an_l2_penalty_is_refused_where_no_decay_is_made():
@@ -264,11 +254,7 @@ def carpenter(problem, period, **changes):
 def test_carpenter_is_exact_where_it_says_so(period, changes, data):
     """Carpenter's rule is exact with period 1, and without l2 at one rate."""
     drawn = data.draw(problems("sgd", "gradient_first", below_one=True))
-    problem, lazy, dense = carpenter(drawn, period, **changes)
-    for step in problem.steps:
-        example = step.row.keys(), step.row.values(), step.target, step.importance
-        assert lazy.step(*example) == dense.step(*example)
-        assert lazy.weights == dense.weights
+    assert_same_steps(*carpenter(drawn, period, **changes))
 
 
 def test_carpenters_error_falls_with_the_period():

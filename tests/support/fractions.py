@@ -23,6 +23,11 @@ class Step(NamedTuple):
     eta: Fraction
     rebase: bool
 
+    @property
+    def example(self) -> tuple[Any, ...]:
+        """What ``step`` of a learner takes: indices, values, target and importance."""
+        return self.row.keys(), self.row.values(), self.target, self.importance
+
 
 class Problem(NamedTuple):
     rule: str
@@ -85,6 +90,18 @@ def problems(draw: Any, rule: str, step_order: str, below_one: bool = False) -> 
         draw(st.lists(steps, min_size=1, max_size=25)),
         draw(st.integers(1, 30)),
     )
+
+
+def assert_same_steps(
+    problem: Problem, lazy: Any, dense: Any, *names: str, bring_current: Any = None
+) -> None:
+    """Predictions, weights, intercepts and the attributes ``names`` are equal after every step."""
+    for step in problem.steps:
+        if step.rebase and bring_current:
+            bring_current()
+        assert lazy.step(*step.example) == dense.step(*step.example)
+        for name in ("weights", "intercept", *names):
+            assert getattr(lazy, name) == getattr(dense, name), name
 
 
 each_order = pytest.mark.parametrize("step_order", ["gradient_first", "shrink_first"])
