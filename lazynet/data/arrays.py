@@ -203,9 +203,9 @@ def _own_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
     # Small integers would overflow when the values of a column are added up.
     real = X.dtype in (np.float32, np.float64)
     indptr = np.array(X.indptr)
-    some = slice(int(indptr[0]), int(indptr[-1]))
-    values = np.array(X.data[some], dtype=X.dtype if real else np.float64)
-    return csr_around(X.shape, values, np.array(X.indices[some]), indptr - indptr[0])
+    rows = slice(int(indptr[0]), int(indptr[-1]))
+    values = np.array(X.data[rows], dtype=X.dtype if real else np.float64)
+    return csr_around(X.shape, values, np.array(X.indices[rows]), indptr - indptr[0])
 
 
 def _with_repeated_columns_summed(X: sparse.csr_matrix) -> sparse.csr_matrix:

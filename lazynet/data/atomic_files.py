@@ -15,8 +15,6 @@ from typing import BinaryIO
 
 # What the system says where there is no room for a file; it does not name the file.
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
-# The part of a new file's name that no other file has.
-_HEX = re.compile("[0-9a-f]{16}")
 
 
 @contextlib.contextmanager
@@ -26,8 +24,7 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     An error, Ctrl-C or a full disk leaves the earlier file.
     """
     target = _target(path)
-    temporary = target.with_name(f"{_beginning_of(target)}{secrets.token_hex(8)}.tmp")
-    file = _new_file(path, temporary)
+    temporary, file = _new_file(path, target)
     try:
         with file:
             yield file
@@ -49,13 +46,14 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.close(folder)
 
 
-def _new_file(path: str | os.PathLike[str], temporary: Path) -> BinaryIO:
-    """The new file ``temporary``, open for writing; an error names the ``path`` of the user."""
+def _new_file(path: str | os.PathLike[str], target: Path) -> tuple[Path, BinaryIO]:
+    """A new file beside ``target``, open for writing; an error names the ``path`` of the user."""
+    temporary = target.with_name(f"{_beginning_of(target)}{secrets.token_hex(8)}.tmp")
     try:
-        return open(temporary, "xb")
+        return temporary, open(temporary, "xb")
     except OSError as error:
-        told = f"{os.fspath(path)} cannot be written: {error.strerror or error}"
-        raise OSError(error.errno, told) from None
+        message = f"{os.fspath(path)} cannot be written: {error.strerror or error}"
+        raise OSError(error.errno, message) from None
 
 
 def check_path(name: str, path: str | os.PathLike[str]) -> None:
@@ -81,30 +79,29 @@ def _beginning_of(target: Path) -> str:
     return f".{target.name[:100]}."
 
 
-def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+def same_file(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> bool:
     """Whether two names are of one file, also before there is one.
 
     >>> same_file("a.svm", "./a.svm"), same_file("a.svm", "b.svm")
     (True, False)
     """
     try:
-        return os.path.samefile(one, other)
+        return os.path.samefile(first, second)
     except OSError:
-        return os.path.realpath(one) == os.path.realpath(other)
+        return os.path.realpath(first) == os.path.realpath(second)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse a path at which no file can be written; leaves nothing there."""
     target = _target(path)
     if not target.parent.is_dir():
-        told = f"{os.fspath(path)} cannot be written: there is no folder {target.parent}"
-        raise FileNotFoundError(told)
-    temporary = target.with_name(f"{_beginning_of(target)}{secrets.token_hex(8)}.tmp")
-    try:
-        _new_file(path, temporary).close()
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        raise FileNotFoundError(
+            f"{os.fspath(path)} cannot be written: there is no folder {target.parent}"
+        )
+    temporary, file = _new_file(path, target)
+    file.close()
+    with contextlib.suppress(OSError):
+        temporary.unlink()
 
 
 def remove_leftovers(path: str | os.PathLike[str], idle: float = 0.0) -> None:
@@ -113,11 +110,9 @@ def remove_leftovers(path: str | os.PathLike[str], idle: float = 0.0) -> None:
     Only files that were not written to for ``idle`` seconds: another process may be at work.
     """
     target = _target(path)
-    beginning = _beginning_of(target)
     with contextlib.suppress(OSError):
-        for other in target.parent.iterdir():
-            middle = other.name[len(beginning) : -len(".tmp")]
-            if other.name != f"{beginning}{middle}.tmp" or not _HEX.fullmatch(middle):
-                continue
-            if time.time() - other.stat().st_mtime >= idle:
-                other.unlink(missing_ok=True)
+        pattern = re.escape(_beginning_of(target)) + r"[0-9a-f]{16}\.tmp"
+        for file in target.parent.iterdir():
+            is_leftover = re.fullmatch(pattern, file.name)
+            if is_leftover and time.time() - file.stat().st_mtime >= idle:
+                file.unlink(missing_ok=True)

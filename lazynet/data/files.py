@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+from lazynet.data.source import Source
+
 Item = TypeVar("Item")
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -54,12 +56,23 @@ def files_of(paths: Paths) -> list[str]:
     return files
 
 
-def identity_of(paths: Sequence[str]) -> list[list[Any]] | None:
-    """Name, size and time of change of every file; None where one of them is a pipe."""
-    if not all(map(os.path.isfile, paths)):
-        return None
-    statuses = [(str(Path(path).resolve()), os.stat(path)) for path in paths]
-    return [[name, status.st_size, status.st_mtime_ns] for name, status in statuses]
+class FilesSource(Source):
+    """The base of the sources whose rows are in files."""
+
+    def __init__(self, paths: Paths) -> None:
+        self.paths = files_of(paths)
+
+    def _options(self) -> dict[str, Any]:
+        """The parameters that decide, beside the files, which rows come."""
+        raise NotImplementedError
+
+    def identity(self) -> dict[str, Any] | None:
+        """The parameters, and name, size and time of change of every file; None for a pipe."""
+        if not all(map(os.path.isfile, self.paths)):
+            return None
+        statuses = [(str(Path(path).resolve()), os.stat(path)) for path in self.paths]
+        files = [[name, status.st_size, status.st_mtime_ns] for name, status in statuses]
+        return {"form": type(self).__name__, **self._options(), "files": files}
 
 
 def texts_of(path: str) -> Generator[bytes, None, None]:

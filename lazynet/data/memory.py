@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 #: Bytes of a weight of ``coef_``, and of a weight in a CSR matrix: the number and its column.
@@ -39,9 +38,24 @@ is not 0
         """All bytes that are known beforehand."""
         return self.weights + self.best + (self.coef or 0) + self.judged
 
+    @property
+    def small(self) -> bool:
+        """Whether the fit takes so little that the memory of the machine need not be looked up."""
+        return self.total < _SMALL
+
     def told(self) -> str:
         """The estimate in one line."""
-        return f"{self._shape()}: {', '.join(self._terms())}"
+        terms = [f"{in_bytes(self.weights)} of weights in {self.dtype}"]
+        if self.best:
+            terms.append(f"{in_bytes(self.best)} for the best epoch")
+        if self.judged:
+            terms.append(f"{in_bytes(self.judged)} to judge an epoch")
+        if self.coef is None:
+            terms.append(f"{SPARSE_WEIGHT_BYTES} bytes for a weight of coef_ that is not 0")
+        else:
+            terms.append(f"{in_bytes(self.coef)} for coef_")
+        outputs = f"{self.n_outputs:,} output{'s' * (self.n_outputs > 1)}"
+        return f"{outputs} x {self.n_features:,} features: {', '.join(terms)}"
 
     def check(self, there: int | None, advice: str) -> None:
         """Raise MemoryError where more is needed than is ``there``; None: unknown.
@@ -58,26 +72,6 @@ memory: take fewer features
                 f"{self.told()}; the fit needs {in_bytes(self.total)}, and the machine has "
                 f"{in_bytes(there)} of memory: {advice}"
             )
-
-    @property
-    def small(self) -> bool:
-        """Whether the fit takes so little that the memory of the machine need not be looked up."""
-        return self.total < _SMALL
-
-    def _shape(self) -> str:
-        outputs = f"{self.n_outputs:,} output{'s' * (self.n_outputs > 1)}"
-        return f"{outputs} x {self.n_features:,} features"
-
-    def _terms(self) -> Iterator[str]:
-        yield f"{in_bytes(self.weights)} of weights in {self.dtype}"
-        if self.best:
-            yield f"{in_bytes(self.best)} for the best epoch"
-        if self.judged:
-            yield f"{in_bytes(self.judged)} to judge an epoch"
-        if self.coef is None:
-            yield f"{SPARSE_WEIGHT_BYTES} bytes for a weight of coef_ that is not 0"
-        else:
-            yield f"{in_bytes(self.coef)} for coef_"
 
 
 def in_bytes(count: float) -> str:

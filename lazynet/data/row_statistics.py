@@ -73,11 +73,11 @@ class Survey:
         """The survey of all rows of a matrix; ``targets`` has a column per target."""
         survey = cls(0 if targets is None else targets.shape[1])
         for start in range(0, len(norms), ROWS_OF_A_BLOCK):
-            some = slice(start, start + ROWS_OF_A_BLOCK)
+            block = slice(start, start + ROWS_OF_A_BLOCK)
             survey.add(
-                norms[some],
-                None if targets is None else targets[some],
-                None if importances is None else importances[some],
+                norms[block],
+                None if targets is None else targets[block],
+                None if importances is None else importances[block],
             )
         return survey
 

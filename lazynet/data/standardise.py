@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import unusable
+from lazynet.data.arrays import csr_around, unusable
 
 #: A feature is measured from its mean if it is not 0 in this share of the rows.
 SHARE_OF_ROWS = 0.5
@@ -71,16 +71,16 @@ class Units:
             if rows is not None:
                 counts_here = np.zeros(n_rows, dtype=bool)
                 counts_here[rows] = True
-                which, n_rows = np.repeat(counts_here, lengths), len(rows)
-                values, columns, lengths = values[which], columns[which], lengths[counts_here]
+                is_here, n_rows = np.repeat(counts_here, lengths), len(rows)
+                values, columns, lengths = values[is_here], columns[is_here], lengths[counts_here]
             # Values up to 1 have squares that do not overflow.
             largest = max(values.max(initial=0.0), -values.min(initial=0.0)) or 1.0
             values /= largest
             if centred and SHARE_OF_ROWS * n_rows * n <= len(values):
-                found = cls._of_table(_as_table(values, columns, lengths, n))
-                if found is not None:
-                    sizes, means = found.sizes, found.means
-                    return cls(np.clip(sizes * largest, _LEAST, _LARGEST), means * largest)
+                units = cls._of_table(_as_table(values, columns, lengths, n))
+                if units is not None:
+                    sizes = np.clip(units.sizes * largest, _LEAST, _LARGEST)
+                    return cls(sizes, units.means * largest)
             squares = values * values
             sums = np.bincount(columns, squares, minlength=n)
             counts = np.bincount(columns[squares > 0.0], minlength=n)
@@ -131,13 +131,9 @@ class Units:
                     values, columns, lengths = self._with_moved(values, columns, lengths)
             starts = np.zeros(len(lengths) + 1, dtype=np.int64)
             np.cumsum(lengths, out=starts[1:])
-            fits = starts[-1] <= np.iinfo(columns.dtype).max
-            kind = columns.dtype if fits else np.dtype(np.int64)
+            kind = columns.dtype if starts[-1] <= np.iinfo(columns.dtype).max else np.int64
             starts, columns = starts.astype(kind), columns.astype(kind, copy=False)
-        # Set the arrays one by one: the constructor would look for smaller index types and copy.
-        changed = sparse.csr_matrix(X.shape)
-        changed.data, changed.indices, changed.indptr = values, columns, starts
-        return changed
+        return csr_around(X.shape, values, columns, starts)
 
     def _all_moved(
         self, values: NDArray[np.float64], columns: NDArray[Any], lengths: NDArray[np.int64]
@@ -203,8 +199,8 @@ class Units:
 
         ``weights`` has a row per output, and ``columns`` are the features of its columns.
         """
-        found = weights / self.sizes[columns]
-        return found if self.targets is None else found * self.targets[:, None]
+        weights = weights / self.sizes[columns]
+        return weights if self.targets is None else weights * self.targets[:, None]
 
     def intercept(self, weights: NDArray[np.float64], intercept: Any) -> Any:
         """The intercept of rows as passed, or several; from the intercept in these units.
@@ -247,5 +243,9 @@ def _entries(
     X: sparse.csr_matrix,
 ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]]:
     """A copy of the values, the columns, and the number of entries of every row."""
-    some = slice(int(X.indptr[0]), int(X.indptr[-1]))
-    return X.data[some].astype(np.float64), X.indices[some], np.diff(X.indptr).astype(np.int64)
+    entries = slice(int(X.indptr[0]), int(X.indptr[-1]))
+    return (
+        X.data[entries].astype(np.float64),
+        X.indices[entries],
+        np.diff(X.indptr).astype(np.int64),
+    )

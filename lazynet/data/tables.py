@@ -6,7 +6,7 @@ import csv
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.chunks import Chunk, Passing, csr, rechunked
-from lazynet.data.files import Paths, ahead, files_of, identity_of, texts_of
-from lazynet.data.source import Source
+from lazynet.data.files import FilesSource, Paths, ahead, texts_of
 from lazynet.parameters import MOST_FEATURES, check_integer, shown
 
 #: Rows that are read of a table at a time.
@@ -24,7 +23,7 @@ BATCH = 8192
 INDICES, VALUES = "indices", "values"
 
 
-class Table(Source):
+class Table(FilesSource):
     """The base of tables: named columns, of which one is the target and one may be the weight."""
 
     def __init__(
@@ -35,7 +34,7 @@ class Table(Source):
         features: Sequence[str] | None = None,
         weight: str | None = None,
     ) -> None:
-        self.paths = files_of(paths)
+        super().__init__(paths)
         for parameter, column in (("target", target), ("weight", weight)):
             if column is not None and not isinstance(column, str):
                 raise TypeError(f"{parameter} must be the name of a column, got {shown(column)}")
@@ -88,12 +87,8 @@ class Table(Source):
     def _pass(self, rows: int, epoch: int) -> Passing:
         return rechunked(ahead(chunk for path in self.paths for chunk in self._chunks(path)), rows)
 
-    def identity(self) -> dict[str, Any] | None:
-        """The columns, and the names, sizes and times of change of the files."""
-        if (files := identity_of(self.paths)) is None:
-            return None
-        columns = [self.target, self.weight, self.features, self.n_features]
-        return {"form": type(self).__name__, "columns": columns, "files": files}
+    def _options(self) -> dict[str, Any]:
+        return {"columns": [self.target, self.weight, self.features, self.n_features]}
 
 
 class CSVFile(Table):
@@ -127,27 +122,17 @@ class CSVFile(Table):
         places = [names.index(name) for name in self._columns]
         with closing(_lines_of(path)) as lines:
             next(lines)
-            while rows := [self._numbers(path, names, places, *line)
-                           for line in islice(lines, BATCH)]:  # fmt: skip
-                yield self._chunk(np.array(rows))
-
-    def _numbers(
-        self, path: str, names: list[str], places: list[int], number: int, fields: list[str]
-    ) -> list[float]:
-        """The numbers of a line that are read; an error names the line and the column."""
-        if len(fields) != len(names):
-            raise ValueError(
-                f"{path}: line {number}: expected {len(names)} fields, as in the first line, "
-                f"found {len(fields)}"
-            )
-        numbers = [_number(fields[place]) for place in places]
-        for place, value in zip(places, numbers, strict=True):
-            if not np.isfinite(value):
-                raise ValueError(
-                    f"{path}: line {number}, column {names[place]!r}: expected a finite number "
-                    f"such as 0.5, found {fields[place]!r:.50}"
+            while batch := list(islice(lines, BATCH)):
+                numbers = np.array(
+                    [[_number(fields[place]) for place in places] for _, fields in batch]
                 )
-        return numbers
+                for row, column in np.argwhere(~np.isfinite(numbers)):
+                    (line, fields), place = batch[row], places[column]
+                    raise ValueError(
+                        f"{path}: line {line}, column {names[place]!r}: expected a finite number "
+                        f"such as 0.5, found {fields[place]!r:.50}"
+                    )
+                yield self._chunk(numbers)
 
 
 def _number(text: str) -> float:
@@ -161,16 +146,23 @@ def _number(text: str) -> float:
 
 def _lines_of(path: str) -> Generator[tuple[int, list[str]], None, None]:
     """The number and the fields of each line of a CSV file that is not empty."""
-    number = 0
+    number, n_fields = 0, None
     with closing(texts_of(path)) as texts:
-        for text in texts:
-            for line in text.removesuffix(b"\n").split(b"\n"):
-                number += 1
-                if line.strip():
-                    try:
-                        yield number, next(csv.reader([line.decode()], strict=True))
-                    except (UnicodeDecodeError, csv.Error) as error:
-                        raise ValueError(f"{path}: line {number}: {error}") from None
+        for line in chain.from_iterable(text.removesuffix(b"\n").split(b"\n") for text in texts):
+            number += 1
+            if not line.strip():
+                continue
+            try:
+                fields = next(csv.reader([line.decode()], strict=True))
+            except (UnicodeDecodeError, csv.Error) as error:
+                raise ValueError(f"{path}: line {number}: {error}") from None
+            if n_fields is not None and len(fields) != n_fields:
+                raise ValueError(
+                    f"{path}: line {number}: expected {n_fields} fields, as in the first line, "
+                    f"found {len(fields)}"
+                )
+            n_fields = len(fields)
+            yield number, fields
 
 
 class ParquetFile(Table):

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from lazynet.data.chunks import Chunk, Passing, csr, labels_matrix, rechunked
-from lazynet.data.files import Paths, ahead, files_of, identity_of, texts_of
-from lazynet.data.source import Facts, Source, Tally
+from lazynet.data.files import FilesSource, Paths, ahead, texts_of
+from lazynet.data.source import Facts, Tally
 from lazynet.kernels.text import GREATEST_COUNT, parse
 from lazynet.parameters import MOST_FEATURES, check_flag, check_integer, shown
 
 
-class LinesFile(Source):
+class LinesFile(FilesSource):
     """What the files of both forms share."""
 
     def __init__(self, paths: Paths, multilabel: bool, n_labels: int | None) -> None:
-        self.paths = files_of(paths)
+        super().__init__(paths)
         self.multilabel = check_flag("multilabel", multilabel)
         if n_labels is not None:
             if not self.multilabel:
@@ -75,14 +75,7 @@ class LinesFile(Source):
         return tally.facts(stop, (self._n_labels or n_labels) if self.multilabel else None), first
 
     def _options(self) -> dict[str, Any]:
-        """The parameters that decide, beside the files, which rows come."""
         return {"multilabel": self.multilabel, "n_labels": self._n_labels}
-
-    def identity(self) -> dict[str, Any] | None:
-        """The parameters, and the names, sizes and times of change of the files."""
-        if (files := identity_of(self.paths)) is None:
-            return None
-        return {"form": type(self).__name__, **self._options(), "files": files}
 
 
 class SvmlightFile(LinesFile):
@@ -123,13 +116,12 @@ class SvmlightFile(LinesFile):
     ) -> None:
         super().__init__(paths, multilabel, n_labels)
         self._base: int | None = None
-        if not isinstance(zero_based, str) or zero_based != "auto":
-            if not isinstance(zero_based, (bool, np.bool_)):
-                raise ValueError(
-                    f'zero_based must be True, False or "auto", got {shown(zero_based)}'
-                )
+        if isinstance(zero_based, (bool, np.bool_)):
+            zero_based = bool(zero_based)
             self._base = int(not zero_based)
-        self.zero_based = zero_based if self._base is None else not self._base
+        elif not isinstance(zero_based, str) or zero_based != "auto":
+            raise ValueError(f'zero_based must be True, False or "auto", got {shown(zero_based)}')
+        self.zero_based = zero_based
         if n_features is not None:
             n_features = check_integer("n_features", n_features, 1, MOST_FEATURES)
         self._n_features = n_features

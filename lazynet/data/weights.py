@@ -59,13 +59,12 @@ class Balanced(ParameterObject):
         """The weight of each of the ``classes``, which must be the classes that are counted."""
         counted = self.settled().class_counts
         assert counted is not None, "without counts the rows of y are counted"
-        given = {label: counted[label] for label in classes.tolist() if label in counted}
-        missing = [label for label in classes.tolist() if label not in given]
-        if missing or len(given) != len(counted):
+        labels = classes.tolist()
+        if len(labels) != len(counted) or any(label not in counted for label in labels):
             raise ValueError(
                 f"class_counts of Balanced must name the classes {classes}, got {list(counted)}"
             )
-        counts = np.array([given[label] for label in classes.tolist()])
+        counts = np.array([counted[label] for label in labels])
         with np.errstate(over="ignore", divide="ignore"):
             weights = counts.sum() / (len(classes) * counts)
         if not np.isfinite(weights).all():
@@ -87,12 +86,12 @@ def check_sample_weight(
     """
     if sample_weight is None:
         return None
-    what = "must hold one real number for every row"
-    weights = check_array("sample_weight", what, sample_weight, masks=True)
+    rule = "must hold one real number for every row"
+    weights = check_array("sample_weight", rule, sample_weight, masks=True)
     if weights.ndim == 0:
         weights = np.full(X.shape[0], float(weights))
     if weights.shape != (X.shape[0],):
-        raise ValueError(f"sample_weight {what}, shape ({X.shape[0]},), got shape {weights.shape}")
+        raise ValueError(f"sample_weight {rule}, shape ({X.shape[0]},), got shape {weights.shape}")
     # NaN fails both comparisons.
     sound = (weights >= 0.0) & (weights < np.inf)
     if not sound.all():
@@ -152,9 +151,9 @@ and is 0 for all rows of 1: leave the class out, or give it a weight
 def check_classes(classes: ArrayLike) -> NDArray[Any]:
     """The labels ``classes`` of ``partial_fit``, sorted, without repetitions."""
     try:
-        found = np.unique(np.asarray(classes))
-        str(found)  # Errors print the labels, and Python refuses to print a huge integer.
-        return found
+        labels = np.unique(np.asarray(classes))
+        str(labels)  # Errors print the labels, and Python refuses to print a huge integer.
+        return labels
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"classes must be labels that can be sorted, got {shown(classes)}: {error}"
@@ -167,14 +166,13 @@ def check_labels(labels: ArrayLike) -> NDArray[Any]:
     >>> check_labels(["zebra", "cat"]).tolist()
     ['zebra', 'cat']
     """
-    found = check_classes(labels)
-    given = np.asarray(labels)
-    if given.ndim != 1 or len(found) != len(given):
+    names = np.asarray(labels)
+    if names.ndim != 1 or len(check_classes(labels)) != len(names):
         raise ValueError(
             f"classes must name every column of y once, in the order of the columns, got "
             f"{shown(labels)}"
         )
-    return given
+    return names
 
 
 def _check_class_weight(name: str, value: Any) -> Balanced | dict[Any, float]:
@@ -219,9 +217,9 @@ def importances(
     if isinstance(class_weight, Balanced) and class_weight.class_counts is not None:
         by_class = class_weight.by_class(classes)
     else:
-        chosen = Balanced.name if isinstance(class_weight, Balanced) else class_weight
+        weight = Balanced.name if isinstance(class_weight, Balanced) else class_weight
         with unusable("class_weight"):
-            by_class = compute_class_weight(chosen, classes=classes, y=y)
+            by_class = compute_class_weight(weight, classes=classes, y=y)
     by_row = by_class[np.searchsorted(classes, y)]
     if weights is None:
         return by_row

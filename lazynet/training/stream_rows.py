@@ -23,8 +23,7 @@ from lazynet.data.arrays import as_examples, plain_arrays, sizes_of, usable_rows
 from lazynet.data.chunks import Chunk, part
 from lazynet.data.memory_mapped import mapped
 from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, Survey
-from lazynet.data.source import ROWS, Derived, Facts, Source
-from lazynet.data.subsets import Share, of_share
+from lazynet.data.source import ROWS, Derived, Facts, Share, Source, of_share
 from lazynet.data.targets import Classes, Problems
 from lazynet.data.weights import Balanced, check_any_counts
 from lazynet.engines.base import Engine

@@ -14,7 +14,7 @@ from support.matrices import categories, noisy_documents
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
 from lazynet.data import Chunks, Shuffled, SvmlightFile, cached
-from lazynet.data.subsets import Share
+from lazynet.data.source import Share
 from lazynet.training import stream_rows
 
 N, D = 300, 40

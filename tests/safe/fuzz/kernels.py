@@ -61,7 +61,7 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
         parts.hostile = False
         given = RECIPES[name](parts)
     words = ["data", "indices", "indptr", "step", "row", "records", "examples", "steps", "task",
-             "average", "l1", "features", "name", "start", "model", *given]  # fmt: skip
+             "average", "l1", "features", "name", "start", "line", "model", *given]  # fmt: skip
     # Numbers among the settings and fields have names of their own.
     words += names_held(given)
     how = []
