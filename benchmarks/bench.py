@@ -17,10 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
-from lazynet import (
-    Dense,
-    LazyNetClassifier,
-)
+from lazynet import Dense, FoBoS, LazyNetClassifier
 from paper_repro.documents import Corpus, from_settings, medline
 from paper_repro.measure import turns
 from paper_repro.render import Content, Dots, Table
@@ -132,11 +129,11 @@ class Workbench:
         return {
             "clock": clock(),
             "no penalty": clock(l1=0.0, l2=0.0),
-            "tables": clock(engine="tables"),
-            "dense": Epoch(corpus, plan(engine="dense"), few),
-            "dense predictions": Epoch(corpus, plan(engine=Dense(predictions=True)), few),
+            "tables": clock(FoBoS(storage="tables")),
+            "dense": Epoch(corpus, plan(FoBoS(storage="dense")), few),
+            "dense predictions": Epoch(corpus, plan(FoBoS(storage=Dense(predictions=True))), few),
             "clock wide": Epoch(self.wide, plan(), visited),
-            "averaged": clock(average=True),
+            "averaged": clock(FoBoS(average=True)),
             **{rule: clock(rule) for rule in ("rda", "ftrl", "adagrad")},
             "clock, float32": Epoch(narrow, plan(), visited),
             "clock in fit": epoch_of(ours, n),
@@ -151,8 +148,8 @@ class Workbench:
         n = self.corpus.X.shape[0]
         few = min(n, DENSE_EXAMPLES)
 
-        def weights(engine: str, rows: int) -> NDArray[np.float64]:
-            epoch = Epoch(self.corpus, plan(engine=engine), np.arange(rows))
+        def weights(storage: str, rows: int) -> NDArray[np.float64]:
+            epoch = Epoch(self.corpus, plan(FoBoS(storage=storage)), np.arange(rows))
             epoch()
             return epoch.weights
 
@@ -194,7 +191,8 @@ def sklearn_sgd(
 
 def lazynet_fit(corpus: Corpus, *, shuffle: bool, **options: Any) -> Callable[[int], object]:
     """LazyNetClassifier with the same loss, rates and strengths, for a number of epochs."""
-    given = dict(l1=L1, l2=L2, schedule="inverse_sqrt", eta0=ETA0, tol=None, random_state=0)
+    rule = FoBoS("inverse_sqrt", eta0=ETA0)
+    given = dict(l1=L1, l2=L2, rule=rule, tol=None, random_state=0)
     return lambda epochs: LazyNetClassifier(
         max_iter=epochs, shuffle=shuffle, **given, **options
     ).fit(corpus.X, corpus.y)

@@ -22,7 +22,8 @@ dense twins, and bounds the effect of rounding; `lazynet.reference` holds every 
 Python; `lazynet.plots` draws, and is the style of all figures.
 
 >>> from lazynet import Stepper
->>> stepper = Stepper(1_000_000, loss="hinge", l1=0.01, schedule="constant", eta0=0.1)
+>>> rule = FoBoS("constant", eta0=0.1)
+>>> stepper = Stepper(1_000_000, loss="hinge", l1=0.01, rule=rule)
 >>> _ = stepper.step(indices=[7], values=[1.0], target=+1)
 >>> round(stepper.weight(7), 6)
 0.099

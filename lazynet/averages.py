@@ -108,7 +108,7 @@ def check_average(name: str, average: Any) -> Average | Suffix | None:
     >>> check_average("average", False), check_average("average", np.int8(3))
     (None, FromStep(first=3))
     """
-    if isinstance(average, (bool, np.bool_)):
+    if average is None or isinstance(average, (bool, np.bool_)):
         return FromStep().settled() if average else None
     if isinstance(average, (FromStep, Suffix, PolynomialDecay)):
         return average.settled()

@@ -310,12 +310,12 @@ class ParameterObject(BaseEstimator):
     _kinds: ClassVar[Mapping[str, Kind]] = table()
     #: the string that stands for an object of this class with default parameters
     name: ClassVar[str]
-    #: whether ``settled`` made this object
-    _is_settled: ClassVar[bool] = False
+    #: the object that ``settled`` made this object from; None: this object is not settled
+    _origin: ClassVar[ParameterObject | None] = None
 
     def settled(self) -> Self:
         """A copy whose parameters are plain Python values; an error names the parameter."""
-        if self._is_settled:
+        if self._origin is not None:
             return self
         if is_dataclass(self):  # without get_params' look at the signature, which takes longer
             values = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
@@ -324,16 +324,20 @@ class ParameterObject(BaseEstimator):
         for key, kind in self._kinds.items():
             values[key] = kind.settled(f"{key} of {type(self).__name__}", values[key])
         copy = type(self)(**values)
-        copy.__dict__["_is_settled"] = True
+        copy.__dict__["_origin"] = self
         return copy
+
+    def __repr__(self) -> str:
+        # As the user wrote it.
+        return super().__repr__() if self._origin is None else repr(self._origin)
 
     def __getstate__(self) -> dict[str, Any]:
         # The mark is left out: a copy can be changed, and must be settled again.
-        return {key: value for key, value in vars(self).items() if key != "_is_settled"}
+        return {key: value for key, value in vars(self).items() if key != "_origin"}
 
     def __setattr__(self, name: str, value: Any) -> None:
         # What is changed is settled anew.
-        self.__dict__.pop("_is_settled", None)
+        self.__dict__.pop("_origin", None)
         super().__setattr__(name, value)
 
 

@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lazynet.losses import Loss
 from lazynet.parameters import (
     Number,
     ParameterObject,
@@ -41,11 +40,15 @@ class Schedule(Protocol):
         ...
 
 
-#: What the estimators accept as ``schedule``.
+#: The rule or the schedule that the model chooses.
+AUTO = "auto"
+
+#: What rules accept as ``schedule``.
 ScheduleLike = str | Schedule | Callable[[int], float] | Sequence[float] | NDArray[np.floating]
 
 
-_SCALE = Number(above=0, optional=True)
+#: The kind of ``eta0``, the scale of the rates.
+SCALE = Number(above=0, optional=True)
 
 
 class Formula(ParameterObject):
@@ -107,7 +110,7 @@ class Constant(Formula):
     [0.1, 0.1, 0.1]
     """
 
-    _kinds = table(eta0=_SCALE)
+    _kinds = table(eta0=SCALE)
     name: ClassVar[str] = "constant"
     eta0: float | None = None
 
@@ -123,7 +126,7 @@ class InverseTime(Formula):
     [1.0, 0.5, 0.33, 0.25]
     """
 
-    _kinds = table(eta0=_SCALE)
+    _kinds = table(eta0=SCALE)
     name: ClassVar[str] = "inverse_time"
     eta0: float | None = None
 
@@ -141,7 +144,7 @@ class InverseSqrt(Formula):
     [1.0, 0.71, 0.58, 0.5]
     """
 
-    _kinds = table(eta0=_SCALE)
+    _kinds = table(eta0=SCALE)
     name: ClassVar[str] = "inverse_sqrt"
     eta0: float | None = None
 
@@ -157,7 +160,7 @@ class Power(Formula):
     [1.0, 0.25, 0.11, 0.06]
     """
 
-    _kinds = table(eta0=_SCALE, power_t=Number())
+    _kinds = table(eta0=SCALE, power_t=Number())
     name: ClassVar[str] = "power"
     eta0: float | None = None
     power_t: float = 0.25
@@ -177,7 +180,7 @@ class Pegasos(Formula):
     [1.0, 0.67, 0.5, 0.4]
     """
 
-    _kinds = table(l2=_SCALE, t0=Number(above=0))
+    _kinds = table(l2=SCALE, t0=Number(above=0))
     name: ClassVar[str] = "pegasos"
     _from_model: ClassVar[str] = "l2"
     l2: float | None = None
@@ -205,7 +208,7 @@ class Optimal(Pegasos):
     [10.0, 9.99]
     """
 
-    _kinds = table(l2=_SCALE, t0=Number(above=0, optional=True))
+    _kinds = table(l2=SCALE, t0=Number(above=0, optional=True))
     name: ClassVar[str] = "optimal"
     l2: float | None = None
     t0: float | None = None  # type: ignore[assignment]
@@ -230,7 +233,7 @@ class Adaptive(Formula):
     True
     """
 
-    _kinds = table(eta0=_SCALE, divisor=Number(above=1), least=Number(above=0))
+    _kinds = table(eta0=SCALE, divisor=Number(above=1), least=Number(above=0))
     name: ClassVar[str] = "adaptive"
     eta0: float | None = None
     divisor: float = 5.0
@@ -254,17 +257,6 @@ def known_after_stall(schedule: Schedule) -> Schedule | None:
     (True, Adaptive(eta0=0.1))
     """
     return schedule.lowered() if isinstance(schedule, Adaptive) else None
-
-
-# The scale C of the rates, for losses of a margin and of numbers.
-_MARGINS, _NUMBERS = 32.0, 16.0
-# Rows of a size |x|^2 beyond this many mean sizes m have a smaller rate.
-_SLACK = 8.0
-# The squared size of the intercept's feature, beside rows of the mean norm.
-_INTERCEPT_OF_MARGINS, _INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
-# A lack of progress multiplies the rates of the weights and of the intercept by these numbers, for
-# losses of numbers.
-_LOWERING, _INTERCEPT_LOWERING = 0.5**0.5, 0.25
 
 
 @dataclass(repr=False)
@@ -304,10 +296,10 @@ class FromData(ParameterObject):
     of them quarters the rate of the weights and halves the rate of the intercept: the weights
     converge before training ends.
 
-    For rule="fobos" and "sgd" with engine="clock".
+    For FoBoS and SGD with the storage "clock".
 
-    >>> from lazynet import Stepper
-    >>> stepper = Stepper(1, loss="squared_error", schedule=FromData())
+    >>> from lazynet import FoBoS, Stepper
+    >>> stepper = Stepper(1, loss="squared_error", rule=FoBoS(FromData()))
     >>> [round(stepper.step([0], [1.0], target=1.0), 3) for _ in range(3)]
     [0.0, 0.842, 0.975]
     """
@@ -332,35 +324,6 @@ and cannot give them beforehand
 
     def __call__(self, t: int) -> float:
         return float(self.rates(t, t + 1)[0])
-
-    def tuning(
-        self, loss: Loss, l1: float, l2: float, largest_rate: float, proximal: bool
-    ) -> tuple[float, ...]:
-        """The numbers that the kernel receives, in the order of ``Tuning`` (kernels/examples.pxd).
-
-        >>> from lazynet.losses import get_loss
-        >>> FromData().tuning(get_loss("hinge"), 0.1, 0.0, 1.0, True)
-        (32.0, 8.0, 0.1, 0.0, 1.0, 1.0, 0.0, 0.03125, 1.0, 1.0, False, False, False, True)
-        """
-        numbers = not loss.margin
-        smooth = numbers and loss.curvature is not None
-        bounded = 1.0 if not smooth else np.inf if loss.unbounded_slope else loss.epsilon
-        return (
-            self.factor * (_NUMBERS if numbers else _MARGINS),
-            _SLACK,
-            l1,
-            l2,
-            largest_rate,
-            bounded,
-            (loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
-            _INTERCEPT_OF_NUMBERS if numbers else _INTERCEPT_OF_MARGINS,
-            _LOWERING if numbers else 1.0,
-            _INTERCEPT_LOWERING if numbers else 1.0,
-            numbers,
-            smooth,
-            loss.unbounded_slope,
-            proximal,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -470,28 +433,45 @@ def check_schedule(name: str, schedule: Any) -> Schedule:
     )
 
 
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is left to the model.
+
+    >>> is_auto("auto"), is_auto([0.5, 0.25])
+    (True, False)
+    """
+    return isinstance(value, str) and value == AUTO
+
+
+def _check_schedule_or_auto(name: str, schedule: Any) -> Any:
+    if isinstance(schedule, str) and schedule not in SCHEDULES and schedule != AUTO:
+        raise ValueError(
+            f"{name} must be one of {[AUTO, *SCHEDULES]}, an array of rates, or a callable of the "
+            f"step number, got {schedule!r}"
+        )
+    return AUTO if is_auto(schedule) else check_schedule(name, schedule)
+
+
 #: The kind of the parameter ``schedule``.
-SCHEDULE = Special(check=check_schedule, objects=tuple(SCHEDULES.values()))
+SCHEDULE = Special(check=_check_schedule_or_auto, objects=tuple(SCHEDULES.values()))
 
 
 def check_scale(schedule: Any, eta0: float | None) -> None:
-    """Refuse ``eta0`` beside a ``schedule`` that is not given by name."""
-    if eta0 is None or (isinstance(schedule, str) and schedule != FromData.name):
+    """Refuse ``eta0`` beside a settled ``schedule`` that does not use it."""
+    if eta0 is None or is_auto(schedule) or needs_scale(schedule):
         return
-    if isinstance(schedule, (str, FromData)):
+    if isinstance(schedule, FromData):
         advice = "the rates follow from the rows; leave eta0 at its default"
     elif isinstance(schedule, Formula):
-        kind = type(schedule).__name__
-        advice = f"write schedule={kind}({schedule._from_model}=...)"
+        advice = f"the scale of the rates is {schedule._from_model} of the schedule"
     else:
         advice = "an array or a callable gives the rates themselves"
     raise ValueError(
-        f"eta0 is for schedules that are given by name, got eta0={shown(eta0)} beside "
+        f"eta0 is the scale of a schedule without a scale, got eta0={shown(eta0)} beside "
         f"schedule={shown(schedule)}: {advice}"
     )
 
 
-def needs_scale(schedule: Schedule) -> bool:
+def needs_scale(schedule: Any) -> bool:
     """Whether ``schedule`` leaves the scale of its rates to the model.
 
     >>> needs_scale(Power()), needs_scale(Power(0.5)), needs_scale(Pegasos())
@@ -500,7 +480,7 @@ def needs_scale(schedule: Schedule) -> bool:
     return isinstance(schedule, Formula) and schedule.needs_eta0
 
 
-def known_schedule(schedule: Schedule, eta0: float, l2: float) -> Schedule:
+def known_schedule(schedule: Any, eta0: float, l2: float) -> Any:
     """``schedule`` in a model whose rates have the scale ``eta0`` and whose penalty has ``l2``.
 
     >>> known_schedule(Power(), 0.5, 0.0), known_schedule(Pegasos(), 0.5, 0.1)

@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.averages import FromStep
 from lazynet.data.arrays import as_examples, sizes_of
 from lazynet.engines.base import Engine
-from lazynet.engines.catalogue import check_rule
+from lazynet.engines.catalogue import RuleLike, check_rule
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.rules.storage import Form, check_form
-from lazynet.schedules import InverseSqrt, Schedule
+from lazynet.schedules import InverseSqrt, is_auto
 from lazynet.training.learners import Learner, run_pass
 from lazynet.training.plan import Plan
 from paper_repro.documents import Corpus
@@ -27,28 +25,25 @@ ETA0 = 0.05
 
 
 def plan(
-    rule: str = "fobos",
+    rule: RuleLike = "fobos",
     l1: float = L1,
     l2: float = L2,
     eta0: float = ETA0,
     *,
-    schedule: Schedule | None = None,
-    engine: str | Form = "clock",
-    average: bool = False,
     loss: str = "log_loss",
     fit_intercept: bool = True,
 ) -> Plan:
     """By default logistic regression with an elastic net at the rates eta0 / sqrt(t + 1).
 
-    With ``average`` all iterates are averaged.
+    A rule that has a schedule keeps it, and needs no ``eta0``.
     """
+    chosen = check_rule("rule", rule)
     return Plan(
         loss=get_loss(loss),
         penalty=ElasticNet(l1, l2),
-        rule=check_rule("rule", rule),
-        schedule=InverseSqrt(eta0) if schedule is None else schedule,
-        form=check_form("engine", engine),
-        average=FromStep() if average else None,
+        rule=chosen,
+        schedule=InverseSqrt(eta0) if is_auto(chosen.schedule) else chosen.schedule,
+        average=chosen.average,
         fit_intercept=fit_intercept,
     )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import lazynet
 from benchmarks.programs.base import (
     LASSO,
     LYING,
@@ -63,7 +64,7 @@ class FoBoS(_ByRows):
     def options(self, task: Task, how: How) -> dict[str, Any]:
         if how.rate is None:
             return {"rule": "fobos"}
-        return {"rule": "fobos", "schedule": "inverse_sqrt", "eta0": how.rate}
+        return {"rule": lazynet.FoBoS("inverse_sqrt", eta0=how.rate)}
 
 
 class Default(_ByRows):

@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC
 
 import lazynet
 from benchmarks.problems import NUMBERS, SEVERAL
-from lazynet import AdaGrad, LazyNetClassifier, LazyNetRegressor
+from lazynet import AdaGrad, FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.rules.adagrad import INITIAL
 from paper_repro.rows import Rows
 from paper_repro.study import Record
@@ -140,7 +140,7 @@ def grid(kind: str, rows: Rows) -> dict[str, Program]:
     absolute = float(abs(rows.X).sum() / rows.X.shape[0]) or 1.0
     estimator = LazyNetRegressor if kind == NUMBERS else LazyNetClassifier
     fixed: dict[str, Any] = {
-        f"FoBoS, eta0 {rate:g}": {"rule": "fobos", "eta0": rate / squared} for rate in FOBOS_RATES
+        f"FoBoS, eta0 {rate:g}": {"rule": FoBoS(eta0=rate / squared)} for rate in FOBOS_RATES
     }
     for rate in ADAGRAD_RATES:
         rule = AdaGrad(alpha=rate / absolute, initial=0.0 if kind == NUMBERS else INITIAL)

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy import sparse
 
-from lazynet import LazyNetClassifier
+from lazynet import FoBoS, LazyNetClassifier
 
 # %%
 # Noisy labels
@@ -39,9 +39,7 @@ for name, average in averages.items():
     for eta0 in rates:
         model = LazyNetClassifier(
             l1=3e-4,
-            schedule="constant",
-            eta0=eta0,
-            average=average,
+            rule=FoBoS("constant", eta0=eta0, average=average),
             max_iter=8,
             tol=None,
             random_state=0,

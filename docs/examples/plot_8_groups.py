@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
-from lazynet import LazyNetRegressor
+from lazynet import FoBoS, LazyNetRegressor
 
 # %%
 # Twelve targets
@@ -35,11 +35,11 @@ train, test = (X[:4_000], targets[:4_000]), (X[4_000:], targets[4_000:])
 # To compare sparse models that predict equally well, we take the largest l1 with an R2 of at
 # least 0.9 on new rows.
 
-options = dict(rule="fobos", schedule="power", max_iter=20, tol=None, random_state=0)
+options = dict(max_iter=20, tol=None, random_state=0)
 weights = {"truth": truth}
 for name, group in {"l1": None, 'group="l2"': "l2", 'group="max"': "max"}.items():
     for l1 in np.geomspace(1, 0.001, 31):
-        model = LazyNetRegressor(l1=l1, group=group, **options).fit(*train)
+        model = LazyNetRegressor(rule=FoBoS("power", group=group), l1=l1, **options).fit(*train)
         if model.score(*test) >= 0.9:
             break
     weights[name] = model.coef_.T

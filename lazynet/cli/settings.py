@@ -10,16 +10,18 @@ from typing import Any
 from lazynet.data.source import Facts
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.losses import LOSS_OBJECTS
+from lazynet.rules.storage import STORAGES
 from lazynet.schedules import SCHEDULES
 
 TASKS = ("classification", "regression", "labels")
 #: More different whole numbers than this are taken for numbers, and not for classes.
 MOST_GUESSED_CLASSES = 20
-#: Objects that a value may name, by the parameters that take them.
+#: Objects that a value may name, by the parameters that take them: of an estimator, and of a rule.
 OBJECTS: dict[str, Mapping[str, type[Any]]] = {
     "loss": LOSS_OBJECTS,
     "rule": {name: row.rule for name, row in ALGORITHMS.items()},
     "schedule": SCHEDULES,
+    "storage": STORAGES,
 }
 
 
@@ -43,6 +45,8 @@ def object_of(name: str, text: str) -> Any:
 
     >>> object_of("rule", "ftrl(alpha=0.5)"), object_of("rule", "sgd")
     (FTRL(alpha=0.5), 'sgd')
+    >>> object_of("rule", "fobos(schedule=power(power_t=0.5), eta0=0.1, average=true)")
+    FoBoS(average=True, eta0=0.1, schedule=Power(power_t=0.5))
     >>> object_of("rule", "ftrl(open('x'))")
     Traceback (most recent call last):
     ValueError: rule must be a name, or a name with parameters such as fobos(...=1), \
@@ -50,24 +54,37 @@ got "ftrl(open('x'))"
     """
     if "(" not in text:
         return text
-    known, kind = OBJECTS[name], text.partition("(")[0].strip()
     try:
-        call = ast.parse(text.strip(), mode="eval").body
-        if kind not in known or not isinstance(call, ast.Call) or call.args:
-            raise ValueError
-        if not isinstance(call.func, ast.Name) or any(word.arg is None for word in call.keywords):
-            raise ValueError
-        given = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+        return _made(name, ast.parse(text.strip(), mode="eval").body)
     except (ValueError, SyntaxError):
-        example = next(iter(known))
+        example = next(iter(OBJECTS[name]))
         raise ValueError(
             f"{name} must be a name, or a name with parameters such as {example}(...=1), "
             f"got {text!r}"
         ) from None
-    try:
-        return known[kind](**given)
     except TypeError as error:
         raise ValueError(f"{name}: {error}") from None
+
+
+def _made(name: str, call: ast.expr) -> Any:
+    """The object that ``call`` makes for the parameter ``name``; ValueError for other code."""
+    known = OBJECTS.get(name, {})
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+        raise ValueError
+    if call.func.id not in known:
+        raise ValueError
+    return known[call.func.id](**dict(_given(word) for word in call.keywords))
+
+
+def _given(word: ast.keyword) -> tuple[str, Any]:
+    """The name and the value of a parameter in brackets; ValueError for other code."""
+    if word.arg is None:
+        raise ValueError
+    if isinstance(word.value, ast.Call):
+        return word.arg, _made(word.arg, word.value)
+    if isinstance(word.value, ast.Name):
+        return word.arg, value_of(word.value.id)
+    return word.arg, ast.literal_eval(word.value)
 
 
 def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -127,7 +144,12 @@ def new_model(task: str, parameters: dict[str, Any]) -> Any:
         estimator, parameters = LazyNetRegressor, {"loss": "squared_error", **parameters}
     known = estimator._get_param_names()
     for name in parameters:
-        if name not in known:
-            raise ValueError(f"{estimator.__name__} has no parameter {name!r}; it has "
-                             f"{', '.join(known)}")  # fmt: skip
+        if name in known:
+            continue
+        rules = [rule for rule, row in ALGORITHMS.items() if name in row.rule._get_param_names()]
+        if rules:
+            raise ValueError(f"{name} is a parameter of a rule ({', '.join(rules)}): write "
+                             f"--set 'rule={rules[0]}({name}=...)'")  # fmt: skip
+        raise ValueError(f"{estimator.__name__} has no parameter {name!r}; it has "
+                         f"{', '.join(known)}")  # fmt: skip
     return estimator(**{"random_state": 0, **parameters})

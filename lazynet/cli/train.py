@@ -29,8 +29,9 @@ examples:
   parsed once, and its rows are kept in a file for the other passes and for later calls:
     lazynet train 'part-*.vw.gz' --bits 20 --passes 3 --l1 1e-6 --cache part.rows -o model.lazy
 
-  Any parameter of LazyNetClassifier and LazyNetRegressor:
+  Any parameter of LazyNetClassifier and LazyNetRegressor; a rule has parameters of its own:
     lazynet train rows.svm --set 'rule=ftrl(alpha=0.1)' --set early_stopping=true -o model.lazy
+    lazynet train rows.svm --set 'rule=fobos(schedule=power(power_t=0.5), eta0=0.1)' -o model.lazy
 
   A run that goes on after a kill, by the same command:
     lazynet train rows.svm --passes 50 --checkpoint run.lazy -o model.lazy

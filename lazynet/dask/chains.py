@@ -262,9 +262,9 @@ class BlockRows(SourceRows):
 
     def passes(self, learners: list[AnyLearner], plan: Plan) -> PassOver:
         facts, first, outputs = self.facts, 0, []
-        length = length_of_chunks(len(learners), facts.n_rows, facts.n_values, plan.batch_size)
-        if plan.batch_size > 1:
-            raise ValueError(f"batch_size must be 1 over blocks, got {plan.batch_size}")
+        length = length_of_chunks(len(learners), facts.n_rows, facts.n_values, plan.rule.batch_size)
+        if plan.rule.batch_size > 1:
+            raise ValueError(f"batch_size must be 1 over blocks, got {plan.rule.batch_size}")
         for learner in learners:
             outputs.append(range(first, first := first + learner.engine.n_outputs))
 

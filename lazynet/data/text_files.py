@@ -51,7 +51,7 @@ class LinesFile(FilesSource):
                         n_lines_before=n_lines,
                         **form,
                     )
-                    y = labels_matrix(*labels, n_labels) if self.multilabel else labels
+                    y = labels_matrix(labels[0], labels[1], n_labels) if self.multilabel else labels
                     n_lines += n_parsed
                     yield Chunk(csr(indptr, columns, values, n_features), y, weight)
 

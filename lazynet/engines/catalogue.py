@@ -50,7 +50,7 @@ from lazynet.rules.carpenter import Carpenter
 from lazynet.rules.ftrl import FTRL
 from lazynet.rules.rda import RDA
 from lazynet.rules.saga import SAGA
-from lazynet.rules.storage import Clock, Dense, Form, Rescaled, Tables
+from lazynet.rules.storage import Dense, Rescaled, Storage, Tables
 from lazynet.rules.truncated_gradient import TruncatedGradient
 from lazynet.schedules import FromData
 
@@ -65,7 +65,7 @@ class Algorithm:
     """
 
     rule: type[Rule]
-    #: the engine of a rule with a state of its own; None for rules whose weights a form keeps
+    #: the engine of a rule with a state of its own; None for rules whose weights a storage keeps
     engine: type[CellEngine] | None
     #: the plain Python class that the compiled engine is held against
     reference: Callable[..., Any]
@@ -78,7 +78,7 @@ class Algorithm:
     outputs: type[OutputsEngine] | None = None
 
 
-_FORMS = "tests/exact/test_lazy_equals_dense.py"
+_STORAGES = "tests/exact/test_lazy_equals_dense.py"
 _CELLS = "tests/exact/test_rules_with_state.py"
 
 #: Every row, by the name that the parameter ``rule`` gives to it.
@@ -87,12 +87,12 @@ ALGORITHMS: dict[str, Algorithm] = {
     for row in (
         Algorithm(
             FoBoS, None, partial(reference.DenseReference, rule="fobos"),
-            "Duchi & Singer (2009); Lipton & Elkan, Eq. 2 and Theorem 2", _FORMS,
+            "Duchi & Singer (2009); Lipton & Elkan, Eq. 2 and Theorem 2", _STORAGES,
             outputs=OutputsOnClock,
         ),
         Algorithm(
             SGD, None, partial(reference.DenseReference, rule="sgd"),
-            "Lipton & Elkan, Eq. 3 and Theorem 1 (corrected)", _FORMS,
+            "Lipton & Elkan, Eq. 3 and Theorem 1 (corrected)", _STORAGES,
             outputs=OutputsOnClock,
         ),
         Algorithm(
@@ -154,11 +154,11 @@ def new_engine(
     n_features: int,
     *,
     loss: Loss = LOG_LOSS,
-    form: Form | None = None,
+    storage: Storage | None = None,
     average: bool = False,
     wear: Wear | None = None,
 ) -> Engine:
-    """A new engine, all weights zero: the rule's own, or the engine of a form.
+    """A new engine, all weights zero: the rule's own, or that of a storage.
 
     Only rates that follow the data depend on ``loss``.
 
@@ -168,13 +168,12 @@ def new_engine(
     engine = algorithm_of(rule).engine
     if rule.has_state and engine is not None:
         return engine(n_features, rule, penalty, wear, loss)
-    form = Clock() if form is None else form
-    if isinstance(form, Tables):
-        return TablesEngine(n_features, form.budget, wear)
-    if isinstance(form, Rescaled):
+    if isinstance(storage, Tables):
+        return TablesEngine(n_features, storage.budget, wear)
+    if isinstance(storage, Rescaled):
         return RescaledEngine(n_features, wear)
-    if isinstance(form, Dense):
-        return DenseEngine(n_features, form.predictions, wear, average=average)
+    if isinstance(storage, Dense):
+        return DenseEngine(n_features, storage.predictions, wear, average=average)
     return AveragedClockEngine(n_features, wear) if average else ClockEngine(n_features, wear)
 
 
@@ -206,18 +205,19 @@ def new_outputs(
     return OutputsOnClock(n_features, n_outputs, dtype, wear, own_clocks)
 
 
-class Storage(NamedTuple):
+class EngineKind(NamedTuple):
     """What two plans must share for an engine of one plan to serve the other.
 
-    >>> storage = Storage(None, "rda", Clock(), False, False, "float64", None)
-    >>> storage.new_engine(3, None).name, storage.new_engine(3, 20).n_outputs
+    >>> from lazynet import Clock
+    >>> kind = EngineKind(None, "rda", Clock(), False, False, "float64", None)
+    >>> kind.new_engine(3, None).name, kind.new_engine(3, 20).n_outputs
     ('rda', 20)
     """
 
     average: Any
     #: the name of a rule with a state, or "affine"
     rule: str
-    form: Form
+    storage: Storage
     adaptive: bool
     positive: bool
     dtype: str
@@ -231,7 +231,7 @@ class Storage(NamedTuple):
         if n_outputs is None and row.engine is not None:
             return row.engine(n_features, rule, penalty)
         if n_outputs is None:
-            return new_engine(rule, penalty, n_features, form=self.form, average=average)
+            return new_engine(rule, penalty, n_features, storage=self.storage, average=average)
         if self.dtype not in ("float64", "float32"):
             raise ValueError(f"there are no weights of {self.dtype}")
         if self.group is not None:
@@ -280,7 +280,7 @@ def new_reference(
     if rule.scheduled:
         options["schedule"] = schedule
     if not rule.streams:
-        if n_rows is None or None in rule.get_params().values():
+        if n_rows is None or None in rule.get_params(deep=False).values():
             raise ValueError(
                 f"the twin of rule={rule!r} needs n_rows, the number of rows of the data set, and "
                 f"the rate: write rule={rule.rate}"

@@ -13,6 +13,8 @@ from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import clock as clock_kernel
 from lazynet.kernels.batches import Batches
 from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.losses import Loss
+from lazynet.schedules import FromData
 
 
 class OnTheClock(Engine):
@@ -51,6 +53,47 @@ class OnTheClock(Engine):
     @intercept.setter
     def intercept(self, value: float) -> None:
         self.fields[clock_kernel.INTERCEPT_FIELD] = value
+
+
+# The scale C of the rates, for losses of a margin and of numbers.
+_MARGINS, _NUMBERS = 32.0, 16.0
+# Rows of a size |x|^2 beyond this many mean sizes m have a smaller rate.
+_SLACK = 8.0
+# The squared size of the intercept's feature, beside rows of the mean norm.
+_INTERCEPT_OF_MARGINS, _INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
+# A lack of progress multiplies the rates of the weights and of the intercept by these numbers, for
+# losses of numbers.
+_LOWERING, _INTERCEPT_LOWERING = 0.5**0.5, 0.25
+
+
+def tuning_of(
+    schedule: FromData, loss: Loss, l1: float, l2: float, largest_rate: float, proximal: bool
+) -> tuple[float, ...]:
+    """The numbers of automatic rates, in the order of ``Tuning`` (kernels/from_data.pxd).
+
+    >>> from lazynet.losses import get_loss
+    >>> tuning_of(FromData(), get_loss("hinge"), 0.1, 0.0, 1.0, True)
+    (32.0, 8.0, 0.1, 0.0, 1.0, 1.0, 0.0, 0.03125, 1.0, 1.0, False, False, False, True)
+    """
+    numbers = not loss.margin
+    smooth = numbers and loss.curvature is not None
+    bounded = 1.0 if not smooth else np.inf if loss.unbounded_slope else loss.epsilon
+    return (
+        schedule.factor * (_NUMBERS if numbers else _MARGINS),
+        _SLACK,
+        l1,
+        l2,
+        largest_rate,
+        bounded,
+        (loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
+        _INTERCEPT_OF_NUMBERS if numbers else _INTERCEPT_OF_MARGINS,
+        _LOWERING if numbers else 1.0,
+        _INTERCEPT_LOWERING if numbers else 1.0,
+        numbers,
+        smooth,
+        loss.unbounded_slope,
+        proximal,
+    )
 
 
 def lower_rates(rates: NDArray[np.float64]) -> None:

@@ -25,5 +25,5 @@ class RescaledEngine(ClockEngine):
         self, examples: Examples, steps: Steps | Batches, task: Task, first: int
     ) -> tuple[int, int]:
         if task.pulls:
-            raise ValueError("engine='rescaled' knows no l1 penalty: l1 must be 0")
+            raise ValueError("storage='rescaled' knows no l1 penalty: l1 must be 0")
         return super()._run(examples, steps, task, first)

@@ -295,8 +295,8 @@ class SparseLinear(BaseEstimator):
     def intercept_(self) -> NDArray[np.float64]:
         """The intercept of each problem; 0 without ``fit_intercept``.
 
-        >>> from lazynet import LazyNetRegressor
-        >>> model = LazyNetRegressor(schedule="constant", eta0=0.25).partial_fit([[0.0]], [4.0])
+        >>> from lazynet import FoBoS, LazyNetRegressor
+        >>> model = LazyNetRegressor(rule=FoBoS("constant", eta0=0.25)).partial_fit([[0.0]], [4.0])
         >>> model.intercept_
         array([1.])
         """

@@ -33,7 +33,14 @@ _FOREIGN: dict[str, tuple[str, ...]] = {
     "eps": ("l1s=... with the strengths",),
     "lambda_min_ratio": ("l1s=... with the strengths",),
     "nfolds": ("cv=...",),
-    "learning_rate": ("schedule=...",),
+    "learning_rate": ("rule=FoBoS(schedule=...)",),
+    "schedule": ("rule=FoBoS(schedule=...)",),
+    "eta0": ("rule=FoBoS(eta0=...)",),
+    "average": ("rule=FoBoS(average=...)",),
+    "positive": ("rule=FoBoS(positive=True)",),
+    "batch_size": ("rule=AdaGrad(batch_size=...)",),
+    "group": ("rule=FoBoS(group=...)",),
+    "engine": ("rule=FoBoS(storage=...)",),
     "step_order": ("rule=FoBoS(step_order=...) or rule=SGD(step_order=...)",),
     "gamma": ("rule=RDA(gamma=...)",),
     "rho": ("rule=RDA(rho=...)",),
@@ -42,15 +49,15 @@ _FOREIGN: dict[str, tuple[str, ...]] = {
     "initial": ("rule=AdaGrad(initial=...)",),
     "period": ("rule=TruncatedGradient(period=...) or rule=Carpenter(period=...)",),
     "threshold": ("rule=TruncatedGradient(threshold=...)",),
-    "power_t": ("schedule=Power(power_t=...)",),
+    "power_t": ("rule=FoBoS(schedule=Power(power_t=...))",),
     "epsilon": (
         "loss=Huber(epsilon=...), loss=EpsilonInsensitive(epsilon=...) or "
         "loss=SquaredEpsilonInsensitive(epsilon=...)",
     ),
-    "table_budget": ("engine=Tables(budget=...)",),
-    "dense_predictions": ("engine=Dense(predictions=True)",),
+    "table_budget": ("rule=FoBoS(storage=Tables(budget=...))",),
+    "dense_predictions": ("rule=FoBoS(storage=Dense(predictions=True))",),
 }
-_WRITTEN = re.compile(r"\b(loss|l1|l2|rule|schedule|engine|l1s|l2s|cv)=")
+_WRITTEN = re.compile(r"\b(loss|l1|l2|rule|l1s|l2s|cv)=")
 
 
 def advice(estimator: Any, name: str) -> str | None:

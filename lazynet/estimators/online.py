@@ -14,7 +14,6 @@ from scipy.special import log_expit, log_softmax, softmax
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.averages import AverageLike
 from lazynet.data.arrays import unusable
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
@@ -40,9 +39,8 @@ from lazynet.estimators.online_model import OnlineModel
 from lazynet.estimators.supervised import SparseClassifier
 from lazynet.losses import LOSS_OF_CLASSES, SOFTMAX, LossLike
 from lazynet.parameters import check_integer, table
-from lazynet.rules.storage import FormLike
-from lazynet.schedules import ScheduleLike
-from lazynet.training.defaults import AUTO, N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
+from lazynet.schedules import AUTO
+from lazynet.training.defaults import N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
 from lazynet.training.settings import Settings
 from lazynet.training.stream_rows import Prepare, are_classes, balanced_for, is_sound
 
@@ -63,19 +61,9 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         Strengths of the penalty: alpha * l1_ratio and alpha * (1 - l1_ratio) of scikit-learn.
         l1=None: ``fit`` computes a small l1 from the rows; ``partial_fit`` takes that of ``fit``.
     rule : str or object, default="auto"
-        The update rule, such as "fobos", "rda" or ``RDA(gamma=5)``; "auto" is ``AdaGrad()``, or
-        ``FoBoS()`` where a parameter is given that only FoBoS uses.
-    schedule : str, object, array or callable, default="auto"
-        The learning rate of step t = 0, 1, 2, ...: "constant", "power", ``Power(eta0, power_t)``,
-        the rates, a function of t; "auto": rates from the data, or "power" with ``eta0``.
-    eta0 : float or None, default=None
-        Scale of a schedule that is named by a string; None: the largest rate that overshoots on no
-        row of the first call.
-    engine : str or object, default="clock"
-        The storage of the weights: "clock", "tables", "rescaled" (l1=0 only) or "dense".
-    average : bool, int, str or object, default=False
-        Predict with the exact mean of the weights after every step. True: of all steps; k: from
-        step k on; "suffix": over the last half (needs ``tol=None``); "polynomial".
+        The update rule, such as "fobos" or "rda"; or the rule with its parameters, such as
+        ``FoBoS(eta0=0.1, average=True)`` or ``RDA(gamma=5)``.  "auto" is ``AdaGrad()``, or
+        ``FoBoS()`` for a squared loss.
     max_iter : int or None, default=None
         The largest number of epochs; None: 4, or 6 with a given penalty, or 12 for a table.
     tol : float or None, default=1e-3
@@ -87,12 +75,6 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         Judge every epoch by the loss on this share of the rows, held out by class.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
-    positive : bool, default=False
-        Keep every weight at 0 or above, for "fobos" and "sgd".
-    batch_size : int, default=1
-        The number of rows of a step, which takes the mean of their gradients.
-    group : "l2", "max" or None, default=None
-        Let the l1 penalty act on a norm of the weights of a feature over all classes or labels.
     shuffle : bool, default=True
         Visit the rows in a new random order in each epoch.
     random_state : int, RandomState or None, default=None
@@ -148,19 +130,12 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         l1: float | None = None,
         l2: float = 0.0,
         rule: RuleLike = AUTO,
-        schedule: ScheduleLike = AUTO,
-        eta0: float | None = None,
-        engine: FormLike = "clock",
-        average: AverageLike = False,
         max_iter: int | None = None,
         tol: float | None = TOL,
         n_iter_no_change: int = N_ITER_NO_CHANGE,
         early_stopping: bool = False,
         validation_fraction: float = VALIDATION_FRACTION,
         fit_intercept: bool = True,
-        positive: bool = False,
-        batch_size: int = 1,
-        group: str | None = None,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         class_weight: ClassWeightLike | None = None,
@@ -240,8 +215,9 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
 
         With a column per label: (n_samples, n_labels).
 
-        >>> options = dict(schedule="constant", eta0=1.0, l1=0.0, fit_intercept=False)
-        >>> model = LazyNetClassifier("hinge", **options)
+        >>> from lazynet import FoBoS
+        >>> rule = FoBoS("constant", eta0=1.0)
+        >>> model = LazyNetClassifier("hinge", rule=rule, l1=0.0, fit_intercept=False)
         >>> model = model.partial_fit([[2.0]], ["yes"], classes=["no", "yes"])
         >>> model.decision_function([[1.0], [-3.0]])
         array([ 2., -6.])
@@ -255,9 +231,11 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
 
         Sparse labels are predicted in blocks of rows.
 
+        >>> from lazynet import FoBoS
         >>> from scipy import sparse
         >>> X, Y = [[1.0, 0.0], [1.0, 2.0]], sparse.csr_matrix([[1, 0], [1, 1]])
-        >>> LazyNetClassifier(eta0=1.0, max_iter=20, tol=None).fit(X, Y).predict(X).toarray()
+        >>> model = LazyNetClassifier(rule=FoBoS(eta0=1.0), max_iter=20, tol=None).fit(X, Y)
+        >>> model.predict(X).toarray()
         array([[1, 0],
                [1, 1]])
         """
@@ -277,7 +255,8 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         of all rows and all labels is made.
 
         >>> X, y = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], ["a", "b", "c"]
-        >>> model = LazyNetClassifier(eta0=1.0, max_iter=20, tol=None).fit(X, y)
+        >>> from lazynet import FoBoS
+        >>> model = LazyNetClassifier(rule=FoBoS(eta0=1.0), max_iter=20, tol=None).fit(X, y)
         >>> model.predict_top([[5.0, 0.0, 1.0]], 2)[0].tolist()
         [['a', 'c']]
         """
@@ -370,7 +349,8 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         the model as it was.
         X may be a source of chunks, which has y and the weights in it: one pass, in its own order.
 
-        >>> model = LazyNetClassifier("hinge", eta0=0.5, schedule="constant", l1=0.0, l2=0.0)
+        >>> from lazynet import FoBoS
+        >>> model = LazyNetClassifier("hinge", rule=FoBoS("constant", eta0=0.5), l1=0.0)
         >>> for row, label in (([[1.0, 0.0]], "no"), ([[0.0, 2.0]], "yes")):
         ...     _ = model.partial_fit(row, [label], classes=["no", "yes"])
         >>> model.t_, model.coef_, model.intercept_  # -0.5, then +0.5

@@ -24,8 +24,8 @@ from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.losses import LOSS, LossLike
 from lazynet.parameters import EPOCHS_OR_NONE, Number, check_n_steps, table
 from lazynet.penalties import ElasticNet
+from lazynet.schedules import AUTO
 from lazynet.training.defaults import (
-    AUTO,
     N_ITER_NO_CHANGE,
     RULE_OR_AUTO,
     TOL,

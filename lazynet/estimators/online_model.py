@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.averages import AVERAGE
 from lazynet.data.arrays import check_order
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import ROWS, Source
@@ -22,7 +21,7 @@ from lazynet.data.standardise import Units
 from lazynet.data.targets import Problems
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
-from lazynet.engines.catalogue import RuleLike, Storage, check_rule
+from lazynet.engines.catalogue import EngineKind, RuleLike, check_rule
 from lazynet.engines.stacked import intercepts_of, load_all, stacked_rows, stacked_sparse_rows
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.base import SparseLinear
@@ -41,9 +40,8 @@ from lazynet.parameters import (
     table,
 )
 from lazynet.persistence.checkpoints import EVERY, Checkpoint, checkpoint_of
-from lazynet.rules.storage import FORM
-from lazynet.schedules import Schedule, ScheduleLike
-from lazynet.training.defaults import RULE_OR_AUTO, SCHEDULE_OR_AUTO, is_auto
+from lazynet.schedules import Schedule, is_auto
+from lazynet.training.defaults import RULE_OR_AUTO
 from lazynet.training.epochs import EpochRecord
 from lazynet.training.fit import Callback, fit, learn_once, units_for_fit
 from lazynet.training.make_plan import make_plan
@@ -83,19 +81,12 @@ class OnlineModel(SparseLinear):
         l1=Number(least=0, optional=True),
         l2=STRENGTH,
         rule=RULE_OR_AUTO,
-        schedule=SCHEDULE_OR_AUTO,
-        eta0=Number(above=0, optional=True),
-        engine=FORM,
-        average=AVERAGE,
         max_iter=EPOCHS_OR_NONE,
         tol=Number(least=0, optional=True),
         n_iter_no_change=Integer(least=1),
         early_stopping=FLAG,
         validation_fraction=Number(above=0, below=1),
         fit_intercept=FLAG,
-        positive=FLAG,
-        batch_size=Integer(least=1),
-        group=Choice(accepted=("l2", "max"), optional=True),
         shuffle=FLAG,
         random_state=SEED,
         warm_start=FLAG,
@@ -103,7 +94,6 @@ class OnlineModel(SparseLinear):
         n_jobs=THREADS,
         verbose=VERBOSITY,
     )
-    schedule: ScheduleLike
     rule: RuleLike
 
     # Set by training.
@@ -116,7 +106,7 @@ class OnlineModel(SparseLinear):
     units_: Units | None = None
     history_: list[EpochRecord]
     _engines: list[Engine] = _ToLearn()  # type: ignore[assignment]
-    _storage: Storage = _ToLearn()  # type: ignore[assignment]
+    _engine_kind: EngineKind = _ToLearn()  # type: ignore[assignment]
     _sparse_rows: sparse.csr_matrix | None = None
     #: whether a model without engines predicts with averages, whose last weights are not known
     _averaged: bool = True
@@ -185,9 +175,9 @@ class OnlineModel(SparseLinear):
 
         Examples
         --------
-        >>> from lazynet import LazyNetClassifier
+        >>> from lazynet import FoBoS, LazyNetClassifier
         >>> X, y = [[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]
-        >>> model = LazyNetClassifier(eta0=0.4, max_iter=100, tol=None, random_state=0)
+        >>> model = LazyNetClassifier(rule=FoBoS(eta0=0.4), max_iter=100, tol=None, random_state=0)
         >>> model.fit(X, y, callback=lambda epoch: epoch.objective < 0.5).n_iter_ < 100
         True
         """
@@ -248,13 +238,13 @@ class OnlineModel(SparseLinear):
 
     def _read_settings(self) -> Settings:
         """The checked parameters."""
-        return read_settings(vars(self._settle()), self.schedule, self._takes_margin_losses)
+        return read_settings(vars(self._settle()), self._takes_margin_losses)
 
     def _model(self) -> Model:
         """What earlier calls have left."""
         return Model(
             self._engines,
-            self._storage,
+            self._engine_kind,
             self.units_,
             self.t_,
             self._scale,
@@ -391,7 +381,7 @@ class OnlineModel(SparseLinear):
                 "all outputs: verify the same parameters with loss='log_loss'"
             )
         for name, value, needed, why in (
-            ("group", settings.group, None, "weights that are shrunk one by one"),
+            ("group", settings.rule.group, None, "weights that are shrunk one by one"),
             ("dtype", settings.dtype, "float64", "weights in float64"),
         ):
             if value != needed:
@@ -450,7 +440,7 @@ class OnlineModel(SparseLinear):
                 engine.continue_rates(old)
         units = self.units_ if settings.standardises else None
         load_all(engines, coefficients, intercepts, units)
-        self._engines, self._storage, self.units_ = engines, plan.storage, units
+        self._engines, self._engine_kind, self.units_ = engines, plan.engine_kind, units
         self._coefficients = self._sparse_rows = None
 
     @property
@@ -463,9 +453,9 @@ class OnlineModel(SparseLinear):
         Two steps that can be followed by hand: the weight is 1 after the first and 1.5 after the
         second, and the model is their mean.
 
-        >>> from lazynet import LazyNetRegressor
-        >>> options = dict(l1=0.0, schedule="constant", eta0=0.25, max_iter=2, tol=None)
-        >>> model = LazyNetRegressor(**options, average=True).fit([[1.0]], [4.0])
+        >>> from lazynet import FoBoS, LazyNetRegressor
+        >>> rule = FoBoS("constant", eta0=0.25, average=True)
+        >>> model = LazyNetRegressor(rule=rule, l1=0.0, max_iter=2, tol=None).fit([[1.0]], [4.0])
         >>> model.coef_, model.last_coef_, model.last_intercept_, model.support_
         (array([1.25]), array([1.5]), array([1.5]), array([ True]))
         """

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
-from lazynet.averages import AverageLike
 from lazynet.data.arrays import checked_targets
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
@@ -25,9 +24,8 @@ from lazynet.estimators.base import helpful
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.estimators.supervised import SparseRegressor
 from lazynet.losses import LossLike
-from lazynet.rules.storage import FormLike
-from lazynet.schedules import ScheduleLike
-from lazynet.training.defaults import AUTO, N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
+from lazynet.schedules import AUTO
+from lazynet.training.defaults import N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
 from lazynet.training.settings import Settings
 from lazynet.training.stream_rows import Prepare, is_sound
 
@@ -73,8 +71,9 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
     Two steps that can be followed by hand: the weight is 1 after the first and 1.5 after the
     second, and the model is their mean:
 
-    >>> model = LazyNetRegressor(l1=0.0, l2=0.0, schedule="constant", eta0=0.25, average=True,
-    ...                          max_iter=2, tol=None).fit([[1.0]], [4.0])
+    >>> from lazynet import FoBoS
+    >>> rule = FoBoS("constant", eta0=0.25, average=True)
+    >>> model = LazyNetRegressor(rule=rule, l1=0.0, max_iter=2, tol=None).fit([[1.0]], [4.0])
     >>> model.coef_, model.intercept_
     (array([1.25]), array([1.25]))
     >>> model.last_coef_, model.last_intercept_, model.support_
@@ -92,19 +91,12 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
         l1: float | None = None,
         l2: float = 0.0,
         rule: RuleLike = AUTO,
-        schedule: ScheduleLike = AUTO,
-        eta0: float | None = None,
-        engine: FormLike = "clock",
-        average: AverageLike = False,
         max_iter: int | None = None,
         tol: float | None = TOL,
         n_iter_no_change: int = N_ITER_NO_CHANGE,
         early_stopping: bool = False,
         validation_fraction: float = VALIDATION_FRACTION,
         fit_intercept: bool = True,
-        positive: bool = False,
-        batch_size: int = 1,
-        group: str | None = None,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
@@ -168,7 +160,8 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
     ) -> Self:
         """Train on these rows once; see :meth:`LazyNetClassifier.partial_fit`.
 
-        >>> model = LazyNetRegressor(l1=0.0, l2=0.0, schedule="constant", eta0=0.25)
+        >>> from lazynet import FoBoS
+        >>> model = LazyNetRegressor(rule=FoBoS("constant", eta0=0.25), l1=0.0)
         >>> model.partial_fit([[1.0]], [4.0]).coef_
         array([1.])
         >>> model.partial_fit([[1.0]], [4.0]).coef_

@@ -137,10 +137,10 @@ def selection_stability(
 
     Examples
     --------
-    >>> from lazynet import LazyNetClassifier
+    >>> from lazynet import FoBoS, LazyNetClassifier
     >>> X = sparse.random(300, 50, density=0.2, format="csr", random_state=0)
     >>> y = np.asarray(X[:, :5].sum(axis=1)).ravel() > 0.5
-    >>> model = LazyNetClassifier(l1=0.01, eta0=1.0, max_iter=20, tol=None)
+    >>> model = LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=1.0), max_iter=20, tol=None)
     >>> report = selection_stability(model, X[:200], y[:200], X[200:], y[200:], n_runs=5)
     >>> len(report.errors), len(report.kappas), report.frequency[:5].tolist()
     (5, 10, [1.0, 1.0, 1.0, 1.0, 1.0])

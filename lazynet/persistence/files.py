@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import is_classifier
 
 from lazynet.engines.base import N_FEATURES, Engine
-from lazynet.engines.catalogue import Storage
+from lazynet.engines.catalogue import EngineKind
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.persistence import container
 from lazynet.persistence.values import Arrays, CannotSave, decoded, encoded
@@ -22,7 +22,7 @@ from lazynet.persistence.values import Arrays, CannotSave, decoded, encoded
 FORMAT = "lazynet model"
 
 # Attributes that only further learning needs.
-_TO_LEARN = {"_engines", "_storage", "_generator", "_scale", "_schedules", "_duals"}
+_TO_LEARN = {"_engines", "_engine_kind", "_generator", "_scale", "_schedules", "_duals"}
 # Attributes that are written as ``coef`` and ``intercept``, or are made anew.  And the requests for
 # metadata: scikit-learn sets them only while its metadata routing is enabled.
 _NOT_WRITTEN = {
@@ -141,8 +141,8 @@ def _model(document: dict[str, Any], kinds: Mapping[str, type[Any]]) -> Any:
     if attributes.get("_generator") == "random_state":
         attributes["_generator"] = model.random_state
     if "_engines" in attributes:
-        storage = attributes["_storage"] = Storage(*attributes["_storage"])
-        attributes["_engines"] = _engines(storage, attributes["_engines"], *rows.shape)
+        kind = attributes["_engine_kind"] = EngineKind(*attributes["_engine_kind"])
+        attributes["_engines"] = _engines(kind, attributes["_engines"], *rows.shape)
         if sparse.issparse(rows):
             rows = None  # the engines have them
     vars(model).update(attributes, _coefficients=rows, _offsets=intercept)
@@ -175,13 +175,13 @@ def _check_sizes(
 
 
 def _engines(
-    storage: Storage, saved: list[dict[str, Any]], n_outputs: int, n_features: int
+    kind: EngineKind, saved: list[dict[str, Any]], n_outputs: int, n_features: int
 ) -> list[Engine]:
     """The engines of a model, filled with their states."""
     numbers = [1 if part["outputs"] is None else part["outputs"] for part in saved]
     if sum(numbers) != n_outputs or min(numbers) < 1:
         raise ValueError("the engines have another number of outputs than the model")
-    engines = [storage.new_engine(n_features, part["outputs"]) for part in saved]
+    engines = [kind.new_engine(n_features, part["outputs"]) for part in saved]
     for engine, part in zip(engines, saved, strict=True):
         engine.set_state(part["state"])
     return engines

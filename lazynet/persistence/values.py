@@ -31,7 +31,7 @@ from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.losses import LOSS
 from lazynet.parameters import shown
 from lazynet.persistence.container import checksum
-from lazynet.rules.storage import FORMS
+from lazynet.rules.storage import STORAGES
 from lazynet.schedules import SCHEDULES, FromArray
 
 _FOLDS = (
@@ -46,7 +46,7 @@ OBJECTS: dict[str, type[Any]] = {
         *(row.rule for row in ALGORITHMS.values()),
         *SCHEDULES.values(),
         FromArray,
-        *FORMS.values(),
+        *STORAGES.values(),
         FromStep,
         Suffix,
         PolynomialDecay,

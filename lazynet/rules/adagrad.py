@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from lazynet.losses import Loss
 from lazynet.parameters import POSITIVE, Number, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import LOG_LOSS, Rule, constant_of
+from lazynet.rules.base import BATCHES, LOG_LOSS, Rule, constant_of
 
 #: alpha times the mean of ||x||_1 by the name of the loss, where alpha follows the data: without
 #: ``initial``, and with it.  The first visit to a row moves its prediction by at most this number.
@@ -52,6 +52,8 @@ class AdaGrad(Rule):
     counts as if their alpha had been the new one.  The intercept has the rate
     1 / (delta + sqrt(n)).
 
+    A step takes the mean gradient of ``batch_size`` rows.
+
     >>> AdaGrad(alpha=0.5)
     AdaGrad(alpha=0.5)
     """
@@ -60,6 +62,7 @@ class AdaGrad(Rule):
         alpha=Number(above=0, optional=True),
         delta=POSITIVE,
         initial=Number(least=0, optional=True),
+        **BATCHES,
     )
     name: ClassVar[str] = "adagrad"
     scheduled: ClassVar[bool] = False
@@ -70,6 +73,7 @@ class AdaGrad(Rule):
     alpha: float | None = None
     delta: float = 1e-6
     initial: float | None = None
+    batch_size: int = 1
 
     @property
     def sizes(self) -> str | None:
@@ -97,7 +101,7 @@ class AdaGrad(Rule):
         {'alpha': None, 'delta': 1e-06, 'initial': 1.0, 'product': 8.0}
         """
         own = {"initial": self._initial(loss), "product": self._product(loss)}
-        return {**self.get_params(), **own}
+        return super().twin_options(loss) | own
 
     def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2, alpha, delta, 0 and initial; or the constant of the loss for alpha, and 1 for 0.

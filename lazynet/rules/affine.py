@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from lazynet.rules.base import LARGEST_SHRINK, STEP_ORDER, Affine, Shrink
+from lazynet.averages import AverageLike
+from lazynet.parameters import Choice, table
+from lazynet.rules.base import LARGEST_SHRINK, PROXIMAL, Affine, Shrink
+from lazynet.rules.storage import StorageLike
+from lazynet.schedules import AUTO, ScheduleLike
 
 
 def sgd(eta: Any, l1: Any, l2: Any) -> Shrink:
@@ -33,6 +37,58 @@ def fobos(eta: Any, l1: Any, l2: Any) -> Shrink:
     return Shrink(keep, growth * keep, eta * l1 * keep)
 
 
+#: The norms of the weights of a feature that an l1 penalty can act on.
+GROUPS = ("l2", "max")
+
+
+@dataclass(repr=False)
+class FoBoS(Affine):
+    """Shrink by the proximal map of the penalty; any rate is allowed.
+
+    Parameters
+    ----------
+    schedule : str, object, array or callable, default="auto"
+        The learning rate of step t = 0, 1, 2, ...: "constant", "power", ``Power(eta0, power_t)``,
+        the rates, a function of t.  "auto": rates from the rows; but "power" with ``eta0``, with a
+        storage other than the clock, in batches and with groups.
+    eta0 : float or None, default=None
+        The scale of a schedule that has none; None: the largest rate that overshoots on no row of
+        the first call.
+    average : bool, int, str or object, default=False
+        Predict with the exact mean of the weights after every step.  True: of all steps; k: from
+        step k on; "suffix": over the last half (needs ``tol=None``); "polynomial".
+    storage : str or object, default="clock"
+        The storage of the weights: "clock", "tables", "rescaled" (l1=0 only) or "dense".
+    batch_size : int, default=1
+        The number of rows of a step, which takes the mean of their gradients.
+    step_order : "gradient_first" or "shrink_first", default="gradient_first"
+        w <- shrink(w - eta g x), or w <- shrink(w) - eta g x.
+    positive : bool, default=False
+        Keep every weight at 0 or above.
+    group : "l2", "max" or None, default=None
+        Let the l1 penalty act on a norm of the weights of a feature over all classes or labels.
+
+    Examples
+    --------
+    >>> FoBoS("constant", eta0=0.5, storage="tables")
+    FoBoS(eta0=0.5, schedule='constant', storage='tables')
+    """
+
+    _kinds = table(**PROXIMAL, group=Choice(accepted=GROUPS, optional=True))
+    name: ClassVar[str] = "fobos"
+    decay_below: ClassVar[float] = LARGEST_SHRINK
+    why: ClassVar[str] = "larger products drive the weights out of the range of doubles"
+    shrink = staticmethod(fobos)
+    schedule: ScheduleLike = AUTO
+    eta0: float | None = None
+    average: AverageLike = False
+    storage: StorageLike = "clock"
+    batch_size: int = 1
+    step_order: str = "gradient_first"
+    positive: bool = False
+    group: str | None = None
+
+
 @dataclass(repr=False)
 class SGD(Affine):
     """Shrink by the subgradient of the penalty; rates must be less than 1 / l2.
@@ -41,37 +97,21 @@ class SGD(Affine):
     0, or without l1 turn its sign.  Then the scale of the stored
     weights, the product of all 1 - eta * l2, is not positive, and the closed form does not hold.
 
-    ``step_order`` is "gradient_first", w <- shrink(w - eta g x), or "shrink_first",
-    w <- shrink(w) - eta g x.
+    The parameters are those of ``FoBoS``, without ``group``.
 
     >>> SGD(step_order="shrink_first")
     SGD(step_order='shrink_first')
     """
 
-    _kinds = STEP_ORDER
+    _kinds = PROXIMAL
     name: ClassVar[str] = "sgd"
-    takes_positive: ClassVar[bool] = True
     decay_below: ClassVar[float] = 1.0
     why: ClassVar[str] = "eta*l2 >= 1 would flip or wipe every weight"
     shrink = staticmethod(sgd)
+    schedule: ScheduleLike = AUTO
+    eta0: float | None = None
+    average: AverageLike = False
+    storage: StorageLike = "clock"
+    batch_size: int = 1
     step_order: str = "gradient_first"
-
-
-@dataclass(repr=False)
-class FoBoS(Affine):
-    """Shrink by the proximal map of the penalty; any rate is allowed.
-
-    ``step_order`` is "gradient_first", w <- shrink(w - eta g x), or "shrink_first",
-    w <- shrink(w) - eta g x.
-
-    >>> FoBoS(step_order="shrink_first")
-    FoBoS(step_order='shrink_first')
-    """
-
-    _kinds = STEP_ORDER
-    name: ClassVar[str] = "fobos"
-    takes_positive: ClassVar[bool] = True
-    decay_below: ClassVar[float] = LARGEST_SHRINK
-    why: ClassVar[str] = "larger products drive the weights out of the range of doubles"
-    shrink = staticmethod(fobos)
-    step_order: str = "gradient_first"
+    positive: bool = False

@@ -8,9 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.averages import AVERAGE
 from lazynet.losses import Loss, get_loss
-from lazynet.parameters import Choice, ParameterObject, table
+from lazynet.parameters import FLAG, Choice, Integer, ParameterObject, table
 from lazynet.penalties import ElasticNet
+from lazynet.rules.storage import STORAGE, Clock
+from lazynet.schedules import SCALE, SCHEDULE
 
 #: The loss for which settings are given where none is named.
 LOG_LOSS = get_loss("log_loss")
@@ -19,6 +22,17 @@ LOG_LOSS = get_loss("log_loss")
 LARGEST_SHRINK = 2.0**200
 
 STEP_ORDERS = ("gradient_first", "shrink_first")
+
+#: The kinds of the parameters of a rule whose step can take the mean gradient of several rows.
+BATCHES = table(batch_size=Integer(least=1))
+#: The kinds of the parameters of a rule whose rates come from a schedule.
+SCHEDULED = table(schedule=SCHEDULE, eta0=SCALE)
+#: The kinds of the parameters of a rule that shrinks all weights by the same map.
+AFFINE = table(**SCHEDULED, average=AVERAGE, storage=STORAGE, **BATCHES)
+#: The kinds of the parameters of FoBoS and SGD.
+PROXIMAL = table(**AFFINE, step_order=Choice(accepted=STEP_ORDERS), positive=FLAG)
+#: Parameters that the plan of a training applies, and not the rule itself.
+OF_TRAINING = {*PROXIMAL, "group"} - {"step_order"}
 
 
 def constant_of(loss: Loss, constants: Mapping[str, float]) -> float:
@@ -52,20 +66,23 @@ class Rule(ParameterObject):
     streams: ClassVar[bool] = True
     #: whether a warm start continues from the sums of gradients, and not from the weights alone
     continues: ClassVar[bool] = False
-    #: whether the rule can keep all weights at 0 or above
-    takes_positive: ClassVar[bool] = False
-    #: whether a step of the rule can take the mean gradient of several rows
-    takes_batches: ClassVar[bool] = True
     #: whether the rates that follow the data can be divided by a number, see ``with_divided_rates``
     divides: ClassVar[bool] = False
     #: what to do about a model that overflows
     remedy: ClassVar[str] = "Lower eta0"
-    #: w <- shrink(w - eta g x), or with "shrink_first" w <- shrink(w) - eta g x
+    # Parameters that only some rules have, and their values for the other rules.
+    schedule: Any = None
+    eta0: float | None = None
+    average: Any = None
+    storage: Any = Clock()
+    batch_size: int = 1
     step_order: str = "gradient_first"
+    positive: bool = False
+    group: str | None = None
 
     @property
     def has_state(self) -> bool:
-        """Whether the rule keeps a state of its own, in place of weights in one of the forms.
+        """Whether the rule keeps a state of its own, in place of weights in a storage.
 
         >>> from lazynet import RDA, SGD
         >>> RDA().has_state, SGD().has_state
@@ -133,7 +150,8 @@ set and visits it again; use fit
         >>> RDA(gamma=2.0, rho=0.5).twin_options(LOG_LOSS)
         {'gamma': 2.0, 'rho': 0.5}
         """
-        return dict(self.get_params())
+        parameters = self.get_params(deep=False)
+        return {name: value for name, value in parameters.items() if name not in OF_TRAINING}
 
     def known(self, scale: float) -> Rule:
         """The rule of a run whose rates have the scale ``scale``.
@@ -218,7 +236,7 @@ class Affine(Rule):
 
     @property
     def has_state(self) -> bool:
-        """Whether the rule keeps a state of its own; one of the forms keeps the weights instead.
+        """Whether the rule keeps a state of its own; else a storage keeps the weights.
 
         >>> from lazynet import SGD
         >>> SGD().has_state
@@ -295,10 +313,6 @@ class Affine(Rule):
             f"eta must be less than {largest_allowed:.6g} with l1={l1:.6g}; "
             f"the schedule gives {largest:.6g} at step {step}. Lower eta0 or l1."
         )
-
-
-#: The kinds of the parameters of a rule that can shrink before or after its gradient step.
-STEP_ORDER = table(step_order=Choice(accepted=STEP_ORDERS))
 
 
 def collected(pulls: NDArray[np.float64], period: int, first: int) -> NDArray[np.float64]:

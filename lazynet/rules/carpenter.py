@@ -8,7 +8,8 @@ from typing import ClassVar
 from lazynet.losses import Loss
 from lazynet.parameters import Integer, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import LOG_LOSS, Rule
+from lazynet.rules.base import LOG_LOSS, SCHEDULED, Rule
+from lazynet.schedules import AUTO, ScheduleLike
 
 
 @dataclass(repr=False)
@@ -17,15 +18,17 @@ class Carpenter(Rule):
 
     One linear step stands in for all the shrinks that a weight has missed.  Every ``period`` steps
     all weights are brought current; None brings current only the weights of a step's example.
+    ``schedule`` and ``eta0`` are those of ``FoBoS``; "auto" is the schedule "power".
 
     >>> Carpenter(period=100)
     Carpenter(period=100)
     """
 
-    _kinds = table(period=Integer(least=1, optional=True))
+    _kinds = table(period=Integer(least=1, optional=True), **SCHEDULED)
     name: ClassVar[str] = "carpenter_inexact"
-    takes_batches: ClassVar[bool] = False
     period: int | None = None
+    schedule: ScheduleLike = AUTO
+    eta0: float | None = None
 
     def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2 and the period, 0 standing for None.

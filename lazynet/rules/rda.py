@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from lazynet.losses import Loss
 from lazynet.parameters import STRENGTH, Number, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import LOG_LOSS, Rule, constant_of
+from lazynet.rules.base import BATCHES, LOG_LOSS, Rule, constant_of
 
 #: gamma over the squared mean norm of a row by the name of the loss, where gamma follows the data.
 #: The step of a smooth loss whose slope has no bound must not overshoot; a bounded slope allows
@@ -43,11 +43,13 @@ class RDA(Rule):
     weights are then computed from the same sums with the new gamma.  The intercept has a gamma of
     its own, which follows nothing.
 
+    A step takes the mean gradient of ``batch_size`` rows.
+
     >>> RDA(gamma=5)
     RDA(gamma=5)
     """
 
-    _kinds = table(gamma=Number(above=0, optional=True), rho=STRENGTH)
+    _kinds = table(gamma=Number(above=0, optional=True), rho=STRENGTH, **BATCHES)
     name: ClassVar[str] = "rda"
     scheduled: ClassVar[bool] = False
     continues: ClassVar[bool] = True
@@ -55,6 +57,7 @@ class RDA(Rule):
     remedy: ClassVar[str] = "Raise gamma of RDA"
     gamma: float | None = None
     rho: float = 0.0
+    batch_size: int = 1
 
     @property
     def sizes(self) -> str | None:
@@ -73,7 +76,7 @@ class RDA(Rule):
         >>> sorted(RDA().twin_options(LOG_LOSS))
         ['gamma', 'gamma_unit', 'intercept_gamma', 'rho']
         """
-        options = dict(self.get_params())
+        options = super().twin_options(loss)
         if self.gamma is None:
             options |= dict(
                 gamma_unit=constant_of(loss, STRENGTHS), intercept_gamma=_INTERCEPT_GAMMA

@@ -34,7 +34,6 @@ class SAGA(Rule):
     name: ClassVar[str] = "saga"
     scheduled: ClassVar[bool] = False
     streams: ClassVar[bool] = False
-    takes_batches: ClassVar[bool] = False
     rate: ClassVar[str] = "SAGA(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of SAGA"
     alpha: float | None = None

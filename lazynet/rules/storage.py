@@ -1,6 +1,6 @@
-"""The forms in which the rules of the affine family keep their weights.
+"""How the rules of the affine family store their weights.
 
-All forms give the same weights up to rounding; they differ in memory and in time.
+Every storage gives the same weights up to rounding.  They differ in memory and in time.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from lazynet.parameters import FLAG, Integer, ParameterObject, Special, named_or
 DEFAULT_BUDGET = 2**20
 
 
-class Form(ParameterObject):
-    """How the weights of a rule of the affine family are kept."""
+class Storage(ParameterObject):
+    """How a rule of the affine family stores its weights."""
 
-    #: whether the form allows an l1 penalty
+    #: whether the storage allows an l1 penalty
     takes_l1: ClassVar[bool] = True
-    #: whether the form can average the iterates
+    #: whether the storage can average the iterates
     takes_averages: ClassVar[bool] = False
 
 
 @dataclass(repr=False)
-class Clock(Form):
-    """One number per weight and two running scalars; the fastest form.
+class Clock(Storage):
+    """One number per weight and two running scalars; the fastest storage.
 
-    >>> from lazynet import LazyNetClassifier
-    >>> LazyNetClassifier(engine=Clock())
-    LazyNetClassifier(engine=Clock())
+    >>> from lazynet import FoBoS
+    >>> FoBoS(storage=Clock())
+    FoBoS(storage=Clock())
     """
 
     name: ClassVar[str] = "clock"
@@ -37,14 +37,14 @@ class Clock(Form):
 
 
 @dataclass(repr=False)
-class Tables(Form):
-    """Lipton & Elkan's own form: a step number per weight and two numbers per step.
+class Tables(Storage):
+    """Lipton & Elkan's own storage: a step number per weight and two numbers per step.
 
     After ``budget`` steps all weights are brought current and the tables begin anew.
 
-    >>> from lazynet import LazyNetClassifier
-    >>> LazyNetClassifier(engine=Tables(budget=4096))
-    LazyNetClassifier(engine=Tables(budget=4096))
+    >>> from lazynet import FoBoS
+    >>> FoBoS(storage=Tables(budget=4096))
+    FoBoS(storage=Tables(budget=4096))
     """
 
     _kinds = table(budget=Integer(least=1, most=2**27))
@@ -53,12 +53,12 @@ class Tables(Form):
 
 
 @dataclass(repr=False)
-class Rescaled(Form):
+class Rescaled(Storage):
     """A scale times a vector, which handles an l2 penalty and no l1 penalty.
 
-    >>> from lazynet import LazyNetClassifier
-    >>> LazyNetClassifier(l1=0.0, engine=Rescaled())
-    LazyNetClassifier(engine=Rescaled(), l1=0.0)
+    >>> from lazynet import FoBoS
+    >>> FoBoS(storage=Rescaled())
+    FoBoS(storage=Rescaled())
     """
 
     name: ClassVar[str] = "rescaled"
@@ -66,14 +66,14 @@ class Rescaled(Form):
 
 
 @dataclass(repr=False)
-class Dense(Form):
+class Dense(Storage):
     """Every step visits every weight: the compiled loop that the lazy forms are compared with.
 
     With ``predictions`` the prediction and the gradient run over all features too.
 
-    >>> from lazynet import LazyNetClassifier
-    >>> LazyNetClassifier(engine=Dense(predictions=True))
-    LazyNetClassifier(engine=Dense(predictions=True))
+    >>> from lazynet import FoBoS
+    >>> FoBoS(storage=Dense(predictions=True))
+    FoBoS(storage=Dense(predictions=True))
     """
 
     _kinds = table(predictions=FLAG)
@@ -82,20 +82,20 @@ class Dense(Form):
     predictions: bool = False
 
 
-#: Every form by name.
-FORMS: dict[str, type[Form]] = {form.name: form for form in (Clock, Tables, Rescaled, Dense)}
+#: Every storage by name.
+STORAGES: dict[str, type[Storage]] = {kind.name: kind for kind in (Clock, Tables, Rescaled, Dense)}
 
-FormLike = str | Form
+StorageLike = str | Storage
 
 
-def check_form(name: str, value: Any) -> Form:
-    """The form that ``value`` names or is.
+def check_storage(name: str, value: Any) -> Storage:
+    """The storage that ``value`` names or is.
 
-    >>> check_form("engine", "tables")
+    >>> check_storage("storage", "tables")
     Tables()
     """
-    return named_or_given(name, value, Form, FORMS)
+    return named_or_given(name, value, Storage, STORAGES)
 
 
-#: The kind of the parameter ``engine``.
-FORM = Special(check=check_form, objects=tuple(FORMS.values()))
+#: The kind of the parameter ``storage``.
+STORAGE = Special(check=check_storage, objects=tuple(STORAGES.values()))

@@ -6,11 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from lazynet.averages import AverageLike
 from lazynet.losses import Loss
 from lazynet.parameters import Integer, Number, table
 from lazynet.penalties import ElasticNet
 from lazynet.rules.affine import sgd
-from lazynet.rules.base import LOG_LOSS, Affine
+from lazynet.rules.base import AFFINE, LOG_LOSS, Affine
+from lazynet.rules.storage import StorageLike
+from lazynet.schedules import AUTO, ScheduleLike
 
 
 @dataclass(repr=False)
@@ -19,19 +22,25 @@ class TruncatedGradient(Affine):
 
     Every ``period`` steps weights of at most ``threshold`` move towards zero by eta * period * l1.
     Without a threshold the rule is SGD whose pull is due every ``period`` steps.  A threshold needs
-    l2 = 0.
+    l2 = 0, and neither an average nor a storage other than the clock.  The other parameters are
+    those of ``FoBoS``; "auto" is the schedule "power".
 
     >>> TruncatedGradient(period=10, threshold=1.0)
     TruncatedGradient(period=10, threshold=1.0)
     """
 
-    _kinds = table(period=Integer(least=1), threshold=Number(least=0, infinite=True))
+    _kinds = table(period=Integer(least=1), threshold=Number(least=0, infinite=True), **AFFINE)
     name: ClassVar[str] = "truncated_gradient"
     decay_below: ClassVar[float] = 1.0
     why: ClassVar[str] = "eta*l2 >= 1 would flip or wipe every weight"
     shrink = staticmethod(sgd)
     period: int = 1
     threshold: float = math.inf
+    schedule: ScheduleLike = AUTO
+    eta0: float | None = None
+    average: AverageLike = False
+    storage: StorageLike = "clock"
+    batch_size: int = 1
 
     @property
     def has_state(self) -> bool:

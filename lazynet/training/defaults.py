@@ -14,11 +14,9 @@ from lazynet.parameters import Special, check_choice
 from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule
-from lazynet.rules.storage import Clock, Form
-from lazynet.schedules import SCHEDULE, SCHEDULES, FromData, Power, Schedule, check_schedule
+from lazynet.rules.storage import Clock
+from lazynet.schedules import AUTO, FromData, Power, Schedule, check_schedule, is_auto
 
-#: The rule or schedule that the model chooses.
-AUTO = "auto"
 #: Epochs of a fit at most, where the user names no number.  A classifier that goes on
 #: overfits, unless the rows are a table or the user gives a penalty, which takes more epochs to
 #: act; rates from the data follow a squared loss down slowly.
@@ -157,72 +155,36 @@ def takes_units(n_rows: int, n_features: int, n_values: int, classifies: bool) -
     return not classifies or is_table(n_rows, n_features, n_values)
 
 
-def resolved_rule(
-    rule: Any,
-    schedule: Any,
-    *,
-    eta0: float | None,
-    form: Form,
-    average: Any,
-    loss: Loss,
-    classifies: bool,
-    positive: bool = False,
-    group: str | None = None,
-) -> Rule:
-    """The rule that ``rule`` is or, for "auto", the rule that suits the other parameters.
+def resolved_rule(rule: Any, loss: Loss, classifies: bool) -> Rule:
+    """The rule that ``rule`` is; for "auto" AdaGrad, or FoBoS for a squared loss and numbers.
 
-    Only rules of the affine family use a rate, a schedule, another engine than the clock, or an
-    average, keep all weights at 0 or above, or shrink the weights of a feature as a group, so each
-    of these asks for FoBoS.  So does a squared loss on any targets.
-
-    >>> from lazynet import Constant
     >>> from lazynet.losses import get_loss
-    >>> others = dict(eta0=None, form=Clock(), average=None, loss=get_loss("hinge"))
-    >>> resolved_rule("auto", Constant(0.1), **others, classifies=True)
-    FoBoS()
-    >>> resolved_rule("auto", "auto", **others, classifies=True, positive=True)
+    >>> resolved_rule("auto", get_loss("hinge"), True)
+    AdaGrad()
+    >>> resolved_rule("auto", get_loss("squared_error"), False)
     FoBoS()
     """
     if not is_auto(rule):
         return rule
-    asked = eta0 is not None or not is_auto(schedule) or form != Clock() or average is not None
     squared = loss.unbounded_slope and not loss.margin
-    affine = asked or positive or group is not None or squared or not classifies
-    suited = FoBoS() if affine else AdaGrad()
+    suited = FoBoS() if squared or not classifies else AdaGrad()
     return suited.settled()
 
 
-def resolved_schedule(
-    schedule: Any,
-    rule: Rule,
-    *,
-    eta0: float | None,
-    form: Form,
-    batch_size: int = 1,
-    group: str | None = None,
-) -> Schedule:
-    """The schedule that ``schedule`` is or, for "auto", the schedule that suits the rule.
+def resolved_schedule(rule: Rule) -> Schedule:
+    """The schedule of a settled rule; for "auto" the schedule that suits its other parameters.
 
-    >>> resolved_schedule("auto", FoBoS(), eta0=0.5, form=Clock())
-    Power()
-    >>> resolved_schedule("auto", FoBoS(), eta0=None, form=Clock(), batch_size=16)
+    >>> resolved_schedule(FoBoS().settled()), resolved_schedule(FoBoS(eta0=0.5).settled())
+    (FromData(), Power())
+    >>> resolved_schedule(FoBoS(batch_size=16).settled())
     Power()
     """
-    if not is_auto(schedule):
-        return schedule
-    alike = isinstance(rule, (FoBoS, SGD)) and form == Clock() and batch_size == 1
-    alike = alike and group is None
-    result = FromData() if alike and eta0 is None else Power()
+    if not is_auto(rule.schedule):
+        return rule.schedule
+    alike = isinstance(rule, (FoBoS, SGD)) and rule.storage == Clock() and rule.batch_size == 1
+    alike = alike and rule.group is None
+    result = FromData() if alike and rule.eta0 is None else Power()
     return check_schedule("schedule", result)
-
-
-def is_auto(value: Any) -> bool:
-    """Whether a parameter is left to the model.
-
-    >>> is_auto("auto"), is_auto([0.5, 0.25])
-    (True, False)
-    """
-    return isinstance(value, str) and value == AUTO
 
 
 def _check_rule(name: str, value: Any) -> Any:
@@ -231,15 +193,5 @@ def _check_rule(name: str, value: Any) -> Any:
     return AUTO if is_auto(value) else check_rule(name, value)
 
 
-def _check_schedule(name: str, value: Any) -> Any:
-    if isinstance(value, str) and value not in SCHEDULES and value != AUTO:
-        raise ValueError(
-            f"{name} must be one of {[AUTO, *SCHEDULES]}, an array of rates, or a callable of the "
-            f"step number, got {value!r}"
-        )
-    return AUTO if is_auto(value) else check_schedule(name, value)
-
-
-#: The kinds of the parameters ``rule`` and ``schedule`` of the estimators.
+#: The kind of the parameter ``rule`` of the estimators.
 RULE_OR_AUTO = Special(check=_check_rule, objects=RULE.objects)
-SCHEDULE_OR_AUTO = Special(check=_check_schedule, objects=SCHEDULE.objects)

@@ -86,7 +86,7 @@ def fit(
     warnings += fit_warnings(settings, plan, in_memory, learners, run, final_rate)
     attributes = {
         "_engines": engines,
-        "_storage": settings.storage,
+        "_engine_kind": settings.engine_kind,
         "_coefficients": coefficients,
         "_sparse_rows": sparse_rows,
         "_scale": plan.eta0 if settings.has_scale else None,
@@ -153,9 +153,9 @@ def learn_once(
     units = model.units if model is not None and settings.standardises else None
     rows = rows.in_units(units)
     plan = settings.plan(l1, n_outputs)
-    storage = plan.storage
+    kind = plan.engine_kind
     # The first call decides on the scale of the rates where the parameters leave it open.
-    continues = model is not None and settings.eta0 is None and needs_scale(settings.schedule)
+    continues = model is not None and settings.rule.eta0 is None and needs_scale(settings.schedule)
     scale = model.scale if model is not None and continues else None
     eta0 = scale_of_rates(settings, plan, rows) if scale is None else scale
     plan = plan.known(eta0, None)
@@ -164,7 +164,7 @@ def learn_once(
         engines = plan.new_engines(rows.n_features, n_outputs, settings.n_threads)
     else:
         plan = _with_lowered_rates(plan, model)
-        engines, warnings = engines_for_pass(plan, storage, n_outputs, units, model)
+        engines, warnings = engines_for_pass(plan, kind, n_outputs, units, model)
     generator = None if model is None else model.generator
     if settings.shuffle and generator is None:
         generator = new_generator(settings.random_state)
@@ -182,7 +182,7 @@ def learn_once(
         engine.check_finite(touched, t)
     attributes = {
         "_engines": engines,
-        "_storage": storage,
+        "_engine_kind": kind,
         "_coefficients": None,
         "_sparse_rows": None,
         "_generator": generator,

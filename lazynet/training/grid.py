@@ -77,7 +77,7 @@ def planned(base: Settings, settings: Sequence[tuple[float, float]], eta0: float
     plans = []
     for l1, l2 in settings:
         plan, scale = check_together(replace(base, l1=l1, l2=l2).plan()), eta0
-        if plan.rule.scheduled and base.eta0 is None and needs_scale(base.schedule):
+        if plan.rule.scheduled and base.rule.eta0 is None and needs_scale(base.schedule):
             scale = min(scale, plan.rule.largest_rate(plan.penalty) / 2)
         plans.append(plan.known(scale, None))
     return plans

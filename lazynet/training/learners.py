@@ -121,9 +121,9 @@ class OutputsLearner:
     def _penalty(self, weights: NDArray[np.float64]) -> float:
         sums = np.array([weight_sums(row) for row in weights])
         penalty = self.plan.penalty
-        if self.plan.group is None:
+        if self.plan.rule.group is None:
             return sum(penalty.of_sums(*item) for item in sums)
-        order = {"l2": 2, "max": np.inf}[self.plan.group]
+        order = {"l2": 2, "max": np.inf}[self.plan.rule.group]
         norms = np.linalg.norm(weights, order, axis=0)
         return penalty.of_sums(float(norms.sum()), float(sums[:, 1].sum()))
 
@@ -227,7 +227,7 @@ def run_pass(
         raise ValueError(f"begin must be at the end of a chunk of {length} rows, got {begin}")
     for start, stop in spans(n_rows, length, begin):
         rows = np.arange(start, stop) if order is None else order[start:stop]
-        first_step = t + start // first.plan.batch_size
+        first_step = t + start // first.plan.rule.batch_size
         steps = first.plan.steps(rows, first_step)
 
         def visit(share: range, steps: Steps | Batches = steps, t: int = first_step) -> None:
@@ -246,7 +246,7 @@ def run_pass(
 
 
 def _chunk_length(learners: Sequence[AnyLearner]) -> int:
-    examples, size = learners[0].examples, learners[0].plan.batch_size
+    examples, size = learners[0].examples, learners[0].plan.rule.batch_size
     return length_of_chunks(len(learners), examples.n_rows, examples.n_values, size)
 
 

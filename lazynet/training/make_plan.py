@@ -12,7 +12,7 @@ from lazynet.data.targets import Problems
 from lazynet.losses import Loss
 from lazynet.parameters import check_n_steps
 from lazynet.rules.base import LARGEST_SHRINK
-from lazynet.schedules import FromData, check_schedule, needs_scale
+from lazynet.schedules import FromData, check_schedule, is_auto, needs_scale
 from lazynet.training.defaults import (
     EPOCHS_OF_CLASSIFIERS,
     factor_of_rates,
@@ -104,7 +104,7 @@ def _with_epochs(settings: Settings, plan: Plan, rows: Rows) -> Plan:
         return plan
     if classifies and plan.rule.divides:
         return replace(plan, full_epochs=EPOCHS_OF_CLASSIFIERS)
-    high = not classifies and plan.adaptive and settings.automatic_schedule
+    high = not classifies and plan.adaptive and is_auto(settings.rule.schedule)
     if high and plan.loss.name == "squared_error":
         schedule = FromData(factor_of_rates(max_iter))
         return plan.with_schedule(check_schedule("schedule", schedule))
@@ -114,8 +114,8 @@ def _with_epochs(settings: Settings, plan: Plan, rows: Rows) -> Plan:
 def scale_of_rates(settings: Settings, plan: Plan, rows: Rows) -> float:
     """The given eta0, or the largest rate at which no gradient step on a row overshoots."""
     rule, schedule = plan.rule, settings.schedule
-    if settings.eta0 is not None:
-        return settings.eta0
+    if rule.eta0 is not None:
+        return rule.eta0
     if not rule.scheduled:
         return float(
             rule.rate_for(

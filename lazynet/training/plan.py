@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from lazynet.averages import Average, Suffix, checked_counts, known_average
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import (
-    Storage,
+    EngineKind,
     algorithm_of,
     new_engine,
     new_outputs,
     new_reference,
 )
+from lazynet.engines.clock import tuning_of
 from lazynet.engines.groups import GROUPED_OUTPUTS
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.wear import Wear
@@ -32,7 +33,7 @@ from lazynet.parameters import FLAG, Integer, SettledFields, table
 from lazynet.penalties import ElasticNet
 from lazynet.rules.affine import FoBoS
 from lazynet.rules.base import Affine, Rule, lost_digits
-from lazynet.rules.storage import Clock, Form
+from lazynet.rules.storage import Clock
 from lazynet.schedules import (
     Constant,
     FromData,
@@ -59,24 +60,21 @@ class Plan(SettledFields):
     _kinds = table(
         fit_intercept=FLAG,
         softmax=FLAG,
-        batch_size=Integer(least=1),
         full_epochs=Integer(least=1, optional=True),
         max_iter=Integer(least=1),
     )
     loss: Loss
     penalty: ElasticNet
     rule: Rule
-    schedule: Schedule
-    form: Form
+    schedule: Any
+    """The schedule of the rule, where "auto" and the scale have become values."""
     average: Average | Suffix | None
+    """The average of the rule; ``known`` gives it the number of steps."""
     fit_intercept: bool
     softmax: bool = False
     """Whether the classes share the softmax as their loss."""
     dtype: str = "float64"
     """The type of the weights where several outputs are learned in one pass."""
-    group: str | None = None
-    """The norm of the weights of a feature on which the l1 penalty acts; None: on each weight."""
-    batch_size: int = 1
     full_epochs: int | None = None
     """The epochs after which the rates of ``fit`` are divided (``divisor_of_rates``); None: never.
 
@@ -94,15 +92,15 @@ class Plan(SettledFields):
         """Whether one engine can learn several outputs in one pass."""
         if algorithm_of(self.rule).outputs is None:
             return False
-        if self.penalty.positive or self.batch_size > 1:
+        if self.penalty.positive or self.rule.batch_size > 1:
             return False
         return self.rule.has_state or (
-            self.form == Clock() and not (self.adaptive and self.average is not None)
+            self.rule.storage == Clock() and not (self.adaptive and self.average is not None)
         )
 
     def n_steps(self, n_rows: int) -> int:
         """The number of steps of a pass over ``n_rows`` rows; the last may have fewer rows."""
-        return -(-n_rows // self.batch_size)
+        return -(-n_rows // self.rule.batch_size)
 
     def check_start(self, name: str, weights: NDArray[np.float64]) -> None:
         """Refuse to start from weights called ``name`` that the plan forbids."""
@@ -140,12 +138,12 @@ class Plan(SettledFields):
         return replace(self, schedule=schedule)
 
     @property
-    def storage(self) -> Storage:
+    def engine_kind(self) -> EngineKind:
         """What two plans must share for an engine of one plan to serve the other."""
         kind = self.rule.name if self.rule.has_state else "affine"
-        return Storage(
-            self.average, kind, self.form, self.adaptive, self.penalty.positive, self.dtype,
-            self.group,
+        return EngineKind(
+            self.average, kind, self.rule.storage, self.adaptive, self.penalty.positive, self.dtype,
+            self.rule.group,
         )  # fmt: skip
 
     @property
@@ -173,7 +171,7 @@ class Plan(SettledFields):
     @property
     def coupled(self) -> bool:
         """Whether no output can learn without the others."""
-        return self.softmax or self.group is not None
+        return self.softmax or self.rule.group is not None
 
     def new_engines(self, n_features: int, n_outputs: int, n_threads: int = 1) -> list[Engine]:
         """New engines for all outputs, all weights zero: one for each output, or one for many.
@@ -208,8 +206,8 @@ class Plan(SettledFields):
 
     def new_outputs(self, n_features: int, n_outputs: int) -> OutputsEngine:
         """A new engine of several outputs, all weights zero."""
-        if self.group is not None:
-            return GROUPED_OUTPUTS[self.group](n_features, n_outputs, self.rule, self.dtype)
+        if self.rule.group is not None:
+            return GROUPED_OUTPUTS[self.rule.group](n_features, n_outputs, self.rule, self.dtype)
         return new_outputs(
             self.rule,
             self.penalty,
@@ -234,7 +232,7 @@ class Plan(SettledFields):
             self.penalty,
             n_features,
             loss=self.loss,
-            form=self.form,
+            storage=self.rule.storage,
             average=self.average is not None,
             wear=wear,
         )
@@ -266,13 +264,13 @@ class Plan(SettledFields):
             new.continue_rates(engine)
         return new
 
-    def restarted(self, engine: Engine, storage: Storage) -> Engine:
-        """A new engine for a fit that starts from ``engine``, which plans of ``storage`` use.
+    def restarted(self, engine: Engine, kind: EngineKind) -> Engine:
+        """A new engine for a fit that starts from ``engine``, an engine of ``kind``.
 
         A rule whose rates follow from its own sums of gradients continues from these sums; with the
         weights alone its first steps would be as long as those of a model that knows nothing.
         """
-        if not (self.rule.continues and storage == self.storage):
+        if not (self.rule.continues and kind == self.engine_kind):
             return self.continued(engine, average=False)
         new = self.new_like(engine)
         new.set_state(engine.state())
@@ -284,8 +282,13 @@ class Plan(SettledFields):
         tuning = None
         if isinstance(self.schedule, FromData) and self.adaptive:
             largest = self.rule.largest_rate(self.penalty) / 2
-            tuning = self.schedule.tuning(
-                self.loss, self.penalty.l1, self.penalty.l2, largest, isinstance(self.rule, FoBoS)
+            tuning = tuning_of(
+                self.schedule,
+                self.loss,
+                self.penalty.l1,
+                self.penalty.l2,
+                largest,
+                isinstance(self.rule, FoBoS),
             )
         return engine.wear.task(
             engine.n_features,
@@ -309,8 +312,8 @@ class Plan(SettledFields):
         counts = None if self.average is None else checked_counts(self.average, t, stop)  # type: ignore[arg-type]
         rates, keep, lost, pull = self._rates_and_shrinks(t, stop)
         scalars = rates, keep, lost, pull, counts, predictions
-        if self.batch_size > 1:
-            return Batches(order, self.batch_size, *scalars)
+        if self.rule.batch_size > 1:
+            return Batches(order, self.rule.batch_size, *scalars)
         return Steps(order, *scalars)
 
     def _rates_and_shrinks(self, start: int, stop: int) -> tuple[NDArray[np.float64], ...]:

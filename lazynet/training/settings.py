@@ -8,16 +8,15 @@ from typing import Any
 
 from joblib import effective_n_jobs
 
-from lazynet.averages import Average, Suffix
 from lazynet.data.weights import Balanced
-from lazynet.engines.catalogue import ALGORITHMS, Storage
+from lazynet.engines.catalogue import ALGORITHMS, EngineKind
 from lazynet.losses import LOSSES, SOFTMAX, Loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule
-from lazynet.rules.storage import Clock, Form
-from lazynet.schedules import FromData, Schedule, check_scale
-from lazynet.training.defaults import AUTO, is_auto, resolved_rule, resolved_schedule
+from lazynet.rules.storage import Clock
+from lazynet.schedules import FromData, check_scale
+from lazynet.training.defaults import resolved_rule, resolved_schedule
 from lazynet.training.plan import Plan
 
 
@@ -30,21 +29,14 @@ class Settings:
     """None: ``fit`` computes it from the rows."""
     l2: float
     rule: Rule
-    schedule: Schedule
-    automatic_schedule: bool
-    """Whether the schedule was left to the model."""
-    eta0: float | None
-    engine: Form
-    average: Average | Suffix | None
+    schedule: Any
+    """None: the rule has rates of its own."""
     max_iter: int | None
     tol: float | None
     n_iter_no_change: int
     early_stopping: bool
     validation_fraction: float
     fit_intercept: bool
-    positive: bool
-    batch_size: int
-    group: str | None
     shuffle: bool
     random_state: Any
     warm_start: bool
@@ -62,22 +54,19 @@ class Settings:
         """
         return Plan(
             self.loss,
-            ElasticNet(l1 if self.computes_l1 else self.l1 or 0.0, self.l2, self.positive),
+            ElasticNet(l1 if self.computes_l1 else self.l1 or 0.0, self.l2, self.rule.positive),
             self.rule,
             self.schedule,
-            self.engine,
-            self.average,
+            self.rule.average,
             self.fit_intercept,
             self.softmax and n_outputs != 1,
             self.dtype,
-            self.group,
-            self.batch_size,
         )
 
     @property
-    def storage(self) -> Storage:
+    def engine_kind(self) -> EngineKind:
         """What two settings must share for an engine of one to serve the other."""
-        return self.plan().storage
+        return self.plan().engine_kind
 
     @property
     def penalised(self) -> bool:
@@ -87,7 +76,7 @@ class Settings:
     @property
     def computes_l1(self) -> bool:
         """Whether the l1 of a fit is computed from the rows."""
-        return self.l1 is None and self.engine.takes_l1
+        return self.l1 is None and self.rule.storage.takes_l1
 
     @property
     def follows_rows(self) -> bool:
@@ -115,7 +104,7 @@ class Settings:
     def returns_to_best(self) -> bool:
         """Whether a fit returns to the end of its best epoch."""
         # The progressive loss judges the last weights, not their average.
-        return self.early_stopping or (self.tol is not None and self.average is None)
+        return self.early_stopping or (self.tol is not None and self.rule.average is None)
 
     @property
     def has_scale(self) -> bool:
@@ -123,38 +112,17 @@ class Settings:
         return self.rule.scheduled and hasattr(self.schedule, "eta0")
 
 
-def read_settings(parameters: Mapping[str, Any], schedule: Any, classifies: bool) -> Settings:
-    """The settings of checked ``parameters``; refuses those that do not go together.
-
-    ``schedule`` is the parameter as the user has passed it.
-    """
+def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
+    """The settings of checked ``parameters``; refuses those that do not go together."""
     p = dict(parameters)
     n_jobs, softmax = p.pop("n_jobs", None), p["loss"] == SOFTMAX
     if softmax:
         p["loss"] = LOSSES["log_loss"]
-    p["rule"] = resolved_rule(
-        p["rule"],
-        p["schedule"],
-        eta0=p["eta0"],
-        form=p["engine"],
-        average=p["average"],
-        loss=p["loss"],
-        classifies=classifies,
-        positive=p["positive"],
-        group=p["group"],
-    )
-    check_rate_parameters(p["rule"], schedule, p["eta0"], default=AUTO)
-    p["schedule"] = resolved_schedule(
-        p["schedule"],
-        p["rule"],
-        eta0=p["eta0"],
-        form=p["engine"],
-        batch_size=p["batch_size"],
-        group=p["group"],
-    )
+    rule = p["rule"] = resolved_rule(p["rule"], p["loss"], classifies)
+    check_scale(rule.schedule, rule.eta0)
     settings = Settings(
         **{"class_weight": None, **p},
-        automatic_schedule=is_auto(schedule),
+        schedule=resolved_schedule(rule) if rule.scheduled else None,
         n_threads=int(effective_n_jobs(n_jobs)),
         classifies=classifies,
         softmax=softmax,
@@ -185,55 +153,48 @@ def _refuse(what: str, rows: Iterable[Row], reason: str = "", otherwise: str = "
 
 def check_together(plan: Plan) -> Plan:
     """The plan itself; refuses parameters that do not go together."""
-    rule, form, penalty = plan.rule, plan.form, plan.penalty
+    rule, storage, penalty = plan.rule, plan.rule.storage, plan.penalty
     rule.check_penalty(penalty)
     rule.check_loss(plan.loss)
-    on_clock, no_average = form == Clock(), plan.average is None
-    one_row, signed = plan.batch_size == 1, not penalty.positive
-    if penalty.l1 and not form.takes_l1:
+    on_clock, no_average = storage == Clock(), plan.average is None
+    one_row, signed = rule.batch_size == 1, not penalty.positive
+    if penalty.l1 and not storage.takes_l1:
         raise ValueError(
-            f"engine={form.name!r} knows no l1 penalty, got l1={penalty.l1:g}; set l1=0, "
-            f"or use engine='clock'"
+            f"storage={storage.name!r} knows no l1 penalty, got l1={penalty.l1:g}; set l1=0, "
+            f"or use storage='clock'"
         )
-    if not (no_average or form.takes_averages):
+    if not (no_average or storage.takes_averages):
         raise ValueError(
-            f"average needs engine='clock', or engine='dense' for comparison; "
-            f"engine={form.name!r} does not keep the sums that an average needs"
+            f"average needs storage='clock', or storage='dense' for comparison; "
+            f"storage={storage.name!r} does not keep the sums that an average needs"
         )
-    engine: Row = ("engine", form, on_clock, "'clock'")
+    clock: Row = ("storage", storage, on_clock, "'clock'")
     average: Row = ("average", plan.average, no_average, "False")
     scheduled: Row = ("schedule", plan.schedule, not plan.adaptive, "'power'")
     positive: Row = ("positive", True, signed, "False")
     if not signed:
-        takes_positive: Row = ("rule", rule, rule.takes_positive, "'fobos'")
-        _refuse("positive=True", (takes_positive, engine, average))
+        _refuse("positive=True", (clock, average))
     if plan.adaptive:
         _check_rates_from_data(plan)
     if plan.softmax:
         _check_softmax(plan)
-    if plan.group is not None:
-        is_fobos: Row = ("rule", rule, rule == FoBoS(), "'fobos'")
-        batch: Row = ("batch_size", plan.batch_size, one_row, "1")
-        checks = (is_fobos, engine, average, positive, batch, scheduled)
-        _refuse(f"group={plan.group!r}", checks)
+    if rule.group is not None:
+        order: Row = (
+            "step_order", rule.step_order, rule.step_order == "gradient_first", "'gradient_first'"
+        )  # fmt: skip
+        batch: Row = ("batch_size", rule.batch_size, one_row, "1")
+        _refuse(f"group={rule.group!r}", (order, clock, average, positive, batch, scheduled))
     if plan.dtype != "float64" and not (no_average and plan.joins_outputs):
         raise ValueError(
             f"dtype={plan.dtype!r} is for outputs that are learned in one pass, by one of the "
-            f"rules {_joining()} with engine='clock', without positive=True, without an "
+            f"rules {_joining()} with storage='clock', without positive=True, without an "
             f"average and with batch_size=1"
         )
     if not one_row:
-        takes_batches: Row = ("rule", rule, rule.takes_batches, "'adagrad'")
-        rows = (takes_batches, engine, scheduled, positive)
         reason, otherwise = ", which takes one row in a step", ", or batch_size=1"
-        _refuse(f"batch_size={plan.batch_size}", rows, reason, otherwise)
+        _refuse(f"batch_size={rule.batch_size}", (clock, scheduled, positive), reason, otherwise)
     if rule.has_state:
-        for name, is_default in (("engine", on_clock), ("average", no_average)):
-            if not is_default:
-                raise ValueError(
-                    f"{name} is not used by rule={rule!r}, which has a state of its own; leave it "
-                    f"at its default"
-                )
+        _refuse("a threshold", (clock, average))
     return plan
 
 
@@ -247,41 +208,20 @@ def _check_softmax(plan: Plan) -> None:
     if not plan.joins_outputs:
         raise ValueError(
             f"loss='softmax' needs one of the rules {_joining()} with "
-            f"engine='clock', without positive=True and with batch_size=1, got "
+            f"storage='clock', without positive=True and with batch_size=1, got "
             f"rule={plan.rule!r}"
         )
 
 
 def _check_rates_from_data(plan: Plan) -> None:
     """Refuse storage and rules that do not compute rates from the rows."""
-    if plan.form != Clock():
+    if plan.rule.storage != Clock():
         raise ValueError(
-            f"schedule={plan.schedule!r} needs engine='clock', which computes the rates from "
-            f"the rows, got engine={plan.form!r}"
+            f"schedule={plan.schedule!r} needs storage='clock', which computes the rates from "
+            f"the rows, got storage={plan.rule.storage!r}"
         )
     if not isinstance(plan.rule, (FoBoS, SGD)):
         raise ValueError(
             f"schedule={plan.schedule!r} gives rates to rule='fobos' and rule='sgd', "
             f"got rule={plan.rule!r}"
-        )
-
-
-def check_rate_parameters(
-    rule: Rule, schedule: Any, eta0: float | None, default: str = "power"
-) -> None:
-    """Refuse a ``schedule`` or an ``eta0``, as the user passed them, that the rule does not use.
-
-    ``default`` is the value of ``schedule`` that asks for nothing.
-    """
-    if rule.scheduled:
-        check_scale(schedule, eta0)
-        return
-    if not (isinstance(schedule, str) and schedule == default):
-        raise ValueError(
-            f"schedule is not used by rule={rule!r}, which has rates of its own; leave it at its "
-            f"default and write rule={rule.rate}"
-        )
-    if eta0 is not None:
-        raise ValueError(
-            f"eta0 is not used by rule={rule!r}, which has rates of its own: write rule={rule.rate}"
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lazynet.data.standardise import Units
 from lazynet.engines.base import Engine
-from lazynet.engines.catalogue import Storage
+from lazynet.engines.catalogue import EngineKind
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.stacked import intercepts_of, load_all, outputs_of, stacked_rows
 from lazynet.schedules import Schedule
@@ -26,7 +26,7 @@ class Model(NamedTuple):
     """What an earlier call of ``fit`` or ``partial_fit`` has left."""
 
     engines: list[Engine]
-    storage: Storage
+    engine_kind: EngineKind
     units: Units | None
     t: int
     #: the scale of the rates; None where they have none
@@ -60,7 +60,7 @@ def engines_for_fit(
         if units is not model.units:
             engines = _as_passed(engines, model.units, plan)
         else:
-            engines = [plan.restarted(engine, model.storage) for engine in engines]
+            engines = [plan.restarted(engine, model.engine_kind) for engine in engines]
     if replace is not None:
         now = stacked_rows(engines, units, last=True), intercepts_of(engines, units, last=True)
         rows, offsets = replace(*now)
@@ -74,21 +74,21 @@ def engines_for_fit(
 
 def engines_for_pass(
     plan: Plan,
-    storage: Storage,
+    kind: EngineKind,
     n_outputs: int,
     units: Units | None,
     model: Model,
 ) -> tuple[list[Engine], list[Warning]]:
     """The engines with which ``partial_fit`` continues ``model``; changes nothing.
 
-    ``storage`` is that of the plan without the facts of the rows.
+    ``kind`` is that of the plan without the facts of the rows.
     """
     if units is not model.units:
         engines = _as_passed(_divided(model.engines, plan, n_outputs), model.units, plan)
-    elif model.storage == storage and _suits(model.engines, plan, n_outputs):
+    elif model.engine_kind == kind and _suits(model.engines, plan, n_outputs):
         engines = model.engines
     else:
-        same_average = model.storage.average == storage.average
+        same_average = model.engine_kind.average == kind.average
         divided = _divided(model.engines, plan, n_outputs)
         engines = [plan.continued(engine, average=same_average) for engine in divided]
     return engines, _warnings_about(engines, plan)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lazynet.averages import AVERAGE, AverageLike
 from lazynet.data.arrays import check_example, sizes_of, unusable
 from lazynet.engines.base import N_FEATURES
 from lazynet.engines.catalogue import RULE, RuleLike
@@ -19,7 +18,6 @@ from lazynet.losses import LOSS, LossLike
 from lazynet.parameters import (
     FLAG,
     STRENGTH,
-    Number,
     check_integer,
     check_number,
     settle,
@@ -27,10 +25,9 @@ from lazynet.parameters import (
     table,
 )
 from lazynet.penalties import ElasticNet
-from lazynet.rules.storage import FORM, FormLike
-from lazynet.schedules import SCHEDULE, ScheduleLike
+from lazynet.schedules import Power, check_scale, is_auto
 from lazynet.training.plan import Plan
-from lazynet.training.settings import check_rate_parameters, check_together
+from lazynet.training.settings import check_together
 
 _FIRST = np.zeros(1, dtype=np.int64)
 # The scale of the rates if neither ``schedule`` nor ``eta0`` gives one.
@@ -40,10 +37,13 @@ _DEFAULT_ETA0 = 0.5
 class Stepper:
     """A linear model that learns one example at a time; a step costs the example's nonzeros.
 
-    The parameters mean the same as in ``LazyNetClassifier``; ``eta0=None`` stands for 0.5.  With
-    ``average`` the mean of the iterates can be read as well; predictions use the last weights.
+    The parameters mean the same as in ``LazyNetClassifier``.  A rule that leaves its rates to the
+    model has the schedule "power", and 0.5 is the scale of a schedule without a scale.  Where the
+    rule has an average, the mean of the weights can be read as well; predictions use the last
+    weights.
 
-    >>> stepper = Stepper(4, loss="squared_error", l1=0.1, schedule="constant", eta0=0.5)
+    >>> from lazynet import FoBoS
+    >>> stepper = Stepper(4, loss="squared_error", l1=0.1, rule=FoBoS("constant", eta0=0.5))
     >>> stepper.step([0, 2], [1.0, 2.0], target=1.0)
     0.0
     >>> stepper.weights
@@ -53,8 +53,8 @@ class Stepper:
 
     With an intercept and the mean of the iterates, which are 1 and 1.5:
 
-    >>> stepper = Stepper(1, loss="squared_error", schedule="constant", eta0=0.25,
-    ...                   fit_intercept=True, average=True)
+    >>> rule = FoBoS("constant", eta0=0.25, average=True)
+    >>> stepper = Stepper(1, loss="squared_error", rule=rule, fit_intercept=True)
     >>> stepper.step([0], [1.0], target=4.0), stepper.step([0], [1.0], target=4.0)
     (0.0, 2.0)
     >>> stepper.weights, stepper.averages
@@ -71,12 +71,7 @@ class Stepper:
         l1=STRENGTH,
         l2=STRENGTH,
         rule=RULE,
-        schedule=SCHEDULE,
-        eta0=Number(above=0, optional=True),
         fit_intercept=FLAG,
-        positive=FLAG,
-        engine=FORM,
-        average=AVERAGE,
         wear=WEAR,
     )
 
@@ -88,21 +83,17 @@ class Stepper:
         l1: float = 0.0,
         l2: float = 0.0,
         rule: RuleLike = "fobos",
-        schedule: ScheduleLike = "power",
-        eta0: float | None = None,
         fit_intercept: bool = False,
-        positive: bool = False,
-        engine: FormLike = "clock",
-        average: AverageLike = False,
         wear: Wear | None = None,
     ) -> None:
         # Here locals() holds only the arguments: settle them by name.
         p = settle(self._kinds, locals())
         p.rule.check_streams("Stepper")
-        check_rate_parameters(p.rule, schedule, p.eta0)
-        penalty = ElasticNet(p.l1, p.l2, p.positive)
-        plan = Plan(p.loss, penalty, p.rule, p.schedule, p.engine, p.average, p.fit_intercept)
-        eta0 = _DEFAULT_ETA0 if p.eta0 is None else p.eta0
+        check_scale(p.rule.schedule, p.rule.eta0)
+        penalty = ElasticNet(p.l1, p.l2, p.rule.positive)
+        schedule = Power().settled() if is_auto(p.rule.schedule) else p.rule.schedule
+        plan = Plan(p.loss, penalty, p.rule, schedule, p.rule.average, p.fit_intercept)
+        eta0 = _DEFAULT_ETA0 if p.rule.eta0 is None else p.rule.eta0
         self.plan = check_together(plan).known(eta0, None)
         self.engine = self.plan.new_engine(p.n_features, p.wear)
         self.task = self.plan.task(self.engine)
@@ -143,9 +134,10 @@ class Stepper:
     def step_row(self, X: Any, row: int, target: float, weight: float = 1.0) -> float:
         """Learn from row ``row`` of a CSR matrix.
 
+        >>> from lazynet import FoBoS
         >>> from scipy import sparse
         >>> X = sparse.csr_matrix([[0.0, 0.0], [0.0, 2.0]])
-        >>> stepper = Stepper(2, loss="squared_error", schedule="constant", eta0=0.5)
+        >>> stepper = Stepper(2, loss="squared_error", rule=FoBoS("constant", eta0=0.5))
         >>> stepper.step_row(X, 1, target=1.0), stepper.weights
         (0.0, array([0., 1.]))
         """

@@ -293,7 +293,7 @@ class SourceRows:
         A pass that begins behind the first rows reads over them.
         """
         facts, engines = self.facts, [learner.engine for learner in learners]
-        length = length_of_chunks(len(learners), facts.n_rows, facts.n_values, plan.batch_size)
+        length = length_of_chunks(len(learners), facts.n_rows, facts.n_values, plan.rule.batch_size)
 
         def pass_over(
             epoch: int,

@@ -296,7 +296,7 @@ def verify(
     lazy = _FirstOutput(engine) if isinstance(engine, OutputsEngine) else engine
     examples = examples_of(head, y, weights_of_rows)
 
-    batches = list(spans(n_rows, plan.batch_size))
+    batches = list(spans(n_rows, plan.rule.batch_size))
     for t in range(len(batches) * epochs):
         epoch, number = divmod(t, len(batches))
         if number == 0 and plan.divides_in(epoch):
@@ -304,7 +304,7 @@ def verify(
             engine.retune(plan.settings_in(epoch))
         rows = range(*batches[number])
         steps = plan.steps(np.array(rows), t)
-        if plan.batch_size == 1:
+        if plan.rule.batch_size == 1:
             twin.step(*examples[rows[0]], rows[0])
         else:
             twin.step_batch([examples[row] for row in rows])

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ from lazynet.parameters import (
 )
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Affine
-from lazynet.schedules import FromArray
+from lazynet.schedules import FromArray, is_auto
 from lazynet.training.stepper import Stepper
 from lazynet.verify.twin import BoundedTwin
 
@@ -168,17 +168,19 @@ class Problem(SettledFields):
         return get_loss(self.loss).epsilon
 
     def stepper(self, **options: Any) -> Stepper:
-        """A ``Stepper`` of this problem; ``options`` extend or replace ``Problem.options``.
+        """A ``Stepper`` with the rates of this problem; ``options`` replace ``Problem.options``.
 
+        >>> from lazynet import FoBoS
         >>> X, y = sparse.csr_matrix([[2.0]]), np.array([1.0])
-        >>> rows = np.zeros(1, np.int64)
-        >>> Problem(X, y, np.ones(1), rows, np.ones(1)).stepper(engine="tables").engine.name
+        >>> problem = Problem(X, y, np.ones(1), np.zeros(1, np.int64), np.ones(1))
+        >>> problem.stepper(rule=FoBoS(storage="tables")).engine.name
         'tables'
         """
-        given = self.options | options
-        if check_rule("rule", given["rule"]).scheduled:
-            given = {"schedule": FromArray(self.rates)} | given
-        return Stepper(self.n_features, **given)
+        options = self.options | options
+        rule = check_rule("rule", options["rule"])
+        if is_auto(rule.schedule):
+            rule = replace(rule, schedule=FromArray(self.rates))
+        return Stepper(self.n_features, **options | {"rule": rule})
 
     def rate(self, t: int) -> float:
         """The rate of step ``t``."""
@@ -440,7 +442,7 @@ def problems(
     rule = draw(st.sampled_from(_some("rules", rules)))
     step_order = draw(st.sampled_from(_some("step_orders", step_orders)))
     if step_order != "gradient_first" and rule in ("fobos", "sgd"):
-        rule = (FoBoS if rule == "fobos" else SGD)(step_order)
+        rule = (FoBoS if rule == "fobos" else SGD)(step_order=step_order)
     fit_intercept = draw(st.sampled_from(_some("intercepts", intercepts)))
     X = draw(sparse_matrices(max_features=max_features, scale=scale, max_copies=max_copies))
     n_rows = X.shape[0]

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 import lazynet
 from lazynet.data.arrays import as_examples
 from lazynet.engines.base import Engine
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.dekel import DekelEngine
 from lazynet.engines.dense import DenseEngine
 from lazynet.losses import get_loss
-from lazynet.rules.storage import Form
+from lazynet.rules.storage import Storage
 from lazynet.training.plan import Plan
 from paper_repro.competitors.base import (
     CLOCK,
@@ -34,19 +35,13 @@ CENTERED_STRENGTH = 1e-2
 
 
 class _Engine(Competitor):
-    form: ClassVar[Form]
+    storage: ClassVar[Storage]
     average: ClassVar[bool] = False
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        chosen = plan(
-            problem.rule,
-            problem.l1,
-            problem.l2,
-            problem.eta0,
-            engine=self.form,
-            average=self.average,
-        )
+        rule = ALGORITHMS[problem.rule].rule(storage=self.storage, average=self.average)
+        chosen = plan(rule, problem.l1, problem.l2, problem.eta0)
         self.learner = learner(problem.X, problem.y, chosen, self.new_engine(chosen))
         self.order = np.arange(problem.X.shape[0])
 
@@ -69,28 +64,28 @@ class Tables(_Engine):
     """Lipton & Elkan's lazy updates, corrected."""
 
     name = TABLES
-    form = lazynet.Tables()
+    storage = lazynet.Tables()
 
 
 class Clock(_Engine):
     """Lazy updates on the clock: one stored number per weight, and two running scalars."""
 
     name = CLOCK
-    form = lazynet.Clock()
+    storage = lazynet.Clock()
 
 
 class SparsePredictions(_Engine):
     """Predicts over the nonzeros; shrinks every weight, several at a time."""
 
     name = SPARSE_PREDICTIONS
-    form = lazynet.Dense()
+    storage = lazynet.Dense()
 
 
 class Dense(_Engine):
     """Predicts, learns and shrinks over all features, several at a time."""
 
     name = DENSE
-    form = lazynet.Dense(predictions=True)
+    storage = lazynet.Dense(predictions=True)
 
 
 class ScalarSparsePredictions(SparsePredictions):
@@ -115,7 +110,7 @@ class AveragedClock(_Engine):
     """The clock with the exact average of its iterates."""
 
     name = LAZY_AVERAGE
-    form = lazynet.Clock()
+    storage = lazynet.Clock()
     average = True
 
     def averages(self) -> NDArray[np.float64]:
@@ -127,7 +122,7 @@ class AveragedDense(AveragedClock):
     """Shrinks every weight and adds it to a sum, several weights at a time."""
 
     name = NAIVE_AVERAGE
-    form = lazynet.Dense()
+    storage = lazynet.Dense()
 
 
 class CenteredAverage(Competitor):

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.reference.closed_forms import (
     Gap,
     printed_theorem_1_proof,
@@ -152,15 +153,8 @@ class Shrinks:
 
         The slope of |p - y| is 1 for targets y that no prediction p reaches.
         """
-        chosen = plan(
-            self.rule,
-            self.l1,
-            self.l2,
-            schedule=self.schedule,
-            engine=engine,
-            loss="absolute_error",
-            fit_intercept=False,
-        )
+        rule = ALGORITHMS[self.rule].rule(schedule=self.schedule, storage=engine)
+        chosen = plan(rule, self.l1, self.l2, loss="absolute_error", fit_intercept=False)
         return learner(X, np.full(X.shape[0], -1e300), chosen)
 
 

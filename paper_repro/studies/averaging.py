@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import median
 from typing import Any
@@ -19,9 +20,10 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lazynet import ASGDClassifier, LazyNetClassifier
+from lazynet import ASGDClassifier, FoBoS, LazyNetClassifier
 from lazynet.penalties import ElasticNet
 from lazynet.rules import affine
+from lazynet.rules.base import Rule
 from paper_repro import machine
 from paper_repro.competitors.base import CLOCK
 from paper_repro.competitors.compiled import (
@@ -88,12 +90,12 @@ def elastic_net(settings: Settings, _: Records) -> Record:
     """Four averages of FoBoS at a constant rate under an elastic net."""
     rows, seed = split(settings), settings.seed
     penalty = ElasticNet(L1_ROWS / rows.n, L2_ROWS / rows.n)
-    steps = dict(l1=penalty.l1, l2=penalty.l2, schedule="constant", eta0=ETA0)
-    whole = after_passes(rows, seed, partial(logistic, average=True, **steps))
+    rule = FoBoS("constant", eta0=ETA0)
+    whole = after_passes(rows, seed, partial(logistic, penalty, replace(rule, average=True)))
     curves = {
         LAST: rows.judge(whole, penalty, last=True),
         AVERAGE: rows.judge(whole, penalty),
-        **later_averages(rows, seed, penalty, steps),
+        **later_averages(rows, seed, penalty, rule),
     }
     return {
         "curves": curves,
@@ -109,9 +111,8 @@ def ridge(settings: Settings, _: Records) -> Record:
     """Dekel's four predictors, and two more averages of SGD at the rates 1 / (l2 t), without l1."""
     rows, seed = split(settings), settings.seed
     penalty = ElasticNet(0.0, DEKEL_ROWS / rows.n)
-    shrink_first = affine.SGD(step_order="shrink_first")
-    steps = dict(l1=0.0, l2=penalty.l2, rule=shrink_first, schedule="pegasos")
-    curves = later_averages(rows, seed, penalty, steps)
+    rule = affine.SGD("pegasos", step_order="shrink_first")
+    curves = later_averages(rows, seed, penalty, rule)
     for last, average, center in ((SGD, ASGD, False), (CSGD, CASGD, True)):
         dekel = partial(ASGDClassifier, "log_loss", l2=penalty.l2, center=center)
         models = after_passes(rows, seed, dekel)
@@ -127,15 +128,14 @@ CURVES: dict[str, Callable[[Settings, Records], Record]] = {
 
 
 def later_averages(
-    rows: Split, seed: int, penalty: ElasticNet, steps: Mapping[str, Any]
+    rows: Split, seed: int, penalty: ElasticNet, rule: FoBoS | affine.SGD
 ) -> dict[str, Curve]:
     """Curves of the averages in which the first steps count little or nothing."""
-    return {
-        name: rows.judge(
-            after_passes(rows, seed, partial(logistic, average=average, **steps)), penalty
-        )
-        for name, average in ((SUFFIX, "suffix"), (POLYNOMIAL, "polynomial"))
-    }
+    curves = {}
+    for name, average in ((SUFFIX, "suffix"), (POLYNOMIAL, "polynomial")):
+        averaged = partial(logistic, penalty, replace(rule, average=average))
+        curves[name] = rows.judge(after_passes(rows, seed, averaged), penalty)
+    return curves
 
 
 def after_passes(rows: Split, seed: int, make: Callable[[], Any]) -> list[Any]:
@@ -150,12 +150,13 @@ def after_passes(rows: Split, seed: int, make: Callable[[], Any]) -> list[Any]:
         ]
 
 
-def logistic(*, average: bool | int | str, **steps: Any) -> LazyNetClassifier:
+def logistic(penalty: ElasticNet, rule: Rule) -> LazyNetClassifier:
     """Logistic regression that visits the rows once, in the order given to ``fit``."""
     return LazyNetClassifier(
         "log_loss",
-        **steps,
-        average=average,
+        l1=penalty.l1,
+        l2=penalty.l2,
+        rule=rule,
         max_iter=1,
         tol=None,
         shuffle=False,

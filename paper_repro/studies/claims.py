@@ -169,11 +169,9 @@ def regret(settings: Settings, loss: str, steps: int, _: Records) -> Record:
     eta = REGRET_ETA0 / math.sqrt(steps)
     model = LazyNetClassifier(
         loss,
-        rule=TruncatedGradient(period=1),
+        rule=TruncatedGradient(period=1, schedule="constant", eta0=eta),
         l1=REGRET_L1,
         l2=0.0,
-        schedule="constant",
-        eta0=eta,
         fit_intercept=False,
     )
     total = 0.0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet import Tables
+from lazynet import FoBoS, Tables
 from paper_repro import published
 from paper_repro.competitors import (
     NONZERO_WEIGHTS,
@@ -47,7 +47,7 @@ def budgets(settings: Settings, _: Records) -> Record:
     order = generator.integers(ROWS, size=STEPS)
     learners = {
         str(budget): partial(
-            seconds_per_step, learner(X, y, plan(engine=Tables(budget=budget))), order
+            seconds_per_step, learner(X, y, plan(FoBoS(storage=Tables(budget=budget)))), order
         )
         for budget in BUDGETS
     }

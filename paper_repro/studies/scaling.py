@@ -17,6 +17,7 @@ import numpy as np
 
 from lazynet import Tables
 from lazynet.engines.base import Engine
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.training.learners import Learner
 from paper_repro import machine
 from paper_repro.competitors import CLOCK, SPARSE_PREDICTIONS, TABLES, TIERS, Problem
@@ -119,10 +120,11 @@ def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
         seed=settings.seed,
     )
     order = np.resize(np.arange(len(problem.y)), steps)
-    chosen = partial(plan, problem.rule, problem.l1, problem.l2, problem.eta0)
+    rule = ALGORITHMS[problem.rule].rule
+    chosen = partial(plan, l1=problem.l1, l2=problem.l2, eta0=problem.eta0)
     learners = {
-        CLOCK: learner(problem.X, problem.y, chosen()),
-        TABLES: learner(problem.X, problem.y, chosen(engine=Tables(steps))),
+        CLOCK: learner(problem.X, problem.y, chosen(rule())),
+        TABLES: learner(problem.X, problem.y, chosen(rule(storage=Tables(steps)))),
     }
 
     def go_over(visiting: Learner) -> float:

@@ -16,6 +16,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -210,12 +211,12 @@ def _one_run(loss: str, **options: Any) -> LazyNetClassifier:
     return LazyNetClassifier(loss, l2=0.0, max_iter=PASSES, tol=None, **options)
 
 
-def _at_falling_rates(rule: str | Rule) -> Callable[[str, Parameters], LazyNetClassifier]:
+def _at_falling_rates(rule: Callable[..., Rule]) -> Callable[[str, Parameters], LazyNetClassifier]:
     """One run of the rule at the rates eta0 / sqrt(t + 1)."""
 
     def make(loss: str, parameters: Parameters) -> LazyNetClassifier:
-        chosen = {"l1": 0.0, **parameters}
-        return _one_run(loss, rule=rule, schedule="inverse_sqrt", **chosen)
+        chosen = rule(schedule="inverse_sqrt", eta0=parameters["eta0"])
+        return _one_run(loss, rule=chosen, l1=parameters.get("l1", 0.0))
 
     return make
 
@@ -242,12 +243,12 @@ def _released(loss: str, parameters: Parameters) -> ReleasedStabilisedSGDClassif
 
 
 METHODS: dict[str, Method] = {
-    SGD: Method(_at_falling_rates("sgd"), _rate),
+    SGD: Method(_at_falling_rates(lazynet.SGD), _rate),
     TRUNCATED: Method(
-        _at_falling_rates(lazynet.TruncatedGradient(period=PERIOD)),
+        _at_falling_rates(partial(lazynet.TruncatedGradient, period=PERIOD)),
         _penalised,
     ),
-    FOBOS: Method(_at_falling_rates("fobos"), _penalised),
+    FOBOS: Method(_at_falling_rates(lazynet.FoBoS), _penalised),
     RDA: Method(_dual_averaging, _averaged),
     INFORMATIVE: Method(_stabilised(gravity="informative"), _in_bursts),
     UNIVERSAL: Method(_stabilised(gravity="universal"), _in_bursts),

@@ -13,7 +13,7 @@ X = RNG.normal(size=(ROWS, FEATURES)).round(4)
 NUMBERS = (X @ [1.0, -2.0, 0.0, 0.0, 0.5, 0.0] + RNG.normal(size=ROWS)).round(4)
 LABELS = np.where(NUMBERS > 0, 1, -1)
 ONCE = dict(max_iter=1, tol=None, shuffle=False, fit_intercept=False)
-RATE = dict(rule="sgd", schedule="constant", eta0=0.05)
+RULE = SGD("constant", eta0=0.05)
 PLAIN = "--sgd --learning_rate 0.05 --power_t 0"
 
 
@@ -48,19 +48,19 @@ def same(model, y, weights, tolerance=1e-5):
 def test_plain_sgd():
     for vw, ours in (("logistic", "log_loss"), ("hinge", "hinge")):
         weights = weights_of(f"{PLAIN} --loss_function {vw}", LABELS)
-        same(LazyNetClassifier(ours, l1=0, l2=0, **RATE, **ONCE), LABELS, weights)
+        same(LazyNetClassifier(ours, l1=0, l2=0, rule=RULE, **ONCE), LABELS, weights)
 
 
 def test_the_squared_error_is_not_halved():
-    options = RATE | {"eta0": 0.1}
     weights = weights_of(f"{PLAIN} --loss_function squared", NUMBERS)
-    same(LazyNetRegressor(l1=0, l2=0, **options, **ONCE), NUMBERS, weights)
+    rule = SGD("constant", eta0=0.1)
+    same(LazyNetRegressor(l1=0, l2=0, rule=rule, **ONCE), NUMBERS, weights)
 
 
 def test_rates_that_fall():
     options = "--sgd --learning_rate 0.5 --power_t 0.5 --initial_t 2 --loss_function logistic"
     schedule = [0.5 * (2 / (t + 1 + 2)) ** 0.5 for t in range(ROWS)]
-    model = LazyNetClassifier(l1=0, l2=0, rule="sgd", schedule=schedule, **ONCE)
+    model = LazyNetClassifier(l1=0, l2=0, rule=SGD(schedule), **ONCE)
     same(model, LABELS, weights_of(options, LABELS))
 
 
@@ -80,13 +80,13 @@ def test_ftrl_with_penalties(passes, tmp_path):
 
 def test_l2_of_sgd():
     weights = weights_of(f"{PLAIN} --loss_function logistic --l2 0.01", LABELS)
-    options = RATE | {"rule": SGD("shrink_first")}
-    same(LazyNetClassifier(l1=0, l2=0.01, **options, **ONCE), LABELS, weights)
+    rule = SGD("constant", eta0=0.05, step_order="shrink_first")
+    same(LazyNetClassifier(l1=0, l2=0.01, rule=rule, **ONCE), LABELS, weights)
 
 
 def test_l1_of_sgd_is_another_algorithm():
     weights = weights_of(f"{PLAIN} --loss_function logistic --l1 0.01", LABELS)
-    model = LazyNetClassifier(l1=0.01, l2=0, **RATE, **ONCE).fit(X, LABELS)
+    model = LazyNetClassifier(l1=0.01, l2=0, rule=RULE, **ONCE).fit(X, LABELS)
     assert np.abs(model.coef_.ravel() - weights).max() > 0.05
 
 

@@ -48,7 +48,7 @@ def members(kind):
         member = inspect.getattr_static(kind, key)
         function = getattr(member, "fget", None) or getattr(member, "__func__", member)
         ours = str(getattr(function, "__module__", "")).startswith("lazynet")
-        if ours and not key.startswith("_"):
+        if ours and inspect.isroutine(function) and not key.startswith("_"):
             yield key, member
 
 

@@ -1,6 +1,7 @@
 """A fit from a source of chunks gives the bits of a fit from one matrix in the same order."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from sklearn.metrics import r2_score
 from support.bits import bits_of
 from support.matrices import categories, noisy_documents
 
-from lazynet import LazyNetClassifier, LazyNetRegressor
+from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data import Chunks, Shuffled, SvmlightFile, cached
 from lazynet.data.source import Share
 from lazynet.training import stream_rows
@@ -23,17 +24,17 @@ MODELS = {
     "nothing set": {},
     "later epochs": dict(max_iter=7, tol=None),
     "fobos": dict(rule="fobos", l1=1e-3),
-    "a rate": dict(eta0=0.3, l2=1e-3),
-    "no rate": dict(schedule="power"),
+    "a rate": dict(rule=FoBoS(eta0=0.3), l2=1e-3),
+    "no rate": dict(rule=FoBoS("power")),
     "sgd": dict(rule="sgd", l1=1e-4),
     "rda": dict(rule="rda"),
     "ftrl": dict(rule="ftrl", l1=1e-3),
-    "average": dict(eta0=0.3, average=True, tol=None),
-    "suffix": dict(eta0=0.3, average="suffix", tol=None),
-    "batches": dict(eta0=0.3, batch_size=8),
-    "adaptive": dict(schedule="adaptive", eta0=1.0, n_iter_no_change=1),
-    "tables": dict(engine="tables", eta0=0.3, l1=1e-3),
-    "positive": dict(rule="fobos", positive=True),
+    "average": dict(rule=FoBoS(eta0=0.3, average=True), tol=None),
+    "suffix": dict(rule=FoBoS(eta0=0.3, average="suffix"), tol=None),
+    "batches": dict(rule=FoBoS(eta0=0.3, batch_size=8)),
+    "adaptive": dict(rule=FoBoS("adaptive", eta0=1.0), n_iter_no_change=1),
+    "tables": dict(rule=FoBoS(eta0=0.3, storage="tables"), l1=1e-3),
+    "positive": dict(rule=FoBoS(positive=True)),
 }
 EVERY_MODEL = pytest.mark.parametrize("options", MODELS.values(), ids=list(MODELS))
 
@@ -264,7 +265,9 @@ def test_a_fit_that_goes_on():
     """warm_start, partial_fit and initial weights as in memory; and the warning at the end."""
     X, scores = rows_and_scores()
     y = (scores[:, 0] > 0).astype(float)
-    model = LazyNetClassifier(max_iter=2, shuffle=False, warm_start=True, eta0=0.1, tol=None)
+    model = LazyNetClassifier(
+        max_iter=2, shuffle=False, warm_start=True, rule=FoBoS(eta0=0.1), tol=None
+    )
     streamed = clone(model).fit(source_of(X, y)).fit(source_of(X, y, rows=9)).partial_fit(X, y)
     same = clone(model).fit(X, y).fit(X, y).partial_fit(X, y)
     np.testing.assert_array_equal(streamed.coef_, same.coef_)
@@ -273,7 +276,7 @@ def test_a_fit_that_goes_on():
         clone(model).fit(source_of(X, y), **start).coef_, clone(model).fit(X, y, **start).coef_
     )
     with pytest.warns(ConvergenceWarning, match="still fell"):
-        LazyNetRegressor(max_iter=2, eta0=1e-3).fit(source_of(X, 100 + scores[:, 0]))
+        LazyNetRegressor(max_iter=2, rule=FoBoS(eta0=1e-3)).fit(source_of(X, 100 + scores[:, 0]))
 
 
 # --- classes that weigh the same, and rows that are held out --------------------------------------
@@ -305,19 +308,21 @@ HELD = {
     "two classes": (LazyNetClassifier, lambda scores: (scores[:, 0] > 0).astype(float)),
     "three classes": (LazyNetClassifier, lambda scores: scores.argmax(axis=1).astype(float)),
     "softmax": (
-        lambda **options: LazyNetClassifier(loss="softmax", **options),
+        partial(LazyNetClassifier, loss="softmax"),
         lambda scores: scores.argmax(axis=1).astype(float),
     ),
     "labels": (LazyNetClassifier, lambda scores: sparse.csr_matrix(scores > 1, dtype=np.int8)),
     "balanced, averaged": (
-        lambda **options: LazyNetClassifier(
-            class_weight={0.0: 1.0, 1.0: 2.0}, average=True, eta0=0.3, **options
+        partial(
+            LazyNetClassifier,
+            class_weight={0.0: 1.0, 1.0: 2.0},
+            rule=FoBoS(average=True, eta0=0.3),
         ),
         lambda scores: (scores[:, 0] > 1).astype(float),
     ),
     # Rates from the rows would be lowered after epochs that the held-out rows judge.
     "numbers": (
-        lambda **options: LazyNetRegressor(eta0=0.05, **options),
+        partial(LazyNetRegressor, rule=FoBoS(eta0=0.05)),
         lambda scores: scores[:, 0],
     ),
 }

@@ -5,22 +5,30 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.metrics import r2_score
 from support import Evaluated
 
-from lazynet import LazyNetClassifier, LazyNetRegressor
+from lazynet import (
+    FTRL,
+    RDA,
+    SGD,
+    AdaGrad,
+    FoBoS,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    TruncatedGradient,
+)
 
 N, D, L = 120, 40, 7
 OPTIONS = dict(max_iter=3, tol=None, random_state=0, l1=1e-4)
-MODELS = {
-    "adagrad": {}, "fobos": dict(eta0=0.3), "sgd": dict(rule="sgd", eta0=0.3),
-    "rda": dict(rule="rda"),
-    "ftrl": dict(rule="ftrl"), "average": dict(eta0=0.3, average=True),
-    "from data": dict(rule="fobos"), "engines each": dict(rule="truncated_gradient", eta0=0.3),
-    "batches": dict(eta0=0.3, batch_size=8),
-}  # fmt: skip
-EVERY_MODEL = pytest.mark.parametrize("options", MODELS.values(), ids=list(MODELS))
-JOINED = {name: each for name, each in MODELS.items() if name not in ("engines each", "batches")}
+JOINED = [
+    AdaGrad(), RDA(), FTRL(), FoBoS(), FoBoS(eta0=0.3), SGD(eta0=0.3),
+    FoBoS(eta0=0.3, average=True),
+]  # fmt: skip
+#: Rules of which every output has an engine of its own.
+ENGINES_EACH = [TruncatedGradient(eta0=0.3), FoBoS(eta0=0.3, batch_size=8)]
+EVERY_RULE = pytest.mark.parametrize("rule", JOINED + ENGINES_EACH, ids=str)
 
 
 def rows_and_scores(seed=0):
@@ -37,70 +45,63 @@ def close(left, right):
     np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-13)
 
 
-@EVERY_MODEL
-def test_every_label_learns_as_it_learns_alone(options):
+@EVERY_RULE
+def test_every_label_learns_as_it_learns_alone(rule):
     """Column k of y gives the model of "label k or not"; dense and sparse y the same."""
     X, Y = with_labels()
-    together = LazyNetClassifier(**OPTIONS, **options).fit(X, Y)
+    together = LazyNetClassifier(rule=rule, **OPTIONS).fit(X, Y)
     assert together.coef_.shape == (L, D)
     assert together.intercept_.shape == (L,)
-    alone = [LazyNetClassifier(**OPTIONS, **options).fit(X, Y[:, k]) for k in range(L)]
+    alone = [LazyNetClassifier(rule=rule, **OPTIONS).fit(X, Y[:, k]) for k in range(L)]
     close(together.coef_, np.vstack([each.coef_ for each in alone]))
     close(together.intercept_, np.concatenate([each.intercept_ for each in alone]))
-    given_sparse = LazyNetClassifier(**OPTIONS, **options).fit(X, sparse.csc_matrix(Y))
+    given_sparse = LazyNetClassifier(rule=rule, **OPTIONS).fit(X, sparse.csc_matrix(Y))
     assert sparse.issparse(given_sparse.coef_)
     np.testing.assert_array_equal(given_sparse.coef_.toarray(), together.coef_)
     assert sparse.issparse(given_sparse.predict(X))
     np.testing.assert_array_equal(given_sparse.predict(X).toarray(), together.predict(X))
 
 
-@EVERY_MODEL
-def test_every_target_learns_as_it_learns_alone(options):
+@EVERY_RULE
+def test_every_target_learns_as_it_learns_alone(rule):
     """Column k of y gives the model of this column, also where rates follow the targets."""
     X, scores = rows_and_scores()
-    units = dict(l2=1e-6) if options == MODELS["from data"] else {}
-    together = LazyNetRegressor(**OPTIONS, **options, **units).fit(X, scores)
-    alone = [LazyNetRegressor(**OPTIONS, **options, **units).fit(X, column) for column in scores.T]
+    together = LazyNetRegressor(rule=rule, **OPTIONS).fit(X, scores)
+    alone = [LazyNetRegressor(rule=rule, **OPTIONS).fit(X, column) for column in scores.T]
     close(together.coef_, np.vstack([each.coef_ for each in alone]))
     close(together.predict(X), np.column_stack([each.predict(X) for each in alone]))
     assert together.score(X, scores) == pytest.approx(r2_score(scores, together.predict(X)))
 
 
-@pytest.mark.parametrize("options", JOINED.values(), ids=list(JOINED))
+@pytest.mark.parametrize("rule", JOINED, ids=str)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_threads_and_blocks_change_no_bit(options, dtype):
+def test_threads_and_blocks_change_no_bit(rule, dtype):
     """Forty labels in blocks, for any number of threads."""
-    if "average" in options and dtype == "float32":
+    if rule.average and dtype == "float32":
         pytest.skip("averages are kept in float64")
     X, _ = rows_and_scores()
     Y = np.random.default_rng(0).integers(0, 2, (N, 40))
-    models = [
-        LazyNetClassifier(**OPTIONS, **options, dtype=dtype, n_jobs=jobs).fit(X, Y)
-        for jobs in (None, 2, 3)
-    ]
+    model = LazyNetClassifier(rule=rule, dtype=dtype, **OPTIONS)
+    models = [clone(model).set_params(n_jobs=jobs).fit(X, Y) for jobs in (None, 2, 3)]
     for other in models[1:]:
         np.testing.assert_array_equal(other.coef_, models[0].coef_)
         np.testing.assert_array_equal(other.intercept_, models[0].intercept_)
-    few = LazyNetClassifier(**OPTIONS, **options, dtype=dtype).fit(X, Y[:, :5])
-    np.testing.assert_array_equal(few.coef_, models[0].coef_[:5])
+    np.testing.assert_array_equal(model.fit(X, Y[:, :5]).coef_, models[0].coef_[:5])
 
 
-@EVERY_MODEL
-def test_partial_fit_goes_on(options):
+@EVERY_RULE
+def test_partial_fit_goes_on(rule):
     """Rows one by one give the weights of one call; a pickle goes on alike."""
     X, Y = with_labels()
-    options = {**dict(l1=1e-4, random_state=0, shuffle=False), **options}
-    if "batch_size" in options:
+    if rule.batch_size > 1:
         pytest.skip("a call makes batches of its own rows")
-    whole = LazyNetClassifier(**options).partial_fit(X, Y)
-    bit = LazyNetClassifier(**options)
+    whole = LazyNetClassifier(rule=rule, l1=1e-4, shuffle=False).partial_fit(X, Y)
+    bit = LazyNetClassifier(rule=rule, l1=1e-4, shuffle=False)
     for row in range(N):
         bit.partial_fit(X[row], Y[row : row + 1])
         if row == 60:
             bit = pickle.loads(pickle.dumps(bit))
-    if "eta0" in options or "rule" in options:
-        # The first call of AdaGrad and RDA knows the mean size of all its rows no better.
-        close(bit.coef_, whole.coef_)
+    close(bit.coef_, whole.coef_)
     assert bit.t_ == whole.t_ == N
     with pytest.raises(ValueError, match="y must have a column for each of 7 labels"):
         bit.partial_fit(X, Y[:, :3])
@@ -134,10 +135,10 @@ def test_groups_keep_or_drop_features(norm, loss):
     X, scores = rows_and_scores()
     strength = {"l2": 0.05, "max": 0.15}[norm]
     seen = Evaluated()
+    rule = FoBoS(group=norm, eta0=0.5)
     model = LazyNetClassifier(
-        group=norm, l1=strength, eta0=0.5, loss=loss, random_state=0, max_iter=20,
-        tol=None,
-    ).fit(X, scores.argmax(axis=1), callback=seen)  # fmt: skip
+        loss, rule=rule, l1=strength, random_state=0, max_iter=20, tol=None
+    ).fit(X, scores.argmax(axis=1), callback=seen)
     used = model.coef_ != 0.0
     assert 0 < used.any(axis=0).sum() < D
     if norm == "l2":
@@ -159,20 +160,18 @@ REFUSED = {
         SOFTMAX, lambda Y: Y, "loss='softmax'",
     ),
     "softmax and truncated gradient": (
-        dict(SOFTMAX, rule="truncated_gradient", eta0=0.1), CLASSES,
+        dict(SOFTMAX, rule=TruncatedGradient(eta0=0.1)), CLASSES,
         "loss='softmax' needs one of",
     ),
     "softmax and a schedule": (
         dict(SOFTMAX, rule="fobos"), CLASSES, "loss='softmax' does not go with schedule",
     ),
     "softmax in batches": (
-        dict(SOFTMAX, batch_size=4, eta0=0.1), CLASSES, "loss='softmax' needs one of",
-    ),
-    "groups and RDA": (
-        dict(group="l2", rule="rda"), lambda Y: Y, "group='l2' does not go with rule",
+        dict(SOFTMAX, rule=FoBoS(batch_size=4, eta0=0.1)), CLASSES, "loss='softmax' needs one of",
     ),
     "float32 and averages": (
-        dict(dtype="float32", average=True), lambda Y: Y, "dtype='float32' is for outputs",
+        dict(dtype="float32", rule=FoBoS(average=True)), lambda Y: Y,
+        "dtype='float32' is for outputs",
     ),
 }  # fmt: skip
 
@@ -188,18 +187,17 @@ def test_what_is_refused(case):
     assert not hasattr(model, "classes_")
 
 
-@pytest.mark.parametrize("rule", ["adagrad", "rda", "ftrl", "fobos", "sgd"])
+@pytest.mark.parametrize(
+    "rule", [AdaGrad(), RDA(), FTRL(), FoBoS(eta0=0.3), SGD(eta0=0.3)], ids=str
+)
 def test_threads_change_no_bit_of_what_goes_on(rule):
     """A second fit goes on from the sums of the first, however threads divided the labels."""
     X, scores = rows_and_scores()
     Y = (np.hstack([scores] * 6) + np.linspace(0, 0.5, 6 * L) > 0.3).astype(int)
     options = dict(OPTIONS, rule=rule, warm_start=True, max_iter=2)
-    options |= dict(eta0=0.3) if rule in ("fobos", "sgd") else {}
-    found = [
-        LazyNetClassifier(**options, n_jobs=n).fit(X, Y).set_params(n_jobs=then).fit(X, Y)
-        .partial_fit(X, Y)
-        for n, then in ((1, 1), (2, 2), (3, 3), (1, 3), (3, 1))
-    ]  # fmt: skip
+    found = [LazyNetClassifier(**options, n_jobs=n).fit(X, Y) for n in (1, 2, 3, 1, 3)]
+    for model, n in zip(found, (1, 2, 3, 3, 1), strict=True):
+        model.set_params(n_jobs=n).fit(X, Y).partial_fit(X, Y)
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].coef_, other.coef_)
     alone = LazyNetClassifier(**options)
@@ -256,7 +254,7 @@ def test_a_model_in_units_of_targets_goes_on_with_a_penalty_that_is_given():
     numbers = (X @ rng.standard_normal((5, 35))) * np.geomspace(0.01, 100, 35)
     model = LazyNetRegressor(random_state=0, warm_start=True).fit(X, numbers)
     before = model.predict(X)
-    model.set_params(l1=0.0, eta0=1e-300).fit(X, numbers, callback=lambda epoch: True)
+    model.set_params(l1=0.0, rule=FoBoS(eta0=1e-300)).fit(X, numbers, callback=lambda epoch: True)
     assert model.units_ is None
     np.testing.assert_allclose(model.predict(X), before, rtol=1e-9)
 
@@ -275,13 +273,13 @@ def test_the_form_of_y_decides_on_the_form_of_the_model():
         model.fit(X, np.arange(N) % L)
 
 
-@pytest.mark.parametrize("options", [dict(), dict(eta0=0.1, average=True), dict(rule="rda")])
-def test_verify_trains_the_engine_of_all_labels(options, monkeypatch):
+@pytest.mark.parametrize("rule", ["auto", FoBoS(eta0=0.1, average=True), "rda"], ids=str)
+def test_verify_trains_the_engine_of_all_labels(rule, monkeypatch):
     """A broken engine of several outputs disagrees with the twin of its first output."""
     from lazynet.engines.outputs import OutputsEngine
 
     X, Y = with_labels()
-    model = LazyNetClassifier(l1=1e-3, **options)
+    model = LazyNetClassifier(rule=rule, l1=1e-3)
     assert model.verify(X, Y).agrees
     learn = OutputsEngine.learn
 
@@ -293,10 +291,11 @@ def test_verify_trains_the_engine_of_all_labels(options, monkeypatch):
     assert not model.verify(X, Y).agrees
 
 
-@pytest.mark.parametrize("options", [dict(group="l2", eta0=0.1), dict(dtype="float32")])
-def test_verify_says_what_it_cannot_compare(options):
-    with pytest.raises(ValueError, match=f"write {next(iter(options))}="):
-        LazyNetClassifier(rule="fobos", l1=0.1, **options).verify(*with_labels())
+def test_verify_says_what_it_cannot_compare():
+    groups, narrow = FoBoS(group="l2", eta0=0.1), dict(dtype="float32")
+    for options, name in ((dict(rule=groups), "group"), (narrow, "dtype")):
+        with pytest.raises(ValueError, match=f"write {name}="):
+            LazyNetClassifier(l1=0.1, **options).verify(*with_labels())
 
 
 @pytest.mark.parametrize(
@@ -323,9 +322,11 @@ def test_labels_that_are_none(y, message):
 def test_learning_goes_on_in_batches():
     """Classes that were learned in one pass get an engine each once a step has several rows."""
     X, y, classes = np.eye(6), np.arange(6) % 3, [0, 1, 2]
-    model = LazyNetClassifier(eta0=0.5, l1=0.01, shuffle=False).partial_fit(X, y, classes)
+    model = LazyNetClassifier(rule=FoBoS(eta0=0.5), l1=0.01, shuffle=False).partial_fit(
+        X, y, classes
+    )
     before = model.coef_
-    model.set_params(batch_size=2).partial_fit(X, y)
+    model.set_params(rule__batch_size=2).partial_fit(X, y)
     assert model.t_ == 6 + 3
     assert ((model.coef_ != before).sum(axis=1) == 6).all()
 

@@ -13,7 +13,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from lazynet import LazyNetClassifier, LazyNetRegressor
+from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
 
 N, D, L = 120, 40, 7
 OPTIONS = dict(max_iter=5, tol=None, random_state=0, l1=1e-4)
@@ -44,10 +44,10 @@ def dense(Y):
     return Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
 
 
-def new(**options):
+def new(group=None, **options):
     """A new classifier; with groups, rates that go with them."""
-    rates = dict(rule="fobos", eta0=0.3) if options.get("group") else {}
-    return LazyNetClassifier(**{**OPTIONS, **rates, **options})
+    rule = "auto" if group is None else FoBoS(group=group, eta0=0.3)
+    return LazyNetClassifier(rule=rule, **{**OPTIONS, **options})
 
 
 # --- searches and splits -----------------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lazynet import LazyNetClassifier
+from lazynet import SGD, FoBoS, LazyNetClassifier, TruncatedGradient
 from lazynet.data.memory import Estimate
 from lazynet.engines.nonzeros import csr_of
 from lazynet.training import fit as fitted
@@ -14,16 +14,17 @@ from lazynet.training.plan import Plan
 N, D, L = 150, 60, 70
 OPTIONS = dict(max_iter=3, tol=None, random_state=0, l1=1e-4)
 MODELS = {
-    "adagrad": {}, "fobos": dict(eta0=0.3), "sgd": dict(rule="sgd", eta0=0.3),
+    "adagrad": {}, "fobos": dict(rule=FoBoS(eta0=0.3)), "sgd": dict(rule=SGD(eta0=0.3)),
     "rda": dict(rule="rda"), "ftrl": dict(rule="ftrl"),
-    "average": dict(eta0=0.3, average=True), "from data": dict(rule="fobos"),
+    "average": dict(rule=FoBoS(eta0=0.3, average=True)), "from data": dict(rule="fobos"),
     # So strong a shrink that weights are brought current many times.
-    "swept": dict(rule="fobos", l2=0.5), "swept by a schedule": dict(eta0=0.9, l2=0.9),
-    "engines each": dict(rule="truncated_gradient", eta0=0.3),
-    "batches": dict(eta0=0.3, batch_size=8),
-    "positive": dict(rule="fobos", eta0=0.3, positive=True),
+    "swept": dict(rule="fobos", l2=0.5), "swept by a schedule": dict(rule=FoBoS(eta0=0.9), l2=0.9),
+    "engines each": dict(rule=TruncatedGradient(eta0=0.3)),
+    "batches": dict(rule=FoBoS(eta0=0.3, batch_size=8)),
+    "positive": dict(rule=FoBoS(eta0=0.3, positive=True)),
     "in order": dict(shuffle=False), "float32": dict(dtype="float32"),
-    "float32, rda": dict(rule="rda", dtype="float32"), "threads": dict(eta0=0.3, n_jobs=2),
+    "float32, rda": dict(rule="rda", dtype="float32"),
+    "threads": dict(rule=FoBoS(eta0=0.3), n_jobs=2),
 }  # fmt: skip
 EVERY_MODEL = pytest.mark.parametrize("options", MODELS.values(), ids=list(MODELS))
 
@@ -128,7 +129,7 @@ def test_the_sparse_weights_of_engines_are_their_weights():
 def test_columns_fitted_one_group_after_another_have_the_same_bits():
     """The way to fit more labels than memory holds; with ``tol=None`` the bits are the same."""
     X, Y = rows(), sparse.csc_matrix(labels())
-    model = LazyNetClassifier(rule="fobos", eta0=0.3, **OPTIONS)
+    model = LazyNetClassifier(rule=FoBoS(eta0=0.3), **OPTIONS)
     together = model.fit(X, Y).coef_
     parts = [model.fit(X, Y[:, k : k + 32]).coef_ for k in range(0, L, 32)]
     np.testing.assert_array_equal(sparse.vstack(parts).toarray(), together.toarray())

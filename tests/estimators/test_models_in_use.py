@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from support import ELASTIC_ENGINES, same_bits
+from support import ELASTIC_STORAGES, same_bits
 from support.algorithms import STREAMING_RULES
 from support.matrices import make_data
 
 from lazynet import (
     ASGDRegressor,
     Constant,
+    FoBoS,
     LazyNetClassifier,
     LazyNetRegressor,
     Tables,
@@ -24,20 +25,13 @@ from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.tables import TablesEngine
 
-EVERY_ENGINE = [
-    {"engine": "clock"},
-    {"engine": Tables(budget=7)},
-    {"engine": "rescaled", "l1": 0.0},
-    {"engine": "dense"},
-    {"average": True},
-    {"average": "polynomial"},
-    {"average": True, "engine": "dense"},
-    {"rule": TruncatedGradient(period=3, threshold=0.5), "l2": 0.0},
-    *({"rule": name} for name in STREAMING_RULES if name not in ("fobos", "truncated_gradient")),
-]
-each_engine = pytest.mark.parametrize(
-    "options", EVERY_ENGINE, ids=lambda options: "-".join(map(str, options.values()))
-)
+#: Rules that between them have every engine.
+RULES = [
+    FoBoS(), FoBoS(storage=Tables(budget=7)), FoBoS(storage="rescaled"), FoBoS(storage="dense"),
+    FoBoS(average=True), FoBoS(average="polynomial"), FoBoS(average=True, storage="dense"),
+    TruncatedGradient(period=3, threshold=0.5),
+    *(name for name in STREAMING_RULES if name not in ("fobos", "truncated_gradient")),
+]  # fmt: skip
 
 
 def quiet(Estimator, **options):
@@ -48,9 +42,10 @@ def quiet(Estimator, **options):
 # --- shapes ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "model", [quiet(LazyNetRegressor), quiet(LazyNetRegressor, average=True), ASGDRegressor(l2=1.0)]
-)
+@pytest.mark.parametrize("model", [
+    quiet(LazyNetRegressor), quiet(LazyNetRegressor, rule=FoBoS(average=True)),
+    ASGDRegressor(l2=1.0),
+])  # fmt: skip
 def test_a_regressor_has_a_weight_for_every_name(model):
     """coef_ has the shape (n_features,), so that zip(names, coef_) pairs names with numbers."""
     X, y = make_data(n_classes=0)
@@ -67,12 +62,11 @@ def test_a_regressor_has_a_weight_for_every_name(model):
 # --- weights that are given -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-def test_partial_fit_goes_on_from_assigned_weights(engine):
+@pytest.mark.parametrize("storage", ELASTIC_STORAGES)
+def test_partial_fit_goes_on_from_assigned_weights(storage):
     """A step from assigned weights follows the formula, and t_ counts on."""
-    model = LazyNetRegressor(
-        engine=engine, schedule=Constant(0.5), l1=0.2, l2=0.0, fit_intercept=True
-    ).partial_fit([[1.0, 0.0, 0.0]], [1.0])
+    model = LazyNetRegressor(rule=FoBoS(Constant(0.5), storage=storage), l1=0.2)
+    model.partial_fit([[1.0, 0.0, 0.0]], [1.0])
     model.coef_, model.intercept_ = [1.0, 2.0, -3.0], [0.5]
     model.partial_fit([[1.0, 1.0, 0.0]], [3.0])
     # The prediction is 3.5, the slope 0.5; the gradient takes 0.25 and the shrink 0.1.
@@ -122,13 +116,12 @@ class Count:
         return counted
 
 
-@each_engine
-def test_predict_after_partial_fit_brings_current_only_the_weights_of_its_rows(
-    options, monkeypatch
-):
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_predict_after_partial_fit_brings_current_only_the_weights_of_its_rows(rule, monkeypatch):
     """No engine gives all its weights; the predictions are those that all weights give."""
     X, y = wide_data()
-    model = LazyNetClassifier(random_state=0, **{"l1": 1e-3, **options})
+    l1 = 0.0 if "rescaled" in str(rule) else 1e-3
+    model = LazyNetClassifier(rule=rule, l1=l1, random_state=0)
     model.partial_fit(X, y, classes=[0, 1, 2])
     count = Count(monkeypatch)
     row = X[:1]
@@ -162,8 +155,7 @@ def test_rates_of_a_rule_without_a_schedule_say_nothing_of_those_of_a_schedule(f
     """After a rule with rates of its own, the scale of the rates comes from the rows at hand."""
     X, y = make_data()
     model = LazyNetClassifier(rule=first, random_state=0).partial_fit(100.0 * X, y, classes=[0, 1])
-    model.set_params(rule="fobos", schedule="power").partial_fit(100.0 * X, y)
-    fresh = LazyNetClassifier(schedule="power", random_state=0).partial_fit(
-        100.0 * X, y, classes=[0, 1]
-    )
+    model.set_params(rule=FoBoS("power")).partial_fit(100.0 * X, y)
+    fresh = LazyNetClassifier(rule=FoBoS("power"), random_state=0)
+    fresh.partial_fit(100.0 * X, y, classes=[0, 1])
     assert model.eta0_ == fresh.eta0_

@@ -1,4 +1,4 @@
-"""Rules, schedules, engines, averages and losses are small objects that nest in an estimator."""
+"""Rules, schedules, storages, averages and losses are small objects that nest in an estimator."""
 
 import copy
 import inspect
@@ -18,9 +18,10 @@ import lazynet
 from lazynet import (
     ASGDClassifier,
     ASGDRegressor,
-    Constant,
     DualNetClassifierCV,
     DualNetRegressorCV,
+    FoBoS,
+    FromData,
     FromStep,
     InverseSqrt,
     LazyNetClassifier,
@@ -34,11 +35,11 @@ from lazynet import (
 )
 
 PARAMETERS = {
-    "lazynet.averages": "average",
-    "lazynet.rules.storage": "engine",
+    "lazynet.averages": "rule__average",
+    "lazynet.rules.storage": "rule__storage",
     "lazynet.data.weights": "class_weight",
     "lazynet.losses": "loss",
-    "lazynet.schedules": "schedule",
+    "lazynet.schedules": "rule__schedule",
 }
 #: Every kind of object that lazynet exports, and the parameter of an estimator that takes it.
 KINDS = [(kind, PARAMETERS.get(kind.__module__, "rule")) for kind in EXPORTED]
@@ -68,7 +69,9 @@ def model_with(parameter, value):
     options = dict(l2=0.0 if parameter == "loss" else 1e-3, max_iter=2, tol=None, random_state=0)
     options["l1"] = 0.0 if value == "rescaled" or isinstance(value, Rescaled) else 1e-3
     Estimator = LazyNetRegressor if parameter == "loss" else LazyNetClassifier
-    return Estimator(**{parameter: value}, **options)
+    outer, _, inner = parameter.partition("__")
+    options[outer] = FoBoS(**{inner: value}) if inner else value
+    return Estimator(**options)
 
 
 # --- the objects ----------------------------------------------------------------------------
@@ -104,8 +107,9 @@ def test_parameters_of_objects_nest(kind, parameter, changed):
     model = model_with(parameter, kind())
     assert f"{parameter}__{name}" in model.get_params()
     assert model.set_params(**{f"{parameter}__{name}": given}) is model
-    assert getattr(model, parameter) == kind(**changed)
+    assert model.get_params()[parameter] == kind(**changed)
     assert clone(model).get_params()[f"{parameter}__{name}"] == given
+    parameter = parameter.removeprefix("rule__")
     assert f"{parameter}={kind.__name__}({name}={given!r})" in repr(model)
 
 
@@ -129,22 +133,22 @@ def test_a_name_stands_for_the_object_with_its_defaults(kind, parameter):
     [
         ("rule", "rda", "gamma", "write rule=RDA()"),
         ("rule", "ftrl", "alpha", "write rule=FTRL()"),
-        ("schedule", "power", "power_t", "write schedule=Power()"),
-        ("engine", "tables", "budget", "write engine=Tables()"),
-        ("average", "polynomial", "degree", "write average=PolynomialDecay()"),
-        ("average", True, "first", "write average=FromStep()"),
+        ("rule__schedule", "power", "power_t", "write schedule=Power()"),
+        ("rule__storage", "tables", "budget", "write storage=Tables()"),
+        ("rule__average", "polynomial", "degree", "write average=PolynomialDecay()"),
+        ("rule__average", True, "first", "write average=FromStep()"),
         ("loss", "huber", "epsilon", "write loss=Huber()"),
     ],
 )
 def test_a_parameter_of_a_name_says_which_object_to_write(parameter, name, nested, advice):
     """rule__gamma on rule="rda" needs an object that can hold a gamma."""
-    key = f"{parameter}__{nested}"
-    model = LazyNetRegressor(**{parameter: name})
-    with pytest.raises(ValueError, match=f"^{key} needs an object") as error:
+    key, model = f"{parameter}__{nested}", model_with(parameter, name)
+    told = "__".join(key.split("__")[-2:]) + " needs an object"
+    with pytest.raises(ValueError, match=f"^{told}") as error:
         model.set_params(**{key: 0.5})
     assert str(error.value).endswith(advice)
     X, y = make_data(n_classes=0)
-    with pytest.raises(ValueError, match=f"^{key} needs an object"):
+    with pytest.raises(ValueError, match=f"^{told}"):
         GridSearchCV(model, {key: [0.5, 5]}, cv=3, error_score="raise").fit(X, y)
 
 
@@ -156,7 +160,11 @@ OF_ONE_FIT = [
     ("l1_ratio", "l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)"),
     ("penalty", "l1=... and l2=..."),
     ("C", "l1=0, l2=1/(C*n_samples)"),
-    ("learning_rate", "schedule=..."),
+    *((name, f"rule=FoBoS({name}=...)") for name in ("schedule", "eta0", "average", "group")),
+    ("learning_rate", "rule=FoBoS(schedule=...)"),
+    ("engine", "rule=FoBoS(storage=...)"),
+    ("positive", "rule=FoBoS(positive=True)"),
+    ("batch_size", "rule=AdaGrad(batch_size=...)"),
     ("step_order", "rule=FoBoS(step_order=...)"),
     ("gamma", "rule=RDA(gamma=...)"),
     ("rho", "rule=RDA(rho=...)"),
@@ -165,10 +173,10 @@ OF_ONE_FIT = [
     ("initial", "rule=AdaGrad(initial=...)"),
     ("period", "rule=TruncatedGradient(period=...)"),
     ("threshold", "rule=TruncatedGradient(threshold=...)"),
-    ("power_t", "schedule=Power(power_t=...)"),
+    ("power_t", "rule=FoBoS(schedule=Power(power_t=...))"),
     ("epsilon", "loss=Huber(epsilon=...)"),
-    ("table_budget", "engine=Tables(budget=...)"),
-    ("dense_predictions", "engine=Dense(predictions=True)"),
+    ("table_budget", "rule=FoBoS(storage=Tables(budget=...))"),
+    ("dense_predictions", "rule=FoBoS(storage=Dense(predictions=True))"),
 ]
 OF_A_CHOICE = [
     ("alpha", "l1s=[alpha*l1_ratio], l2s=[alpha*(1 - l1_ratio)]"),
@@ -209,7 +217,7 @@ def test_advice_names_only_parameters_that_the_estimator_has(Estimator):
             Estimator(**{foreign: 0.5})
         assert foreign in str(error.value)
         advised = str(error.value).partition(": write ")[2]
-        for name in ("l1", "l2", "rule", "schedule", "engine", "loss"):
+        for name in ("l1", "l2", "rule", "loss"):
             assert f"{name}=" not in advised or name in accepted, advised
 
 
@@ -226,10 +234,10 @@ def test_a_loss_of_another_library_says_what_to_write(foreign, own):
 
 @pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor, Stepper])
 def test_constructors_hold_only_what_every_rule_understands(Estimator):
-    """What belongs to one rule, schedule, engine, average or loss is given on its object."""
+    """What belongs to one rule, schedule, storage, average or loss is given on its object."""
     own = {name for kind, _ in KINDS for name in kind._kinds}
-    # eta0 is the scale of schedules that are named by a string; Pegasos can have an l2 of its own.
-    assert own & set(inspect.signature(Estimator).parameters) == {"eta0", "l2"}
+    # Pegasos can have an l2 of its own.
+    assert own & set(inspect.signature(Estimator).parameters) == {"l2"}
 
 
 # --- the scale of the rates -----------------------------------------------------------------
@@ -238,23 +246,38 @@ def test_constructors_hold_only_what_every_rule_understands(Estimator):
 @pytest.mark.parametrize(
     ("schedule", "advice"),
     [
-        (Constant(), r"write schedule=Constant\(eta0=...\)$"),
-        (Power(power_t=0.5), r"write schedule=Power\(eta0=...\)$"),
-        (InverseSqrt(0.1), r"write schedule=InverseSqrt\(eta0=...\)$"),
-        (Pegasos(), r"write schedule=Pegasos\(l2=...\)$"),
-        ([0.1] * 120, "an array or a callable gives the rates themselves$"),
-        (lambda t: 0.1, "an array or a callable gives the rates themselves$"),
+        (InverseSqrt(0.1), "the scale of the rates is eta0 of the schedule"),
+        (Pegasos(), "the scale of the rates is l2 of the schedule"),
+        ("pegasos", "the scale of the rates is l2 of the schedule"),
+        (FromData(), "the rates follow from the rows; leave eta0 at its default"),
+        ([0.1] * 120, "an array or a callable gives the rates themselves"),
+        (lambda t: 0.1, "an array or a callable gives the rates themselves"),
     ],
 )
-def test_eta0_beside_an_object_is_refused(schedule, advice):
-    """A schedule that is not a name carries its own scale, in estimators and in the Stepper."""
+def test_eta0_beside_a_schedule_with_a_scale_is_refused(schedule, advice):
+    """The error says where the scale of the rates is, in estimators and in the Stepper."""
     X, y = make_data()
-    model = LazyNetClassifier(schedule=schedule, eta0=0.5, l2=1e-3, max_iter=2, tol=None)
-    with pytest.raises(ValueError, match=rf"^eta0 is for schedules that .* by name.*{advice}"):
+    rule = FoBoS(schedule, eta0=0.5)
+    model = LazyNetClassifier(rule=rule, l2=1e-3, max_iter=2, tol=None)
+    message = rf"^eta0 is the scale of a schedule without a scale, got eta0=0.5 .*: {advice}$"
+    with pytest.raises(ValueError, match=message):
         model.fit(X, y)
-    with pytest.raises(ValueError, match=rf"^eta0 is for schedules that .* by name.*{advice}"):
-        Stepper(3, schedule=schedule, eta0=0.5)
-    assert model.set_params(eta0=None).fit(X, y).t_ == 120
+    with pytest.raises(ValueError, match=message):
+        Stepper(3, rule=rule)
+    assert model.set_params(rule__eta0=None).fit(X, y).t_ == 120
+
+
+@pytest.mark.parametrize("schedule", ["power", Power(), Power(power_t=0.5)], ids=str)
+def test_eta0_is_the_scale_of_a_schedule_without_a_scale(schedule):
+    """The rule and the schedule can each have it, and the weights have the same bits."""
+    X, y = make_data()
+    power = Power(0.25) if schedule == "power" else clone(schedule).set_params(eta0=0.25)
+    one, other = (
+        LazyNetClassifier(rule=rule, l1=1e-3, max_iter=2, tol=None, random_state=0).fit(X, y)
+        for rule in (FoBoS(schedule, eta0=0.25), FoBoS(power))
+    )
+    assert one.eta0_ == other.eta0_ == 0.25
+    assert same_bits(one.coef_, other.coef_)
 
 
 @dataclass(repr=False)

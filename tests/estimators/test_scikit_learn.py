@@ -10,9 +10,10 @@ import pytest
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from support import ELASTIC_ENGINES, Evaluated, same_bits
+from support import ELASTIC_STORAGES, Evaluated, same_bits
 from support.algorithms import STREAMING_RULES, WITH_STATE, default_of, options_of
 from support.matrices import make_data
+from support.parameters import rule_with
 
 from lazynet import (
     SGD,
@@ -91,8 +92,8 @@ MINIMA = [
         LazyNetRegressorCV(cv=3),
         LazyNetClassifier(),
         LazyNetRegressor(),
-        LazyNetClassifier(average=True),
-        LazyNetRegressor(average=True),
+        LazyNetClassifier(rule=FoBoS(average=True)),
+        LazyNetRegressor(rule=FoBoS(average=True)),
         ASGDClassifier(),
         ASGDRegressor(),
         StabilisedSGDClassifier(),
@@ -145,7 +146,8 @@ def objective(model, X, targets, weights=1.0):
 def test_several_classes_are_one_against_the_rest(loss):
     """Row k of coef_ is the binary problem of class k; predict takes the largest decision."""
     X, y = make_data(n_classes=4)
-    options = dict(loss=loss, eta0=0.05, l1=1e-3, max_iter=4, tol=None, random_state=0)
+    options = dict(loss=loss, l1=1e-3, max_iter=4, tol=None, random_state=0)
+    options["rule"] = FoBoS(eta0=0.05)
     of_all, of_each = Evaluated(), [Evaluated() for _ in range(4)]
     model = LazyNetClassifier(**options).fit(X, y, callback=of_all)
     assert model.coef_.shape == (4, X.shape[1])
@@ -173,7 +175,9 @@ def test_several_classes_are_one_against_the_rest(loss):
 def test_probabilities_are_a_distribution(loss, n_classes):
     """Rows of predict_proba are in [0, 1], sum to 1, and the largest is the predicted class."""
     X, y = make_data(n_classes=n_classes)
-    model = LazyNetClassifier(loss=loss, eta0=0.1, max_iter=10, tol=None, random_state=0).fit(X, y)
+    model = LazyNetClassifier(
+        loss=loss, rule=FoBoS(eta0=0.1), max_iter=10, tol=None, random_state=0
+    ).fit(X, y)
     # Scaled up, so that modified Huber's clipped probabilities are all 0 in some rows.
     for rows in (X, 100 * X):
         probability = model.predict_proba(rows)
@@ -202,7 +206,7 @@ def test_small_probabilities_keep_their_digits():
 def test_only_losses_with_probabilities_have_predict_proba(loss):
     """hasattr tells whether there are probabilities, before and after training."""
     X, y = make_data()
-    model = LazyNetClassifier(loss=loss, eta0=0.05, max_iter=1, tol=None)
+    model = LazyNetClassifier(loss=loss, rule=FoBoS(eta0=0.05), max_iter=1, tol=None)
     for each in (model, clone(model).fit(X, y)):
         expected = loss in LOSSES_WITH_PROBABILITY
         assert hasattr(each, "predict_proba") is expected
@@ -232,13 +236,13 @@ def test_class_weight_is_a_sample_weight(class_weight, n_classes):
 
 STEPPING = [
     *(
-        dict(rule=rule(step_order=step_order), engine=engine, eta0=0.5)
+        rule(eta0=0.5, storage=storage, step_order=step_order)
         for rule in (FoBoS, SGD)
         for step_order in STEP_ORDERS
-        for engine in ("clock", Tables(budget=17), "dense")
+        for storage in ("clock", Tables(budget=17), "dense")
     ),
     *(
-        dict(rule=name, eta0=0.5 if ALGORITHMS[name].rule.scheduled else None)
+        rule_with(name, eta0=0.5) if ALGORITHMS[name].rule.scheduled else ALGORITHMS[name].rule()
         for name in STREAMING_RULES
         if name not in ("fobos", "sgd")
     ),
@@ -246,14 +250,14 @@ STEPPING = [
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("options", STEPPING, ids=str)
-def test_training_is_stepping_by_hand(options, fit_intercept):
+@pytest.mark.parametrize("rule", STEPPING, ids=str)
+def test_training_is_stepping_by_hand(rule, fit_intercept):
     """Unshuffled, row i of epoch e is step e*n + i of fit, bit for bit.
 
     Batches of any size of partial_fit continue the count of steps.
     """
     X, y = make_data()
-    options = dict(l1=1e-2, l2=1e-2, fit_intercept=fit_intercept, **options)
+    options = dict(rule=rule, l1=1e-2, l2=1e-2, fit_intercept=fit_intercept)
     model = LazyNetClassifier(max_iter=3, tol=None, shuffle=False, **options)
     stepper = Stepper(X.shape[1], **options)
     batches = clone(model)
@@ -261,7 +265,7 @@ def test_training_is_stepping_by_hand(options, fit_intercept):
         for row in range(start, stop):
             stepper.step_row(X, row, 2.0 * y[row] - 1)
         # Rates that come from the rows are those of the rows at hand.
-        if options["eta0"] is not None:
+        if rule.scheduled:
             batches.partial_fit(X[start:stop], y[start:stop], classes=[0, 1])
             assert same_bits(batches.coef_[0], stepper.weights)
             assert batches.intercept_[0] == stepper.intercept
@@ -279,7 +283,7 @@ def test_sample_weight_scales_the_slope(loss):
     """A sample weight is the Stepper's weight, and weight 2 moves the weights twice as far."""
     Estimator, X, y, targets = problem_for(loss)
     given = importances(len(y))
-    options = dict(loss=loss, schedule="constant", eta0=0.01, l1=1e-3, l2=1e-3)
+    options = dict(loss=loss, rule=FoBoS("constant", eta0=0.01), l1=1e-3, l2=1e-3)
     model = Estimator(max_iter=2, tol=None, shuffle=False, fit_intercept=False, **options)
     model.fit(X, y, sample_weight=given)
     stepper = Stepper(X.shape[1], **options)
@@ -295,12 +299,12 @@ def test_sample_weight_scales_the_slope(loss):
     assert same_bits(twice.weights, 2 * once.weights)
 
 
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-def test_one_sample_order_is_permuted_rows(engine):
+@pytest.mark.parametrize("storage", ELASTIC_STORAGES)
+def test_one_sample_order_is_permuted_rows(storage):
     """An explicit order visits the rows as if they had been permuted, and shuffle is ignored."""
     X, y = make_data()
     order = np.random.default_rng(1).permutation(len(y))
-    options = dict(engine=engine, l1=1e-2, max_iter=3, tol=None)
+    options = dict(rule=FoBoS(storage=storage), l1=1e-2, max_iter=3, tol=None)
     ordered = LazyNetClassifier(**options).fit(X, y, sample_order=order)
     permuted = LazyNetClassifier(shuffle=False, **options).fit(X[order], y[order])
     assert same_bits(ordered.coef_, permuted.coef_)
@@ -316,10 +320,11 @@ def test_a_sample_order_for_each_epoch():
     """Two dimensions give an order for every epoch; rows may repeat and be left out."""
     X, y = make_data()
     orders = np.random.default_rng(2).integers(0, len(y), (3, 17))
-    options = dict(l1=1e-2, schedule="constant", eta0=0.1, shuffle=False)
+    options = dict(rule=FoBoS("constant", eta0=0.1), l1=1e-2, shuffle=False)
     model = LazyNetClassifier(max_iter=3, tol=None, **options).fit(X, y, sample_order=orders)
     visited = orders.ravel()
-    batches = LazyNetClassifier(**options).partial_fit(X[visited], y[visited], classes=[0, 1])
+    batches = LazyNetClassifier(**options)
+    batches.partial_fit(X[visited], y[visited], classes=[0, 1])
     assert same_bits(model.coef_, batches.coef_)
     assert model.t_ == batches.t_ == orders.size
     with pytest.raises(ValueError, match="sample_order has 3 epochs"):
@@ -340,22 +345,21 @@ def test_eta0_by_default_is_the_largest_that_does_not_overshoot(loss, fit_interc
     if weighted and LOSSES[loss].unbounded_slope:
         norms = norms * weights
     options = dict(loss=loss, fit_intercept=fit_intercept, max_iter=2, tol=None, random_state=0)
-    options["schedule"] = "power"
-    model = Estimator(**options).fit(X, y, sample_weight=weights)
+    model = Estimator(rule=FoBoS("power"), **options).fit(X, y, sample_weight=weights)
     curvature = LOSSES[loss].curvature or 1.0
     assert model.eta0_ == pytest.approx(1 / (curvature * norms.max()), rel=1e-12)
-    given = Estimator(eta0=model.eta0_, **options).fit(X, y, sample_weight=weights)
-    assert same_bits(given.coef_, model.coef_)
-    assert model.eta0 is None
+    given = Estimator(rule=FoBoS("power", eta0=model.eta0_), **options)
+    assert same_bits(given.fit(X, y, sample_weight=weights).coef_, model.coef_)
+    assert model.rule.eta0 is None
 
 
 def test_eta0_of_a_stream_is_that_of_its_first_batch():
     """Later batches do not change a rate that was chosen; a rate that is given replaces it."""
     X, y = make_data()
-    model = LazyNetClassifier(schedule="power").partial_fit(X, y, classes=[0, 1])
+    model = LazyNetClassifier(rule=FoBoS("power")).partial_fit(X, y, classes=[0, 1])
     chosen = model.eta0_
     assert model.partial_fit(100 * X, y).eta0_ == chosen
-    assert model.set_params(eta0=0.01).partial_fit(X, y).eta0_ == 0.01
+    assert model.set_params(rule__eta0=0.01).partial_fit(X, y).eta0_ == 0.01
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-160, 1e-40, 1e40, 1e150])
@@ -363,8 +367,8 @@ def test_eta0_of_a_stream_is_that_of_its_first_batch():
 def test_eta0_by_default_fits_features_of_any_size(Estimator, size):
     """A rate that nobody asked for is never refused, nor does training diverge with it."""
     X, y = make_data()
-    options = dict(schedule="power", fit_intercept=False, max_iter=3, tol=None)
-    model = Estimator(**options).fit(size * X, y)
+    options = dict(fit_intercept=False, max_iter=3, tol=None)
+    model = Estimator(rule=FoBoS("power"), **options).fit(size * X, y)
     assert np.isfinite(model.coef_).all()
 
 
@@ -377,9 +381,11 @@ def test_a_callback_reads_the_objective_by_numpy(loss, weighted):
     """mean_loss is mean(s_i l_i), objective adds l1 |w|_1 + l2/2 |w|^2, of the last weights."""
     Estimator, X, y, targets = problem_for(loss)
     weights = importances(len(y)) if weighted else None
-    options = dict(loss=loss, eta0=0.1, l1=0.01, l2=0.02, max_iter=4, tol=None, random_state=0)
+    options = dict(loss=loss, l1=0.01, l2=0.02, max_iter=4, tol=None, random_state=0)
     seen = Evaluated()
-    model = Estimator(**options).fit(X, y, sample_weight=weights, callback=seen)
+    model = Estimator(rule=FoBoS(eta0=0.1), **options).fit(
+        X, y, sample_weight=weights, callback=seen
+    )
     always = {"epoch", "progressive_loss", "seconds"}
     assert [set(record) for record in model.history_] == [always] * 4
     assert [record["epoch"] for record in model.history_] == [0, 1, 2, 3]
@@ -402,9 +408,10 @@ def test_a_strength_of_zero_costs_nothing(l1, l2, expected):
 def test_a_classifier_trains_regression_losses_on_signs(loss):
     """A classifier with a regression loss takes the targets -1 and +1 for its classes."""
     X, y = make_data()
-    options = dict(loss=loss, eta0=0.1, schedule="inverse_sqrt", max_iter=30, tol=None)
-    classifier = LazyNetClassifier(random_state=0, **options).fit(X, y)
-    regressor = LazyNetRegressor(random_state=0, **options).fit(X, 2.0 * y - 1)
+    rule = FoBoS("inverse_sqrt", eta0=0.1)
+    options = dict(loss=loss, rule=rule, max_iter=30, tol=None, random_state=0)
+    classifier = LazyNetClassifier(**options).fit(X, y)
+    regressor = LazyNetRegressor(**options).fit(X, 2.0 * y - 1)
     assert same_bits(classifier.coef_[0], regressor.coef_)
     assert classifier.score(X, y) > 0.7
 
@@ -460,12 +467,15 @@ def test_warm_start_continues_from_the_weights_with_t_at_zero():
     """A warm fit goes on from the present weights, and its schedule begins again."""
     X, y = make_data()
     rates = InverseSqrt(0.5).rates(0, 2 * len(y))
-    # The dense engine keeps the weights themselves, so nothing is rounded in between.
-    options = dict(engine="dense", l1=1e-2, tol=None, shuffle=False)
-    warm = LazyNetClassifier(schedule=InverseSqrt(0.5), warm_start=True, max_iter=2, **options)
+    # The dense storage keeps the weights themselves, so nothing is rounded in between.
+    once, twice = (
+        FoBoS(schedule, storage="dense")
+        for schedule in (InverseSqrt(0.5), FromArray(np.concatenate([rates, rates])))
+    )
+    options = dict(l1=1e-2, tol=None, shuffle=False)
+    warm = LazyNetClassifier(rule=once, warm_start=True, max_iter=2, **options)
     warm.fit(X, y).fit(X, y)
-    twice = FromArray(np.concatenate([rates, rates]))
-    through = LazyNetClassifier(schedule=twice, max_iter=4, **options).fit(X, y)
+    through = LazyNetClassifier(rule=twice, max_iter=4, **options).fit(X, y)
     assert same_bits(warm.coef_, through.coef_)
     assert same_bits(warm.intercept_, through.intercept_)
     assert (warm.t_, warm.n_iter_) == (2 * len(y), 2)
@@ -496,15 +506,15 @@ def test_partial_fit_continues_a_fit():
     assert model.history_ == history
 
 
-@pytest.mark.parametrize("after", ELASTIC_ENGINES)
-@pytest.mark.parametrize("before", ELASTIC_ENGINES)
-def test_partial_fit_goes_on_in_the_engine_asked_for(before, after):
-    """set_params(engine=...) hands the weights on to that engine; the model stays the same."""
+@pytest.mark.parametrize("after", ELASTIC_STORAGES)
+@pytest.mark.parametrize("before", ELASTIC_STORAGES)
+def test_partial_fit_goes_on_in_the_storage_asked_for(before, after):
+    """set_params(rule__storage=...) hands the weights on; the model stays the same."""
     X, y = make_data()
-    model = LazyNetClassifier(engine=before, schedule="power", l1=1e-2, shuffle=False)
+    model = LazyNetClassifier(rule=FoBoS("power", storage=before), l1=1e-2, shuffle=False)
     model.partial_fit(X, y, classes=[0, 1])
     expected = copy.deepcopy(model).partial_fit(X, y).coef_
-    model.set_params(engine=after).partial_fit(X, y)
+    model.set_params(rule__storage=after).partial_fit(X, y)
     assert model.t_ == 2 * len(y)
     assert np.allclose(model.coef_, expected, rtol=1e-10, atol=1e-12)
 
@@ -517,12 +527,12 @@ def test_partial_fit_knows_classes_not_yet_seen():
     assert model.coef_.shape == (3, X.shape[1])
 
 
-@pytest.mark.parametrize("eta0", [None, 0.05])
+@pytest.mark.parametrize("rule", ["auto", FoBoS(eta0=0.05)], ids=str)
 @pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
-def test_verify_agrees_and_changes_nothing(Estimator, eta0):
+def test_verify_agrees_and_changes_nothing(Estimator, rule):
     """verify compares the dense twin with a lazy model of its own; the estimator stays as it is."""
     X, y = make_data()
-    model = Estimator(l1=1e-2, eta0=eta0).set_params(tol=None, max_iter=2)
+    model = Estimator(l1=1e-2, rule=rule, tol=None, max_iter=2)
     fitted = copy.deepcopy(model).fit(X, y)
     before = fitted.coef_.copy(), fitted.t_
     report = fitted.verify(X, y, epochs=2)

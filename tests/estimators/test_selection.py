@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 from lazynet import (
+    FoBoS,
     LazyNetClassifier,
     LazyNetRegressor,
     SelectionReport,
@@ -29,8 +30,9 @@ def data(seed=0, n=200, d=40):
     return X, np.asarray(X[:, :4].sum(axis=1)).ravel() > 0.4
 
 
-def model(**options):
-    return LazyNetClassifier(l1=0.02, eta0=1.0, max_iter=3, tol=None, **options)
+def model(average=False):
+    rule = FoBoS(eta0=1.0, average=average)
+    return LazyNetClassifier(rule=rule, l1=0.02, max_iter=3, tol=None)
 
 
 @given(sets=st.lists(st.sets(st.integers(0, 9)), min_size=2, max_size=5), extra=st.integers(0, 3))
@@ -117,8 +119,9 @@ def test_losses_of_rows_have_the_errors_as_their_mean(classes):
     X, _ = data()
     size = np.asarray(X[:, :4].sum(axis=1)).ravel()
     y = np.digitize(size, [0.4, 0.9][: classes - 1]) if classes else size
-    steps = dict(l1=0.02, eta0=1.0 if classes else 0.05, max_iter=3, tol=None)
-    estimator = (LazyNetClassifier if classes else LazyNetRegressor)(**steps)
+    estimator = model()
+    if not classes:
+        estimator = LazyNetRegressor(rule=FoBoS(eta0=0.05), l1=0.02, max_iter=3, tol=None)
     report = selection_stability(estimator, X[:120], y[:120], X[120:], y[120:], n_runs=4)
     losses = []
     for seed in np.random.RandomState(0).randint(2**31, size=4):

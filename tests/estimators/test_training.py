@@ -13,6 +13,7 @@ from sklearn.linear_model import SGDClassifier
 from support import same_bits
 from support.algorithms import STREAMING_RULES
 from support.matrices import categories, make_data, noisy_documents
+from support.parameters import rule_with
 
 from lazynet import (
     FTRL,
@@ -24,6 +25,7 @@ from lazynet import (
     Balanced,
     Constant,
     Dense,
+    FoBoS,
     FromCallable,
     LazyNetClassifier,
     LazyNetRegressor,
@@ -40,9 +42,9 @@ from lazynet.training.diagnostics import loss_of_constant
 from lazynet.training.held_out import split
 from lazynet.training.learners import Learner
 
-#: A fit whose best epoch is not its last: the rate is too large to come to rest.
-RESTLESS = dict(schedule=Constant(3.0), l1=1e-3, l2=1e-4, random_state=0)
-ENGINES = ["clock", Tables(budget=17), Dense()]
+#: A fit whose best epoch is not its last, with a rate that is too large to come to rest.
+RESTLESS = dict(l1=1e-3, l2=1e-4, random_state=0, max_iter=12, n_iter_no_change=12)
+STORAGES = ["clock", Tables(budget=17), Dense()]
 
 
 def learnable(n=300, d=40, seed=0, density=0.3):
@@ -58,11 +60,12 @@ def learnable(n=300, d=40, seed=0, density=0.3):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("options", [
-    *({"engine": engine, "loss": loss, "eta0": 0.1} for engine in ENGINES for loss in LOSSES),
-    *({"rule": name, "l2": 0.0, "eta0": 0.1} for name in STREAMING_RULES
+    *({"rule": FoBoS(eta0=0.1, storage=storage), "loss": loss}
+      for storage in STORAGES for loss in LOSSES),
+    *({"rule": rule_with(name, eta0=0.1), "l2": 0.0} for name in STREAMING_RULES
       if check_rule("rule", name).scheduled),
     *({"rule": rule} for rule in (RDA(gamma=2.0), FTRL(alpha=0.1), AdaGrad(alpha=0.1))),
-    {"average": True, "eta0": 0.1},
+    {"rule": FoBoS(average=True, eta0=0.1)},
 ], ids=str)  # fmt: skip
 def test_progressive_loss_is_that_of_predictions_before_each_update(options, weighted, monkeypatch):
     """The mean over the steps of importance times loss, each row predicted and then learned."""
@@ -124,7 +127,7 @@ def test_training_stops_when_the_loss_stays(tol, patience, early_stopping):
         tol=tol,
         n_iter_no_change=patience,
         l1=1e-2,
-        schedule=Constant(1.0),
+        rule=FoBoS(schedule=Constant(1.0)),
         max_iter=2000,
         random_state=0,
         early_stopping=early_stopping,
@@ -142,9 +145,10 @@ def test_training_stops_when_the_loss_stays(tol, patience, early_stopping):
 def test_tol_is_a_share_of_the_loss():
     """Targets of any size stop after the same number of epochs."""
     X, y = make_data(n=200, n_classes=0)
-    options = dict(schedule="inverse_sqrt", eta0=0.02, l1=0.0, l2=0.0, random_state=0, tol=0.02)
+    rule = FoBoS("inverse_sqrt", eta0=0.02)
+    options = dict(rule=rule, l1=0.0, random_state=0, tol=0.02, max_iter=500)
     epochs = {
-        scale: LazyNetRegressor(max_iter=500, **options).fit(X, scale * y).n_iter_
+        scale: LazyNetRegressor(**options).fit(X, scale * y).n_iter_
         for scale in (2.0**-20, 1.0, 2.0**20)
     }
     assert len(set(epochs.values())) == 1
@@ -153,7 +157,9 @@ def test_tol_is_a_share_of_the_loss():
 
 def test_a_loss_of_zero_is_no_progress():
     """Where nothing is left to learn, training stops."""
-    model = LazyNetClassifier("hinge", eta0=1.0, l1=0.0, l2=0.0, max_iter=500, random_state=0)
+    model = LazyNetClassifier(
+        "hinge", rule=FoBoS(eta0=1.0), l1=0.0, l2=0.0, max_iter=500, random_state=0
+    )
     model.fit([[1.0], [-1.0]], [1, 0])
     assert model.history_[-1]["progressive_loss"] == 0.0
     assert model.n_iter_ < 10
@@ -257,10 +263,10 @@ def test_a_start_or_an_order_that_is_given_is_not_judged_by_the_first_epoch():
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 @pytest.mark.parametrize("options", [
-    *({"engine": engine} for engine in ENGINES),
-    {"engine": "rescaled", "l1": 0.0},
-    {"average": True, "early_stopping": True},
-    *({"rule": rule, "schedule": "auto", "early_stopping": True}
+    *({"rule": FoBoS(Constant(3.0), storage=storage)} for storage in STORAGES),
+    {"rule": FoBoS(Constant(3.0), storage="rescaled"), "l1": 0.0},
+    {"rule": FoBoS(Constant(3.0), average=True), "early_stopping": True},
+    *({"rule": rule, "early_stopping": True}
       for rule in (RDA(gamma=0.5), FTRL(alpha=3.0), AdaGrad(alpha=2.0), SAGA(alpha=0.3))),
 ], ids=str)  # fmt: skip
 def test_the_best_epoch_is_kept_with_its_whole_state(options, n_classes):
@@ -270,18 +276,18 @@ def test_the_best_epoch_is_kept_with_its_whole_state(options, n_classes):
     options = {**RESTLESS, "tol": 0.0, **options}
     if not n_classes:
         options["loss"] = "absolute_error"
-    restless = Estimator(max_iter=12, n_iter_no_change=12, **options).fit(X, y)
+    restless = Estimator(**options).fit(X, y)
     judged = "validation_loss" if options.get("early_stopping") else "progressive_loss"
     losses = [line[judged] for line in restless.history_]
     assert restless.best_epoch_ == int(np.argmin(losses))
     assert restless.n_iter_ == len(losses) == 12
     # Without a journey back the test would hold for a broken one.
-    short = Estimator(max_iter=restless.best_epoch_ + 1, n_iter_no_change=12, **options).fit(X, y)
+    short = Estimator(**{**options, "max_iter": restless.best_epoch_ + 1}).fit(X, y)
     assert short.best_epoch_ == restless.best_epoch_
     for name in ("coef_", "intercept_", "last_coef_", "last_intercept_"):
         assert same_bits(getattr(restless, name), getattr(short, name))
     assert restless.t_ == short.t_ == (restless.best_epoch_ + 1) * _rows_of_an_epoch(restless, 60)
-    if "saga" in str(options.get("rule", "")).lower():
+    if isinstance(options["rule"], SAGA):
         return
     order = np.arange(60)
     for model in (restless, short):
@@ -325,7 +331,7 @@ def test_an_epoch_without_progress_lowers_the_rates_from_the_rows():
 def test_an_average_is_kept_whole_unless_rows_are_held_out():
     """The progressive loss judges the last weights, so it does not choose among averages."""
     X, y = make_data()
-    options = dict(RESTLESS, average=True, max_iter=12, n_iter_no_change=12)
+    options = dict(RESTLESS, rule=FoBoS(Constant(3.0), average=True))
     model = LazyNetClassifier(tol=0.0, **options).fit(X, y)
     assert model.best_epoch_ == 11
     assert same_bits(model.coef_, LazyNetClassifier(tol=None, **options).fit(X, y).coef_)
@@ -334,8 +340,8 @@ def test_an_average_is_kept_whole_unless_rows_are_held_out():
 # --- rows that are held out -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("chosen", [{}, {"schedule": "power"}, {"rule": "saga"}], ids=str)
-def test_rows_that_are_held_out_have_no_part_in_what_fit_finds(chosen):
+@pytest.mark.parametrize("rule", ["auto", FoBoS("power"), "saga"], ids=str)
+def test_rows_that_are_held_out_have_no_part_in_what_fit_finds(rule):
     """Neither l1 nor the rate nor the weights depend on the rows that are held out."""
     X, y = make_data(n_classes=0)
     _, held = split(len(y), 0.5, np.random.RandomState(0))
@@ -344,7 +350,7 @@ def test_rows_that_are_held_out_have_no_part_in_what_fit_finds(chosen):
     X_other[held] *= 100.0
     options = dict(early_stopping=True, validation_fraction=0.5, random_state=0, max_iter=1)
     fits = [
-        LazyNetRegressor(tol=None, **chosen, **options).fit(*rows)
+        LazyNetRegressor(rule=rule, tol=None, **options).fit(*rows)
         for rows in ((X, y), (X_other.tocsr(), y_other))
     ]
     assert fits[0].l1_ == fits[1].l1_ > 0.0
@@ -359,9 +365,9 @@ def test_validation_figures_by_numpy(n_classes, weighted):
     X, y = make_data(n=100, n_classes=n_classes)
     weights = np.random.RandomState(0).choice([0.5, 1.0, 3.0], 100) if weighted else None
     Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
-    model = Estimator(
-        eta0=0.1, early_stopping=True, validation_fraction=0.2, tol=None, max_iter=1, random_state=3
-    ).fit(X, y, sample_weight=weights)
+    options = dict(early_stopping=True, validation_fraction=0.2, random_state=3)
+    model = Estimator(rule=FoBoS(eta0=0.1), tol=None, max_iter=1, **options)
+    model.fit(X, y, sample_weight=weights)
     _, held = split(100, 0.2, np.random.RandomState(3), y if n_classes else None)
     assert model.t_ == 80
     value = FORMULAS[model.loss][0]
@@ -436,8 +442,7 @@ def test_weights_that_leave_a_part_without_weight_are_refused():
 def test_a_loss_that_still_falls_fast_is_told():
     """More than a tenth in the last epoch: the warning says how fast, and what to raise."""
     X, y = learnable()
-    options = dict(schedule=Constant(0.02), l1=0.0, l2=0.0, random_state=0)
-    model = LazyNetClassifier(max_iter=3, **options)
+    model = LazyNetClassifier(l1=0.0, rule=FoBoS(Constant(0.02)), max_iter=3, random_state=0)
     with pytest.warns(ConvergenceWarning, match=r"still fell by 1\d% in the last of max_iter=3"):
         model.fit(X, y)
     falls = [line["progressive_loss"] for line in model.history_]
@@ -456,7 +461,7 @@ def test_a_loss_that_still_falls_fast_is_told():
 def test_a_warning_as_an_error_leaves_a_consistent_model():
     """Under ``-W error`` the warning ends fit; the model is then the old one or the new one."""
     X, y = make_data()
-    model = LazyNetClassifier(eta0=1e-9, max_iter=2, random_state=0)
+    model = LazyNetClassifier(rule=FoBoS(eta0=1e-9), max_iter=2, random_state=0)
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
     with warnings.catch_warnings():
@@ -472,7 +477,7 @@ def test_a_giant_row_is_named(n_classes):
     X, y = make_data(n=300, n_classes=n_classes)
     X.data[X.indptr[7] : X.indptr[8]] *= 1000.0
     Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
-    model = Estimator(schedule="power", loss="huber" if not n_classes else "log_loss")
+    model = Estimator(rule=FoBoS("power"), loss="huber" if not n_classes else "log_loss")
     with pytest.warns(ConvergenceWarning, match="stalled") as caught:
         model.fit(X, y)
     assert "Row 7 of X is" in str(caught[0].message)
@@ -480,30 +485,31 @@ def test_a_giant_row_is_named(n_classes):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("rule", "told"),
     [
-        (dict(eta0=1e-8), r"too small: give a larger eta0 \(which is 1e-08\)"),
-        (dict(schedule=FromCallable(lambda t: 1e-8)), "too small: give larger rates by schedule"),
-        (dict(rule=AdaGrad(alpha=1e-9)), r"too small: give a larger alpha \(which is 1e-09\)"),
-        (dict(rule=FTRL(alpha=1e-9)), "too small: give a larger alpha"),
-        (dict(rule=RDA(gamma=1e9)), "too small: give a smaller gamma, by rule=RDA"),
-        (dict(rule=SAGA(alpha=1e-9)), "too small: give a larger alpha"),
-        (dict(eta0=1e3, schedule="constant"), r"too large: give a smaller eta0 \(which is 1e"),
-        (dict(rule=RDA(gamma=1e-6)), "too large: give a larger gamma"),
+        (FoBoS(eta0=1e-8), r"too small: give a larger eta0 \(which is 1e-08\)"),
+        (FoBoS(FromCallable(lambda t: 1e-8)), "too small: give larger rates by schedule"),
+        (AdaGrad(alpha=1e-9), r"too small: give a larger alpha \(which is 1e-09\)"),
+        (FTRL(alpha=1e-9), "too small: give a larger alpha"),
+        (RDA(gamma=1e9), "too small: give a smaller gamma, by rule=RDA"),
+        (SAGA(alpha=1e-9), "too small: give a larger alpha"),
+        (FoBoS("constant", eta0=1e3), r"too large: give a smaller eta0 \(which is 1e"),
+        (RDA(gamma=1e-6), "too large: give a larger gamma"),
     ],
 )
-def test_rates_that_stall_are_told(options, told):
+def test_rates_that_stall_are_told(rule, told):
     """The warning says whether the rates are too small or too large, and what to change."""
     X, y = learnable()
     flipped = np.where(np.random.RandomState(1).random_sample(len(y)) < 0.3, 1 - y, y)
     with pytest.warns(ConvergenceWarning, match=told):
-        LazyNetClassifier(max_iter=5, random_state=0, **options).fit(X, flipped)
+        LazyNetClassifier(rule=rule, max_iter=5, random_state=0).fit(X, flipped)
 
 
 @pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
-@pytest.mark.parametrize(
-    "options", [{}, dict(eta0=0.01), dict(l1=10.0), dict(eta0=0.01, fit_intercept=False)], ids=str
-)
+@pytest.mark.parametrize("options", [
+    {}, dict(l1=10.0), dict(rule=FoBoS(eta0=0.01)),
+    dict(rule=FoBoS(eta0=0.01), fit_intercept=False),
+], ids=str)  # fmt: skip
 def test_noise_and_strong_penalties_are_no_stall(Estimator, options):
     """Where no rate would learn anything, no rate is blamed."""
     random = np.random.RandomState(0)
@@ -557,7 +563,7 @@ def test_adaptive_divides_its_rate_when_the_loss_stays():
     X, y = learnable()
     options = dict(l1=1e-3, tol=0.05, shuffle=False, n_iter_no_change=2, max_iter=60)
     seen = []
-    model = LazyNetClassifier(schedule=Adaptive(2.0, least=0.1), **options)
+    model = LazyNetClassifier(rule=FoBoS(Adaptive(2.0, least=0.1)), **options)
     model.fit(X, y, callback=lambda epoch: seen.append(epoch.coef))
     losses = [line["progressive_loss"] for line in model.history_]
     rates, rate, idle, best = [], 2.0, 0, np.inf
@@ -573,7 +579,7 @@ def test_adaptive_divides_its_rate_when_the_loss_stays():
     assert len(set(rates)) == 3
     options.update(tol=None, max_iter=len(losses))
     by_hand = []
-    LazyNetClassifier(schedule=rates, **options).fit(
+    LazyNetClassifier(rule=FoBoS(rates), **options).fit(
         X, y, callback=lambda epoch: by_hand.append(epoch.coef)
     )
     assert all(same_bits(*pair) for pair in zip(seen, by_hand, strict=True))
@@ -583,53 +589,47 @@ def test_adaptive_goes_on_at_the_rate_of_the_weights_that_are_kept():
     """partial_fit takes the lowered rate; parameters that change begin anew."""
     X, y = learnable()
     options = dict(l1=1e-3, tol=0.05, n_iter_no_change=1, max_iter=60, random_state=0)
-    model = LazyNetClassifier(schedule=Adaptive(2.0), **options).fit(X, y)
+    model = LazyNetClassifier(rule=FoBoS(Adaptive(2.0)), **options).fit(X, y)
     lowered = model._schedules[1].eta0
     assert lowered < 2.0
-    for rate, changes in ((lowered, {}), (1.0, dict(schedule=Adaptive(1.0)))):
-        twin = copy.deepcopy(model).set_params(schedule=Constant(rate))
+    for rate, changes in ((lowered, {}), (1.0, dict(rule__schedule=Adaptive(1.0)))):
+        twin = copy.deepcopy(model).set_params(rule__schedule=Constant(rate))
         other = pickle.loads(pickle.dumps(model)).set_params(**changes)
         for each in (twin, other):
             each.partial_fit(X[:1], y[:1])
         assert same_bits(twin.coef_, other.coef_)
     again = clone(model).partial_fit(X[:1], y[:1], classes=[0, 1])
-    first = (
-        clone(model).set_params(schedule=Constant(2.0)).partial_fit(X[:1], y[:1], classes=[0, 1])
-    )
-    assert same_bits(again.coef_, first.coef_)
+    first = clone(model).set_params(rule__schedule=Constant(2.0))
+    assert same_bits(again.coef_, first.partial_fit(X[:1], y[:1], classes=[0, 1]).coef_)
 
 
 def test_the_rate_goes_back_with_the_weights():
     """Where the best epoch came before a stall, the rate of the best epoch is kept."""
     X, y = make_data(n=60)
     y = np.where(np.random.RandomState(0).random_sample(60) < 0.3, 1 - y, y)
-    options = dict(schedule=Adaptive(1.0), l1=0.0, l2=0.0, random_state=0, early_stopping=True)
+    options = dict(rule=FoBoS(Adaptive(1.0)), l1=0.0, random_state=0, early_stopping=True)
     seen = []
     model = LazyNetClassifier(tol=0.01, n_iter_no_change=2, max_iter=12, **options)
     model.fit(X, y, callback=lambda epoch: seen.append(epoch.coef))
     assert model.best_epoch_ < 6, "the validation loss rises"
     assert model._schedules[1].eta0 == 1.0
-    again = clone(model).set_params(max_iter=12, schedule=Constant(1.0)).fit(X, y)
+    again = clone(model).set_params(max_iter=12, rule__schedule=Constant(1.0)).fit(X, y)
     assert not same_bits(seen[-1], again.coef_)
 
 
 def test_optimal_has_the_rates_of_scikit_learn():
     """SGDClassifier with alpha = l2 takes the same steps."""
     X, y = learnable()
-    ours = LazyNetClassifier(
-        "hinge", l1=0.0, l2=0.01, rule=SGD("shrink_first"), schedule="optimal", fit_intercept=False,
-        shuffle=False, max_iter=3, tol=None,
-    ).fit(X, y)  # fmt: skip
-    theirs = SGDClassifier(
-        "hinge", alpha=0.01, learning_rate="optimal", fit_intercept=False, shuffle=False,
-        max_iter=3, tol=None,
-    ).fit(X, y)  # fmt: skip
+    options = dict(loss="hinge", fit_intercept=False, shuffle=False, max_iter=3, tol=None)
+    rule = SGD("optimal", step_order="shrink_first")
+    ours = LazyNetClassifier(l1=0.0, l2=0.01, rule=rule, **options).fit(X, y)
+    theirs = SGDClassifier(alpha=0.01, learning_rate="optimal", **options).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
     t0 = Optimal(l2=0.01)
     assert t0(0) == pytest.approx(0.01**-0.25)
     assert Optimal(l2=0.5, t0=2.0)(3) == 1 / (0.5 * 5)
     with pytest.raises(ValueError, match=r"schedule='optimal' is .* needs l2 > 0, got l2=0"):
-        LazyNetClassifier(l2=0.0, schedule="optimal").fit(X, y)
+        LazyNetClassifier(l2=0.0, rule=FoBoS(schedule="optimal")).fit(X, y)
 
 
 # --- balanced classes in a stream -----------------------------------------------------------
@@ -643,7 +643,7 @@ def test_balanced_counts_give_the_weights_of_balanced(n_classes, share):
     y = np.array(["a", "b", "c"])[y]
     labels, counts = np.unique(y, return_counts=True)
     given = dict(zip(labels.tolist(), counts / (len(y) if share else 1), strict=True))
-    options = dict(l1=1e-4, eta0=0.1, shuffle=False, tol=None, max_iter=1)
+    options = dict(l1=1e-4, rule=FoBoS(eta0=0.1), shuffle=False, tol=None, max_iter=1)
     whole = LazyNetClassifier(class_weight="balanced", **options).fit(X, y)
     stream = LazyNetClassifier(class_weight=Balanced(class_counts=given), **options)
     for rows in (slice(0, 13), slice(13, 80)):
@@ -651,7 +651,8 @@ def test_balanced_counts_give_the_weights_of_balanced(n_classes, share):
     np.testing.assert_allclose(stream.coef_, whole.coef_, rtol=1e-12 if share else 0, atol=0)
     assert same_bits(clone(stream).fit(X, y).intercept_, stream.intercept_)
     assert same_bits(
-        LazyNetClassifier(class_weight=Balanced(), **options).fit(X, y).coef_, whole.coef_
+        LazyNetClassifier(class_weight=Balanced(), **options).fit(X, y).coef_,
+        whole.coef_,
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
-from lazynet import AdaGrad, LazyNetClassifier, LazyNetRegressor
+from lazynet import AdaGrad, FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data.standardise import Units
 from lazynet.reference import standardize as reference
 
@@ -117,7 +117,13 @@ def test_the_model_is_that_of_rows_in_their_units(Estimator):
 
 @pytest.mark.parametrize(
     "options",
-    [dict(l1=0.0), dict(l1=1e-3), dict(l2=1e-3), dict(eta0=0.1), dict(engine="dense")],
+    [
+        dict(l1=0.0),
+        dict(l1=1e-3),
+        dict(l2=1e-3),
+        dict(rule=FoBoS(eta0=0.1)),
+        dict(rule=FoBoS(storage="dense")),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("Estimator", BOTH)

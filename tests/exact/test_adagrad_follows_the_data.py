@@ -6,6 +6,7 @@ from scipy import sparse
 from support import plan, rows
 from support.engines import apart
 from support.matrices import corpus
+from support.parameters import in_rule
 from support.rates import part_ways, stream
 
 from lazynet import AdaGrad, LazyNetClassifier, Stepper
@@ -23,7 +24,7 @@ from lazynet.rules.adagrad import INITIAL, PLAIN_PRODUCTS, PRODUCTS
 def differs_from_the_reference(engine=AdaGradEngine, empty=3, l1=1e-3, l2=1e-3, loss="log_loss"):
     """Whether the weights or the intercept leave those of the dense reference at any step."""
     options = dict(l1=l1, l2=l2, loss=loss, fit_intercept=True)
-    lazy = Stepper(9, rule=AdaGrad(), **options)
+    lazy = Stepper(9, **in_rule(rule=AdaGrad(), **options))
     lazy.engine = engine(9, AdaGrad(), ElasticNet(l1, l2), loss=lazy.plan.loss)
     dense = DenseAdaGrad(9, product=PRODUCTS[loss], initial=INITIAL, **options)
     return part_ways(lazy, dense, stream(empty=empty))
@@ -105,8 +106,10 @@ def test_importances_that_are_all_ten_times_as_large_change_nothing():
     """A sum begins with the importance of its row, as the squared gradients do."""
     X, y = corpus(n_rows=80, d=50)
     options = dict(rule=AdaGrad(delta=1e-12), max_iter=2, tol=None, random_state=0, l2=0.0)
-    once = LazyNetClassifier(l1=1e-3, **options).fit(X, y)
-    ten = LazyNetClassifier(l1=1e-2, **options).fit(X, y, sample_weight=np.full(80, 10.0))
+    once = LazyNetClassifier(**in_rule(l1=1e-3, **options)).fit(X, y)
+    ten = LazyNetClassifier(**in_rule(l1=1e-2, **options)).fit(
+        X, y, sample_weight=np.full(80, 10.0)
+    )
     np.testing.assert_allclose(ten.coef_, once.coef_, rtol=1e-9, atol=1e-9)
 
 
@@ -117,7 +120,7 @@ def test_from_a_given_alpha_to_the_data_and_back():
     """The weights go on as they are; rows are counted from the switch on, and not with alpha."""
     X, y = corpus(n_rows=60, d=40)
     options = dict(shuffle=False, l1=0.0, l2=0.0)
-    model = LazyNetClassifier(rule=AdaGrad(alpha=0.1), **options)
+    model = LazyNetClassifier(**in_rule(rule=AdaGrad(alpha=0.1), **options))
     model.partial_fit(X, y, classes=[-1, 1])
     assert model.eta0_ == 0.1
     before = model.coef_.copy()

@@ -11,6 +11,7 @@ from support.algorithms import AFFINE_RULES, BOTH_ORDERS, engine_of
 from support.caught import caught
 from support.engines import apart
 from support.matrices import corpus
+from support.parameters import in_rule, rule_with
 from support.wears import wears
 
 from lazynet import (
@@ -31,7 +32,6 @@ from lazynet.kernels import averages as kernel
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.reference.averages import DenseAverage
-from lazynet.rules.storage import Clock
 from lazynet.training.learners import Learner, run_pass
 from lazynet.training.plan import Plan
 from lazynet.verify.strategies import problems
@@ -65,7 +65,7 @@ def omega_of(averaging):
 
 
 def averaging_stepper(problem, averaging, engine, pulls):
-    stepper = problem.stepper(average=averaging)
+    stepper = problem.stepper(rule=rule_with(problem.rule, average=averaging))
     stepper.engine = engine
     plan = stepper.plan
     stepper.task = engine.wear.task(
@@ -125,7 +125,6 @@ def plan(l1=0.0, l2=0.0, rule=None, average=None, schedule=None, loss="log_loss"
         ElasticNet(l1, l2),
         FoBoS() if rule is None else rule,
         InverseSqrt(0.05) if schedule is None else schedule,
-        Clock(),
         FromStep() if average is None else average,
         intercept,
     )
@@ -251,9 +250,9 @@ def test_broken_engines_are_caught(broken):
 # --- engines: copies, rollback, bad input -------------------------------------------------------
 
 
-def trained(l1=1e-3, engine="clock"):
+def trained(l1=1e-3, storage="clock"):
     X, y = corpus()
-    built = engine_of(engine, X.shape[1], average=True)
+    built = engine_of(storage, X.shape[1], average=True)
     learner = Learner(built, as_examples(X, y), plan(l1))
     run_pass([learner], None, 0)
     return built, learner
@@ -271,7 +270,7 @@ def data(n=120, d=40, seed=0):
 
 def own_iterates(model, X, y, epochs, **options):
     """coef_ and intercept_ of the same estimator without averaging after every single step."""
-    stepped = clone(model).set_params(average=False)
+    stepped = clone(model).set_params(rule__average=False)
     weights, intercepts = [], []
     for _ in range(epochs):
         for i in range(X.shape[0]):
@@ -302,7 +301,7 @@ def test_coefficients_are_the_mean_of_the_iterates(average, n_classes):
     chosen, weighing = AVERAGES[average]
     seen = Evaluated()
     model = kind(
-        l1=0.02, l2=0.1, eta0=0.3, average=chosen, max_iter=2, tol=None, shuffle=False
+        rule=FoBoS(eta0=0.3, average=chosen), l1=0.02, l2=0.1, max_iter=2, tol=None, shuffle=False
     ).fit(X, y, callback=seen)
     weights, intercepts = own_iterates(model, X, y, 2, **options)
     omega = np.asarray(weighing(np.arange(1.0, len(weights) + 1), len(weights)), dtype=float)
@@ -335,7 +334,9 @@ def test_polynomial_decay_is_the_recursion_of_its_authors():
 def test_an_average_without_iterates_is_the_weights():
     """The weights predict before step k, as in scikit-learn: there is nothing else."""
     X, y = data()
-    late = LazyNetRegressor(average=10_000, max_iter=2, tol=None, random_state=0).fit(X, y)
+    late = LazyNetRegressor(rule=FoBoS(average=10_000), max_iter=2, tol=None, random_state=0).fit(
+        X, y
+    )
     plain = LazyNetRegressor(max_iter=2, tol=None, random_state=0).fit(X, y)
     np.testing.assert_array_equal(late.coef_, plain.coef_)
     assert not hasattr(LazyNetRegressor(), "last_coef_")
@@ -345,7 +346,7 @@ def test_a_warm_start_begins_the_average_anew():
     """A warm start goes on from the last weights, not from the average."""
     X, y = data()
     model = LazyNetRegressor(
-        average=True, warm_start=True, max_iter=1, tol=None, shuffle=False, eta0=0.3
+        rule=FoBoS(average=True, eta0=0.3), warm_start=True, max_iter=1, tol=None, shuffle=False
     ).fit(X, y)  # fmt: skip
     model.fit(X[:1], y[:1])
     assert model._engines[0].counted == 1.0
@@ -355,10 +356,10 @@ def test_a_warm_start_begins_the_average_anew():
 def test_another_weighing_begins_another_average():
     """Two weighings in one sum would be the mean of neither."""
     X, y = data()
-    model = LazyNetRegressor(average=True, shuffle=False, eta0=0.3).partial_fit(X, y)
-    model.set_params(average="polynomial").partial_fit(X, y)
-    model.set_params(engine="dense").partial_fit(X, y)
-    iterates, _ = own_iterates(model.set_params(engine="clock"), X, y, 3)
+    model = LazyNetRegressor(rule=FoBoS(average=True, eta0=0.3), shuffle=False).partial_fit(X, y)
+    model.set_params(rule__average="polynomial").partial_fit(X, y)
+    model.set_params(rule__storage="dense").partial_fit(X, y)
+    iterates, _ = own_iterates(model.set_params(rule__storage="clock"), X, y, 3)
     i = np.arange(121.0, 361.0)
     expected = np.average(iterates[120:], axis=0, weights=i * (i + 1) * (i + 2))
     np.testing.assert_allclose(model.coef_, expected, rtol=0, atol=1e-12)
@@ -369,7 +370,7 @@ def test_the_objective_of_an_epoch_is_that_of_the_average():
     X, y = data()
     options = dict(l1=0.01, l2=0.02, average=True, max_iter=3, tol=None)
     seen = Evaluated()
-    model = LazyNetRegressor(**options).fit(X, y, callback=seen)
+    model = LazyNetRegressor(**in_rule(**options)).fit(X, y, callback=seen)
     loss = np.mean((model.predict(X) - y) ** 2) / 2
     penalty = ElasticNet(0.01, 0.02).value(model.coef_.ravel())
     assert seen.lines[-1]["mean_loss"] == pytest.approx(loss, rel=1e-12)
@@ -379,21 +380,21 @@ def test_the_objective_of_an_epoch_is_that_of_the_average():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (dict(average="Suffix"), "average must be False, True, the step to average from"),
-        (dict(average=-1), "average must be at least 0"),
-        (dict(average=2.5), "average must be False"),
-        (dict(average=PolynomialDecay), "average must be an object, got the class"),
+        (dict(average="Suffix"), "average of FoBoS must be False, True, the step to average from"),
+        (dict(average=-1), "average of FoBoS must be at least 0"),
+        (dict(average=2.5), "average of FoBoS must be False"),
+        (dict(average=PolynomialDecay), "average of FoBoS must be an object, got the class"),
         (dict(average=PolynomialDecay(100), tol=None), "must be finite"),
         (dict(average="suffix"), "set tol=None"),
-        (dict(average=True, engine="tables"), "average needs engine='clock'"),
-        (dict(average=True, engine="rescaled", l1=0.0), "average needs engine='clock'"),
+        (dict(average=True, storage="tables"), "average needs storage='clock'"),
+        (dict(average=True, storage="rescaled", l1=0.0), "average needs storage='clock'"),
     ],
 )
 def test_what_cannot_be_averaged_is_refused(options, message):
     """An average that cannot be kept is refused before anything is trained."""
     X, y = data()
     with pytest.raises((TypeError, ValueError), match=message):
-        LazyNetRegressor(**options).fit(X, y)
+        LazyNetRegressor(**in_rule(**options)).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -410,10 +411,10 @@ def test_a_weighing_that_is_none_is_refused(counts, message):
 
     X, y = data()
     with pytest.raises(ValueError, match=message):
-        LazyNetRegressor(average=Own(), tol=None).fit(X, y)
+        LazyNetRegressor(rule=FoBoS(average=Own()), tol=None).fit(X, y)
     assert check_average("average", 0) is None
     with pytest.raises(ValueError, match="first of FromStep must be at least 0"):
-        LazyNetRegressor(average=FromStep(-2), tol=None).fit(X, y)
+        LazyNetRegressor(rule=FoBoS(average=FromStep(-2)), tol=None).fit(X, y)
 
 
 @pytest.mark.parametrize("rule", ["fobos", "sgd"])
@@ -428,7 +429,9 @@ def test_a_weight_that_is_zero_in_every_iterate_has_the_average_zero(rule, avera
     zeros = 0
     for l1 in (0.05, 0.3, 1.0):
         clock, dense = (
-            LazyNetClassifier(l1=l1, l2=1e-3, tol=None, random_state=0, engine=engine, **options)
+            LazyNetClassifier(
+                **in_rule(l1=l1, l2=1e-3, tol=None, random_state=0, storage=engine, **options)
+            )
             .fit(X, y)
             .coef_[0]
             for engine in ("clock", "dense")

@@ -14,14 +14,13 @@ from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 from support.batches import AddsTheGradients, OverBatches, assert_batches_match
 from support.caught import caught
 from support.matrices import corpus, make_data
+from support.parameters import in_rule
 from support.wears import wears
 
 from lazynet import (
     FTRL,
     RDA,
-    SAGA,
     AdaGrad,
-    Carpenter,
     Dense,
     FoBoS,
     FromData,
@@ -183,9 +182,8 @@ def test_averages_equal_the_plain_mean(data):
 def test_long_rows_and_many_columns(rule):
     """Rows longer than every block; few columns, and so many that they are put in order."""
     X, y = corpus(n_rows=60, d=300)
-    chosen = plan(rule=rule, l1=1e-3, l2=0.0, fit_intercept=True)
     for size in (1, 3, 7, 60):
-        each = dataclasses.replace(chosen, batch_size=size)
+        each = plan(rule=rule, l1=1e-3, fit_intercept=True, batch_size=size)
         engine, twin = each.new_engine(300), BoundedTwin.of_plan(each, 300, 1024.0)
         examples, task = examples_of(each, X, y), each.task(engine)
         for t, (start, stop) in enumerate(spans(60, size)):
@@ -210,8 +208,7 @@ def test_a_pass_in_chunks_gives_the_same_bits(rule, average, monkeypatch):
     found, told = [], []
     for largest in (2**13, 64, 5):
         monkeypatch.setattr("lazynet.training.learners._LARGEST_CHUNK", largest)
-        chosen = plan(rule=rule, l1=1e-3, fit_intercept=True, average=average)
-        chosen = dataclasses.replace(chosen, batch_size=32)
+        chosen = plan(rule=rule, l1=1e-3, fit_intercept=True, average=average, batch_size=32)
         learner = Learner(chosen.new_engine(X.shape[1]), examples_of(chosen, X, y), chosen)
         losses = np.zeros(1)
         assert run_pass([learner], None, 3, None, losses) == 3 + 13
@@ -227,7 +224,7 @@ def test_gradients_that_cancel(rule):
     there, back = np.array([[1.0, -2.0, 0.5, 0.0, 3.0]]), np.array([[-1.0, 2.0, 0.0, 0.0, 0.0]])
     X = sparse.csr_matrix(np.vstack([*[there, -there] * 20, back, [[0.0, 0.0, 0.0, 1.0, 0.0]]]))
     y = np.ones(X.shape[0])
-    chosen = dataclasses.replace(plan(loss="hinge", rule=rule, l1=1e-3), batch_size=42)
+    chosen = plan(loss="hinge", rule=rule, l1=1e-3, batch_size=42)
     engine, twin = chosen.new_engine(5), BoundedTwin.of_plan(chosen, 5, 1024.0)
     engine.take(examples_of(chosen, X, y), chosen.steps(rows(42), 0), chosen.task(engine))
     twin.step_batch([(X[i].indices.tolist(), X[i].data.tolist(), 1.0, 1.0) for i in range(42)])
@@ -239,7 +236,7 @@ def test_gradients_that_cancel(rule):
 def test_a_call_may_pause_within_a_batch(rule):
     """More numbers than one call touches: the next call goes on with the batch."""
     X = sparse.csr_matrix(np.ones((2, 3_000_000), dtype=np.float32))
-    chosen = dataclasses.replace(plan(l1=1e-3, rule=rule), batch_size=5)
+    chosen = plan(l1=1e-3, rule=rule, batch_size=5)
     engine = chosen.new_engine(X.shape[1])
     examples, calls = examples_of(chosen, X, np.array([1.0, -1.0])), []
     take_one = engine._run
@@ -265,7 +262,7 @@ def weights_of(model):
 def test_a_batch_by_hand():
     """Two rows in a step: the gradients are -4 and -8, the rate is 1/2 and the shrink takes 1/4."""
     options = dict(l1=0.5, schedule="constant", eta0=0.5, fit_intercept=False, shuffle=False)
-    model = LazyNetRegressor(batch_size=2, max_iter=1, tol=None, **options)
+    model = LazyNetRegressor(**in_rule(batch_size=2, max_iter=1, tol=None, **options))
     model.fit([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [4.0, 8.0, 3.0])
     # The last batch has one row: its gradient, -3, is divided by 1.
     np.testing.assert_allclose(model.coef_, [2.75 - 0.25, 1.5 - 0.25], rtol=1e-15)
@@ -279,9 +276,9 @@ def test_an_epoch_ends_with_a_short_batch(size):
     """t counts steps: ceil(n / batch_size) in an epoch; a batch never spans two epochs."""
     X, y = make_data(n=60)
     options = dict(batch_size=size, tol=None, random_state=0, shuffle=False, eta0=0.3, l1=1e-3)
-    model = LazyNetClassifier(max_iter=3, **options).fit(X, y)
+    model = LazyNetClassifier(**in_rule(max_iter=3, **options)).fit(X, y)
     assert model.t_ == 3 * -(-60 // size)
-    stream = LazyNetClassifier(**options)
+    stream = LazyNetClassifier(**in_rule(**options))
     for _ in range(3):
         stream.partial_fit(X, y, classes=[0, 1])
     assert stream.t_ == model.t_
@@ -294,11 +291,11 @@ def test_a_batch_never_spans_two_calls():
     options = dict(batch_size=8, random_state=0, shuffle=False, eta0=0.3, l1=1e-3)
     found = {}
     for cut in (16, 12):
-        model = LazyNetClassifier(**options)
+        model = LazyNetClassifier(**in_rule(**options))
         for part in (slice(0, cut), slice(cut, 60)):
             model.partial_fit(X[part], y[part], classes=[0, 1])
         found[cut] = model
-    whole = LazyNetClassifier(**options).partial_fit(X, y, classes=[0, 1])
+    whole = LazyNetClassifier(**in_rule(**options)).partial_fit(X, y, classes=[0, 1])
     np.testing.assert_array_equal(weights_of(found[16]), weights_of(whole))
     assert found[16].t_ == whole.t_ == found[12].t_ == 8
     assert not np.array_equal(weights_of(found[12]), weights_of(whole))
@@ -308,7 +305,7 @@ def test_a_batch_never_spans_two_calls():
 def test_verify_compares_batches(rule):
     """The report counts steps."""
     X, y = make_data(n=60)
-    report = LazyNetClassifier(rule=rule, batch_size=16, l1=1e-3).verify(X, y, epochs=3)
+    report = LazyNetClassifier(**in_rule(rule=rule, batch_size=16, l1=1e-3)).verify(X, y, epochs=3)
     assert report.agrees
     assert (report.rows, report.steps, report.steps_compared) == (60, 12, 12)
 
@@ -317,8 +314,8 @@ def test_the_suffix_is_counted_in_steps():
     """The last half of the steps, not of the rows."""
     X, y = make_data(n=60, n_classes=0)
     options = dict(batch_size=15, max_iter=4, tol=None, random_state=0, eta0=0.01, l1=0.0)
-    suffix = LazyNetRegressor(average="suffix", **options).fit(X, y)
-    given = LazyNetRegressor(average=9, **options).fit(X, y)
+    suffix = LazyNetRegressor(**in_rule(average="suffix", **options)).fit(X, y)
+    given = LazyNetRegressor(**in_rule(average=9, **options)).fit(X, y)
     assert suffix.t_ == 16
     np.testing.assert_array_equal(weights_of(suffix), weights_of(given))
 
@@ -329,11 +326,9 @@ def test_the_suffix_is_counted_in_steps():
 @pytest.mark.parametrize(
     ("options", "name"),
     [
-        (dict(rule=SAGA(alpha=0.1)), r"rule=SAGA\(alpha=0.1\)"),
-        (dict(rule=Carpenter()), "rule=Carpenter"),
-        (dict(engine=Tables()), "engine=Tables"),
-        (dict(engine=Dense()), "engine=Dense"),
-        (dict(engine="rescaled", l1=0.0), "engine=Rescaled"),
+        (dict(storage=Tables()), "storage=Tables"),
+        (dict(storage=Dense()), "storage=Dense"),
+        (dict(storage="rescaled", l1=0.0), "storage=Rescaled"),
         (dict(rule=FoBoS(), schedule=FromData()), "schedule=FromData"),
         (dict(positive=True), "positive=True"),
     ],
@@ -342,15 +337,15 @@ def test_what_takes_one_row_in_a_step_is_refused(options, name):
     """The error names batch_size and what does not go with it, before anything changes."""
     X, y = make_data(n=20)
     with pytest.raises(ValueError, match=rf"^batch_size=4 does not go with {name}"):
-        LazyNetClassifier(batch_size=4, **options).fit(X, y)
+        LazyNetClassifier(**in_rule(batch_size=4, **options)).fit(X, y)
 
 
 @pytest.mark.parametrize(("size", "error"), [(0, ValueError), (-3, ValueError), (2.5, TypeError)])
 def test_a_size_that_is_no_number_of_rows_is_refused(size, error):
     X, y = make_data(n=20)
     for estimator in (LazyNetClassifier, LazyNetRegressor):
-        with pytest.raises(error, match=r"^batch_size must be"):
-            estimator(batch_size=size).fit(X, y)
+        with pytest.raises(error, match=r"^batch_size of FoBoS must be"):
+            estimator(rule=FoBoS(batch_size=size)).fit(X, y)
 
 
 def test_schedule_auto_gives_rates_for_batches():
@@ -358,7 +353,7 @@ def test_schedule_auto_gives_rates_for_batches():
     X, y = make_data(n=400, n_classes=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = LazyNetRegressor(batch_size=8, random_state=0, l1=0.0).fit(X, y)
+        model = LazyNetRegressor(rule=FoBoS(batch_size=8), random_state=0, l1=0.0).fit(X, y)
     assert model.score(X, y) > 0.9
 
 
@@ -366,7 +361,7 @@ def test_a_row_that_cannot_be_read_is_named():
     """The row, not the first row of its batch; and what was merged before it is forgotten."""
     X, y = corpus(n_rows=20, d=40, density=0.3)
     for rule in ("fobos", "adagrad"):
-        chosen = dataclasses.replace(plan(rule=rule), batch_size=8)
+        chosen = plan(rule=rule, batch_size=8)
         engine = chosen.new_engine(40)
         hostile = X.copy()
         examples = examples_of(chosen, hostile, y)
@@ -412,7 +407,7 @@ def test_most_steps_are_compared():
     X, y = make_data(n=40)
     for loss in ("log_loss", "squared_error", "huber"):
         assert get_loss(loss).name in PLAIN_LOSSES
-        chosen = dataclasses.replace(plan(loss=loss, l1=1e-3, eta0=0.05), batch_size=8)
+        chosen = plan(loss=loss, l1=1e-3, eta0=0.05, batch_size=8)
         twin = BoundedTwin.of_plan(chosen, X.shape[1], 1024.0)
         for start, stop in spans(40, 8):
             twin.step_batch(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS
+from support.parameters import in_rule, rule_with
 
 from lazynet import FoBoS, Stepper
 from lazynet.engines.wear import Wear
@@ -18,9 +19,9 @@ NEVER = Wear(
     reach=np.inf, largest_reach=np.inf,
 )  # fmt: skip
 KINDS = {
-    "clock": dict(engine="clock"),
-    "tables": dict(engine="tables"),
-    "averaged clock": dict(engine="clock", average=True),
+    "clock": dict(storage="clock"),
+    "tables": dict(storage="tables"),
+    "averaged clock": dict(storage="clock", average=True),
 }
 OUT_OF_RANGE = "left the range of doubles at step"
 
@@ -45,7 +46,10 @@ def fast_decays(draw, rule):
 
 def assert_dense_or_refused(problem, kind):
     """Compare with the dense twin until the engine refuses a step; returns whether it did."""
-    twin, lazy = problem.twin(), problem.stepper(wear=NEVER, **KINDS[kind])
+    twin, lazy = (
+        problem.twin(),
+        problem.stepper(wear=NEVER, rule=rule_with(problem.rule, **KINDS[kind])),
+    )
     for step in range(len(problem.order)):
         example = problem.example(step)
         twin.step(*example)
@@ -78,7 +82,10 @@ def test_weights_are_the_dense_ones_or_refused(kind, rule, data):
 
 def steppers(kind, rule, l1, l2):
     options = dict(loss="squared_error", rule=rule, l1=l1, l2=l2, schedule="constant", eta0=1.0)
-    pair = Stepper(2, wear=NEVER, **KINDS[kind], **options), Stepper(2, engine="dense", **options)
+    pair = (
+        Stepper(2, **in_rule(wear=NEVER, **KINDS[kind], **options)),
+        Stepper(2, **in_rule(storage="dense", **options)),
+    )
     for stepper in pair:
         stepper.engine.load(np.array([1.0, 1.0]), 0.0)
     return pair
@@ -88,7 +95,7 @@ def steppers(kind, rule, l1, l2):
 @each_order
 def test_a_shift_that_overflows_is_refused(kind, step_order):
     """b / scale = 2^60 / 2^-970: the scale alone is still a normal double."""
-    lazy, dense = steppers(kind, FoBoS(step_order), 2.0**160, 2.0**97 - 1.0)
+    lazy, dense = steppers(kind, FoBoS(step_order=step_order), 2.0**160, 2.0**97 - 1.0)
     refused = None
     for step in range(10):
         dense.step([], [], 1.0)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.matrices import make_data
+from support.parameters import in_rule
 
 from lazynet import (
     FTRL,
@@ -41,9 +42,15 @@ WITH_L2 = [(l1, l2 + 0.01) for l1, l2 in SETTINGS]
 RULES = {
     "fobos": (dict(rule="fobos", eta0=0.3), SETTINGS),
     "fobos, power as an object": (dict(rule="fobos", schedule=Power(0.3)), SETTINGS),
-    "fobos, shrink first": (dict(rule=FoBoS("shrink_first"), schedule=Constant(0.2)), SETTINGS),
+    "fobos, shrink first": (
+        dict(rule=FoBoS(step_order="shrink_first"), schedule=Constant(0.2)),
+        SETTINGS,
+    ),
     "sgd": (dict(rule="sgd", schedule=InverseSqrt(0.4)), SETTINGS),
-    "sgd, shrink first": (dict(rule=SGD("shrink_first"), schedule=Constant(0.2)), SETTINGS),
+    "sgd, shrink first": (
+        dict(rule=SGD(step_order="shrink_first"), schedule=Constant(0.2)),
+        SETTINGS,
+    ),
     "truncated_gradient": (dict(rule=TruncatedGradient(period=3), eta0=0.3), SETTINGS),
     "pegasos": (dict(rule="fobos", schedule=Pegasos()), WITH_L2),
     "optimal": (dict(rule="fobos", schedule=Optimal()), WITH_L2),
@@ -124,7 +131,7 @@ def test_a_column_is_a_fit_of_its_setting(name, kind):
     options, settings = RULES[name]
     loss = "log_loss" if kind is LazyNetClassifier else "huber"
     X, y = make_data(n_classes=2 if kind is LazyNetClassifier else 0, seed=1)
-    assert_columns_are_fits(kind(loss, l1=0.0, **options), settings, X, y)
+    assert_columns_are_fits(kind(loss, l1=0.0, **in_rule(**options)), settings, X, y)
 
 
 @pytest.mark.parametrize("rule", ["fobos", "adagrad", "rda"])
@@ -138,16 +145,12 @@ def test_several_classes_and_weights_of_rows(rule):
 
 
 @pytest.mark.parametrize(
-    ("rule", "schedule"),
-    [
-        *(("fobos", "power"), ("sgd", "power")),
-        *((rule, "auto") for rule in ("fobos", "sgd", "rda", "ftrl", "adagrad")),
-    ],
+    "rule", [FoBoS("power"), SGD("power"), FoBoS(), SGD(), "rda", "ftrl", "adagrad"], ids=str
 )
-def test_the_same_bits_for_any_chunks_and_threads(rule, schedule, monkeypatch):
+def test_the_same_bits_for_any_chunks_and_threads(rule, monkeypatch):
     """Chunks and threads leave no trace."""
     X, y = make_data(n=90, seed=6)
-    model = LazyNetClassifier(l1=0.0, rule=rule, schedule=schedule)
+    model = LazyNetClassifier(l1=0.0, rule=rule)
     settings = settings_of(np.geomspace(1e-4, 0.1, 20), np.array([0.0, 0.01]))
     folds, orders = three_folds(len(y))[:3], some_orders(len(y), 2)
     expected = None
@@ -196,7 +199,7 @@ ANY_RULE = [
     dict(rule="fobos"), dict(rule="sgd", schedule=InverseSqrt(0.2)), dict(rule="adagrad"),
     dict(rule="fobos", schedule=Constant(0.05)), dict(rule="rda"), dict(rule="ftrl"),
     dict(rule=TruncatedGradient(period=2), schedule=Power(0.1)),
-    dict(rule=FoBoS("shrink_first"), schedule=FromData()),
+    dict(rule=FoBoS(step_order="shrink_first"), schedule=FromData()),
 ]  # fmt: skip
 
 
@@ -218,7 +221,7 @@ def test_any_folds(loss, options, seed, share, epochs):
         # Both classes, so that a fit of these rows alone can be made.
         learned[[np.argmin(y), np.argmax(y)]] = True
         folds.append(Fold(generator.permutation(rows[learned]), rows[~learned]))
-    model, settings = kind(loss, l1=0.0, **options), SETTINGS[: 1 + seed % 5]
+    model, settings = kind(loss, l1=0.0, **in_rule(**options)), SETTINGS[: 1 + seed % 5]
     assert_columns_are_fits(model, settings, X, y, folds=folds, epochs=epochs)
 
 

@@ -18,6 +18,7 @@ from support.groups import (
     group_problems,
 )
 from support.matrices import make_data
+from support.parameters import in_rule
 from support.wears import wears
 
 from lazynet import SGD, FoBoS, LazyNetClassifier, LazyNetRegressor
@@ -288,7 +289,7 @@ def test_tiny_moves_beside_a_large_shift_stay_tiny(norm, value, dtype):
 
 def take_one_step(block, engine, value, step_order="gradient_first"):
     """One step of the squared error with a rate of 1 on a row with one nonzero of ``value``."""
-    chosen = plan(loss="squared_error", rule=FoBoS(step_order), l1=1e-3, eta0=1.0)
+    chosen = plan(loss="squared_error", rule=FoBoS(step_order=step_order), l1=1e-3, eta0=1.0)
     X = sparse.csr_matrix(np.full((1, 1), value))
     targets = Targets(0, 2, numbers=np.ones((1, 2)))
     return run_on_clock(
@@ -326,12 +327,12 @@ def test_fit_is_stepping_by_hand(norm, kind):
     options |= dict(max_iter=2, tol=None, shuffle=False)
     if kind == "targets":
         y = numbers = scores
-        model = LazyNetRegressor(**options).fit(X, y)
+        model = LazyNetRegressor(**in_rule(**options)).fit(X, y)
     else:
         y = (scores > 0).astype(int) if kind == "labels" else scores.argmax(axis=1)
         numbers = 2.0 * (y if kind == "labels" else y[:, None] == np.arange(3)) - 1.0
         coupled = {"loss": "softmax"} if kind == "softmax" else {}
-        model = LazyNetClassifier(**options, **coupled).fit(X, y)
+        model = LazyNetClassifier(**in_rule(**options, **coupled)).fit(X, y)
     dense = DenseGroups(
         12, 3, norm=norm, softmax=kind == "softmax", l1=0.3, l2=0.1, schedule=lambda t: 0.1,
         loss="squared_error" if kind == "targets" else "log_loss", fit_intercept=True,
@@ -349,7 +350,9 @@ def test_fit_is_stepping_by_hand(norm, kind):
 
 
 @pytest.mark.parametrize("kind", GROUPED_OUTPUTS.values())
-@pytest.mark.parametrize("rule", [SGD(), FoBoS("shrink_first"), SGD("shrink_first")])
+@pytest.mark.parametrize(
+    "rule", [SGD(), FoBoS(step_order="shrink_first"), SGD(step_order="shrink_first")]
+)
 def test_rules_other_than_fobos_are_refused(kind, rule):
     """The prox of a row is FoBoS's, and the gradient comes first."""
     with pytest.raises(ValueError, match=r"rule must be FoBoS\(\)"):

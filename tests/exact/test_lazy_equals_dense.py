@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from support import ELASTIC_ENGINES, plan, rows
-from support.algorithms import AFFINE_RULES, BOTH_ORDERS, form_of
+from support import ELASTIC_STORAGES, plan, rows
+from support.algorithms import AFFINE_RULES, BOTH_ORDERS, storage_of
 from support.engines import run_in_chunks
+from support.parameters import in_rule, rule_with
 from support.wears import wears
 
 from lazynet import FoBoS, FromArray, Stepper
@@ -31,14 +32,14 @@ SWEEPS_AT_ONCE = Wear(
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("step_order", BOTH_ORDERS)
 @pytest.mark.parametrize("rule", AFFINE_RULES)
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_STORAGES)
 @given(data=st.data())
 def test_every_step_equals_the_dense_twin(engine, rule, step_order, loss, data):
     """The first promise, over the whole table, with any rebases and any budget."""
     problem = data.draw(problems([loss], [rule], [step_order], BOTH))
     wear = data.draw(wears())
-    form = form_of(engine, data.draw(BUDGETS), data.draw(st.booleans()))
-    stepper = problem.stepper(engine=form, wear=wear)
+    form = storage_of(engine, data.draw(BUDGETS), data.draw(st.booleans()))
+    stepper = problem.stepper(rule=rule_with(problem.rule, storage=form), wear=wear)
     assert_matches_twin(stepper, problem, twin=problem.twin(wear.largest_cushion))
 
 
@@ -72,7 +73,7 @@ def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
 @pytest.mark.parametrize("wear", [Wear(), SWEEPS_AT_ONCE], ids=["seldom", "sweeps"])
 @pytest.mark.parametrize("step_order", BOTH_ORDERS)
 @pytest.mark.parametrize("l1", [0.0, 1e-3])
-@pytest.mark.parametrize("engine", [*ELASTIC_ENGINES, "rescaled"])
+@pytest.mark.parametrize("engine", [*ELASTIC_STORAGES, "rescaled"])
 def test_long_rows_take_the_vector_path(engine, l1, step_order, wear):
     """Rows longer than any vector and block, with a tail; sweeps may interrupt every step."""
     if engine == "rescaled" and l1:
@@ -82,10 +83,12 @@ def test_long_rows_take_the_vector_path(engine, l1, step_order, wear):
     X.sort_indices()
     y = np.where(generator.random(40) < 0.5, -1.0, 1.0)
     options = dict(
-        schedule=lambda t: 0.1, loss="log_loss", rule=FoBoS(step_order), l1=l1, l2=1e-2,
+        schedule=lambda t: 0.1, loss="log_loss", rule=FoBoS(step_order=step_order), l1=l1, l2=1e-2,
         fit_intercept=True,
     )  # fmt: skip
-    lazy = Stepper(400, engine=engine, **options, **({} if engine == "tables" else {"wear": wear}))
+    lazy = Stepper(
+        400, **in_rule(storage=engine, **options, **({} if engine == "tables" else {"wear": wear}))
+    )
     twin = BoundedTwin(400, **options)
     for row in range(40):
         lazy.step_row(X, row, y[row])
@@ -112,12 +115,16 @@ def test_the_tables_begin_again_before_they_overflow():
 
 def test_a_step_with_an_overwhelming_pull_keeps_its_digits():
     """Shrink first: the move is stored after the pull, beside a shift that may be huge."""
-    for engine in ELASTIC_ENGINES:
+    for engine in ELASTIC_STORAGES:
         for l1 in (1.0, 1e4, 1e12, 1e17):
             stepper = Stepper(
-                1, loss="squared_error", l1=l1, schedule="constant", eta0=1.0, engine=engine,
-                rule=FoBoS("shrink_first"),
-            )  # fmt: skip
+                1,
+                loss="squared_error",
+                l1=l1,
+                rule=FoBoS(
+                    step_order="shrink_first", schedule="constant", eta0=1.0, storage=engine
+                ),
+            )
             stepper.step([0], [0.3], target=1.0)
             assert abs(stepper.weight(0) - 0.3) <= 2.0**-53 * 6 * min(l1, 1024.0)
 

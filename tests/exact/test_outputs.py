@@ -40,10 +40,17 @@ from lazynet.verify.strategies import problems
 
 #: Every rule whose outputs learn in one pass, with rates that are given and rates of the rows.
 RULES = {
-    "fobos": FoBoS(), "sgd": SGD(), "shrink_first": SGD("shrink_first"), "rda": RDA(gamma=2.0),
-    "rda follows": RDA(), "ftrl": FTRL(alpha=0.3), "ftrl once": FTRL(alpha=0.3, penalty="once"),
-    "ftrl follows": FTRL(), "adagrad": AdaGrad(alpha=0.3, delta=0.1), "adagrad follows": AdaGrad(),
-}  # fmt: skip
+    "fobos": FoBoS(),
+    "sgd": SGD(),
+    "shrink_first": SGD(step_order="shrink_first"),
+    "rda": RDA(gamma=2.0),
+    "rda follows": RDA(),
+    "ftrl": FTRL(alpha=0.3),
+    "ftrl once": FTRL(alpha=0.3, penalty="once"),
+    "ftrl follows": FTRL(),
+    "adagrad": AdaGrad(alpha=0.3, delta=0.1),
+    "adagrad follows": AdaGrad(),
+}
 STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0, 10.0])
 EVERY_RULE = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
 #: Options of ``problems`` whose predictions are far beyond the range of exp.
@@ -206,7 +213,7 @@ def test_weights_in_float32_are_close(options):
         assert apart(found, expected) <= 2000 * np.finfo(np.float32).eps
 
 
-@pytest.mark.parametrize("options", [dict(rule="fobos"), dict(rule=SGD("shrink_first")),
+@pytest.mark.parametrize("options", [dict(rule="fobos"), dict(rule=SGD(step_order="shrink_first")),
                                      MANY["from data"], MANY["average"]], ids=str)  # fmt: skip
 def test_clocks_that_wear_out_often_change_little(options):
     """Sweeps after every few steps give the weights of a run without a sweep."""

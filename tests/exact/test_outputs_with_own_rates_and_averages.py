@@ -33,7 +33,11 @@ from lazynet.penalties import ElasticNet
 from lazynet.reference.averages import DenseAverage
 from lazynet.verify.strategies import problems
 
-RULES = {f"{kind.__name__} {order}": kind(order) for kind in (FoBoS, SGD) for order in BOTH_ORDERS}
+RULES = {
+    f"{kind.__name__} {order}": kind(step_order=order)
+    for kind in (FoBoS, SGD)
+    for order in BOTH_ORDERS
+}
 EVERY_RULE = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
 BOTH = [False, True]
 NUMBERS_OF_OUTPUTS = st.sampled_from([1, 2, 3, 8, 9])

@@ -18,9 +18,12 @@ from lazynet.kernels.examples import Steps
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.losses import LOSSES, get_loss
 from lazynet.reference import losses as reference
-from lazynet.rules.storage import FORMS
+from lazynet.rules.storage import STORAGES
 
-CASES = [*[(SGD(), FORMS[name]()) for name in FORMS], *[(GIVEN[r], None) for r in RULES_WITH_STATE]]
+CASES = [
+    *[(SGD(), STORAGES[name]()) for name in STORAGES],
+    *[(GIVEN[r], None) for r in RULES_WITH_STATE],
+]
 
 
 def keeping(order, predictions):
@@ -29,13 +32,13 @@ def keeping(order, predictions):
     return Steps(order, np.full(n, 0.1), np.ones(n), np.zeros(n), np.zeros(n), None, predictions)
 
 
-@pytest.mark.parametrize(("rule", "form"), CASES, ids=lambda c: getattr(c, "name", ""))
-def test_predictions_are_those_of_the_weights_before_each_step(rule, form):
+@pytest.mark.parametrize(("rule", "storage"), CASES, ids=lambda c: getattr(c, "name", ""))
+def test_predictions_are_those_of_the_weights_before_each_step(rule, storage):
     """A prediction equals the dot product with the weights read before the step."""
     X, y = corpus(n_rows=30, d=60)
     penalty = penalty_of(rule, 0.0, 0.0)
     chosen = plan(rule=rule, fit_intercept=True)
-    engine = new_engine(rule, penalty, 60, form=form)
+    engine = new_engine(rule, penalty, 60, storage=storage)
     examples = as_examples(X, y)
     task = chosen.task(engine)
     expected, kept = [], []

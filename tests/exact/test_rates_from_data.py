@@ -8,6 +8,7 @@ from scipy import sparse
 from support import plan
 from support.algorithms import BOTH_ORDERS
 from support.matrices import corpus
+from support.parameters import in_rule
 from support.rates import (
     NeverLooks,
     NoRescaling,
@@ -70,9 +71,17 @@ def test_every_step_equals_the_dense_twin(rule, loss):
     ):  # fmt: skip
         schedule = FromData(factor)
         stepper = Stepper(
-            6, loss=loss, rule=rule, schedule=schedule, l1=l1, l2=l2, fit_intercept=intercept,
-            average=average,
-        )  # fmt: skip
+            6,
+            **in_rule(
+                loss=loss,
+                rule=rule,
+                schedule=schedule,
+                l1=l1,
+                l2=l2,
+                fit_intercept=intercept,
+                average=average,
+            ),
+        )
         twin = BoundedTwin.of_plan(stepper.plan, 6, 1024.0)
         found = gaps(stepper, twin, stream(loss, 150, seed=seed))
         assert len(found) == 150, twin.ended
@@ -93,14 +102,16 @@ def test_any_wear_equals_the_dense_twin(data):
     )
     stepper = Stepper(
         6,
-        loss=loss,
-        rule=data.draw(st.sampled_from(RULES)),
-        schedule=FromData(),
-        l1=data.draw(st.sampled_from([0.0, 1e-3, 0.1])),
-        l2=data.draw(st.sampled_from([0.0, 1e-2, 0.5])),
-        fit_intercept=data.draw(st.booleans()),
-        average=data.draw(st.booleans()),
-        wear=wear,
+        **in_rule(
+            loss=loss,
+            rule=data.draw(st.sampled_from(RULES)),
+            schedule=FromData(),
+            l1=data.draw(st.sampled_from([0.0, 1e-3, 0.1])),
+            l2=data.draw(st.sampled_from([0.0, 1e-2, 0.5])),
+            fit_intercept=data.draw(st.booleans()),
+            average=data.draw(st.booleans()),
+            wear=wear,
+        ),
     )
     twin = BoundedTwin.of_plan(stepper.plan, 6, wear.largest_cushion)
     found = gaps(stepper, twin, stream(loss, 40, seed=data.draw(st.integers(0, 99))))
@@ -111,7 +122,12 @@ def test_any_wear_equals_the_dense_twin(data):
 def test_averages_are_the_plain_means(loss):
     """The mean of the iterates after every step, as each was at its time."""
     stepper = Stepper(
-        6, loss=loss, schedule=FromData(), l1=1e-3, l2=1e-2, fit_intercept=True, average=True
+        6,
+        loss=loss,
+        rule=FoBoS(schedule=FromData(), average=True),
+        l1=1e-3,
+        l2=1e-2,
+        fit_intercept=True,
     )
     twin = BoundedTwin.of_plan(stepper.plan, 6, 1024.0)
     total, intercepts = np.zeros(6), 0.0
@@ -126,7 +142,7 @@ def test_averages_are_the_plain_means(loss):
 @pytest.mark.parametrize(("broken", "loss"), [(NoRescaling, "log_loss"), (NeverLooks, "huber")])
 def test_broken_variants_are_caught(broken, loss):
     """A twin that leaves out one part of the formula is far away."""
-    stepper = Stepper(6, loss=loss, schedule=FromData(), l2=1e-2, fit_intercept=True)
+    stepper = Stepper(6, loss=loss, rule=FoBoS(schedule=FromData()), l2=1e-2, fit_intercept=True)
     twin = BoundedTwin.of_plan(stepper.plan, 6, 1024.0)
     twin.dense = broken(6, loss=loss, l2=1e-2, fit_intercept=True)
     twin.nearby = None
@@ -153,7 +169,8 @@ def test_refreshes_come_at_rows_0_1_2_4_8():
 
 
 def fitted(kind, X, y, **options):
-    return kind(schedule=FromData(), tol=None, max_iter=3, random_state=0, **options).fit(X, y)
+    rule = FoBoS(FromData())
+    return kind(rule=rule, tol=None, max_iter=3, random_state=0, **options).fit(X, y)
 
 
 @pytest.mark.parametrize("power", [-40, -10, 10, 40])
@@ -213,7 +230,7 @@ def test_rates_of_a_step_that_overflows_are_not_counted():
 def test_rates_stay_below_what_the_rule_allows():
     """A strong l2 bounds the rates of SGD at half of 1 / l2; the intercept goes on."""
     X, y = corpus(n_rows=90, d=60)
-    model = LazyNetClassifier(rule="sgd", schedule=FromData(), l2=100.0, max_iter=1, tol=None)
+    model = LazyNetClassifier(rule=SGD(schedule=FromData()), l2=100.0, max_iter=1, tol=None)
     assert model.fit(X, y).eta0_ == 0.005
     assert model.verify(X, y).agrees
     assert model.intercept_[0] != 0
@@ -223,9 +240,14 @@ def test_weights_that_are_given_are_not_rescaled():
     """coef_init and a warm start keep their predictions where the first rows change m."""
     X = sparse.csr_matrix([[1e-3], [1.0], [1.0]])
     model = LazyNetRegressor(
-        schedule=FromData(), max_iter=1, tol=None, shuffle=False, l1=0.0, l2=0.0,
+        rule=FoBoS(schedule=FromData()),
+        max_iter=1,
+        tol=None,
+        shuffle=False,
+        l1=0.0,
+        l2=0.0,
         fit_intercept=False,
-    )  # fmt: skip
+    )
     # The given weight is right: nothing is to be learned.
     model.fit(X, [2e-3, 2.0, 2.0], coef_init=[2.0])
     np.testing.assert_array_equal(model.coef_, [2.0])
@@ -235,31 +257,29 @@ def test_a_warm_start_goes_on_with_the_rates():
     """The rates after a warm start are those of a run that went on, not those of a first step."""
     X, y = corpus(n_rows=90, d=60)
     options = dict(schedule=FromData(), max_iter=1, tol=None, shuffle=False)
-    once = LazyNetClassifier(**options, warm_start=True).fit(X, y)
+    once = LazyNetClassifier(**in_rule(**options, warm_start=True)).fit(X, y)
     first = once.eta0_
-    twice = LazyNetClassifier(**{**options, "max_iter": 2}).fit(X, y)
+    twice = LazyNetClassifier(**in_rule(**{**options, "max_iter": 2})).fit(X, y)
     again = once.fit(X, y)
     np.testing.assert_allclose(again.coef_, twice.coef_, rtol=1e-9)
     assert again.eta0_ == pytest.approx(twice.eta0_)
     assert again.eta0_ < first
-    assert again.set_params(schedule="power", eta0=0.25).fit(X, y).eta0_ == 0.25
+    assert again.set_params(rule=FoBoS("power", eta0=0.25)).fit(X, y).eta0_ == 0.25
 
 
 def test_what_cannot_have_these_rates_is_refused():
     """The error names schedule, before anything is learned."""
     X, y = [[1.0]], [1.0]
     for engine in ("tables", "dense", "rescaled"):
-        model = LazyNetRegressor(schedule="from_data", engine=engine, l1=0.0)
-        with pytest.raises(ValueError, match=r"schedule=FromData\(\) needs engine='clock'"):
+        model = LazyNetRegressor(rule=FoBoS(schedule="from_data", storage=engine), l1=0.0)
+        with pytest.raises(ValueError, match=r"schedule=FromData\(\) needs storage='clock'"):
             model.fit(X, y)
     for threshold in (np.inf, 0.5):
         rule = TruncatedGradient(period=2, threshold=threshold)
         with pytest.raises(ValueError, match=r"schedule=FromData\(\) gives rates to rule='fobos'"):
-            LazyNetRegressor(schedule=FromData(), rule=rule, l2=0.0).fit(X, y)
-    with pytest.raises(ValueError, match="schedule is not used by rule=RDA"):
-        LazyNetRegressor(schedule=FromData(), rule="rda").fit(X, y)
+            LazyNetRegressor(**in_rule(schedule=FromData(), rule=rule, l2=0.0)).fit(X, y)
     for schedule in ("from_data", FromData()):
-        with pytest.raises(ValueError, match="eta0 is for schedules"):
-            LazyNetRegressor(schedule=schedule, eta0=0.5).fit(X, y)
+        with pytest.raises(ValueError, match="eta0 is the scale of a schedule without a scale"):
+            LazyNetRegressor(rule=FoBoS(schedule=schedule, eta0=0.5)).fit(X, y)
     with pytest.raises(ValueError, match="cannot give them beforehand"):
         FromData()(0)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from support.engines import apart
+from support.parameters import in_rule
 
 from lazynet import RDA, AdaGrad, FromData, LazyNetClassifier, LazyNetRegressor
 from lazynet.engines.adagrad import AdaGradEngine
@@ -42,7 +43,7 @@ def rows_of_one_size():
 def differs_from_the_reference(n_classes=2, seed=0, twin_of=DenseAdaGrad, **options):
     """Whether a fit leaves a reference that takes the same steps, at rates divided by hand."""
     X, y = documents(seed, n_classes)
-    model = LazyNetClassifier(shuffle=False, **LATER, **options).fit(X, y)
+    model = LazyNetClassifier(**in_rule(shuffle=False, **LATER, **options)).fit(X, y)
     for k, positive in enumerate([1] if n_classes == 2 else range(n_classes)):
         twin = twin_of(D, l1=model.l1_, fit_intercept=True, **CHOSEN)
         for epoch in range(model.n_iter_):
@@ -130,14 +131,14 @@ def test_no_rates_fall_over_tables_and_for_numbers():
 
 def test_partial_fit_goes_on_at_full_rates():
     X, y = documents()
-    model = LazyNetClassifier(random_state=0, **LATER).fit(X, y)
+    model = LazyNetClassifier(**in_rule(random_state=0, **LATER)).fit(X, y)
     fallen = model.eta0_
     assert model.partial_fit(X, y).eta0_ > 5 * fallen
 
 
 def test_a_warm_start_begins_at_full_rates():
     X, y = documents()
-    model = LazyNetClassifier(random_state=0, warm_start=True, **LATER).fit(X, y)
+    model = LazyNetClassifier(**in_rule(random_state=0, warm_start=True, **LATER)).fit(X, y)
     fallen = model.eta0_
     assert model.set_params(max_iter=1).fit(X, y).eta0_ > 5 * fallen
 
@@ -148,9 +149,9 @@ def test_few_epochs_of_a_regressor_have_high_rates(epochs):
     numbers = X @ np.random.default_rng(1).standard_normal(D) + y
     given = FromData(factor=max(1.0, 10.0 / np.sqrt(epochs)))
     options = dict(max_iter=epochs, tol=None, random_state=0)
-    found = LazyNetRegressor(**options).fit(X, numbers)
+    found = LazyNetRegressor(**in_rule(**options)).fit(X, numbers)
     assert np.array_equal(
-        found.coef_, LazyNetRegressor(schedule=given, **options).fit(X, numbers).coef_
+        found.coef_, LazyNetRegressor(**in_rule(schedule=given, **options)).fit(X, numbers).coef_
     )
     assert (given.factor > 1) == (epochs < 100)
 
@@ -164,5 +165,5 @@ def test_no_rates_rise_where_a_penalty_a_rate_or_a_loss_is_given(options):
     options = {"max_iter": 4, "tol": None, "random_state": 0, **options}
     X, y = documents()
     X = X[:, :5] if options.pop("table", False) else X
-    wanted = LazyNetRegressor(**options | {"schedule": FromData()}).fit(X, y)
-    assert np.array_equal(LazyNetRegressor(**options).fit(X, y).coef_, wanted.coef_)
+    wanted = LazyNetRegressor(**in_rule(**(options | {"schedule": FromData()}))).fit(X, y)
+    assert np.array_equal(LazyNetRegressor(**in_rule(**options)).fit(X, y).coef_, wanted.coef_)

@@ -8,9 +8,10 @@ from scipy import sparse
 from support import plan, rows
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 from support.caught import caught
+from support.parameters import in_rule, rule_with
 from support.wears import wears
 
-from lazynet import LazyNetClassifier, Stepper
+from lazynet import FoBoS, LazyNetClassifier, Stepper
 from lazynet.data.arrays import as_examples
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.rescaled import RescaledEngine
@@ -27,7 +28,9 @@ BOTH = (False, True)
 def test_every_step_equals_the_dense_twin(rule, step_order, data):
     """Every step equals the dense twin, whether sweeps are as seldom or as often as the clock's."""
     problem = data.draw(problems(rules=[rule], step_orders=[step_order], intercepts=BOTH, l1=0.0))
-    stepper = problem.stepper(engine="rescaled", wear=data.draw(wears()))
+    stepper = problem.stepper(
+        rule=rule_with(problem.rule, storage="rescaled"), wear=data.draw(wears())
+    )
     assert_matches_twin(stepper, problem)
 
 
@@ -45,7 +48,7 @@ def test_broken_engines_are_caught():
     @caught(match="away from the dense twin")
     @given(problem=problems(step_orders=BOTH_ORDERS, l1=0.0))
     def equal(problem):
-        stepper = problem.stepper(engine="rescaled", wear=wear)
+        stepper = problem.stepper(rule=rule_with(problem.rule, storage="rescaled"), wear=wear)
         stepper.engine = SweepsWithoutTheScale(problem.n_features, wear)
         assert_matches_twin(stepper, problem)
 
@@ -75,17 +78,20 @@ def test_an_l1_penalty_is_refused_everywhere():
     """The estimators, the stepper and the kernel refuse an l1 penalty, which would be forgotten."""
     X, y = sparse.csr_matrix(np.eye(2)), np.array([0, 1])
     with pytest.raises(ValueError, match="knows no l1 penalty, got l1=1e-06; set l1=0"):
-        LazyNetClassifier(engine="rescaled", l1=1e-6).fit(X, y)
+        LazyNetClassifier(rule=FoBoS(storage="rescaled"), l1=1e-6).fit(X, y)
     # An l1 that is left to the model is 0.
-    left_open = LazyNetClassifier().fit(X, y)
+    left_open = LazyNetClassifier(rule=FoBoS()).fit(X, y)
     assert left_open.l1_ > 0.0
-    assert left_open.set_params(engine="rescaled").fit(X, y).l1_ == 0.0
+    assert left_open.set_params(rule__storage="rescaled").fit(X, y).l1_ == 0.0
     with pytest.raises(ValueError, match="knows no l1 penalty"):
-        Stepper(2, engine="rescaled", l1=0.5)
+        Stepper(2, rule=FoBoS(storage="rescaled"), l1=0.5)
     engine = RescaledEngine(2)
     chosen = plan(l1=0.5)
     with pytest.raises(ValueError, match="knows no l1 penalty"):
         engine.take(as_examples(X, np.ones(2)), chosen.steps(rows(2), 0), chosen.task(engine))
     options = dict(l1=0.0, l2=0.1, eta0=0.5, max_iter=3, tol=None, random_state=0)
-    model, other = LazyNetClassifier(engine="rescaled", **options), LazyNetClassifier(**options)
+    model, other = (
+        LazyNetClassifier(**in_rule(storage="rescaled", **options)),
+        LazyNetClassifier(**in_rule(**options)),
+    )
     np.testing.assert_allclose(model.fit(X, y).coef_, other.fit(X, y).coef_, rtol=1e-14)

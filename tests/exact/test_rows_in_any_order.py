@@ -12,21 +12,23 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy import sparse
-from support import ELASTIC_ENGINES
+from support import ELASTIC_STORAGES
 from support.algorithms import (
     AFFINE_RULES,
     BOTH_ORDERS,
     GIVEN,
     RULES_WITH_STATE,
-    form_of,
     options_of,
+    storage_of,
 )
 from support.matrices import corpus, reversed_rows, shuffled_rows, with_rows_arranged
+from support.parameters import in_rule, rule_with
 from support.wears import wears
 
 from lazynet import (
     ASGDClassifier,
     DualNetClassifier,
+    FoBoS,
     LazyNetClassifier,
     LazyNetRegressor,
     ReleasedStabilisedSGDClassifier,
@@ -51,7 +53,7 @@ def disordered(draw, problem):
 
 
 @pytest.mark.parametrize("rule", AFFINE_RULES)
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_STORAGES)
 @given(data=st.data())
 def test_every_step_equals_the_dense_twin(engine, rule, data):
     """The first promise, for rows whose columns come in any order."""
@@ -59,7 +61,7 @@ def test_every_step_equals_the_dense_twin(engine, rule, data):
         rules=[rule], step_orders=BOTH_ORDERS, intercepts=BOTH))))  # fmt: skip
     assert usable_rows(problem.X) is problem.X
     wear = data.draw(wears())
-    stepper = problem.stepper(engine=form_of(engine), wear=wear)
+    stepper = problem.stepper(rule=rule_with(problem.rule, storage=storage_of(engine)), wear=wear)
     assert_matches_twin(stepper, problem, twin=problem.twin(wear.largest_cushion))
 
 
@@ -76,13 +78,13 @@ def assert_same_up_to_rounding(left, right, X, other):
 
 _SHORT = dict(max_iter=2, tol=None, random_state=0, l1=1e-4, l2=1e-3)
 _EVERY_RULE = [
-    LazyNetClassifier(**_SHORT | options_of(GIVEN[name])) for name in RULES_WITH_STATE
-] + [LazyNetClassifier(**_SHORT, rule=GIVEN[name], eta0=0.1) for name in AFFINE_RULES]
+    LazyNetClassifier(**in_rule(**(_SHORT | options_of(GIVEN[name])))) for name in RULES_WITH_STATE
+] + [LazyNetClassifier(**in_rule(**_SHORT, rule=GIVEN[name], eta0=0.1)) for name in AFFINE_RULES]
 _OTHERS = [
-    LazyNetClassifier(**_SHORT, eta0=0.1, average=True),
-    LazyNetClassifier(**_SHORT, eta0=0.1, engine="tables"),
-    LazyNetClassifier(**_SHORT, eta0=0.1, engine="dense"),
-    LazyNetClassifier(**_SHORT | dict(l1=0.0), eta0=0.1, engine="rescaled"),
+    LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1, average=True)),
+    LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1, storage="tables")),
+    LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1, storage="dense")),
+    LazyNetClassifier(**in_rule(**(_SHORT | dict(l1=0.0)), eta0=0.1, storage="rescaled")),
     ASGDClassifier(random_state=0, max_iter=2, l2=10.0),
     StabilisedSGDClassifier("log_loss", random_state=0, n_paths=2, max_iter=4, burst_size=20),
     ReleasedStabilisedSGDClassifier("log_loss", random_state=0, n_paths=2, max_iter=4),
@@ -115,7 +117,7 @@ def test_a_path_is_the_same(disorder):
 
 
 @DISORDERS
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_STORAGES)
 def test_without_rounding_the_bits_are_the_same(engine, disorder):
     """Small integers and halves of them: every sum is exact, in whatever order it is made."""
     rng = np.random.default_rng(0)
@@ -123,9 +125,14 @@ def test_without_rounding_the_bits_are_the_same(engine, disorder):
     X.data = rng.integers(-3, 4, X.nnz).astype(float)
     y = rng.integers(-3, 4, 60).astype(float)
     model = LazyNetRegressor(
-        "absolute_error", l1=0.25, l2=0.0, schedule="constant", eta0=0.5, max_iter=3, tol=None,
-        shuffle=False, engine=engine,
-    )  # fmt: skip
+        "absolute_error",
+        l1=0.25,
+        l2=0.0,
+        rule=FoBoS(schedule="constant", eta0=0.5, storage=engine),
+        max_iter=3,
+        tol=None,
+        shuffle=False,
+    )
     expected = copy.deepcopy(model).fit(X, y)
     found = copy.deepcopy(model).fit(disorder(X), y)
     assert np.count_nonzero(expected.coef_) > 30
@@ -217,11 +224,11 @@ def test_what_becomes_of_a_row_depends_on_this_row_alone(rows, values, seed, spa
 def test_the_flags_of_a_matrix_are_not_believed(disorder, flag):
     """What SciPy remembers of the order may be wrong, whichever way."""
     X, y = corpus(n_rows=40, d=80)
-    expected = LazyNetClassifier(**_SHORT, eta0=0.1).fit(X, y)
+    expected = LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1)).fit(X, y)
     other, twice = disorder(X), matrix([[3, 1, 3], [2, 2]])
     for each in (other, twice, X):
         each.has_sorted_indices = each.has_canonical_format = flag
-    found = LazyNetClassifier(**_SHORT, eta0=0.1).fit(other, y)
+    found = LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1)).fit(other, y)
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
     assert checked_csr(X) is X
     np.testing.assert_array_equal(usable_rows(twice).toarray()[:, :4], [[0, 1, 0, 2], [0, 0, 2, 0]])

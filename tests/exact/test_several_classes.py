@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.algorithms import GIVEN, RULES_WITH_STATE, options_of
 from support.matrices import corpus
+from support.parameters import in_rule
 
 from lazynet import LazyNetClassifier
 from lazynet.engines.threads import Interrupted, Workers
@@ -23,7 +24,7 @@ MODELS = {
     "average": dict(eta0=0.1, average=True),
     "batches": dict(eta0=0.1, batch_size=16),
     "batches of a rule with a state": dict(rule="adagrad", batch_size=16),
-    "tables": dict(eta0=0.1, engine="tables"),
+    "tables": dict(eta0=0.1, storage="tables"),
     "held out": dict(eta0=0.1, early_stopping=True, max_iter=5, tol=1e-3),
     **{name: options_of(GIVEN[name]) for name in RULES_WITH_STATE},
 }
@@ -48,7 +49,7 @@ def test_threads_change_no_bit(options):
     X, y = make_classes()
     results = []
     for n_jobs in (None, 1, 2, 3, 7, -1):
-        model = LazyNetClassifier(**_BASE | options, n_jobs=n_jobs).fit(X, y)
+        model = LazyNetClassifier(**in_rule(**(_BASE | options), n_jobs=n_jobs)).fit(X, y)
         results.append([seen(model)])
         if options.get("rule") != GIVEN["saga"]:
             results[-1].append(seen(model.partial_fit(X[:50], y[:50])))
@@ -60,10 +61,10 @@ def test_threads_change_no_bit(options):
 def test_the_length_of_a_chunk_changes_no_weight(options, nonzeros):
     """A chunk is shorter where several classes visit it; only sums of losses are rounded anew."""
     X, y = make_classes(n_rows=40, d=60)
-    whole = LazyNetClassifier(**_BASE | options).fit(X, y)
+    whole = LazyNetClassifier(**in_rule(**(_BASE | options))).fit(X, y)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(learners, "_NONZEROS_OF_A_CHUNK", nonzeros)
-        cut = LazyNetClassifier(**_BASE | options).fit(X, y)
+        cut = LazyNetClassifier(**in_rule(**(_BASE | options))).fit(X, y)
     np.testing.assert_array_equal(cut.coef_, whole.coef_)
     np.testing.assert_array_equal(cut.intercept_, whole.intercept_)
     for line, other in zip(cut.history_, whole.history_, strict=True):
@@ -74,7 +75,9 @@ def test_the_length_of_a_chunk_changes_no_weight(options, nonzeros):
 def test_an_overflow_of_one_class_leaves_all_classes(n_jobs):
     """The model is what it was before the call, whichever thread meets the overflow."""
     X, y = make_classes()
-    model = LazyNetClassifier("squared_error", **_BASE, eta0=1e-3, n_jobs=n_jobs).fit(X, y)
+    model = LazyNetClassifier("squared_error", **in_rule(**_BASE, eta0=1e-3, n_jobs=n_jobs)).fit(
+        X, y
+    )
     before = seen(model)
     # One class alone: the others have targets of -1 and small weights.
     weights = np.where(y == 3, 1e300, 1.0)

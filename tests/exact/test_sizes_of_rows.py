@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from support.parameters import in_rule
 
 from lazynet import LazyNetClassifier
 from lazynet.data.arrays import as_examples, sizes_of
@@ -36,7 +37,7 @@ def test_the_bits_are_the_same(options, n_classes, seed, narrow):
     X.data = rng.standard_normal(X.nnz) * 10.0 ** rng.integers(-3, 4, X.nnz)
     X.data = X.data.astype(np.float32 if narrow else np.float64)
     problems = Classes(rng.integers(0, n_classes, N), n_classes, None)
-    plan = LazyNetClassifier(**options)._read_settings().plan().known(1.0, None)
+    plan = LazyNetClassifier(**in_rule(**options))._read_settings().plan().known(1.0, None)
     assert plan.sizes in MEASURED
     found = []
     for sizes in (plan.sizes, sizes_of(X, plan.sizes)):

@@ -6,7 +6,7 @@ from sklearn.linear_model import Perceptron, SGDClassifier, SGDRegressor
 from sklearn.svm import LinearSVR
 from support.matrices import make_data
 
-from lazynet import SGD, DualNetRegressor, LazyNetClassifier, Stepper
+from lazynet import SGD, DualNetRegressor, FoBoS, LazyNetClassifier, Stepper
 from lazynet.losses import LOSS_OBJECTS, LOSSES
 
 N, D = 60, 7
@@ -40,9 +40,12 @@ def test_every_step_is_that_of_sgd(loss, alpha, fit_intercept):
     other = theirs(loss, alpha, eta0, fit_intercept)
     classes = dict(classes=[-1.0, 1.0]) if LOSSES[loss].margin else {}
     ours = Stepper(
-        D, loss=LOSS_OBJECTS[loss](EPSILON) if loss in LOSS_OBJECTS else loss, l2=alpha,
-        rule=SGD("shrink_first"), schedule="constant", eta0=eta0, fit_intercept=fit_intercept,
-    )  # fmt: skip
+        D,
+        loss=LOSS_OBJECTS[loss](EPSILON) if loss in LOSS_OBJECTS else loss,
+        l2=alpha,
+        rule=SGD(step_order="shrink_first", schedule="constant", eta0=eta0),
+        fit_intercept=fit_intercept,
+    )
     for x, target in zip(X, y, strict=True):
         other.partial_fit(x[None], [target], **classes)
         ours.step(np.flatnonzero(x), x[x != 0.0], target)
@@ -57,9 +60,14 @@ def test_an_epoch_of_the_perceptron_is_that_of_scikit_learn():
     X = X.toarray()
     other = Perceptron(shuffle=False, max_iter=3, tol=None).fit(X, y)
     ours = LazyNetClassifier(
-        "perceptron", l1=0.0, l2=0.0, schedule="constant", eta0=1.0, shuffle=False, max_iter=3,
+        "perceptron",
+        l1=0.0,
+        l2=0.0,
+        rule=FoBoS(schedule="constant", eta0=1.0),
+        shuffle=False,
+        max_iter=3,
         tol=None,
-    ).fit(X, y)  # fmt: skip
+    ).fit(X, y)
     assert np.count_nonzero(ours.coef_) > 10
     np.testing.assert_allclose(ours.coef_, other.coef_, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(ours.intercept_, other.intercept_, atol=1e-12)

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from support import examples_of, plan
 from support.matrices import corpus
+from support.parameters import in_rule
 from support.rates import PENALTIES, part_ways, stream
 
 from lazynet import FTRL, RDA, AdaGrad, DualNetClassifier, LazyNetClassifier, Stepper
@@ -30,7 +31,7 @@ ENGINES = {"ftrl": FTRLEngine, "rda": RDAEngine, "adagrad": AdaGradEngine}
 def differs_from_the_reference(rule, engine=None, empty=3, l1=1e-3, l2=1e-3, loss="log_loss"):
     """Whether the weights or the intercept leave those of the dense reference at any step."""
     options = dict(l1=l1, l2=l2, loss=loss, fit_intercept=True)
-    lazy = Stepper(9, rule=rule, **options)
+    lazy = Stepper(9, **in_rule(rule=rule, **options))
     kind = ENGINES[rule.name] if engine is None else engine
     lazy.engine = kind(9, rule, ElasticNet(l1, l2), loss=lazy.plan.loss)
     dense = new_reference(
@@ -115,8 +116,8 @@ def test_the_scale_of_X_changes_nothing_but_the_scale_of_the_weights(rule, loss,
     """X times 2^k gives the weights times 2^-k bit for bit, and the same intercept."""
     X, y = corpus(n_rows=200, d=90)
     options = dict(loss=loss, rule=rule, l1=0.0, l2=0.0, max_iter=2, tol=None, random_state=0)
-    model = LazyNetClassifier(**options).fit(X, y)
-    scaled = LazyNetClassifier(**options).fit(X * 2.0**exponent, y)
+    model = LazyNetClassifier(**in_rule(**options)).fit(X, y)
+    scaled = LazyNetClassifier(**in_rule(**options)).fit(X * 2.0**exponent, y)
     np.testing.assert_array_equal(scaled.coef_ * 2.0**exponent, model.coef_)
     np.testing.assert_array_equal(scaled.intercept_, model.intercept_)
     if rule.name == "adagrad":
@@ -190,7 +191,7 @@ def distance_to_the_minimum(rule, l1=0.02, l2=0.01):
     best = DualNetClassifier(l1=l1, l2=l2, tol=1e-10).fit(X, y)
     options = dict(schedule="inverse_sqrt", eta0=1.0) if rule == "fobos" else {}
     model = LazyNetClassifier(
-        rule=rule, l1=l1, l2=l2, max_iter=400, tol=None, random_state=0, **options
+        **in_rule(rule=rule, l1=l1, l2=l2, max_iter=400, tol=None, random_state=0, **options)
     ).fit(X, y)
     large = [np.abs(each.coef_) > 0.1 * np.abs(each.coef_).max() for each in (model, best)]
     above = objective(model, X, y, l1, l2) / objective(best, X, y, l1, l2) - 1.0
@@ -220,8 +221,8 @@ def test_a_warm_start_goes_on_as_partial_fit_does(rule):
     """The sums of gradients are kept, and the first weights and all later ones are the same."""
     X, y = small_problem()
     options = dict(rule=rule, l1=1e-3, l2=1e-3, shuffle=False, tol=None)
-    model = LazyNetClassifier(max_iter=5, warm_start=True, **options).fit(X, y)
-    further = LazyNetClassifier(max_iter=5, **options).fit(X, y).partial_fit(X, y)
+    model = LazyNetClassifier(**in_rule(max_iter=5, warm_start=True, **options)).fit(X, y)
+    further = LazyNetClassifier(**in_rule(max_iter=5, **options)).fit(X, y).partial_fit(X, y)
     before = model.coef_
     model.set_params(max_iter=1).fit(X, y)
     np.testing.assert_array_equal(model.coef_, further.coef_)

@@ -49,26 +49,32 @@ RESTLESS = Wear(cushion=0.01, largest_cushion=0.01, nonzeros_per_weight=0.0, rea
 #: Rules whose rates follow the rows.
 FOLLOWING = {"rda": RDA(rho=0.01), "ftrl": FTRL(penalty="once"), "adagrad": AdaGrad()}
 _RULES = {
-    **{f"{kind.__name__} {order}": kind(order) for kind in (FoBoS, SGD) for order in BOTH_ORDERS},
+    **{
+        f"{kind.__name__} {order}": kind(step_order=order)
+        for kind in (FoBoS, SGD)
+        for order in BOTH_ORDERS
+    },
     "gravity": TruncatedGradient(period=3),
     **{name: GIVEN[name] for name in RULES_WITH_STATE},
     **{f"{name} follows": rule for name, rule in FOLLOWING.items()},
 }
 ONE = {
     **{name: dict(rule=rule) for name, rule in _RULES.items()},
-    **{f"{form.name} {order}": dict(rule=FoBoS(order), form=form)
-       for form in (Tables(25), Dense(), Dense(predictions=True)) for order in BOTH_ORDERS},
-    "rescaled": dict(form=Rescaled(), l1=0.0),
+    **{f"{storage.name} {order}": dict(rule=FoBoS(step_order=order, storage=storage))
+       for storage in (Tables(25), Dense(), Dense(predictions=True)) for order in BOTH_ORDERS},
+    "rescaled": dict(storage=Rescaled(), l1=0.0),
     "positive": dict(positive=True),
     "from data": dict(schedule=FromData()),
     "average": dict(average=FromStep(2)),
     "average from data": dict(average=FromStep(2), schedule=FromData()),
-    "dense average": dict(average=FromStep(2), form=Dense()),
+    "dense average": dict(average=FromStep(2), storage=Dense()),
 }  # fmt: skip
 ONE |= {
     f"{name} in batches": options | dict(batch_size=7)
     for name, options in ONE.items()
-    if options.get("form") is None
+    if "rescaled" not in name
+    and "tables" not in name
+    and "dense" not in name
     and options.get("schedule") is None
     and not options.get("positive")
     and name not in ("saga", "carpenter_inexact")
@@ -92,9 +98,8 @@ EVERY_CASE = pytest.mark.parametrize(("options", "n_outputs"), CASES.values(), i
 def plan_of(options):
     """The plan of a case; without l2 where the rule refuses l2."""
     given = {"rule": "fobos", "l1": 1e-3, "l2": 1e-3} | options
-    names = [name for name in ("form", "batch_size", "dtype", "group") if name in given]
-    own = {name: given.pop(name) for name in names}
-    chosen = dataclasses.replace(plan(fit_intercept=True, **given), **own)
+    dtype = given.pop("dtype", "float64")
+    chosen = dataclasses.replace(plan(fit_intercept=True, **given), dtype=dtype)
     without_l2 = penalty_of(chosen.rule, chosen.penalty.l1, chosen.penalty.l2).l2
     return dataclasses.replace(chosen, penalty=dataclasses.replace(chosen.penalty, l2=without_l2))
 
@@ -118,12 +123,12 @@ def examples_of(chosen, n_outputs, values=np.float64, indices=np.int32):
 
 def n_steps(chosen):
     """The steps of an epoch."""
-    return -(-N // chosen.batch_size)
+    return -(-N // chosen.rule.batch_size)
 
 
 def take(engine, chosen, examples, start, stop):
     """Take the steps from ``start`` up to ``stop`` as one chunk."""
-    order = np.arange(N)[start * chosen.batch_size : stop * chosen.batch_size]
+    order = np.arange(N)[start * chosen.rule.batch_size : stop * chosen.rule.batch_size]
     steps = chosen.steps(order, start)
     if isinstance(engine, OutputsEngine):
         targets, losses = Targets(0, engine.n_outputs, numbers=NUMBERS), np.zeros(N_OUTPUTS)
@@ -163,7 +168,7 @@ def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
     for start, stop in itertools.pairwise([0, *cuts, last]):
         before = read(engine)
         engine = pickle.loads(pickle.dumps(engine))
-        rows = X[start * chosen.batch_size : stop * chosen.batch_size]
+        rows = X[start * chosen.rule.batch_size : stop * chosen.rule.batch_size]
         undo = Undo(engine, np.unique(rows.indices))
         take(engine, chosen, examples, start, stop)
         undo.rollback()

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
-from support import ELASTIC_ENGINES
-from support.algorithms import AFFINE_RULES, GIVEN, form_of, penalty_of
+from support import ELASTIC_STORAGES
+from support.algorithms import AFFINE_RULES, GIVEN, penalty_of, storage_of
 from support.broken_engines import BROKEN_ENGINES, BROKEN_WITH_DEFAULTS
+from support.parameters import in_rule
 
 from lazynet import Huber, LazyNetClassifier, LazyNetRegressor
 from lazynet.engines import catalogue as catalogue_module
@@ -31,7 +32,7 @@ def model_of(rule, kind=LazyNetClassifier, l1=1e-2, l2=1e-3, eta0=0.5, **options
     """An estimator with the rule; its rates are constant where a schedule has a say."""
     penalty = penalty_of(rule, l1, l2)
     rates = dict(schedule="constant", eta0=eta0) if rule.scheduled else {}
-    return kind(rule=rule, l1=penalty.l1, l2=penalty.l2, **rates, **options)
+    return kind(**in_rule(rule=rule, l1=penalty.l1, l2=penalty.l2, **rates, **options))
 
 
 def rules_of(name):
@@ -62,20 +63,20 @@ def test_every_exact_rule_agrees(name, which):
     assert_agrees(model_of(rule, LazyNetRegressor, loss=Huber(0.3), eta0=0.1).verify(X, y), 60)
 
 
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_STORAGES)
 @pytest.mark.parametrize("name", AFFINE_RULES)
 def test_every_form_agrees(name, engine):
     """A budget that is used up several times; averages where the form keeps averages."""
     X, y = rows()
-    form = form_of(engine, budget=11, predictions=True)
+    form = storage_of(engine, budget=11, predictions=True)
     for rule in rules_of(name):
         for average in (False, True) if form.takes_averages else (False,):
-            report = model_of(rule, engine=form, average=average).verify(X, y)
+            report = model_of(rule, storage=form, average=average).verify(X, y)
             assert_agrees(report, 60)
             assert report.engine == engine
             assert (report.average is not None) == average
     for rule in rules_of(name):
-        assert_agrees(model_of(rule, engine="rescaled", l1=0.0).verify(X, y), 60)
+        assert_agrees(model_of(rule, storage="rescaled", l1=0.0).verify(X, y), 60)
 
 
 def put(monkeypatch, name, engine):

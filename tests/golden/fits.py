@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
+from support.parameters import in_rule
 
 import lazynet
 from lazynet.data import Chunks, Shuffled, SvmlightFile, cached
@@ -65,7 +66,7 @@ def model_for(y, kind=None, **options):
     """An estimator for these targets; a penalty and three epochs, unless told otherwise."""
     if kind is None:
         kind = lazynet.LazyNetRegressor if "number" in y else lazynet.LazyNetClassifier
-        options = {"l1": 1e-3, "l2": 1e-3, "max_iter": 3, "tol": None} | options
+        options = in_rule(**{"l1": 1e-3, "l2": 1e-3, "max_iter": 3, "tol": None} | options)
     return kind(random_state=3, **options)
 
 
@@ -175,16 +176,16 @@ SEVERAL_OUTPUTS = {
 }
 #: Options of fits with every rule of the affine family.
 EVERY_AFFINE = {
-    "tables": dict(engine="tables"),
-    "tables of 64 steps": dict(engine=lazynet.Tables(64)),
-    "rescaled": dict(engine="rescaled", l1=0.0),
-    "dense": dict(engine="dense"),
-    "dense predictions": dict(engine=lazynet.Dense(predictions=True)),
+    "tables": dict(storage="tables"),
+    "tables of 64 steps": dict(storage=lazynet.Tables(64)),
+    "rescaled": dict(storage="rescaled", l1=0.0),
+    "dense": dict(storage="dense"),
+    "dense predictions": dict(storage=lazynet.Dense(predictions=True)),
     "average": dict(average=True),
     "average from 100": dict(average=100),
     "suffix": dict(average="suffix"),
     "polynomial": dict(average="polynomial", y="three"),
-    "dense average": dict(average=True, engine="dense"),
+    "dense average": dict(average=True, storage="dense"),
     "batches": dict(batch_size=7),
     "batches of three classes": dict(batch_size=7, y="three"),
     **{name: dict(schedule=name) for name in ("constant", "inverse_time", "inverse_sqrt")},
@@ -202,8 +203,8 @@ CHOSEN, MEANS = lazynet.LazyNetClassifierCV, lazynet.ASGDClassifier
 STABLE, RELEASED = lazynet.StabilisedSGDClassifier, lazynet.ReleasedStabilisedSGDClassifier
 #: Options of further fits.
 FURTHER = {
-    "fobos, shrink first": dict(rule=lazynet.FoBoS("shrink_first"), eta0=0.2),
-    "sgd, shrink first": dict(rule=lazynet.SGD("shrink_first"), eta0=0.2),
+    "fobos, shrink first": dict(rule=lazynet.FoBoS(step_order="shrink_first"), eta0=0.2),
+    "sgd, shrink first": dict(rule=lazynet.SGD(step_order="shrink_first"), eta0=0.2),
     "threshold": dict(rule=lazynet.TruncatedGradient(2, threshold=0.2), eta0=0.2, l2=0.0),
     "ftrl, penalty once": dict(rule=lazynet.FTRL(alpha=0.2, penalty="once"), l1=0.1),
     "adagrad, initial": dict(rule=lazynet.AdaGrad(alpha=0.1, initial=0.5)),
@@ -224,7 +225,7 @@ FURTHER = {
     "absolute error, table": dict(loss="absolute_error", y="numbers", of="table", **AUTOMATIC),
     "noise, weighted": dict(y="noise", weighted=True, **AUTOMATIC),
     "noise, early stopping": dict(y="noise", early_stopping=True, **AUTOMATIC),
-    "dense, automatic rule": dict(engine="dense"),
+    "dense, automatic rule": dict(storage="dense"),
     "batches, suffix": dict(batch_size=7, average="suffix"),
     "several targets": dict(y="numbers", eta0=0.1),
     "grid": dict(kind=CHOSEN, **GRID),

@@ -27,6 +27,7 @@ from support.clusters import (
 
 import lazynet
 import lazynet.dask
+from lazynet import FoBoS, TruncatedGradient
 from lazynet.dask import UnreadableBlock, blocks
 from lazynet.data import Shuffled
 from on_dask.rows import KINDS, estimators, problem
@@ -38,10 +39,10 @@ SETTINGS = [
     dict(rule="fobos", l1=1e-3),
     dict(rule="rda", tol=None, max_iter=2),
     dict(rule="ftrl", l2=1e-4, max_iter=3),
-    dict(rule="fobos", average=True, max_iter=3),
-    dict(rule="truncated_gradient", eta0=0.1, max_iter=3),
-    dict(rule="fobos", engine="tables", eta0=0.1, max_iter=2),
-    dict(schedule="adaptive", rule="fobos", eta0=0.5, max_iter=12, n_iter_no_change=1),
+    dict(rule=FoBoS(average=True), max_iter=3),
+    dict(rule=TruncatedGradient(eta0=0.1), max_iter=3),
+    dict(rule=FoBoS(storage="tables", eta0=0.1), max_iter=2),
+    dict(rule=FoBoS("adaptive", eta0=0.5), max_iter=12, n_iter_no_change=1),
 ]
 
 
@@ -99,7 +100,8 @@ def test_a_task_visits_all_blocks_that_follow_each_other_on_a_worker():
     """One task for each worker and epoch, on the worker that has the blocks."""
     parts = parts_of([100, 200, 300], *problem(0, 400, kind="numbers")[:2])
     with cluster_of(2) as client:
-        model = lazynet.dask.LazyNetRegressor(max_iter=2, tol=None, l1=0.0, eta0=0.1)
+        rule = FoBoS(eta0=0.1)
+        model = lazynet.dask.LazyNetRegressor(rule=rule, l1=0.0, max_iter=2, tol=None)
         with get_task_stream(client) as stream:
             model.fit(delayed_parts(parts), client=client)
     visits = [
@@ -178,7 +180,7 @@ def test_a_fit_that_fails_does_not_end_the_others(client):
     """Its error says which estimator it is of, and the estimator stays as it was."""
     X, y, _ = problem(5, 600, kind="numbers")
     good = lazynet.dask.LazyNetRegressor(max_iter=2)
-    bad = lazynet.dask.LazyNetRegressor(max_iter=2, eta0=1e60)
+    bad = lazynet.dask.LazyNetRegressor(max_iter=2, rule=FoBoS(eta0=1e60))
     with pytest.raises(FloatingPointError, match="overflowed") as caught:
         lazynet.dask.fit_all([good, bad], delayed_parts(parts_of([300], X, y)), client=client)
     assert "estimator 1 of 2" in caught.value.__notes__[0]

@@ -8,7 +8,7 @@ pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from support.studies import tiny_run
 
-from lazynet import LazyNetClassifier
+from lazynet import FoBoS, LazyNetClassifier
 from paper_repro.competitors import compiled
 from paper_repro.score import UnequalWeights
 from paper_repro.split import split
@@ -40,10 +40,8 @@ def test_curves_are_those_of_the_estimator(small):
         (averaging.SUFFIX, "suffix"),
         (averaging.POLYNOMIAL, "polynomial"),
     ):
-        model = LazyNetClassifier(
-            l1=found["l1"], l2=found["l2"], schedule="constant", eta0=averaging.ETA0,
-            max_iter=2, tol=None, average=average,
-        )  # fmt: skip
+        rule = FoBoS("constant", eta0=averaging.ETA0, average=average)
+        model = LazyNetClassifier(l1=found["l1"], l2=found["l2"], rule=rule, max_iter=2, tol=None)
         orders, seen = [rows.order(epoch, TINY.seed) for epoch in (0, 1)], Evaluated()
         model.fit(rows.X, rows.y, sample_order=orders, callback=seen)
         judged = found["curves"][name][-1]

@@ -178,7 +178,7 @@ def test_a_search_goes_on_where_a_winner_is_at_a_bound(monkeypatch):
     best = 3_000.0
 
     def errors(model, *_, **__):
-        error = abs(np.log(model.eta0 / best)) / 100
+        error = abs(np.log(model.rule.eta0 / best)) / 100
         return SelectionReport(np.full(3, error), np.full(3, 5), np.ones(3), np.ones(1))
 
     monkeypatch.setattr(tuning, "quietly", errors)

@@ -22,7 +22,7 @@ from support.damage import damages, flip, truncate
 from support.matrices import categories, noisy_documents
 
 import lazynet
-from lazynet import FromStep, LazyNetClassifier, LazyNetRegressor
+from lazynet import SGD, FoBoS, FromStep, LazyNetClassifier, LazyNetRegressor
 from lazynet.data import Chunks, Shuffled
 from lazynet.persistence import checkpoints, container
 from lazynet.persistence.checkpoints import FORMAT, Checkpoint
@@ -71,31 +71,39 @@ CASES = {
     "regression in units": (lambda: regressor(max_iter=8), X, R),
     "no seed": (lambda: classifier(random_state=None), X, Y),
     "a generator": (lambda: classifier(random_state=np.random.RandomState(3)), X, Y),
-    "held-out rows and an average": (lambda: classifier(early_stopping=True, average=True), X, Y),
-    "last steps": (lambda: classifier(average="suffix", tol=None, eta0=1.0), X, Y),
-    "from a step on": (lambda: classifier(average=FromStep(150), eta0=1.0, l2=1e-2), X, Y),
-    "adaptive": (
-        lambda: classifier(schedule="adaptive", eta0=5.0, n_iter_no_change=1, max_iter=9), X, Y,
+    "held-out rows and an average": (
+        lambda: classifier(early_stopping=True, rule=FoBoS(average=True)), X, Y,
     ),
-    "batches": (lambda: classifier(batch_size=3, rule="fobos"), X, Y),
-    "tables": (lambda: classifier(engine="tables", eta0=0.5, l1=1e-3, l2=1e-3), X, Y),
-    "rescaled": (lambda: classifier(engine="rescaled", eta0=0.5, l1=0, l2=1e-3), X, Y),
-    "dense": (lambda: classifier(engine="dense", eta0=0.5, average=True, tol=None), X, Y),
-    "positive": (lambda: classifier(positive=True, l1=1e-2), X, Y),
+    "last steps": (
+        lambda: classifier(rule=FoBoS(average="suffix", eta0=1.0), tol=None), X, Y,
+    ),
+    "adaptive": (
+        lambda: classifier(rule=FoBoS("adaptive", eta0=5.0), n_iter_no_change=1, max_iter=9), X, Y,
+    ),
+    "dense": (
+        lambda: classifier(rule=FoBoS(storage="dense", eta0=0.5, average=True), tol=None), X, Y,
+    ),
     **{
-        rule: (lambda rule=rule: classifier(rule=rule, l1=1e-3), X, Y)
-        for rule in (
-            "fobos", "sgd", "truncated_gradient", "rda", "ftrl", "saga", "carpenter_inexact",
+        name: (lambda rule=rule, l1=l1: classifier(rule=rule, l1=l1, l2=1e-3), X, Y)
+        for name, rule, l1 in (
+            ("from a step on", FoBoS(average=FromStep(150), eta0=1.0), None),
+            ("batches", FoBoS(batch_size=3), None),
+            ("tables", FoBoS(storage="tables", eta0=0.5), 1e-3),
+            ("rescaled", FoBoS(storage="rescaled", eta0=0.5), 0),
+            ("positive", FoBoS(positive=True), 1e-2),
+            *((rule, rule, 1e-3) for rule in (
+                "fobos", "sgd", "truncated_gradient", "rda", "ftrl", "saga", "carpenter_inexact",
+            )),
         )
     },
     "in order": (lambda: classifier(shuffle=False), X, Y),
     "softmax": (lambda: classifier(loss="softmax"), X, Y3),
     "labels": (lambda: classifier(n_jobs=2), X, YS),
     "labels with rates of their own": (lambda: classifier(rule="fobos"), X, YS),
-    "group": (lambda: classifier(group="l2", eta0=0.5), X, YS),
-    "targets": (lambda: regressor(average="polynomial", eta0=0.01), X, RS),
+    "group": (lambda: classifier(rule=FoBoS(group="l2", eta0=0.5)), X, YS),
+    "targets": (lambda: regressor(rule=FoBoS(average="polynomial", eta0=0.01)), X, RS),
     "float32": (lambda: regressor(dtype="float32"), X, RS),
-    "averages of labels": (lambda: classifier(rule="fobos", eta0=0.5, average=True), X, YS),
+    "averages of labels": (lambda: classifier(rule=FoBoS(eta0=0.5, average=True)), X, YS),
     "sparse labels": (classifier, X, sparse.csr_matrix(YS)),
     "a source": (lambda: classifier(l1=1e-3), rows_of_chunks(), None),
     "a source with held-out rows": (
@@ -105,7 +113,7 @@ CASES = {
 }  # fmt: skip
 #: A fit whose file is small.
 CASES["small"] = (
-    lambda: LazyNetRegressor(l1=0.0, eta0=0.1, shuffle=False, tol=None, max_iter=3),
+    lambda: LazyNetRegressor(l1=0.0, rule=FoBoS(eta0=0.1), shuffle=False, tol=None, max_iter=3),
     np.tile([[1.0], [2.0]], (40, 1)), np.tile([1.0, 2.0], 40),
 )  # fmt: skip
 CASES["begins anew"] = (lambda: LazyNetClassifier(random_state=0), *categories(300, 4, 60, seed=3))
@@ -327,7 +335,7 @@ def test_another_version_is_refused(path, monkeypatch):
 def test_what_cannot_be_compared_is_refused(path):
     """A schedule that is a function may be another function in the next process."""
     with pytest.raises(TypeError, match="schedule is the Python function"):
-        classifier(schedule=lambda t: 0.1, rule="sgd").fit(X, Y, checkpoint=path)
+        classifier(rule=SGD(lambda t: 0.1)).fit(X, Y, checkpoint=path)
 
 
 @pytest.mark.parametrize(

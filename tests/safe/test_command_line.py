@@ -15,11 +15,11 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import f1_score, mean_absolute_error, r2_score
 
 import lazynet
+from lazynet import FTRL, FoBoS, Power
 from lazynet.cli.main import COMMANDS, main, new_parser
 from lazynet.cli.settings import object_of
 from lazynet.data import CSVFile, RowsFile, SvmlightFile, VWFile, text_files
 from lazynet.persistence import files as model_files
-from lazynet.rules.ftrl import FTRL
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of POSIX")
 HERE = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -149,7 +149,10 @@ OPTIONS = {
     "l1": ([f"{TRAIN} 0.1"], [f"{TRAIN} -1", f"{FROM} 0.1"]),
     "l2": ([f"{TRAIN} 0.1"], [f"{TRAIN} -1", f"{FROM} 0.1"]),
     "passes": ([f"{TRAIN} 2", f"{FROM} 1"], [f"{TRAIN} 0"]),
-    "set": ([f"{TRAIN} rule=fobos"], [f"{TRAIN} C=1", f"{TRAIN} C", f"{FROM} rule=rda"]),
+    "set": (
+        [f"{TRAIN} rule=fobos", f"{TRAIN} rule=fobos(eta0=0.1)"],
+        [f"{TRAIN} C=1", f"{TRAIN} C", f"{TRAIN} eta0=0.1", f"{FROM} rule=rda"],
+    ),
     "from": (["train new.svm -o m | two.lazy"], [f"{TRAIN} none.lazy", f"{TRAIN} new.svm"]),
     "shuffle": ([f"{TRAIN} 100"], [f"{TRAIN} 0"]),
     "cache": ([f"{TRAIN} c.rows"], [f"{TRAIN} two.svm", "train two.rows -o m | c.rows"]),
@@ -222,15 +225,18 @@ def test_parameters_of_the_estimator(folder, told, capsys):
     model = lazynet.load("m.lazy")
     assert model.rule == FTRL(alpha=0.5, penalty="once")
     assert (model.loss, model.fit_intercept) == ("squared_hinge", False)
-    options = ["--set", "rule=fobos", "--set", "schedule=power(eta0=0.3, power_t=0.5)"]
+    options = ["--set", "rule=fobos(schedule=power(power_t=0.5), eta0=0.3, average=true)"]
     assert told("train", "two.svm", "-o", "m.lazy", *options)[0] == 0
-    assert repr(lazynet.load("m.lazy").schedule) == "Power(eta0=0.3, power_t=0.5)"
+    assert lazynet.load("m.lazy").rule == FoBoS(Power(power_t=0.5), eta0=0.3, average=True)
+    assert run("train", "two.svm", "-o", "n.lazy", "--set", "batch_size=8") == 2
+    assert "write --set 'rule=fobos(batch_size=...)'" in capsys.readouterr().err
     for twice in (["--l1", 1, "--set", "l1=2"], ["--set", "C=1", "--set", "C=2"],
                   ["--passes", 1, "--set", "max_iter=2"]):  # fmt: skip
         assert run("train", "two.svm", "-o", "n.lazy", *twice) == 2
         assert "is given twice" in capsys.readouterr().err
     called = "ftrl(alpha=__import__('os'))"
-    for text in (called, "ftrl(**{})", "ftrl(alpha=1)()", "os.system('x')", "ftrl(1)"):
+    nested = f"fobos(schedule={called})", "fobos(eta0=power())", "fobos(eta0=[x])", "(1)"
+    for text in (called, "ftrl(**{})", "ftrl(alpha=1)()", "os.system('x')", "ftrl(1)", *nested):
         with pytest.raises(ValueError, match="rule must be a name"):
             object_of("rule", text)
 

@@ -16,7 +16,7 @@ from scipy import sparse
 from support.damage import damages
 
 import lazynet
-from lazynet import ASGDRegressor, LazyNetClassifier
+from lazynet import ASGDRegressor, FoBoS, LazyNetClassifier
 from lazynet.persistence import container
 from lazynet.persistence.files import FORMAT
 
@@ -41,7 +41,10 @@ def parts(tmp_path_factory):
     path = tmp_path_factory.mktemp("usual") / "model"
     weights = {0: 1, 10: 2, 20: 3}
     model = LazyNetClassifier(
-        average=True, random_state=0, schedule=np.full(200, 0.1), l1=0.3, class_weight=weights
+        rule=FoBoS(average=True, schedule=np.full(200, 0.1)),
+        random_state=0,
+        l1=0.3,
+        class_weight=weights,
     )
     model.fit(X, Y * 10).sparsify().save(path)
     return container.read(path, FORMAT)
@@ -186,9 +189,9 @@ L1 = ("parameters", "l1")
         (("coef", "$csr", 0), [3, 5], "indices must be"),
         (("coef", "$csr", 0), [3, 2**62], "shape"),
         (("intercept",), [0.0], "intercept"),
-        ((*FITTED, "_storage"), ..., "lacks '_storage'"),
-        ((*FITTED, "_storage", "$tuple", 1), "rda", "RDAOutputs has the arrays"),
-        ((*FITTED, "_storage", "$tuple", 5), "int8", "no weights of int8"),
+        ((*FITTED, "_engine_kind"), ..., "lacks '_engine_kind'"),
+        ((*FITTED, "_engine_kind", "$tuple", 1), "rda", "RDAOutputs has the arrays"),
+        ((*FITTED, "_engine_kind", "$tuple", 5), "int8", "no weights of int8"),
         ((*FITTED, "_engines"), [], "another number of outputs"),
         ((*ENGINE, "outputs"), 10**9, "another number of outputs"),
         ((*ENGINE, "outputs"), None, "another number of outputs"),
@@ -236,7 +239,7 @@ def test_arrays_that_lie(parts, tmp_path):
                 # A schedule may be any array of numbers, classes numbers of any type, and a table
                 # may have room.
                 longer = other is not None and name.endswith(("/shifts", "/scales", "/pulls"))
-                assert longer or name.startswith(("schedule", "classes_", "_schedules/")), name
+                assert longer or name.startswith(("rule/schedule", "classes_", "_schedules/")), name
 
 
 CLEAN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError)

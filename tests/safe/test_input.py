@@ -9,14 +9,16 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from support import ELASTIC_ENGINES, peak_of, same_bits
+from support import ELASTIC_STORAGES, peak_of, same_bits
 from support.matrices import reversed_rows
 
 from lazynet import (
+    SGD,
     ASGDClassifier,
     Constant,
     DualNetClassifier,
     DualNetRegressor,
+    FoBoS,
     LazyNetClassifier,
     LazyNetRegressor,
     LazyNetRegressorCV,
@@ -55,7 +57,7 @@ def state_of(model):
     """All that a call may change in a fitted estimator, fit for ==, and how it would learn on."""
     future = copy.deepcopy(model)
     # Parameters of its own: the model's may be the bad ones.
-    future.set_params(**type(model)(l1=0.01, eta0=0.1, shuffle=False).get_params())
+    future.set_params(**type(model)(l1=0.01, rule=FoBoS(eta0=0.1), shuffle=False).get_params())
     return portrait([model, future.partial_fit(*good_batch(model))])
 
 
@@ -82,7 +84,7 @@ def assert_refused(model, method, data, error, *patterns, **options):
 
 
 METHODS = pytest.mark.parametrize("method", ["fit", "partial_fit"])
-EVERY_ENGINE = pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+EVERY_STORAGE = pytest.mark.parametrize("storage", ELASTIC_STORAGES)
 
 
 # --- accepted ------------------------------------------------------------------------------
@@ -90,7 +92,8 @@ EVERY_ENGINE = pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 
 def trained(X, y, method="fit", **options):
     """A classifier after a few epochs, or one pass, over the rows."""
-    model = LazyNetClassifier(l1=1e-3, l2=1e-3, random_state=0, max_iter=3, tol=None, **options)
+    options = dict(l1=1e-3, l2=1e-3, random_state=0, max_iter=3, tol=None, **options)
+    model = LazyNetClassifier(**options)
     return model.fit(X, y) if method == "fit" else model.partial_fit(X, y, classes=np.unique(y))
 
 
@@ -186,16 +189,16 @@ def test_predictions_do_not_copy_a_csr_matrix(arranged):
     assert same_bits(found[:100], expected)
 
 
-@EVERY_ENGINE
-def test_one_row_and_one_feature(engine):
+@EVERY_STORAGE
+def test_one_row_and_one_feature(storage):
     """The smallest data there can be: one row, one feature, and both."""
     X, y = make_data()
-    row = LazyNetRegressor(engine=engine, max_iter=2, tol=None).fit(X[:1], [2.0])
+    row = LazyNetRegressor(rule=FoBoS(storage=storage), max_iter=2, tol=None).fit(X[:1], [2.0])
     assert row.predict(X[:1]) > 0
-    one = LazyNetClassifier(engine=engine).partial_fit(X[:1], y[:1], classes=[0, 1])
+    one = LazyNetClassifier(rule=FoBoS(storage=storage)).partial_fit(X[:1], y[:1], classes=[0, 1])
     assert one.predict(X[:1]).tolist() == y[:1].tolist()
-    assert trained(X[:, :1], y, engine=engine).coef_.shape == (1, 1)
-    both = LazyNetRegressor(engine=engine, max_iter=50, tol=None).fit([[1.0]], [3.0])
+    assert trained(X[:, :1], y, rule=FoBoS(storage=storage)).coef_.shape == (1, 1)
+    both = LazyNetRegressor(rule=FoBoS(storage=storage), max_iter=50, tol=None).fit([[1.0]], [3.0])
     assert 0 < both.predict([[1.0]]) <= 3.0
 
 
@@ -435,24 +438,31 @@ BAD_PARAMETERS = [
     (dict(loss="logistic"), ValueError, "loss must be one of", "log_loss", "'logistic'"),
     (dict(loss=None), ValueError, "loss must be one of"),
     (dict(rule="adam"), ValueError, "rule must be one of", "fobos", "sgd", "'adam'"),
-    (dict(schedule="best"), ValueError, "schedule must be one of", "constant", "'best'"),
-    (dict(engine="gpu"), ValueError, "engine must be one of", "clock", "'gpu'"),
-    (dict(schedule=None), TypeError, "schedule must be", "NoneType"),
-    (dict(schedule=[0.1, -0.1]), ValueError, "not negative", "-0.1 at step 1"),
-    (dict(schedule=[[0.1]]), ValueError, "schedule", "one dimension"),
-    (dict(schedule=lambda t: np.nan), ValueError, "schedule must give finite rates", "nan at step"),
-    (dict(schedule="pegasos", l2=0.0), ValueError, "pegasos", "needs l2 > 0"),
+    (
+        dict(rule=FoBoS("best")),
+        ValueError,
+        "schedule of FoBoS must be one of",
+        "constant",
+        "'best'",
+    ),
+    (
+        dict(rule=FoBoS(storage="gpu")),
+        ValueError,
+        "storage of FoBoS must be one of",
+        "clock",
+        "'gpu'",
+    ),
+    (dict(rule=FoBoS(None)), TypeError, "schedule of FoBoS must be", "NoneType"),
+    (dict(rule=FoBoS([0.1, -0.1])), ValueError, "not negative", "-0.1 at step 1"),
+    (dict(rule=FoBoS([[0.1]])), ValueError, "schedule as an array must have one dimension"),
+    (dict(rule=FoBoS(lambda t: np.nan)), ValueError, "schedule must give finite rates", "nan at"),
+    (dict(rule=FoBoS("pegasos"), l2=0.0), ValueError, "pegasos", "needs l2 > 0"),
 ]
-
-
-def parameter_names(case):
-    """A name for a row of the table."""
-    return ",".join(f"{k}={'callable' if callable(v) else v}" for k, v in case[0].items())
 
 
 @METHODS
 @pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
-@pytest.mark.parametrize("case", BAD_PARAMETERS, ids=parameter_names)
+@pytest.mark.parametrize("case", BAD_PARAMETERS, ids=lambda case: case[2])
 def test_bad_parameters_are_refused(case, Estimator, method):
     """Each parameter is refused by name with what is accepted, on a model already trained too."""
     bad, error, *patterns = case
@@ -476,17 +486,17 @@ def test_a_regressor_refuses_margin_losses(loss, method):
 
 
 @METHODS
-@EVERY_ENGINE
-def test_sgd_refuses_rates_that_would_flip_the_weights(engine, method):
+@EVERY_STORAGE
+def test_sgd_refuses_rates_that_would_flip_the_weights(storage, method):
     """SGD with eta*l2 >= 1 is refused, naming the largest rate allowed; FoBoS takes any rate."""
     X, y = make_data()
-    options = dict(engine=engine, schedule="constant", max_iter=1, tol=None)
-    model = LazyNetClassifier(**options).fit(X, y)
+    rule = FoBoS("constant", storage=storage)
+    model = LazyNetClassifier(rule=rule, max_iter=1, tol=None).fit(X, y)
     for eta in (0.25, 3.0):
-        model.set_params(rule="sgd", l2=4.0, eta0=eta)
+        model.set_params(rule=SGD("constant", eta0=eta, storage=storage), l2=4.0)
         assert_refused(model, method, (X, y), ValueError, "less than 0.25", "l2=4", "rule='fobos'")
-    call(copy.deepcopy(model).set_params(eta0=0.2499), method, X, y)
-    call(model.set_params(rule="fobos"), method, X, y)
+    call(copy.deepcopy(model).set_params(rule__eta0=0.2499), method, X, y)
+    call(model.set_params(rule=rule), method, X, y)
 
 
 def test_a_refused_first_call_leaves_no_trace():
@@ -511,7 +521,7 @@ def test_refused_data_of_another_width_leave_the_model_usable(cause):
     weights = -np.ones(N) if cause == "weights" else None
     order = [N] if cause == "order" else None
     if cause == "divergence":
-        model.set_params(loss="squared_error", schedule="constant", eta0=1e200)
+        model.set_params(loss="squared_error", rule=FoBoS("constant", eta0=1e200))
     with pytest.raises((ValueError, FloatingPointError)):
         model.fit(wide, np.zeros(N) if cause == "classes" else y, weights, order)
     assert model.n_features_in_ == D
@@ -533,7 +543,7 @@ def test_too_few_rates_or_orders(method):
     X, y = make_data()
     model = trained(X, y, shuffle=False)
     rates = [0.1] * (model.t_ + N + 5)
-    model.set_params(schedule=rates, max_iter=10)
+    model.set_params(rule=FoBoS(rates), max_iter=10)
     order = np.tile(np.arange(N), (2, 1))
     options = dict(sample_order=order) if method == "partial_fit" else {}
     assert_refused(model, method, (X, y), ValueError, f"schedule has {len(rates)} rates", **options)
@@ -542,10 +552,10 @@ def test_too_few_rates_or_orders(method):
 # --- refused: the Stepper ------------------------------------------------------------------
 
 
-@EVERY_ENGINE
-def test_stepper_refuses_bad_examples(engine):
+@EVERY_STORAGE
+def test_stepper_refuses_bad_examples(storage):
     """Bad examples are refused by name; weights, intercept and t stay as they were."""
-    stepper = Stepper(5, loss="hinge", l1=0.01, engine=engine, fit_intercept=True)
+    stepper = Stepper(5, loss="hinge", l1=0.01, rule=FoBoS(storage=storage), fit_intercept=True)
     stepper.step([0, 3], [1.0, -2.0], 1.0)
     before = portrait(stepper)
     for arguments, error, pattern in [
@@ -584,10 +594,10 @@ def test_stepper_targets_lie_in_the_domain_of_the_loss(loss):
         stepper.step([0], [1.0], 2)
 
 
-@EVERY_ENGINE
-def test_stepper_overflow_leaves_it_as_it_was(engine):
+@EVERY_STORAGE
+def test_stepper_overflow_leaves_it_as_it_was(storage):
     """A step to an infinite weight is refused with its number; the weights stay finite."""
-    stepper = Stepper(2, loss="absolute_error", schedule=Constant(1e10), engine=engine)
+    stepper = Stepper(2, loss="absolute_error", rule=FoBoS(Constant(1e10), storage=storage))
     stepper.step([1], [1.0], 5.0)
     before = stepper.weights
     with pytest.raises(FloatingPointError, match="step 1"):
@@ -599,26 +609,23 @@ def test_stepper_overflow_leaves_it_as_it_was(engine):
 # --- runs that go wrong on the way ---------------------------------------------------------
 
 
-def diverging(engine, **options):
+def diverging(storage, **options):
     """A fitted regressor whose next call diverges, and data that take it there slowly."""
     X, y = make_data()
-    model = LazyNetRegressor(
-        engine=Tables(budget=13) if engine == "tables" else engine,
-        l1=0.3, eta0=0.05, max_iter=2, tol=None, shuffle=False,
-    )  # fmt: skip
-    model.fit(X, y)
+    rule = FoBoS(eta0=0.05, storage=Tables(budget=13) if storage == "tables" else storage)
+    model = LazyNetRegressor(rule=rule, l1=0.3, max_iter=2, tol=None, shuffle=False).fit(X, y)
     # From a moderate size a run takes many steps, and some sweeps, to leave the range of doubles.
-    model.set_params(schedule=Constant(20.0), eta0=None, max_iter=50, **options)
+    model.set_params(rule__schedule=Constant(20.0), rule__eta0=None, max_iter=50, **options)
     return model, X, 1e6 * y
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 @pytest.mark.parametrize("warm_start", [False, True])
 @METHODS
-@EVERY_ENGINE
-def test_a_call_that_diverges_leaves_the_model(engine, method, warm_start):
+@EVERY_STORAGE
+def test_a_call_that_diverges_leaves_the_model(storage, method, warm_start):
     """FloatingPointError with the step and the remedy, and the model of the last good call."""
-    model, X, y = diverging(engine, warm_start=warm_start)
+    model, X, y = diverging(storage, warm_start=warm_start)
     told = FloatingPointError, "overflowed", "step", "Lower eta0"
     order = np.tile(np.arange(N), (50, 1))
     assert_refused(model, method, (X, y), *told, sample_order=order)
@@ -647,30 +654,25 @@ def test_divergence_is_told_by_the_error_alone():
             model.fit(X, y)
 
 
-@EVERY_ENGINE
-def test_divergence_in_the_last_step_is_noticed(engine):
+@EVERY_STORAGE
+def test_divergence_in_the_last_step_is_noticed(storage):
     """A weight that overflows in the very last step of a call takes the call back as well."""
     X = sparse.csr_matrix([[1.0, 0.0], [0.0, 1e300]])
-    options = dict(loss="absolute_error", engine=engine, schedule=Constant(1e10), l1=0.0, l2=0.0)
-    model = LazyNetRegressor(max_iter=1, tol=None, shuffle=False, **options).fit(X[:1], [5.0])
+    rule = FoBoS(Constant(1e10), storage=storage)
+    model = LazyNetRegressor("absolute_error", rule=rule, l1=0.0, max_iter=1, tol=None)
+    model.set_params(shuffle=False).fit(X[:1], [5.0])
     for method in ("fit", "partial_fit"):
         assert_refused(model, method, (X, [5.0, 5.0]), FloatingPointError, "overflowed by step")
 
 
 @METHODS
-@EVERY_ENGINE
-def test_an_infinite_intercept_is_noticed(engine, method):
+@EVERY_STORAGE
+def test_an_infinite_intercept_is_noticed(storage, method):
     """The intercept can overflow where no weight does: rows without features."""
     X, huge = sparse.csr_matrix((2, 3)), 1.79e308
-    model = LazyNetRegressor(
-        "absolute_error",
-        engine=engine,
-        l1=0.0,
-        l2=0.0,
-        max_iter=1,
-        tol=None,
-    ).fit(X, [1.0, 2.0])
-    model.set_params(schedule=Constant(1.7e308))
+    rule = FoBoS(storage=storage)
+    model = LazyNetRegressor("absolute_error", rule=rule, l1=0.0, max_iter=1, tol=None)
+    model.fit(X, [1.0, 2.0]).set_params(rule__schedule=Constant(1.7e308))
     assert_refused(model, method, (X, [huge, huge]), FloatingPointError, "overflowed")
 
 
@@ -706,9 +708,9 @@ def sweeps(monkeypatch):
 @pytest.mark.parametrize("with_sweeps", [False, True])
 @pytest.mark.parametrize("d", [10, 20_000], ids=["many touched", "few touched"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-@EVERY_ENGINE
+@EVERY_STORAGE
 def test_a_schedule_that_fails_midway_takes_the_call_back(
-    sweeps, engine, n_classes, d, with_sweeps
+    sweeps, storage, n_classes, d, with_sweeps
 ):
     """partial_fit ends with the schedule's own error, the model bit for bit as before."""
     rng = np.random.default_rng(0)
@@ -718,36 +720,39 @@ def test_a_schedule_that_fails_midway_takes_the_call_back(
     X, y_of_both = both[:20], np.arange(40) % n_classes
     y = y_of_both[:20]
     # A pull of 300 wears the clock out every few steps.
-    options = dict(l1=300.0) if with_sweeps else dict(l1=1e-3)
-    form = Tables(budget=7) if with_sweeps and engine == "tables" else engine
-    model = LazyNetClassifier("hinge", engine=form, schedule=Constant(1.0), shuffle=False)
-    model.set_params(**options).partial_fit(both, y_of_both, classes=np.arange(n_classes))
+    l1 = 300.0 if with_sweeps else 1e-3
+    rule = FoBoS(
+        Constant(1.0), storage=Tables(7) if with_sweeps and storage == "tables" else storage
+    )
+    model = LazyNetClassifier("hinge", rule=rule, l1=l1, shuffle=False)
+    model.partial_fit(both, y_of_both, classes=np.arange(n_classes))
     assert np.count_nonzero(model.coef_) > 0
 
-    model.set_params(schedule=BreaksAt(model.t_ + 75, rate=1.0))
+    model.set_params(rule__schedule=BreaksAt(model.t_ + 75, rate=1.0))
     before = state_of(model)
     sweeps.clear()
     # An order for each of five passes: the rates of a pass are asked for when it begins.
     with pytest.raises(BreaksAt.Broken, match="no rate at step"):
         model.partial_fit(X, y, sample_order=np.tile(np.arange(20), (5, 1)))
-    assert (len(sweeps) > 0) == (with_sweeps and engine != "dense")
+    assert (len(sweeps) > 0) == (with_sweeps and storage != "dense")
     assert state_of(model) == before
 
 
 @METHODS
 @pytest.mark.parametrize("own_generator", [False, True])
-@EVERY_ENGINE
-def test_a_failed_call_does_not_use_up_random_numbers(engine, own_generator, method):
+@EVERY_STORAGE
+def test_a_failed_call_does_not_use_up_random_numbers(storage, own_generator, method):
     """Calls after one that failed shuffle as if it had never been made."""
     X, y = make_data()
     seed = np.random.RandomState(0) if own_generator else 0
-    model = LazyNetClassifier(engine=engine, random_state=seed, max_iter=2, tol=None)
-    model.set_params(schedule="constant").partial_fit(X, y, classes=[0, 1])
+    rule = FoBoS("constant", storage=storage)
+    model = LazyNetClassifier(rule=rule, random_state=seed, max_iter=2, tol=None)
+    model.partial_fit(X, y, classes=[0, 1])
     twin = copy.deepcopy(model)
-    model.set_params(schedule=BreaksAt(N - 1 if method == "fit" else 2 * N - 1, rate=0.5))
+    model.set_params(rule__schedule=BreaksAt(N - 1 if method == "fit" else 2 * N - 1, rate=0.5))
     with pytest.raises(BreaksAt.Broken):
         call(model, method, X, y)
-    model.set_params(schedule="constant")
+    model.set_params(rule__schedule="constant")
     for next_method in ("partial_fit", "fit", "partial_fit"):
         for each in (model, twin):
             call(each, next_method, X, y)
@@ -806,7 +811,9 @@ def test_no_format_leads_out_of_the_matrix(kind, method):
 
 def test_predictions_that_are_not_numbers_are_refused():
     """inf - inf is no decision for either class."""
-    model = LazyNetClassifier(fit_intercept=False, l1=0.0, l2=0.0, eta0=40.0, shuffle=False)
+    model = LazyNetClassifier(
+        fit_intercept=False, l1=0.0, l2=0.0, rule=FoBoS(eta0=40.0), shuffle=False
+    )
     model.partial_fit(
         [[1.0, 0.0], [0.0, 1.0]], [0, 1], classes=[0, 1]
     )  # weights below -10 and above 10

@@ -6,6 +6,7 @@ import pickle
 import signal
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -83,14 +84,14 @@ def long_fit(**options):
     """A fit of endless epochs."""
     X, y = make_data(n=2000, d=5000, per_row=50)
     endless = dict(max_iter=FOREVER, tol=0.0, n_iter_no_change=FOREVER)
-    return LazyNetClassifier(**options), X, y, endless, "fit", None
+    return LazyNetClassifier(**{"rule": FoBoS(), **options}), X, y, endless, "fit", None
 
 
 def long_pass(d, per_row, n_classes=2, **options):
     """An endless pass of ``partial_fit`` over a few rows."""
     X, y = make_data(16, d, per_row, n_classes)
     order = np.tile(np.arange(16), 250_000)
-    return LazyNetClassifier(**options), X, y, {}, "partial_fit", order
+    return LazyNetClassifier(**{"rule": FoBoS(), **options}), X, y, {}, "partial_fit", order
 
 
 def one_long_row():
@@ -99,20 +100,29 @@ def one_long_row():
     starts = np.concatenate([[0], 500_000 + np.arange(2001)])
     X = sparse.csr_matrix((np.ones(len(columns)), columns, starts), shape=(2001, 500_000))
     order = np.zeros(8000, dtype=np.int64)
-    return LazyNetClassifier(), X, np.arange(2001) % 2, dict(max_iter=FOREVER), "fit", order
+    return (
+        LazyNetClassifier(rule=FoBoS()),
+        X,
+        np.arange(2001) % 2,
+        dict(max_iter=FOREVER),
+        "fit",
+        order,
+    )
 
 
 LONG_CALLS = {
     "fit": lambda: long_fit(),
-    "fit with tables": lambda: long_fit(engine="tables"),
+    "fit with tables": lambda: long_fit(rule=FoBoS(storage="tables")),
     "warm start": lambda: long_fit(warm_start=True),
     "one long row": one_long_row,
     "pass over all weights": lambda: long_pass(100_000, 50_000),
     "pass of three classes in threads": lambda: long_pass(100_000, 50_000, 3, n_jobs=2),
     "pass over few weights": lambda: long_pass(500_000, 5_000),
     "pass with sweeps": lambda: long_pass(500_000, 5_000, l1=100.0),
-    "pass with full tables": lambda: long_pass(500_000, 5_000, engine=Tables(budget=50)),
-    "pass with state": lambda: long_pass(500_000, 5_000, rule=FoBoS(), average=True),
+    "pass with full tables": lambda: long_pass(
+        500_000, 5_000, rule=FoBoS(storage=Tables(budget=50))
+    ),
+    "pass with state": lambda: long_pass(500_000, 5_000, rule=FoBoS(average=True)),
 }
 
 
@@ -120,11 +130,11 @@ LONG_CALLS = {
 def test_ctrl_c_is_heard_soon_and_leaves_the_old_model(name):
     """A call that would not end stops within a second; the old model is there and learns on."""
     model, X, y, endless, method, order = LONG_CALLS[name]()
-    model.set_params(schedule="constant", eta0=1e-3, random_state=0, shuffle=False, max_iter=2)
-    model.set_params(tol=None).fit(X, y)
+    model.set_params(rule__schedule="constant", rule__eta0=1e-3, random_state=0, shuffle=False)
+    model.set_params(max_iter=2, tol=None).fit(X, y)
     twin, running, parameters = copy.deepcopy(model), threading.active_count(), model.get_params()
     schedule = TellsWhenUnderWay(1e-5)
-    model.set_params(schedule=schedule, eta0=None, **endless)
+    model.set_params(rule__schedule=schedule, rule__eta0=None, **endless)
 
     def call():
         getattr(model, method)(X, y, sample_order=order)
@@ -140,7 +150,7 @@ def test_an_interrupted_first_fit_leaves_an_estimator_that_is_not_fitted():
     """Nothing of the fit is seen."""
     model, X, y, endless, *_ = long_fit()
     schedule = TellsWhenUnderWay(1e-4)
-    model.set_params(schedule=schedule, **endless)
+    model.set_params(rule__schedule=schedule, **endless)
     before = sorted(vars(model))
     assert seconds_until_heard(schedule.under_way, lambda: model.fit(X, y)) < SOON
     assert sorted(vars(model)) == before
@@ -181,13 +191,13 @@ def calls():
             lambda model, X=X, y=y: model.fit(X, -y),
         )
     X, y = make_data(n=12, d=40, per_row=4)
-    steps = dict(l1=0.02, l2=0.5, eta0=0.5, schedule="constant")
+    strengths, fobos = dict(l1=0.02, l2=0.5), partial(FoBoS, "constant", eta0=0.5)
     for name, options in {
-        "three classes in threads": dict(n_jobs=2, **steps),
-        "average": dict(average=True, **steps),
-        "tables": dict(engine=Tables(budget=5), **steps),
-        "dense": dict(engine="dense", **steps),
-        "overflow": dict(steps, rule=FoBoS(step_order="shrink_first"), l2=1e59),
+        "three classes in threads": dict(rule=fobos(), n_jobs=2, **strengths),
+        "average": dict(rule=fobos(average=True), **strengths),
+        "tables": dict(rule=fobos(storage=Tables(budget=5)), **strengths),
+        "dense": dict(rule=fobos(storage="dense"), **strengths),
+        "overflow": dict(rule=fobos(step_order="shrink_first"), l1=0.02, l2=1e59),
         **{rule: {"rule": rule} for rule in STREAMING_RULES},
     }.items():
         classes = np.arange(3 if name.startswith("three") else 2)
@@ -200,7 +210,7 @@ def calls():
     for rule in ("fobos", "ftrl"):
         again = LazyNetRegressor(rule=rule, warm_start=True, max_iter=2, tol=None, random_state=0)
         yield f"warm start, {rule}", again.fit(X, y), lambda model: model.fit(X[3:9], y[3:9])
-    stepper = Stepper(40, l1=0.1, l2=0.1, fit_intercept=True, average=True)
+    stepper = Stepper(40, l1=0.1, l2=0.1, fit_intercept=True, rule=FoBoS(average=True))
     stepper.step([1, 5], [1.0, -1.0], 1.0)
     yield "Stepper", stepper, lambda model: model.step([1, 7], [0.5, 2.0], -1.0)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import ELASTIC_ENGINES, plan, rows
-from support.engines import form_engine
+from support import ELASTIC_STORAGES, plan, rows
+from support.engines import storage_engine
 
 import lazynet.kernels
 from lazynet.kernels import averages, stabilised
@@ -57,7 +57,7 @@ def test_a_negative_column_is_seen_in_the_widest_matrix():
         assert defects_of(examples)
 
 
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+@pytest.mark.parametrize("storage", ELASTIC_STORAGES)
 @pytest.mark.parametrize(
     ("indices", "indptr", "order", "why"),
     [
@@ -70,20 +70,20 @@ def test_a_negative_column_is_seen_in_the_widest_matrix():
         ([0, 1], [0, 1, 2], [-1, 0], "indptr|no such row"),
     ],
 )
-def test_a_bad_row_is_named_with_its_step(engine, indices, indptr, order, why):
+def test_a_bad_row_is_named_with_its_step(storage, indices, indptr, order, why):
     """The steps before it are taken, the bad one is not, and the message says which."""
-    built = form_engine(engine, 2)
+    built = storage_engine(storage, 2)
     with pytest.raises(ValueError, match="cannot be read at step") as caught:
         built.take(examples_of([1.0, 1.0], indices, indptr, 2), steps_of(order), plan().task(built))
     assert any(word in str(caught.value) for word in why.split("|"))
 
 
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-def test_a_matrix_without_rows_columns_or_steps(engine):
+@pytest.mark.parametrize("storage", ELASTIC_STORAGES)
+def test_a_matrix_without_rows_columns_or_steps(storage):
     """Nothing to read is nothing read."""
     chosen = plan(l1=0.1)
     for shape in ((0, 3), (3, 0), (0, 0)):
-        built = form_engine(engine, shape[1])
+        built = storage_engine(storage, shape[1])
         examples = examples_of([], [], np.zeros(shape[0] + 1), shape[1])
         order = np.arange(shape[0])
         built.take(examples, steps_of(order, chosen), chosen.task(built))
@@ -175,7 +175,7 @@ def test_lengths_are_those_of_the_memory():
 
 def test_a_failed_call_leaves_nothing_in_the_room_of_dense_predictions():
     """A row that has become infinite is refused, and sound rows are learned from afterwards."""
-    engine, chosen = form_engine("dense", 2, predictions=True), plan()
+    engine, chosen = storage_engine("dense", 2, predictions=True), plan()
     values, columns, starts = two_rows()
     examples, task = Examples(values, columns, starts, 2, np.ones(2)), chosen.task(engine)
     values[0] = np.inf

@@ -1,4 +1,4 @@
-"""Models in files: the same bits back, for every estimator, rule, engine and average."""
+"""Models in files: the same bits back, for every estimator, rule, storage and average."""
 
 import copy
 import json
@@ -26,6 +26,7 @@ from lazynet import (
     FTRL,
     RDA,
     SAGA,
+    AdaGrad,
     ASGDClassifier,
     ASGDRegressor,
     Balanced,
@@ -35,6 +36,7 @@ from lazynet import (
     DualNetClassifierCV,
     DualNetRegressor,
     DualNetRegressorCV,
+    FoBoS,
     FromCallable,
     FromStep,
     Huber,
@@ -49,6 +51,7 @@ from lazynet import (
     TruncatedGradient,
 )
 from lazynet.estimators.load import ESTIMATORS
+from lazynet.parameters import ParameterObject
 from safe.fuzz.portrait import differences, portrait
 
 RNG = np.random.default_rng(0)
@@ -69,16 +72,18 @@ STREAMS = {
     "regressor": (LazyNetRegressor(), SCORES),
     "targets": (LazyNetRegressor(l1=0.01), TARGETS),
     "targets in units": (LazyNetRegressor(), TARGETS * [1.0, 1e3]),
-    "clock": (LazyNetClassifier(l1=0.01, eta0=0.5), TWO),
+    "clock": (LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=0.5)), TWO),
     "clocks": (LazyNetClassifier(l1=0.01, rule="fobos"), THREE),
     "float32": (LazyNetClassifier(l1=0.01, rule="ftrl", dtype="float32"), THREE),
-    "average": (LazyNetClassifier(l1=0.01, eta0=0.5, average=True), TWO),
-    "averages": (LazyNetClassifier(l1=0.01, eta0=0.5, average=FromStep(50)), THREE),
-    "polynomial": (LazyNetRegressor(l1=0.01, eta0=0.05, average="polynomial"), SCORES),
-    "tables": (LazyNetClassifier(l1=0.01, eta0=0.5, engine=Tables(budget=100)), TWO),
-    "rescaled": (LazyNetClassifier(l1=0, l2=0.01, eta0=0.5, engine="rescaled"), THREE),
-    "dense": (LazyNetClassifier(l1=0.01, eta0=0.5, engine=Dense(predictions=True)), TWO),
-    "dense average": (LazyNetClassifier(l1=0.01, eta0=0.5, engine="dense", average=True), TWO),
+    "average": (LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=0.5, average=True)), TWO),
+    "averages": (LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=0.5, average=FromStep(50))), THREE),
+    "polynomial": (LazyNetRegressor(l1=0.01, rule=FoBoS(eta0=0.05, average="polynomial")), SCORES),
+    "tables": (LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=0.5, storage=Tables(budget=100))), TWO),
+    "rescaled": (LazyNetClassifier(l1=0, l2=0.01, rule=FoBoS(eta0=0.5, storage="rescaled")), THREE),
+    "dense": (LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=0.5, storage=Dense(True))), TWO),
+    "dense average": (
+        LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=0.5, storage="dense", average=True)), TWO,
+    ),
     "rda": (LazyNetClassifier(l1=0.01, rule=RDA(gamma=5)), TWO),
     "rda classes": (LazyNetClassifier(l1=0.01, rule="rda"), THREE),
     "ftrl": (LazyNetClassifier(l1=0.01, rule=FTRL(beta=0.5)), TWO),
@@ -86,12 +91,12 @@ STREAMS = {
     "truncated": (LazyNetClassifier(l1=0.01, rule=TruncatedGradient(period=3)), TWO),
     "threshold": (LazyNetClassifier(l1=0.01, rule=TruncatedGradient(threshold=0.5)), TWO),
     "carpenter": (LazyNetClassifier(l1=0.01, rule=Carpenter()), TWO),
-    "positive": (LazyNetClassifier(l1=0.01, positive=True), TWO),
-    "batches": (LazyNetClassifier(l1=0.01, batch_size=7), THREE),
-    "groups": (LazyNetClassifier(l1=0.01, group="l2"), THREE),
-    "max groups": (LazyNetClassifier(l1=0.01, group="max"), LABELS),
-    "adaptive": (LazyNetClassifier(l1=0.01, schedule="adaptive", eta0=0.5), TWO),
-    "rates": (LazyNetRegressor(l1=0.01, schedule=np.full(9000, 0.01), loss=Huber(0.5)), SCORES),
+    "positive": (LazyNetClassifier(l1=0.01, rule=FoBoS(positive=True)), TWO),
+    "batches": (LazyNetClassifier(l1=0.01, rule=AdaGrad(batch_size=7)), THREE),
+    "groups": (LazyNetClassifier(l1=0.01, rule=FoBoS(group="l2")), THREE),
+    "max groups": (LazyNetClassifier(l1=0.01, rule=FoBoS(group="max")), LABELS),
+    "adaptive": (LazyNetClassifier(l1=0.01, rule=FoBoS("adaptive", eta0=0.5)), TWO),
+    "rates": (LazyNetRegressor(Huber(0.5), l1=0.01, rule=FoBoS(np.full(9000, 0.01))), SCORES),
     "weights": (LazyNetClassifier(class_weight={"yes": 2.0, "no": 1 / 3}), TWO),
     "balanced": (LazyNetClassifier(class_weight=Balanced({"yes": 3, "no": 2})), TWO),
     "own generator": (LazyNetClassifier(random_state=np.random.RandomState(5)), TWO),
@@ -350,12 +355,12 @@ def test_names_of_columns(path):
     "values",
     [
         {"l1": np.float32(0.1), "l2": 0.1 + 0.2, "max_iter": np.int8(3)},
-        {"l1": 5e-324, "schedule": Power(np.float64(0.3), power_t=0.5)},
-        {"schedule": [0.5, 0.25], "l2": -0.0},
-        {"schedule": (0.5, 0.25)},
+        {"l1": 5e-324, "rule": FoBoS(Power(np.float64(0.3), power_t=0.5))},
+        {"rule": FoBoS([0.5, 0.25]), "l2": -0.0},
+        {"rule": FoBoS((0.5, 0.25), average=np.True_)},
         {"class_weight": {"yes": 1, "no": np.float64(2.5)}, "tol": None},
         {"class_weight": {True: 1, None: float("nan"), (1, "a"): float("-inf")}},
-        {"average": np.True_, "loss": np.str_("hinge")},
+        {"rule": AdaGrad(np.float32(0.1)), "loss": np.str_("hinge")},
     ],
     ids=str,
 )
@@ -372,8 +377,9 @@ def as_python(value):
     """A value with Python's numbers and strings in the place of NumPy's."""
     if isinstance(value, dict):
         return {key: as_python(part) for key, part in value.items()}
-    if isinstance(value, Power):
-        return Power(as_python(value.eta0), power_t=value.power_t)
+    if isinstance(value, ParameterObject):
+        values = value.get_params(deep=False)
+        return type(value)(**{name: as_python(each) for name, each in values.items()})
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -392,9 +398,9 @@ def custom_average():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda m: m.set_params(schedule=lambda t: 0.1), "parameter schedule is the Python"),
-        (lambda m: m.set_params(schedule=FromCallable(max)), "parameter schedule"),
-        (lambda m: m.set_params(average=custom_average()), "parameter average"),
+        (lambda m: m.set_params(rule=FoBoS(lambda t: 0.1)), "rule/schedule is the Python function"),
+        (lambda m: m.set_params(rule=FoBoS(FromCallable(max))), "rule/schedule"),
+        (lambda m: m.set_params(rule=FoBoS(average=custom_average())), "rule/average"),
         (lambda m: m.set_params(class_weight={1: 1j}), "class_weight/0/1 is of the type built"),
         (
             lambda m: m.set_params(random_state=np.random.RandomState(np.random.PCG64(0))),
@@ -447,7 +453,7 @@ def large(tmp_path_factory):
         shape=(100, N),
     )
     y = np.arange(100) % 2
-    model = LazyNetClassifier(l1=0.0, eta0=0.5, max_iter=1, tol=None, random_state=0)
+    model = LazyNetClassifier(l1=0.0, rule=FoBoS(eta0=0.5), max_iter=1, tol=None, random_state=0)
     model.partial_fit(rows, y, classes=[0, 1])
     paths = [tmp_path_factory.mktemp("large") / name for name in ("whole", "predicts")]
     model.sparsify()

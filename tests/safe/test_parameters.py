@@ -1,8 +1,8 @@
 """Every parameter of every public object becomes a plain value, or is refused by its name.
 
 A parameter that is added tomorrow is covered without a change here: estimators and the small
-objects that carry the parameters of rules, schedules, forms, averages and losses are found in the
-package, parameters in their constructors, dataclasses by their fields.
+objects that carry the parameters of rules, schedules, storages, averages and losses are found in
+the package, parameters in their constructors, dataclasses by their fields.
 """
 
 import copy
@@ -27,6 +27,7 @@ from lazynet import (
     SAGA,
     AdaGrad,
     Balanced,
+    FoBoS,
     FromStep,
     LazyNetClassifier,
     LazyNetRegressor,
@@ -51,7 +52,7 @@ from lazynet.parameters import (
     SettledFields,
 )
 from lazynet.rules.base import Rule
-from lazynet.rules.storage import FORMS, Form
+from lazynet.rules.storage import STORAGES, Storage
 from lazynet.schedules import SCHEDULES, Formula, FromData, checked_rates
 from lazynet.verify import strategies as strategies
 from lazynet.verify.online import LARGEST_EPOCHS
@@ -105,11 +106,11 @@ OBJECTS = {
     for kind in classes()
     if issubclass(kind, ParameterObject) and dataclasses.is_dataclass(kind)
 }
-#: Which parameter of a model takes an object of this kind.
-PLACES = {Rule: "rule", Formula: "schedule", FromData: "schedule", Form: "engine",
-          FromStep: "average", Suffix: "average", PolynomialDecay: "average", Huber: "loss",
-          EpsilonInsensitive: "loss", SquaredEpsilonInsensitive: "loss",
-          Balanced: "class_weight"}  # fmt: skip
+#: Which parameter of a model, or of its rule, takes an object of this kind.
+PLACES = {Rule: "rule", Formula: "rule__schedule", FromData: "rule__schedule",
+          Storage: "rule__storage", FromStep: "rule__average", Suffix: "rule__average",
+          PolynomialDecay: "rule__average", Huber: "loss", EpsilonInsensitive: "loss",
+          SquaredEpsilonInsensitive: "loss", Balanced: "class_weight"}  # fmt: skip
 #: Dataclasses that calls return.
 RESULTS = {"NetPath", "SelectionReport", "VerificationReport"}
 #: The other dataclasses that users make; those inside the package hold values that were checked.
@@ -138,11 +139,12 @@ EVERY_FIELD = pytest.mark.parametrize(
 )
 
 
-#: Of a choice or a flag, and of what is none of these, other tests tell.
+#: Other tests tell of schedules and averages, and of the parameters of models that are no numbers.
 BOUNDED = [
     (kind, name)
     for kind, name in EVERY
-    if kind not in MODELS or isinstance(kind._kinds[name], (Integer, Number))
+    if isinstance(kind._kinds[name], (Integer, Number))
+    or (kind not in MODELS and name not in ("schedule", "average"))
 ]
 EVERY_BOUNDED_PARAMETER = pytest.mark.parametrize(
     ("kind", "name"), BOUNDED, ids=[f"{kind.__name__}-{name}" for kind, name in BOUNDED]
@@ -154,9 +156,15 @@ EVERY_PARAMETER_OF_OBJECTS = pytest.mark.parametrize(
 
 
 def place_of(kind):
-    """The parameter of a model that takes an object of this kind."""
+    """The parameter of a model, or of its rule, that takes an object of this kind."""
     [place] = [place for base, place in PLACES.items() if issubclass(kind, base)]
     return place
+
+
+def placed(made):
+    """The option of a model that has the object ``made``."""
+    outer, _, inner = place_of(type(made)).partition("__")
+    return {outer: FoBoS(**{inner: made}) if inner else made}
 
 
 def test_what_is_found_is_what_there_is():
@@ -165,7 +173,7 @@ def test_what_is_found_is_what_there_is():
     found = {kind.__name__ for kind in DATACLASSES.values()}
     assert {"ElasticNet", "FromArray", "FromCallable", "Problem"} <= found
     assert {"FromStep", "Suffix", "PolynomialDecay", "Huber", "EpsilonInsensitive"} <= set(OBJECTS)
-    for table in (FORMS, SCHEDULES, {name: row.rule for name, row in ALGORITHMS.items()}):
+    for table in (STORAGES, SCHEDULES, {name: row.rule for name, row in ALGORITHMS.items()}):
         assert {kind.__name__ for kind in table.values()} <= set(OBJECTS)
     # Users find every object where they find the estimators.
     assert set(OBJECTS) <= set(lazynet.__all__)
@@ -217,11 +225,16 @@ def short(kind):
 def options_for(kind, name, value):
     """Arguments for a constructor: a short run in which the parameter matters."""
     if kind in OBJECTS.values():
-        model, place = host_of(kind), place_of(kind)
-        return {**options_for(model, place, kind(**{name: value})), **NEEDED.get(kind.__name__, {})}
+        return options_with(kind(**{name: value}))
     matters = {key: v for key, v in MATTERS.get(name, {}).items() if key in signature(kind)}
     needed = {"n_features": D} if kind is Stepper else {}
     return {**needed, **short(kind), **matters, name: value}
+
+
+def options_with(made):
+    """Arguments for the constructor of a model that has the object ``made``: a short run."""
+    kind = type(made)
+    return {**short(host_of(kind)), **placed(made), **NEEDED.get(kind.__name__, {})}
 
 
 def host_of(kind):
@@ -410,8 +423,10 @@ def test_parameters_of_objects_become_plain_in_a_copy(kind, name):
     for value, plain in typed_values(kind, name):
         made = kind(**{name: value})
         settled = made.settled()
-        assert type(getattr(settled, name)) in (int, float)
-        assert getattr(settled, name) == plain
+        # The average from a step on is settled to an object.
+        found = settled.average.first if name == "average" else getattr(settled, name)
+        assert type(found) in (int, float)
+        assert found == plain
         assert getattr(made, name) is value
         assert vars(made).keys() == {field.name for field in dataclasses.fields(kind)}
         assert settled.settled() is settled
@@ -449,46 +464,38 @@ def test_bounds_of_parameters(kind, name):
         for method in methods_of(kind):
             with pytest.raises((TypeError, ValueError), match=f"^{called(kind, name)} must "):
                 outcome(kind, name, value, method, make_data(20))
-        if kind in MODELS or place_of(kind) not in signature(Stepper):
+        if kind in MODELS or kind is Balanced:
             continue
         with pytest.raises((TypeError, ValueError), match=f"^{called(kind, name)} must "):
-            Stepper(D, **{place_of(kind): kind(**{name: value})}, **NEEDED.get(kind.__name__, {}))
+            Stepper(D, **placed(kind(**{name: value})), **NEEDED.get(kind.__name__, {}))
 
 
 @EVERY_OBJECT
 def test_no_object_is_changed_by_the_models_that_use_it(kind):
     """fit, partial_fit and verify leave the user's object, and give it back as it was passed."""
     X, y = make_data()
-    place, values = place_of(kind), {}
-    for name in signature(kind):
-        pairs = list(typed_values(kind, name))
-        values[name] = (
-            pairs[0][0]
-            if pairs
-            else next(iter(kind._kinds[name].accepted))
-            if isinstance(kind._kinds[name], Choice)
-            else {0: 2, 1: 1}
-            if kind is Balanced
-            else True
-        )
-    made = kind(**values)
+    place = place_of(kind)
+    values = {
+        name: next(iter(typed_values(kind, name)))[0]
+        for name in signature(kind)
+        if isinstance(kind._kinds[name], (Integer, Number))
+    }
+    made = kind({0: 2, 1: 1}) if kind is Balanced else kind(**values)
     before = portrait(made)
-    options = {**SHORT, place: made, **NEEDED.get(kind.__name__, {})}
     models = []
     for Estimator in (LazyNetClassifier, LazyNetRegressor, LazyNetClassifier):
-        if place not in signature(Estimator):
-            continue
-        model = Estimator(**{key: options[key] for key in options if key in signature(Estimator)})
-        assert model.fit(X, y).get_params()[place] is made
-        models.append(model)
+        if set(options_with(made)) <= set(signature(Estimator)):
+            model = Estimator(**options_with(made))
+            assert model.fit(X, y).get_params()[place] is made
+            models.append(model)
     for model in models:
         if kind not in (Suffix, SAGA):
             model.partial_fit(X, y)
         if getattr(kind, "name", None) not in ALGORITHMS or ALGORITHMS[kind.name].exact:
             model.verify(X[:10], y[:10])
-        assert getattr(model, place) is made
+        assert model.get_params()[place] is made
     assert portrait(made) == before
-    assert vars(made).keys() == set(values)
+    assert vars(made).keys() == set(signature(kind))
     assert all(getattr(made, name) is value for name, value in values.items())
     # The same object in two models: they share nothing that learns.
     assert np.array_equal(models[0].coef_, models[-1].coef_)
@@ -533,13 +540,14 @@ def test_a_settled_object_that_is_changed_is_checked_again(change):
 def test_set_params_after_fit(kind, name):
     """A nested parameter is refused by the next call, which leaves the model as it was."""
     X, y = make_data()
-    place = place_of(kind)
-    model = host_of(kind)(**{**options_for(host_of(kind), place, kind()),
-                             **NEEDED.get(kind.__name__, {})})  # fmt: skip
+    place, model = place_of(kind), host_of(kind)(**options_with(kind()))
     before = model.fit(X, y).coef_.copy()
     assert model.set_params(**{f"{place}__{name}": [np.nan]}) is model
     for method in ("fit", "partial_fit"):
-        with pytest.raises((TypeError, ValueError), match=f"^{called(kind, name)} must "):
+        # An array may be a schedule, and its numbers are no rates.
+        with pytest.raises(
+            (TypeError, ValueError), match=f"^({called(kind, name)}|schedule) must "
+        ):
             getattr(model, method)(X, y)
     assert np.array_equal(model.coef_, before)
     model.set_params(**{f"{place}__{name}": getattr(kind(), name)})
@@ -549,30 +557,29 @@ def test_set_params_after_fit(kind, name):
 
 
 TAKERS = [
-    (model, place)
-    for model in MODELS
-    for place in ("loss", "rule", "schedule", "engine", "average")
-    if place in signature(model)
+    (taker, name)
+    for taker, name in EVERY
+    if name in ("loss", "rule", "schedule", "storage", "average")
 ]
 
 
 @pytest.mark.parametrize(
-    ("model", "place"), TAKERS, ids=[f"{model.__name__}-{place}" for model, place in TAKERS]
+    ("taker", "name"), TAKERS, ids=[f"{taker.__name__}-{name}" for taker, name in TAKERS]
 )
-def test_classes_and_objects_of_another_kind_are_refused_by_name(model, place):
+def test_classes_and_objects_of_another_kind_are_refused_by_name(taker, name):
     """A class in place of an object is told how to make one; other objects what belongs there."""
     for kind in OBJECTS.values():
-        fits = place_of(kind) == place
-        name = kind.__name__
-        message = f"^{place} must be an object, got the class {name}: write {name}"
-        plain = isinstance(model._kinds[place], Flag)
-        if fits and not plain:
-            with pytest.raises(TypeError, match=message):
-                outcome(model, place, kind, data=make_data(20))
+        fits = place_of(kind).rpartition("__")[2] == name
+        written = f"got the class {kind.__name__}: write {kind.__name__}"
+        if fits and not isinstance(taker._kinds[name], Flag):
+            with pytest.raises(
+                TypeError, match=f"^{called(taker, name)} must be an object, {written}"
+            ):
+                outcome(taker, name, kind, data=make_data(20))
             continue
         for wrong in (kind, kind()):
-            with pytest.raises((TypeError, ValueError), match=f"^{place} must "):
-                outcome(model, place, wrong, data=make_data(20))
+            with pytest.raises((TypeError, ValueError), match=f"^{called(taker, name)} must "):
+                outcome(taker, name, wrong, data=make_data(20))
 
 
 # --- garbage -------------------------------------------------------------------------------
@@ -608,7 +615,7 @@ def test_garbage_is_refused_by_name(kind, name):
     names = (name, "indices") if name == "n_features" else (name,)
     if kind in OBJECTS.values():
         # Rates and counts that follow from a sound number may still be too large.
-        names = (called(kind, name), "schedule must", "eta must", "eta0", "average.counts")
+        names = (called(kind, name), "schedule", "eta must", "eta0", "average.counts")
         # The default counts are those of the rows, which partial_fit does not know.
         names += ("class_weight='balanced'",) if kind is Balanced else ()
     for value in GARBAGE:
@@ -742,11 +749,15 @@ def stability_with(**arguments):
 
 def verified_with(**arguments):
     X, y = make_data(60)
-    return str(LazyNetRegressor(l1=0.01, eta0=0.1).verify(X, y, **{"max_rows": 20, **arguments}))
+    return str(
+        LazyNetRegressor(l1=0.01, rule=FoBoS(eta0=0.1)).verify(
+            X, y, **{"max_rows": 20, **arguments}
+        )
+    )
 
 
 def stepped(act):
-    stepper = Stepper(D, loss="squared_error", schedule="constant", eta0=0.1)
+    stepper = Stepper(D, loss="squared_error", rule=FoBoS(schedule="constant", eta0=0.1))
     act(stepper)
     return stepper.weights.tolist()
 
@@ -792,7 +803,7 @@ def test_what_verify_and_a_step_say_of_a_wrong_number():
     """How many epochs are too many, and that a word is no number."""
     X, y = make_data()
     with pytest.raises(ValueError, match="epochs must be at most"):
-        LazyNetRegressor(l1=0.01, eta0=0.1).verify(X, y, epochs=LARGEST_EPOCHS + 1)
+        LazyNetRegressor(l1=0.01, rule=FoBoS(eta0=0.1)).verify(X, y, epochs=LARGEST_EPOCHS + 1)
     with pytest.raises(TypeError, match="target must be a number, got '1'"):
         Stepper(D).step([0], [1.0], "1")
 
@@ -834,9 +845,9 @@ def test_rates_and_counts_that_are_no_real_numbers_are_refused(numbers):
     """An imaginary part is not lost, and words are not read."""
     X, y = make_data(20)
     with pytest.raises((TypeError, ValueError), match="schedule must give"):
-        LazyNetRegressor(schedule=Own(numbers), max_iter=1, tol=None).fit(X, y)
+        LazyNetRegressor(rule=FoBoS(schedule=Own(numbers)), max_iter=1, tol=None).fit(X, y)
     with pytest.raises((TypeError, ValueError), match=r"average.counts\(0, 20\) must"):
-        LazyNetRegressor(average=Own(numbers), max_iter=1, tol=None).fit(X, y)
+        LazyNetRegressor(rule=FoBoS(average=Own(numbers)), max_iter=1, tol=None).fit(X, y)
 
 
 @pytest.mark.parametrize("number_type", [np.float16, np.float32, np.longdouble, np.int8, object])
@@ -866,7 +877,7 @@ def test_degrees_that_cannot_be_represented_are_refused_at_once():
     X, y = make_data()
     for degree in (171, 10**7, 2**63):
         with pytest.raises(ValueError, match="degree of PolynomialDecay must be at most 170"):
-            LazyNetRegressor(average=PolynomialDecay(degree)).fit(X, y)
+            LazyNetRegressor(rule=FoBoS(average=PolynomialDecay(degree))).fit(X, y)
         with pytest.raises(ValueError, match="degree of PolynomialDecay must be at most 170"):
             PolynomialDecay(degree).counts(0, 5)
     calls = []
@@ -875,7 +886,9 @@ def test_degrees_that_cannot_be_represented_are_refused_at_once():
         calls.append(t)
         return 0.1
 
-    model = LazyNetRegressor(average=PolynomialDecay(100), schedule=schedule, max_iter=50, tol=None)
+    model = LazyNetRegressor(
+        rule=FoBoS(average=PolynomialDecay(100), schedule=schedule), max_iter=50, tol=None
+    )
     with pytest.raises(ValueError, match=r"average.counts\(9999, 10000\) must be finite"):
         model.fit(X, y)
     assert not calls
@@ -893,7 +906,8 @@ def test_extreme_data_give_no_warning_of_numpy(kind, scale):
         (scale, y),
         (1.0, y if "Classifier" in kind.__name__ else y * scale),
     ):
-        for options in ({}, dict(loss="squared_error"), dict(eta0=1e300), dict(l2=1e-300)):
+        large = dict(eta0=1e300, rule=FoBoS(eta0=1e300))
+        for options in ({}, dict(loss="squared_error"), large, dict(l2=1e-300)):
             options = {key: options[key] for key in options if key in signature(kind)}
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -918,7 +932,7 @@ def test_verify_of_extreme_runs_gives_no_warning(scale, eta0, loss, average):
     X, y = make_data(20)
     # With a penalty no rule takes rates beyond the range of doubles.
     strengths = dict(l1=1e-3) if eta0 < 1e10 else dict(l1=0.0, l2=0.0)
-    model = LazyNetRegressor(loss, eta0=eta0, average=average, **strengths)
+    model = LazyNetRegressor(loss, rule=FoBoS(eta0=eta0, average=average), **strengths)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         report = model.verify(X * scale, y + 0.1, epochs=3)
@@ -931,7 +945,9 @@ def test_verify_of_extreme_runs_gives_no_warning(scale, eta0, loss, average):
 
 def test_verify_says_that_both_overflowed():
     """The report tells of an overflow of both at the first step, and of a later one."""
-    model = LazyNetRegressor("squared_error", schedule="constant", eta0=1e300, l1=0.0, l2=0.0)
+    model = LazyNetRegressor(
+        "squared_error", rule=FoBoS(schedule="constant", eta0=1e300), l1=0.0, l2=0.0
+    )
     first = model.verify([[1e300]], [1e300])
     assert first.agrees is None
     assert first.ended == OVERFLOWED
@@ -943,12 +959,6 @@ def test_verify_says_that_both_overflowed():
 
 
 # --- AdaGrad over trained weights ----------------------------------------------------------
-
-
-def trained(**options):
-    """A model whose weights another rule has trained."""
-    X, y = make_data()
-    return LazyNetRegressor(max_iter=3, tol=None, random_state=0, l2=0.0, **options).fit(X, y)
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
@@ -965,7 +975,8 @@ def trained(**options):
 def test_adagrad_over_trained_weights_warns_where_it_wipes_them(options, warns, method):
     """The first rate alpha / delta decides: the warning comes if one step takes a visible share."""
     X, y = make_data()
-    model = trained(l1=0.0).set_params(**{"rule": "adagrad", "warm_start": True, **options})
+    model = LazyNetRegressor(l1=0.0, max_iter=3, tol=None, random_state=0).fit(X, y)
+    model.set_params(**{"rule": "adagrad", "warm_start": True, **options})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         getattr(model, method)(X, y)
@@ -1002,6 +1013,6 @@ def test_adagrad_warns_when_the_penalty_comes_later():
 def test_rows_for_which_no_rate_is_finite_are_trained_on(size):
     """Training uses the largest rate that rules take: nobody gave an eta0 to refuse."""
     X, y = np.diag([size, size]), [0, 1]
-    for options in ({}, dict(rule=TruncatedGradient(threshold=1.0), l2=0.0)):
-        model = LazyNetClassifier("hinge", fit_intercept=False, **options)
+    for rule in ("auto", TruncatedGradient(threshold=1.0)):
+        model = LazyNetClassifier("hinge", rule=rule, fit_intercept=False)
         assert np.isfinite(model.fit(X, y).coef_).all()

@@ -10,6 +10,7 @@ from support.algorithms import WITH_STATE
 from support.matrices import reversed_rows
 
 from lazynet import (
+    FoBoS,
     LazyNetClassifier,
     LazyNetRegressor,
     PolynomialDecay,
@@ -18,14 +19,14 @@ from lazynet import (
 
 N, D = 30, 2000
 VARIANTS = {
-    "clock": dict(),
-    "average": dict(average=True),
-    "average to come": dict(average=10**6),
-    "polynomial": dict(average=PolynomialDecay(2)),
-    "tables": dict(engine=Tables(budget=7)),
-    "rescaled": dict(engine="rescaled", l1=0.0),
-    "dense": dict(engine="dense"),
-    "dense average": dict(engine="dense", average=True),
+    "clock": dict(rule=FoBoS()),
+    "average": dict(rule=FoBoS(average=True)),
+    "average to come": dict(rule=FoBoS(average=10**6)),
+    "polynomial": dict(rule=FoBoS(average=PolynomialDecay(2))),
+    "tables": dict(rule=FoBoS(storage=Tables(budget=7))),
+    "rescaled": dict(rule=FoBoS(storage="rescaled"), l1=0.0),
+    "dense": dict(rule=FoBoS(storage="dense")),
+    "dense average": dict(rule=FoBoS(storage="dense", average=True)),
     **WITH_STATE,
 }
 VARIANT = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
@@ -170,16 +171,15 @@ def test_bad_matrices_are_refused_before_a_weight_is_read(options, damage):
     assert model.coef_.tobytes() == before.coef_.tobytes()
 
 
-@pytest.mark.parametrize("options", [
-    dict(), dict(average=True), dict(rule="ftrl"), dict(rule="adagrad"),
-    dict(engine=Tables(budget=64)),
+@pytest.mark.parametrize("rule", [
+    FoBoS(), FoBoS(average=True), FoBoS(storage=Tables(budget=64)), "ftrl", "adagrad",
 ])  # fmt: skip
-def test_no_array_of_all_features_is_made(options):
+def test_no_array_of_all_features_is_made(rule):
     """The memory of a prediction is that of its rows."""
     d = 10**6
     columns = np.arange(0, d, d // 10)
     X = sparse.csr_matrix((np.ones(10), columns, np.arange(0, 11, 2)), shape=(5, d))
-    model = LazyNetClassifier(l1=1e-4, **options).partial_fit(X, [0, 1, 0, 1, 1], classes=[0, 1])
+    model = LazyNetClassifier(l1=1e-4, rule=rule).partial_fit(X, [0, 1, 0, 1, 1], classes=[0, 1])
     model.predict(X)
     _, peak = peak_of(lambda: [model.predict(X) for _ in range(3)])
     assert peak < d  # bytes: an eighth of one array of weights

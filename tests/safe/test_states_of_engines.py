@@ -6,33 +6,33 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lazynet import Clock, Dense, FromStep, Rescaled, Tables
-from lazynet.engines.catalogue import ALGORITHMS, Storage
+from lazynet.engines.catalogue import ALGORITHMS, EngineKind
 from lazynet.engines.undo import Undo
 from lazynet.kernels import cells
 
 D = 4
-STORAGES = {
-    **{name: Storage(None, name, Clock(), False, False, "float64", None)
+ENGINE_KINDS = {
+    **{name: EngineKind(None, name, Clock(), False, False, "float64", None)
        for name, row in ALGORITHMS.items() if row.engine is not None},
-    **{type(form).__name__: Storage(None, "affine", form, False, False, "float64", None)
-       for form in (Clock(), Dense(predictions=True), Rescaled(), Tables(budget=20))},
-    "average": Storage(FromStep(1), "affine", Clock(), False, False, "float64", None),
-    "dense average": Storage(FromStep(1), "affine", Dense(), False, False, "float64", None),
-    "float32": Storage(None, "affine", Clock(), True, False, "float32", None),
-    **{f"{group} groups": Storage(None, "affine", Clock(), False, False, "float64", group)
+    **{type(storage).__name__: EngineKind(None, "affine", storage, False, False, "float64", None)
+       for storage in (Clock(), Dense(predictions=True), Rescaled(), Tables(budget=20))},
+    "average": EngineKind(FromStep(1), "affine", Clock(), False, False, "float64", None),
+    "dense average": EngineKind(FromStep(1), "affine", Dense(), False, False, "float64", None),
+    "float32": EngineKind(None, "affine", Clock(), True, False, "float32", None),
+    **{f"{group} groups": EngineKind(None, "affine", Clock(), False, False, "float64", group)
        for group in ("l2", "max")},
 }  # fmt: skip
 SEVERAL = {"rda", "ftrl", "adagrad", "Clock", "average", "float32", "l2 groups", "max groups"}
 KINDS = [
-    *((name, None) for name in STORAGES if not name.endswith(("groups", "float32"))),
-    *((name, 3) for name in STORAGES if name in SEVERAL),
+    *((name, None) for name in ENGINE_KINDS if not name.endswith(("groups", "float32"))),
+    *((name, 3) for name in ENGINE_KINDS if name in SEVERAL),
 ]
 
 
 def filled(kind):
     """An engine with weights."""
     name, n_outputs = kind
-    engine = STORAGES[name].new_engine(D, n_outputs)
+    engine = ENGINE_KINDS[name].new_engine(D, n_outputs)
     weights = np.arange(1.0, 1.0 + D * engine.n_outputs).reshape(-1, D)
     engine.load_rows(weights, np.ones(engine.n_outputs))
     return engine
@@ -45,7 +45,7 @@ def bits_of(state):
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_state_makes_a_copy(kind):
     """Another engine has the same weights, and does not share its arrays."""
-    engine, other = filled(kind), STORAGES[kind[0]].new_engine(D, kind[1])
+    engine, other = filled(kind), ENGINE_KINDS[kind[0]].new_engine(D, kind[1])
     undo = Undo(other, np.arange(D))
     blank = bits_of(other.state())
     other.set_state(engine.state())

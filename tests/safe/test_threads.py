@@ -9,29 +9,29 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from support import ELASTIC_ENGINES, plan, rows
+from support import ELASTIC_STORAGES, plan, rows
 from support.algorithms import STREAMING_RULES
-from support.engines import form_engine
+from support.engines import storage_engine
 from support.matrices import reversed_rows
 
-from lazynet import DualNetClassifier, DualNetRegressor, LazyNetClassifier
+from lazynet import AdaGrad, DualNetClassifier, DualNetRegressor, FoBoS, LazyNetClassifier
 from lazynet.data.arrays import as_examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-def test_another_thread_runs_during_a_chunk(engine):
+@pytest.mark.parametrize("storage", ELASTIC_STORAGES)
+def test_another_thread_runs_during_a_chunk(storage):
     """While one long chunk is in the kernel, Python code elsewhere makes progress."""
     # On a busy machine this thread may have to wait for a processor: then in a longer chunk.
-    assert any(turns_during_a_chunk(engine, passes) > 5 for passes in (50, 200, 800))
+    assert any(turns_during_a_chunk(storage, passes) > 5 for passes in (50, 200, 800))
 
 
-def turns_during_a_chunk(engine, passes):
+def turns_during_a_chunk(storage, passes):
     """How often this thread has its turn while another one is in the kernel."""
     X = sparse.random(1000, 200, density=0.2, format="csr", random_state=0)
     X.sort_indices()
-    built, chosen = form_engine(engine, 200), plan(l1=1e-3, l2=1e-3)
+    built, chosen = storage_engine(storage, 200), plan(l1=1e-3, l2=1e-3)
     steps = chosen.steps(np.tile(rows(1000), passes), 0)
     examples, task = as_examples(X, np.ones(1000)), chosen.task(built)
     entered, done = threading.Event(), threading.Event()
@@ -61,8 +61,10 @@ def turns_during_a_chunk(engine, passes):
 
 MODELS = {
     **{
-        engine: LazyNetClassifier(l1=1e-3, l2=1e-3, engine=engine, tol=None, max_iter=5)
-        for engine in ELASTIC_ENGINES
+        storage: LazyNetClassifier(
+            l1=1e-3, l2=1e-3, rule=FoBoS(storage=storage), tol=None, max_iter=5
+        )
+        for storage in ELASTIC_STORAGES
     },
     "dual": DualNetClassifier(l1=1e-3, max_iter=30),
     "dual of numbers": DualNetRegressor(l1=1e-3, max_iter=30),
@@ -119,15 +121,15 @@ def test_a_matrix_that_changes_under_a_kernel_leads_it_nowhere(model, form):
     assert np.isfinite(model.fit(X, y).coef_).all()
 
 
-@pytest.mark.parametrize("options", [
-    *({"engine": engine} for engine in ELASTIC_ENGINES), {"average": True}, {"batch_size": 7},
-    *({"rule": rule} for rule in STREAMING_RULES),
+@pytest.mark.parametrize("rule", [
+    *(FoBoS(storage=storage) for storage in ELASTIC_STORAGES),
+    FoBoS(average=True), AdaGrad(batch_size=7), *STREAMING_RULES,
 ], ids=str)  # fmt: skip
-def test_threads_that_train_one_model_do_no_harm_beyond_it(options):
+def test_threads_that_train_one_model_do_no_harm_beyond_it(rule):
     """Such a model may be wrong; the process goes on, and the next fit does not know of it."""
     X = sparse.random(400, 50, density=0.1, format="csr", random_state=0)
     y = np.arange(400) % 3
-    model = LazyNetClassifier(random_state=0, l1=1e-3, **options)
+    model = LazyNetClassifier(rule=rule, l1=1e-3, random_state=0)
     model.partial_fit(X, y, classes=[0, 1, 2])
 
     def train(first):
@@ -138,5 +140,5 @@ def test_threads_that_train_one_model_do_no_harm_beyond_it(options):
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(train, range(4)))
-    fresh = LazyNetClassifier(**model.get_params())
+    fresh = LazyNetClassifier(**model.get_params(deep=False))
     np.testing.assert_array_equal(model.fit(X, y).coef_, fresh.fit(X, y).coef_)

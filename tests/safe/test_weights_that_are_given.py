@@ -8,11 +8,13 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from support.algorithms import WITH_STATE
+from support.parameters import rule_with
 
 from lazynet import (
     RDA,
     ASGDClassifier,
     ASGDRegressor,
+    FoBoS,
     FromData,
     LazyNetClassifier,
     LazyNetRegressor,
@@ -20,6 +22,7 @@ from lazynet import (
     StabilisedSGDClassifier,
     Tables,
 )
+from safe.fuzz.models import needs_the_length
 from safe.fuzz.portrait import differences, portrait
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -36,14 +39,14 @@ def make_data(n_classes=2, seed=0):
 
 #: Every way to keep weights, with options of a classifier.
 VARIANTS = {
-    "clock": dict(),
-    "average": dict(average=True),
-    "suffix": dict(average="suffix"),
-    "polynomial": dict(average="polynomial"),
-    "tables": dict(engine=Tables(budget=7)),
-    "rescaled": dict(engine="rescaled", l1=0.0),
-    "dense": dict(engine="dense"),
-    "dense average": dict(engine="dense", average=True),
+    "clock": dict(rule=FoBoS()),
+    "average": dict(rule=FoBoS(average=True)),
+    "suffix": dict(rule=FoBoS(average="suffix")),
+    "polynomial": dict(rule=FoBoS(average="polynomial")),
+    "tables": dict(rule=FoBoS(storage=Tables(budget=7))),
+    "rescaled": dict(rule=FoBoS(storage="rescaled"), l1=0.0),
+    "dense": dict(rule=FoBoS(storage="dense")),
+    "dense average": dict(rule=FoBoS(storage="dense", average=True)),
     **WITH_STATE,
 }
 VARIANT = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
@@ -78,8 +81,8 @@ def state(model):
     future = copy.deepcopy(model)
     if hasattr(model, "partial_fit"):
         X, y = make_data(len(getattr(model, "classes_", [0, 1])), seed=1)
-        if model.average == "suffix":
-            future.set_params(average=True)
+        if needs_the_length(model.rule):
+            future.set_params(rule__average=True)
         future.partial_fit(X, y)
     return portrait([model.coef_, model.intercept_, model, future])
 
@@ -118,7 +121,7 @@ def test_assigned_weights_are_the_model(given):
         for other in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
             np.testing.assert_array_equal(other.coef_, model.coef_)
             np.testing.assert_array_equal(other.predict(X), model.predict(X))
-        if hasattr(model, "partial_fit") and model.average != "suffix":
+        if hasattr(model, "partial_fit") and not needs_the_length(model.rule):
             t = model.t_
             model.partial_fit(X, y)
             assert model.t_ == t + N
@@ -209,7 +212,7 @@ def test_nothing_is_assigned_before_fit(Estimator):
 @pytest.mark.parametrize("average", [True, "polynomial", 3])
 def test_an_average_begins_anew_from_assigned_weights(average):
     """The assigned weights are the model until an iterate counts, and then are part of no mean."""
-    model, X, y = fitted(average=average, shuffle=False)
+    model, X, y = fitted(rule=FoBoS(average=average), shuffle=False)
     assert not np.array_equal(model.coef_, model.last_coef_)
     coef, intercept = other_weights(model)
     model.coef_ = coef
@@ -263,19 +266,20 @@ def assert_same_bits(one, other):
 #: The rules that go on from their sums of gradients on a warm start.
 WITH_SUMS = {name: options for name, options in WITH_STATE.items() if options["rule"].continues}
 
-#: The variants whose rates are a function of t, which starts anew in every fit.
-SCHEDULED = {name: options for name, options in VARIANTS.items() if name not in WITH_SUMS}
+#: The other variants, with a rate that is a function of t, which starts anew in every fit.
+SCHEDULED = {
+    name: {**options, "rule": rule_with(options["rule"], eta0=0.1)}
+    for name, options in VARIANTS.items()
+    if name not in WITH_SUMS
+}
 
 
 @pytest.mark.parametrize("options", SCHEDULED.values(), ids=SCHEDULED)
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_fit_starts_from_given_weights(options, n_classes):
-    """From the weights of a model fit goes on as a warm start does, to the same bits.
-
-    The rate is given: a warm start goes on with rates that were computed from the rows.
-    """
+    """From the weights of a model fit goes on as a warm start does, to the same bits."""
     Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
-    first, X, y = fitted(max(n_classes, 2), Estimator, **{"eta0": 0.1, **options})
+    first, X, y = fitted(max(n_classes, 2), Estimator, **options)
     warm, start = warm_fit(first, X, y), starts_of(first)
     assert_same_bits(new_fit(first, X, y, **start), warm)
     # On a warm start, weights that are given alone keep the intercepts of the model, and so on.
@@ -325,9 +329,8 @@ def test_a_warm_start_from_given_weights_goes_on_with_rates_from_the_data(averag
     In the epoch that is compared, after 160 rows, the mean size of the rows is not computed anew.
     """
     Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
-    first, X, y = fitted(
-        max(n_classes, 2), Estimator, schedule=FromData(), average=average, max_iter=4
-    )
+    rule = FoBoS(FromData(), average=average)
+    first, X, y = fitted(max(n_classes, 2), Estimator, rule=rule, max_iter=4)
     first.set_params(max_iter=1)
     warm, start = warm_fit(first, X, y), starts_of(first)
     for given in (start, *({name: start[name]} for name in start)):
@@ -392,12 +395,12 @@ def test_what_cannot_be_called_is_no_callback(Estimator):
     model, X, y = fitted(Estimator=Estimator)
     before = state(model)
     calls = []
-    model.set_params(schedule=lambda t: calls.append(t) or 0.1)
+    model.set_params(rule=FoBoS(lambda t: calls.append(t) or 0.1))
     for bad in (3, "print", [print], {}, True, np.zeros(3), object()):
         with pytest.raises(TypeError, match=r"^callback must be callable"):
             model.fit(X, y, callback=bad)
     assert not calls
-    assert differences(before, state(model.set_params(schedule="auto"))) == []
+    assert differences(before, state(model.set_params(rule="auto"))) == []
 
 
 @pytest.mark.parametrize("answer", [np.zeros(0), np.ones(2), sparse.eye(3)])
@@ -439,7 +442,7 @@ def test_a_callback_that_looks_changes_nothing_and_one_that_answers_stops(option
     assert (watched.n_iter_, watched.t_) == (2, 2 * N)
     np.testing.assert_array_equal(watched.coef_, seen[-1][0])
     np.testing.assert_array_equal(watched.intercept_, seen[-1][1])
-    if options.get("average") != "suffix":
+    if not needs_the_length(options["rule"]):
         expected = LazyNetClassifier(**{**options, "max_iter": 2}).fit(X, y)
         np.testing.assert_array_equal(watched.coef_, expected.coef_)
 
@@ -480,7 +483,7 @@ def test_sparse_coefficients_predict_as_dense_ones():
         model.coef_ = np.zeros(dense.shape)
         assert model.coef_.nnz == 0
         np.testing.assert_array_equal(model.densify().coef_, np.zeros(dense.shape))
-        if hasattr(model, "partial_fit") and model.average != "suffix":
+        if hasattr(model, "partial_fit") and not needs_the_length(model.rule):
             twin = copy.deepcopy(model).partial_fit(X, y)
             model.sparsify().partial_fit(X, y)
             np.testing.assert_array_equal(model.coef_.toarray(), np.atleast_2d(twin.coef_))

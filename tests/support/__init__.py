@@ -11,28 +11,28 @@ from lazynet.data.arrays import as_examples, sizes_of
 from lazynet.engines.catalogue import check_rule
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.rules.storage import FORMS, Clock
+from lazynet.rules.storage import STORAGES
 from lazynet.schedules import Constant
 from lazynet.training.plan import Plan
+from support.parameters import rule_with
 
 #: The root of the repository, or of the source distribution.
 ROOT = Path(__file__).parents[2]
 
-#: The engines that every penalty can be trained with.
-ELASTIC_ENGINES = [name for name, form in FORMS.items() if form.takes_l1]
+#: The storages that every penalty can be trained with.
+ELASTIC_STORAGES = [name for name, storage in STORAGES.items() if storage.takes_l1]
 
 
 def plan(
     *, loss="log_loss", l1=0.0, l2=0.0, rule="fobos", schedule=None, eta0=0.1, fit_intercept=False,
-    average=None, positive=False,
+    average=None, positive=False, **of_rule,
 ):  # fmt: skip
-    """A plan with a constant rate, unless told otherwise."""
+    """A plan with a constant rate, unless told otherwise; ``of_rule`` is for the rule."""
     return Plan(
         get_loss(loss),
         ElasticNet(l1, l2, positive),
-        check_rule("rule", rule),
+        check_rule("rule", rule_with(rule, **of_rule)),
         Constant(eta0) if schedule is None else schedule,
-        Clock(),
         average,
         fit_intercept,
     )

@@ -5,9 +5,10 @@ from lazynet.engines.catalogue import ALGORITHMS, new_engine
 from lazynet.losses import get_loss
 from lazynet.parameters import Choice, Flag, Integer, Special
 from lazynet.penalties import ElasticNet
-from lazynet.rules.storage import DEFAULT_BUDGET, FORMS, Dense, Tables
+from lazynet.rules.base import OF_TRAINING
+from lazynet.rules.storage import DEFAULT_BUDGET, STORAGES, Dense, Tables
 
-#: The rules whose weights any form keeps.
+#: The rules whose weights any storage keeps.
 AFFINE_RULES = [name for name, row in ALGORITHMS.items() if row.engine is None]
 
 #: The rules that have an engine of their own.
@@ -31,9 +32,9 @@ def other_than(kind, default):
 
 
 def with_other_parameters(rule):
-    """A rule of a class, none of whose parameters has its default."""
-    default = rule()
-    return rule(**{name: other_than(of, vars(default)[name]) for name, of in rule._kinds.items()})
+    """A rule of a class, none of whose own parameters has its default."""
+    default, own = rule(), rule._kinds.keys() - OF_TRAINING
+    return rule(**{name: other_than(rule._kinds[name], vars(default)[name]) for name in own})
 
 
 #: Every rule with parameters that are not its defaults; of some rules, values that tell more.
@@ -70,17 +71,19 @@ def some_values(rule, name):
 BOTH_ORDERS = ("gradient_first", "shrink_first")
 
 
-def form_of(name, budget=DEFAULT_BUDGET, predictions=False):
-    """A form by name; the tables take ``budget``, the dense form ``predictions``."""
+def storage_of(name, budget=DEFAULT_BUDGET, predictions=False):
+    """A storage by name; tables take ``budget``, the dense storage ``predictions``."""
     if name == Tables.name:
         return Tables(budget)
-    return Dense(predictions) if name == Dense.name else FORMS[name]()
+    return Dense(predictions) if name == Dense.name else STORAGES[name]()
 
 
 def engine_of(name, n_features, *, wear=None, average=False, **options):
-    """A new engine of a form, all weights zero; ``options`` are those of ``form_of``."""
-    form = form_of(name, **options)
-    return new_engine(FoBoS(), ElasticNet(), n_features, form=form, average=average, wear=wear)
+    """A new engine of a storage, all weights zero; ``options`` are those of ``storage_of``."""
+    storage = storage_of(name, **options)
+    return new_engine(
+        FoBoS(), ElasticNet(), n_features, storage=storage, average=average, wear=wear
+    )
 
 
 def loss_of(problem):

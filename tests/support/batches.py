@@ -1,6 +1,5 @@
 """Engines that learn from batches of rows that Hypothesis draws; some of them do it wrongly."""
 
-import dataclasses
 import itertools
 
 import numpy as np
@@ -16,8 +15,7 @@ def batch_plan(problem, size, average=None):
     """The plan of a problem that Hypothesis drew, on batches of ``size`` rows."""
     penalty = penalty_of(check_rule("rule", problem.rule), problem.l1, problem.l2)
     options = problem.options | dict(l1=penalty.l1, l2=penalty.l2)
-    chosen = plan(**options, schedule=FromArray(problem.rates), average=average)
-    return dataclasses.replace(chosen, batch_size=size)
+    return plan(**options, schedule=FromArray(problem.rates), average=average, batch_size=size)
 
 
 class OverBatches:
@@ -33,7 +31,7 @@ class OverBatches:
     @property
     def spans(self):
         """The places of every batch in the order."""
-        return list(spans(len(self.order), self.plan.batch_size))
+        return list(spans(len(self.order), self.plan.rule.batch_size))
 
     def step(self, start, stop):
         """Learn from the rows at these places; returns the predictions made before."""
@@ -47,7 +45,7 @@ class OverBatches:
         """Take all steps in the chunks between the batches ``cuts``; returns the engine."""
         edges = [0, *sorted(cuts), len(self.spans)]
         for first, last in itertools.pairwise(edges):
-            size = self.plan.batch_size
+            size = self.plan.rule.batch_size
             rows = self.order[first * size : last * size]
             self.engine.take(self.examples, self.plan.steps(rows, first), self.task, first)
             self.engine.weights()

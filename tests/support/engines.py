@@ -8,7 +8,7 @@ from lazynet import FoBoS, FromArray
 from lazynet.engines.catalogue import new_engine
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.rules.storage import FORMS
+from lazynet.rules.storage import STORAGES
 from lazynet.verify.tolerance import distance_to_kink
 from support import examples_of, plan
 
@@ -75,9 +75,13 @@ def near_a_kink(problem, prediction, target):
     return distance_to_kink(get_loss(problem.loss), prediction, target) <= blur
 
 
-def form_engine(form, n_features, *, wear=None, average=False, **options):
-    """The engine of a form, by the form's name and with these parameters of the form."""
+def storage_engine(storage, n_features, *, wear=None, average=False, **options):
+    """The engine of a storage, by its name and with these parameters."""
     return new_engine(
-        FoBoS(), ElasticNet(), n_features, form=FORMS[form](**options).settled(), wear=wear,
+        FoBoS(),
+        ElasticNet(),
+        n_features,
+        storage=STORAGES[storage](**options).settled(),
+        wear=wear,
         average=average,
-    )  # fmt: skip
+    )

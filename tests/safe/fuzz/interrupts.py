@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from support.algorithms import STREAMING_RULES
+from support.algorithms import STREAMING_RULES, storage_of
 
 import lazynet
-from lazynet import Tables, TruncatedGradient
-from lazynet.engines.catalogue import check_rule
-from lazynet.rules.storage import FORMS
+from lazynet import FoBoS, Tables, TruncatedGradient
+from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.rules.storage import STORAGES
 from safe.fuzz.alarm import stopped_after
 from safe.fuzz.ledger import Ledger
 from safe.fuzz.models import (
@@ -224,10 +224,9 @@ def an_estimator(random: np.random.Generator) -> tuple[Any, Call, Call]:
     options = working_parameters(Estimator, random)
     if random.random() < 0.3 and "l1" in options:
         # Sweeps: strong pulls wear the clock out, small tables fill.
-        engines = ["clock", Tables(budget=3), "dense"]
-        strong = dict(l1=float(random.choice([300.0, 1e4])), l2=0.0, eta0=1.0,
-                      rule="fobos", schedule="constant", loss="hinge", average=False,
-                      engine=engines[random.integers(3)])  # fmt: skip
+        storage = ["clock", Tables(budget=3), "dense"][random.integers(3)]
+        rule = FoBoS("constant", eta0=1.0, storage=storage)
+        strong = dict(l1=float(random.choice([300.0, 1e4])), l2=0.0, rule=rule, loss="hinge")
         if "class_weight" not in options:
             strong["loss"] = "absolute_error"
         candidate = made(Estimator, **{**options, **strong})
@@ -239,8 +238,8 @@ def an_estimator(random: np.random.Generator) -> tuple[Any, Call, Call]:
     streams = "partial_fit" in methods and random.random() < 0.7
     if streams and isinstance(options.get("class_weight"), str):
         model.set_params(class_weight=None)
-    if streams and needs_the_length(options.get("average")):
-        model.set_params(average=True)
+    if streams and needs_the_length(options.get("rule")):
+        model.set_params(rule__average=True)
     names = np.arange(classes) if hasattr(model, "class_weight") else None
     with stopped_after(10.0), listening():
         if random.random() < 0.9:
@@ -284,21 +283,20 @@ def train(
 
 def a_stepper(random: np.random.Generator) -> tuple[Any, Call, Call]:
     """A stepper that has taken a few steps, and one more to interrupt."""
-    name = str(random.choice(STREAMING_RULES))
-    rule = TruncatedGradient(threshold=0.5) if name == "truncated_gradient" else name
+    rule = ALGORITHMS[str(random.choice(STREAMING_RULES))].rule()
+    if isinstance(rule, TruncatedGradient):
+        rule.set_params(threshold=0.5)
     strong = bool(random.integers(2))
     options: dict[str, Any] = dict(rule=rule, l1=300.0 if strong else 1e-3,
                                    fit_intercept=bool(random.integers(2)),
                                    loss=str(random.choice(["hinge", "squared_error"])))  # fmt: skip
-    chosen = check_rule("rule", rule)
-    if chosen.scheduled:
-        options.update(schedule="constant", eta0=1.0)
-    if not chosen.has_state:
-        form = str(random.choice(list(FORMS)))
-        budget = int(random.choice([1, 2, 50]))
-        options["engine"] = Tables(budget=budget) if form == "tables" else form
-        options["average"] = form in ("clock", "dense") and bool(random.integers(2))
-        if form == "rescaled":
+    if rule.scheduled:
+        rule.set_params(schedule="constant", eta0=1.0)
+    if not rule.has_state:
+        storage = storage_of(str(random.choice(list(STORAGES))), int(random.choice([1, 2, 50])))
+        average = storage.takes_averages and bool(random.integers(2))
+        rule.set_params(storage=storage, average=average)
+        if not storage.takes_l1:
             options.update(l1=0.0, l2=0.1)
     d = int(random.choice([4, 400]))
     stepper = lazynet.Stepper(d, **options)

@@ -32,10 +32,10 @@ from lazynet import (
     Suffix,
     Tables,
 )
-from lazynet.engines.catalogue import ALGORITHMS, check_rule
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.losses import LOSSES
 from lazynet.parameters import ParameterObject
-from lazynet.rules.storage import FORMS
+from lazynet.rules.storage import STORAGES
 
 _PUBLIC = [
     public for public in (getattr(lazynet, name) for name in lazynet.__all__)
@@ -43,7 +43,7 @@ _PUBLIC = [
 ]  # fmt: skip
 #: Every public estimator.
 ESTIMATORS: list[type[Any]] = [kind for kind in _PUBLIC if not issubclass(kind, ParameterObject)]
-#: Every public object that carries the parameters of a rule, a schedule, a form or a loss.
+#: Every public object that carries the parameters of a rule, a schedule, a storage or a loss.
 OBJECTS: list[type[Any]] = [kind for kind in _PUBLIC if issubclass(kind, ParameterObject)]
 
 #: What keeps a call short, for the estimators that have such a parameter.
@@ -121,56 +121,72 @@ def called(model: Any, method: str, X: Any, y: Any, **options: Any) -> Any:
     return getattr(model, method)(X, **{name: given[name] for name in takes if name in given})
 
 
-def _one(*values: Any) -> Callable[[np.random.Generator], Any]:
+#: Draws a value.
+Draw = Callable[[np.random.Generator], Any]
+
+
+def _one(*values: Any) -> Draw:
     return lambda random: values[random.integers(len(values))]
+
+
+#: Schedules and storages, and values that their parameters may have.
+SCHEDULES_GIVEN: list[tuple[Callable[..., Any], dict[str, Draw]]] = [
+    (Constant, {"eta0": _one(None, 0.1)}),
+    (InverseTime, {"eta0": _one(None, 0.1)}),
+    (InverseSqrt, {"eta0": _one(None, 0.1)}),
+    (Power, {"eta0": _one(None, 0.5), "power_t": _one(0.0, 0.25, 0.5, 1.0)}),
+    (Pegasos, {"l2": _one(None, 0.1), "t0": _one(1.5, 2.0)}),
+    (Optimal, {"l2": _one(None, 0.1), "t0": _one(None, 2.0)}),
+    (Adaptive, {"eta0": _one(None, 0.1), "divisor": _one(2.0), "least": _one(0.05)}),
+    (lambda: lambda t: 0.1 / (t + 1), {}),
+]
+STORAGES_GIVEN: list[tuple[Callable[..., Any], dict[str, Draw]]] = [
+    (Clock, {}),
+    (Tables, {"budget": _one(1, 3, 50, 2**20)}),
+    (Rescaled, {}),
+    (Dense, {"predictions": _one(True, False)}),
+]
+
+
+def an_object(
+    random: np.random.Generator, kinds: list[tuple[Callable[..., Any], dict[str, Draw]]]
+) -> Any:
+    """One of these objects, with values for at most three of its parameters."""
+    kind, values = kinds[random.integers(len(kinds))]
+    names = random.permutation(sorted(values))[: random.integers(4)]
+    return kind(**{str(name): values[str(name)](random) for name in names})
 
 
 _NAMED_SCHEDULE = _one(
     "auto", "constant", "power", "inverse_sqrt", "inverse_time", "pegasos", "optimal", "adaptive"
 )
-#: Rules, schedules and forms, and values that their parameters may have.
-RULES: list[tuple[type[Any], dict[str, list[Any]]]] = [
-    (row.rule, {key: some_values(name, key) for key in row.rule._kinds})
+#: Values that parameters of several rules may have.
+OF_RULES: dict[str, Draw] = {
+    "schedule": lambda random: (_NAMED_SCHEDULE(random) if random.random() < 0.5
+                                else an_object(random, SCHEDULES_GIVEN)),
+    "eta0": _one(None, None, 1e-3, 0.1, 1.0, 10.0),
+    "average": _one(False, False, True, 3, "polynomial", "suffix", PolynomialDecay(1), FromStep(2),
+                    Suffix()),
+    "storage": lambda random: (str(random.choice(list(STORAGES))) if random.random() < 0.5
+                               else an_object(random, STORAGES_GIVEN)),
+    "batch_size": _one(1, 1, 2, 7, 1000),
+}  # fmt: skip
+#: Rules, each once for every parameter, and values that the parameters may have.
+RULES: list[tuple[Callable[..., Any], dict[str, Draw]]] = [
+    (row.rule, {key: OF_RULES.get(key) or _one(*some_values(name, key)) for key in row.rule._kinds})
     for name, row in ALGORITHMS.items()
+    for _ in row.rule._kinds
 ]
-SCHEDULES: list[tuple[type[Any], dict[str, list[Any]]]] = [
-    (Constant, {"eta0": [None, 0.1]}),
-    (InverseTime, {"eta0": [None, 0.1]}),
-    (InverseSqrt, {"eta0": [None, 0.1]}),
-    (Power, {"eta0": [None, 0.5], "power_t": [0.0, 0.25, 0.5, 1.0]}),
-    (Pegasos, {"l2": [None, 0.1], "t0": [1.5, 2.0]}),
-    (Optimal, {"l2": [None, 0.1], "t0": [None, 2.0]}),
-    (Adaptive, {"eta0": [None, 0.1], "divisor": [2.0], "least": [0.05]}),
-    (lambda: lambda t: 0.1 / (t + 1), {}),
-]
-FORMS_GIVEN: list[tuple[type[Any], dict[str, list[Any]]]] = [
-    (Clock, {}),
-    (Tables, {"budget": [1, 3, 50, 2**20]}),
-    (Rescaled, {}),
-    (Dense, {"predictions": [True, False]}),
-]
-
-
-def an_object(
-    random: np.random.Generator, kinds: list[tuple[type[Any], dict[str, list[Any]]]]
-) -> Any:
-    """One of these objects; each of its parameters has its default or one of the values."""
-    kind, values = kinds[random.integers(len(kinds))]
-    return kind(**{name: each[random.integers(len(each))] for name, each in values.items()
-                   if random.random() < 0.7})  # fmt: skip
-
 
 #: Values that each parameter may have; not all go together.
-SOUND: dict[str, Callable[[np.random.Generator], Any]] = {
+SOUND: dict[str, Draw] = {
+    **OF_RULES,
     "loss": _one(*LOSSES, Huber(0.5), EpsilonInsensitive(0.0), EpsilonInsensitive(0.2),
                  SquaredEpsilonInsensitive(0.2)),
     "l1": _one(0.0, 0.0, 1e-6, 1e-3, 0.1, 2.0),
     "l2": _one(0.0, 0.0, 1e-6, 1e-3, 0.1, 2.0),
     "rule": lambda random: (str(random.choice(list(ALGORITHMS))) if random.random() < 0.4
                             else an_object(random, RULES)),
-    "schedule": lambda random: (_NAMED_SCHEDULE(random) if random.random() < 0.5
-                                else an_object(random, SCHEDULES)),
-    "eta0": _one(None, None, 1e-3, 0.1, 1.0, 10.0),
     "max_iter": _one(1, 2, 5),
     "tol": _one(None, None, 0.0, 1e-3),
     "n_iter_no_change": _one(1, 3),
@@ -179,10 +195,6 @@ SOUND: dict[str, Callable[[np.random.Generator], Any]] = {
     "random_state": _one(0, 1, 2**31),
     "class_weight": _one(None, None, "balanced"),
     "warm_start": _one(True, False),
-    "engine": lambda random: (str(random.choice(list(FORMS))) if random.random() < 0.5
-                              else an_object(random, FORMS_GIVEN)),
-    "average": _one(False, False, True, 3, "polynomial", "suffix", PolynomialDecay(1), FromStep(2),
-                    Suffix()),
     "early_stopping": _one(True, False),
     "validation_fraction": _one(0.1, 0.5),
     "verbose": _one(0),
@@ -198,7 +210,6 @@ SOUND: dict[str, Callable[[np.random.Generator], Any]] = {
     "min_informed": _one(1, 3),
     "gravity": _one("universal", "informative"),
     "n_jobs": _one(None, 1, 2),
-    "batch_size": _one(1, 1, 2, 7, 1000),
 }  # fmt: skip
 
 
@@ -213,8 +224,9 @@ def sound_parameters(
     return {str(name): SOUND[str(name)](random) for name in chosen}
 
 
-def needs_the_length(average: Any) -> bool:
-    """Whether an average is refused by ``partial_fit``, which does not know the last step."""
+def needs_the_length(rule: Any) -> bool:
+    """Whether ``partial_fit`` refuses the average of a rule: it does not know the last step."""
+    average = getattr(rule, "average", None)
     return isinstance(average, Suffix) or (isinstance(average, str) and average == "suffix")
 
 
@@ -228,9 +240,6 @@ def working_parameters(Estimator: type[Any], random: np.random.Generator) -> dic
         }
         if "rule" in known and random.random() < 0.7:
             options["rule"] = SOUND["rule"](random)
-            if check_rule("rule", options["rule"]).has_state and random.random() < 0.8:
-                for name in ("engine", "average", "schedule", "eta0"):
-                    options.pop(name, None)
         model = made(Estimator, **options)
         try:
             getattr(model, "_read_settings", model._settle)()

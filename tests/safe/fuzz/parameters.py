@@ -51,7 +51,7 @@ JUNK: list[Any] = [
 
 
 #: Parameters that may be given as objects.
-HOLDING_OBJECTS = ("loss", "rule", "schedule", "engine", "average")
+HOLDING_OBJECTS = ("loss", "rule", "schedule", "storage", "average")
 
 
 def generate(random: np.random.Generator, ledger: Ledger) -> None:
@@ -68,12 +68,16 @@ def odd_value(random: np.random.Generator) -> Any:
 
 
 def odd_object(random: np.random.Generator) -> Any:
-    """A rule, schedule, form, average or loss with an odd parameter, or its class, in any place."""
+    """An object with an odd parameter, which may be such an object too; or the object's class."""
     kind = OBJECTS[random.integers(len(OBJECTS))]
     if random.random() < 0.1:
         return kind
     names = sorted(kind().get_params())
-    odd = {str(random.choice(names)): odd_value(random)} if names else {}
+    odd: dict[str, Any] = {}
+    if names:
+        name = str(random.choice(names))
+        nested = name in HOLDING_OBJECTS and random.random() < 0.3
+        odd[name] = odd_object(random) if nested else odd_value(random)
     if random.random() < 0.3:
         return kind().set_params(**odd)
     return kind(**odd)

@@ -12,7 +12,7 @@ from scipy import sparse
 _VOLATILE = frozenset(
     {"_coefficients", "_sparsified", "_has_sorted_indices", "_has_canonical_format", "seconds"}
     # Of settled parameters and of units.
-    | {"_is_settled", "_offsets", "moved"}
+    | {"_origin", "_offsets", "moved"}
 )
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 import lazynet.kernels
 from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.engines.clock import tuning_of
 from lazynet.kernels import averages, cells, clock, dekel, dual, released, stabilised
 from lazynet.kernels.averages import Average
 from lazynet.kernels.batches import Batches, Merger
@@ -41,7 +42,7 @@ KINDS = sorted(
 SWEPT = ("adagrad",)
 #: The kinds that can take a step on several rows.
 IN_BATCHES = sorted(
-    row.engine.kind for row in ALGORITHMS.values() if row.engine and row.rule.takes_batches
+    row.engine.kind for row in ALGORITHMS.values() if row.engine and "batch_size" in row.rule._kinds
 )
 #: Numbers that are seldom a place in an array.
 ODD_PLACES = [-1, -7, 7, 1000, 2**31 - 1, -(2**31), 2**62, -(2**63), 2**63 - 1]
@@ -199,7 +200,7 @@ class Parts:
         losses = [get_loss(name) for name in ("hinge", "log_loss", "squared_error", "huber")]
         loss = losses[self.random.integers(len(losses))]
         numbers = {**self.task_numbers(), "loss": loss.code, "epsilon": loss.epsilon}
-        tuning = FromData().tuning(loss, 0.01, 0.0, np.inf, bool(self.random.integers(2)))
+        tuning = tuning_of(FromData(), loss, 0.01, 0.0, np.inf, bool(self.random.integers(2)))
         return Task(**numbers, tuning=tuning)
 
     def begun(self, pull: float = 0.0) -> Arguments:

@@ -14,7 +14,7 @@ from scipy import sparse
 from support.damage import damaged, seal
 
 import lazynet
-from lazynet import DualNetClassifier, LazyNetClassifier, LazyNetRegressor
+from lazynet import DualNetClassifier, FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.engines.catalogue import ALGORITHMS
 from safe.fuzz.alarm import stopped_after
 from safe.fuzz.ledger import Ledger
@@ -66,12 +66,12 @@ def _recipes() -> list[Any]:
     return [
         *(LazyNetClassifier(l1=0.01, rule=rule, random_state=0) for rule in streams),
         *(
-            LazyNetClassifier(l1=0.01, eta0=0.1, engine=engine, random_state=0)
-            for engine in ("tables", "dense")
+            LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=0.1, storage=storage), random_state=0)
+            for storage in ("tables", "dense")
         ),
-        LazyNetClassifier(l1=0.01, eta0=0.1, average=True, random_state=0),
+        LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=0.1, average=True), random_state=0),
         LazyNetRegressor(random_state=0),
-        LazyNetRegressor(l1=0.01, eta0=0.1, average="polynomial", random_state=0),
+        LazyNetRegressor(l1=0.01, rule=FoBoS(eta0=0.1, average="polynomial"), random_state=0),
         DualNetClassifier(random_state=0, warm_start=True),
     ]
 
