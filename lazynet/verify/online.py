@@ -101,37 +101,28 @@ class VerificationReport:
     """Why comparing ended before the last step; None where all steps were compared."""
 
     def __str__(self) -> str:
+        both = f"engine {self.engine!r} and the dense twin"
         if self.agrees is None:
-            return (
-                f"engine {self.engine!r} and the dense twin could not be compared, because at the "
-                f"first step {self.ended}"
-            )
-        verdict = "agree" if self.agrees else "DISAGREE"
+            return f"{both} could not be compared, because at the first step {self.ended}"
         whole = self.steps_compared == self.steps
         compared = f"{self.steps}" if whole else f"the first {self.steps_compared} of {self.steps}"
-        partial = (
-            ""
-            if whole
-            else f"\n  compared up to     step {self.steps_compared} of {self.steps}, because then "
-            f"{self.ended}"
-        )
-        return (
-            f"engine {self.engine!r} and the dense twin {verdict} after every one of "
-            f"{compared} steps ({self.rows} rows, {self.features} features in them)\n"
-            f"  largest weight     {self.largest_weight:.6g}\n"
-            f"  greatest absolute  {self.absolute}\n"
-            f"  greatest relative  {self.relative}\n"
-            f"  greatest in ulps   {self.ulps}\n"
-            f"  bound              {self.bound:.3g} for all differences together (Euclidean norm)\n"
-            "  (a weight that is about to vanish may differ in many of its own digits)"
-            + (
-                ""
-                if self.average is None
-                else f"\n  greatest in average  {self.average}; "
-                f"the bound is {self.average_share:.3g} of 1 + the largest"
-            )
-            + partial
-        )
+        lines = [
+            f"{both} {'agree' if self.agrees else 'DISAGREE'} after every one of {compared} steps "
+            f"({self.rows} rows, {self.features} features in them)",
+            f"  largest weight     {self.largest_weight:.6g}",
+            f"  greatest absolute  {self.absolute}",
+            f"  greatest relative  {self.relative}",
+            f"  greatest in ulps   {self.ulps}",
+            f"  bound              {self.bound:.3g} for all differences together (Euclidean norm)",
+            "  (a weight that is about to vanish may differ in many of its own digits)",
+        ]
+        if self.average is not None:
+            share = f"the bound is {self.average_share:.3g} of 1 + the largest"
+            lines.append(f"  greatest in average  {self.average}; {share}")
+        if not whole:
+            until = f"step {self.steps_compared} of {self.steps}, because then {self.ended}"
+            lines.append(f"  compared up to     {until}")
+        return "\n".join(lines)
 
 
 class Comparison:
@@ -184,10 +175,10 @@ class Comparison:
         >>> comparison.average.amount, comparison.agrees
         (0.5, False)
         """
-        (found, found_intercept), (mean, intercept) = lazy, dense
+        (weights, intercept), (mean, mean_intercept) = lazy, dense
         share = self.average_share
-        near = abs(found_intercept - intercept) <= share * (1.0 + abs(intercept))
-        difference = _largest(np.abs(found - mean), t, self.features, found, mean)
+        near = abs(intercept - mean_intercept) <= share * (1.0 + abs(mean_intercept))
+        difference = _largest(np.abs(weights - mean), t, self.features, weights, mean)
         if _is_worse(difference, self.average or NO_DIFFERENCE):
             self.average = difference
         self.average = self.average or NO_DIFFERENCE
@@ -325,8 +316,8 @@ def verify(
             if expected is None:
                 comparison.ended = "the sums of the average leave the range of doubles"
                 break
-            found = lazy.model(), float(lazy.model_intercept)
-            comparison.average_after_step(t, found, expected)
+            average = lazy.model(), float(lazy.model_intercept)
+            comparison.average_after_step(t, average, expected)
     return comparison.report(engine.name, n_rows, len(batches) * epochs, twin.bound)
 
 

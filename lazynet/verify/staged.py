@@ -161,9 +161,9 @@ def verify_staged(
         twin.fit(examples_of(X, *problem), draws)
         if twin.t:
             watch.compare()
-            model = np.array(twin.weights), float(twin.intercept)
-            found = lazy.engine.weights(), float(lazy.engine.intercept)
-            comparison.average_after_step(comparison.compared - 1, found, model)
+            dense_model = np.array(twin.weights), float(twin.intercept)
+            lazy_model = lazy.engine.weights(), float(lazy.engine.intercept)
+            comparison.average_after_step(comparison.compared - 1, lazy_model, dense_model)
         else:
             comparison.ended = "no feature occurs in these rows"
     except _Over:

@@ -256,6 +256,21 @@ class StateBudget(Budget):
         self.bound = AGREE * (1.0 + largest) * math.sqrt(max(1, len(w)))
 
 
+def take_step(reference: Any, batch: Sequence[Example], **numbered: int) -> list[float]:
+    """Let a reference take one step on a batch; returns the predictions before the step.
+
+    A reference without batches has ``step`` alone.  ``numbered`` is the ``row`` of a reference that
+    does not learn from a stream.
+
+    >>> from lazynet.reference.rda import DenseRDA
+    >>> take_step(DenseRDA(1), [([0], [2.7], 1.0, 1.0)])
+    [0.0]
+    """
+    if len(batch) == 1:
+        return [float(reference.step(*batch[0], **numbered))]
+    return [float(p) for p in reference.step_batch(batch)]
+
+
 class NearbyRun:
     """A second reference on values that are 2^-36 larger: it shows what a run makes of rounding.
 
@@ -284,10 +299,7 @@ class NearbyRun:
         ``numbered`` is the ``row`` of a twin that does not learn from a stream.
         """
         nudged = [(row[0], [x * (1.0 + NUDGE) for x in row[1]], *row[2:]) for row in batch]
-        if len(batch) == 1:
-            self.reference.step(*nudged[0], **numbered)
-        else:
-            self.reference.step_batch(nudged)
+        take_step(self.reference, nudged, **numbered)
         w = np.asarray(weights, dtype=float)
         gap = np.abs(np.asarray(self.reference.weights, dtype=float) - w).max(initial=0.0)
         # Written so that NaN amplifies.

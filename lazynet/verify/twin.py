@@ -23,6 +23,7 @@ from lazynet.verify.tolerance import (
     NearbyRun,
     StateBudget,
     VisitedRow,
+    take_step,
 )
 
 
@@ -124,13 +125,9 @@ class BoundedTwin:
         from a stream ask for.
         """
         numbered = {} if self.streams else {"row": row}
-        return self._take(
-            [(indices, values, target, weight)],
-            lambda batch: [self.dense.step(*batch[0], **numbered)],
-            **numbered,
-        )[0]
+        return self.step_batch([(indices, values, target, weight)], **numbered)[0]
 
-    def step_batch(self, batch: Sequence[Example]) -> list[float]:
+    def step_batch(self, batch: Sequence[Example], **numbered: int) -> list[float]:
         """Take one step on all examples of a batch; returns the predictions before the step.
 
         >>> twin = BoundedTwin(1, loss="squared_error", schedule=lambda t: 0.5)
@@ -139,15 +136,6 @@ class BoundedTwin:
         >>> twin.weights, twin.comparable
         (array([3.]), True)
         """
-        return self._take(batch, self.dense.step_batch)
-
-    def _take(
-        self,
-        batch: Sequence[Example],
-        take: Callable[[Sequence[Example]], Sequence[float]],
-        **numbered: int,
-    ) -> list[float]:
-        """Let the twin ``take`` one step on a batch, and add the rounding of the step."""
         dense = self.dense
         # The rate, if a schedule gives it.
         eta = self.schedule(dense.t) if self.scheduled else 1.0
@@ -155,7 +143,7 @@ class BoundedTwin:
         if self.nearby is None:  # only the derived bound asks for the weights before the step
             before_step = dense.weights
             touched = [[before_step[j] for j in indices] for indices, _, _, _ in batch]
-        predictions = [float(p) for p in take(batch)]
+        predictions = take_step(dense, batch, **numbered)
         rows = [
             VisitedRow(values, p, dense.slope(p, y, self.loss.epsilon), y, weight, before)
             for (_, values, y, weight), p, before in zip(batch, predictions, touched, strict=True)
