@@ -22,7 +22,7 @@ SANITIZE = os.environ.get("LAZYNET_SANITIZE", "")
 ANNOTATE = os.environ.get("LAZYNET_ANNOTATE", "") not in ("", "0")
 KERNELS = Path("lazynet/kernels")
 # C files that are linked into an extension module.
-LINKED = {"examples": ["rows.c"], "outputs": ["wide.c"]}
+LINKED = {"outputs": ["wide.c"]}
 # Builds of different kinds never share an object file.
 KIND = "-".join(filter(None, ["debug" if DEBUG else "", *SANITIZE.split(",")])) or "release"
 BUILD_BASE = f"build/{KIND}"
@@ -30,12 +30,12 @@ GENERATED = Path(BUILD_BASE) / "generated"
 HEADERS = sorted(path for kind in ("*.h", "*.inc") for path in KERNELS.glob(kind))
 # Cython's own code, of memoryviews above all, is compiled once in a module that all others share.
 SHARED = "lazynet.kernels._shared"
-# The step loop of the online rules is compiled once per level of vector units; lanes.h says what a
-# level changes.  The level is chosen at run time.
-LEVELLED = "online"
+# These are compiled once per level of vector units; lanes.h says what a level changes.  The level
+# is chosen at run time.
+LEVELLED = {"online", "row_loops"}
 LEVELS = {"": [], "_v3": ["-mavx2", "-mbmi", "-mbmi2", "-mfma"]}
 LEVELS["_v4"] = [*LEVELS["_v3"], "-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq"]
-LEVELS["_v4"] += ["-mavx512vl", "-mprefer-vector-width=256"]
+LEVELS["_v4"] += ["-mavx512vl"]
 if DEBUG or platform.machine() not in ("x86_64", "AMD64"):
     LEVELS = {"": []}
 
@@ -51,17 +51,19 @@ GCC_ARGS += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-O2", "-g0"]
 LOOPS = {
     "averages",
     "columns",
-    "dense",
     "dual",
     "examples",
     "gram",
     "newton",
     "online",
     "outputs",
+    "row_loops",
     "text",
 }
 # The rules are part of the loop: a call for eight nonzeros would cost as much as they do.
 ONE_FUNCTION = ["-DCYTHON_INLINE=inline __attribute__((always_inline, unused))"]
+# The dense engine without vector units, to measure what these are worth.
+SCALAR = ["-fno-tree-vectorize", "-fno-tree-slp-vectorize"]
 # Without these flags the kernels are slower, and their numbers are the same.
 OPTIONAL_ARGS = ["-fopenmp-simd"]
 SANITIZE_ARGS = [f"-fsanitize={SANITIZE}"] if SANITIZE else []
@@ -102,7 +104,7 @@ def extensions() -> list[Extension]:
     return [
         extension(source, suffix)
         for source in sorted(KERNELS.glob("*.pyx"))
-        for suffix in (LEVELS if source.stem == LEVELLED else [""])
+        for suffix in (LEVELS if source.stem in LEVELLED else [""])
     ]
 
 
@@ -119,8 +121,12 @@ class BuildForTheCompiler(build_ext):
             module.extra_compile_args = [*compile_args]
             if stem in LOOPS and not (DEBUG or SANITIZE):
                 module.extra_compile_args += ["-O3"]
-            if stem == LEVELLED:
+            if stem == "dense":
+                module.extra_compile_args += SCALAR
+            if stem in LEVELLED:
                 module.extra_compile_args += [*ONE_FUNCTION, *LEVELS[level and f"_v{level}"]]
+            if stem == "online" and level:
+                module.extra_compile_args += ["-mprefer-vector-width=256"]
             module.extra_link_args = SANITIZE_ARGS
         super().build_extensions()
 

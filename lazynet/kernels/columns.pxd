@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from .examples cimport Examples
+from .own_rows cimport OwnRow
 
 
 # Gives the block at least ``size`` bytes; keeps what it holds.  False without memory.
@@ -42,3 +43,20 @@ cdef class Columns:
     cdef void leave(self) noexcept
     cdef bint _has(self, Py_ssize_t feature) noexcept nogil
     cdef void forget(self) noexcept nogil
+
+
+cdef inline Py_ssize_t pick(
+    const OwnRow* row, const int32_t* places, int32_t first, int32_t* found, double* values
+) noexcept nogil:
+    """The nonzeros whose column has a place of at least ``first``, in order: how many they are.
+
+    Both arrays have room for the whole row.  Nothing branches on what is found.
+    """
+    cdef Py_ssize_t k, n = 0
+    cdef int32_t place
+    for k in range(row.length):
+        place = places[row.columns[k]]
+        found[n] = place
+        values[n] = row.values[k]
+        n += place >= first
+    return n

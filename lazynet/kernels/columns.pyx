@@ -19,7 +19,6 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 from .examples cimport (
-    BAD_ROW,
     FINISHED,
     OUT_OF_MEMORY,
     PATIENCE,
@@ -28,8 +27,9 @@ from .examples cimport (
     check_aligned,
     check_vector,
     importance_of,
+    walk_rows,
 )
-from .rows cimport NO_MEMORY, SOUND, Room, Row
+from .own_rows cimport OwnRow, Walk, end_walk, next_row
 
 # The most rows and the most columns: places are 32-bit numbers.
 cdef Py_ssize_t MOST = 2 ** 31 - 1
@@ -184,44 +184,43 @@ cdef class Columns:
         """
         cdef Py_ssize_t row = start, touched = 0
         cdef int64_t room
-        cdef int defect = SOUND
-        cdef Row loaded
-        cdef Room space
+        cdef int status = FINISHED
+        cdef Walk at
+        cdef const OwnRow* here
         if self.next_row < 0:
             raise ValueError("name must be called before pick: no features wait for their columns")
         if start != self.next_row:
             raise ValueError(f"start must be {self.next_row}, the next row, got {start}")
         self.enter()
-        space.bytes, space.size = NULL, 0
         with nogil:
-            while row < self.n_rows and touched <= PATIENCE:
-                defect = self.examples.ops.load_row(&self.examples.csr, row, &loaded, &space)
-                if defect != SOUND:
+            walk_rows(&at, self.examples, NULL, self.n_rows, row)
+            while row < self.n_rows and status == FINISHED:
+                here = next_row(&at, NULL, 0)
+                status = here.status
+                if status != FINISHED:
                     break
-                if self.found_places == NULL or self.n_found + loaded.length > self.found_room:
-                    room = 2 * (self.n_found + loaded.length) + 1024
+                if self.found_places == NULL or self.n_found + here.length > self.found_room:
+                    room = 2 * (self.n_found + here.length) + 1024
                     if not (
                         grow(<void**> &self.found_places, room * 4)
                         and grow(<void**> &self.found_values, room * 8)
                     ):
-                        defect = NO_MEMORY
+                        status = OUT_OF_MEMORY
                         break
                     self.found_room = room
-                self.n_found += self.examples.ops.pick(
-                    &loaded, self.places, <int32_t> self.size,
+                self.n_found += pick(
+                    here, self.places, <int32_t> self.size,
                     self.found_places + self.n_found, self.found_values + self.n_found,
                 )
                 self.found_starts[row + 1] = self.n_found
-                touched += loaded.length
+                touched += here.length
                 row += 1
-            free(space.bytes)
+                if touched > PATIENCE and row < self.n_rows:
+                    status = PAUSED
+            end_walk(&at)
         self.next_row = row
         self.leave()
-        if defect == NO_MEMORY:
-            return <int> OUT_OF_MEMORY, row
-        if defect != SOUND:
-            return <int> BAD_ROW, row
-        return <int> (FINISHED if row >= self.n_rows else PAUSED), row
+        return status, row
 
     def place(self, Py_ssize_t size):
         """Copy what ``pick`` found into columns; ``size`` is what ``name`` returned."""

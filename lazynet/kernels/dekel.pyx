@@ -11,6 +11,8 @@ Only h v - u is ever used, and it loses digits as h v grows.  Therefore h v is s
 and h begins again at 0, whenever the number of steps is a power of two that is large enough: these
 moments are so far apart that visiting all features costs no more than the steps between them.
 
+The loop is its own, because a step takes two products of its row, with the cells and with the mean.
+
 Property: equal to lazynet.reference.dekel.DenseDekel, which centers every row and adds up every
 weight after every step (tests/exact/test_dekel.py).
 """
@@ -27,18 +29,14 @@ from .examples cimport (
     WORN_OUT,
     Examples,
     Status,
-    Visit,
-    begin_visits,
     check_aligned,
     check_cells,
     check_runnable,
     check_vector,
-    end_visits,
-    fetch_ahead,
     slope_of,
-    visit,
+    walk_rows,
 )
-from .rows cimport Csr, RowOps
+from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
 
 # Each running sum is followed by the digits that its rounding lost.
 cdef enum:
@@ -100,64 +98,64 @@ def run(
     Py_ssize_t first,
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
-    cdef Csr* csr = &examples.csr
-    cdef const RowOps* ops = examples.ops
+    cdef const RowLoops* loops = examples.row_loops
     cdef Py_ssize_t n_steps = order.shape[0]
     cdef Py_ssize_t step = first, touched = 0
     cdef Status status = FINISHED
-    cdef Visit at
+    cdef Walk at
+    cdef const OwnRow* row
     cdef bint centered = mean.shape[0] > 0
     cdef double t, q = 0.0, r, prediction, slope
-    check_cells(cells, csr.n_columns, 2)
-    if centered and mean.shape[0] != csr.n_columns:
-        raise ValueError(f"mean must have {csr.n_columns} entries or none, got {mean.shape[0]}")
+    check_cells(cells, examples.csr.n_columns, 2)
+    if centered and mean.shape[0] != examples.csr.n_columns:
+        raise ValueError(f"mean must have {examples.csr.n_columns} entries or none, got {mean.shape[0]}")
     check_vector("fields", fields, N_FIELDS)
     if not strength > 0.0:
         raise ValueError(f"strength must be positive, got {strength}")
     check_runnable(examples, loss)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
-    cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
+    cdef double* cell = &cells[0, 0] if examples.csr.n_columns else NULL
     cdef const double* center = &mean[0] if centered else NULL
     cdef double* sums = &fields[0]
     check_aligned("order", &order[0])
     check_aligned("mean", center)
     with nogil:
-        begin_visits(&at)
+        walk_rows(&at, examples, &order[0], n_steps, step)
         while step < n_steps:
-            status = visit(&at, examples, &order[0], n_steps, step)
+            row = next_row(&at, cell, 2)
+            status = row.status
             if status != FINISHED:
                 break
             t = sums[STEPS]
-            prediction = ops.pair_dot(&at.now, &at.following, cell, 0.0)
+            prediction = loops.dot_of_pairs(row, cell, 0.0)
             if centered:
-                q = ops.dot(&at.now, &at.following, center, 0.0)
+                q = loops.dot(row, center, 0.0)
                 prediction -= sums[A] * q
             r = sums[A] * theta - sums[Z]
             # All weights are zero before the first step.
             prediction = -(prediction + r) / (strength * t) if t > 0.0 else 0.0
-            slope = slope_of(examples, loss, epsilon, at.number, prediction)
+            slope = slope_of(examples, loss, epsilon, row.number, prediction)
             if not (isfinite(prediction) and isfinite(slope)):
                 status = OVERFLOWED
                 break
             t += 1.0
-            fetch_ahead(&at, examples)
             sums[STEPS] = t
             if slope != 0.0:
                 # u gets the harmonic number before 1 / t of this step is added to it.
-                ops.pair_update(&at.now, cell, slope, sums[H] * slope)
+                loops.add_pairs(row, cell, slope, sums[H] * slope)
                 add_to(&sums[A], &sums[A + 1], slope)
                 add_to(&sums[Z], &sums[Z + 1], slope * q)
             add_to(&sums[H], &sums[H + 1], 1.0 / t)
             add_to(&sums[C], &sums[C + 1], sums[A] / t)
             add_to(&sums[S], &sums[S + 1], (sums[A] * theta - sums[Z]) / t)
-            touched += at.now.length
+            touched += row.length
             step += 1
-            if h_begins_again(t, csr.n_columns):
+            if h_begins_again(t, examples.csr.n_columns):
                 status = WORN_OUT
                 break
             if touched > PATIENCE:
                 status = PAUSED
                 break
-        end_visits(&at)
+        end_walk(&at)
     return <int> status, step

@@ -5,13 +5,17 @@ shrink all d weights.  A step costs O(d).  With ``spread`` the prediction and th
 over all d features; the paper's table has a column for this form.  With ``sums`` every weight is
 added up after every step: the naive average of the iterates.
 
+The loop is its own, because the rules of the step loop see only the nonzeros.  The loops over all
+weights are those of row_loops.pyx or, without ``vectorised``, those of this module, which is
+compiled without vector units (setup.py).
+
 Property: equal to lazynet.reference.DenseReference after every step
 (tests/exact/test_lazy_equals_dense.py).
 """
 
 from libc.math cimport isfinite
-from libc.stdint cimport int64_t
 
+from . cimport all_weights
 from .averages cimport N_AVERAGE_FIELDS, check_counts, count_totals
 from .examples cimport (
     FINISHED,
@@ -22,27 +26,40 @@ from .examples cimport (
     Status,
     Steps,
     Task,
-    Visit,
-    begin_visits,
     check_aligned,
     check_runnable,
     check_vector,
-    end_visits,
-    fetch_ahead,
     keep_prediction,
     move_of,
-    visit,
+    walk_rows,
 )
-from .rows cimport Csr, RowOps
+from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
 
-cdef extern from "vectors.h" nogil:
-    ctypedef struct DenseLoops "lazynet_dense_loops":
-        void (*shrink_all)(double* weights, Py_ssize_t n, double keep, double pull) noexcept nogil
-        double (*full_dot)(
-            const double* left, const double* right, Py_ssize_t n) noexcept nogil
-        void (*full_update)(
-            double* weights, const double* x, Py_ssize_t n, double step) noexcept nogil
-    DenseLoops dense_loops_of "lazynet_dense_loops_of"(bint vectorised)
+
+cdef void shrink_all(double* w, Py_ssize_t n, double keep, double pull) noexcept nogil:
+    all_weights.shrink_all(w, n, keep, pull)
+
+
+cdef double full_dot(const double* w, const double* x, Py_ssize_t n) noexcept nogil:
+    return all_weights.full_dot(w, x, n)
+
+
+cdef void full_move(double* w, const double* x, Py_ssize_t n, double step) noexcept nogil:
+    all_weights.full_move(w, x, n, step)
+
+
+cdef inline void spread_out(const OwnRow* row, double* x) noexcept nogil:
+    """x_j <- the value of every nonzero."""
+    cdef Py_ssize_t k
+    for k in range(row.length):
+        x[row.columns[k]] = row.values[k]
+
+
+cdef inline void wipe_out(const OwnRow* row, double* x) noexcept nogil:
+    """x_j <- 0 for every nonzero."""
+    cdef Py_ssize_t k
+    for k in range(row.length):
+        x[row.columns[k]] = 0.0
 
 
 def run(
@@ -58,19 +75,20 @@ def run(
     Py_ssize_t first,
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
-    cdef Csr* csr = &examples.csr
-    cdef const RowOps* ops = examples.ops
-    cdef Py_ssize_t n_steps = steps.order.shape[0], d = csr.n_columns
+    cdef RowLoops loops = examples.row_loops[0]
+    cdef Py_ssize_t n_steps = steps.order.shape[0], d = examples.csr.n_columns
     cdef Py_ssize_t step = first, touched = 0
     cdef Status status = FINISHED
-    cdef Visit at
+    cdef Walk at
+    cdef const OwnRow* row
     cdef double prediction, move
-    cdef bint spread_out = spread.shape[0] > 0, averaged = totals.shape[0] > 0
-    cdef DenseLoops loops = dense_loops_of(vectorised)
+    cdef bint spreads = spread.shape[0] > 0, averaged = totals.shape[0] > 0
+    if not vectorised:
+        loops.shrink_all, loops.full_dot, loops.full_move = shrink_all, full_dot, full_move
     check_vector("weights", weights, d)
     if intercept.shape[0] != 1:
         raise ValueError("intercept must have one entry")
-    if spread_out and spread.shape[0] != d:
+    if spreads and spread.shape[0] != d:
         raise ValueError(f"spread must have {d} entries or none, got {spread.shape[0]}")
     if averaged and (sums.shape[0] != d or totals.shape[0] != N_AVERAGE_FIELDS):
         raise ValueError(f"sums must have {d} entries, totals {N_AVERAGE_FIELDS}")
@@ -80,52 +98,51 @@ def run(
     if averaged:
         check_counts(steps.counts, n_steps)
     cdef double* w = &weights[0] if d else NULL
-    cdef double* x = &spread[0] if spread_out else NULL
+    cdef double* x = &spread[0] if spreads else NULL
     cdef double* sum_w = &sums[0] if sums.shape[0] else NULL
-    cdef const int64_t* order = &steps.order[0]
     check_aligned("intercept", &intercept[0])
     check_aligned("spread", x)
     check_aligned("sums", sum_w)
     check_aligned("totals", &totals[0] if averaged else NULL)
     with nogil:
-        begin_visits(&at)
+        walk_rows(&at, examples, &steps.order[0], n_steps, step)
         while step < n_steps:
-            status = visit(&at, examples, order, n_steps, step)
+            row = next_row(&at, NULL, 0)
+            status = row.status
             if status != FINISHED:
                 break
-            if spread_out:
-                ops.expand(&at.now, x, 1.0)
+            if spreads:
+                spread_out(row, x)
                 prediction = loops.full_dot(w, x, d)
             else:
-                prediction = ops.dot(&at.now, &at.now, w, 0.0)
+                prediction = loops.dot(row, w, 0.0)
             prediction += intercept[0]
             keep_prediction(steps, step, prediction)
-            fetch_ahead(&at, examples)
-            move = move_of(examples, task, at.number, prediction, steps.rates[step])
+            move = move_of(examples, task, row.number, prediction, steps.rates[step])
             if not (isfinite(prediction) and isfinite(move)):
-                if spread_out:
-                    ops.expand(&at.now, x, 0.0)
+                if spreads:
+                    wipe_out(row, x)
                 status = OVERFLOWED
                 break
             if task.shrink_first:
                 loops.shrink_all(w, d, steps.keep[step], steps.pull[step])
-            if spread_out:
-                loops.full_update(w, x, d, move)
-                ops.expand(&at.now, x, 0.0)
+            if spreads:
+                loops.full_move(w, x, d, move)
+                wipe_out(row, x)
             elif move != 0.0:
-                ops.update(&at.now, w, 0.0, move, False, NULL)
+                loops.add(row, w, -move)
             if task.fit_intercept:
                 intercept[0] -= move
             if not task.shrink_first:
                 loops.shrink_all(w, d, steps.keep[step], steps.pull[step])
             if averaged and steps.counts[step] != 0.0:
                 # sums <- sums + omega w, as a move of -omega along w.
-                loops.full_update(sum_w, w, d, -steps.counts[step])
+                loops.full_move(sum_w, w, d, -steps.counts[step])
                 count_totals(&totals[0], steps.counts[step], intercept[0])
             step += 1
-            touched += d + at.now.length
+            touched += d + row.length
             if touched > PATIENCE:
                 status = PAUSED
                 break
-        end_visits(&at)
+        end_walk(&at)
     return <int> status, step

@@ -30,17 +30,14 @@ from .examples cimport (
     PAUSED,
     Examples,
     Status,
-    Visit,
-    begin_visits,
     check_aligned,
     check_runnable,
     check_vector,
-    end_visits,
-    fetch_ahead,
     importance_of,
-    visit,
+    walk_rows,
 )
-from .rows cimport Csr, RowOps, soft
+from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
+from .rows cimport soft
 
 # The scalars that change from step to step, in one array.
 cdef enum:
@@ -67,51 +64,50 @@ def run(
     Py_ssize_t first,
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
-    cdef Csr* csr = &examples.csr
-    cdef const RowOps* ops = examples.ops
-    cdef Py_ssize_t n_steps = order.shape[0], step = first, touched = 0, row
+    cdef const RowLoops* loops = examples.row_loops
+    cdef Py_ssize_t n_steps = order.shape[0], step = first, touched = 0
     cdef Status status = FINISHED
-    cdef Visit at
+    cdef Walk at
+    cdef const OwnRow* row
     cdef double prediction, importance, old, new, q, change
     check_runnable(examples, loss)
-    check_vector("z", z, csr.n_columns)
-    check_vector("duals", duals, csr.n_rows)
-    check_vector("squared_norms", squared_norms, csr.n_rows)
+    check_vector("z", z, examples.csr.n_columns)
+    check_vector("duals", duals, examples.csr.n_rows)
+    check_vector("squared_norms", squared_norms, examples.csr.n_rows)
     check_vector("fields", fields, N_FIELDS)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
     check_aligned("order", &order[0])
-    cdef double* stored = &z[0] if csr.n_columns else NULL
+    cdef double* stored = &z[0] if examples.csr.n_columns else NULL
     with nogil:
-        begin_visits(&at)
+        walk_rows(&at, examples, &order[0], n_steps, step)
         while step < n_steps:
-            status = visit(&at, examples, &order[0], n_steps, step)
+            row = next_row(&at, stored, 1)
+            status = row.status
             if status != FINISHED:
                 break
-            row = at.number
-            importance = share * importance_of(examples, row)
+            importance = share * importance_of(examples, row.number)
             prediction = (
-                ops.dot(&at.now, &at.following, stored, l1) * scale
+                loops.dot(row, stored, l1) * scale
                 + fields[INTERCEPT_Z] * intercept_scale
             )
-            old = duals[row]
-            q = importance * (squared_norms[row] * scale + intercept_scale)
-            new = best_dual(loss, old, prediction, examples.targets[row], q, epsilon)
+            old = duals[row.number]
+            q = importance * (squared_norms[row.number] * scale + intercept_scale)
+            new = best_dual(loss, old, prediction, examples.targets[row.number], q, epsilon)
             if not (isfinite(prediction) and isfinite(new)):
                 status = OVERFLOWED
                 break
-            fetch_ahead(&at, examples)
             change = importance * (new - old)
             if change != 0.0:
-                ops.update(&at.now, stored, 0.0, -change, False, at.now.kept)
+                loops.add(row, stored, change)
                 fields[INTERCEPT_Z] += change
-            duals[row] = new
-            touched += at.now.length
+            duals[row.number] = new
+            touched += row.length
             step += 1
             if touched > PATIENCE:
                 status = PAUSED
                 break
-        end_visits(&at)
+        end_walk(&at)
     return <int> status, step
 
 

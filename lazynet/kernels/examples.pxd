@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
+from libc.string cimport memset
 
 from .averages cimport Reach
 from .chunk cimport (
@@ -25,13 +26,23 @@ from .chunk cimport (
 from .from_data cimport Tuning
 from .rules.motion cimport Wear
 from .losses cimport loss_slope
-from .rows cimport NO_MEMORY, SOUND, Csr, Room, Row, RowOps, fetch_row, prefetch
+from .own_rows cimport (
+    OwnRow,
+    RowLoops,
+    Walk,
+    begin_walk,
+    end_walk,
+    has_place,
+    next_row,
+    row_at,
+)
+from .rows cimport Csr, Row
 
 cdef class Examples:
     """X (CSR of any supported types), y, and the importance of each example; never copied."""
     cdef Csr csr
-    cdef const RowOps* ops
     cdef const Loops* loops         # the step loop (online.pyx)
+    cdef const RowLoops* row_loops  # loops over a row (row_loops.pyx)
     cdef const double* targets
     cdef const double* importances  # NULL: every example counts 1
     cdef const double* sizes        # what rates that follow the data measure of a row; may be NULL
@@ -97,25 +108,24 @@ cdef int check_cells(
 # The step loops of the highest level.
 cdef const Loops* default_loops() except NULL
 
-# The highest level of vector units that this machine can run (rows.c).
+# The loops over rows and over all weights of the highest level.
+cdef const RowLoops* default_row_loops() except NULL
+
+# The highest level of vector units that this machine can run (rows.h).
 cdef int highest_level() noexcept
 
 # Objects that keep NumPy from moving the arrays (examples.pyx).
 cdef list pinned(arrays)
 
 
-cdef inline Py_ssize_t upcoming(
-    const Csr* csr, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step, Py_ssize_t otherwise
+cdef inline void walk_rows(
+    Walk* at, Examples examples, const int64_t* order, Py_ssize_t n, Py_ssize_t first
 ) noexcept nogil:
-    """The row of a step, or ``otherwise`` where there is no such step or no such row."""
-    cdef int64_t row
-    if step >= n_steps:
-        return otherwise
-    row = order[step]
-    return <Py_ssize_t> row if 0 <= row < csr.n_rows else otherwise
+    """Begin to visit the rows of an order from ``first`` on; NULL is the order of the matrix."""
+    begin_walk(at, &examples.csr, examples.row_loops, order, n, first)
 
 
-# The rows that one step uses.
+# The rows that one step of several outputs uses.
 cdef struct Visit:
     Row now                 # the step's own row ...
     Py_ssize_t number       # ... and its number
@@ -123,69 +133,59 @@ cdef struct Visit:
     Py_ssize_t next_number  # the number of the next step's row
     bint loaded             # whether ``following`` is the next step's row
     Py_ssize_t ahead        # the number of the row AHEAD steps later, which is only fetched
-    Room rooms[2]           # for the columns of ``now`` and ``following``, by turns
-    int turn                # the room, 0 or 1, that holds the columns of ``now``
+    int turn                # 0 or 1, by turns
+    Walk walk
 
 
 cdef inline void begin_visits(Visit* at) noexcept nogil:
-    at.rooms[0].bytes = at.rooms[1].bytes = NULL
-    at.rooms[0].size = at.rooms[1].size = 0
-    at.turn = 0
-    at.loaded = False
+    at.walk.loops = NULL
+    at.loaded, at.turn = False, 0
 
 
 cdef inline void end_visits(Visit* at) noexcept nogil:
-    free(at.rooms[0].bytes)
-    free(at.rooms[1].bytes)
+    if at.walk.loops != NULL:
+        end_walk(&at.walk)
+
+
+cdef inline void see_row(const OwnRow* own, const Csr* csr, Row* row) noexcept nogil:
+    """A checked row, with its values as X has them."""
+    cdef Py_ssize_t start = 0, length = 0
+    has_place(csr, own.number, &start, &length)
+    row.values = (<const char*> csr.values) + start * (8 if csr.wide_values else 4)
+    row.columns, row.length, row.kept = own.columns, own.length, own.kept
+    if start < 0 or start + own.length > csr.n_values:
+        row.length = 0  # another thread has changed the matrix
 
 
 cdef inline Status arrive(
     Visit* at, Examples examples, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step
 ) noexcept nogil:
-    """Load the row of ``step``, the step after the last visit's; returns FINISHED or an error.
-
-    Each row is loaded and checked once: as the following row, or as the first row of a call.
-    """
-    cdef int defect
-    if at.loaded:
-        at.turn = 1 - at.turn
-        at.number, at.now = at.next_number, at.following
-        at.loaded = False
-        return FINISHED
-    at.number = upcoming(&examples.csr, order, n_steps, step, -1)
-    defect = examples.ops.load_row(&examples.csr, at.number, &at.now, &at.rooms[at.turn])
-    if defect != SOUND:
-        return OUT_OF_MEMORY if defect == NO_MEMORY else BAD_ROW
-    return FINISHED
-
-
-cdef inline void look_ahead(
-    Visit* at, Examples examples, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step
-) noexcept nogil:
-    """Load the row after the row of ``step``, and find the row that is to be fetched."""
-    cdef Csr* csr = &examples.csr
-    cdef int defect
+    """Load the row of ``step``, the step after the last visit's; returns FINISHED or an error."""
+    cdef const OwnRow* row
+    cdef const OwnRow* next
+    if at.walk.loops == NULL:
+        walk_rows(&at.walk, examples, order, n_steps, step)
+    row = next_row(&at.walk, NULL, 0)
+    if row.status != FINISHED:
+        return row.status
+    next = &at.walk.rows[at.walk.turn]
+    at.number, at.next_number = row.number, next.number
+    see_row(row, &examples.csr, &at.now)
     at.following = at.now
-    at.next_number = upcoming(csr, order, n_steps, step + 1, -1)
-    defect = examples.ops.load_row(csr, at.next_number, &at.following, &at.rooms[1 - at.turn])
-    at.loaded = defect == SOUND
-    at.ahead = upcoming(csr, order, n_steps, step + AHEAD, at.number)
+    at.turn, at.loaded = 1 - at.walk.turn, next.status == FINISHED
+    if at.loaded:
+        see_row(next, &examples.csr, &at.following)
+    at.ahead = row_at(&examples.csr, order, n_steps, step + AHEAD)
+    if at.ahead < 0:
+        at.ahead = at.number
+    return FINISHED
 
 
 cdef inline Status visit(
     Visit* at, Examples examples, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step
 ) noexcept nogil:
-    """Arrive at ``step`` and look ahead; returns FINISHED or an error."""
-    cdef Status status = arrive(at, examples, order, n_steps, step)
-    if status == FINISHED:
-        look_ahead(at, examples, order, n_steps, step)
-    return status
-
-
-cdef inline void fetch_ahead(const Visit* at, Examples examples) noexcept nogil:
-    """Fetch the row AHEAD steps later, best while the slope is computed."""
-    fetch_row(&examples.csr, at.ahead)
-    prefetch(examples.targets + at.ahead)
+    """The same."""
+    return arrive(at, examples, order, n_steps, step)
 
 
 cdef inline void keep_prediction(
@@ -205,11 +205,16 @@ cdef inline bint has_sizes(Examples examples) noexcept nogil:
 
 cdef inline double size_of(Examples examples, Py_ssize_t row) noexcept nogil:
     """What rates that follow the data measure of a row, of examples that have sizes."""
+    cdef OwnRow room
+    cdef double size
     if examples.sizes != NULL:
         return examples.sizes[row]
-    if examples.measured == ABSOLUTE_SUM:
-        return examples.ops.absolute_sum(&examples.csr, row)
-    return examples.ops.squared_norm(&examples.csr, row)
+    memset(&room, 0, sizeof(OwnRow))
+    size = examples.row_loops.size(
+        &examples.csr, row, examples.measured == ABSOLUTE_SUM, &room
+    )
+    free(room.room.bytes)
+    return size
 
 
 cdef inline double importance_of(Examples examples, Py_ssize_t row) noexcept nogil:

@@ -1,8 +1,8 @@
 """What every kernel takes: examples, a chunk of steps, a task.
 
 The classes check every length and type when they are made.  A kernel that takes them has only the
-contents of a row left to check, and checks them before it reads the row.  The module contains the
-row operations (rows.c); the other kernels reach them through ``Examples.ops``.
+contents of a row left to check, and checks them before it reads the row.  The loops over rows, for the
+level of vector units in use, are reached through an ``Examples``.
 
 Property: a kernel never reads outside an array, whatever it is given
 (tests/safe/test_kernels_stay_inside_arrays.py).
@@ -16,26 +16,13 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uintptr_t
-from libc.stdlib cimport free
+from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from .losses cimport N_LOSSES
-from .rows cimport (
-    BAD_COLUMN,
-    BAD_START,
-    NO_MEMORY,
-    NOT_FINITE,
-    REPEATED,
-    SOUND,
-    Csr,
-    Room,
-    Row,
-    Stamps,
-    best_level,
-    fetch_row,
-    row_ops_for,
-)
+from .own_rows cimport OwnRow, Walk, end_walk, has_place, next_row
+from .rows cimport best_level, start_of
 
 STATUS_FINISHED = FINISHED
 STATUS_WORN_OUT = WORN_OUT
@@ -44,6 +31,15 @@ STATUS_BAD_ROW = BAD_ROW
 STATUS_PAUSED = PAUSED
 STATUS_OUT_OF_MEMORY = OUT_OF_MEMORY
 STATUS_OUT_OF_RANGE = OUT_OF_RANGE
+
+# Why a row cannot be used.
+cdef enum:
+    SOUND = 0
+    BAD_START = 1    # row starts decrease or leave the arrays
+    BAD_COLUMN = 2   # a column is negative or >= n_columns
+    REPEATED = 3     # a column occurs twice
+    NOT_FINITE = 4   # a value is NaN or infinite
+    NO_MEMORY = 5    # there is no room for a copy of its columns
 
 DEFECT_REPEATED = REPEATED
 DEFECT_NOT_FINITE = NOT_FINITE
@@ -119,6 +115,7 @@ cdef int check_cells(
 cdef enum:
     MOST_LEVELS = 3
 cdef const Loops* LOOPS[MOST_LEVELS]
+cdef const RowLoops* ROW_LOOPS[MOST_LEVELS]
 cdef int n_levels = 0
 
 
@@ -127,11 +124,12 @@ cdef int find_loops() except -1:
     global n_levels
     cdef uintptr_t address
     for suffix in ("", "_v3", "_v4")[:best_level() + 1]:
-        name = f"lazynet.kernels.online{suffix}"
-        if n_levels and find_spec(name) is None:
+        if n_levels and find_spec(f"lazynet.kernels.online{suffix}") is None:
             break
-        address = import_module(name).address()
+        address = import_module(f"lazynet.kernels.online{suffix}").address()
         LOOPS[n_levels] = <const Loops*> address
+        address = import_module(f"lazynet.kernels.row_loops{suffix}").address()
+        ROW_LOOPS[n_levels] = <const RowLoops*> address
         n_levels += 1
     return 0
 
@@ -140,6 +138,11 @@ cdef const Loops* default_loops() except NULL:
     if n_levels == 0:
         find_loops()
     return LOOPS[n_levels - 1]
+
+
+cdef const RowLoops* default_row_loops() except NULL:
+    default_loops()
+    return ROW_LOOPS[n_levels - 1]
 
 
 cdef int highest_level() noexcept:
@@ -259,8 +262,8 @@ cdef class Examples:
         For tests: every level gives the same bits.
         """
         level = max(0, min(level, best_level()))
-        self.ops = row_ops_for(self.csr.wide_values, level)
         self.loops = LOOPS[min(level, n_levels - 1)]
+        self.row_loops = ROW_LOOPS[min(level, n_levels - 1)]
         return level
 
     @property
@@ -282,30 +285,24 @@ cdef class Examples:
         The columns of a row may come in any order, each once.  ``only_range`` finds only rows whose
         reading would leave the arrays.
         """
-        cdef Py_ssize_t row
+        cdef Py_ssize_t row = 0
         cdef int defect = SOUND
-        cdef bint sound
-        cdef Room room
+        cdef OwnRow here
         cdef Stamps stamps
-        with nogil:
-            sound = self.ops.all_sound(&self.csr)
-        if sound:
-            return None
         if self.csr.n_rows == 0:
-            # Without rows the only entry of indptr must be a possible number of values, because
-            # SciPy takes the entry for the number of values.
-            return 0, <int> BAD_START
-        room.bytes, room.size = NULL, 0
-        stamps.of_columns, stamps.latest = NULL, 0
+            # The only entry of indptr must be a possible number of values: SciPy takes it for one.
+            return None if 0 <= start_of(&self.csr, 0) <= self.csr.n_values else (0, <int> BAD_START)
+        memset(&here, 0, sizeof(OwnRow))
+        memset(&stamps, 0, sizeof(Stamps))
         with nogil:
-            for row in range(self.csr.n_rows):
-                if only_range:
-                    defect = self.ops.row_defect(&self.csr, row)
-                else:
-                    defect = self.ops.row_blemish(&self.csr, row, &room, &stamps)
+            while row < self.csr.n_rows:
+                defect = defect_of_row(self, row, &here)
+                if defect == SOUND and not only_range:
+                    defect = blemish_of(self, &here, &stamps)
                 if defect != SOUND:
                     break
-            free(room.bytes)
+                row += 1
+            free(here.room.bytes)
             free(stamps.of_columns)
         if defect == NO_MEMORY:
             raise MemoryError(f"X: no memory to check row {row} of {self.csr.n_columns} columns")
@@ -313,23 +310,20 @@ cdef class Examples:
 
     def largest_squared_norm(self, double extra=0.0):
         """The largest of s_i (|x_i|^2 + extra) over all rows, s_i the importance."""
+        cdef const double[::1] norms = of_every_row(self, False)
         cdef Py_ssize_t row
-        cdef double norm, largest = 0.0
-        with nogil:
-            for row in range(self.csr.n_rows):
-                norm = self.ops.squared_norm(&self.csr, row) + extra
-                if self.importances != NULL:
-                    norm *= self.importances[row]
-                largest = max(largest, norm)
+        cdef double largest = 0.0
+        for row in range(self.csr.n_rows):
+            largest = max(largest, (norms[row] + extra) * importance_of(self, row))
         return largest
 
     def squared_norms(self):
         """|x_i|^2 of every row; 0 for rows that cannot be read."""
-        return of_every_row(self, self.ops.squared_norm)
+        return of_every_row(self, False)
 
     def absolute_sums(self):
         """The sum of |x_ij| of every row; 0 for rows that cannot be read."""
-        return of_every_row(self, self.ops.absolute_sum)
+        return of_every_row(self, True)
 
     def column_sums(self):
         """The sum of every column; raises where a row cannot be read."""
@@ -337,51 +331,98 @@ cdef class Examples:
         cdef double[::1] out = sums
         cdef double* first = &out[0] if self.csr.n_columns else NULL
         cdef Py_ssize_t row = 0
-        cdef int defect = SOUND
-        cdef Room room
-        cdef Row loaded
-        room.bytes, room.size = NULL, 0
+        cdef Walk at
+        cdef const OwnRow* here
+        cdef int status = FINISHED
         with nogil:
-            while row < self.csr.n_rows:
-                defect = self.ops.load_row(&self.csr, row, &loaded, &room)
-                if defect != SOUND:
-                    break
-                # An update with the step -1 adds the row.
-                fetch_row(&self.csr, min(row + 1, self.csr.n_rows - 1))
-                self.ops.update(&loaded, first, 0.0, -1.0, False, NULL)
-                row += 1
-            free(room.bytes)
-        if defect == NO_MEMORY:
+            walk_rows(&at, self, NULL, self.csr.n_rows, 0)
+            while row < self.csr.n_rows and status == FINISHED:
+                here = next_row(&at, first, 1)
+                status = here.status
+                if status == FINISHED:
+                    self.row_loops.add(here, first, 1.0)
+                    row += 1
+            end_walk(&at)
+        if status == OUT_OF_MEMORY:
             raise MemoryError(f"no memory for the columns of row {row}")
-        if defect != SOUND:
-            raise ValueError(f"X: row {row} cannot be read: {DEFECTS[defect]}")
+        if status != FINISHED:
+            raise ValueError(f"X: row {row} cannot be read: {DEFECTS[self.defect_of(row)]}")
         return sums
 
     def length_of(self, Py_ssize_t row):
         """The number of stored values of ``row``; 0 if the row cannot be read."""
-        cdef Room room
-        cdef Row loaded
-        cdef int defect
-        room.bytes, room.size = NULL, 0
-        defect = self.ops.load_row(&self.csr, row, &loaded, &room)
-        free(room.bytes)
-        return loaded.length if defect == SOUND else 0
+        cdef Py_ssize_t start = 0, length = 0
+        return length if has_place(&self.csr, row, &start, &length) else 0
 
     def defect_of(self, Py_ssize_t row):
         """The code in DEFECTS of the reason why reading ``row`` would leave an array, or 0."""
-        return self.ops.row_defect(&self.csr, row)
+        cdef OwnRow here
+        cdef int defect
+        memset(&here, 0, sizeof(OwnRow))
+        defect = defect_of_row(self, row, &here)
+        free(here.room.bytes)
+        return defect
 
 
-cdef object of_every_row(
-    Examples examples, double (*size)(const Csr*, Py_ssize_t) noexcept nogil
-):
-    """What ``size`` gives for every row."""
+cdef int defect_of_row(Examples examples, Py_ssize_t row, OwnRow* here) noexcept nogil:
+    """Why a row cannot be read, or SOUND; then the row is in ``here``."""
+    cdef Py_ssize_t start = 0, length = 0
+    examples.row_loops.copy(&examples.csr, row, here)
+    if here.status == FINISHED:
+        return SOUND
+    if here.status == OUT_OF_MEMORY:
+        return NO_MEMORY
+    return BAD_COLUMN if has_place(&examples.csr, row, &start, &length) else BAD_START
+
+
+cdef int blemish_of(Examples examples, const OwnRow* row, Stamps* stamps) noexcept nogil:
+    """Why a row that can be read cannot be used, or SOUND."""
+    cdef Py_ssize_t k
+    cdef uint32_t* stamp
+    cdef bint repeated = False
+    if not examples.row_loops.increases(row):
+        if not begin_stamps(stamps, examples.csr.n_columns):
+            return NO_MEMORY
+        # The columns are stamped one after the other: a column that occurs twice is found stamped.
+        for k in range(row.length):
+            stamp = stamps.of_columns + row.columns[k]
+            repeated |= stamp[0] == stamps.latest
+            stamp[0] = stamps.latest
+        if repeated:
+            return REPEATED
+    return SOUND if examples.row_loops.is_finite(row) else NOT_FINITE
+
+
+# For each column the stamp of the last row that was found to name it.
+cdef struct Stamps:
+    uint32_t* of_columns
+    uint32_t latest
+
+
+cdef inline bint begin_stamps(Stamps* stamps, Py_ssize_t n_columns) noexcept nogil:
+    """Take a new stamp, which no column has; false without memory for a stamp per column."""
+    if stamps.of_columns == NULL:
+        stamps.of_columns = <uint32_t*> calloc(n_columns + 1, sizeof(uint32_t))
+        if stamps.of_columns == NULL:
+            return False
+    stamps.latest += 1
+    if stamps.latest == 0:
+        memset(stamps.of_columns, 0, n_columns * sizeof(uint32_t))
+        stamps.latest = 1
+    return True
+
+
+cdef object of_every_row(Examples examples, bint absolutes):
+    """|x_i|^2 of every row, or the sum of |x_ij|; 0 for rows that cannot be read."""
     sizes = np.zeros(examples.csr.n_rows)
     cdef double[::1] out = sizes
     cdef Py_ssize_t row
+    cdef OwnRow room
+    memset(&room, 0, sizeof(OwnRow))
     with nogil:
         for row in range(examples.csr.n_rows):
-            out[row] = size(&examples.csr, row)
+            out[row] = examples.row_loops.size(&examples.csr, row, absolutes, &room)
+        free(room.room.bytes)
     return sizes
 
 

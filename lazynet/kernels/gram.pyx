@@ -10,9 +10,10 @@ Property: the sums are those of dense arrays, and the descent ends at the minimu
 from libc.math cimport fabs, fmax
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free
+from libc.string cimport memset
 
+from .columns cimport pick
 from .examples cimport (
-    BAD_ROW,
     FINISHED,
     OUT_OF_MEMORY,
     PATIENCE,
@@ -21,7 +22,8 @@ from .examples cimport (
     check_aligned,
     check_vector,
 )
-from .rows cimport NO_MEMORY, SOUND, Room, Row, make_room, soft
+from .own_rows cimport OwnRow
+from .rows cimport Room, make_room, soft
 
 
 def add_gram(
@@ -44,9 +46,9 @@ def add_gram(
     cdef double* z
     cdef double* line
     cdef double value
-    cdef int defect = SOUND
-    cdef Row loaded
-    cdef Room columns, room
+    cdef int status = FINISHED
+    cdef OwnRow here
+    cdef Room room
     check_vector("curvatures", curvatures, n_rows)
     if places.shape[0] != examples.csr.n_columns:
         raise ValueError(
@@ -57,22 +59,23 @@ def add_gram(
         raise ValueError(f"size must be from 1 to {2**31 - 1}, got {size}")
     check_vector("sums", sums, size * (size + 1) // 2)
     cdef const int32_t* first_place = &places[0] if places.shape[0] else NULL
-    columns.bytes = room.bytes = NULL
-    columns.size = room.size = 0
+    memset(&here, 0, sizeof(OwnRow))
+    memset(&room, 0, sizeof(Room))
     with nogil:
-        while row < n_rows and touched <= PATIENCE:
+        while row < n_rows and status == FINISHED:
             if curvatures[row] == 0.0:
                 row += 1
                 continue
-            defect = examples.ops.load_row(&examples.csr, row, &loaded, &columns)
-            if defect == SOUND and not make_room(&room, (loaded.length + 1) * 12):
-                defect = NO_MEMORY
-            if defect != SOUND:
+            examples.row_loops.copy(&examples.csr, row, &here)
+            status = here.status
+            if status == FINISHED and not make_room(&room, (here.length + 1) * 12):
+                status = OUT_OF_MEMORY
+            if status != FINISHED:
                 break
             z = <double*> room.bytes
-            z_places = <int32_t*> (z + loaded.length + 1)
+            z_places = <int32_t*> (z + here.length + 1)
             z[0], z_places[0] = 1.0, 0
-            found = 1 + examples.ops.pick(&loaded, first_place, 1, z_places + 1, z + 1)
+            found = 1 + pick(&here, first_place, 1, z_places + 1, z + 1)
             # In the order of the places, so that all pairs lie in the upper triangle.
             n = 1
             for k in range(1, found):
@@ -90,15 +93,13 @@ def add_gram(
                 value = curvatures[row] * z[first]
                 for k in range(first, n):
                     line[z_places[k]] += value * z[k]
-            touched += loaded.length + n * n // 2
+            touched += here.length + n * n // 2
             row += 1
-        free(columns.bytes)
+            if touched > PATIENCE and row < n_rows:
+                status = PAUSED
+        free(here.room.bytes)
         free(room.bytes)
-    if defect == NO_MEMORY:
-        return <int> OUT_OF_MEMORY, row
-    if defect != SOUND:
-        return <int> BAD_ROW, row
-    return <int> (FINISHED if row >= n_rows else PAUSED), row
+    return status, row
 
 
 def descend(

@@ -7,29 +7,22 @@ Property: equal to the objective computed by NumPy (tests/estimators/test_scikit
 """
 
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free
 
 from .examples cimport (
-    AHEAD,
+    FINISHED,
+    OUT_OF_MEMORY,
     PATIENCE,
     Examples,
     Visited,
     check_aligned,
     check_runnable,
     check_vector,
+    default_row_loops,
     importance_of,
+    walk_rows,
 )
 from .losses cimport LOG_LOSS, loss_value
-from .rows cimport NO_MEMORY, SOUND, Room, Row, fetch_row
-
-cdef extern from "vectors.h" nogil:
-    void sums "lazynet_sums"(
-        const double* weights, Py_ssize_t n, double* absolute, double* squared)
-
-
-cdef extern from "log_losses.h" nogil:
-    void log_losses "lazynet_log_losses"(
-        const double* predictions, const double* targets, double* losses, Py_ssize_t n)
+from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
 
 # Rows whose losses are computed together.
 cdef enum:
@@ -47,11 +40,12 @@ cdef inline void add(double* total, double* lost, double term) noexcept nogil:
 
 def weight_sums(const double[::1] weights not None):
     """sum |w| and sum w^2."""
+    cdef const RowLoops* loops = default_row_loops()
     cdef double absolute = 0.0, squared = 0.0
     if weights.shape[0] > 0:
         check_aligned("weights", &weights[0])
         with nogil:
-            sums(&weights[0], weights.shape[0], &absolute, &squared)
+            loops.weight_sums(&weights[0], weights.shape[0], &absolute, &squared)
     return absolute, squared
 
 
@@ -70,6 +64,7 @@ def total_loss(
     milliseconds), and whether that row could not be read.
     """
     cdef Py_ssize_t row, touched = 0
+    cdef int status = FINISHED
     cdef double total = 0.0, lost = 0.0, term, prediction
     check_runnable(examples, loss)
     check_vector("weights", weights, examples.csr.n_columns)
@@ -78,26 +73,25 @@ def total_loss(
     if start >= stop:
         return 0.0, stop, False
     cdef const double* first_weight = &weights[0] if weights.shape[0] else NULL
-    cdef int defect = SOUND
-    cdef Row loaded
-    cdef Room room
-    room.bytes, room.size = NULL, 0
+    cdef Walk at
+    cdef const OwnRow* here
     with nogil:
         row = start
+        walk_rows(&at, examples, NULL, stop, row)
         while row < stop and touched <= PATIENCE:
-            defect = examples.ops.load_row(&examples.csr, row, &loaded, &room)
-            if defect != SOUND:
+            here = next_row(&at, first_weight, 1)
+            status = here.status
+            if status != FINISHED:
                 break
-            fetch_row(&examples.csr, row + AHEAD if row + AHEAD < stop else row)
-            prediction = intercept + examples.ops.scan(&loaded, first_weight)
+            prediction = intercept + examples.row_loops.dot(here, first_weight, 0.0)
             term = loss_value(loss, prediction, examples.targets[row], epsilon)
             add(&total, &lost, term * importance_of(examples, row))
-            touched += loaded.length
+            touched += here.length
             row += 1
-        free(room.bytes)
-    if defect == NO_MEMORY:
+        end_walk(&at)
+    if status == OUT_OF_MEMORY:
         raise MemoryError(f"no memory for the columns of row {row}")
-    return total, row, defect != SOUND
+    return total, row, status != FINISHED
 
 
 def loss_of_predictions(Examples examples, Visited steps, int loss, double epsilon):
@@ -126,7 +120,7 @@ def loss_of_predictions(Examples examples, Visited steps, int loss, double epsil
             if missing:
                 break
             if loss == LOG_LOSS:
-                log_losses(steps.predictions + step, targets, losses, n)
+                examples.row_loops.log_losses(steps.predictions + step, targets, losses, n)
             else:
                 for k in range(n):
                     losses[k] = loss_value(

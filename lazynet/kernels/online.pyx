@@ -16,8 +16,8 @@ Property: the weights after every step equal those of the dense references
 chunks gives the same bits.
 """
 
-from libc.math cimport INFINITY, fabs, isfinite
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
+from libc.math cimport isfinite
+from libc.stdint cimport int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 

@@ -27,20 +27,18 @@ from .examples cimport (
     PATIENCE,
     PAUSED,
     Examples,
-    Visit,
-    begin_visits,
     check_aligned,
     check_cells,
     check_runnable,
-    end_visits,
-    fetch_ahead,
     importance_of,
     pinned,
     slope_of,
-    visit,
+    walk_rows,
 )
 from .losses cimport HINGE
-from .rows cimport Csr, RowOps, read_once, soft
+from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
+from .rows cimport read_once, soft
+from .stabilised cimport inform
 
 # More ways in which a call can end.
 cdef enum:
@@ -187,17 +185,17 @@ def run(
     Py_ssize_t first,
 ):
     """Draw from ``first`` on until the burst is over; returns how it ended, and the next draw."""
-    cdef Csr* csr = &examples.csr
-    cdef const RowOps* ops = examples.ops
+    cdef const RowLoops* loops = examples.row_loops
     cdef Py_ssize_t n_steps = order.shape[0], step = first, touched = 0, room, i
     cdef int64_t j
     cdef int status = FINISHED
-    cdef Visit at
+    cdef Walk at
+    cdef const OwnRow* row
     cdef double prediction, slope, move, q
     check_runnable(examples, loss)
-    check_cells(cells, csr.n_columns, 2)
-    if live.shape[0] != csr.n_rows:
-        raise ValueError(f"live must have {csr.n_rows} entries, got {live.shape[0]}")
+    check_cells(cells, examples.csr.n_columns, 2)
+    if live.shape[0] != examples.csr.n_rows:
+        raise ValueError(f"live must have {examples.csr.n_rows} entries, got {live.shape[0]}")
     if size < 1:
         raise ValueError(f"size must be at least 1, got {size}")
     if not 0.0 <= share < 1.0:
@@ -211,32 +209,32 @@ def run(
     check_aligned("order", &order[0])
     take(listed, cells)
     room = listed.feature.shape[0]
-    cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
+    cdef double* cell = &cells[0, 0] if examples.csr.n_columns else NULL
     cdef int64_t* feature = &listed.feature[0] if room else NULL
     with nogil:
-        begin_visits(&at)
+        walk_rows(&at, examples, &order[0], n_steps, step)
         while step < n_steps:
-            status = visit(&at, examples, &order[0], n_steps, step)
+            row = next_row(&at, cell, 2)
+            status = row.status
             if status != FINISHED:
                 break
-            touched += at.now.length
+            touched += row.length
             slope = 0.0
-            if live[at.number]:
-                prediction = ops.pair_dot(&at.now, &at.following, cell, 0.0)
+            if live[row.number]:
+                prediction = loops.dot_of_pairs(row, cell, 0.0)
                 if loss != HINGE:
-                    slope = slope_of(examples, loss, 0.0, at.number, prediction)
-                elif not prediction * examples.targets[at.number] > 1.0 + TIE:
-                    slope = -examples.targets[at.number] * importance_of(examples, at.number)
+                    slope = slope_of(examples, loss, 0.0, row.number, prediction)
+                elif not prediction * examples.targets[row.number] > 1.0 + TIE:
+                    slope = -examples.targets[row.number] * importance_of(examples, row.number)
                 move = slope / sqrt(position + <double> step + 1.0)
                 if not (isfinite(prediction) and isfinite(move)):
                     status = OVERFLOWED
                     break
-            fetch_ahead(&at, examples)
             if slope != 0.0:
-                if room - listed.n < at.now.length:
+                if room - listed.n < row.length:
                     status = NO_ROOM
                     break
-                listed.n = ops.informed_update(&at.now, cell, 0.0, move, feature, listed.n)
+                listed.n = inform(row, cell, 0.0, move, feature, listed.n)
                 q = quantile_of(listed, cells, n_left, share) * (1.0 + TIE)
                 for i in range(listed.n):
                     j = feature_of(listed, i, cells.shape[0])
@@ -250,11 +248,11 @@ def run(
             if touched > PATIENCE:
                 status = PAUSED
                 break
-        end_visits(&at)
+        end_walk(&at)
     listed.busy = False
     if status == NO_ROOM:
         raise ValueError(
-            f"features must have room for {listed.n} listed features and the {at.now.length} of a "
+            f"features must have room for {listed.n} listed features and the {row.length} of a "
             f"row, got room for {room}"
         )
     return status, step

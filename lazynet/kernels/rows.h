@@ -1,16 +1,9 @@
-/* The operations on one row of a CSR matrix that the kernels share: structs, the table of the
- * operations, and scalar functions.  The loops themselves are in rows.c.
+/* What a kernel needs of rows and cannot say in Cython: indices that are read exactly once, a copy of
+ * columns that is checked on the way, prefetches, and the level of the vector units.
  *
- * Why C and not Cython: these loops are where the time goes, and two things that decide their
- * speed cannot be said in Cython.  `#pragma omp simd` lets the compiler vectorise one loop whose
- * scatter it could not prove free of overlap (the columns of a row are distinct, in any order:
- * checked at the door), without -ffast-math for the module.  And each loop is compiled several
- * times, for the generic machine and for several levels of vector units.  The level is chosen at
- * run time, so that a generic wheel uses the vector units of the machine that it runs on.
- *
- * Sums run in eight fixed lanes, whatever the vector width, and contraction to fused
- * multiply-adds is off: a row gives the same bits on every vector unit and at every alignment in
- * memory.  Therefore any split into chunks gives the same bits.
+ * Sums run in eight fixed lanes, whatever the vector width, and contraction to fused multiply-adds is
+ * off: a row gives the same bits on every vector unit and at every alignment in memory.  Therefore any
+ * split into chunks gives the same bits.
  */
 #ifndef LAZYNET_ROWS_H
 #define LAZYNET_ROWS_H
@@ -113,16 +106,6 @@ LAZYNET_INLINE void lazynet_fetch_row(const lazynet_csr *X, ptrdiff_t row) {
     }
 }
 
-/* Why a row cannot be used. */
-enum lazynet_defect {
-    LAZYNET_SOUND = 0,
-    LAZYNET_BAD_START = 1,   /* row starts decrease or leave the arrays */
-    LAZYNET_BAD_COLUMN = 2,  /* a column is negative or >= n_columns */
-    LAZYNET_REPEATED = 3,    /* a column occurs twice */
-    LAZYNET_NOT_FINITE = 4,  /* a value is NaN or infinite */
-    LAZYNET_NO_MEMORY = 5    /* there is no room for a copy of its columns */
-};
-
 /* A checked row.  The columns are a copy that the kernel owns, of one type for every matrix: another
  * thread that writes to the matrix cannot change them after the check.  `kept` has room for a number
  * per nonzero: `dot` leaves the stored weights there, for the update of the same row. */
@@ -148,26 +131,6 @@ LAZYNET_INLINE int lazynet_make_room(lazynet_room *room, size_t size) {
     return room->bytes != NULL;
 }
 
-/* For each column the stamp of the last row that was found to name it.  The memory begins as zeros
- * and is made on first use; its user frees `of_columns` in the end. */
-typedef struct {
-    uint16_t *of_columns;
-    uint16_t latest;
-} lazynet_stamps;
-
-/* Take a new stamp, which no column has; false without memory for a stamp per column. */
-LAZYNET_INLINE int lazynet_new_stamp(lazynet_stamps *stamps, ptrdiff_t n_columns) {
-    if (stamps->of_columns == NULL)
-        stamps->of_columns = (uint16_t *)calloc((size_t)n_columns + 1, sizeof(uint16_t));
-    if (stamps->of_columns == NULL) return 0;
-    if (stamps->latest == UINT16_MAX) {
-        memset(stamps->of_columns, 0, (size_t)n_columns * sizeof(uint16_t));
-        stamps->latest = 0;
-    }
-    stamps->latest++;
-    return 1;
-}
-
 /* An index that another thread may write to, read exactly once: the value that is checked is the
  * value that is used. */
 LAZYNET_INLINE int64_t lazynet_read_once(const int64_t *index) {
@@ -183,14 +146,6 @@ LAZYNET_INLINE double lazynet_soft(double z, double shift) {
 
 /* The inverse on what survives: v -> sgn(v) (|v| + shift). */
 LAZYNET_INLINE double lazynet_unsoft(double v, double shift) { return v + copysign(shift, v); }
-
-/* A weight of the paper's tables brought from the tables' step `psi` to `now`, given P(psi),
- * B(psi), P(now), B(now): the corrected Theorems 1 and 2 in one formula. */
-LAZYNET_INLINE double lazynet_caught_up(double w, double p_psi, double b_psi, double p_now,
-                                        double b_now) {
-    double magnitude = fabs(w) * (p_now / p_psi) - p_now * (b_now - b_psi);
-    return copysign(magnitude > 0.0 ? magnitude : 0.0, w);
-}
 
 /* The past of a clock since it was set, for averages of the iterates (averages.pyx): for each
  * iterate that counted, the shift and the prefix sums
@@ -224,43 +179,26 @@ LAZYNET_INLINE double lazynet_sum_alive(const lazynet_past *past, double z, ptrd
     return past->scales[n] * z - past->pulls[n] * (double)((z > 0.0) - (z < 0.0));
 }
 
-/* One row operation for each kernel need.  `next` is the row after this one, known because the order
- * is known: the dot product fetches its weights while it computes, unless `next` is NULL.  An update
- * takes the weights that `dot` has just `kept` of the same row, or NULL where there is
- * no such product or the stored weights have changed since: it then reads them again. */
-typedef struct {
-    int (*all_sound)(const lazynet_csr *);
-    int (*row_defect)(const lazynet_csr *, ptrdiff_t row);
-    int (*row_blemish)(const lazynet_csr *, ptrdiff_t row, lazynet_room *room,
-                       lazynet_stamps *stamps);
-    int (*load_row)(const lazynet_csr *, ptrdiff_t row, lazynet_row *loaded, lazynet_room *room);
-    double (*squared_norm)(const lazynet_csr *, ptrdiff_t row);
-    double (*absolute_sum)(const lazynet_csr *, ptrdiff_t row);
-    double (*dot)(const lazynet_row *row, const lazynet_row *next, const double *stored,
-                  double shift);
-    double (*scan)(const lazynet_row *row, const double *weights);
-    void (*update)(const lazynet_row *row, double *stored, double shift, double step, int positive,
-                   const double *kept);
-    double (*pair_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
-                       double shift);
-    void (*pair_update)(const lazynet_row *row, double *cells, double first, double second);
-    ptrdiff_t (*informed_update)(const lazynet_row *row, double *cells, double shift, double step,
-                                 int64_t *informed, ptrdiff_t n);
-    void (*catch_up)(const lazynet_row *row, double *weights, int64_t *last, const double *scales,
-                     const double *shifts, int64_t now);
-    void (*expand)(const lazynet_row *row, double *dense, double factor);
-    ptrdiff_t (*pick)(const lazynet_row *row, const int32_t *places, int32_t first, int32_t *found,
-                      double *values);
-    double (*compensated_dot)(const lazynet_row *row, const double *weights, double *low);
-    void (*compensated_update)(const lazynet_row *row, double *sums, double factor,
-                               double factor_low);
-} lazynet_row_ops;
-
-/* The operations for this type of values at a vector level (rows.c).  Only the extension module
- * `examples` contains them; every other kernel finds them in an Examples. */
-const lazynet_row_ops *lazynet_row_ops_for(int wide_values, int level);
-
-/* The highest level that this machine can run. */
-int lazynet_best_level(void);
+/* The highest level of vector units that this machine can run: 1 for v3, 2 for v4 (setup.py), and 3
+ * where gather instructions are fast. */
+LAZYNET_INLINE int lazynet_best_level(void) {
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+    /* Every extension that the levels are compiled for, and popcnt, which they imply. */
+    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
+          __builtin_cpu_supports("popcnt")))
+        return 0;
+    if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+          __builtin_cpu_supports("avx512vl")))
+        return 1;
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 /* the first to know this one */
+    if (__builtin_cpu_supports("avx512fp16")) return 3;
+#endif
+    return 2;
+#else
+    return 0;
+#endif
+}
 
 #endif

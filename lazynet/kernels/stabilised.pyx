@@ -28,19 +28,16 @@ from .examples cimport (
     PAUSED,
     WORN_OUT,
     Examples,
-    Visit,
-    begin_visits,
     check_aligned,
     check_cells,
     check_runnable,
     check_vector,
-    end_visits,
-    fetch_ahead,
     pinned,
     slope_of,
-    visit,
+    walk_rows,
 )
-from .rows cimport Csr, RowOps, prefetch, read_once, soft
+from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
+from .rows cimport prefetch, read_once, soft
 
 # More ways in which a call can end.
 cdef enum:
@@ -244,49 +241,48 @@ def run(
     Py_ssize_t first,
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
-    cdef Csr* csr = &examples.csr
-    cdef const RowOps* ops = examples.ops
-    cdef Py_ssize_t n_steps = order.shape[0], step = first, touched = 0, room, length
+    cdef const RowLoops* loops = examples.row_loops
+    cdef Py_ssize_t n_steps = order.shape[0], step = first, touched = 0, room
     cdef int status = FINISHED
-    cdef Visit at
+    cdef Walk at
+    cdef const OwnRow* row
     cdef double prediction, slope, move, shift
     check_runnable(examples, loss)
     check_state(cells, fields)
     check_records(records, records.began, cells.shape[0])
-    check_cells(cells, csr.n_columns, 2)
+    check_cells(cells, examples.csr.n_columns, 2)
     check_vector("rates", rates, n_steps)
     if size < 1:
         raise ValueError(f"size must be at least 1, got {size}")
     if not 0 <= first < n_steps:
         return status, n_steps
     check_aligned("order", &order[0])
-    cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
+    cdef double* cell = &cells[0, 0] if examples.csr.n_columns else NULL
     room = records.feature.shape[0]
     cdef int64_t* feature = &records.feature[0] if room else NULL
     records.busy = True
     with nogil:
-        begin_visits(&at)
+        walk_rows(&at, examples, &order[0], n_steps, step)
         while step < n_steps:
-            status = visit(&at, examples, &order[0], n_steps, step)
+            row = next_row(&at, cell, 2)
+            status = row.status
             if status != FINISHED:
                 break
-            length = at.now.length
-            if room - records.n < length:
+            if room - records.n < row.length:
                 status = NO_ROOM
                 break
             shift = fields[SHIFT]
-            prediction = ops.pair_dot(&at.now, &at.following, cell, shift) + fields[INTERCEPT]
-            slope = slope_of(examples, loss, epsilon, at.number, prediction)
+            prediction = loops.dot_of_pairs(row, cell, shift) + fields[INTERCEPT]
+            slope = slope_of(examples, loss, epsilon, row.number, prediction)
             move = rates[step] * slope
             if not (isfinite(prediction) and isfinite(move)):
                 status = OVERFLOWED
                 break
-            fetch_ahead(&at, examples)
             if slope != 0.0:
-                records.n = ops.informed_update(&at.now, cell, shift, move, feature, records.n)
+                records.n = inform(row, cell, shift, move, feature, records.n)
                 if fit_intercept:
                     fields[INTERCEPT] -= move
-            touched += length
+            touched += row.length
             step += 1
             if step % size == 0:
                 if gravity < 0.0:
@@ -299,7 +295,7 @@ def run(
             if touched > PATIENCE:
                 status = PAUSED
                 break
-        end_visits(&at)
+        end_walk(&at)
     records.busy = False
     return status, step
 

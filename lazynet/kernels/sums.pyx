@@ -12,14 +12,13 @@ precision (tests/exact/test_certificates.py).
 from libc.float cimport DBL_EPSILON
 from libc.math cimport fabs, fma, fmax
 from libc.stdlib cimport free
+from libc.string cimport memset
 
 from .averages cimport add_to
 from .conjugates cimport conjugate, has_kinks, loss_with_derivatives
 from .examples cimport (
     AHEAD,
-    BAD_ROW,
     FINISHED,
-    OUT_OF_MEMORY,
     PATIENCE,
     PAUSED,
     Examples,
@@ -28,25 +27,15 @@ from .examples cimport (
     check_runnable,
     check_vector,
     importance_of,
+    walk_rows,
 )
 from .losses cimport loss_slope, loss_value
-from .rows cimport NO_MEMORY, SOUND, Room, Row, fetch_row
+from .own_rows cimport OwnRow, Walk, end_walk, next_row
+from .rows cimport fetch_row
 
 # How many units of roundoff a term of a sum may be wrong by: a few operations and one logarithm
 # or exponential, which are right to within one unit in the last place.
 cdef double SLACK = 8.0 * DBL_EPSILON
-
-
-cdef int _ended(int defect, Py_ssize_t row, Py_ssize_t n_rows) noexcept:
-    if defect == NO_MEMORY:
-        return <int> OUT_OF_MEMORY
-    if defect != SOUND:
-        return <int> BAD_ROW
-    return <int> (FINISHED if row >= n_rows else PAUSED)
-
-
-cdef inline Py_ssize_t _later(Py_ssize_t row, Py_ssize_t n_rows) noexcept nogil:
-    return row + AHEAD if row + AHEAD < n_rows else row
 
 
 def margins(
@@ -58,28 +47,30 @@ def margins(
 ):
     """x_i.w of the rows from ``start`` on; returns how the call ended and the first row not done."""
     cdef Py_ssize_t row = max(start, 0), touched = 0, n_rows = examples.csr.n_rows
-    cdef int defect = SOUND
+    cdef int status = FINISHED
     cdef double low = 0.0
-    cdef Row loaded
-    cdef Room room
+    cdef Walk at
+    cdef const OwnRow* here
     check_vector("weights", weights, examples.csr.n_columns)
     check_vector("out", out, n_rows)
     cdef const double* first_weight = &weights[0] if weights.shape[0] else NULL
-    room.bytes, room.size = NULL, 0
     with nogil:
-        while row < n_rows and touched <= PATIENCE:
-            defect = examples.ops.load_row(&examples.csr, row, &loaded, &room)
-            if defect != SOUND:
+        walk_rows(&at, examples, NULL, n_rows, row)
+        while row < n_rows and status == FINISHED:
+            here = next_row(&at, first_weight, 1)
+            status = here.status
+            if status != FINISHED:
                 break
             if compensated:
-                out[row] = examples.ops.compensated_dot(&loaded, first_weight, &low)
+                out[row] = examples.row_loops.exact_dot(here, first_weight, &low)
             else:
-                fetch_row(&examples.csr, _later(row, n_rows))
-                out[row] = examples.ops.scan(&loaded, first_weight)
-            touched += loaded.length
+                out[row] = examples.row_loops.dot(here, first_weight, 0.0)
+            touched += here.length
             row += 1
-        free(room.bytes)
-    return _ended(defect, row, n_rows), row
+            if touched > PATIENCE and row < n_rows:
+                status = PAUSED
+        end_walk(&at)
+    return status, row
 
 
 def add_rows(
@@ -89,28 +80,8 @@ def add_rows(
     Py_ssize_t start,
 ):
     """sums += s_i factor_i x_i over the rows from ``start`` on; returns as ``margins``."""
-    cdef Py_ssize_t row = max(start, 0), touched = 0, n_rows = examples.csr.n_rows
-    cdef int defect = SOUND
-    cdef double factor
-    cdef Row loaded
-    cdef Room room
-    check_vector("factors", factors, n_rows)
     check_vector("sums", sums, examples.csr.n_columns)
-    cdef double* first_sum = &sums[0] if sums.shape[0] else NULL
-    room.bytes, room.size = NULL, 0
-    with nogil:
-        while row < n_rows and touched <= PATIENCE:
-            factor = importance_of(examples, row) * factors[row]
-            if factor != 0.0:
-                defect = examples.ops.load_row(&examples.csr, row, &loaded, &room)
-                if defect != SOUND:
-                    break
-                fetch_row(&examples.csr, _later(row, n_rows))
-                examples.ops.update(&loaded, first_sum, 0.0, -factor, False, NULL)
-                touched += loaded.length
-            row += 1
-        free(room.bytes)
-    return _ended(defect, row, n_rows), row
+    return add_up(examples, factors, &sums[0] if sums.shape[0] else NULL, start, False)
 
 
 def compensated_add_rows(
@@ -120,30 +91,41 @@ def compensated_add_rows(
     Py_ssize_t start,
 ):
     """As ``add_rows``, with the digits that rounding loses."""
-    cdef Py_ssize_t row = max(start, 0), touched = 0, n_rows = examples.csr.n_rows
-    cdef int defect = SOUND
-    cdef double factor, importance
-    cdef Row loaded
-    cdef Room room
-    check_vector("factors", factors, n_rows)
     check_cells(cells, examples.csr.n_columns, 2)
-    cdef double* first_sum = &cells[0, 0] if cells.shape[0] else NULL
-    room.bytes, room.size = NULL, 0
+    return add_up(examples, factors, &cells[0, 0] if cells.shape[0] else NULL, start, True)
+
+
+cdef object add_up(
+    Examples examples, const double[::1] factors, double* sums, Py_ssize_t start, bint compensated
+):
+    cdef Py_ssize_t row = max(start, 0), touched = 0, n_rows = examples.csr.n_rows
+    cdef int status = FINISHED
+    cdef double factor, importance
+    cdef OwnRow here
+    check_vector("factors", factors, n_rows)
+    memset(&here, 0, sizeof(OwnRow))
     with nogil:
-        while row < n_rows and touched <= PATIENCE:
+        while row < n_rows and status == FINISHED:
             importance = importance_of(examples, row)
             factor = importance * factors[row]
             if factor != 0.0:
-                defect = examples.ops.load_row(&examples.csr, row, &loaded, &room)
-                if defect != SOUND:
+                fetch_row(&examples.csr, min(row + AHEAD, n_rows - 1))
+                examples.row_loops.copy(&examples.csr, row, &here)
+                status = here.status
+                if status != FINISHED:
                     break
-                examples.ops.compensated_update(
-                    &loaded, first_sum, factor, fma(importance, factors[row], -factor)
-                )
-                touched += loaded.length
+                if compensated:
+                    examples.row_loops.exact_add(
+                        &here, sums, factor, fma(importance, factors[row], -factor)
+                    )
+                else:
+                    examples.row_loops.add(&here, sums, factor)
+                touched += here.length
             row += 1
-        free(room.bytes)
-    return _ended(defect, row, n_rows), row
+            if touched > PATIENCE and row < n_rows:
+                status = PAUSED
+        free(here.room.bytes)
+    return status, row
 
 
 def add_compensated(double[:, ::1] cells not None, const double[:, ::1] others not None):

@@ -1,0 +1,260 @@
+"""Loops over the nonzeros of a row and over all weights, for kernels with a loop of their own.
+
+This module is compiled once per level of vector units (setup.py), with the same bits: sums run in
+eight lanes whatever the vectors hold.  The other modules call its functions by address
+(``RowLoops``).  Rows are checked (own_rows.pxd) before they come here.
+
+Property: every level gives the same bits (tests/exact/test_the_same_bits.py).
+"""
+
+from libc.math cimport fabs, fma
+from libc.stdint cimport uint32_t, uintptr_t
+
+from . cimport all_weights
+from .lanes cimport (
+    LANES,
+    PARTS,
+    WIDTH,
+    Eight,
+    Lanes,
+    add_to_part,
+    eight_zeros,
+    lanes_at,
+    soft,
+    spread,
+    sum_of_eight,
+    take1,
+    take2,
+    without_first,
+)
+from .own_rows cimport (
+    OwnRow,
+    RowLoops,
+    copy_row,
+    copy_values,
+    has_place,
+    has_room,
+    size_of_row,
+)
+from .rows cimport Csr
+from .rows cimport soft as soft_number
+
+cdef extern from "elementary.h" nogil:
+    double exp_of_negative "lazynet_exp_of_negative"(double x)
+    double log1p "lazynet_log1p"(double y)
+
+# --- a row by itself ------------------------------------------------------------------------------
+
+
+cdef void copy(const Csr* csr, Py_ssize_t number, OwnRow* row) noexcept nogil:
+    copy_row(csr, number, row)
+
+
+cdef double size(const Csr* csr, Py_ssize_t number, bint absolutes, OwnRow* room) noexcept nogil:
+    cdef Py_ssize_t start = 0
+    if not has_place(csr, number, &start, &room.length) or not has_room(room, room.length):
+        return 0.0
+    copy_values(csr, start, room)
+    return size_of_row(room, True) if absolutes else size_of_row(room, False)
+
+
+cdef bint increases(const OwnRow* row) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef uint32_t falls = 0
+    for k in range(1, row.length):
+        falls |= row.columns[k - 1] >= row.columns[k]
+    return falls == 0
+
+
+cdef bint is_finite(const OwnRow* row) noexcept nogil:
+    cdef double[LANES] zeros  # a product with 0 is 0 unless the value is NaN or infinite
+    cdef double zero = 0.0
+    cdef Py_ssize_t k = 0
+    cdef int lane
+    for lane in range(LANES):
+        zeros[lane] = 0.0
+    while k + LANES <= row.length:
+        for lane in range(LANES):
+            zeros[lane] += 0.0 * row.values[k + lane]
+        k += LANES
+    for k in range(k, row.length):
+        zero += 0.0 * row.values[k]
+    for lane in range(LANES):
+        zero += zeros[lane]
+    return zero == 0.0
+
+# --- products with weights ------------------------------------------------------------------------
+
+
+cdef inline Lanes weights_of(
+    const double* cells, const uint32_t* columns, int numbers, double shift, bint shifted
+) noexcept nogil:
+    cdef Lanes z, other
+    if numbers == 1:
+        z = take1(cells, columns)
+    else:
+        take2(cells, columns, &z, &other)
+    if shifted:
+        z = soft(z, spread(shift))
+    return z
+
+
+cdef inline void add_part(
+    const OwnRow* row, Py_ssize_t k, Py_ssize_t skipped, const double* cells, int numbers,
+    double shift, bint shifted, Eight* sums, int part
+) noexcept nogil:
+    cdef Lanes w = weights_of(cells, row.columns + k + part * WIDTH, numbers, shift, shifted)
+    w = w * lanes_at(row.values + k + part * WIDTH)
+    add_to_part(sums, part, without_first(w, skipped - part * WIDTH))
+
+
+cdef inline void add_eight(
+    const OwnRow* row, Py_ssize_t k, Py_ssize_t skipped, const double* cells, int numbers,
+    double shift, bint shifted, Eight* sums
+) noexcept nogil:
+    """Eight products x_j w_j, the first ``skipped`` of them 0."""
+    add_part(row, k, skipped, cells, numbers, shift, shifted, sums, 0)
+    add_part(row, k, skipped, cells, numbers, shift, shifted, sums, 1)
+    if PARTS > 2:
+        add_part(row, k, skipped, cells, numbers, shift, shifted, sums, 2)
+        add_part(row, k, skipped, cells, numbers, shift, shifted, sums, 3)
+
+
+cdef inline double product(
+    const OwnRow* row, const double* cells, int numbers, double shift, bint shifted
+) noexcept nogil:
+    """The sum of x_j w_j; the last eight overlap the eight before and count once."""
+    cdef Eight sums = eight_zeros()
+    cdef double sum = 0.0, z
+    cdef Py_ssize_t k = 0, last = row.length - LANES
+    if last < 0:
+        for k in range(row.length):
+            z = cells[numbers * <Py_ssize_t> row.columns[k]]
+            sum += row.values[k] * (soft_number(z, shift) if shifted else z)
+        return sum
+    while k < last:
+        add_eight(row, k, 0, cells, numbers, shift, shifted, &sums)
+        k += LANES
+    add_eight(row, last, k - last, cells, numbers, shift, shifted, &sums)
+    return sum_of_eight(&sums)
+
+
+cdef double dot(const OwnRow* row, const double* z, double shift) noexcept nogil:
+    if shift == 0.0:
+        return product(row, z, 1, 0.0, False)
+    return product(row, z, 1, shift, True)
+
+
+cdef double dot_of_pairs(const OwnRow* row, const double* cells, double shift) noexcept nogil:
+    if shift == 0.0:
+        return product(row, cells, 2, 0.0, False)
+    return product(row, cells, 2, shift, True)
+
+
+cdef void add(const OwnRow* row, double* w, double factor) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(row.length):
+        w[row.columns[k]] += factor * row.values[k]
+
+
+cdef void add_pairs(
+    const OwnRow* row, double* cells, double first, double second
+) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef double* cell
+    for k in range(row.length):
+        cell = cells + 2 * <Py_ssize_t> row.columns[k]
+        cell[0] += first * row.values[k]
+        cell[1] += second * row.values[k]
+
+# --- sums that carry the digits that rounding loses -----------------------------------------------
+
+
+cdef inline void add_product(double* high, double* low, double factor, double value) noexcept nogil:
+    """high + low <- high + low + factor value, with what the product and the sum lose to rounding."""
+    cdef double product = factor * value, lost = fma(factor, value, -product)
+    cdef double total = high[0] + product, part = total - high[0]
+    low[0] += ((high[0] - (total - part)) + (product - part)) + lost
+    high[0] = total
+
+
+cdef double exact_dot(const OwnRow* row, const double* w, double* low) noexcept nogil:
+    cdef double[LANES] highs
+    cdef double[LANES] lows
+    cdef double high, rest, total, part
+    cdef Py_ssize_t k = 0
+    cdef int lane
+    for lane in range(LANES):
+        highs[lane] = lows[lane] = 0.0
+    while k + LANES <= row.length:
+        for lane in range(LANES):
+            add_product(&highs[lane], &lows[lane], w[row.columns[k + lane]], row.values[k + lane])
+        k += LANES
+    for k in range(k, row.length):
+        add_product(&highs[0], &lows[0], w[row.columns[k]], row.values[k])
+    high, rest = highs[0], lows[0]
+    for lane in range(1, LANES):
+        total = high + highs[lane]
+        part = total - high
+        rest += ((high - (total - part)) + (highs[lane] - part)) + lows[lane]
+        high = total
+    low[0] = rest - ((high + rest) - high)
+    return high + rest
+
+
+cdef void exact_add(
+    const OwnRow* row, double* sums, double factor, double factor_low
+) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef double* sum
+    for k in range(row.length):
+        sum = sums + 2 * <Py_ssize_t> row.columns[k]
+        add_product(sum, sum + 1, factor, row.values[k])
+        sum[1] += factor_low * row.values[k]
+
+# --- all weights ----------------------------------------------------------------------------------
+
+
+cdef void shrink_all(double* w, Py_ssize_t n, double keep, double pull) noexcept nogil:
+    all_weights.shrink_all(w, n, keep, pull)
+
+
+cdef double full_dot(const double* w, const double* x, Py_ssize_t n) noexcept nogil:
+    return all_weights.full_dot(w, x, n)
+
+
+cdef void full_move(double* w, const double* x, Py_ssize_t n, double step) noexcept nogil:
+    all_weights.full_move(w, x, n, step)
+
+
+cdef void weight_sums(
+    const double* w, Py_ssize_t n, double* absolute, double* squared
+) noexcept nogil:
+    all_weights.weight_sums(w, n, absolute, squared)
+
+
+cdef void log_losses(
+    const double* predictions, const double* targets, double* losses, Py_ssize_t n
+) noexcept nogil:
+    """losses <- log(1 + exp(-p y)), right to 2^-50 (tests/exact/test_predictions_before_updates.py).
+
+    The exponential never overflows: its argument is never positive.
+    """
+    cdef Py_ssize_t k
+    cdef double margin
+    for k in range(n):
+        margin = predictions[k] * targets[k]
+        losses[k] = log1p(exp_of_negative(-fabs(margin))) + max(-margin, 0.0)
+
+
+cdef RowLoops LOOPS
+LOOPS.copy, LOOPS.size, LOOPS.increases, LOOPS.is_finite = copy, size, increases, is_finite
+LOOPS.dot, LOOPS.dot_of_pairs, LOOPS.add, LOOPS.add_pairs = dot, dot_of_pairs, add, add_pairs
+LOOPS.exact_dot, LOOPS.exact_add = exact_dot, exact_add
+LOOPS.shrink_all, LOOPS.full_dot, LOOPS.full_move = shrink_all, full_dot, full_move
+LOOPS.weight_sums, LOOPS.log_losses = weight_sums, log_losses
+
+
+def address():
+    """Where the functions of this level are, for ``examples``."""
+    return <uintptr_t> &LOOPS
