@@ -17,9 +17,7 @@ roundoff; for rules with a state it is 1e-10 of 1 + the largest weight (``lazyne
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,20 +33,10 @@ except ImportError as error:  # pragma: no cover
 
 from lazynet.engines.catalogue import ALGORITHMS, RuleLike, check_rule
 from lazynet.losses import LOSS_OBJECTS, LOSSES, LossLike, get_loss
-from lazynet.parameters import (
-    FLAG,
-    STRENGTH,
-    SettledFields,
-    check_array,
-    check_integer,
-    check_number,
-    table,
-)
+from lazynet.parameters import check_integer, check_number
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Affine
-from lazynet.schedules import FromArray, is_auto
-from lazynet.training.stepper import Stepper
-from lazynet.verify.twin import BoundedTwin
+from lazynet.verify.problem import Problem, assert_matches_twin
 
 __all__ = [
     "EXACT_RULES",
@@ -74,199 +62,6 @@ _TARGET_GRAIN = 0.05
 _STRENGTHS = (0.0, 1.0, 0.1, 10.0, 1e-2, 1e-4, 1e-8, 1e-12, 1e-16, 1e-300)
 _BOLDNESS = (0.96, 0.3, 1.82, 0.03, 1e-3, 1e-8, 1e-14, 29.0)
 _IMPORTANCES = (1.0, 0.0, 0.37, 1.9)
-
-
-@dataclass(frozen=True)
-class Problem(SettledFields):
-    """Rows, targets and importances; the row and the rate of each step; loss, rule and penalty.
-
-    ``problems`` draws such an object, and a failing one is printed as the call that makes it:
-
-    >>> problem = Problem(
-    ...     X=sparse.csr_matrix([[0.0, 2.0]]), y=np.array([1.0]), importances=np.ones(1),
-    ...     order=np.array([0, 0]), rates=np.array([0.5, 0.25]), loss="squared_error", l1=0.1)
-    >>> problem.n_features, problem.rate(1), problem.options["l1"]
-    (2, 0.25, 0.1)
-    >>> problem.epsilon, problem.plain_options["rule"]
-    (0.1, 'fobos')
-    >>> problem.example(0)  # indices, values, target, importance
-    ([1], [2.0], 1.0, 1.0)
-    >>> twin = problem.twin()
-    >>> twin.step(*problem.example(0)), twin.weights
-    (0.0, array([0.  , 0.95]))
-    """
-
-    _kinds = table(l1=STRENGTH, l2=STRENGTH, fit_intercept=FLAG)
-
-    X: sparse.csr_matrix
-    """The rows of the examples."""
-    y: NDArray[np.float64]
-    """The target of each row."""
-    importances: NDArray[np.float64]
-    """The importance of each row."""
-    order: NDArray[np.int64]
-    """The row that each step visits."""
-    rates: NDArray[np.float64]
-    """The rate of each step."""
-    loss: LossLike = "log_loss"
-    rule: RuleLike = "fobos"
-    l1: float = 0.0
-    l2: float = 0.0
-    fit_intercept: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        # A problem that was printed has lists in place of arrays.
-        for name in ("y", "importances", "rates"):
-            numbers = check_array(name, "must list real numbers", getattr(self, name))
-            object.__setattr__(self, name, numbers)
-        object.__setattr__(self, "order", np.asarray(self.order, dtype=np.int64))
-
-    def __repr__(self) -> str:
-        return (
-            f"Problem(X=csr_matrix({self.X.toarray().tolist()}), y={self.y.tolist()}, "
-            f"importances={self.importances.tolist()}, order={self.order.tolist()}, "
-            f"rates={self.rates.tolist()}, loss={self.loss!r}, rule={self.rule!r}, "
-            f"l1={self.l1!r}, l2={self.l2!r}, fit_intercept={self.fit_intercept})"
-        )
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print a failing problem as a call that can be pasted into a test."""
-        printer.text(repr(self))
-
-    @property
-    def n_features(self) -> int:
-        """The number of columns of X."""
-        return int(self.X.shape[1])
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options that ``Stepper`` and ``BoundedTwin`` take."""
-        return dict(
-            loss=self.loss,
-            rule=self.rule,
-            l1=self.l1,
-            l2=self.l2,
-            fit_intercept=self.fit_intercept,
-        )
-
-    @property
-    def plain_options(self) -> dict[str, Any]:
-        """The options that the plain forms of the affine family in ``lazynet.reference`` take."""
-        rule = check_rule("rule", self.rule)
-        return dict(
-            self.options,
-            loss=get_loss(self.loss).name,
-            epsilon=self.epsilon,
-            rule=rule.name,
-            step_order=rule.step_order,
-        )
-
-    @property
-    def epsilon(self) -> float:
-        """The width of the loss."""
-        return get_loss(self.loss).epsilon
-
-    def stepper(self, **options: Any) -> Stepper:
-        """A ``Stepper`` with the rates of this problem; ``options`` replace ``Problem.options``.
-
-        >>> from lazynet import FoBoS
-        >>> X, y = sparse.csr_matrix([[2.0]]), np.array([1.0])
-        >>> problem = Problem(X, y, np.ones(1), np.zeros(1, np.int64), np.ones(1))
-        >>> problem.stepper(rule=FoBoS(storage="tables")).engine.name
-        'tables'
-        """
-        options = self.options | options
-        rule = check_rule("rule", options["rule"])
-        if is_auto(rule.schedule):
-            rule = replace(rule, schedule=FromArray(self.rates))
-        return Stepper(self.n_features, **options | {"rule": rule})
-
-    def rate(self, t: int) -> float:
-        """The rate of step ``t``."""
-        return float(self.rates[t])
-
-    def twin(self, largest_cushion: float = math.inf) -> BoundedTwin:
-        """A new dense twin with its error bound.
-
-        ``largest_cushion`` is the largest scale * shift at which the implementation brings all
-        weights current; a smaller value makes the bound tighter.
-        """
-        return BoundedTwin(
-            self.n_features, schedule=self.rate, largest_cushion=largest_cushion, **self.options
-        )
-
-    def example(self, step: int) -> tuple[list[int], list[float], float, float]:
-        """The indices, values, target and importance of the example at ``step``."""
-        row = self.order[step]
-        span = slice(self.X.indptr[row], self.X.indptr[row + 1])
-        return (
-            self.X.indices[span].tolist(),
-            self.X.data[span].tolist(),
-            float(self.y[row]),
-            float(self.importances[row]),
-        )
-
-
-def assert_matches_twin(
-    implementation: Any,
-    problem: Problem,
-    *,
-    read: Callable[[Any], NDArray[np.float64]] = lambda implementation: implementation.weights,
-    twin: BoundedTwin | None = None,
-) -> int:
-    """Step ``implementation`` and the dense twin, and compare all weights after every step.
-
-    ``implementation`` has ``step(indices, values, target, weight)``; ``read`` gives its weights.
-    Where the problem fits an intercept, ``implementation.intercept`` is compared too.  Returns the
-    number of steps compared: comparing ends where rounding may decide a branch.
-
-    >>> from hypothesis import given, settings
-    >>> @settings(max_examples=5, deadline=None, database=None, derandomize=True)
-    ... @given(problems(rules=EXACT_RULES))
-    ... def test_stepper(problem):
-    ...     assert_matches_twin(problem.stepper(), problem)
-    >>> test_stepper()
-    """
-    twin = problem.twin() if twin is None else twin
-    for step in range(len(problem.order)):
-        example = problem.example(step)
-        twin.step(*example)
-        if not twin.comparable:
-            return step
-        implementation.step(*example)
-        weights = np.asarray(read(implementation), dtype=np.float64)
-        intercept = getattr(implementation, "intercept", None)
-        if intercept is None and problem.fit_intercept:
-            raise AssertionError(
-                "the problem fits an intercept and the implementation has no attribute "
-                "`intercept`: add one, or draw problems(intercepts=[False])"
-            )
-        intercept = twin.intercept if intercept is None else float(intercept)
-        distance = twin.distance(weights, intercept)
-        # Written so that NaN fails.
-        if not distance <= twin.bound:
-            j = int(np.argmax(np.abs(weights - twin.weights)))
-            if np.isnan(weights[j]):
-                raise AssertionError(
-                    f"after step {step} weight {j} is nan, where the dense twin's weights are "
-                    f"finite numbers"
-                )
-            share = "where rounding explains no difference"
-            if twin.bound:
-                share = (
-                    f"{distance / twin.bound:.3g} times the {twin.bound:.3g} that rounding explains"
-                )
-            intercepts = f" (intercepts {intercept!r}, {twin.intercept!r})"
-            raise AssertionError(
-                f"after step {step} the weights are {distance:.3g} away from the dense twin's, "
-                f"{share}; weight {j} is {float(weights[j])!r}, the twin's "
-                f"{float(twin.weights[j])!r}{intercepts if problem.fit_intercept else ''}"
-            )
-    return len(problem.order)
-
-
-# --- strategies ------------------------------------------------------------------------------
 
 
 @st.composite
@@ -434,16 +229,17 @@ def problems(
     >>> test_narrowed()
     """
     importances = [
-        check_number("importances", number, least=0) for number in _some("importances", importances)
+        check_number("importances", number, least=0)
+        for number in _nonempty("importances", importances)
     ]
-    loss = draw(st.sampled_from(_some("losses", losses)))
+    loss = draw(st.sampled_from(_nonempty("losses", losses)))
     if isinstance(loss, str) and get_loss(loss).uses_epsilon and draw(st.booleans()):
         loss = LOSS_OBJECTS[loss](epsilon=0.7)
-    rule = draw(st.sampled_from(_some("rules", rules)))
-    step_order = draw(st.sampled_from(_some("step_orders", step_orders)))
+    rule = draw(st.sampled_from(_nonempty("rules", rules)))
+    step_order = draw(st.sampled_from(_nonempty("step_orders", step_orders)))
     if step_order != "gradient_first" and rule in ("fobos", "sgd"):
         rule = (FoBoS if rule == "fobos" else SGD)(step_order=step_order)
-    fit_intercept = draw(st.sampled_from(_some("intercepts", intercepts)))
+    fit_intercept = draw(st.sampled_from(_nonempty("intercepts", intercepts)))
     X = draw(sparse_matrices(max_features=max_features, scale=scale, max_copies=max_copies))
     n_rows = X.shape[0]
     order = draw(orders(n_rows, max_steps, min_steps))
@@ -454,43 +250,26 @@ def problems(
         step_rates = draw(rates(len(order), reference=1.0 / (steepness * (norms + 1.0))))
     else:
         step_rates = np.full(len(order), check_number("rate", rate, least=0))
-    drawn = draw(penalties(rule, float(step_rates.max())))
+    l1_drawn, l2_drawn = draw(penalties(rule, float(step_rates.max())))
+    y = draw(targets(n_rows, loss))
+    # The first entry for all rows, or any entry for each row.
+    any_of = st.lists(st.sampled_from(importances), min_size=n_rows, max_size=n_rows)
+    of_rows = draw(st.just([importances[0]] * n_rows) | any_of)
     return Problem(
-        X,
-        draw(targets(n_rows, loss)),
-        _importances_of(draw, n_rows, importances),
-        order,
-        step_rates,
-        loss,
-        rule,
-        drawn[0] if l1 is None else l1,
-        drawn[1] if l2 is None else l2,
-        fit_intercept,
-    )
+        X, y, np.array(of_rows, dtype=np.float64), order, step_rates, loss, rule,
+        l1_drawn if l1 is None else l1, l2_drawn if l2 is None else l2, fit_intercept,
+    )  # fmt: skip
 
 
-def _some(name: str, values: Sequence[Any]) -> list[Any]:
+def _nonempty(name: str, values: Sequence[Any]) -> list[Any]:
     """The values as a list; refuses an empty list by name."""
     if not len(values):
         raise ValueError(f"{name} must list at least one value, got {values!r}")
     return list(values)
 
 
-def _importances_of(
-    draw: st.DrawFn, n_rows: int, importances: Sequence[float]
-) -> NDArray[np.float64]:
-    """The importance of each row: the first entry for all rows, or any entry for each row."""
-    all_alike = st.just([importances[0]] * n_rows)
-    any_of = st.lists(st.sampled_from(list(importances)), min_size=n_rows, max_size=n_rows)
-    return np.array(draw(st.one_of(all_alike, any_of)), dtype=np.float64)
-
-
 def _readable(number: float) -> float:
-    """``number`` rounded to three significant digits.
-
-    >>> _readable(2 / 3)
-    0.667
-    """
+    """``number`` rounded to three significant digits."""
     return float(f"{number:.3g}")
 
 
