@@ -22,7 +22,7 @@ from lazynet.data.arrays import (
 )
 from lazynet.data.targets import Problems
 from lazynet.engines.undo import UndoLog, all_or_nothing
-from lazynet.estimators.foreign_parameters import advice, object_with
+from lazynet.estimators.foreign_parameters import advice, check_nested
 from lazynet.estimators.input_checks import checked_rows
 from lazynet.losses import LOSSES, LossLike
 from lazynet.parameters import Kind, check_array, check_flag, settle
@@ -122,15 +122,9 @@ class SparseLinear(BaseEstimator):
         LazyNetClassifier(rule=RDA(gamma=5))
         """
         for key in params:
-            name, _, nested = key.partition("__")
-            if text := advice(self, name):
+            if text := advice(self, key.partition("__")[0]):
                 raise ValueError(text)
-            value = params.get(name, getattr(self, name, None))
-            if nested and name in self._kinds and not hasattr(value, "set_params"):
-                raise ValueError(
-                    f"{key} needs an object, and {name} is {value!r}: "
-                    + object_with(nested, self._kinds[name], name, value)
-                )
+            check_nested(self, key, params)
         return super().set_params(**params)
 
     def _check_X(self, X: Any, reset: bool, *, for_training: bool = True, **options: Any) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from lazynet.parameters import Kind
@@ -72,10 +74,26 @@ def advice(estimator: Any, name: str) -> str | None:
     return None
 
 
+def check_nested(estimator: Any, key: str, params: Mapping[str, Any]) -> None:
+    """Refuse a parameter ``key`` of a value that is no object, such as ``rule__gamma`` of "rda".
+
+    ``params`` are all parameters that are to be set.
+    """
+    owner, names = estimator, key.split("__")
+    for end, (name, nested) in enumerate(pairwise(names), start=1):
+        place = "__".join(names[:end])
+        value = params.get(place, getattr(owner, name, None))
+        kind = getattr(owner, "_kinds", {}).get(name)
+        if kind is not None and not hasattr(value, "set_params"):
+            written = object_with(nested, kind, name, value)
+            raise ValueError(f"{key} needs an object, and {place} is {value!r}: {written}")
+        owner = value
+
+
 def object_with(nested: str, kind: Kind, name: str, value: Any) -> str:
     """Which object of the parameter ``name`` has a parameter ``nested``, as a part of an error."""
     parameters = {other: other._kinds for other in getattr(kind, "objects", ())}
-    result = [other for other, kinds in parameters.items() if nested.split("__")[0] in kinds]
+    result = [other for other, kinds in parameters.items() if nested in kinds]
     own = [other for other in result if getattr(other, "name", None) == value]
     if not result:
         return f"no object for {name} has a parameter {nested}"

@@ -127,7 +127,7 @@ def test_training_stops_when_the_loss_stays(tol, patience, early_stopping):
         tol=tol,
         n_iter_no_change=patience,
         l1=1e-2,
-        rule=FoBoS(schedule=Constant(1.0)),
+        rule=FoBoS(Constant(1.0)),
         max_iter=2000,
         random_state=0,
         early_stopping=early_stopping,
@@ -629,7 +629,7 @@ def test_optimal_has_the_rates_of_scikit_learn():
     assert t0(0) == pytest.approx(0.01**-0.25)
     assert Optimal(l2=0.5, t0=2.0)(3) == 1 / (0.5 * 5)
     with pytest.raises(ValueError, match=r"schedule='optimal' is .* needs l2 > 0, got l2=0"):
-        LazyNetClassifier(l2=0.0, rule=FoBoS(schedule="optimal")).fit(X, y)
+        LazyNetClassifier(l2=0.0, rule=FoBoS("optimal")).fit(X, y)
 
 
 # --- balanced classes in a stream -----------------------------------------------------------

@@ -757,7 +757,7 @@ def verified_with(**arguments):
 
 
 def stepped(act):
-    stepper = Stepper(D, loss="squared_error", rule=FoBoS(schedule="constant", eta0=0.1))
+    stepper = Stepper(D, loss="squared_error", rule=FoBoS("constant", eta0=0.1))
     act(stepper)
     return stepper.weights.tolist()
 
@@ -845,7 +845,7 @@ def test_rates_and_counts_that_are_no_real_numbers_are_refused(numbers):
     """An imaginary part is not lost, and words are not read."""
     X, y = make_data(20)
     with pytest.raises((TypeError, ValueError), match="schedule must give"):
-        LazyNetRegressor(rule=FoBoS(schedule=Own(numbers)), max_iter=1, tol=None).fit(X, y)
+        LazyNetRegressor(rule=FoBoS(Own(numbers)), max_iter=1, tol=None).fit(X, y)
     with pytest.raises((TypeError, ValueError), match=r"average.counts\(0, 20\) must"):
         LazyNetRegressor(rule=FoBoS(average=Own(numbers)), max_iter=1, tol=None).fit(X, y)
 
@@ -945,9 +945,7 @@ def test_verify_of_extreme_runs_gives_no_warning(scale, eta0, loss, average):
 
 def test_verify_says_that_both_overflowed():
     """The report tells of an overflow of both at the first step, and of a later one."""
-    model = LazyNetRegressor(
-        "squared_error", rule=FoBoS(schedule="constant", eta0=1e300), l1=0.0, l2=0.0
-    )
+    model = LazyNetRegressor("squared_error", rule=FoBoS("constant", eta0=1e300), l1=0.0, l2=0.0)
     first = model.verify([[1e300]], [1e300])
     assert first.agrees is None
     assert first.ended == OVERFLOWED
