@@ -21,23 +21,34 @@ DEBUG = os.environ.get("LAZYNET_DEBUG", "") not in ("", "0")
 SANITIZE = os.environ.get("LAZYNET_SANITIZE", "")
 ANNOTATE = os.environ.get("LAZYNET_ANNOTATE", "") not in ("", "0")
 KERNELS = Path("lazynet/kernels")
-# C files that are linked into an extension module.
-LINKED = {"outputs": ["wide.c"]}
 # Builds of different kinds never share an object file.
 KIND = "-".join(filter(None, ["debug" if DEBUG else "", *SANITIZE.split(",")])) or "release"
 BUILD_BASE = f"build/{KIND}"
 GENERATED = Path(BUILD_BASE) / "generated"
-HEADERS = sorted(path for kind in ("*.h", "*.inc") for path in KERNELS.glob(kind))
+HEADERS = sorted(path for path in KERNELS.glob("*.h"))
 # Cython's own code, of memoryviews above all, is compiled once in a module that all others share.
 SHARED = "lazynet.kernels._shared"
 # These are compiled once per level of vector units; lanes.h says what a level changes.  The level
 # is chosen at run time.
-LEVELLED = {"online", "row_loops"}
 LEVELS = {"": [], "_v3": ["-mavx2", "-mbmi", "-mbmi2", "-mfma"]}
 LEVELS["_v4"] = [*LEVELS["_v3"], "-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq"]
 LEVELS["_v4"] += ["-mavx512vl"]
 if DEBUG or platform.machine() not in ("x86_64", "AMD64"):
     LEVELS = {"": []}
+# The cells of several outputs are doubles or floats.
+CELLS = {"": ["-DLAZYNET_REAL=64"], "_f32": ["-DLAZYNET_REAL=32"]}
+VARIANTS = {
+    "online": {
+        level: [*flags, "-mprefer-vector-width=256"] if level else flags
+        for level, flags in LEVELS.items()
+    },
+    "online_outputs": {
+        level + cells: [*of_level, *of_cells]
+        for level, of_level in LEVELS.items()
+        for cells, of_cells in CELLS.items()
+    },
+    "row_loops": LEVELS,
+}
 
 # A row gives the same bits wherever it lies in memory (see rows.h): no fused multiply-adds, and no
 # other liberty with floating point.  -fno-trapping-math changes no number: the compiler may compute
@@ -56,7 +67,7 @@ LOOPS = {
     "gram",
     "newton",
     "online",
-    "outputs",
+    "online_outputs",
     "row_loops",
     "text",
 }
@@ -80,8 +91,9 @@ DIRECTIVES = {
 }
 
 
-def extension(source: Path, suffix: str = "") -> Extension:
-    """The extension module of one .pyx file, or of a copy of it for another level."""
+def extension(source: Path, suffix: str, flags: list[str]) -> Extension:
+    """The extension module of one .pyx file, or of a copy of it for other flags."""
+    stem = source.stem
     if suffix:
         copy = GENERATED / f"{source.stem}{suffix}.pyx"
         # A new copy is compiled; Cython does not see what the copy takes from .pxd files.
@@ -91,20 +103,27 @@ def extension(source: Path, suffix: str = "") -> Extension:
             GENERATED.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, copy)
         source = copy
+    flags = [
+        *(["-O3"] if stem in LOOPS and not (DEBUG or SANITIZE) else []),
+        *(SCALAR if stem == "dense" else []),
+        *(ONE_FUNCTION if stem in VARIANTS else []),
+        *flags,
+    ]
     return Extension(
         f"lazynet.kernels.{source.stem}",
-        [str(source), *(str(KERNELS / name) for name in LINKED.get(source.stem, []))],
+        [str(source)],
         include_dirs=[str(KERNELS)],
         depends=[str(path) for path in HEADERS],
+        extra_compile_args=flags,
     )
 
 
 def extensions() -> list[Extension]:
-    """The extension module of every .pyx file, of some for several levels."""
+    """The extension module of every .pyx file, of some in several variants."""
     return [
-        extension(source, suffix)
+        extension(source, suffix, flags)
         for source in sorted(KERNELS.glob("*.pyx"))
-        for suffix in (LEVELS if source.stem in LEVELLED else [""])
+        for suffix, flags in VARIANTS.get(source.stem, {"": []}).items()
     ]
 
 
@@ -117,16 +136,7 @@ class BuildForTheCompiler(build_ext):
             compile_args += [*SANITIZE_ARGS, "-fno-sanitize-recover=all"]
             compile_args += ["-fno-omit-frame-pointer", "-g", "-O1"]
         for module in self.extensions:
-            stem, _, level = module.name.rpartition(".")[2].partition("_v")
-            module.extra_compile_args = [*compile_args]
-            if stem in LOOPS and not (DEBUG or SANITIZE):
-                module.extra_compile_args += ["-O3"]
-            if stem == "dense":
-                module.extra_compile_args += SCALAR
-            if stem in LEVELLED:
-                module.extra_compile_args += [*ONE_FUNCTION, *LEVELS[level and f"_v{level}"]]
-            if stem == "online" and level:
-                module.extra_compile_args += ["-mprefer-vector-width=256"]
+            module.extra_compile_args = [*compile_args, *module.extra_compile_args]
             module.extra_link_args = SANITIZE_ARGS
         super().build_extensions()
 

@@ -43,9 +43,10 @@ class GroupedOutputs(OutputsOnClock):
         super().__init__(n_features, n_outputs, dtype, wear)
 
     def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
-        cells = self.cells[which].copy()
-        outputs_clock.bring_current(self._block_of(cells, which), self.clocks)
-        return cells[:, : self.n_outputs].astype(np.float64)
+        cells = np.ascontiguousarray(self.cells[which])
+        found = np.empty((len(cells), self.n_outputs))
+        outputs_clock.read_on_clock(self._block_of(cells, which), self.clocks, found)
+        return found
 
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         # The norm of a row may overflow where its entries do not.

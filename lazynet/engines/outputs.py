@@ -102,6 +102,18 @@ class OutputsEngine(Engine):
         """Call the kernel once; returns its status and the first step not taken."""
         raise NotImplementedError
 
+    def _judge(
+        self,
+        examples: Examples,
+        targets: kernel.Targets,
+        steps: Steps,
+        task: Task,
+        losses: NDArray[np.float64],
+        first: int,
+    ) -> tuple[int, int]:
+        """Add up the losses on the rows of the steps; what it returns is that of ``_learn``."""
+        raise NotImplementedError
+
     def output(self, number: int, which: Any = slice(None)) -> Engine:
         """An engine of one output with the state of output ``number``, for some features."""
         raise NotImplementedError
@@ -132,6 +144,21 @@ class OutputsEngine(Engine):
             advice=self.advice,
             sweep=self.sweep,
         )
+
+    def losses_on(
+        self, examples: Examples, targets: kernel.Targets, steps: Steps, task: Task
+    ) -> NDArray[np.float64]:
+        """The summed losses of every output on the rows of the steps, of which none is taken."""
+        losses = np.zeros(self.n_outputs)
+        take_until_done(
+            lambda first: self._judge(examples, targets, steps, task, losses, first),
+            len(steps),
+            0,
+            examples,
+            row_of=steps.row,
+            advice=self.advice,
+        )
+        return losses
 
     def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
         """The weights of some features, a row per feature: the model's or the last weights."""
@@ -274,6 +301,19 @@ class OutputsOnClock(OutputsEngine):
             self._block(), examples, targets, steps, task, self.clocks, self.own, self.scalars,
             losses, first, softmax, self.own_steps, self.rates, self._past(), self.strengths,
         )  # fmt: skip
+
+    def _judge(
+        self,
+        examples: Examples,
+        targets: kernel.Targets,
+        steps: Steps,
+        task: Task,
+        losses: NDArray[np.float64],
+        first: int,
+    ) -> tuple[int, int]:
+        return outputs_clock.losses_on_clock(
+            self._block(), examples, targets, steps, task, self.clocks, self.own, losses, first
+        )
 
     def _sweep(self) -> None:
         outputs_clock.sweep_clock(self._block(), self.clocks, self.scalars)
@@ -427,8 +467,22 @@ class CellOutputs(OutputsEngine):
             first, softmax,
         )  # fmt: skip
 
+    def _judge(
+        self,
+        examples: Examples,
+        targets: kernel.Targets,
+        steps: Steps,
+        task: Task,
+        losses: NDArray[np.float64],
+        first: int,
+    ) -> tuple[int, int]:
+        return outputs_cells.run_cells(
+            self._block(), examples, targets, steps, task, self.settings, self.fields, losses,
+            first, False, False,
+        )  # fmt: skip
+
     def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
-        cells = np.ascontiguousarray(self.cells[which])
+        cells = np.ascontiguousarray(self.cells[which], dtype=np.float64)
         found = np.empty((len(cells), self.n_outputs))
         outputs_cells.read_cells(self._block_of(cells, which), self.settings, self.fields, found)
         return found

@@ -36,3 +36,6 @@ cdef int begin_rule(
 
 # Write the fields as of now.
 cdef void end_rule(const AnyRule* rule, _Described of, double* fields) noexcept
+
+# Whether the rates follow the sizes of the rows.
+cdef bint measures(_Described of, const AnyRule* rule) noexcept

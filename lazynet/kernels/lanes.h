@@ -133,19 +133,31 @@ __attribute__((noinline, cold, const, unused)) static Lanes any_log1p(Lanes y) {
 
 #if defined(LAZYNET_REAL)
 /* --- outputs side by side.  What exists once per output is double. */
-enum { LANES_OF_LINE = 64 / LAZYNET_BYTES }; /* of a cache line */
-LAZYNET_INLINE Lanes lanes_of_doubles(const double *from) {
+enum { LANES_OF_LINE = 64 / LAZYNET_BYTES, LINE = LANES_OF_LINE * WIDTH }; /* of a cache line */
+/* The sum of one output waits for each of its terms: two sums use each other's time. */
+enum { LANES_AT_ONCE = LANES_OF_LINE > 2 ? LANES_OF_LINE : 2 };
 #if LAZYNET_REAL == 64
-    return lanes_at(from);
+typedef float Halves __attribute__((vector_size(LAZYNET_BYTES / 2), aligned(4), may_alias));
+LAZYNET_INLINE Lanes lanes_of_doubles(const double *from) { return lanes_at(from); }
+LAZYNET_INLINE void put_doubles(double *to, Lanes a) { put_lanes(to, a); }
+LAZYNET_INLINE Lanes lanes_of_floats(const float *from) {
+    return __builtin_convertvector(*(const Halves *)from, Lanes);
+}
+LAZYNET_INLINE void put_floats(float *to, Lanes a) {
+    *(Halves *)to = __builtin_convertvector(a, Halves);
+}
 #else
-    Lanes a;
+LAZYNET_INLINE Lanes lanes_of_floats(const float *from) { return lanes_at(from); }
+LAZYNET_INLINE void put_floats(float *to, Lanes a) { put_lanes(to, a); }
+LAZYNET_INLINE Lanes lanes_of_doubles(const double *from) {
+    Lanes a = spread(0.0);
     for (int k = 0; k < WIDTH; k++) a[k] = (Real)from[k];
     return a;
-#endif
 }
 LAZYNET_INLINE void put_doubles(double *to, Lanes a) {
-    for (int k = 0; k < WIDTH; k++) to[k] = a[k];
+    for (int k = 0; k < WIDTH; k++) to[k] = (double)a[k];
 }
+#endif
 #else
 /* --- nonzeros side by side */
 enum { PARTS = LAZYNET_LANES / WIDTH }; /* of eight nonzeros */

@@ -40,8 +40,12 @@ cdef extern from "lanes.h" nogil:
     # outputs side by side
     enum:
         LANES_OF_LINE
+        LINE
+        LANES_AT_ONCE
     Lanes lanes_of_doubles(const double*)
+    Lanes lanes_of_floats(const float*)
     void put_doubles(double*, Lanes)
+    void put_floats(float*, Lanes)
 
     # nonzeros side by side, in eight sums ...
     ctypedef struct Eight:

@@ -2,64 +2,79 @@
 
 An output is one column of targets with the weights that predict it: a class against the rest, a
 label, a target of a regression.  The weights of one feature lie side by side, an entry per output,
-so that a step loads the feature once for all outputs; wide.h describes the loops.
+so that a step loads the feature once for all outputs; outputs_loops.pxd describes the loops.
 
 Here are the objects that a run is handed: the targets, the weights, and rates and shrinks that
-differ from output to output.  A step computes, for every output, what the kernel of a single output
-computes:
+differ from output to output.
 
-    outputs_clock.pyx     steps of SGD or FoBoS on a clock
-    outputs_cells.pyx     steps of the rules of rules/: RDA, FTRL and AdaGrad
-    outputs_losses.pyx    the losses, without a step
-    outputs_steps.pxd     what all three do with a row
+    online_outputs.pyx    the step loop, for cells in float64 and in float32
+    outputs_clock.pyx     what is checked of steps of SGD or FoBoS on a clock, before the loop is called
+    outputs_cells.pyx     the same for the rules with a state of their own: RDA, FTRL and AdaGrad
 
-Property: the weights of an output equal the weights of a model of this output alone after every
-step (tests/exact/test_outputs.py), and with the softmax those of
-lazynet.reference.outputs.DenseSoftmax; any split into blocks of outputs, and any split into chunks
-of steps, gives the same bits.
+Property: see online_outputs.pyx.
 """
 
 cimport cython
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uintptr_t
+from libc.string cimport memset
+
+from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 
-from .examples cimport Examples, Task, check_aligned, check_vector, highest_level, pinned
-from .losses cimport N_LOSSES
-from .wide cimport (
-    ADAGRAD,
-    AVERAGED_CLOCK,
-    CLOCK,
-    FTRL,
-    GROUP_L2,
-    GROUP_MAX,
-    LINE,
-    RDA,
-    output_ops_for,
-    wide_ops_for,
+from .chunk cimport ADAGRAD, AVERAGED, CLOCK, FTRL, GROUP_L2, GROUP_MAX, RDA
+from .examples cimport (
+    Examples,
+    Steps,
+    Task,
+    check_aligned,
+    check_vector,
+    chunk_of,
+    highest_level,
+    pinned,
 )
+from .losses cimport N_LOSSES
+from .outputs_chunk cimport LABELS, NUMBERS, POSITIVES, SHARED, OutputLoops, Outputs
 
-#: Bytes to which a row of weights is filled up.
-LINE_BYTES = LINE
+#: Bytes to which a row of weights is filled up: a cache line.
+LINE_BYTES = 64
 
+# The number of a kind among the rules, and how many numbers a weight has.
 cdef dict KINDS = {
-    "clock": <int> CLOCK, "averaged clock": <int> AVERAGED_CLOCK, "rda": <int> RDA,
-    "ftrl": <int> FTRL, "adagrad": <int> ADAGRAD,
-    "group_l2": <int> GROUP_L2, "group_max": <int> GROUP_MAX,
+    "clock": (<int> CLOCK, 1), "averaged clock": (<int> AVERAGED, 2), "rda": (<int> RDA, 1),
+    "ftrl": (<int> FTRL, 2), "adagrad": (<int> ADAGRAD, 2), "group_l2": (<int> GROUP_L2, 1),
+    "group_max": (<int> GROUP_MAX, 1),
 }
-cdef dict ROWS_OF_NUMBERS = {
-    "clock": 1, "averaged clock": 2, "rda": 1, "ftrl": 2, "adagrad": 2, "group_l2": 1,
-    "group_max": 1,
-}
-
 
 # The greatest number of outputs, 2 ** 58 where addresses have 64 bits and 2 ** 26 where they have
 # 32: sums and small multiples of it fit a Py_ssize_t.
 cdef Py_ssize_t GREATEST_WIDTH = <Py_ssize_t> 1 << (8 * sizeof(Py_ssize_t) - 6)
 
+# The loops of each level for cells in float64 and in float32, found when the first block is made.
+cdef enum:
+    MOST_LEVELS = 3
+cdef const OutputLoops* LOOPS[2 * MOST_LEVELS]
+cdef int n_levels = 0
 
-cdef int code_of(str kind) except -1:
-    """What wide.h calls the kind."""
+
+cdef int find_loops() except -1:
+    """Import the modules of each level that this machine can run; a debug build has the first alone."""
+    global n_levels
+    cdef uintptr_t address
+    for suffix in ("", "_v3", "_v4")[:highest_level() + 1]:
+        name = f"lazynet.kernels.online_outputs{suffix}"
+        if n_levels and find_spec(name) is None:
+            break
+        for narrow in range(2):
+            address = import_module(name + narrow * "_f32").address()
+            LOOPS[2 * n_levels + narrow] = <const OutputLoops*> address
+        n_levels += 1
+    return 0
+
+
+cdef tuple described(str kind):
+    """What ``KINDS`` says of the kind."""
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
     return KINDS[kind]
@@ -67,8 +82,7 @@ cdef int code_of(str kind) except -1:
 
 def numbers(str kind not None):
     """How many numbers a weight has."""
-    code_of(kind)
-    return ROWS_OF_NUMBERS[kind]
+    return described(kind)[1]
 
 
 @cython.binding(False)  # a method then checks the type of self
@@ -86,6 +100,7 @@ cdef class Targets:
         self, Py_ssize_t first, Py_ssize_t n_outputs, labels=None, starts=None, positives=None,
         numbers=None, shared=None,
     ):
+        cdef TargetRows* rows = &self.rows
         if not 0 <= first <= GREATEST_WIDTH:
             raise ValueError(f"first must lie between 0 and {GREATEST_WIDTH}, got {first}")
         if not 1 <= n_outputs <= GREATEST_WIDTH:
@@ -98,32 +113,38 @@ cdef class Targets:
                 "exactly one of labels, starts with positives, numbers and shared must be given, "
                 f"got {sum(forms)} of them"
             )
-        self.first, self.n_outputs = first, n_outputs
         given = (labels, starts, positives, numbers, shared)
         self.pins = pinned(given), given
         if labels is not None:
-            self.form, self.labels = LABELS, labels
-            self.n_rows = self.labels.shape[0]
-            check_aligned("labels", &self.labels[0] if self.n_rows else NULL)
+            self.labels = labels
+            self.n_rows, rows.form = self.labels.shape[0], LABELS
+            rows.labels = &self.labels[0] if self.n_rows else NULL
+            check_aligned("labels", rows.labels)
         elif shared is not None:
-            self.form, self.shared = SHARED, shared
-            self.n_rows = self.shared.shape[0]
-            check_vector("shared", self.shared, self.n_rows)
+            self.shared = shared
+            self.n_rows, rows.form = self.shared.shape[0], SHARED
+            rows.shared = &self.shared[0] if self.n_rows else NULL
+            check_aligned("shared", rows.shared)
         elif numbers is not None:
-            self.form, self.numbers = NUMBERS, numbers
-            self.n_rows = self.numbers.shape[0]
-            if self.numbers.shape[1] < first + n_outputs:
+            self.numbers = numbers
+            self.n_rows, rows.n_columns = self.numbers.shape[0], self.numbers.shape[1]
+            if rows.n_columns < first + n_outputs:
                 raise ValueError(
-                    f"numbers must have {first + n_outputs} columns, got {self.numbers.shape[1]}"
+                    f"numbers must have {first + n_outputs} columns, got {rows.n_columns}"
                 )
-            check_matrix("numbers", self.numbers, self.n_rows, self.numbers.shape[1])
+            rows.form, rows.numbers = NUMBERS, &self.numbers[0, 0] if self.n_rows else NULL
+            check_aligned("numbers", rows.numbers)
         else:
-            self.form, self.starts, self.positives = POSITIVES, starts, positives
+            self.starts, self.positives = starts, positives
             if self.starts.shape[0] == 0:
                 raise ValueError("starts must not be empty")
-            self.n_rows = self.starts.shape[0] - 1
-            check_aligned("starts", &self.starts[0])
-            check_aligned("positives", &self.positives[0] if self.positives.shape[0] else NULL)
+            self.n_rows, rows.form = self.starts.shape[0] - 1, POSITIVES
+            rows.starts, rows.n_positives = &self.starts[0], self.positives.shape[0]
+            rows.positives = &self.positives[0] if rows.n_positives else NULL
+            check_aligned("starts", rows.starts)
+            check_aligned("positives", rows.positives)
+        self.first, self.n_outputs = first, n_outputs
+        rows.first, rows.n_rows = first, self.n_rows
 
 
 @cython.binding(False)  # a method then checks the type of self
@@ -156,13 +177,19 @@ cdef class Block:
     """
 
     def __cinit__(self, str kind not None, cells not None, Py_ssize_t width, stamps=None):
-        self.kind, self.code, self.width = kind, code_of(kind), width
+        cdef Outputs* outputs = &self.outputs
+        cdef Py_ssize_t columns
+        memset(outputs, 0, sizeof(Outputs))
+        self.kind, self.width = kind, width
+        outputs.kind, n_numbers = described(kind)
         if not isinstance(cells, np.ndarray):
             raise TypeError(f"cells must be an array, got {type(cells).__name__}")
         if cells.dtype not in (np.float32, np.float64):
             raise TypeError(f"cells must be float32 or float64, got {cells.dtype}")
-        self.wide = cells.dtype == np.float64
-        line = LINE // (8 if self.wide else 4)
+        outputs.narrow = cells.dtype == np.float32
+        if outputs.narrow and kind == "averaged clock":
+            raise TypeError("cells must be float64 where iterates are averaged, got float32")
+        line = LINE_BYTES // (4 if outputs.narrow else 8)
         if not line <= width <= GREATEST_WIDTH or width % line:
             raise ValueError(
                 f"width must be a multiple of {line} up to {GREATEST_WIDTH}, got {width}"
@@ -170,39 +197,41 @@ cdef class Block:
         if not cells.flags.writeable:
             raise ValueError("cells must be writeable")
         self.pins = pinned((cells, stamps)), (cells, stamps)
-        self.weights.width = width
-        self.weights.stride = width * <Py_ssize_t> ROWS_OF_NUMBERS[kind]
-        if self.wide:
-            self.wide_cells = cells
-            self.n_features, columns = self.wide_cells.shape[0], self.wide_cells.shape[1]
-        else:
+        outputs.width, outputs.stride = width, width * n_numbers
+        if outputs.narrow:
             self.narrow_cells = cells
             self.n_features, columns = self.narrow_cells.shape[0], self.narrow_cells.shape[1]
-        if columns != self.weights.stride:
-            raise ValueError(f"cells must have {self.weights.stride} columns, got {columns}")
-        self.weights.cells = self.weights.stamps = NULL
-        if self.n_features and self.wide:
-            self.weights.cells = &self.wide_cells[0, 0]
+        else:
+            self.wide_cells = cells
+            self.n_features, columns = self.wide_cells.shape[0], self.wide_cells.shape[1]
+        if columns != outputs.stride:
+            raise ValueError(f"cells must have {outputs.stride} columns, got {columns}")
+        outputs.n_features = self.n_features
+        if self.n_features and outputs.narrow:
+            outputs.cells = &self.narrow_cells[0, 0]
         elif self.n_features:
-            self.weights.cells = &self.narrow_cells[0, 0]
-        check_aligned("cells", self.weights.cells, 8 if self.wide else 4)
-        if self.code == ADAGRAD or self.code == GROUP_MAX:
+            outputs.cells = &self.wide_cells[0, 0]
+        check_aligned("cells", outputs.cells, 4 if outputs.narrow else 8)
+        if outputs.kind == ADAGRAD or outputs.kind == GROUP_MAX:
             if stamps is None:
                 raise TypeError("stamps must be an array with an entry per feature, got None")
             self.stamped = stamps
             check_vector("stamps", self.stamped, self.n_features)
-            self.weights.stamps = &self.stamped[0] if self.n_features else NULL
-        self.at_level(highest_level())
+            outputs.stamps = &self.stamped[0] if self.n_features else NULL
+        self.at_level(MOST_LEVELS)
 
     def at_level(self, int level):
         """Use the loops of a lower vector level, 0 the generic one; returns the level in use.
 
         For tests: every level gives the same bits.
         """
-        self.level = max(0, min(level, highest_level()))
-        self.ops = wide_ops_for(self.wide, self.level, self.code)
-        self.output_ops = output_ops_for(self.level)
-        return self.level
+        if n_levels == 0:
+            find_loops()
+        level = max(0, min(level, n_levels - 1))
+        # Groups are computed in double.
+        narrow = self.outputs.narrow and self.outputs.kind not in (GROUP_L2, GROUP_MAX)
+        self.loops = LOOPS[2 * level + narrow]
+        return level
 
 
 cdef int check_matrix(
@@ -216,7 +245,7 @@ cdef int check_matrix(
 
 
 cdef int check_run(
-    Block block, Examples examples, Targets targets, Task task, double[::1] losses
+    Block block, Examples examples, Targets targets, Task task, double[::1] losses, bint softmax
 ) except -1:
     if block.n_features != examples.csr.n_columns:
         raise ValueError(
@@ -230,12 +259,16 @@ cdef int check_run(
         raise ValueError(
             f"targets must have at most {block.width} outputs, got {targets.n_outputs}"
         )
+    if softmax and targets.rows.form != LABELS:
+        raise ValueError("targets must be labels where softmax is asked for")
     if not 0 <= task.loss < N_LOSSES:
         raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {task.loss}")
     return check_vector("losses", losses, targets.n_outputs)
 
 
-cdef int check_softmax(Targets targets) except -1:
-    if targets.form != LABELS:
-        raise ValueError("targets must be labels where softmax is asked for")
-    return 0
+cdef void add_run(
+    Outputs* at, Examples examples, Targets targets, Steps steps, Task task, double[::1] losses,
+    Py_ssize_t first
+) noexcept:
+    at.chunk = chunk_of(examples, steps, task, steps.order.shape[0], first)
+    at.targets, at.n, at.losses = targets.rows, targets.n_outputs, &losses[0]

@@ -21,9 +21,9 @@ cdef enum:
     WORTH_FETCHING = 1024    # nonzeros of a row, at most, whose cells are fetched ahead
 
 
-# A checked row.  Its columns are a copy that the kernel owns, which no other thread can change.  The values
-# are doubles, copied unless X has doubles: a wrong number harms no memory.  Behind a row of one to seven
-# nonzeros its last nonzero is repeated up to eight.
+# A checked row.  Its columns are a copy that the kernel owns, which no other thread can change.
+# The values are doubles, copied unless X has doubles: a wrong number harms no memory.  Behind a row
+# of one to seven nonzeros its last nonzero is repeated up to eight.
 cdef struct OwnRow:
     Py_ssize_t number    # of the row in X, or -1
     Py_ssize_t length

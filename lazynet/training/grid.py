@@ -17,7 +17,6 @@ from scipy import sparse
 
 from lazynet.data.arrays import as_examples
 from lazynet.data.targets import Problems
-from lazynet.engines.base import take_until_done
 from lazynet.engines.outputs import (
     AdaGradOutputs,
     CellOutputs,
@@ -27,8 +26,7 @@ from lazynet.engines.outputs import (
     RDAOutputs,
 )
 from lazynet.engines.threads import Workers
-from lazynet.kernels import outputs_losses
-from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.kernels.examples import Steps
 from lazynet.kernels.outputs import OwnSteps, Targets
 from lazynet.rules.base import collected, lost_digits
 from lazynet.schedules import Adaptive, Formula, checked_rates, needs_scale
@@ -161,7 +159,8 @@ class GridTraining:
 
         def losses_of(matrix: _Matrix) -> NDArray[np.float64]:
             targets, rows = self.targets[matrix.problem], self.folds[matrix.fold].test
-            return _summed_losses(matrix.engine, self.examples, targets, rows, self.task)
+            steps = _plain_steps(rows)
+            return matrix.engine.losses_on(self.examples, targets, steps, self.task)
 
         sums = self._by_fold(workers.results(self.matrices, losses_of))
         means = sums / (self.weights_of_folds * self.n_problems)
@@ -198,33 +197,6 @@ def _new_matrix(plans: Sequence[Plan], n_features: int, dtype: Any) -> OutputsEn
             [(p.l1, p.l2, plan.rule.largest_rate(p) / 2) for p in penalties]
         )
     return engine
-
-
-def _summed_losses(
-    engine: OutputsEngine,
-    examples: Examples,
-    targets: Targets,
-    rows: NDArray[np.int64],
-    task: Task,
-) -> NDArray[np.float64]:
-    """The summed losses of every output on ``rows``, from which nothing is learned."""
-    losses = np.zeros(engine.n_outputs)
-    if isinstance(engine, CellOutputs):
-        state = {"settings": engine.settings, "fields": engine.fields}
-    else:
-        assert isinstance(engine, OutputsOnClock)
-        state = {"clocks": engine.clocks, "own": engine.own}
-    take_until_done(
-        lambda first: outputs_losses.losses_on(
-            engine._block(), examples, targets, rows, task, losses, first, **state
-        ),
-        len(rows),
-        0,
-        examples,
-        row_of=lambda step: int(rows[step]),
-        advice=engine.advice,
-    )
-    return losses
 
 
 def _plain_steps(rows: NDArray[np.int64]) -> Steps:

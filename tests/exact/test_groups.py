@@ -31,7 +31,7 @@ from lazynet.engines.groups import (
 )
 from lazynet.engines.wear import Wear
 from lazynet.kernels.outputs import Block, Targets
-from lazynet.kernels.outputs_clock import bring_current, run_on_clock
+from lazynet.kernels.outputs_clock import read_on_clock, run_on_clock
 from lazynet.losses import LOSSES
 from lazynet.reference import DenseGroups, PlainGroupsOnClock, PlainGroupsWithStamps
 from lazynet.reference.groups import PROXES, l2_prox, level, max_prox, shrink_row
@@ -225,12 +225,10 @@ def test_every_vector_level_reads_the_same_bits(kind, n_outputs, dtype):
     engine.clocks[0], engine.clocks[2] = 0.5, np.sort(np.abs(weights).ravel())[-40]
     found = []
     for wanted in levels():
-        cells = engine.cells.copy()
-        rest = () if kind is OutputsInL2Groups else (engine.stamps.copy(),)
-        block = Block(engine.kind, cells, engine.width, *rest)
+        block, out = engine._block(), np.empty((50, n_outputs))
         block.at_level(wanted)
-        bring_current(block, engine.clocks)
-        found.append(cells)
+        read_on_clock(block, engine.clocks, out)
+        found.append(out)
     for other in found[1:]:
         np.testing.assert_array_equal(found[0], other)
     norm = engine.kind.removeprefix("group_")

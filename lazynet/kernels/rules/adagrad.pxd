@@ -10,15 +10,15 @@
 #
 #     |w| <- [ |w| + (|w| + l1 / l2) expm1(-n c) ]+        without l2:  |w| <- [ |w| - n c l1 ]+
 #
-# after which the step on the example is s <- sqrt(s^2 + g^2), w <- w - alpha / (delta + s) g.  Where s
-# is 0 before a gradient that is not, s begins at initial |x_j| times the importance of the row.  The
-# intercept is a coordinate without penalties, and its s begins at 0.
+# after which the step on the example is s <- sqrt(s^2 + g^2), w <- w - alpha / (delta + s) g.
+# Where s is 0 before a gradient that is not, s begins at initial |x_j| times the importance of the
+# row.  The intercept is a coordinate without penalties, and its s begins at 0.
 #
-# A rate that follows the data is alpha = c / m, with m the mean of ||x||_1 over the rows so far, the
-# present row included, and delta counts in units of m: multiplying X by a number divides the weights by
-# it.  m is computed anew before the steps 0, 1, 2, 4, 8, ... (counted from the first row that is
-# measured on), if it has changed by more than a sixteenth of itself, and at the first row that is not
-# empty.  A sweep then brings every weight current at the old rates and multiplies it by
+# A rate that follows the data is alpha = c / m, with m the mean of ||x||_1 over the rows so far,
+# the present row included, and delta counts in units of m: multiplying X by a number divides the
+# weights by it.  m is computed anew before the steps 0, 1, 2, 4, 8, ... (counted from the first row
+# that is measured on), if it has changed by more than a sixteenth of itself, and at the first row
+# that is not empty.  A sweep then brings every weight current at the old rates and multiplies it by
 # alpha_new / alpha_old: without this the first rows of a stream would decide on the weights of the
 # features that they touch.  The intercept has the rate 1 / (delta + s), which follows nothing.
 #

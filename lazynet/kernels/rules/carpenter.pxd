@@ -1,15 +1,15 @@
-# INEXACT for l2 > 0: Carpenter's lazy sparse SGD (Carpenter 2008), kept as a baseline for comparisons.
-# Computes SGD, and in place of all the shrinks that a weight has missed one linear step, at the rate
-# of the step before the present one:
+# INEXACT for l2 > 0: Carpenter's lazy sparse SGD (Carpenter 2008), kept as a baseline for
+# comparisons. Computes SGD, and in place of all the shrinks that a weight has missed one linear
+# step, at the rate of the step before the present one:
 #
 #     |w| <- [ |w| - missed rate (l1 + l2 |w|) ]+
 #
-# A cell is {w, seen}: the weight, and how many steps had been taken when it was brought current.  Every
-# `period` steps all weights are brought current; a period of 0 means never.  The rule is exact with
-# period 1, and without l2 at a constant rate.
+# A cell is {w, seen}: the weight, and how many steps had been taken when it was brought current.
+# Every `period` steps all weights are brought current; a period of 0 means never.  The rule is
+# exact with period 1, and without l2 at a constant rate.
 #
-# Catching up in two parts gives another weight than catching up at once, so a row's weights are brought
-# current also where the example moves nothing.
+# Catching up in two parts gives another weight than catching up at once, so a row's weights are
+# brought current also where the example moves nothing.
 #
 # Property: equal to lazynet.reference.carpenter.PlainCarpenter after every step
 # (tests/exact/test_rules_with_state.py).

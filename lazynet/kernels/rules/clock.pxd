@@ -1,21 +1,22 @@
-# SGD and FoBoS with an elastic net, by the clock: one number per weight, two running scalars (Lipton &
-# Elkan, Algorithm 1 and Theorems 1 and 2, corrected).  A cell is {z}, a coordinate that no shrink changes:
+# SGD and FoBoS with an elastic net, by the clock: one number per weight, two running scalars
+# (Lipton & Elkan, Algorithm 1 and Theorems 1 and 2, corrected).  A cell is {z}, a coordinate that
+# no shrink changes:
 #
 #     current(z) = sgn(z) [|z| - shift]+ * scale          stored(w) = sgn(w) (|w| / scale + shift)
 #
-# Per nonzero there is no division, branch or transcendental function: the prediction is multiplied by
-# the scale once, and the step is divided by the scale once.
+# Per nonzero there is no division, branch or transcendental function: the prediction is multiplied
+# by the scale once, and the step is divided by the scale once.
 #
-# With an average of the iterates a cell is {z, before} (averages.pyx).  With n iterates counted, a change
-# of z by dz and of its sign by ds adds S0(n) dz - S1(n) ds to before.  Where the weight is alive,
-# z = v + sgn(v) shift, v moves by -g, and this is
+# With an average of the iterates a cell is {z, before} (averages.pyx).  With n iterates counted, a
+# change of z by dz and of its sign by ds adds S0(n) dz - S1(n) ds to before.  Where the weight is
+# alive, z = v + sgn(v) shift, v moves by -g, and this is
 #
 #     S0(n) (-g) + (S0(n) shift - S1(n)) ds
 #
-# Where z = 0 the weight has been zero since the clock was set: what is added is the sum that is read from
-# the new z, to the last bit, so that nothing is left of it if the weight vanishes at once.  A weight that
-# has vanished since it was stored counts as zero from the iterate on at which it did.  Without an l1
-# penalty no weight vanishes.
+# Where z = 0 the weight has been zero since the clock was set: what is added is the sum that is
+# read from the new z, to the last bit, so that nothing is left of it if the weight vanishes at
+# once.  A weight that has vanished since it was stored counts as zero from the iterate on at which
+# it did.  Without an l1 penalty no weight vanishes.
 from libc.math cimport fabs
 
 from ..from_data cimport FromData

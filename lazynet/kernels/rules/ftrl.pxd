@@ -1,21 +1,22 @@
 # FTRL-Proximal (McMahan et al. 2013, Algorithm 1) with an elastic net: a rate per coordinate, and
-# weights that are computed where they are needed.  A cell is {z, s}, with s the root of the sum of the
-# squared gradients of its coordinate:
+# weights that are computed where they are needed.  A cell is {z, s}, with s the root of the sum of
+# the squared gradients of its coordinate:
 #
 #     w = -soft(z, k l1) alpha / (beta + alpha k l2 + s)
 #     s' = sqrt(s^2 + g^2)        z <- z + g - (s' - s) / alpha w        s <- s'
 #
 # k is the number of examples on which the penalty counts: the number of steps taken so far, and at
 # least 1, or in the published form 1 throughout.  The intercept is a cell without penalties.  No
-# weight ever lags behind, because k is one number for all weights, and no schedule of rates is used.
-# With beta = 0 a coordinate has no rate before its first gradient: until then the l2 penalty bounds
-# the weights, and the intercept is 0.
+# weight ever lags behind, because k is one number for all weights, and no schedule of rates is
+# used. With beta = 0 a coordinate has no rate before its first gradient: until then the l2 penalty
+# bounds the weights, and the intercept is 0.
 #
-# Where the rates follow the data, alpha and beta count in units of the data: alpha stands for alpha / m
-# and beta for beta m, m the mean size of the rows seen so far (scale.pxd), and the intercept has an
-# alpha and a beta of its own.  z does not depend on alpha: without a penalty, an alpha that is u times
-# as large from the first step on makes every w u times as large and (s' - s) / alpha times w the same.
-# A new alpha therefore multiplies the weights by alpha_new / alpha_old and changes no cell.
+# Where the rates follow the data, alpha and beta count in units of the data: alpha stands for alpha
+# / m and beta for beta m, m the mean size of the rows seen so far (scale.pxd), and the intercept
+# has an alpha and a beta of its own.  z does not depend on alpha: without a penalty, an alpha that
+# is u times as large from the first step on makes every w u times as large and (s' - s) / alpha
+# times w the same. A new alpha therefore multiplies the weights by alpha_new / alpha_old and
+# changes no cell.
 #
 # Property: equal to lazynet.reference.ftrl.DenseFTRL after every step
 # (tests/exact/test_rules_with_state.py).

@@ -60,31 +60,39 @@ cdef inline double two_sum(double a, double b, double* error) noexcept nogil:
     return total
 
 
+cdef inline void decay_scale(Clock* clock, double keep, double keep_low) noexcept nogil:
+    """scale <- a scale, in double-double (a = keep + keep_low)."""
+    cdef double product = clock.scale * keep, error = fma(clock.scale, keep, -product)
+    error += clock.scale * keep_low + clock.scale_low * keep
+    clock.scale = product + error
+    clock.scale_low = error - (clock.scale - product)
+    clock.inverse = 1.0 / clock.scale
+
+
+cdef inline void push_shift(Clock* clock, double pull) noexcept nogil:
+    """shift <- shift + b / scale, in double-double."""
+    cdef double quotient = pull * clock.inverse, error = 0.0, total
+    cdef double remainder = fma(-quotient, clock.scale, pull) - quotient * clock.scale_low
+    remainder = remainder * clock.inverse + clock.shift_low
+    total = two_sum(clock.shift, quotient, &error)
+    error += remainder
+    clock.shift = total + error
+    clock.shift_low = error - (clock.shift - total)
+
+
 cdef inline void advance_clock(
     Clock* clock, double keep, double keep_low, double pull
 ) noexcept nogil:
-    """scale <- a scale, shift <- shift + b / scale, in double-double (a = keep + keep_low).
+    """The shrink |w| <- [a |w| - b]+ of all weights.
 
     The recurrence adds an error of about 2^-100 a step.  What remains is the rounding of its
     inputs, 1 - a and b, relative to the decay and to the pull, not to a.  The cost is a dozen
     multiplications and no transcendental function.
     """
-    cdef double product, error, quotient, remainder, total
     if keep != 1.0 or keep_low != 0.0:
-        product = clock.scale * keep
-        error = fma(clock.scale, keep, -product)
-        error += clock.scale * keep_low + clock.scale_low * keep
-        clock.scale = product + error
-        clock.scale_low = error - (clock.scale - product)
-        clock.inverse = 1.0 / clock.scale
+        decay_scale(clock, keep, keep_low)
     if pull != 0.0:
-        quotient = pull * clock.inverse
-        remainder = fma(-quotient, clock.scale, pull) - quotient * clock.scale_low
-        remainder = remainder * clock.inverse + clock.shift_low
-        total = two_sum(clock.shift, quotient, &error)
-        error += remainder
-        clock.shift = total + error
-        clock.shift_low = error - (clock.shift - total)
+        push_shift(clock, pull)
 
 
 cdef inline bint in_range(const Clock* clock) noexcept nogil:

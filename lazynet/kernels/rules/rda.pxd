@@ -5,8 +5,8 @@
 #
 # and 0 for t = 0.  A step is v <- v - g x.  The intercept has a sum of its own and no penalty.
 #
-# Where gamma follows the data, it stands for gamma m^2, m the mean of the Euclidean norms of the rows
-# seen so far (scale.pxd), and the intercept has a gamma of its own.
+# Where gamma follows the data, it stands for gamma m^2, m the mean of the Euclidean norms of the
+# rows seen so far (scale.pxd), and the intercept has a gamma of its own.
 #
 # Property: equal to lazynet.reference.rda.DenseRDA after every step
 # (tests/exact/test_rules_with_state.py).

@@ -1,24 +1,25 @@
-# SAGA with an elastic net (Defazio, Bach & Lacoste-Julien 2014).  The slope of every row at its last
-# visit is remembered.  A step on the row x, one of n, whose slope has since grown by `change`, is
+# SAGA with an elastic net (Defazio, Bach & Lacoste-Julien 2014).  The slope of every row at its
+# last visit is remembered.  A step on the row x, one of n, whose slope has since grown by `change`,
+# is
 #
 #     w <- prox( w - alpha (change x + m) )     m <- m + change x / n
 #
-# where m is the mean of the remembered gradients and prox(v) = soft(v, alpha l1) / (1 + alpha l2).  A
-# cell is {w, m, psi}: the weight, its mean, and how many steps had been taken when it was stored.  A
-# weight that no row touches takes the same step every time,
+# where m is the mean of the remembered gradients and prox(v) = soft(v, alpha l1) / (1 + alpha l2).
+# A cell is {w, m, psi}: the weight, its mean, and how many steps had been taken when it was
+# stored.  A weight that no row touches takes the same step every time,
 #
 #     w <- soft(w - d, theta) / (1 + alpha l2)      d = alpha m      theta = alpha l1
 #
-# While it stays on its side of zero (s = +1 or -1), |w| loses q = s d + theta in each step and is then
-# divided; k steps are one:
+# While it stays on its side of zero (s = +1 or -1), |w| loses q = s d + theta in each step and is
+# then divided; k steps are one:
 #
 #     |w| <- |w| + (|w| + q / (alpha l2)) expm1(-k log1p(alpha l2))     without l2:  |w| - k q
 #
-# With q <= 0 this holds for any k.  With q > 0 the weight meets zero, and the formula is negative from
-# then on.  If |d| <= theta the weight then stays at zero.  Otherwise d carries it to the other side,
-# where its q is theta - |d| < 0, so that it never comes back: the weight is taken by the formula to
-# just before zero, by single steps across, and by the formula from there.  Each of these is a constant
-# number of operations, whatever k is.
+# With q <= 0 this holds for any k.  With q > 0 the weight meets zero, and the formula is negative
+# from then on.  If |d| <= theta the weight then stays at zero.  Otherwise d carries it to the other
+# side, where its q is theta - |d| < 0, so that it never comes back: the weight is taken by the
+# formula to just before zero, by single steps across, and by the formula from there.  Each of these
+# is a constant number of operations, whatever k is.
 #
 # The intercept is a weight whose value is 1 in every row, without a penalty.
 #

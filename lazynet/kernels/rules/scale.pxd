@@ -1,13 +1,13 @@
 # The scale of rates that follow the data: the mean size of the rows seen so far.
 #
-# The mean is refreshed before the steps 0, 1, 2, 4, 8, ... with the row of the step included, and before
-# the first row whose size is not 0; between two refreshes it stays.  It depends on the rows in their
-# order alone, and not on the chunks in which they come.
+# The mean is refreshed before the steps 0, 1, 2, 4, 8, ... with the row of the step included, and
+# before the first row whose size is not 0; between two refreshes it stays.  It depends on the rows
+# in their order alone, and not on the chunks in which they come.
 #
-# A rule whose weights are functions of sums and of the scale computes them with the new scale and visits
-# no cell.  Only weights that were loaded, and not learned, must not change with the scale: then the
-# rule asks for a sweep, in which the engine changes the cells so that they give the same weights at
-# the new scale.
+# A rule whose weights are functions of sums and of the scale computes them with the new scale and
+# visits no cell.  Only weights that were loaded, and not learned, must not change with the scale:
+# then the rule asks for a sweep, in which the engine changes the cells so that they give the same
+# weights at the new scale.
 from libc.math cimport frexp, ldexp
 
 # 2^53: a double counts rows and steps one by one.
@@ -15,8 +15,8 @@ cdef inline double most_rows() noexcept nogil:
     return 9007199254740992.0
 
 
-# What ``loaded`` says.  A positive number is the new mean at which the sweep that was asked for must
-# leave loaded weights what they are; the sweep answers with RESTATED.
+# What ``loaded`` says.  A positive number is the new mean at which the sweep that was asked for
+# must leave loaded weights what they are; the sweep answers with RESTATED.
 cdef enum:
     LEARNED = 0
     LOADED = -1

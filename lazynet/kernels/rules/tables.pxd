@@ -1,17 +1,18 @@
-# SGD and FoBoS with an elastic net in Lipton & Elkan's own form, with the misprints corrected.  A cell is
-# {w, psi}: the weight, and the first step whose shrink it has not had yet.  Two tables hold, for every step
-# since they were begun, the product P of the steps' factors and the sum B.  A weight is brought current in
-# constant time (Algorithm 1 with Theorems 1 and 2, corrected: lazynet/reference/closed_forms.py has the
-# printed formulas beside the corrected ones, and tests/exact/test_closed_forms.py a counterexample to each
-# misprint):
+# SGD and FoBoS with an elastic net in Lipton & Elkan's own form, with the misprints corrected.  A
+# cell is {w, psi}: the weight, and the first step whose shrink it has not had yet.  Two tables
+# hold, for every step since they were begun, the product P of the steps' factors and the sum B.  A
+# weight is brought current in constant time (Algorithm 1 with Theorems 1 and 2, corrected:
+# lazynet/reference/closed_forms.py has the printed formulas beside the corrected ones, and
+# tests/exact/test_closed_forms.py a counterexample to each misprint):
 #
 #     |w| <- [ |w| P(k) / P(psi) - P(k) (B(k) - B(psi)) ]+
 #
-# When the tables are full, all weights are brought current and the tables begin again; also before P
-# becomes subnormal or B infinite, which the paper does not mention: otherwise the weights become NaN.
+# When the tables are full, all weights are brought current and the tables begin again; also before
+# P becomes subnormal or B infinite, which the paper does not mention: otherwise the weights become
+# NaN.
 #
-# Property: the weights after every step equal those of lazynet.reference.DenseReference, for any length
-# of the tables (tests/exact/test_lazy_equals_dense.py).
+# Property: the weights after every step equal those of lazynet.reference.DenseReference, for any
+# length of the tables (tests/exact/test_lazy_equals_dense.py).
 from ..lanes cimport WIDTH, Lanes, absolute, higher, lane_of, set_lane, spread, with_sign
 from .motion cimport Clock, Wear, advance_clock, in_range, worn_out
 
@@ -56,7 +57,8 @@ cdef inline Lanes load(const OnTables* rule, const Lanes* cell, Lanes* kept) noe
     cdef Py_ssize_t entry
     cdef int lane
     for lane in range(WIDTH):
-        # A step that is not in the tables is taken for the present one: nothing is read outside them.
+        # A step that is not in the tables is taken for the present one: nothing is read outside
+        # them.
         entry = <Py_ssize_t> rule.now
         if 0.0 <= lane_of(psi, lane) <= rule.now:
             entry = <Py_ssize_t> lane_of(psi, lane)

@@ -1,11 +1,12 @@
 # Truncated gradient with a threshold (Langford, Li & Zhang 2009, Eq. 5 and 6): SGD, and after every
-# step w <- T1(w, alpha, theta), which moves a weight towards zero by alpha, stops at zero, and leaves a
-# weight beyond the threshold theta alone.  alpha is the `pull` of the step, 0 between two truncations.
+# step w <- T1(w, alpha, theta), which moves a weight towards zero by alpha, stops at zero, and
+# leaves a weight beyond the threshold theta alone.  alpha is the `pull` of the step, 0 between two
+# truncations.
 #
-# Gravity is the sum of all alphas so far.  A cell is {w, stamp}: the weight, and gravity as of when the
-# weight was stored.  A weight within the threshold has had every truncation since then.  A weight
-# beyond it has had none, because only a gradient brings it back.  (Without a threshold the rule is
-# computed by the clock.)
+# Gravity is the sum of all alphas so far.  A cell is {w, stamp}: the weight, and gravity as of when
+# the weight was stored.  A weight within the threshold has had every truncation since then.  A
+# weight beyond it has had none, because only a gradient brings it back.  (Without a threshold the
+# rule is computed by the clock.)
 #
 # Property: equal to lazynet.reference.truncated_gradient.DenseTruncated after every step
 # (tests/exact/test_rules_with_state.py).

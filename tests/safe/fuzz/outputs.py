@@ -31,7 +31,6 @@ VARIANTS = {
     "outputs.Block": KINDS,
     "outputs.Targets": FORMS,
     "outputs_cells.run_cells": RULES,
-    "outputs_losses.losses_on": ("clock", *RULES),
     "outputs_clock.run_on_clock": RUNS,
 }
 
@@ -45,6 +44,7 @@ def width_of(parts: Parts) -> int:
 def block(parts: Parts, kind: str = "") -> Arguments:
     """What ``Block`` takes: weights that nothing has learned yet, or that something has."""
     kind = kind or str(parts.random.choice(KINDS))
+    parts.narrow &= kind != "averaged clock"
     width = width_of(parts)
     shape = parts.d, width * outputs.numbers(kind)
     numbers = parts.random.uniform(0.0, 2.0, shape) * float(parts.random.integers(2))
@@ -117,7 +117,9 @@ def begun(parts: Parts, kind: str) -> Arguments:
 
 def run_on_clock(parts: Parts, run: str) -> Arguments:
     """Arguments of ``run_on_clock``, of one of the ``RUNS``."""
-    width, averaged = width_of(parts), run == "with an average"
+    averaged = run == "with an average"
+    parts.narrow &= not averaged
+    width = width_of(parts)
     shared = averaged or run in ("of shared steps", *GROUPS)
     kind = "averaged clock" if averaged else run if run in GROUPS else "clock"
     given = dict(
@@ -140,14 +142,10 @@ def run_on_clock(parts: Parts, run: str) -> Arguments:
     return given
 
 
-def losses_on(parts: Parts, kind: str) -> Arguments:
-    """Arguments of ``losses_on``, for outputs on the clock or of a rule with a state."""
-    given = begun(parts, kind)
-    del given["steps"], given["softmax"]
-    given["order"] = parts.place(parts.random.integers(0, parts.n, parts.k))
-    given |= dict(clocks=None, own=None, settings=None, fields=None)
-    if kind in RULES:
-        return given | rules(parts, kind)
+def losses_on_clock(parts: Parts) -> Arguments:
+    """Arguments of ``losses_on_clock``."""
+    given = begun(parts, "clock")
+    del given["softmax"]
     own = parts.reals(outputs_clock.OWN_ROWS, width_of(parts))
     return given | dict(clocks=clocks(parts, width_of(parts)), own=own)
 
@@ -189,19 +187,16 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     },
     **{
         f"outputs_cells.run_cells {kind}": lambda p, kind=kind: dict(
-            **begun(p, kind), **rules(p, kind)
+            **begun(p, kind), **rules(p, kind), learns=bool(p.random.integers(2))
         )
         for kind in RULES
     },
-    **{
-        f"outputs_losses.losses_on {kind}": lambda p, kind=kind: losses_on(p, kind)
-        for kind in ("clock", *RULES)
-    },
+    "outputs_clock.losses_on_clock": losses_on_clock,
     "outputs_cells.read_cells": lambda p: read_cells(p, str(p.random.choice(RULES))),
     "outputs.Block.at_level": lambda p: dict(self=Block(**block(p)), level=0),
     "outputs.OwnSteps": own_steps,
     "outputs_clock.sweep_clock": lambda p: dict(**_swept(p), scalars=scalars(p)),
-    "outputs_clock.bring_current": lambda p: _swept(p),
+    "outputs_clock.read_on_clock": lambda p: dict(**_swept(p), out=p.reals(p.d, p.n_outputs)),
     "outputs_clock.start_clocks": lambda p: dict(clocks=clocks(p, width_of(p)), scalars=scalars(p)),
     "outputs_cells.sweep_adagrad": lambda p: dict(
         block=Block(**block(p, "adagrad")), **rules(p, "adagrad")

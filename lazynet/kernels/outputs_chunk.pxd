@@ -1,0 +1,117 @@
+# A chunk of steps of several outputs as the loops of online_outputs.pyx see it: addresses and
+# numbers, which the modules with the arrays (outputs_clock.pyx, outputs_cells.pyx) have checked.
+from libc.stdint cimport int64_t
+
+from .chunk cimport Chunk, Status
+from .rows cimport Past
+from .rules.adagrad cimport AdaGrad
+from .rules.ftrl cimport Ftrl
+from .rules.rda cimport Rda
+
+
+# The rows of the array of clocks, which has a column for all outputs or one for each.
+cdef enum:
+    SCALE = 0
+    SCALE_LOW = 1
+    SHIFT = 2
+    SHIFT_LOW = 3
+    N_CLOCK_ROWS = 4
+
+# The rows of what every output on the clock keeps for itself.
+cdef enum:
+    INTERCEPT = 0
+    PENDING_MOVE = 1
+    INTERCEPT_SUM = 2
+    INTERCEPT_SUM_LOW = 3
+    N_OWN_ROWS = 4
+
+# The scalars of a block of outputs on the clock.
+cdef enum:
+    WORK = 0       # nonzeros visited since the clocks were last set
+    PENDING = 1    # what the next call must know of its first step
+    N_SCALARS = 2
+
+# PENDING: a step of which nothing is done, whose first half is done, or whose row is counted.
+cdef enum:
+    NOTHING_DONE = 0
+    HALF_DONE = 1
+    ROW_COUNTED = 2
+
+# The columns of the strengths that differ from output to output.
+cdef enum:
+    OWN_L1 = 0
+    OWN_L2 = 1
+    OWN_LARGEST_RATE = 2
+    N_STRENGTHS = 3
+
+
+cdef enum TargetsForm:
+    LABELS     # a number of the output that is positive, for each row
+    POSITIVES  # several of them, in CSR form
+    NUMBERS    # a target for each row and output
+    SHARED     # a target for each row, the same for all outputs
+
+
+# The targets of a block of outputs; only the arrays of its form are there.
+cdef struct TargetRows:
+    TargetsForm form
+    Py_ssize_t first          # the number of the first output of the block
+    Py_ssize_t n_rows
+    const int64_t* labels
+    const int64_t* starts
+    const int64_t* positives
+    Py_ssize_t n_positives
+    const double* numbers
+    Py_ssize_t n_columns      # of ``numbers``
+    const double* shared
+
+
+# The rule of one output, an AnyRule of cells.pxd.
+cdef union OutputRule:
+    double[32] numbers
+    Rda rda
+    Ftrl ftrl
+    AdaGrad adagrad
+
+
+cdef struct Outputs:
+    int kind                  # of chunk.Kind
+    Chunk chunk               # the rows and steps, without cells and targets
+    TargetRows targets
+    Py_ssize_t n              # outputs
+    Py_ssize_t width          # the same, filled up to whole cache lines
+    Py_ssize_t stride         # numbers of a cell
+    Py_ssize_t n_features
+    bint narrow               # whether the cells are floats
+    void* cells               # IN/OUT
+    double* stamps            # IN/OUT: AdaGrad: the steps that had been taken when a row of weights was
+                              # brought current; groups by the largest weight: the shift at that
+                              # time
+    double* losses            # IN/OUT: the sums of importance times loss; an entry per output
+    bint softmax
+    bint learns               # else only the losses are added up
+    OutputRule* rules         # of every entry of a row of weights, for rules with a state of their own
+    # on the clock
+    double* clocks            # IN/OUT: N_CLOCK_ROWS rows of ``n_clocks``
+    Py_ssize_t n_clocks       # 1 or width
+    double* own               # IN/OUT: N_OWN_ROWS rows of ``width``
+    double* scalars           # IN/OUT
+    const double* own_rates   # a row per step, of ``width`` numbers or, where ``shared_keep``, of one;
+    const double* own_keep    # NULL where all outputs have the steps of the chunk
+    const double* own_keep_low
+    const double* own_pull    # of ``width`` numbers
+    bint shared_keep
+    double* rates             # IN/OUT: the fields of rates that are computed from the rows (from_data.pxd)
+    const double* strengths   # N_STRENGTHS of each output, or NULL
+    Past* past                # of the one clock, where iterates are averaged; else NULL
+    double* totals            # IN/OUT: the fields of the average
+
+
+# What a module of one vector level and one type of cells offers.
+cdef struct OutputLoops:
+    # Takes the steps; returns how the call ended.
+    Status (*walk)(Outputs* at) noexcept nogil
+    # out <- the weights of all features, a row of n for each; false without memory.
+    bint (*read)(Outputs* at, double* out, Py_ssize_t n) noexcept nogil
+    # Brings every weight current, for clocks that then begin again; false without memory.
+    bint (*sweep)(Outputs* at) noexcept nogil
