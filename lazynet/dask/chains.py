@@ -26,7 +26,7 @@ from lazynet.dask.blocks import Blocks, as_wide, order_of
 from lazynet.data.arrays import as_examples, plain, plain_arrays, sizes_of
 from lazynet.data.chunks import Chunk
 from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, Survey
-from lazynet.data.targets import Problems
+from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.threads import Workers
@@ -52,7 +52,7 @@ class Prepared(NamedTuple):
 
     #: X, where the checks of the estimator have copied it
     copied: sparse.csr_matrix | None
-    problems: Problems
+    problems: Targets
     squared_norms: Numbers
 
 
@@ -88,8 +88,8 @@ class Rows:
         self.squared_norms = plain(prepared.squared_norms, prepared.squared_norms.dtype)
 
 
-@sizeof.register(Problems)
-def _bytes_of_problems(problems: Problems) -> int:
+@sizeof.register(Targets)
+def _bytes_of_problems(problems: Targets) -> int:
     return sum(int(sizeof(value)) for value in vars(problems).values())
 
 
@@ -157,7 +157,7 @@ class Learns:
                 state.open_rows, state.parts, state.sums = 0, [], None
 
     def _take(
-        self, learner: AnyLearner, problems: Problems, rows: NDArray[np.int64], state: Visiting
+        self, learner: AnyLearner, problems: Targets, rows: NDArray[np.int64], state: Visiting
     ) -> None:
         """Take the steps on some rows of a chunk."""
         steps, found = self.plan.steps(rows, state.t), np.empty(len(rows))
@@ -233,7 +233,7 @@ class BlockRows(SourceRows):
     def held_out(self, plan: Plan) -> None:
         return None
 
-    def _first(self) -> tuple[sparse.csr_matrix, Problems]:
+    def _first(self) -> tuple[sparse.csr_matrix, Targets]:
         first = next(each.first for each in self.blocks.known() if each.tally.n_rows)
         return self._prepare(as_wide(first, self.facts.n_features, self.facts.n_labels))
 

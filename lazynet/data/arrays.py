@@ -281,10 +281,11 @@ def _converted(X: Any) -> sparse.csr_matrix:
         columns = np.fromiter(map(operator.index, chain.from_iterable(X.rows)), np.int64)
         values = np.array([*chain.from_iterable(X.data)], dtype=X.dtype)
         return csr_around(X.shape, values, columns, np.cumsum([0, *lengths]))
-    if X.format == "dia" and (
-        np.shape(X.data)[:1] != np.shape(X.offsets) or X.offsets.dtype.kind not in "iu"
-    ):
-        raise ValueError("X.offsets must hold integers, one for every row of X.data")
+    for name in ("indices", "indptr", "offsets"):
+        if np.asarray(getattr(X, name, 0)).dtype.kind not in "iu":
+            raise TypeError(f"X.{name} must hold integers, got {getattr(X, name).dtype}")
+    if X.format == "dia" and np.shape(X.data)[:1] != np.shape(X.offsets):
+        raise ValueError("X.offsets must have one entry for every row of X.data")
     X = X.tocoo()
     # The constructor compares the indices with the shape.
     indices = np.array(X.row), np.array(X.col)

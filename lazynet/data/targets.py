@@ -1,7 +1,7 @@
 """What a call learns: the targets of one or of many outputs, and the importance of every row.
 
-An estimator makes one of these from y.  A problem is the learning of one output: ``problems[k]``
-gives its targets, made when they are asked for, so that a thousand labels need no thousand arrays.
+An estimator makes one of these from y.  ``targets[k]`` are the targets of output k, made when they
+are asked for, so that a thousand labels need no thousand arrays.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.kernels.outputs import Targets
+from lazynet.kernels import outputs as kernel
 from lazynet.parameters import check_array
 
-#: Targets and importances of a problem.
-Problem = tuple[NDArray[np.float64], NDArray[np.float64] | None]
+#: The targets and the importances of one output.
+OutputTargets = tuple[NDArray[np.float64], NDArray[np.float64] | None]
 Importances = NDArray[np.float64] | None
 
 
-class Problems(Sequence[Problem]):
-    """The base: problems over the same rows with the same importances."""
+class Targets(Sequence[OutputTargets]):
+    """The base: the targets of all outputs, for the same rows with the same importances."""
 
     def __init__(self, n_rows: int, importances: Importances) -> None:
         self.n_rows, self.importances = n_rows, importances
 
     def targets_of(self, number: int) -> NDArray[np.float64]:
-        """The targets of one problem, an entry per row."""
+        """The targets of one output, an entry per row."""
         raise NotImplementedError
 
-    def block(self, first: int, n_outputs: int) -> Targets:
-        """The targets of ``n_outputs`` problems from problem ``first`` on, for the kernel."""
+    def block(self, first: int, n_outputs: int) -> kernel.Targets:
+        """The targets of ``n_outputs`` outputs from output ``first`` on, for the kernel."""
         raise NotImplementedError
 
-    def only(self, rows: NDArray[np.int64]) -> Problems:
-        """The same problems over some of the rows.
+    def only(self, rows: NDArray[np.int64]) -> Targets:
+        """The same targets for some of the rows.
 
         >>> len(Columns(np.array([[1.0, 2.0], [3.0, 4.0]]), None).only(np.array([1])))
         2
@@ -53,11 +53,11 @@ class Problems(Sequence[Problem]):
         return np.ones(self.n_rows) if self.importances is None else self.importances
 
     def numbers_of_targets(self) -> NDArray[np.float64]:
-        """The targets as numbers, a column per problem, or one for all where they are -1 and 1."""
+        """The targets as numbers, a column per output, or one for all where they are -1 and 1."""
         return self.targets_of(0)[:, None]
 
-    def part(self, outputs: range) -> Problems:
-        """Some of the problems, in their order; nothing is copied.
+    def part(self, outputs: range) -> Targets:
+        """The targets of some outputs, in their order; nothing is copied.
 
         >>> part = Columns(np.array([[1.0, 2.0], [3.0, 4.0]]), None).part(range(1, 2))
         >>> len(part), part.targets_of(0)
@@ -66,21 +66,21 @@ class Problems(Sequence[Problem]):
         return Part(self, outputs)
 
     def positives(self) -> NDArray[np.float64] | None:
-        """The sum of the importances of the rows with the target +1, an entry per problem.
+        """The sum of the importances of the rows with the target +1, an entry per output.
 
         None where targets are numbers.
         """
         return None
 
-    def __getitem__(self, number: int) -> Problem:  # type: ignore[override]
+    def __getitem__(self, number: int) -> OutputTargets:  # type: ignore[override]
         if not 0 <= number < len(self):
             # This ends an iteration.
-            raise IndexError(f"there are {len(self)} problems, got number {number}")
+            raise IndexError(f"there are {len(self)} outputs, got number {number}")
         return self.targets_of(number), self.importances
 
 
-class Columns(Problems):
-    """Targets that are numbers, a column per problem."""
+class Columns(Targets):
+    """Targets that are numbers, a column per output."""
 
     def __init__(self, numbers: NDArray[np.float64], importances: Importances) -> None:
         super().__init__(len(numbers), importances)
@@ -95,18 +95,18 @@ class Columns(Problems):
     def numbers_of_targets(self) -> NDArray[np.float64]:
         return self.numbers
 
-    def block(self, first: int, n_outputs: int) -> Targets:
+    def block(self, first: int, n_outputs: int) -> kernel.Targets:
         numbers = np.require(self.numbers, np.float64, ["C", "A"])
-        return Targets(first, n_outputs, numbers=numbers)
+        return kernel.Targets(first, n_outputs, numbers=numbers)
 
     def only(self, rows: NDArray[np.int64]) -> Columns:
         return Columns(self.numbers[rows], self.importances_of(rows))
 
 
-class Classes(Problems):
+class Classes(Targets):
     """Every class against the rest; ``codes`` holds the number of each row's class.
 
-    Two classes make one problem, with the second class positive.
+    Two classes make one output, with the second class positive.
     """
 
     def __init__(self, codes: NDArray[np.int64], n_classes: int, importances: Importances) -> None:
@@ -120,10 +120,10 @@ class Classes(Problems):
         positive = 1 if self.n_classes == 2 else number
         return np.where(self.codes == positive, 1.0, -1.0)
 
-    def block(self, first: int, n_outputs: int) -> Targets:
+    def block(self, first: int, n_outputs: int) -> kernel.Targets:
         # The number of the output that is positive.
         labels = self.codes - 1 if self.n_classes == 2 else self.codes
-        return Targets(first, n_outputs, labels=labels)
+        return kernel.Targets(first, n_outputs, labels=labels)
 
     def only(self, rows: NDArray[np.int64]) -> Classes:
         return Classes(self.codes[rows], self.n_classes, self.importances_of(rows))
@@ -133,7 +133,7 @@ class Classes(Problems):
         return np.asarray(counts[1:] if self.n_classes == 2 else counts, dtype=np.float64)
 
 
-class Labels(Problems):
+class Labels(Targets):
     """Any number of labels for every row: ``indicator`` is a CSR matrix, 1 where a row has one."""
 
     def __init__(self, indicator: sparse.csr_matrix, importances: Importances) -> None:
@@ -154,8 +154,8 @@ class Labels(Problems):
         targets[columns.indices[columns.indptr[number] : columns.indptr[number + 1]]] = 1.0
         return targets
 
-    def block(self, first: int, n_outputs: int) -> Targets:
-        return Targets(first, n_outputs, starts=self.starts, positives=self.columns)
+    def block(self, first: int, n_outputs: int) -> kernel.Targets:
+        return kernel.Targets(first, n_outputs, starts=self.starts, positives=self.columns)
 
     def only(self, rows: NDArray[np.int64]) -> Labels:
         return Labels(self.indicator[rows], self.importances_of(rows))
@@ -166,10 +166,10 @@ class Labels(Problems):
         return np.asarray(counts, dtype=np.float64)
 
 
-class Part(Problems):
-    """The problems ``outputs`` of the problems ``whole``."""
+class Part(Targets):
+    """The targets of the ``outputs`` among those of ``whole``."""
 
-    def __init__(self, whole: Problems, outputs: range) -> None:
+    def __init__(self, whole: Targets, outputs: range) -> None:
         super().__init__(whole.n_rows, whole.importances)
         self.whole, self.outputs = whole, outputs
 
@@ -179,7 +179,7 @@ class Part(Problems):
     def targets_of(self, number: int) -> NDArray[np.float64]:
         return self.whole.targets_of(self.outputs[number])
 
-    def block(self, first: int, n_outputs: int) -> Targets:
+    def block(self, first: int, n_outputs: int) -> kernel.Targets:
         return self.whole.block(self.outputs[first], n_outputs)
 
     def numbers_of_targets(self) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import as_examples, check_order
-from lazynet.data.targets import Problems
+from lazynet.data.targets import Targets
 from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
@@ -150,7 +150,7 @@ class _Averaged(SparseLinear):
         return verify_averaged(p, X, probe._problems(X, y, weights), max_rows, epochs)
 
     def _diagnosed(
-        self, p: SimpleNamespace, examples: list[Examples], problems: Problems
+        self, p: SimpleNamespace, examples: list[Examples], problems: Targets
     ) -> list[Warning]:
         """A warning about a model that is worse than none, or than a constant prediction."""
         models = zip(examples, problems, self._dense_coef(), self._intercepts(), strict=True)

@@ -20,7 +20,7 @@ from lazynet._version import __version__
 from lazynet.data.arrays import (
     only_named_columns,
 )
-from lazynet.data.targets import Problems
+from lazynet.data.targets import Targets
 from lazynet.engines.undo import UndoLog, all_or_nothing
 from lazynet.estimators.foreign_parameters import advice, check_nested
 from lazynet.estimators.input_checks import checked_rows
@@ -131,7 +131,7 @@ class SparseLinear(BaseEstimator):
         """A tuple of X as CSR and, if ``options`` hold y, the checked y."""
         return checked_rows(self, X, reset, for_training, options)
 
-    def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
+    def _problems(self, X: Any, y: Any, weights: Any) -> Targets:
         """Targets and importances of each binary or regression problem."""
         raise NotImplementedError
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from lazynet.data.arrays import unusable
-from lazynet.data.targets import Problem as Targets
+from lazynet.data.targets import OutputTargets
 from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.threads import Workers
 from lazynet.estimators.base import helpful
@@ -183,7 +183,9 @@ def _loss_of(
     return sum(losses) / len(losses)
 
 
-def _minimiser(p: SimpleNamespace, X: sparse.csr_matrix, targets: Targets, seed: int) -> Minimiser:
+def _minimiser(
+    p: SimpleNamespace, X: sparse.csr_matrix, targets: OutputTargets, seed: int
+) -> Minimiser:
     """A minimiser of one problem over the rows of X."""
     problem = Problem(X, *targets, p.loss, p.fit_intercept)
     return Minimiser(problem, np.random.RandomState(seed))

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from lazynet.data.arrays import unusable
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
-from lazynet.data.targets import Labels, Problems, checked_indicator
+from lazynet.data.targets import Labels, Targets, checked_indicator
 from lazynet.data.weights import (
     CLASS_WEIGHT,
     Balanced,
@@ -197,7 +197,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
             )
         return check_sample_weight(sample_weight, X, some_rows=some_rows)
 
-    def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
+    def _problems(self, X: Any, y: Any, weights: Any) -> Targets:
         given, _ = y
         if sparse.issparse(given):
             return Labels(given, weights)
@@ -285,7 +285,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
 
     def _read(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[sparse.csr_matrix, Problems]:
+    ) -> tuple[sparse.csr_matrix, Targets]:
         X, y, classes = self._check_training(X, y, None, reset=True)
         weights = self._importances(settings, classes, X, y, sample_weight)
         self._begin_with(settings, classes, getattr(y, "form", None))
@@ -307,7 +307,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
 
     def _prepared(
         self, settings: Settings, classes: NDArray[Any], chunk: Chunk, checked: bool = False
-    ) -> tuple[sparse.csr_matrix, Problems]:
+    ) -> tuple[sparse.csr_matrix, Targets]:
         """The checked rows of a chunk and their problems."""
         X, y = chunk.X, chunk.y
         if not (is_sound(chunk, self.n_features_in_, checked) and are_classes(y, classes)):

@@ -18,7 +18,7 @@ from lazynet.data.arrays import check_order
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import ROWS, Source
 from lazynet.data.standardise import Units
-from lazynet.data.targets import Problems
+from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import EngineKind, RuleLike, check_rule
@@ -254,7 +254,7 @@ class OnlineModel(SparseLinear):
 
     def _read(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[sparse.csr_matrix, Problems]:
+    ) -> tuple[sparse.csr_matrix, Targets]:
         """The checked rows of a fit and their problems."""
         raise NotImplementedError
 
@@ -303,7 +303,7 @@ class OnlineModel(SparseLinear):
         raise NotImplementedError
 
     def _learn_once(
-        self, settings: Settings, X: sparse.csr_matrix, problems: Problems, sample_order: Any
+        self, settings: Settings, X: sparse.csr_matrix, problems: Targets, sample_order: Any
     ) -> list[Warning]:
         """Go on training with one pass over X."""
         # The rule may have been replaced since the method was looked up.

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from lazynet.data.arrays import checked_targets
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
-from lazynet.data.targets import Problems
+from lazynet.data.targets import Targets
 from lazynet.data.weights import (
     check_sample_weight,
 )
@@ -129,7 +129,7 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
 
     def _read(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[sparse.csr_matrix, Problems]:
+    ) -> tuple[sparse.csr_matrix, Targets]:
         X, y, weights = self._rows_to_learn(settings, X, y, sample_weight)
         self._several_targets = y.ndim == 2
         return X, self._problems(X, y, weights)
@@ -142,7 +142,7 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
 
     def _prepared(
         self, settings: Settings, classes: None, chunk: Chunk, checked: bool = False
-    ) -> tuple[sparse.csr_matrix, Problems]:
+    ) -> tuple[sparse.csr_matrix, Targets]:
         """The checked rows of a chunk and their problems."""
         X, y = chunk.X, chunk.y
         if not is_sound(chunk, self.n_features_in_, checked):

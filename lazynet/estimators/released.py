@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples
-from lazynet.data.targets import Problems
+from lazynet.data.targets import Targets
 from lazynet.engines.released import SCALE_ROWS, Draws, ReleasedEngine
 from lazynet.engines.stabilised import Bursts
 from lazynet.estimators.base import helpful
@@ -142,7 +142,7 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
         self._keep(locals())
 
     def _new_engines(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Problems
+        self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Targets
     ) -> Iterator[ReleasedEngine]:
         """An engine for every problem, with draws of its own; made when the one before is done."""
         bursts = Bursts(**Bursts.values_of(p))

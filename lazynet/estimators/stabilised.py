@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples, columns_with_values
-from lazynet.data.targets import Problems
+from lazynet.data.targets import Targets
 from lazynet.engines.base import LOWER_ETA0
 from lazynet.engines.stabilised import Bursts, Data, Permutations, StabilisedEngine, Stages
 from lazynet.estimators.base import helpful
@@ -136,11 +136,11 @@ class StabilisedSGDClassifier(StagedClassifier):
     ) -> None:
         self._keep(locals())
 
-    def _choose_rates(self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Problems) -> None:
+    def _choose_rates(self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Targets) -> None:
         p.eta0 = self.eta0_ = _scale_of_rates(p, X, problems.importances)
 
     def _new_engines(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Problems
+        self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Targets
     ) -> Iterator[StabilisedEngine]:
         """An engine for every problem, with paths of its own; made when the one before is done."""
         stages = Stages(**Bursts.values_of(p), universal=p.gravity == "universal")

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.data.targets import Problems
+from lazynet.data.targets import Targets
 from lazynet.data.weights import check_sample_weight
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.threads import Workers
@@ -62,11 +62,11 @@ class StagedClassifier(SparseClassifier):
         self._warn(self._learn(X, y, sample_weight))
         return self
 
-    def _choose_rates(self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Problems) -> None:
+    def _choose_rates(self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Targets) -> None:
         """Replace parameters of the rates that are None by values that suit the rows."""
 
     def _new_engines(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Problems
+        self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Targets
     ) -> Iterator[Any]:
         """An engine for every problem, with paths of its own; made when the one before is done."""
         raise NotImplementedError

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from lazynet.data.arrays import checked_targets
-from lazynet.data.targets import Classes, Columns, Problems
+from lazynet.data.targets import Classes, Columns, Targets
 from lazynet.data.weights import check_sample_weight, importances
 from lazynet.estimators.base import SparseLinear
 from lazynet.estimators.input_checks import are_classes_of
@@ -143,7 +143,7 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         X, y, classes = self._check_training(X, y, None, reset=True)
         return X, (y, classes), self._importances(p, classes, X, y, sample_weight)
 
-    def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
+    def _problems(self, X: Any, y: Any, weights: Any) -> Targets:
         labels, classes = y
         if len(classes) == 2:  # a comparison takes less time than a search
             codes = np.asarray(labels == classes[1], dtype=np.int64)
@@ -174,5 +174,5 @@ class SparseRegressor(RegressorMixin, SparseLinear):
         X, y = self._check_training(X, y, reset=True)
         return X, y, check_sample_weight(sample_weight, X)
 
-    def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
+    def _problems(self, X: Any, y: Any, weights: Any) -> Targets:
         return Columns(y, weights)

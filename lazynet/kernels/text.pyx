@@ -15,12 +15,14 @@ Property: rows and refusals are those of tests/support/parser.py (tests/exact/te
 """
 
 from libc.math cimport isfinite, isnan
-from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memchr, memset, strncmp
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memchr, strncmp
 
 from lazynet.kernels.decimal cimport (
-    LC_NUMERIC_MASK, is_digit, locale_t, newlocale, read_decimal, read_digits
+    LC_NUMERIC_MASK, locale_t, newlocale, read_decimal, read_digits
 )
+from lazynet.kernels.names cimport hash_of_name
+from lazynet.kernels.repeats cimport differ, with_sums
 
 import numpy as np
 
@@ -95,100 +97,6 @@ cdef inline const char* read_integer(const char* text, int64_t* number) noexcept
     return end
 
 
-# --- hashes of names ----------------------------------------------------------------------------
-
-cdef inline uint32_t rotated(uint32_t word, int bits) noexcept nogil:
-    return word << bits | word >> (32 - bits)
-
-cdef inline uint32_t mixed(uint32_t word) noexcept nogil:
-    return rotated(word * <uint32_t> 0xcc9e2d51, 15) * <uint32_t> 0x1b873593
-
-
-# MurmurHash3 of Austin Appleby (public domain), x86, 32 bits.
-cdef uint32_t murmur(const char* text, size_t size, uint32_t seed) noexcept nogil:
-    cdef const unsigned char* data = <const unsigned char*> text
-    cdef uint32_t state = seed, word = 0
-    cdef size_t i, n_words = size // 4
-    for i in range(n_words):
-        word = (<uint32_t> data[0] | <uint32_t> data[1] << 8 | <uint32_t> data[2] << 16
-                | <uint32_t> data[3] << 24)
-        state = rotated(state ^ mixed(word), 13) * 5 + <uint32_t> 0xe6546b64
-        data += 4
-    word = 0
-    for i in range(size - 4 * n_words):
-        word |= <uint32_t> data[i] << 8 * i
-    state ^= mixed(word) ^ <uint32_t> size
-    state = (state ^ state >> 16) * <uint32_t> 0x85ebca6b
-    state = (state ^ state >> 13) * <uint32_t> 0xc2b2ae35
-    return state ^ state >> 16
-
-
-# Vowpal Wabbit's hash of a name (`--hash strings`): digits alone are their number plus the seed.
-cdef inline uint64_t hash_of_name(const char* name, const char* end, uint64_t seed) noexcept nogil:
-    cdef uint64_t number = 0
-    while name < end and <unsigned char> name[0] <= b" ":
-        name += 1
-    while name < end and <unsigned char> (end - 1)[0] <= b" ":
-        end -= 1
-    if read_digits(name, &number) >= end:
-        return number + seed
-    return murmur(name, end - name, <uint32_t> seed)
-
-
-# --- entries that a row names twice -------------------------------------------------------------
-
-# Empty the table for n numbers; returns its size minus 1.
-cdef inline size_t emptied(int64_t* table, Py_ssize_t n) noexcept nogil:
-    cdef size_t size = 8
-    while size < 2 * <size_t> n:
-        size *= 2
-    memset(table, 0, size * sizeof(int64_t))
-    return size - 1
-
-
-# The place of the first of the numbers up to i that equals numbers[i]; the table gets it.
-cdef inline Py_ssize_t first_place(
-    int64_t* table, size_t last, const int64_t* numbers, Py_ssize_t i
-) noexcept nogil:
-    cdef uint64_t bits = <uint64_t> numbers[i]
-    cdef size_t slot = (bits ^ bits >> 32) * <uint64_t> 0x9e3779b97f4a7c15 >> 20 & last
-    while table[slot] and numbers[table[slot] - 1] != numbers[i]:
-        slot = (slot + 1) & last
-    if table[slot] == 0:
-        table[slot] = i + 1
-    return table[slot] - 1
-
-
-# Add up the values of each column that the n entries of a row name twice; returns how many entries
-# remain, or -1 where a sum is infinite.
-cdef Py_ssize_t with_sums(
-    int64_t* table, int64_t* columns, double* values, Py_ssize_t n
-) noexcept nogil:
-    cdef size_t last = emptied(table, n)
-    cdef Py_ssize_t i, place, n_left = 0
-    for i in range(n):
-        columns[n_left] = columns[i]
-        place = first_place(table, last, columns, n_left)
-        if place == n_left:
-            values[n_left] = values[i]
-            n_left += 1
-        else:
-            values[place] += values[i]
-            if not isfinite(values[place]):
-                return -1
-    return n_left
-
-
-# Whether all n labels of a row differ.
-cdef bint differ(int64_t* table, const int64_t* labels, Py_ssize_t n) noexcept nogil:
-    cdef size_t last = emptied(table, n)
-    cdef Py_ssize_t i
-    for i in range(n):
-        if first_place(table, last, labels, i) != i:
-            return False
-    return True
-
-
 # --- lines --------------------------------------------------------------------------------------
 
 # One more row, with its entries up to the place ``end``; returns ``at``, or the fault.
@@ -257,6 +165,7 @@ cdef inline const char* read_svmlight_entry(
 
 cdef const char* read_svmlight_line(Rows* rows, const char* line) noexcept nogil:
     cdef const char* p = after_blanks(line)
+    cdef const char* start
     cdef int64_t column = 0, before = -1
     cdef double label = 0.0
     cdef Py_ssize_t i = rows.n_values
@@ -274,8 +183,9 @@ cdef const char* read_svmlight_line(Rows* rows, const char* line) noexcept nogil
         return p
     p = after_blanks(p)
     if p[0] == b"q" and strncmp(p, b"qid:", 4) == 0:
-        p = read_integer(p + 4, &column)
-        if not ends_word(p[0]):
+        start = p + 4
+        p = read_integer(start, &column)
+        if p == start or not ends_word(p[0]):
             return fault(rows, p, b"the digits of a query's number")
         p = after_blanks(p)
     while p[0] != b"\n" and p[0] != b"#":
@@ -439,9 +349,13 @@ def parse(
         expected = rows.expected.decode().format(
             last_label=n_labels - 1, first_column=base, last_column=base + n_columns - 1
         )
+        word = shown_word(at[: min(end - at, 40)])
+        if "," in word and not several:
+            word += ("; commas belong to several labels a row (multilabel) or to a CSV file "
+                     "(CSVFile, --format csv)")
         raise ValueError(
             f"{name}: line {n_lines_before + n_lines + 1}, column {at - line + 1}: expected "
-            f"{expected}, found {shown_word(at[: min(end - at, 40)])}"
+            f"{expected}, found {word}"
         )
     return (
         np.concatenate([np.zeros(1, np.int64), value_ends[: rows.n_rows]]),
@@ -461,8 +375,4 @@ cdef str shown_word(bytes rest):
         return "the end of the line"
     if line[:1].isspace():
         return "a space"
-    word = repr(line.split()[0].decode("ascii", "backslashreplace"))
-    if "," in word:
-        word += ("; commas belong to several labels a row (multilabel) or to a CSV file (CSVFile, "
-                 "--format csv)")
-    return word
+    return repr(line.split()[0].decode("ascii", "backslashreplace"))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from lazynet.data.targets import Problem, Problems
+from lazynet.data.targets import OutputTargets, Targets
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import Loss
 from lazynet.training.epochs import Stopping
@@ -54,7 +54,7 @@ def still_falls(losses: Sequence[float], constant: float) -> bool:
     return bool(fall > _FAST * losses[-2] and fall > _MUCH * constant)
 
 
-def loss_of_constants(problems: Problems, plan: Plan) -> float:
+def loss_of_constants(problems: Targets, plan: Plan) -> float:
     """The mean loss of the best constant predictions, nearly, summed over the problems.
 
     >>> from types import SimpleNamespace
@@ -92,7 +92,7 @@ def loss_of_two_classes(up: float, total: float, loss: Loss, fit_intercept: bool
 
 # Sums of huge losses or sample weights overflow to infinity, which no fit is compared with.
 @np.errstate(over="ignore", invalid="ignore")
-def loss_of_constant(problem: Problem, loss: Loss, fit_intercept: bool) -> float:
+def loss_of_constant(problem: OutputTargets, loss: Loss, fit_intercept: bool) -> float:
     """The mean loss of the best constant prediction, nearly; without an intercept, of 0.
 
     >>> from lazynet.losses import get_loss
@@ -149,7 +149,7 @@ class Verdict:
 def look_closely(
     learners: Sequence[AnyLearner],
     X: sparse.csr_matrix,
-    problems: Problems,
+    problems: Targets,
     rows: NDArray[np.int64] | None,
 ) -> Verdict:
     """Compare the models with constant predictions and with one move along the gradient.
@@ -194,7 +194,7 @@ def _losses(
     weights: NDArray[np.float64],
     intercept: float,
     X: sparse.csr_matrix,
-    problem: Problem,
+    problem: OutputTargets,
 ) -> tuple[float, float]:
     """The mean loss of the model, and of the best model along its gradient, penalty included."""
     targets, importances = problem

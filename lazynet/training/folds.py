@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.model_selection import check_cv
 
 from lazynet.data.arrays import unusable
-from lazynet.data.targets import Problem, Problems
+from lazynet.data.targets import OutputTargets, Targets
 from lazynet.data.weights import total_of
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import Loss
@@ -55,7 +55,7 @@ class RowsInFolds:
 
     X: sparse.csr_matrix
     y: NDArray[Any]
-    problems: Problems
+    problems: Targets
     sample_weight: NDArray[np.float64] | None
     classes: NDArray[Any] | None
     folds: list[Fold]
@@ -137,7 +137,7 @@ def _checked_rows(number: int, side: str, rows: Any, n_rows: int) -> NDArray[np.
     return rows.astype(np.int64)
 
 
-def side_of(problem: Problem, rows: NDArray[np.int64]) -> Problem:
+def side_of(problem: OutputTargets, rows: NDArray[np.int64]) -> OutputTargets:
     """The targets and importances of the rows of one side of a fold."""
     targets, weights = problem
     return targets[rows], None if weights is None else weights[rows]

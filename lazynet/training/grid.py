@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples
-from lazynet.data.targets import Problems
+from lazynet.data.targets import Targets
 from lazynet.engines.outputs import (
     AdaGradOutputs,
     CellOutputs,
@@ -26,8 +26,9 @@ from lazynet.engines.outputs import (
     RDAOutputs,
 )
 from lazynet.engines.threads import Workers
+from lazynet.kernels import outputs as kernel
 from lazynet.kernels.examples import Steps
-from lazynet.kernels.outputs import OwnSteps, Targets
+from lazynet.kernels.outputs import OwnSteps
 from lazynet.rules.base import collected, lost_digits
 from lazynet.schedules import Adaptive, Formula, checked_rates, needs_scale
 from lazynet.training.folds import Fold, weights_of_folds
@@ -96,7 +97,7 @@ class GridTraining:
         self,
         plans: Sequence[Plan],
         X: sparse.csr_matrix,
-        problems: Problems,
+        problems: Targets,
         folds: Sequence[Fold],
         sizes: NDArray[np.float64] | None,
         dtype: Any = np.float64,
@@ -104,7 +105,7 @@ class GridTraining:
         self.plans, self.folds, self.n_problems = plans, folds, len(problems)
         self.examples = as_examples(X, None, problems.importances, sizes)
         self.targets = [
-            Targets(0, len(plans), shared=np.require(targets, np.float64, ["C", "A"]))
+            kernel.Targets(0, len(plans), shared=np.require(targets, np.float64, ["C", "A"]))
             for targets, _ in problems
         ]
         #: the matrices, those of a fold side by side

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
-from lazynet.data.targets import Classes, Labels, Problems
+from lazynet.data.targets import Classes, Labels, Targets
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import Loss
 
@@ -116,7 +116,7 @@ def softmax_losses(decisions: NDArray[np.float64], codes: NDArray[np.int64]) -> 
 
 
 def summed_losses(
-    decisions: NDArray[np.float64], first: int, problems: Problems, loss: Loss, softmax: bool
+    decisions: NDArray[np.float64], first: int, problems: Targets, loss: Loss, softmax: bool
 ) -> float:
     """The sum over rows and problems of importance times loss, for problems from ``first`` on."""
     if softmax:
@@ -127,7 +127,7 @@ def summed_losses(
 
 
 #: Some rows and their problems.
-Block = tuple[sparse.csr_matrix, Problems]
+Block = tuple[sparse.csr_matrix, Targets]
 
 
 class HeldOut:
@@ -147,7 +147,7 @@ class HeldOut:
     def of(
         cls,
         X: sparse.csr_matrix,
-        problems: Problems,
+        problems: Targets,
         rows: NDArray[np.int64],
         loss: Loss,
         softmax: bool = False,
@@ -195,7 +195,7 @@ class _Score:
         self.right = self.weight = 0.0
         self.missed, self.spread = np.zeros(len(means)), np.zeros(len(means))
 
-    def add(self, decisions: NDArray[np.float64], problems: Problems) -> None:
+    def add(self, decisions: NDArray[np.float64], problems: Targets) -> None:
         """Count the decisions of some rows, a row for every problem."""
         weights, judged = problems.weights, _right_of(problems)
         if judged is not None:
@@ -214,7 +214,7 @@ class _Score:
         return float(np.mean([1.0 - m / s if s else float(not m) for m, s in pairs]))
 
 
-def _right_of(problems: Problems) -> Callable[[NDArray[np.float64]], NDArray[Any]] | None:
+def _right_of(problems: Targets) -> Callable[[NDArray[np.float64]], NDArray[Any]] | None:
     """A function that says which rows are predicted right; None where targets are numbers."""
     if isinstance(problems, Classes):
         codes = problems.codes

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples, sizes_of
-from lazynet.data.targets import Problems
+from lazynet.data.targets import Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.threads import Workers
@@ -85,7 +85,7 @@ class OutputsLearner:
     examples: Examples
     plan: Plan
     X: sparse.csr_matrix
-    problems: Problems
+    problems: Targets
     first: int
 
     def __post_init__(self) -> None:
@@ -134,7 +134,7 @@ AnyLearner = Learner | OutputsLearner
 def new_learners(
     engines: Sequence[Engine],
     X: sparse.csr_matrix,
-    problems: Problems,
+    problems: Targets,
     plan: Plan,
     sizes: NDArray[np.float64] | str | None,
 ) -> list[AnyLearner]:

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from lazynet.data.row_statistics import Survey
-from lazynet.data.targets import Problems
+from lazynet.data.targets import Targets
 from lazynet.losses import Loss
 from lazynet.parameters import check_n_steps
 from lazynet.rules.base import LARGEST_SHRINK
@@ -31,7 +31,7 @@ class Rows(Protocol):
     """What a plan asks of the rows, in memory or in a source."""
 
     @property
-    def problems(self) -> Problems: ...
+    def problems(self) -> Targets: ...
 
     @property
     def n_visits(self) -> int: ...

@@ -14,7 +14,7 @@ from scipy import sparse
 from lazynet.data.arrays import as_examples, columns_with_values, sizes_of, touched_columns
 from lazynet.data.row_statistics import Survey
 from lazynet.data.standardise import Units
-from lazynet.data.targets import Classes, Columns, Problems
+from lazynet.data.targets import Classes, Columns, Targets
 from lazynet.engines.base import Engine
 from lazynet.training.defaults import is_table
 from lazynet.training.epochs import Orders
@@ -29,7 +29,7 @@ class RowsInMemory:
     """Rows, their targets and importances, and the order in which they are visited."""
 
     X: sparse.csr_matrix
-    problems: Problems
+    problems: Targets
     order: NDArray[np.int64] | None = None
     """The rows to visit: in all epochs, or a row of this array for each; None: all rows."""
     trained: NDArray[np.int64] | None = None

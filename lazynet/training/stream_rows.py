@@ -24,7 +24,7 @@ from lazynet.data.chunks import Chunk, part
 from lazynet.data.memory_mapped import mapped
 from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, Survey
 from lazynet.data.source import ROWS, Derived, Facts, Share, Source, of_share
-from lazynet.data.targets import Classes, Problems
+from lazynet.data.targets import Classes, Targets
 from lazynet.data.weights import Balanced, check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.threads import Workers
@@ -47,7 +47,7 @@ MAPPED = "lazynet.data.mapped(source)"
 # With at most this many classes, the labels of a chunk are compared with each class.
 _FEW_CLASSES = 4
 #: Checked rows of a chunk and their problems; takes the chunk, and whether it was checked before.
-Prepare = Callable[..., tuple[sparse.csr_matrix, Problems]]
+Prepare = Callable[..., tuple[sparse.csr_matrix, Targets]]
 
 
 def check_alone(y: Any, sample_weight: Any) -> None:
@@ -149,7 +149,7 @@ class SourceRows:
         #: whether an earlier pass has found all chunks sound
         self._checked = False
 
-    def _first(self) -> tuple[sparse.csr_matrix, Problems]:
+    def _first(self) -> tuple[sparse.csr_matrix, Targets]:
         """A few rows from the beginning, which have the features and the problems of all rows."""
         with closing(self.source.chunks(1)) as chunks:
             return self._prepare(next(iter(chunks)))
@@ -188,7 +188,7 @@ class SourceRows:
         rest._validation = validation
         return rest
 
-    def _check_held(self, y: Any, problems: Problems) -> None:
+    def _check_held(self, y: Any, problems: Targets) -> None:
         """Refuse held-out rows of which none counts, or that are all rows of a class."""
         if not problems.weights.any():
             raise ValueError(
@@ -214,7 +214,7 @@ class SourceRows:
             return None
         n_rows = validation.X.shape[0]
 
-        def blocks() -> Iterator[tuple[sparse.csr_matrix, Problems]]:
+        def blocks() -> Iterator[tuple[sparse.csr_matrix, Targets]]:
             for start in range(0, n_rows, ROWS_OF_A_BLOCK):
                 stop = min(start + ROWS_OF_A_BLOCK, n_rows)
                 yield self._prepare(part(validation, start, stop))

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples
-from lazynet.data.targets import Problems
+from lazynet.data.targets import Targets
 from lazynet.engines.dekel import DekelEngine
 from lazynet.parameters import check_integer
 from lazynet.reference.dekel import DenseDekel
@@ -45,7 +45,7 @@ class _DekelTwin(BoundedTwin):
 
 
 def verify_averaged(
-    p: SimpleNamespace, X: sparse.csr_matrix, problems: Problems, max_rows: int, epochs: int
+    p: SimpleNamespace, X: sparse.csr_matrix, problems: Targets, max_rows: int, epochs: int
 ) -> VerificationReport:
     """Train Dekel's engine and its dense twin on the first rows, and compare after every step.
 

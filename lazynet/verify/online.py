@@ -12,7 +12,7 @@ from scipy import sparse
 
 from lazynet.averages import Average, checked_counts
 from lazynet.data.arrays import sizes_of
-from lazynet.data.targets import Problems
+from lazynet.data.targets import Targets
 from lazynet.engines.catalogue import ALGORITHMS, algorithm_of
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.batches import Merger
@@ -262,7 +262,7 @@ class _FirstOutput:
 
 
 def verify(
-    plan: Plan, X: sparse.csr_matrix, problems: Problems, max_rows: int, epochs: int
+    plan: Plan, X: sparse.csr_matrix, problems: Targets, max_rows: int, epochs: int
 ) -> VerificationReport:
     """Train a lazy model and its dense twin on the first rows of X, and compare after every step.
 

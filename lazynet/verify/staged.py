@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.targets import Problem
+from lazynet.data.targets import OutputTargets
 from lazynet.engines.released import ReleasedEngine
 from lazynet.engines.stabilised import Bursts, StabilisedEngine
 from lazynet.engines.threads import Workers
@@ -143,7 +143,7 @@ def _twin_of(
 def verify_staged(
     new_engine: Callable[[sparse.csr_matrix], Any],
     X: sparse.csr_matrix,
-    problem: Problem,
+    problem: OutputTargets,
     features: NDArray[np.intp],
     p: SimpleNamespace,
 ) -> VerificationReport:
