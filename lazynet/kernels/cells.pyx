@@ -140,7 +140,10 @@ cdef int rule_of(
 ) except -1:
     check_vector("settings", settings, len(of.settings))
     check_vector("fields", fields, len(of.fields))
-    return begin_rule(rule, of, &settings[0], &fields[0], running)
+    # Tables have no settings.
+    return begin_rule(
+        rule, of, &settings[0] if settings.shape[0] else &fields[0], &fields[0], running
+    )
 
 
 cdef int take_entries(AnyRule* rule, _Described of, double[::1] entries) except -1:

@@ -1,6 +1,7 @@
 # Rates computed from the rows: one global adaptive rate for the clock.
 # Python twin: lazynet/reference/from_data.py; tests/exact/test_rates_from_data.py compares the two.
 from libc.math cimport fabs, pow, sqrt
+from libc.string cimport memcpy
 
 from .losses cimport loss_slope
 
@@ -23,25 +24,16 @@ cdef struct Tuning:
     bint proximal           # the shrink of FoBoS; else of SGD
 
 
-# One plain array holds these numbers between calls.
+# Places in the array that holds the state between calls: the fields of FromData, in order.
 cdef enum:
-    ROWS_SEEN = 0        # rows counted
-    ROWS_MEASURED = 1    # ... and those of them that are not empty
-    NEXT_REFRESH = 2     # the rows measured at which m is refreshed next: 0, 1, 2, 4, ...
-    SUM_OF_NORMS = 3     # sum of |x|
-    MEAN_NORM = 4        # the mean of |x| at the last refresh, the root of m
-    MEAN_TARGET = 5      # the mean of y ...
-    SPREAD = 6           # ... and the sum of the squared distances from the mean
-    PROGRESS = 7         # acc of the weights
-    INTERCEPT_PROGRESS = 8  # acc of the intercept
-    LAST_RATE = 9        # the rate of the last step
-    INTERCEPT_MOVE = 10  # how far the last step moves the intercept
-    LOADED = 11          # 1 if the weights were given: they are not rescaled with m
-    STALLS = 12          # how often there was no progress ...
-    LOWERINGS = 13       # ... less how often there was some again, but not below 0
-    NEXT_LOOK = 14       # the rows seen at which progress is judged next: 0, 16, 32, 64, ...
-    SQUARED_SLOPES = 15  # sum of the squared slopes since the last look
-    MEAN_BEFORE = 16     # the mean of the squared slopes between the last two looks
+    ROWS_SEEN = 0
+    PROGRESS = 7
+    INTERCEPT_PROGRESS = 8
+    LAST_RATE = 9
+    LOADED = 11
+    STALLS = 12
+    LOWERINGS = 13
+    SQUARED_SLOPES = 15
     N_FROM_DATA_FIELDS = 17
 
 
@@ -51,25 +43,26 @@ cdef enum:
 
 
 cdef struct FromData:
-    double rows
-    double measured
-    double next_refresh
-    double sum_of_norms
-    double mean_norm
-    double mean_target
-    double spread
-    double progress
-    double intercept_progress
-    double rate
-    double intercept_move
-    double loaded
-    double stalls
-    double lowerings
-    double next_look
-    double squared_slopes
-    double mean_before
-    double factor            # of the rate of the weights, by the lowerings: not kept
-    double intercept_factor  # of the rate of the intercept, by the stalls: not kept
+    double rows              # rows counted ...
+    double measured          # ... and those of them that are not empty
+    double next_refresh      # the rows measured at which m is refreshed next: 0, 1, 2, 4, ...
+    double sum_of_norms      # sum of |x|
+    double mean_norm         # the mean of |x| at the last refresh, the root of m
+    double mean_target       # the mean of y ...
+    double spread            # ... and the sum of the squared distances from the mean
+    double progress          # acc of the weights
+    double intercept_progress  # acc of the intercept
+    double rate              # of the last step
+    double intercept_move    # how far the last step moves the intercept
+    double loaded            # 1 if the weights were given: they are not rescaled with m
+    double stalls            # how often there was no progress ...
+    double lowerings         # ... less how often there was some again, but not below 0
+    double next_look         # the rows seen at which progress is judged next: 0, 16, 32, 64, ...
+    double squared_slopes    # sum of the squared slopes since the last look
+    double mean_before       # the mean of the squared slopes between the last two looks
+    # what is not kept between calls
+    double factor            # of the rate of the weights, by the lowerings
+    double intercept_factor  # of the rate of the intercept, by the stalls
 
 
 # One step: its moves, the shrink |w| <- [a |w| - b]+, and what the state is after the step.
@@ -86,43 +79,11 @@ cdef struct Proposal:
 
 
 cdef inline void load_from_data(FromData* state, const double* fields) noexcept nogil:
-    state.rows = fields[ROWS_SEEN]
-    state.measured = fields[ROWS_MEASURED]
-    state.next_refresh = fields[NEXT_REFRESH]
-    state.sum_of_norms = fields[SUM_OF_NORMS]
-    state.mean_norm = fields[MEAN_NORM]
-    state.mean_target = fields[MEAN_TARGET]
-    state.spread = fields[SPREAD]
-    state.progress = fields[PROGRESS]
-    state.intercept_progress = fields[INTERCEPT_PROGRESS]
-    state.rate = fields[LAST_RATE]
-    state.intercept_move = fields[INTERCEPT_MOVE]
-    state.loaded = fields[LOADED]
-    state.stalls = fields[STALLS]
-    state.lowerings = fields[LOWERINGS]
-    state.next_look = fields[NEXT_LOOK]
-    state.squared_slopes = fields[SQUARED_SLOPES]
-    state.mean_before = fields[MEAN_BEFORE]
+    memcpy(state, fields, N_FROM_DATA_FIELDS * sizeof(double))
 
 
 cdef inline void save_from_data(const FromData* state, double* fields) noexcept nogil:
-    fields[ROWS_SEEN] = state.rows
-    fields[ROWS_MEASURED] = state.measured
-    fields[NEXT_REFRESH] = state.next_refresh
-    fields[SUM_OF_NORMS] = state.sum_of_norms
-    fields[MEAN_NORM] = state.mean_norm
-    fields[MEAN_TARGET] = state.mean_target
-    fields[SPREAD] = state.spread
-    fields[PROGRESS] = state.progress
-    fields[INTERCEPT_PROGRESS] = state.intercept_progress
-    fields[LAST_RATE] = state.rate
-    fields[INTERCEPT_MOVE] = state.intercept_move
-    fields[LOADED] = state.loaded
-    fields[STALLS] = state.stalls
-    fields[LOWERINGS] = state.lowerings
-    fields[NEXT_LOOK] = state.next_look
-    fields[SQUARED_SLOPES] = state.squared_slopes
-    fields[MEAN_BEFORE] = state.mean_before
+    memcpy(fields, state, N_FROM_DATA_FIELDS * sizeof(double))
 
 
 cdef inline void find_factors(FromData* state, const Tuning* tuning) noexcept nogil:

@@ -271,7 +271,6 @@ def excess(const double[:, ::1] sums not None, double share, double l1, double w
     cdef double size, over, room, largest = 0.0, squared = 0.0, low = 0.0, lost = 0.0
     if sums.shape[1] < 1:
         raise ValueError("sums must have a number for every column")
-    check_aligned("sums", &sums[0, 0] if sums.shape[0] else NULL)
     if sums.shape[0]:
         check_aligned("sums", &sums[0, 0])
         if sums.strides[0] % 8 or sums.strides[1] % 8:
