@@ -162,10 +162,12 @@ cdef void add_pairs(
 ) noexcept nogil:
     cdef Py_ssize_t k
     cdef double* cell
+    cdef double a, b
     for k in range(row.length):
         cell = cells + 2 * <Py_ssize_t> row.columns[k]
-        cell[0] += first * row.values[k]
-        cell[1] += second * row.values[k]
+        # Both are computed before one is stored, so that the compiler can do it side by side.
+        a, b = cell[0] + first * row.values[k], cell[1] + second * row.values[k]
+        cell[0], cell[1] = a, b
 
 # --- sums that carry the digits that rounding loses -----------------------------------------------
 
