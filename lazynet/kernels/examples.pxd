@@ -1,6 +1,4 @@
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free
-from libc.string cimport memset
 
 from .averages cimport Reach
 from .chunk cimport (
@@ -26,17 +24,8 @@ from .chunk cimport (
 from .from_data cimport Tuning
 from .rules.motion cimport Wear
 from .losses cimport loss_slope
-from .own_rows cimport (
-    OwnRow,
-    RowLoops,
-    Walk,
-    begin_walk,
-    end_walk,
-    has_place,
-    next_row,
-    row_at,
-)
-from .rows cimport Csr, Row
+from .own_rows cimport RowLoops, Walk, begin_walk
+from .rows cimport Csr
 
 cdef class Examples:
     """X (CSR of any supported types), y, and the importance of each example; never copied."""
@@ -125,69 +114,6 @@ cdef inline void walk_rows(
     begin_walk(at, &examples.csr, examples.row_loops, order, n, first)
 
 
-# The rows that one step of several outputs uses.
-cdef struct Visit:
-    Row now                 # the step's own row ...
-    Py_ssize_t number       # ... and its number
-    Row following           # the next step's row, or the step's own where the next cannot be read
-    Py_ssize_t next_number  # the number of the next step's row
-    bint loaded             # whether ``following`` is the next step's row
-    Py_ssize_t ahead        # the number of the row AHEAD steps later, which is only fetched
-    int turn                # 0 or 1, by turns
-    Walk walk
-
-
-cdef inline void begin_visits(Visit* at) noexcept nogil:
-    at.walk.loops = NULL
-    at.loaded, at.turn = False, 0
-
-
-cdef inline void end_visits(Visit* at) noexcept nogil:
-    if at.walk.loops != NULL:
-        end_walk(&at.walk)
-
-
-cdef inline void see_row(const OwnRow* own, const Csr* csr, Row* row) noexcept nogil:
-    """A checked row, with its values as X has them."""
-    cdef Py_ssize_t start = 0, length = 0
-    has_place(csr, own.number, &start, &length)
-    row.values = (<const char*> csr.values) + start * (8 if csr.wide_values else 4)
-    row.columns, row.length, row.kept = own.columns, own.length, own.kept
-    if start < 0 or start + own.length > csr.n_values:
-        row.length = 0  # another thread has changed the matrix
-
-
-cdef inline Status arrive(
-    Visit* at, Examples examples, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step
-) noexcept nogil:
-    """Load the row of ``step``, the step after the last visit's; returns FINISHED or an error."""
-    cdef const OwnRow* row
-    cdef const OwnRow* next
-    if at.walk.loops == NULL:
-        walk_rows(&at.walk, examples, order, n_steps, step)
-    row = next_row(&at.walk, NULL, 0)
-    if row.status != FINISHED:
-        return row.status
-    next = &at.walk.rows[at.walk.turn]
-    at.number, at.next_number = row.number, next.number
-    see_row(row, &examples.csr, &at.now)
-    at.following = at.now
-    at.turn, at.loaded = 1 - at.walk.turn, next.status == FINISHED
-    if at.loaded:
-        see_row(next, &examples.csr, &at.following)
-    at.ahead = row_at(&examples.csr, order, n_steps, step + AHEAD)
-    if at.ahead < 0:
-        at.ahead = at.number
-    return FINISHED
-
-
-cdef inline Status visit(
-    Visit* at, Examples examples, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step
-) noexcept nogil:
-    """The same."""
-    return arrive(at, examples, order, n_steps, step)
-
-
 cdef inline void keep_prediction(
     Visited visited, Py_ssize_t place, double prediction
 ) noexcept nogil:
@@ -201,20 +127,6 @@ cdef inline bint has_sizes(Examples examples) noexcept nogil:
     return (
         examples.sizes != NULL or examples.measured != NO_SIZE or examples.csr.n_rows == 0
     )
-
-
-cdef inline double size_of(Examples examples, Py_ssize_t row) noexcept nogil:
-    """What rates that follow the data measure of a row, of examples that have sizes."""
-    cdef OwnRow room
-    cdef double size
-    if examples.sizes != NULL:
-        return examples.sizes[row]
-    memset(&room, 0, sizeof(OwnRow))
-    size = examples.row_loops.size(
-        &examples.csr, row, examples.measured == ABSOLUTE_SUM, &room
-    )
-    free(room.room.bytes)
-    return size
 
 
 cdef inline double importance_of(Examples examples, Py_ssize_t row) noexcept nogil:

@@ -106,16 +106,6 @@ LAZYNET_INLINE void lazynet_fetch_row(const lazynet_csr *X, ptrdiff_t row) {
     }
 }
 
-/* A checked row.  The columns are a copy that the kernel owns, of one type for every matrix: another
- * thread that writes to the matrix cannot change them after the check.  `kept` has room for a number
- * per nonzero: `dot` leaves the stored weights there, for the update of the same row. */
-typedef struct {
-    const void *values;
-    const uint32_t *columns;
-    ptrdiff_t length;
-    double *kept;
-} lazynet_row;
-
 /* Memory that grows as rows do.  It begins as zeros; its user frees `bytes` in the end. */
 typedef struct {
     void *bytes;
@@ -143,9 +133,6 @@ LAZYNET_INLINE double lazynet_soft(double z, double shift) {
     kept_back = kept_back > -shift ? kept_back : -shift;
     return z - kept_back;
 }
-
-/* The inverse on what survives: v -> sgn(v) (|v| + shift). */
-LAZYNET_INLINE double lazynet_unsoft(double v, double shift) { return v + copysign(shift, v); }
 
 /* The past of a clock since it was set, for averages of the iterates (averages.pyx): for each
  * iterate that counted, the shift and the prefix sums
@@ -179,8 +166,7 @@ LAZYNET_INLINE double lazynet_sum_alive(const lazynet_past *past, double z, ptrd
     return past->scales[n] * z - past->pulls[n] * (double)((z > 0.0) - (z < 0.0));
 }
 
-/* The highest level of vector units that this machine can run: 1 for v3, 2 for v4 (setup.py), and 3
- * where gather instructions are fast. */
+/* The highest level of vector units that this machine can run: 1 for v3, 2 for v4 (setup.py). */
 LAZYNET_INLINE int lazynet_best_level(void) {
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
     /* Every extension that the levels are compiled for, and popcnt, which they imply. */
@@ -192,9 +178,6 @@ LAZYNET_INLINE int lazynet_best_level(void) {
           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
           __builtin_cpu_supports("avx512vl")))
         return 1;
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 /* the first to know this one */
-    if (__builtin_cpu_supports("avx512fp16")) return 3;
-#endif
     return 2;
 #else
     return 0;

@@ -1,4 +1,4 @@
-# The row operations of rows.h and the scalars that go with them.
+# The matrix of rows.h, and what the header offers beside it.
 from libc.stdint cimport int64_t, uint32_t
 
 cdef extern from "rows.h" nogil:
@@ -11,12 +11,6 @@ cdef extern from "rows.h" nogil:
         Py_ssize_t n_values
         bint wide_values
         bint wide_indices
-
-    ctypedef struct Row "lazynet_row":
-        const void* values
-        const uint32_t* columns
-        Py_ssize_t length
-        double* kept
 
     ctypedef struct Room "lazynet_room":
         void* bytes
