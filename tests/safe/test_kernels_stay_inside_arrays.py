@@ -1,8 +1,14 @@
 """A kernel never reads outside an array, whatever its arguments are."""
 
+import array
+import contextlib
+import copy
 import os
+import pickle
 import re
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,27 +16,65 @@ from support import ELASTIC_STORAGES, plan, rows
 from support.engines import storage_engine
 
 import lazynet.kernels
-from lazynet.kernels import averages, stabilised
-from lazynet.kernels.examples import Examples
+from lazynet.kernels import averages, cells, outputs, stabilised
+from lazynet.kernels.averages import Average
+from lazynet.kernels.examples import (
+    STATUS_BAD_ROW,
+    STATUS_FINISHED,
+    STATUS_WORN_OUT,
+    Examples,
+    Steps,
+    Task,
+)
+from lazynet.kernels.outputs import Block, Targets
 from safe.fuzz import kernels
+from safe.fuzz.disguises import fenced
 from safe.fuzz.hunt import hunt
+from safe.fuzz.offered import CLASSES, RULES, WIDE_KINDS
+from safe.fuzz.recipes import Parts, run_outputs
+
+#: A clock that never wears out.
+TASK = Task(0, 0.1, False, True, 2.0**-500, 1.0, 2.0**10, 1e9, 2.0**6, 2.0**10)
+WIDTH = 8
+EVERY_STORAGE = pytest.mark.parametrize("storage", ELASTIC_STORAGES)
+EVERY_KIND = pytest.mark.parametrize("kind", WIDE_KINDS)
 
 
-def steps_of(order, chosen=None):
-    return (chosen or plan()).steps(np.asarray(order, dtype=np.int64), 0)
+def numbers(values, kind=np.int64):
+    return np.asarray(values, dtype=kind)
 
 
-def examples_of(data, indices, indptr, n_columns, y=None):
-    n_rows = len(indptr) - 1
-    return Examples(
-        np.asarray(data, dtype=float),
-        np.asarray(indices, dtype=np.int32),
-        np.asarray(indptr, dtype=np.int32),
-        n_columns,
-        np.ones(n_rows) if y is None else y,
-        None,
-        np.ones(n_rows),
-    )
+def examples_of(data, indices, indptr, n_columns):
+    """Rows as the kernels take them, with targets and sizes of 1."""
+    ones = np.ones(len(indptr) - 1)
+    values = numbers(data, float), numbers(indices), numbers(indptr)
+    return Examples(*values, n_columns, ones, None, ones)
+
+
+def two_rows(kind=np.int32):
+    """Values, columns and starts of two rows with a nonzero each."""
+    return np.ones(2), np.arange(2, dtype=kind), np.arange(3, dtype=kind)
+
+
+def steps_of(order):
+    """Steps of one output, at a rate of 0.1."""
+    n = len(order)
+    scalars = np.full(n, 0.1), np.ones(n), np.zeros(n), np.zeros(n), np.ones(n)
+    return Steps(numbers(order), *scalars)
+
+
+def block_of(kind, n_features):
+    """A block that has learned nothing, in fences."""
+    shape = n_features, WIDTH * outputs.numbers(kind)
+    return Block(kind, fenced(np.zeros(shape)), WIDTH, fenced(np.zeros(n_features)))
+
+
+def run_wide(kind, block, examples, targets, order, **others):
+    """Take steps until the kernel has nothing more to do, or says why it cannot go on."""
+    parts = Parts(np.random.default_rng(0))
+    parts.d, parts.n_outputs, parts.narrow = block.n_features, targets.n_outputs, False
+    given = dict(block=block, examples=examples, targets=targets, steps=steps_of(order), task=TASK)
+    return run_outputs(parts, kind, **given, **others)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a child must be able to die alone")
@@ -45,107 +89,163 @@ def test_no_kernel_leaves_an_array(seed):
     assert not found.signatures()
 
 
+# --- rows ---------------------------------------------------------------------------------------
+
+
 def test_a_negative_column_is_seen_in_the_widest_matrix():
     """A negative column is refused, though unsigned it could be the last of 2^32 columns."""
     for defects_of in (Examples.first_defect, lambda examples: examples.defect_of(0)):
-        examples = Examples(
-            np.ones(1),
-            np.array([-1], dtype=np.int32),
-            np.array([0, 1], dtype=np.int32),
-            2**32,
-        )
-        assert defects_of(examples)
+        columns, starts = np.array([-1], dtype=np.int32), np.array([0, 1], dtype=np.int32)
+        assert defects_of(Examples(np.ones(1), columns, starts, 2**32))
 
 
-@pytest.mark.parametrize("storage", ELASTIC_STORAGES)
-@pytest.mark.parametrize(
-    ("indices", "indptr", "order", "why"),
-    [
-        ([0, 9], [0, 1, 2], [0, 1], "column index outside"),
-        ([0, -1], [0, 1, 2], [0, 1], "column index outside"),
-        ([0, 1], [0, 2, 1], [0, 1], "indptr"),
-        ([0, 1], [0, 1, 7], [0, 1], "indptr"),
-        ([0, 1], [-3, 1, 2], [0, 1], "indptr"),
-        ([0, 1], [0, 1, 2], [0, 2], "indptr|no such row"),
-        ([0, 1], [0, 1, 2], [-1, 0], "indptr|no such row"),
-    ],
-)
-def test_a_bad_row_is_named_with_its_step(storage, indices, indptr, order, why):
+#: Columns, row starts and rows to visit of a bad second row, and a word of the error.
+BAD_ROWS = [
+    ([0, 9], [0, 1, 2], [0, 1], "column index outside"),
+    ([0, -1], [0, 1, 2], [0, 1], "column index outside"),
+    ([0, 1], [0, 2, 1], [0, 1], "indptr"),
+    ([0, 1], [0, 1, 7], [0, 1], "indptr"),
+    ([0, 1], [-3, 1, 2], [0, 1], "indptr"),
+    ([0, 1], [0, 1, 2], [0, 2], "indptr|no such row"),
+    ([0, 1], [0, 1, 2], [-1, 0], "indptr|no such row"),
+]
+
+
+@EVERY_STORAGE
+def test_a_bad_row_is_named_with_its_step(storage):
     """The steps before it are taken, the bad one is not, and the message says which."""
-    built = storage_engine(storage, 2)
-    with pytest.raises(ValueError, match="cannot be read at step") as caught:
-        built.take(examples_of([1.0, 1.0], indices, indptr, 2), steps_of(order), plan().task(built))
-    assert any(word in str(caught.value) for word in why.split("|"))
+    for indices, indptr, order, words in BAD_ROWS:
+        built = storage_engine(storage, 2)
+        examples = examples_of([1.0, 1.0], indices, indptr, 2)
+        with pytest.raises(ValueError, match="cannot be read at step") as caught:
+            built.take(examples, plan().steps(numbers(order), 0), plan().task(built))
+        assert re.search(words, str(caught.value))
 
 
-@pytest.mark.parametrize("storage", ELASTIC_STORAGES)
-def test_a_matrix_without_rows_columns_or_steps(storage):
+@EVERY_KIND
+def test_a_bad_row_ends_a_run_over_several_outputs(kind):
+    """The steps before it are taken; a row that has become readable is then learned from."""
+    settings = {}
+    if kind in RULES:
+        # Rates that follow the rows ask for a sweep first.
+        names = cells.settings(kind)
+        follow = [name == "follows" or name.startswith("free") for name in names]
+        settings = {"settings": np.full((WIDTH, len(names)), 0.5) * ~np.array(follow)}
+    columns = numbers([0, 9])
+    examples = Examples(np.ones(2), columns, numbers([0, 1, 2]), 2)
+    targets, block = Targets(0, 3, labels=numbers([0, 1])), block_of(kind, 2)
+    assert run_wide(kind, block, examples, targets, [0, 1], **settings) == (STATUS_BAD_ROW, 1)
+    columns[1] = 1
+    assert run_wide(kind, block, examples, targets, [0, 1], **settings) == (STATUS_FINISHED, 2)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_a_matrix_without_rows_columns_or_steps(shape):
     """Nothing to read is nothing read."""
-    chosen = plan(l1=0.1)
-    for shape in ((0, 3), (3, 0), (0, 0)):
-        built = storage_engine(storage, shape[1])
-        examples = examples_of([], [], np.zeros(shape[0] + 1), shape[1])
-        order = np.arange(shape[0])
-        built.take(examples, steps_of(order, chosen), chosen.task(built))
-        built.take(examples, steps_of([], chosen), chosen.task(built))
-        assert built.weights().shape == (shape[1],)
+    examples, chosen = examples_of([], [], np.zeros(shape[0] + 1), shape[1]), plan(l1=0.1)
+    for order in (rows(shape[0]), rows(0)):
+        for storage in ELASTIC_STORAGES:
+            built = storage_engine(storage, shape[1])
+            built.take(examples, chosen.steps(order, 0), chosen.task(built))
+            assert built.weights().shape == (shape[1],)
+        for kind in WIDE_KINDS:
+            block, targets = block_of(kind, shape[1]), Targets(0, 3, labels=rows(shape[0]))
+            status, _ = run_wide(kind, block, examples, targets, order)
+            assert status in (STATUS_FINISHED, STATUS_WORN_OUT)
+
+
+def test_a_thread_that_changes_the_columns():
+    """A row is copied before it is checked, and used as it was checked."""
+    n, d = 400, 6
+    columns, starts = np.tile(np.arange(d), n), np.arange(0, n * d + 1, d)
+    examples = Examples(np.ones(n * d), columns, starts, d, sizes=np.ones(n))
+    labels, begins, positives = np.zeros(n, np.int64), np.arange(n + 1), np.zeros(n, np.int64)
+    done = threading.Event()
+    both = Targets(0, WIDTH, labels=labels), Targets(0, WIDTH, starts=begins, positives=positives)
+
+    def scribble():
+        random = np.random.default_rng(0)
+        while not done.is_set():
+            for changed in (columns, starts, labels, begins, positives):
+                place, odd = random.integers(len(changed)), random.integers(-(2**62), 2**62)
+                before, changed[place] = changed[place], odd
+                changed[place] = before
+
+    thread = threading.Thread(target=scribble)
+    thread.start()
+    try:
+        for turn in range(200):
+            kind = WIDE_KINDS[turn % len(WIDE_KINDS)]
+            status, _ = run_wide(kind, block_of(kind, d), examples, both[turn % 2], np.arange(n))
+            assert status in range(7)
+    finally:
+        done.set()
+        thread.join()
 
 
 # --- objects and arrays that are not what they seem ---------------------------------------------
 
 
-def two_rows():
-    """Values, columns and starts of two rows with a nonzero each."""
-    return np.ones(2), np.arange(2, dtype=np.int32), np.arange(3, dtype=np.int32)
+def test_every_kind_of_the_kernel_is_tested():
+    """The kernel names its kinds where it refuses another one."""
+    with pytest.raises(ValueError, match="kind must be one of") as caught:
+        outputs.numbers("")
+    named = str(caught.value).removeprefix("kind must be one of ").partition(", got")[0]
+    assert named.split(", ") == sorted(WIDE_KINDS)
 
 
-def records_of(features):
-    """Records of bursts, as many as features."""
-    return stabilised.Records(features, np.zeros(len(features)), np.zeros(len(features), np.uint8))
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+def test_objects_are_made_once_and_are_not_copied(kind):
+    """Pointers are neither pickled nor copied."""
+    made = Parts(np.random.default_rng(0)).made(kind)
+    for call in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError):
+            call(made)
+    for state in (None, (), {}, SimpleNamespace()):
+        for name in ("__setstate__", "__setstate_cython__"):
+            with contextlib.suppress(TypeError, AttributeError):
+                getattr(made, name)(state)
 
 
-def test_a_count_that_is_edited_is_checked_again():
-    """What says how much of an array is in use may be written to at any time."""
+def test_counts_and_places_that_are_edited_are_checked_again():
+    """What says how much of an array is in use, or which feature is meant, may change any time."""
     fields = np.zeros(averages.AVERAGE_FIELDS)
-    past = averages.Average(np.zeros(4), np.zeros(5), np.zeros(5), fields)
+    past = Average(np.zeros(4), np.zeros(5), np.zeros(5), fields)
     for count in (5.0, -1.0, 1e300, np.nan):
         fields[averages.COUNTED_FIELD] = count
         with pytest.raises(ValueError, match="the iterates that counted"):
             averages.sums(np.zeros((3, 2)), past, np.zeros(3))
-
-
-def test_records_that_are_edited_are_checked_again():
-    """A feature on record is an index: it is checked where it is used."""
     features = np.array([0, 1], dtype=np.int64)
-    records = records_of(features)
-    order, rates = rows(1), np.ones(1)
-    values, columns, starts = two_rows()
-    examples = Examples(values, columns, starts, 2, np.ones(2))
-    cells, fields = np.zeros((2, 2)), np.zeros(stabilised.STABILISED_FIELDS)
-    stabilised.run(examples, order, rates, 1, 0.1, False, 5, 0.0, True, cells, fields, records, 0)
+    records = stabilised.Records(features, np.zeros(2), np.zeros(2, np.uint8))
+    learned, fields = np.zeros((2, 2)), np.zeros(stabilised.STABILISED_FIELDS)
+    stabilised.run(
+        Examples(*two_rows(), 2, np.ones(2)), rows(1), np.ones(1), 1, 0.1, False, 5, 0.0, True,
+        learned, fields, records, 0,
+    )  # fmt: skip
     assert records.n == 1
     features[0] = 2**40
     for call in (
-        lambda: stabilised.truncate(records, cells, fields, 0.1, 1.0, True),
+        lambda: stabilised.truncate(records, learned, fields, 0.1, 1.0, True),
         lambda: stabilised.tally(records, np.zeros((2, 2), np.int32)),
     ):
         with pytest.raises(ValueError, match="must name features below 2"):
             call()
 
 
-# --- vector units -------------------------------------------------------------------------------
-
-
-def test_every_extension_that_is_compiled_in_is_tested_for():
-    """A level of the loops is chosen where the machine has all that its code may use."""
-    kernels = Path(lazynet.kernels.__path__[0])
-    setup = kernels.parents[1] / "setup.py"
-    if not (setup.exists() and (kernels / "rows.h").exists()):
-        pytest.skip("the sources are not installed")
-    compiled = set(re.findall(r'"-m((?:avx|bmi|fma)\w*)"', setup.read_text()))
-    asked = re.findall(r'__builtin_cpu_supports\("([^"]*)"\)', (kernels / "rows.h").read_text())
-    assert compiled
-    assert compiled <= set(asked)
+def test_a_pending_step_does_not_write_behind_a_past_that_is_full():
+    """A full past asks for a sweep, also where half of the step has been taken."""
+    room = 2
+    past = [fenced(np.zeros(n)) for n in (room, room + 1, room + 1)]
+    fields = np.zeros(averages.AVERAGE_FIELDS)
+    fields[averages.COUNTED_FIELD] = room
+    average, scalars = Average(*past, fields), np.array([0.0, 1.0])
+    block, targets = block_of("averaged clock", 2), Targets(0, 3, labels=rows(2))
+    examples = Examples(*two_rows(np.int64), 2, np.ones(2))
+    held = dict(average=average, scalars=scalars)
+    assert run_wide("averaged clock", block, examples, targets, [0, 1], **held) == (
+        STATUS_WORN_OUT, 0,
+    )  # fmt: skip
+    assert scalars[1] == 1.0
 
 
 class SaysThatItIsLong(np.ndarray):
@@ -160,12 +260,17 @@ class SaysThatItIsLong(np.ndarray):
 
 
 def test_lengths_are_those_of_the_memory():
-    """The memory decides how long an array is, whatever its attributes say."""
+    """The memory decides how long an array is, and stays where it is while it is held."""
     values, columns, starts = two_rows()
     liars = values.view(SaysThatItIsLong), columns.view(SaysThatItIsLong)
     assert Examples(*liars, starts, 2).squared_norms().tolist() == [1.0, 1.0]
     with pytest.raises(ValueError, match="equally long"):
         Examples(liars[0], columns[:1], starts, 2)
+    stamps = array.array("d", [0.0, 0.0])
+    block = Block("adagrad", np.zeros((2, 16)), 8, stamps)
+    with pytest.raises(BufferError):
+        stamps.extend([0.0] * 10**6)
+    assert block.n_features == 2
 
 
 def test_a_failed_call_leaves_nothing_in_the_room_of_dense_predictions():
@@ -175,6 +280,18 @@ def test_a_failed_call_leaves_nothing_in_the_room_of_dense_predictions():
     examples, task = Examples(values, columns, starts, 2, np.ones(2)), chosen.task(engine)
     values[0] = np.inf
     with pytest.raises(FloatingPointError):
-        engine.take(examples, steps_of([0], chosen), task)
-    engine.take(examples, steps_of([1], chosen), task)
+        engine.take(examples, chosen.steps(numbers([0]), 0), task)
+    engine.take(examples, chosen.steps(numbers([1]), 0), task)
     assert np.isfinite(engine.weights()).all()
+
+
+def test_every_extension_that_is_compiled_in_is_tested_for():
+    """A level of the loops is chosen where the machine has all that its code may use."""
+    folder = Path(lazynet.kernels.__path__[0])
+    setup = folder.parents[1] / "setup.py"
+    if not (setup.exists() and (folder / "rows.h").exists()):
+        pytest.skip("the sources are not installed")
+    compiled = set(re.findall(r'"-m((?:avx|bmi|fma)\w*)"', setup.read_text()))
+    asked = re.findall(r'__builtin_cpu_supports\("([^"]*)"\)', (folder / "rows.h").read_text())
+    assert compiled
+    assert compiled <= set(asked)

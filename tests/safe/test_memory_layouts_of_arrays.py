@@ -14,9 +14,10 @@ from sklearn.base import is_classifier
 from lazynet import LazyNetClassifier, LazyNetRegressor, Stepper
 from safe.fuzz.disguises import DISGUISES, fenced
 from safe.fuzz.models import ESTIMATORS, arguments_of, made, methods_over_rows
+from safe.fuzz.offered import FUNCTIONS
 from safe.fuzz.oracle import WORDS_OF_CYTHON, names_one
 from safe.fuzz.portrait import differences, portrait
-from safe.fuzz.recipes import FUNCTIONS, RECIPES, Parts, call
+from safe.fuzz.recipes import Parts, call, recipe
 
 ROWS, COLUMNS = 12, 7
 #: Arguments of methods that are not arrays.
@@ -208,7 +209,7 @@ def kernel_cases():
     return [
         pytest.param(name, key, id=f"{name}-{key}")
         for name in sorted(FUNCTIONS)
-        for key, value in RECIPES[name](Parts(np.random.default_rng(1))).items()
+        for key, value in recipe(name, Parts(np.random.default_rng(1))).items()
         if isinstance(value, np.ndarray)
     ]
 
@@ -223,9 +224,9 @@ def written(given):
 def test_arrays_of_kernels(name, argument, disguise):
     """An odd array gives the same result and writes the same, or an error names the argument."""
     change = fenced if disguise == "fenced" else DISGUISES[disguise]
-    plain = RECIPES[name](Parts(np.random.default_rng(1)))
+    plain = recipe(name, Parts(np.random.default_rng(1)))
     expected = portrait(call(name, plain))
-    given = RECIPES[name](Parts(np.random.default_rng(1)))
+    given = recipe(name, Parts(np.random.default_rng(1)))
     assert isinstance(given[argument], np.ndarray)
     given[argument] = change(given[argument])
     before = written(given)

@@ -3,71 +3,50 @@
 Arrays lie in fences, so that reading or writing one entry beyond them kills the child.
 """
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from lazynet.kernels.averages import Average
-from lazynet.kernels.batches import Batches, Merger
-from lazynet.kernels.examples import Examples, Steps, Task
-from lazynet.kernels.newton import WorkingSet
-from lazynet.kernels.outputs import Block, OwnSteps, Targets
-from lazynet.kernels.released import Listed
-from lazynet.kernels.stabilised import Records
-from safe.fuzz import outputs
 from safe.fuzz.alarm import stopped_after
 from safe.fuzz.disguises import ODD_INTEGERS, ODD_REALS, another_array, fenced
-from safe.fuzz.ledger import Ledger
 from safe.fuzz.note import note
+from safe.fuzz.offered import CLASSES, FUNCTIONS, KINDS, WIDE_KINDS
 from safe.fuzz.oracle import judged
-from safe.fuzz.recipes import FUNCTIONS, KINDS, RECIPES, Arguments, Parts, call, names_held
+from safe.fuzz.recipes import Parts, call, names_held, recipe, run_outputs
 
 NAMES = sorted(FUNCTIONS)
-#: How each class is made anew from sound parts.
-PARTS_OF: dict[type, Callable[[Parts], Arguments]] = {
-    Examples: Parts.csr,
-    Steps: Parts.schedule,
-    Batches: Parts.batch_schedule,
-    Merger: lambda parts: {},
-    Task: Parts.task_numbers,
-    Average: Parts.past,
-    Records: Parts.record_arrays,
-    Listed: Parts.list_arrays,
-    WorkingSet: Parts.columns,
-    Targets: outputs.targets,
-    OwnSteps: outputs.own_steps,
-    Block: outputs.block,
-}
-NO_NUMBERS: list[Any] = [None, "x", 1j, [], {}, object(), b"", np.zeros(2), np.nan, 1.5, 10**400]
+NO_NUMBERS = [None, "x", 1j, [], {}, object(), b"", np.zeros(2), np.nan, 1.5, 10**400]
+#: Classes by the names of the arguments that hold them in a run over several outputs.
+HELD = {"Block": "block", "Targets": "targets", "OwnSteps": "own_steps"}
+#: Methods of a working set, out of order; those that are refused change nothing.
+OUT_OF_ORDER = [
+    ("descend", 1e-9), ("place", "size + 1"), ("pick", 0), ("place", "size"), ("refresh",),
+    ("model", 0.0), ("descend", 1e-9), ("search",), ("search",), ("objective",),
+]  # fmt: skip
 
 
-def generate(random: np.random.Generator, ledger: Ledger) -> None:
+def generate(random, ledger):
     """One function, sound arguments, and some of them replaced."""
     name = NAMES[random.integers(len(NAMES))]
-    fence = random.random() < 0.8
-    front = bool(random.random() < 0.3)
+    fence, front = random.random() < 0.8, bool(random.random() < 0.3)
     parts = Parts(random, (lambda array: fenced(array, front=front)) if fence else np.array)
     parts.hostile = bool(random.random() < 0.3)
     try:
-        given = RECIPES[name](parts)
+        given = recipe(name, parts)
     except (ValueError, OverflowError):
         # An object that the function needs is refused: the same parts without the bad number.
         parts.hostile = False
-        given = RECIPES[name](parts)
+        given = recipe(name, parts)
     words = ["data", "indices", "indptr", "step", "row", "records", "examples", "steps", "task",
-             "average", "l1", "features", "name", "start", "line", "model", *given]  # fmt: skip
-    # Numbers among the settings and fields have names of their own.
-    words += names_held(given)
+             "average", "l1", "features", "name", "start", "line", "model", *given,
+             *names_held(given)]  # fmt: skip
     how = []
     for _ in range(random.choice([0, 1, 1, 1, 2]) if given else 0):
         key = str(random.choice(list(given)))
-        how.append(replace(given, key, parts))
+        given[key], what = another(given[key], given, parts, same_kind=key == "self")
+        how.append(f"{key} {what}")
     # What is held cannot be told from the arguments: the object is spoiled, and used again.
     if random.random() < 0.15:
         how.append(spoil_what_is_held(given, random))
@@ -90,55 +69,43 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
         use_again(given, f"{name}, {', '.join(how)}", random)
 
 
-def replace(given: Arguments, key: str, parts: Parts) -> str:
-    """Put something else in place of an argument; returns words that tell what."""
-    old = given[key]
+def another(old, given, parts, same_kind):
+    """Something else in place of an argument, and words that tell what."""
+    random = parts.random
     if isinstance(old, np.ndarray):
-        given[key], how = another_array(old, given, parts.random)
-    elif type(old) in PARTS_OF:
-        given[key], how = another_object(old, parts, same_kind=key == "self")
-    else:
-        given[key], how = another_number(old, parts.random)
-    return f"{key} {how}"
-
-
-def another_number(old: Any, random: np.random.Generator) -> tuple[Any, str]:
-    """Something else in place of a number or of the name of a kind."""
+        return another_array(old, given, random)
+    if type(old) in CLASSES:
+        return another_object(old, parts, same_kind)
     if isinstance(old, str) and random.random() < 0.5:
-        kinds = sorted({*KINDS, *outputs.KINDS})
-        new = kinds[random.integers(len(kinds))]
+        pool = sorted({*KINDS, *WIDE_KINDS})
     elif random.random() < 0.3:
-        new = NO_NUMBERS[random.integers(len(NO_NUMBERS))]
-    elif isinstance(old, float):
-        new = ODD_REALS[random.integers(len(ODD_REALS))]
+        pool = NO_NUMBERS
     else:
-        new = ODD_INTEGERS[random.integers(len(ODD_INTEGERS))]
+        pool = ODD_REALS if isinstance(old, float) else ODD_INTEGERS
+    new = pool[random.integers(len(pool))]
     return new, f"= {new!r:.30}"
 
 
-def another_object(old: Any, parts: Parts, same_kind: bool) -> tuple[Any, str]:
+def another_object(old, parts, same_kind):
     """Something else in place of an object of the kernels."""
     random, kind = parts.random, type(old)
     choice = int(random.choice([0, 2, 3] if same_kind else [0, 1, 2, 3, 4]))
     if choice == 0:
-        try:
+        with contextlib.suppress(TypeError):
             return kind.__new__(kind), "made by __new__ alone"
-        except TypeError:
-            return old, "that cannot be made by __new__ alone"
+        return old, "that cannot be made by __new__ alone"
     if choice == 1:
-        other = list(PARTS_OF)[random.integers(len(PARTS_OF))]
-        return other(**PARTS_OF[other](parts)), f"a {other.__name__}"
+        other = list(CLASSES)[random.integers(len(CLASSES))]
+        return parts.made(other), f"a {other.__name__}"
     if choice == 2:
-        parts.n, parts.d, parts.k = (int(n) for n in random.integers(1, 12, size=3))
-        parts.n_outputs, parts.narrow = int(random.integers(1, 40)), bool(random.integers(2))
-        return kind(**PARTS_OF[kind](parts)), "of other sizes"
+        parts.resize(12)
+        return parts.made(kind), "of other sizes"
     if choice == 3:
         # A second time, with smaller parts, and perhaps with parts that are refused.
-        parts.n, parts.d, parts.k = (int(n) for n in random.integers(1, 4, size=3))
-        again = PARTS_OF[kind](parts)
+        parts.resize(4)
+        again = parts.arguments_of(kind)
         if again and random.random() < 0.5:
-            key = str(random.choice(list(again)))
-            again[key] = None
+            again[str(random.choice(list(again)))] = None
         note(f"{kind.__name__}.__init__ a second time")
         try:
             old.__init__(**again)
@@ -148,25 +115,22 @@ def another_object(old: Any, parts: Parts, same_kind: bool) -> tuple[Any, str]:
     return [None, 3, "x", kind][random.integers(4)], "no object"
 
 
-def spoil_what_is_held(given: Arguments, random: np.random.Generator) -> str:
+def spoil_what_is_held(given, random):
     """Make an object anew around plain arrays, and change their length behind its back."""
-    keys = [key for key, value in given.items() if type(value) in PARTS_OF]
+    keys = [key for key, value in given.items() if type(value) in CLASSES]
     if not keys:
         return "nothing held"
     key = str(random.choice(keys))
     kind = type(given[key])
-    # Large ones give their memory back at once, and reading it is seen.
-    parts = Parts(random, np.array)
-    if kind is Records:
-        arrays = parts.record_arrays(int(random.choice([50, 200_000])))
-    else:
-        arrays = PARTS_OF[kind](parts)
+    arrays = Parts(random, np.array).arguments_of(kind)
     names = [name for name, value in arrays.items() if isinstance(value, np.ndarray)]
     if not names:
         return "nothing held"
+    if kind.__name__ == "Records" and random.random() < 0.5:
+        # Large arrays give their memory back at once, and reading it is seen.
+        arrays = {name: np.zeros(200_000, array.dtype) for name, array in arrays.items()}
     given[key] = kind(**arrays)
-    name = str(random.choice(names))
-    size = int(random.choice([0, 1, 10**6]))
+    name, size = str(random.choice(names)), int(random.choice([0, 1, 10**6]))
     try:
         arrays[name].resize((size, *arrays[name].shape[1:]), refcheck=False)
     except ValueError:
@@ -174,62 +138,49 @@ def spoil_what_is_held(given: Arguments, random: np.random.Generator) -> str:
     return f"{key}.{name} resized to {size}"
 
 
-def use_again(given: Arguments, how: str, random: np.random.Generator) -> None:
+def use_again(given, how, random):
     """Touch whatever the call may have left in a bad state."""
     for value in given.values():
-        note(f"{type(value).__name__} used once more after {how}")
-        try:
-            if isinstance(value, Examples):
+        kind = type(value).__name__
+        note(f"{kind} used once more after {how}")
+        with contextlib.suppress(TypeError, ValueError, AttributeError):
+            if kind == "Examples":
                 value.first_defect()
                 value.squared_norms()
-            elif isinstance(value, (Steps, Batches)):
+            elif kind in ("Steps", "Batches"):
                 len(value)
-            elif isinstance(value, Records):
-                value.clear()
+            elif kind in ("Records", "Listed"):
+                getattr(value, "clear", int)()
                 repr(value.features)
-            elif isinstance(value, Listed):
-                repr(value.features)
-            elif isinstance(value, WorkingSet):
-                use_columns(value, len(value))
-            else:
-                outputs.use(value, Parts(random, np.array))
-        except (TypeError, ValueError, AttributeError):
-            continue
+            elif kind == "WorkingSet":
+                places = {"size": len(value), "size + 1": len(value) + 1}
+                for method, *arguments in OUT_OF_ORDER:
+                    with contextlib.suppress(ValueError):
+                        getattr(value, method)(*(places.get(each, each) for each in arguments))
+            elif kind in HELD:
+                use_outputs(value, kind, Parts(random, np.array))
 
 
-def use_columns(columns: WorkingSet, size: int) -> None:
-    """Call the methods of a working set out of order; those that are refused change nothing."""
-    for method, arguments in (
-        (columns.descend, (1e-9,)),
-        (columns.place, (size + 1,)),
-        (columns.pick, (0,)),
-        (columns.place, (size,)),
-        (columns.refresh, ()),
-        (columns.model, (0.0,)),
-        (columns.descend, (1e-9,)),
-        (columns.search, ()),
-        (columns.search, ()),
-        (columns.objective, ()),
-    ):
-        with contextlib.suppress(ValueError):
-            method(*arguments)
+def use_outputs(held, kind, parts):
+    """Run the kernel once with this block, these targets or these own steps."""
+    if kind == "Block":
+        held.at_level(parts.below(-1, 4))
+        parts.d, parts.n_outputs = held.n_features, held.width
+        parts.narrow = held.width % 16 == 0
+    elif kind == "Targets":
+        parts.n, parts.n_outputs = held.n_rows, min(held.n_outputs, 100)
+    run_outputs(parts, held.kind if kind == "Block" else "clock", **{HELD[kind]: held})
 
 
-def without_recipe() -> list[str]:
-    """What the kernels offer and nobody has written a recipe for."""
-    return sorted(set(FUNCTIONS) - set(RECIPES))
-
-
-def arguments_differ() -> list[str]:
-    """Functions whose recipe does not give the arguments that they take."""
-    found = []
+def without_recipe():
+    """What the kernels offer and nobody has said how its arguments are drawn."""
+    missing = []
     for name, function in FUNCTIONS.items():
-        given = list(RECIPES[name](Parts(np.random.default_rng(0))))
-        if not inspect.isclass(function) and given and not takes(function, given):
-            found.append(name)
-    return found
-
-
-def takes(function: Callable[..., Any], given: list[str]) -> bool:
-    """Whether a function has exactly these arguments."""
-    return set(inspect.signature(function).parameters) == set(given)
+        try:
+            given = {*recipe(name, Parts(np.random.default_rng(0)))}
+        except KeyError:
+            given = None
+        takes = given if inspect.isclass(function) else {*inspect.signature(function).parameters}
+        if given is None or given != takes:
+            missing.append(name)
+    return missing

@@ -1,14 +1,6 @@
-"""Lines of text: recipes for the kernel that parses them, and files for the readers of streams."""
-
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+"""Lines of text, for the kernel that parses them and for the readers of streams."""
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from safe.fuzz.recipes import Arguments, Parts
 
 _NUMBERS = ["1", "-1", "0.5", "1e3", ".25", "7.", "-0", "123456789012345678901", "1e-400", "5e-324",
             "0.30000000000000004", "9007199254740993", "1e308"]  # fmt: skip
@@ -16,7 +8,7 @@ _ODD_NUMBERS = ["nan", "inf", "1e309", "1e", "--1", "0x1", "1_0", "", ".", "1,5"
 _NAMES = ["a", "b", "7", "12", "é", "word", "\x01", "'", "#", "a" * 70]
 
 
-def form_of(random: np.random.Generator) -> Arguments:
+def form_of(random):
     """The form of a text, as ``parse`` takes it."""
     return dict(
         vowpal=bool(random.integers(2)),
@@ -28,13 +20,13 @@ def form_of(random: np.random.Generator) -> Arguments:
     )
 
 
-def number(random: np.random.Generator) -> str:
+def number(random):
     """A number, and now and then what is none."""
     pool = _ODD_NUMBERS if random.random() < 0.02 else _NUMBERS
     return pool[random.integers(len(pool))]
 
 
-def line(random: np.random.Generator, form: Arguments) -> str:
+def line(random, form):
     """One line of a form; a few are refused."""
     label = number(random)
     if form["several"]:
@@ -55,17 +47,9 @@ def line(random: np.random.Generator, form: Arguments) -> str:
     return text + (" # words" if random.random() < 0.1 else "")
 
 
-def text(random: np.random.Generator, form: Arguments) -> bytes:
+def text(random, form):
     """Some lines, with an end behind the last one or without."""
     lines = [line(random, form) for _ in range(int(random.integers(0, 9)))]
     ends = ["\n", "\r\n", "\n\n"]
     joined = "".join(f"{one}{ends[random.integers(3)]}" for one in lines)
     return (joined if random.integers(2) else joined.rstrip("\r\n")).encode()
-
-
-def _parse(parts: Parts) -> Arguments:
-    form = form_of(parts.random)
-    return {"text": text(parts.random, form), **form, "name": "a.svm", "n_lines_before": 3}
-
-
-RECIPES: dict[str, Callable[[Parts], Arguments]] = {"text.parse": _parse}

@@ -1,0 +1,187 @@
+"""What the kernels offer, by name, and the sizes of a small problem for it."""
+
+import importlib
+import inspect
+import pkgutil
+
+import numpy as np
+
+import lazynet.kernels
+from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.kernels import averages, dual, outputs, stabilised
+from lazynet.kernels.averages import Average
+from lazynet.kernels.batches import Batches, Merger
+from lazynet.kernels.columns import Columns
+from lazynet.kernels.examples import Examples, Steps, Task, Visited
+from lazynet.kernels.newton import WorkingSet
+from lazynet.kernels.outputs import Block, OwnSteps, Targets
+from lazynet.kernels.released import Listed
+from lazynet.kernels.stabilised import Records
+
+ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
+#: Every kind of cell that an engine has, and those whose engines can take a step on several rows.
+KINDS = sorted(["tables", *(row.engine.kind for row in ENGINES)])
+IN_BATCHES = sorted(row.engine.kind for row in ENGINES if "batch_size" in row.rule._kinds)
+#: The kinds of cells of several outputs: those of rules with a state, groups, and all.
+RULES, GROUPS = ("adagrad", "ftrl", "rda"), ("group_l2", "group_max")
+WIDE_KINDS = ("clock", "averaged clock", *GROUPS, *RULES)
+#: The forms of targets, and where the rates and shrinks of a run on the clock come from.
+FORMS = ("labels", "positives", "numbers", "shared")
+RUNS = ("of shared steps", "of own steps", "of rates from the rows", "with an average", *GROUPS)
+#: Functions and classes that are listed once for each of several variants.
+VARIANTS = {
+    "cells.sweep": ("adagrad",), "cells.retune": ("adagrad",),
+    "outputs.numbers": WIDE_KINDS, "outputs.Block": WIDE_KINDS, "outputs.Targets": FORMS,
+    "outputs_cells.run_cells": RULES, "outputs_clock.run_on_clock": RUNS,
+}  # fmt: skip
+#: Numbers that are seldom a place in an array.
+ODD_PLACES = [-1, -7, 7, 1000, 2**31 - 1, -(2**31), 2**62, -(2**63), 2**63 - 1]
+#: The arguments of the classes, which Cython does not tell.
+CLASSES = {
+    Examples: "values columns starts n_columns targets importances sizes",
+    Steps: "order rates keep keep_low pull counts predictions",
+    Batches: "order size rates keep keep_low pull counts predictions merger",
+    Task: "loss epsilon shrink_first fit_intercept smallest_scale cushion largest_cushion "
+          "enough_work soft_reach hard_reach",
+    Average: "shifts scales pulls fields",
+    Records: "features ratios vanished",
+    Listed: "features sizes kept",
+    WorkingSet: "examples loss epsilon curvature share fit_intercept",
+    Columns: "examples",
+    Targets: "first n_outputs labels starts positives numbers shared",
+    OwnSteps: "rates keep keep_low pull",
+    Block: "kind cells width stamps",
+    Merger: "", Visited: "",
+}  # fmt: skip
+
+
+def kernel_functions():
+    """Every function, class and method that the kernels offer, by name.
+
+    A function of several kinds of cells is listed once for every kind, as ``cells.run rda``, and
+    what ``VARIANTS`` names once for every variant.
+    """
+    found = {}
+    for module in pkgutil.iter_modules(lazynet.kernels.__path__):
+        kernel = importlib.import_module(f"lazynet.kernels.{module.name}")
+        for name, offered in vars(kernel).items():
+            of_module = getattr(offered, "__module__", kernel.__name__) == kernel.__name__
+            if name.startswith("_") or not of_module or not callable(offered):
+                continue
+            full, is_class = f"{module.name}.{name}", inspect.isclass(offered)
+            several = not is_class and "kind" in inspect.signature(offered).parameters
+            variants = VARIANTS.get(full, KINDS if several else ())
+            found |= {f"{full} {variant}": offered for variant in variants} or {full: offered}
+            for method, function in vars(offered).items() if is_class else ():
+                if not method.startswith("_") and callable(function):
+                    found[f"{full}.{method}"] = function
+    return found
+
+
+#: Everything that the kernels offer.
+FUNCTIONS = kernel_functions()
+
+
+def signature_of(name):
+    """The names of the arguments of a function or method."""
+    return list(inspect.signature(FUNCTIONS[name]).parameters)
+
+
+class Sizes:
+    """The sizes of one small problem: ``n`` rows, ``d`` columns, ``k`` steps; draws plain arrays.
+
+    ``place`` lays out an array: fenced, or anywhere.  Of hostile parts, columns, row starts, labels
+    and visited rows may lie outside their arrays.
+    """
+
+    def __init__(self, random, place=lambda array: array):
+        self.random, self.place, self.hostile = random, place, False
+        self.resize(9, 20)
+        self.d = int(random.choice([1, 2, 5, 9, 33]))
+        #: the variant of the function whose arguments are drawn
+        self.kind = ""
+
+    def resize(self, most, most_steps=None):
+        """Draw all sizes anew."""
+        random = self.random
+        self.n, self.d = (int(number) for number in random.integers(1, most, 2))
+        self.k = int(random.integers(1, most_steps or most))
+        # Of blocks of several outputs: how many there are, and whether their weights are float32.
+        self.n_outputs, self.narrow = int(random.integers(1, 40)), self.flag()
+
+    def flag(self):
+        return bool(self.random.integers(2))
+
+    def one_of(self, *values):
+        return values[self.random.integers(len(values))]
+
+    def below(self, least, most):
+        return int(self.random.integers(least, most))
+
+    def integers(self, array):
+        """Row numbers, columns or row starts; of hostile parts one of them may be any number."""
+        if self.hostile and len(array) and self.random.random() < 0.4:
+            limits, array = np.iinfo(array.dtype), array.copy()
+            odd = min(max(self.one_of(*ODD_PLACES), limits.min), limits.max)
+            array[self.random.integers(len(array))] = odd
+        return self.place(array)
+
+    def reals(self, *shape, least=-2.0):
+        """Numbers of ordinary size."""
+        return self.place(self.random.uniform(least, 2.0, shape))
+
+    def full(self, shape, value=0.0, kind=np.float64):
+        return self.place(np.full(shape, value, kind))
+
+    def signs(self, *shape):
+        return self.place(self.random.choice([-1.0, 1.0], shape))
+
+    @property
+    def width(self):
+        """The number of outputs, filled up to whole cache lines."""
+        line = outputs.LINE_BYTES // (4 if self.narrow else 8)
+        return -(-self.n_outputs // line) * line
+
+
+#: How an argument is drawn that depends on nothing but the sizes.
+PLAIN = {
+    # numbers
+    "intercept_scale": lambda p: p.one_of(0.0, 1.0), "cushion": lambda p: p.one_of(0.0, 1.0),
+    "stop": lambda p: p.n, "n_left": lambda p: p.d, "n_outputs": lambda p: p.n_outputs,
+    "smallest_scale": lambda p: 2.0**-500, "largest_cushion": lambda p: 2.0**10,
+    "enough_work": lambda p: 16.0 * p.d, "soft_reach": lambda p: 2.0**6,
+    "hard_reach": lambda p: 2.0**10, "accuracy": lambda p: 1e-3, "l2": lambda p: p.one_of(0.0, 0.1),
+    "gravity": lambda p: p.one_of(-1.0, 0.0, 0.01),
+    "released.run.share": lambda p: p.one_of(0.0, 0.5, 0.9),
+    "stabilised.run.size": lambda p: p.below(1, 6), "released.run.size": lambda p: p.below(1, 6),
+    **dict.fromkeys(("first", "start", "row", "step", "level"), lambda p: 0),
+    **dict.fromkeys(("l1", "share", "epsilon", "strength"), lambda p: 0.1),
+    **dict.fromkeys(("intercept", "shift", "factor", "threshold", "kappa", "old"), lambda p: 0.5),
+    **dict.fromkeys(("scale", "new", "extra", "curvature"), lambda p: 1.0),
+    **dict.fromkeys(("theta", "size"), lambda p: 3.0),
+    "want": lambda p: 1e-9, "target": lambda p: 0.0, "wrong": lambda p: 0.0,
+    "only_range": lambda p: False,
+    **dict.fromkeys(("compensated", "universal", "shrink_first", "fit_intercept", "vectorised",
+                     "learns"), Sizes.flag),
+    # arrays with a number for each column, row or step
+    **dict.fromkeys(("weights", "out", "sums", "z", "centre", "stored", "vector", "u", "frequency"),
+                    lambda p: p.reals(p.d)),
+    **dict.fromkeys(("predictions", "duals", "factors", "margins", "slopes", "sums.out",
+                     "curvatures"), lambda p: p.reals(p.n)),
+    **dict.fromkeys(("squared_norms", "sizes", "importances"), lambda p: p.reals(p.n, least=0.0)),
+    **dict.fromkeys(("batches.Batches.predictions", "examples.Steps.predictions"),
+                    lambda p: p.reals(p.k)),
+    "sums.sizes": lambda p: p.one_of(p.reals(p.n, least=0.0), None),
+    "mean": lambda p: p.reals(p.one_of(0, p.d)),
+    "features": lambda p: p.place(p.random.integers(0, p.d, 3)),
+    "cells": lambda p: p.reals(p.d, 2), "others": lambda p: p.reals(p.d, 2),
+    "counts": lambda p: p.full((p.d, 2), 0, np.int32), "live": lambda p: p.full(p.n, 1, np.uint8),
+    "stabilised.fields": lambda p: p.reals(stabilised.STABILISED_FIELDS, least=0.0),
+    "dual.fields": lambda p: p.full(dual.DUAL_FIELDS), "dual.duals": lambda p: p.full(p.n),
+    "averages.Average.fields": lambda p: p.full(averages.AVERAGE_FIELDS),
+    "released.Listed.features": lambda p: p.full(2 * p.d + 3, 0, np.int64),
+    "released.Listed.sizes": lambda p: p.full(2 * p.d + 3),
+    "kept": lambda p: p.full(p.d, 0, np.int64),
+    "dense.run.intercept": lambda p: p.reals(1), "spread": lambda p: p.full(p.one_of(0, p.d)),
+    "sums.excess.sums": lambda p: p.reals(p.d, p.below(1, 3)),
+}  # fmt: skip
