@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,53 +29,39 @@ from lazynet.parameters import (
 
 @runtime_checkable
 class Schedule(Protocol):
-    """The methods that training calls on a schedule."""
+    """The methods that training calls on a schedule; ``OfSteps`` says what they return."""
 
-    def __call__(self, t: int) -> float:
-        """The rate of step ``t``."""
-        ...
+    def __call__(self, t: int) -> float: ...
 
-    def rates(self, start: int, stop: int) -> NDArray[np.float64]:
-        """The rates of the steps from ``start`` to ``stop``."""
-        ...
+    def rates(self, start: int, stop: int) -> NDArray[np.float64]: ...
 
 
 #: The rule or the schedule that the model chooses.
 AUTO = "auto"
-
 #: What rules accept as ``schedule``.
 ScheduleLike = str | Schedule | Callable[[int], float] | Sequence[float] | NDArray[np.floating]
-
 
 #: The kind of ``eta0``, the scale of the rates.
 SCALE = Number(above=0, optional=True)
 
 
-class Formula(ParameterObject):
+class OfSteps:
+    """A schedule that gives the rates of many steps at once."""
+
+    def __call__(self, t: int) -> float:
+        """The rate of step ``t``."""
+        return float(self.rates(t, t + 1)[0])
+
+    def rates(self, start: int, stop: int) -> NDArray[np.float64]:
+        """The rates of the steps from ``start`` to ``stop``."""
+        raise NotImplementedError
+
+
+class Formula(OfSteps, ParameterObject):
     """A schedule given by one formula over arrays of step numbers."""
 
     #: the name of the parameter that the model gives where it is None
     _from_model: ClassVar[str] = "eta0"
-
-    def known(self, eta0: float, l2: float) -> Self:
-        """The schedule of a model whose rates have the scale ``eta0`` and whose penalty has ``l2``.
-
-        >>> Power().known(eta0=0.5, l2=0.0), Power(0.1).known(eta0=0.5, l2=0.0)
-        (Power(eta0=0.5), Power(eta0=0.1))
-        """
-        result = self.settled()
-        if getattr(result, self._from_model) is not None:
-            return result
-        return replace(result, **{self._from_model: self._of_model(eta0, l2)}).settled()
-
-    @property
-    def needs_eta0(self) -> bool:
-        """Whether the scale of the rates is left to the model.
-
-        >>> Power().needs_eta0, Power(0.5).needs_eta0
-        (True, False)
-        """
-        return self._from_model == "eta0" and getattr(self, "eta0", None) is None
 
     def _of_model(self, eta0: float, l2: float) -> float:
         return eta0
@@ -89,13 +75,9 @@ class Formula(ParameterObject):
                 f"{type(self).__name__} has no {self._from_model} and is used without a model: "
                 f"write {type(self).__name__}({self._from_model}=...)"
             )
-        # A divisor that is too large makes a rate of 0, which is allowed; a rate that is too large
-        # becomes infinite, which ``checked_rates`` refuses by name.
+        # A rate that is too large becomes infinite, and ``checked_rates`` refuses it.
         with np.errstate(over="ignore", divide="ignore"):
             return np.asarray(settled._formula(scale, np.arange(start, stop, dtype=np.float64)))
-
-    def __call__(self, t: int) -> float:
-        return float(self.rates(t, t + 1)[0])
 
     def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
         """The rates of the steps ``t``; ``scale`` is eta0, or the l2 of Pegasos."""
@@ -103,57 +85,57 @@ class Formula(ParameterObject):
 
 
 @dataclass(repr=False)
-class Constant(Formula):
+class Scaled(Formula):
+    """A formula with the factor ``eta0``."""
+
+    _kinds = table(eta0=SCALE)
+    eta0: float | None = None
+
+
+@dataclass(repr=False)
+class Constant(Scaled):
     """eta_t = eta0.
 
     >>> Constant(0.1).rates(0, 3).tolist()
     [0.1, 0.1, 0.1]
     """
 
-    _kinds = table(eta0=SCALE)
     name: ClassVar[str] = "constant"
-    eta0: float | None = None
 
     def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
         return np.full(len(t), scale)
 
 
 @dataclass(repr=False)
-class InverseTime(Formula):
+class InverseTime(Scaled):
     """eta_t = eta0 / (1 + t).
 
     >>> InverseTime(1.0).rates(0, 4).round(2).tolist()
     [1.0, 0.5, 0.33, 0.25]
     """
 
-    _kinds = table(eta0=SCALE)
     name: ClassVar[str] = "inverse_time"
-    eta0: float | None = None
 
     def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
         return scale / (1.0 + t)
 
 
 @dataclass(repr=False)
-class InverseSqrt(Formula):
+class InverseSqrt(Scaled):
     """eta_t = eta0 / sqrt(1 + t).
 
-    >>> InverseSqrt(1.0)(3)
-    0.5
     >>> InverseSqrt(1.0).rates(0, 4).round(2).tolist()
     [1.0, 0.71, 0.58, 0.5]
     """
 
-    _kinds = table(eta0=SCALE)
     name: ClassVar[str] = "inverse_sqrt"
-    eta0: float | None = None
 
     def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
         return scale / np.sqrt(1.0 + t)
 
 
 @dataclass(repr=False)
-class Power(Formula):
+class Power(Scaled):
     """eta_t = eta0 / (1 + t)^power_t.
 
     >>> Power(1.0, power_t=2.0).rates(0, 4).round(2).tolist()
@@ -162,7 +144,6 @@ class Power(Formula):
 
     _kinds = table(eta0=SCALE, power_t=Number())
     name: ClassVar[str] = "power"
-    eta0: float | None = None
     power_t: float = 0.25
 
     def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
@@ -173,8 +154,8 @@ class Power(Formula):
 class Pegasos(Formula):
     """eta_t = 1 / (l2 (t0 + t)), by default with the l2 of the model.
 
-    Shalev-Shwartz et al. 2007 have t0 = 1, whose first step is eta*l2 = 1: it wipes every weight,
-    which rule="sgd" refuses.  Hence t0 = 2 here unless asked otherwise.
+    Shalev-Shwartz et al. 2007 have t0 = 1.  Its first step sets every weight to 0, and the rule SGD
+    refuses such a step.
 
     >>> Pegasos(l2=0.5).rates(0, 4).round(2).tolist()
     [1.0, 0.67, 0.5, 0.4]
@@ -184,7 +165,7 @@ class Pegasos(Formula):
     name: ClassVar[str] = "pegasos"
     _from_model: ClassVar[str] = "l2"
     l2: float | None = None
-    t0: float = 2.0
+    t0: float | None = 2.0
 
     def _of_model(self, eta0: float, l2: float) -> float:
         if not l2 > 0:
@@ -194,15 +175,14 @@ class Pegasos(Formula):
         return l2
 
     def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
-        return 1.0 / (scale * (self.t0 + t))
+        return 1.0 / (scale * ((scale**-0.75 if self.t0 is None else self.t0) + t))
 
 
 @dataclass(repr=False)
 class Optimal(Pegasos):
     """eta_t = 1 / (l2 (t0 + t)), by default with the l2 of the model and t0 = l2^(-3/4).
 
-    This is "optimal" of scikit-learn's SGDClassifier, whose alpha is l2: the first rate is
-    l2^(-1/4), the size of a weight that such a penalty allows (Bottou 2012).
+    This is "optimal" of scikit-learn's SGDClassifier, whose alpha is l2 (Bottou 2012).
 
     >>> Optimal(l2=1e-4).rates(0, 2).round(3).tolist()
     [10.0, 9.99]
@@ -210,32 +190,22 @@ class Optimal(Pegasos):
 
     _kinds = table(l2=SCALE, t0=Number(above=0, optional=True))
     name: ClassVar[str] = "optimal"
-    l2: float | None = None
-    t0: float | None = None  # type: ignore[assignment]
-
-    def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
-        t0 = scale**-0.75 if self.t0 is None else self.t0
-        return 1.0 / (scale * (t0 + t))
+    t0: float | None = None
 
 
 @dataclass(repr=False)
-class Adaptive(Formula):
+class Adaptive(Constant):
     """A constant rate that is divided by ``divisor`` when training makes no more progress.
 
-    ``fit`` finds no more progress where it would stop with another schedule: after
-    ``n_iter_no_change`` epochs in a row that have not lowered the loss by the share ``tol``.  It
-    stops when the rate is at most ``least``.  Without ``tol`` and in ``partial_fit`` the rate
-    stays what it is.
+    ``fit`` divides the rate where it would stop with another schedule, and stops when the rate is
+    at most ``least``.  Without ``tol`` and in ``partial_fit`` the rate is constant.
 
     >>> Adaptive(0.5).rates(0, 3).tolist(), Adaptive(0.5).lowered()
     ([0.5, 0.5, 0.5], Adaptive(eta0=0.1))
-    >>> Adaptive(1e-7).lowered() is None
-    True
     """
 
     _kinds = table(eta0=SCALE, divisor=Number(above=1), least=Number(above=0))
     name: ClassVar[str] = "adaptive"
-    eta0: float | None = None
     divisor: float = 5.0
     least: float = 1e-6
 
@@ -246,57 +216,17 @@ class Adaptive(Formula):
             return None
         return replace(settled, eta0=settled.eta0 / settled.divisor).settled()
 
-    def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
-        return np.full(len(t), scale)
-
-
-def known_after_stall(schedule: Schedule) -> Schedule | None:
-    """The schedule to go on with once training makes no more progress; None where it ends.
-
-    >>> known_after_stall(Constant(0.5)) is None, known_after_stall(Adaptive(0.5))
-    (True, Adaptive(eta0=0.1))
-    """
-    return schedule.lowered() if isinstance(schedule, Adaptive) else None
-
 
 @dataclass(repr=False)
-class FromData(ParameterObject):
+class FromData(OfSteps, ParameterObject):
     """Automatic learning rates: the clock computes them from the rows.
 
-    With m the square of the mean of |x| over the rows, k the weight of an intercept beside a row of
-    the mean norm (0 without an intercept), g the slope of the loss and s the importance,
+    The rate falls as the squared slopes of the loss add up, as in AdaGrad with one rate for all
+    weights, and is divided by the mean squared norm of the rows seen so far.  So to multiply X by a
+    number divides the weights by the number and changes no prediction.  A regressor also lowers
+    its rates where the slopes no longer fall.  ``lazynet.reference.from_data`` has the formulas.
 
-        u = (|x|^2 / m + k) / (1 + k)
-        acc += s^2 min(g^2, 8 G^2) min(u, 8)
-        eta = C Y sqrt(min(1, 8 / u)) / ((1 + k) sqrt(acc + 8 G^2))
-
-    The rate of the weights is eta / m, at most half of what the rule allows.  The rate of the
-    intercept is k eta.
-
-    - Losses of a margin: C = 32, Y = G = 1, k = 1/32.
-    - Losses of numbers: C = 16, k = 1; Y is the standard deviation of the targets so far, for the
-      intercept (and without one for the weights) their root mean square.  G is the size of a slope:
-      Y where slopes are unbounded, the smaller of Y and epsilon for "huber", 1 for "absolute_error"
-      and "epsilon_insensitive".  The intercept has an acc and a G of its own.
-    - C is multiplied by ``factor``.  A fit of few epochs can do with higher rates than a long one.
-    - Unbounded slopes ("squared_error", "squared_hinge" and the like): eta has no factor
-      sqrt(min(1, 8 / u)), because the step is implicit, with the slope at the weights after the
-      step.  No other step on a loss of numbers goes beyond its target.
-
-    m is refreshed at the rows 0, 1, 2, 4, 8, ... that are not empty.  Every weight is then
-    multiplied by sqrt(m_old / m_new), at no cost, so that neither short nor giant first rows leave
-    a trace.  To multiply X by a number divides the weights by the number and changes no prediction;
-    to multiply y of a loss of numbers, and epsilon, multiplies the model.  (This holds for the
-    rates: scale a penalty, too.)  Weights that a model starts from are not multiplied.
-
-    A regressor must not follow the noise of the last rows.  After 32, 64, 128, ... rows the
-    squared slopes since the last look are compared with those before: if they did not fall by 5
-    percent, the rate of the weights is multiplied by 0.5^(1/2), until they fall by 10 percent, and
-    the rate of the intercept for good by 1/4.  Where ``fit`` counts epochs without progress, each
-    of them quarters the rate of the weights and halves the rate of the intercept: the weights
-    converge before training ends.
-
-    For FoBoS and SGD with the storage "clock".
+    ``factor`` multiplies the rates.  For FoBoS and SGD with the storage "clock".
 
     >>> from lazynet import FoBoS, Stepper
     >>> stepper = Stepper(1, loss="squared_error", rule=FoBoS(FromData()))
@@ -313,21 +243,15 @@ class FromData(ParameterObject):
 
         >>> FromData().rates(0, 2)
         Traceback (most recent call last):
-        ...
-        ValueError: schedule=FromData() computes its rates from the rows as it learns from them, \
-and cannot give them beforehand
+        ValueError: schedule=FromData() computes its rates from the rows and cannot give them before
         """
         raise ValueError(
-            "schedule=FromData() computes its rates from the rows as it learns from them, and "
-            "cannot give them beforehand"
+            "schedule=FromData() computes its rates from the rows and cannot give them before"
         )
-
-    def __call__(self, t: int) -> float:
-        return float(self.rates(t, t + 1)[0])
 
 
 @dataclass(frozen=True, eq=False)
-class FromArray:
+class FromArray(OfSteps):
     """An array with one rate per step; a step beyond the last rate is an error.
 
     >>> schedule = FromArray([0.5, 0.25])
@@ -349,19 +273,15 @@ class FromArray:
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
         """The rates of the steps from ``start`` to ``stop``."""
         if stop > len(self._array):
-            missing = max(start, len(self._array))
             raise ValueError(
-                f"schedule has {len(self._array)} rates, but step {missing} was asked for; "
-                f"give one rate per step (steps are counted over all epochs)"
+                f"schedule has {len(self._array)} rates, but step {max(start, len(self._array))} "
+                f"was asked for; give one rate per step (steps are counted over all epochs)"
             )
         return self._array[start:stop]
 
-    def __call__(self, t: int) -> float:
-        return float(self.rates(t, t + 1)[0])
-
 
 @dataclass(frozen=True)
-class FromCallable:
+class FromCallable(OfSteps):
     """A plain function of the step number, asked once per step.
 
     >>> FromCallable(lambda t: 1 / (1 + t)).rates(0, 2).tolist()
@@ -377,9 +297,6 @@ class FromCallable:
             raise TypeError("schedule must give one number per step")
         _check_rates(values, start)
         return values
-
-    def __call__(self, t: int) -> float:
-        return float(self.rates(t, t + 1)[0])
 
 
 def _as_rates(values: Any) -> NDArray[np.float64]:
@@ -405,19 +322,24 @@ SCHEDULES: dict[str, type[Formula] | type[FromData]] = {
 }
 
 
-def check_schedule(name: str, schedule: Any) -> Schedule:
-    """The schedule that a name, an array, a callable or an object gives; refuses other values.
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is left to the model."""
+    return isinstance(value, str) and value == AUTO
+
+
+def check_schedule(name: str, schedule: Any) -> Any:
+    """The schedule that a name, an array, a callable or an object gives; "auto" stays a name.
 
     >>> check_schedule("schedule", "power"), check_schedule("schedule", [0.5, 0.25])(1)
     (Power(), 0.25)
     """
+    accepted = f"one of {[AUTO, *SCHEDULES]}, an array of rates, or a callable of the step number"
     if isinstance(schedule, str):
+        if is_auto(schedule):
+            return AUTO
         if schedule in SCHEDULES:
             return SCHEDULES[schedule]().settled()
-        raise ValueError(
-            f"{name} must be one of {list(SCHEDULES)}, an array of rates, or a callable of the "
-            f"step number, got {schedule!r}"
-        )
+        raise ValueError(f"{name} must be {accepted}, got {schedule!r}")
     refuse_class(name, schedule, "...")
     if isinstance(schedule, (Formula, FromData)):
         return schedule.settled()
@@ -427,47 +349,20 @@ def check_schedule(name: str, schedule: Any) -> Schedule:
         return FromCallable(schedule)
     if isinstance(schedule, (Sequence, np.ndarray)):
         return FromArray(schedule)
-    raise TypeError(
-        f"{name} must be a name, an array of rates, or a callable of the step number, "
-        f"got {type(schedule).__name__}"
-    )
-
-
-def is_auto(value: Any) -> bool:
-    """Whether a parameter is left to the model.
-
-    >>> is_auto("auto"), is_auto([0.5, 0.25])
-    (True, False)
-    """
-    return isinstance(value, str) and value == AUTO
-
-
-def _check_schedule_or_auto(name: str, schedule: Any) -> Any:
-    if isinstance(schedule, str) and schedule not in SCHEDULES and schedule != AUTO:
-        raise ValueError(
-            f"{name} must be one of {[AUTO, *SCHEDULES]}, an array of rates, or a callable of the "
-            f"step number, got {schedule!r}"
-        )
-    return AUTO if is_auto(schedule) else check_schedule(name, schedule)
+    raise TypeError(f"{name} must be {accepted}, got {type(schedule).__name__}")
 
 
 #: The kind of the parameter ``schedule``.
-SCHEDULE = Special(check=_check_schedule_or_auto, objects=tuple(SCHEDULES.values()))
+SCHEDULE = Special(check=check_schedule, objects=tuple(SCHEDULES.values()))
 
 
 def check_scale(schedule: Any, eta0: float | None) -> None:
     """Refuse ``eta0`` beside a settled ``schedule`` that does not use it."""
     if eta0 is None or is_auto(schedule) or needs_scale(schedule):
         return
-    if isinstance(schedule, FromData):
-        advice = "the rates follow from the rows; leave eta0 at its default"
-    elif isinstance(schedule, Formula):
-        advice = f"the scale of the rates is {schedule._from_model} of the schedule"
-    else:
-        advice = "an array or a callable gives the rates themselves"
     raise ValueError(
         f"eta0 is the scale of a schedule without a scale, got eta0={shown(eta0)} beside "
-        f"schedule={shown(schedule)}: {advice}"
+        f"schedule={shown(schedule)}: leave eta0 at its default"
     )
 
 
@@ -477,7 +372,7 @@ def needs_scale(schedule: Any) -> bool:
     >>> needs_scale(Power()), needs_scale(Power(0.5)), needs_scale(Pegasos())
     (True, False, False)
     """
-    return isinstance(schedule, Formula) and schedule.needs_eta0
+    return isinstance(schedule, Scaled) and schedule.eta0 is None
 
 
 def known_schedule(schedule: Any, eta0: float, l2: float) -> Any:
@@ -486,7 +381,12 @@ def known_schedule(schedule: Any, eta0: float, l2: float) -> Any:
     >>> known_schedule(Power(), 0.5, 0.0), known_schedule(Pegasos(), 0.5, 0.1)
     (Power(eta0=0.5), Pegasos(l2=0.1))
     """
-    return schedule.known(eta0, l2) if isinstance(schedule, Formula) else schedule
+    if not isinstance(schedule, Formula):
+        return schedule
+    name = schedule._from_model
+    if getattr(schedule, name) is not None:
+        return schedule.settled()
+    return replace(schedule, **{name: schedule._of_model(eta0, l2)}).settled()
 
 
 def checked_rates(schedule: Schedule, start: int, stop: int) -> NDArray[np.float64]:

@@ -3,6 +3,39 @@
 The rate follows the sizes of the rows and the slopes of the loss, as AdaGrad's rate does with one
 rate for all weights (Ward, Wu & Bottou 2019).  All is measured in units in which the rows have the
 mean norm 1.
+
+With m the square of the mean of |x| over the rows, k the weight of an intercept beside a row of
+the mean norm (0 without an intercept), g the slope of the loss and s the importance,
+
+    u = (|x|^2 / m + k) / (1 + k)
+    acc += s^2 min(g^2, 8 G^2) min(u, 8)
+    eta = C Y sqrt(min(1, 8 / u)) / ((1 + k) sqrt(acc + 8 G^2))
+
+The rate of the weights is eta / m, at most half of what the rule allows.  The rate of the
+intercept is k eta.
+
+- Losses of a margin: C = 32, Y = G = 1, k = 1/32.
+- Losses of numbers: C = 16, k = 1; Y is the standard deviation of the targets so far, for the
+  intercept (and without one for the weights) their root mean square.  G is the size of a slope:
+  Y where slopes are unbounded, the smaller of Y and epsilon for "huber", 1 for "absolute_error"
+  and "epsilon_insensitive".  The intercept has an acc and a G of its own.
+- C is multiplied by ``factor``.  A fit of few epochs can do with higher rates than a long one.
+- Unbounded slopes ("squared_error", "squared_hinge" and the like): eta has no factor
+  sqrt(min(1, 8 / u)), because the step is implicit, with the slope at the weights after the
+  step.  No other step on a loss of numbers goes beyond its target.
+
+m is refreshed at the rows 0, 1, 2, 4, 8, ... that are not empty.  Every weight is then
+multiplied by sqrt(m_old / m_new), at no cost, so that neither short nor giant first rows leave
+a trace.  To multiply X by a number divides the weights by the number and changes no prediction;
+to multiply y of a loss of numbers, and epsilon, multiplies the model.  (This holds for the
+rates: scale a penalty, too.)  Weights that a model starts from are not multiplied.
+
+A regressor must not follow the noise of the last rows.  After 32, 64, 128, ... rows the
+squared slopes since the last look are compared with those before: if they did not fall by 5
+percent, the rate of the weights is multiplied by 0.5^(1/2), until they fall by 10 percent, and
+the rate of the intercept for good by 1/4.  Where ``fit`` counts epochs without progress, each
+of them quarters the rate of the weights and halves the rate of the intercept: the weights
+converge before training ends.
 """
 
 from __future__ import annotations

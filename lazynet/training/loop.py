@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lazynet.data.standardise import Units
 from lazynet.engines.threads import Workers
-from lazynet.schedules import known_after_stall
+from lazynet.schedules import Adaptive
 from lazynet.training.epochs import BestEpoch, Epoch, EpochRecord, Orders, Stopping
 from lazynet.training.learners import AnyLearner, run_pass
 from lazynet.training.progress import Progress
@@ -138,7 +138,8 @@ def train(
                     break
                 # An epoch that is undone does not count among those without progress.
                 if not goes_back and stopping.after(judged):
-                    slower = known_after_stall(learners[0].plan.schedule)
+                    schedule = learners[0].plan.schedule
+                    slower = schedule.lowered() if isinstance(schedule, Adaptive) else None
                     if slower is None:
                         ended = True
                         break

@@ -243,22 +243,14 @@ def test_constructors_hold_only_what_every_rule_understands(Estimator):
 
 
 @pytest.mark.parametrize(
-    ("schedule", "advice"),
-    [
-        (InverseSqrt(0.1), "the scale of the rates is eta0 of the schedule"),
-        (Pegasos(), "the scale of the rates is l2 of the schedule"),
-        ("pegasos", "the scale of the rates is l2 of the schedule"),
-        (FromData(), "the rates follow from the rows; leave eta0 at its default"),
-        ([0.1] * 120, "an array or a callable gives the rates themselves"),
-        (lambda t: 0.1, "an array or a callable gives the rates themselves"),
-    ],
+    "schedule", [InverseSqrt(0.1), Pegasos(), "pegasos", FromData(), [0.1] * 120, lambda t: 0.1]
 )
-def test_eta0_beside_a_schedule_with_a_scale_is_refused(schedule, advice):
-    """The error says where the scale of the rates is, in estimators and in the Stepper."""
+def test_eta0_beside_a_schedule_with_a_scale_is_refused(schedule):
+    """By estimators and by the Stepper alike."""
     X, y = make_data()
     rule = FoBoS(schedule, eta0=0.5)
     model = LazyNetClassifier(rule=rule, l2=1e-3, max_iter=2, tol=None)
-    message = rf"^eta0 is the scale of a schedule without a scale, got eta0=0.5 .*: {advice}$"
+    message = r"^eta0 is the scale of a schedule without a scale, got eta0=0.5 .*: leave eta0"
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
     with pytest.raises(ValueError, match=message):

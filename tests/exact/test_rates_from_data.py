@@ -281,5 +281,5 @@ def test_what_cannot_have_these_rates_is_refused():
     for schedule in ("from_data", FromData()):
         with pytest.raises(ValueError, match="eta0 is the scale of a schedule without a scale"):
             LazyNetRegressor(rule=FoBoS(schedule=schedule, eta0=0.5)).fit(X, y)
-    with pytest.raises(ValueError, match="cannot give them beforehand"):
+    with pytest.raises(ValueError, match="cannot give them before"):
         FromData()(0)
