@@ -309,7 +309,7 @@ def parse(
     int64_t n_labels=GREATEST_COUNT,
     int bits=18,
     object name="text",
-    object n_lines_before=0,
+    int64_t n_lines_before=0,
 ):
     """The rows of whole lines: indptr, indices and values of X, labels, importances; and the number
     of the lines.
