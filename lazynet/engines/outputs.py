@@ -9,30 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.adagrad import FOLLOWS, AdaGradEngine
-from lazynet.engines.base import Arrays, Engine, advice_on_overflow, take_until_done
-from lazynet.engines.cells import CellEngine
+from lazynet.engines.base import Arrays, Engine, take_until_done
 from lazynet.engines.clock import AveragedClockEngine, lower_rates
-from lazynet.engines.ftrl import FTRLEngine
 from lazynet.engines.nonzeros import NonzeroWeights
-from lazynet.engines.rda import RDAEngine
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
-from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels import clock as clock_kernel
 from lazynet.kernels import outputs as kernel
-from lazynet.kernels import outputs_cells, outputs_clock
+from lazynet.kernels import outputs_clock
 from lazynet.kernels.examples import Examples, Steps, Task
-from lazynet.losses import Loss
-from lazynet.penalties import ElasticNet
-from lazynet.rules.base import LOG_LOSS, Rule
 
 #: Features whose weights are read at once: their cells stay in the cache.
 _FEATURES_AT_ONCE = 2**12
@@ -40,6 +32,16 @@ _FEATURES_AT_ONCE = 2**12
 _LARGE_ARRAY = 2**22
 # The smallest scale of a clock beside weights in float, whose exponents end at 127.
 _SMALLEST_NARROW_SCALE = 2.0**-60
+
+
+class Chunk(NamedTuple):
+    """What a call of the kernel visits, and the losses that it adds up."""
+
+    examples: Examples
+    targets: kernel.Targets
+    steps: Steps
+    task: Task
+    losses: NDArray[np.float64]
 
 
 class OutputsEngine(Engine):
@@ -89,37 +91,13 @@ class OutputsEngine(Engine):
 
     # --- what the engine of a kind must provide ---
 
-    def _learn(
-        self,
-        examples: Examples,
-        targets: kernel.Targets,
-        steps: Steps,
-        task: Task,
-        losses: NDArray[np.float64],
-        softmax: bool,
-        first: int,
+    def _call(
+        self, chunk: Chunk, first: int, *, softmax: bool = False, learns: bool = True
     ) -> tuple[int, int]:
-        """Call the kernel once; returns its status and the first step not taken."""
-        raise NotImplementedError
+        """Call the kernel once; returns its status and the first step not taken.
 
-    def _judge(
-        self,
-        examples: Examples,
-        targets: kernel.Targets,
-        steps: Steps,
-        task: Task,
-        losses: NDArray[np.float64],
-        first: int,
-    ) -> tuple[int, int]:
-        """Add up the losses on the rows of the steps; what it returns is that of ``_learn``."""
-        raise NotImplementedError
-
-    def output(self, number: int, which: Any = slice(None)) -> Engine:
-        """An engine of one output with the state of output ``number``, for some features."""
-        raise NotImplementedError
-
-    def set_output(self, number: int, single: Any) -> None:
-        """Make the state of an engine of one output the state of output ``number``."""
+        Where nothing ``learns``, only the losses are added up.
+        """
         raise NotImplementedError
 
     # --- what the engines of all kinds share ---
@@ -135,8 +113,9 @@ class OutputsEngine(Engine):
         softmax: bool = False,
     ) -> None:
         """Take all steps of the chunk; add the losses before the updates to ``losses``."""
+        chunk = Chunk(examples, targets, steps, task, losses)
         take_until_done(
-            lambda first: self._learn(examples, targets, steps, task, losses, softmax, first),
+            lambda first: self._call(chunk, first, softmax=softmax),
             len(steps),
             t,
             examples,
@@ -149,16 +128,16 @@ class OutputsEngine(Engine):
         self, examples: Examples, targets: kernel.Targets, steps: Steps, task: Task
     ) -> NDArray[np.float64]:
         """The summed losses of every output on the rows of the steps, of which none is taken."""
-        losses = np.zeros(self.n_outputs)
+        chunk = Chunk(examples, targets, steps, task, np.zeros(self.n_outputs))
         take_until_done(
-            lambda first: self._judge(examples, targets, steps, task, losses, first),
+            lambda first: self._call(chunk, first, learns=False),
             len(steps),
             0,
             examples,
             row_of=steps.row,
             advice=self.advice,
         )
-        return losses
+        return chunk.losses
 
     def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
         """The weights of some features, a row per feature: the model's or the last weights."""
@@ -218,29 +197,6 @@ class OutputsEngine(Engine):
     def rows_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
         return self.model_at(which)
 
-    @property
-    def intercepts(self) -> NDArray[np.float64]:
-        nothing = slice(0, 0)
-        return np.array([self.output(k, nothing).intercept for k in range(self.n_outputs)])
-
-    @property
-    def model_intercepts(self) -> NDArray[np.float64]:
-        nothing = slice(0, 0)
-        return np.array([self.output(k, nothing).model_intercept for k in range(self.n_outputs)])
-
-    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        for number in range(self.n_outputs):
-            single = self.output(number)
-            single.load(weights[number], float(intercepts[number]))
-            self.set_output(number, single)
-
-    def go_on_from(self, other: Engine) -> None:
-        assert isinstance(other, OutputsEngine)
-        for number in range(self.n_outputs):
-            single = self.output(number)
-            single.go_on_from(other.output(number))
-            self.set_output(number, single)
-
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         return bool(np.isfinite(self.cells[indices]).all())
 
@@ -287,33 +243,13 @@ class OutputsOnClock(OutputsEngine):
         """The past of the averages; None where there are none."""
         return None
 
-    def _learn(
-        self,
-        examples: Examples,
-        targets: kernel.Targets,
-        steps: Steps,
-        task: Task,
-        losses: NDArray[np.float64],
-        softmax: bool,
-        first: int,
+    def _call(
+        self, chunk: Chunk, first: int, *, softmax: bool = False, learns: bool = True
     ) -> tuple[int, int]:
         return outputs_clock.run_on_clock(
-            self._block(), examples, targets, steps, task, self.clocks, self.own, self.scalars,
-            losses, first, softmax, self.own_steps, self.rates, self._past(), self.strengths,
+            self._block(), *chunk, first, self.clocks, self.own, self.scalars, softmax, learns,
+            self.own_steps, self.rates, self._past(), self.strengths,
         )  # fmt: skip
-
-    def _judge(
-        self,
-        examples: Examples,
-        targets: kernel.Targets,
-        steps: Steps,
-        task: Task,
-        losses: NDArray[np.float64],
-        first: int,
-    ) -> tuple[int, int]:
-        return outputs_clock.losses_on_clock(
-            self._block(), examples, targets, steps, task, self.clocks, self.own, losses, first
-        )
 
     def _sweep(self) -> None:
         outputs_clock.sweep_clock(self._block(), self.clocks, self.scalars)
@@ -424,179 +360,6 @@ class AveragedOutputs(OutputsOnClock):
             self.own[outputs_clock.INTERCEPT_SUM_ROW, : self.n_outputs] = (
                 other.model_intercepts * other.counted
             )
-
-
-class CellOutputs(OutputsEngine):
-    """The rules with a state of their own.  ``settings`` and ``fields`` have a row per output."""
-
-    _scalars = ("settings", "fields")
-    #: the engine of one output
-    single: ClassVar[type[CellEngine]]
-
-    def __init__(
-        self,
-        n_features: int,
-        n_outputs: int,
-        rule: Rule,
-        penalties: Sequence[ElasticNet],
-        dtype: Any = np.float64,
-        wear: Wear | None = None,
-        loss: Loss = LOG_LOSS,
-    ) -> None:
-        super().__init__(n_features, n_outputs, dtype, wear)
-        rule = rule.settled()
-        self.advice = advice_on_overflow(rule.remedy)
-        given = [rule.settings(penalty, loss) for penalty in penalties]
-        # An output that only fills up a line has the settings of the first.
-        given += [given[0]] * (self.width - len(given))
-        self.settings = np.array(given, dtype=np.float64)
-        self.fields = np.zeros((self.width, len(cells_kernel.fields(self.kind))))
-
-    def _learn(
-        self,
-        examples: Examples,
-        targets: kernel.Targets,
-        steps: Steps,
-        task: Task,
-        losses: NDArray[np.float64],
-        softmax: bool,
-        first: int,
-    ) -> tuple[int, int]:
-        return outputs_cells.run_cells(
-            self._block(), examples, targets, steps, task, self.settings, self.fields, losses,
-            first, softmax,
-        )  # fmt: skip
-
-    def _judge(
-        self,
-        examples: Examples,
-        targets: kernel.Targets,
-        steps: Steps,
-        task: Task,
-        losses: NDArray[np.float64],
-        first: int,
-    ) -> tuple[int, int]:
-        return outputs_cells.run_cells(
-            self._block(), examples, targets, steps, task, self.settings, self.fields, losses,
-            first, False, False,
-        )  # fmt: skip
-
-    def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
-        cells = np.ascontiguousarray(self.cells[which], dtype=np.float64)
-        found = np.empty((len(cells), self.n_outputs))
-        outputs_cells.read_cells(self._block_of(cells, which), self.settings, self.fields, found)
-        return found
-
-    def output(self, number: int, which: Any = slice(None)) -> CellEngine:
-        engine: CellEngine = object.__new__(self.single)
-        Engine.__init__(engine, len(self.cells[which]), self.wear)
-        engine.advice = self.advice
-        engine.settings, engine.fields = self.settings[number].copy(), self.fields[number].copy()
-        engine.cells = self._cells_of(number, which)
-        return engine
-
-    def _cells_of(self, number: int, which: Any) -> NDArray[np.float64]:
-        """The cells of one output in the form of the engine of one output."""
-        return np.ascontiguousarray(self.cells[which][:, number :: self.width], dtype=np.float64)
-
-    def set_output(self, number: int, single: CellEngine) -> None:
-        self.settings[number], self.fields[number] = single.settings, single.fields
-        self.cells[:, number :: self.width] = single.cells
-        if number == 0:
-            # What only fills up a line counts the same steps.
-            self.settings[self.n_outputs :] = single.settings
-            self.fields[self.n_outputs :] = single.fields
-
-    def _sweep(self) -> None:
-        """Let every output do what the kernel has asked for."""
-        for number in range(self.n_outputs):
-            single = self.output(number)
-            single._sweep()
-            self.set_output(number, single)
-
-    def retune(self, settings: tuple[float, ...]) -> None:
-        if np.array_equal(self.settings, np.broadcast_to(settings, self.settings.shape)):
-            return
-        for number in range(self.n_outputs):
-            single = self.output(number)
-            single.retune(settings)
-            self.set_output(number, single)
-
-    def doubt_about(self, settings: tuple[float, ...]) -> str | None:
-        doubts = (self.output(number).doubt_about(settings) for number in range(self.n_outputs))
-        return next((doubt for doubt in doubts if doubt is not None), None)
-
-    @property
-    def present_rate(self) -> float | None:
-        return self.output(0, slice(0, 0)).present_rate
-
-
-class RDAOutputs(CellOutputs):
-    """Regularised dual averaging: a number per weight."""
-
-    name = kind = "rda"
-    single = RDAEngine
-
-
-class FTRLOutputs(CellOutputs):
-    """FTRL-Proximal: two numbers per weight."""
-
-    name = kind = "ftrl"
-    single = FTRLEngine
-
-
-class AdaGradOutputs(CellOutputs):
-    """AdaGrad: two numbers per weight, and a stamp per feature: every step touches whole rows."""
-
-    name = kind = "adagrad"
-    single = AdaGradEngine
-    _per_weight = ("cells", "stamps")
-
-    def __init__(self, n_features: int, *rest: Any, **options: Any) -> None:
-        super().__init__(n_features, *rest, **options)
-        self.stamps = np.zeros(n_features)
-
-    def _block(self) -> kernel.Block:
-        return kernel.Block(self.kind, self.cells, self.width, self.stamps)
-
-    def _block_of(self, cells: NDArray[Any], which: Any) -> kernel.Block:
-        stamps = np.ascontiguousarray(self.stamps[which])
-        return kernel.Block(self.kind, cells, self.width, stamps)
-
-    def _cells_of(self, number: int, which: Any) -> NDArray[np.float64]:
-        pairs = super()._cells_of(number, which)
-        cells = np.zeros((len(pairs), 4))
-        cells[:, :2], cells[:, 3] = pairs, self.stamps[which]
-        cells_kernel.retune(self.kind, cells, self.fields[number], self.settings[number])
-        return cells
-
-    def set_output(self, number: int, single: CellEngine) -> None:
-        # A row of weights has one stamp: bring the weights of the output current.
-        cells_kernel.sweep(self.kind, single.cells, single.fields, single.settings)
-        pairs = object.__new__(type(single))
-        pairs.settings, pairs.fields, pairs.cells = (
-            single.settings, single.fields, single.cells[:, :2],
-        )  # fmt: skip
-        super().set_output(number, pairs)
-        self.stamps[:] = single.field("steps")
-
-    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        self.stamps[:] = 0.0
-        self.fields[...] = 0.0
-        super().load_rows(weights, intercepts)
-
-    def retune(self, settings: tuple[float, ...]) -> None:
-        """Apply the missed shrinks with the old settings, then switch."""
-        if np.array_equal(self.settings, np.broadcast_to(settings, self.settings.shape)):
-            return
-        self.sweep()
-        if all(settings[FOLLOWS] == own for own in self.settings[:, FOLLOWS]):
-            self.settings[:] = settings  # no other number depends on them
-        else:
-            super().retune(settings)
-
-    def _sweep(self) -> None:
-        outputs_cells.sweep_adagrad(self._block(), self.settings, self.fields)
 
 
 def width_of(n_outputs: int, dtype: np.dtype[Any]) -> int:

@@ -1,12 +1,12 @@
-/* Several numbers side by side, for the rules in rules/.  Cython takes Lanes for a double, and the C that
- * it writes for `a * b + c` computes all of them; what a double has no operator for is here.
+/* Several numbers side by side, for the rules in rules/.  Cython takes Lanes for a double, and the
+ * C that it writes for `a * b + c` computes all of them; what a double has no operator for is here.
  *
- * The loops are compiled once per level of vector units, and none of their sums depends on the level:
- * contraction to fused multiply-adds is off, and every level gives the same bits.
+ * The loops are compiled once per level of vector units, and none of their sums depends on the
+ * level: contraction to fused multiply-adds is off, and every level gives the same bits.
  *
  * In online.pyx the lanes are nonzeros of a row: four doubles where a register holds four, two
- * elsewhere, and eight sums whatever WIDTH is.  In online_outputs.pyx (LAZYNET_REAL is defined) they are
- * outputs: as many doubles or floats as the widest register holds.
+ * elsewhere, and eight sums whatever WIDTH is.  In online_outputs.pyx (LAZYNET_REAL is defined)
+ * they are outputs: as many doubles or floats as the widest register holds.
  */
 #ifndef LAZYNET_LANES_H
 #define LAZYNET_LANES_H
@@ -62,6 +62,9 @@ LAZYNET_INLINE Lanes at_most(Lanes a, Real limit) { return (Lanes)(a <= limit); 
 LAZYNET_INLINE Lanes both(Lanes a, Lanes b) { return (Lanes)((Mask)a & (Mask)b); }
 LAZYNET_INLINE Lanes without(Lanes a, Lanes b) { return (Lanes)((Mask)a & ~(Mask)b); }
 LAZYNET_INLINE Lanes where(Lanes mask, Lanes yes, Lanes no) {
+#if LAZYNET_BYTES == 64
+    return (Lanes)_mm512_ternarylogic_epi64((__m512i)mask, (__m512i)yes, (__m512i)no, 0xCA);
+#endif
     return (Lanes)(((Mask)mask & (Mask)yes) | (~(Mask)mask & (Mask)no));
 }
 LAZYNET_INLINE int any_lane(Lanes mask) {
@@ -84,7 +87,7 @@ LAZYNET_INLINE int lazynet_is_nonzero(double a) { return a != 0.0; }
 /* --- arithmetic */
 LAZYNET_INLINE Lanes absolute(Lanes a) { return (Lanes)((Mask)a & LAZYNET_ALL_BUT_SIGN); }
 LAZYNET_INLINE Lanes with_sign(Lanes size, Lanes of) {
-    return (Lanes)(((Mask)size & LAZYNET_ALL_BUT_SIGN) | ((Mask)of & ~LAZYNET_ALL_BUT_SIGN));
+    return where((Lanes)((Mask){0} | LAZYNET_ALL_BUT_SIGN), size, of);
 }
 /* a < b ? a : b and a > b ? a : b: of two operands one of which is NaN, the second. */
 #if defined(__SSE2__)
@@ -120,8 +123,8 @@ LAZYNET_INLINE Lanes small_log1p(Lanes y) {
     const Real c2 = 1.0 / 2, c3 = 1.0 / 3, c4 = 1.0 / 4, c5 = 1.0 / 5;
     return y - y * y * (c2 - y * (c3 - y * (c4 - y * c5)));
 }
-/* The same for any x <= 0 and any y >= 0.  They are called seldom: out of line, they leave the registers
- * of a loop alone. */
+/* The same for any x <= 0 and any y >= 0.  They are called seldom: out of line, they leave the
+ * registers of a loop alone. */
 __attribute__((noinline, cold, const, unused)) static Lanes any_expm1(Lanes x) {
     for (int k = 0; k < WIDTH; k++) x[k] = (Real)lazynet_expm1_of_negative(x[k]);
     return x;

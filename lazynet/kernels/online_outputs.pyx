@@ -1,25 +1,26 @@
 """The step loop of several outputs: the rules of online.pyx, with outputs side by side.
 
-A step computes, for every output, what the step of a single output computes; outputs_loops.pxd has the
-loops over the weights.  What exists once per output (predictions, slopes, clocks, the numbers of a rule)
-is double.
+A step computes, for every output, what the step of a single output computes; outputs_loops.pxd has
+the loops over the weights.  What exists once per output (predictions, slopes, clocks, the numbers
+of a rule) is double.
 
-This module is compiled for cells in float64 and in float32, and once per level of vector units
-(setup.py), with the same bits.  The modules outputs_clock.pyx and outputs_cells.pyx check the arrays and
-call its functions by address.
+This module is compiled for cells in float64 and for cells in float32, and each once per level of
+vector units (setup.py); every level gives the same bits.  The modules outputs_clock.pyx and
+outputs_cells.pyx check the arrays and call its functions by address.
 
-Property: the weights of an output equal the weights of a model of this output alone after every step
-(tests/exact/test_outputs.py), and with the softmax those of lazynet.reference.outputs.DenseSoftmax; any
-split into blocks of outputs, and any split into chunks of steps, gives the same bits.
+Property: the weights of an output equal the weights of a model of this output alone after every
+step (tests/exact/test_outputs.py), and with the softmax those of
+lazynet.reference.outputs.DenseSoftmax; any split into blocks of outputs, and any split into chunks
+of steps, gives the same bits.
 """
 
-from libc.float cimport DBL_MAX
+from libc.float cimport DBL_MAX, DBL_MIN
 from libc.math cimport fabs
 from libc.stdint cimport uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from .averages cimport COUNTED, add_to, count_iterate, past_is_worn
+from .averages cimport add_to, count_iterate, past_is_worn
 from .chunk cimport (
     ABSOLUTE_SUM,
     ADAGRAD,
@@ -30,8 +31,6 @@ from .chunk cimport (
     FINISHED,
     FREELY_AVERAGED,
     FTRL,
-    GROUP_L2,
-    GROUP_MAX,
     OUT_OF_MEMORY,
     OUT_OF_RANGE,
     OVERFLOWED,
@@ -47,7 +46,6 @@ from .lanes cimport WIDTH, Lanes, lanes_of_doubles, spread
 from .outputs_chunk cimport (
     HALF_DONE,
     INTERCEPT_SUM,
-    INTERCEPT_SUM_LOW,
     NOTHING_DONE,
     PENDING,
     PENDING_MOVE,
@@ -61,7 +59,7 @@ from .outputs_chunk cimport (
     Outputs,
 )
 from .outputs_groups cimport predict_groups, read_group, update_groups
-from .outputs_loops cimport predict_by, read_by, row_of_weights, update_by
+from .outputs_loops cimport predict_by, read_by, update_by
 from .outputs_losses cimport fetch_targets, fill_targets, find_slopes
 from .outputs_rates cimport count_rows, load_states, propose_steps, save_states
 from .own_rows cimport OwnRow, copy_row, row_at, size_of_row
@@ -70,7 +68,7 @@ from .rules cimport adagrad, ftrl, rda
 from .rules.adagrad cimport AdaGradLanes, DecayingLanes
 from .rules.clock cimport AveragedLanes, FreelyAveragedLanes, OnClockLanes
 from .rules.ftrl cimport FtrlLanes
-from .rules.motion cimport Clock, beyond_limits, decay_scale, in_range, push_shift
+from .rules.motion cimport Clock, Wear, decay_scale, push_shift
 from .rules.rda cimport RdaLanes
 
 
@@ -94,6 +92,7 @@ cdef struct Run:
     double* pull
     FromData* states          # of rates that are computed from the rows
     double importance         # of the row at hand
+    double size               # of the row at hand, for rates that follow the data
     bint beyond               # whether a clock is beyond one of its hard limits ...
     bint cushioned            # ... or of its soft limit
     Py_ssize_t touched
@@ -222,11 +221,15 @@ cdef void finish(Outputs* at, const double* slopes) noexcept nogil:
 # --- predictions and updates ----------------------------------------------------------------------
 
 
-cdef double size_of(const Chunk* chunk, const OwnRow* row) noexcept nogil:
-    """What rates that follow the data measure of a row."""
-    if chunk.sizes != NULL:
-        return chunk.sizes[row.number]
-    return size_of_row(row, chunk.measured == ABSOLUTE_SUM)
+cdef void see_row(Run* run, const OwnRow* row) noexcept nogil:
+    """The importance of a row, and its size where rates follow the data."""
+    cdef Chunk* chunk = &run.at.chunk
+    cdef bint follows = run.states != NULL or (run.at.rules != NULL and measures(run.at))
+    run.importance = chunk.importances[row.number] if chunk.importances != NULL else 1.0
+    if follows and chunk.sizes != NULL:
+        run.size = chunk.sizes[row.number]
+    elif follows:
+        run.size = size_of_row(row, chunk.measured == ABSOLUTE_SUM)
 
 
 cdef void predict(Run* run, OwnRow* row, const OwnRow* next) noexcept nogil:
@@ -256,7 +259,9 @@ cdef void predict(Run* run, OwnRow* row, const OwnRow* next) noexcept nogil:
     find_slopes(at, out, run.targets, label, run.importance, run.slopes, run.losses)
 
 
-cdef void update(Run* run, const OwnRow* row, const OwnRow* next, const double* moves) noexcept nogil:
+cdef void update(
+    Run* run, const OwnRow* row, const OwnRow* next, const double* moves
+) noexcept nogil:
     """Output k moves by moves_k along the row."""
     cdef Outputs* at = run.at
     if all_zero(moves, at.n):
@@ -304,7 +309,7 @@ cdef inline void count_losses(Run* run) noexcept nogil:
 
 cdef Status step_by_rules(Run* run, OwnRow* row, const OwnRow* next) noexcept nogil:
     cdef Outputs* at = run.at
-    if at.learns and measures(at) and measure(at, size_of(&at.chunk, row)):
+    if at.learns and measures(at) and measure(at, run.size):
         return WORN_OUT
     show_rules(run)
     predict(run, row, next)
@@ -323,22 +328,27 @@ cdef Status advance(
     Run* run, const double* keep, const double* keep_low, const double* pull
 ) noexcept nogil:
     """Every clock takes the shrink |w| <- [a |w| - b]+."""
-    cdef Outputs* at = run.at
-    cdef double* clocks = at.clocks
-    cdef Py_ssize_t k, n = at.n_clocks
+    cdef Py_ssize_t k, n = run.at.n_clocks, broken = 0, beyond = 0, cushioned = 0
+    cdef double* scales = run.at.clocks
+    cdef double* scales_low = scales + SCALE_LOW * n
+    cdef double* shifts = scales + SHIFT * n
+    cdef double* shifts_low = scales + SHIFT_LOW * n
+    cdef Wear wear = run.at.chunk.wear[0]
     cdef Clock clock
-    cdef bint broken = False, beyond = False, cushioned = False
-    for k in range(n):
-        clock.scale, clock.scale_low = clocks[k], clocks[SCALE_LOW * n + k]
-        clock.shift, clock.shift_low = clocks[SHIFT * n + k], clocks[SHIFT_LOW * n + k]
+    for k in range(n):  # without a branch: the compiler advances several clocks at once
+        clock.scale, clock.scale_low = scales[k], scales_low[k]
+        clock.shift, clock.shift_low = shifts[k], shifts_low[k]
         decay_scale(&clock, keep[k], keep_low[k])
         push_shift(&clock, pull[k])
-        clocks[k], clocks[SCALE_LOW * n + k] = clock.scale, clock.scale_low
-        clocks[SHIFT * n + k], clocks[SHIFT_LOW * n + k] = clock.shift, clock.shift_low
-        broken |= not in_range(&clock)
-        beyond |= beyond_limits(&clock, at.chunk.wear)
-        cushioned |= clock.scale * clock.shift > at.chunk.wear.cushion
-    run.beyond, run.cushioned = beyond, cushioned
+        scales[k], scales_low[k] = clock.scale, clock.scale_low
+        shifts[k], shifts_low[k] = clock.shift, clock.shift_low
+    for k in range(n):  # as in_range, beyond_limits and worn_out have it
+        broken |= not scales[k] >= DBL_MIN
+        broken |= not shifts[k] <= DBL_MAX
+        beyond |= scales[k] < wear.smallest_scale
+        beyond |= scales[k] * shifts[k] > wear.largest_cushion
+        cushioned |= scales[k] * shifts[k] > wear.cushion
+    run.beyond, run.cushioned = beyond != 0, cushioned != 0
     return OUT_OF_RANGE if broken else FINISHED
 
 
@@ -348,9 +358,7 @@ cdef Status count_row(Run* run, const OwnRow* row) noexcept nogil:
     cdef Status status
     if at.scalars[PENDING] == NOTHING_DONE:
         fill_targets(at, row.number, run.targets, &run.touched)
-        count_rows(
-            at, run.states, size_of(&at.chunk, row), run.targets, run.keep, run.keep_low, run.pull
-        )
+        count_rows(at, run.states, run.size, run.targets, run.keep, run.keep_low, run.pull)
         if run.keep[0] != 1.0:
             # The mean size of the rows is the same for all outputs.
             status = advance(run, run.keep, run.keep_low, run.pull)
@@ -364,14 +372,14 @@ cdef Status count_row(Run* run, const OwnRow* row) noexcept nogil:
     return FINISHED
 
 
-cdef void find_moves(Run* run, const OwnRow* row) noexcept nogil:
+cdef void find_moves(Run* run) noexcept nogil:
     """How far the step moves every output, and its shrinks if these are computed from the rows."""
     cdef Outputs* at = run.at
     cdef Py_ssize_t k, step = at.chunk.step
     if run.states != NULL:
         propose_steps(
-            at, run.states, size_of(&at.chunk, row), run.importance, run.targets, run.predictions,
-            run.moves, run.intercept_moves, run.keep, run.keep_low, run.pull,
+            at, run.states, run.size, run.importance, run.targets, run.predictions, run.moves,
+            run.intercept_moves, run.keep, run.keep_low, run.pull,
         )
     elif at.own_rates != NULL and not at.shared_keep:
         for k in range(at.n):
@@ -446,7 +454,7 @@ cdef Status start_on_clock(Run* run, OwnRow* row, const OwnRow* next) noexcept n
     if not at.learns:
         count_losses(run)
         return FINISHED
-    find_moves(run, row)
+    find_moves(run)
     if not (
         all_finite(run.predictions, at.n)
         and all_finite(run.moves, at.n)
@@ -527,9 +535,7 @@ cdef Status take_step(Run* run) noexcept nogil:
     look_ahead(run)
     if next.status != FINISHED:
         next = row
-    run.importance = (
-        at.chunk.importances[row.number] if at.chunk.importances != NULL else 1.0
-    )
+    see_row(run, row)
     if on_clock:
         status = step_on_clock(run, row, next)
     else:

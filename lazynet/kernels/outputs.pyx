@@ -8,14 +8,14 @@ Here are the objects that a run is handed: the targets, the weights, and rates a
 differ from output to output.
 
     online_outputs.pyx    the step loop, for cells in float64 and in float32
-    outputs_clock.pyx     what is checked of steps of SGD or FoBoS on a clock, before the loop is called
+    outputs_clock.pyx     checks the arrays of SGD and FoBoS on a clock, and calls the loop
     outputs_cells.pyx     the same for the rules with a state of their own: RDA, FTRL and AdaGrad
 
 Property: see online_outputs.pyx.
 """
 
 cimport cython
-from libc.stdint cimport int64_t, uintptr_t
+from libc.stdint cimport uintptr_t
 from libc.string cimport memset
 
 from importlib import import_module
@@ -59,7 +59,7 @@ cdef int n_levels = 0
 
 
 cdef int find_loops() except -1:
-    """Import the modules of each level that this machine can run; a debug build has the first alone."""
+    """Import the modules of each level that this machine can run."""
     global n_levels
     cdef uintptr_t address
     for suffix in ("", "_v3", "_v4")[:highest_level() + 1]:

@@ -67,10 +67,10 @@ def run_cells(
     Targets targets,
     Steps steps,
     Task task,
-    const double[:, ::1] settings not None,  # a row per output
-    double[:, ::1] fields not None,          # IN/OUT: a row per output
     double[::1] losses not None,             # IN/OUT: the sums of importance times loss
     Py_ssize_t first,
+    const double[:, ::1] settings not None,  # a row per output
+    double[:, ::1] fields not None,          # IN/OUT: a row per output
     bint softmax=False,
     bint learns=True,
 ):

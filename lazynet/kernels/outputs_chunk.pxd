@@ -84,24 +84,26 @@ cdef struct Outputs:
     Py_ssize_t n_features
     bint narrow               # whether the cells are floats
     void* cells               # IN/OUT
-    double* stamps            # IN/OUT: AdaGrad: the steps that had been taken when a row of weights was
-                              # brought current; groups by the largest weight: the shift at that
-                              # time
+    # IN/OUT: AdaGrad: the steps that had been taken when a row of weights was brought current;
+    # groups by the largest weight: the shift at that time
+    double* stamps
     double* losses            # IN/OUT: the sums of importance times loss; an entry per output
     bint softmax
     bint learns               # else only the losses are added up
-    OutputRule* rules         # of every entry of a row of weights, for rules with a state of their own
+    OutputRule* rules         # of every entry of a row of weights; NULL on the clock
     # on the clock
     double* clocks            # IN/OUT: N_CLOCK_ROWS rows of ``n_clocks``
     Py_ssize_t n_clocks       # 1 or width
     double* own               # IN/OUT: N_OWN_ROWS rows of ``width``
     double* scalars           # IN/OUT
-    const double* own_rates   # a row per step, of ``width`` numbers or, where ``shared_keep``, of one;
-    const double* own_keep    # NULL where all outputs have the steps of the chunk
+    # A row per step, of ``width`` numbers; of one, but for the pulls, where ``shared_keep``.  NULL
+    # where all outputs have the steps of the chunk.
+    const double* own_rates
+    const double* own_keep
     const double* own_keep_low
-    const double* own_pull    # of ``width`` numbers
+    const double* own_pull
     bint shared_keep
-    double* rates             # IN/OUT: the fields of rates that are computed from the rows (from_data.pxd)
+    double* rates             # IN/OUT: the fields of rates from the rows (from_data.pxd), or NULL
     const double* strengths   # N_STRENGTHS of each output, or NULL
     Past* past                # of the one clock, where iterates are averaged; else NULL
     double* totals            # IN/OUT: the fields of the average

@@ -67,23 +67,21 @@ cdef int take_clocks_of_one_number(Outputs* at, Block block, double[:, ::1] cloc
     return take_clocks(at, block, clocks)
 
 
-cdef int check_run_on_clock(
-    Block block, Examples examples, Targets targets, Task task, double[:, ::1] clocks,
-    double[:, ::1] own, double[::1] scalars, Py_ssize_t n_steps, bint softmax, OwnSteps own_steps,
-    double[:, ::1] rates, bint averaged, const double[:, ::1] strengths
+cdef int check_steps_on_clock(
+    Block block, Examples examples, Targets targets, Task task, Py_ssize_t n_clocks,
+    Py_ssize_t n_steps, bint softmax, OwnSteps own_steps, double[:, ::1] rates, bint averaged,
+    const double[:, ::1] strengths
 ) except -1:
-    """Raises unless what is on the clock fits, and the options fit each other."""
+    """Raises unless the options of the steps fit each other."""
     cdef Py_ssize_t n = targets.n_outputs, width = block.width
     cdef bint adaptive = task.tuning.adaptive, has_own = own_steps is not None
     if averaged != (block.outputs.kind == AVERAGED):
         raise ValueError("average must be given for the kind 'averaged clock', and for no other")
     if block.outputs.kind in (GROUP_L2, GROUP_MAX) and task.shrink_first:
         raise ValueError("task must not shrink first where the weights of a feature are a group")
-    check_matrix("own", own, N_OWN_ROWS, width)
-    check_vector("scalars", scalars, N_SCALARS)
     if has_own and adaptive:
         raise ValueError("own_steps must not be given where rates are computed from the rows")
-    if (clocks.shape[1] == 1) == (has_own or adaptive):
+    if (n_clocks == 1) == (has_own or adaptive):
         raise ValueError(
             "clocks must have a column per output where the steps of outputs differ, else 1 column"
         )
@@ -109,82 +107,59 @@ def run_on_clock(
     Targets targets,
     Steps steps,
     Task task,
+    double[::1] losses not None,      # IN/OUT: the sums of importance times loss
+    Py_ssize_t first,
     double[:, ::1] clocks not None,   # IN/OUT: a column per clock, one or one per output
     double[:, ::1] own not None,      # IN/OUT: what every output keeps for itself
     double[::1] scalars not None,     # IN/OUT
-    double[::1] losses not None,      # IN/OUT: the sums of the losses before the updates
-    Py_ssize_t first,
     bint softmax=False,
+    bint learns=True,
     OwnSteps own_steps=None,      # rates and shrinks of each output
     double[:, ::1] rates=None,    # IN/OUT: what rates computed from the rows depend on
     Average average=None,         # IN/OUT: the past of the one clock, where iterates are averaged
     const double[:, ::1] strengths=None,  # l1, l2 and the largest rate of each output, where rates
                                           # are computed from the rows; else those of the task
 ):
-    """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
+    """Take the steps from ``first`` on; returns how the call ended and the first step not taken.
+
+    Without ``learns`` no step is taken, and the losses of the last weights are added up.
+    """
     cdef Py_ssize_t n_steps = steps.order.shape[0]
     cdef Status status
     cdef Outputs at = block.outputs
     cdef Past past
     check_run(block, examples, targets, task, losses, softmax)
     take_clocks(&at, block, clocks)
-    check_run_on_clock(
-        block, examples, targets, task, clocks, own, scalars, n_steps, softmax, own_steps, rates,
-        average is not None, strengths,
-    )
+    check_matrix("own", own, N_OWN_ROWS, block.width)
+    check_vector("scalars", scalars, N_SCALARS)
+    if learns:
+        check_steps_on_clock(
+            block, examples, targets, task, at.n_clocks, n_steps, softmax, own_steps, rates,
+            average is not None, strengths,
+        )
+    elif at.kind != CLOCK:
+        raise ValueError(f"block must be of the kind 'clock' if nothing learns, got {block.kind!r}")
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
     add_run(&at, examples, targets, steps, task, losses, first)
-    at.own, at.scalars, at.softmax, at.learns = &own[0, 0], &scalars[0], softmax, True
-    if average is not None:
+    at.own, at.scalars, at.softmax, at.learns = &own[0, 0], &scalars[0], softmax, learns
+    if learns and average is not None:
         check_counts(steps.counts, n_steps)
         past = average.past()
         at.chunk.counts, at.past, at.totals = &steps.counts[0], &past, &average.fields[0]
         if not task.pulls:
             at.kind = FREELY_AVERAGED
-    if own_steps is not None:
+    if learns and own_steps is not None:
         at.own_rates, at.own_keep = &own_steps.rates[0, 0], &own_steps.keep[0, 0]
         at.own_keep_low, at.own_pull = &own_steps.keep_low[0, 0], &own_steps.pull[0, 0]
         at.shared_keep = own_steps.shared
-    if task.tuning.adaptive:
+    if learns and task.tuning.adaptive:
         at.rates = &rates[0, 0]
         at.strengths = &strengths[0, 0] if strengths is not None else NULL
     with nogil:
         status = block.loops.walk(&at)
-    if average is not None:
+    if learns and average is not None:
         average.fields[COUNTED] = <double> past.n
-    return <int> status, at.chunk.step
-
-
-def losses_on_clock(
-    Block block,
-    Examples examples,
-    Targets targets,
-    Steps steps,
-    Task task,
-    double[:, ::1] clocks not None,
-    double[:, ::1] own not None,
-    double[::1] losses not None,     # IN/OUT: the sums of importance times loss
-    Py_ssize_t first,
-):
-    """Add up the losses on the rows of the steps from ``first`` on, of which none is taken.
-
-    Returns how the call ended and the first row left.
-    """
-    cdef Py_ssize_t n_steps = steps.order.shape[0]
-    cdef Status status
-    cdef Outputs at = block.outputs
-    check_run(block, examples, targets, task, losses, False)
-    if block.outputs.kind != CLOCK:
-        raise ValueError(f"block must be of the kind 'clock', got {block.kind!r}")
-    take_clocks(&at, block, clocks)
-    check_matrix("own", own, N_OWN_ROWS, block.width)
-    if not 0 <= first < n_steps:
-        return <int> FINISHED, n_steps
-    add_run(&at, examples, targets, steps, task, losses, first)
-    at.own = &own[0, 0]
-    with nogil:
-        status = block.loops.walk(&at)
     return <int> status, at.chunk.step
 
 

@@ -6,8 +6,6 @@
 # feature, because a step brings all of it current.  An output never reads the numbers of another
 # one, and every sum runs over the nonzeros in their order: an output has the same bits in any
 # company.
-from .chunk cimport AVERAGED, CLOCK, DECAYING_ADAGRAD, FREELY_AVERAGED, FTRL, RDA, GROUP_MAX
-from .chunk cimport ADAGRAD
 from .lanes cimport (
     LANES_AT_ONCE,
     LANES_OF_LINE,
@@ -104,7 +102,7 @@ cdef inline void take(
 cdef inline Lanes load_at(
     const Rule* rule, Real* place, Py_ssize_t width, double missed
 ) noexcept nogil:
-    """The weights as of now; AdaGrad's after so many missed shrinks, from what it keeps of a weight."""
+    """The weights as of now; AdaGrad's after so many missed shrinks."""
     cdef Lanes[4] cell, kept
     take(rule, place, width, cell)
     if Rule is AdaGradLanes:
@@ -131,14 +129,14 @@ cdef inline double missed_by(
 
 
 cdef inline void fetch(
-    const Rule* rule, const Outputs* at, const OwnRow* next, Py_ssize_t i, Py_ssize_t k, int n_lanes,
-    bint updating
+    const Rule* rule, const Outputs* at, const OwnRow* next, Py_ssize_t i, Py_ssize_t k,
+    int n_lanes, bint updating
 ) noexcept nogil:
     """Fetch a part of the i-th row of weights of the row of X that is next.
 
-    A processor waits for a dozen lines at a time: fetches that are spread over the prediction and the
-    update hide the waiting.  Of cells with one number a weight, the prediction fetches those of every
-    other nonzero and the update the others; of cells with two, each fetches one.
+    A processor waits for a dozen lines at a time: fetches that are spread over the prediction and
+    the update hide the waiting.  Of cells with one number a weight, the prediction fetches those of
+    every other nonzero and the update the others; of cells with two, each fetches one.
     """
     cdef const Real* place
     cdef int part
@@ -281,10 +279,9 @@ cdef inline void read_by(
     """out <- the weights of a feature as of now, of every output."""
     cdef Real* place = row_of_weights(at, feature)
     cdef double missed = missed_by(rules, at, feature)
+    cdef Lanes w
     cdef Py_ssize_t k, v
     for v in range(at.width // WIDTH):
         k = v * WIDTH
-        put_doubles(
-            out + k,
-            load_at(&rules[k // WIDTH], place + k, at.width, missed) * lanes_of_doubles(factors + k),
-        )
+        w = load_at(&rules[v], place + k, at.width, missed)
+        put_doubles(out + k, w * lanes_of_doubles(factors + k))

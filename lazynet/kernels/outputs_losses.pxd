@@ -33,7 +33,7 @@ cdef inline Py_ssize_t begin_of(const TargetRows* targets, Py_ssize_t row) noexc
 cdef inline void fetch_targets(
     const TargetRows* targets, Py_ssize_t ahead, Py_ssize_t next
 ) noexcept nogil:
-    """Fetch the targets of the row ``ahead``, or -1; positives of the row ``next``, whose start is there."""
+    """Fetch the targets of a row ``ahead``, and of the row ``next`` the positives; -1 is no row."""
     if ahead >= 0:
         if targets.form == NUMBERS:
             prefetch(targets.numbers + ahead * targets.n_columns + targets.first)
@@ -93,7 +93,7 @@ cdef inline void softmax_slopes(
     const double* predictions, Py_ssize_t label, Py_ssize_t n, double importance, double* slopes,
     double* losses
 ) noexcept nogil:
-    """importance (probability_k - [k = label]); the loss log(sum exp p) - p_label is its label's."""
+    """importance (probability_k - [k = label]); the loss is counted with the label."""
     cdef double highest = predictions[0], sum = 0.0, factor
     cdef Py_ssize_t k
     for k in range(1, n):

@@ -50,7 +50,7 @@ cdef inline void propose_steps(
     const double* predictions, double* moves, double* intercept_moves, double* keep,
     double* keep_low, double* pull
 ) noexcept nogil:
-    """Shrinks and moves <- the step of every output on a counted row, which the states then know."""
+    """Shrinks and moves <- the step of every output on a counted row; the states then know it."""
     cdef Tuning tuning = at.chunk.tuning[0]   # of the output at hand
     cdef const double* strengths = at.strengths
     cdef Py_ssize_t k

@@ -17,14 +17,8 @@ from scipy import sparse
 
 from lazynet.data.arrays import as_examples
 from lazynet.data.targets import Targets
-from lazynet.engines.outputs import (
-    AdaGradOutputs,
-    CellOutputs,
-    FTRLOutputs,
-    OutputsEngine,
-    OutputsOnClock,
-    RDAOutputs,
-)
+from lazynet.engines.outputs import OutputsEngine, OutputsOnClock
+from lazynet.engines.outputs_cells import AdaGradOutputs, CellOutputs, FTRLOutputs, RDAOutputs
 from lazynet.engines.threads import Workers
 from lazynet.kernels import outputs as kernel
 from lazynet.kernels.examples import Steps

@@ -292,7 +292,7 @@ def take_one_step(block, engine, value, step_order="gradient_first"):
     targets = Targets(0, 2, numbers=np.ones((1, 2)))
     return run_on_clock(
         block, as_examples(X, None), targets, chosen.steps(np.zeros(1, dtype=np.int64), 0),
-        chosen.task(engine), engine.clocks, engine.own, engine.scalars, np.zeros(2), 0,
+        chosen.task(engine), np.zeros(2), 0, engine.clocks, engine.own, engine.scalars,
     )  # fmt: skip
 
 

@@ -28,10 +28,11 @@ from support.outputs import (
 
 from lazynet import FTRL, RDA, SGD, AdaGrad, FoBoS, FromData, FromStep
 from lazynet.data.targets import Classes, Columns, Labels, checked_indicator
-from lazynet.engines import outputs as engines
 from lazynet.engines.catalogue import ALGORITHMS, new_outputs
-from lazynet.engines.outputs import AdaGradOutputs, OutputsOnClock
+from lazynet.engines.outputs import OutputsOnClock
+from lazynet.engines.outputs_cells import AdaGradOutputs
 from lazynet.engines.wear import Wear
+from lazynet.kernels import cells
 from lazynet.kernels.outputs import Targets
 from lazynet.penalties import ElasticNet
 from lazynet.reference.outputs import DenseSoftmax
@@ -259,7 +260,7 @@ def test_all_forms_of_targets_say_the_same():
 
 def without_stamps(engine):
     """AdaGrad forgets that rows have missed steps."""
-    engine.stamps[:] = engine.fields[0, engines.cells_kernel.fields("adagrad").index("steps")]
+    engine.stamps[:] = engine.fields[0, cells.fields("adagrad").index("steps")]
 
 
 def with_one_clock_for_two_rates(engine):

@@ -174,7 +174,8 @@ cdef inline void move(
 cdef inline void show(const AdaGrad* rule, AdaGradLanes* lanes, int lane) noexcept nogil:
     """Put the rule of one output beside those of others.
 
-    An output without an l2 penalty beside others with one has an l2 that no digit of a weight shows.
+    An output without an l2 penalty beside others with one has an l2 that no digit of a weight
+    shows.
     """
     cdef double l2 = rule.l2 if rule.l2 > 0.0 else ldexp(rule.l1, -70)
     set_lane(&lanes.l1, lane, rule.l1)

@@ -21,14 +21,12 @@ from libc.math cimport fabs
 
 from ..from_data cimport FromData
 from ..lanes cimport (
-    WIDTH,
     Lanes,
     Real,
     any_lane,
     both,
     higher,
     is_zero,
-    lane_of,
     nonzero,
     soft,
     spread,

@@ -80,8 +80,8 @@ cdef inline void multiply(Cell* z, Py_ssize_t width, double factor) noexcept nog
 
 
 cdef inline double smallest_norm(const Cell* z) noexcept nogil:
-    """A row of a smaller norm counts as 0: its squares, or what is stored beside a large shift, would
-    lose digits to underflow."""
+    """A row of a smaller norm counts as 0: its squares, or what is stored beside a large shift,
+    would lose digits to underflow."""
     if Cell is double:
         return ldexp(1.0, -480)
     else:
@@ -173,10 +173,10 @@ cdef inline double level_of(
 ) noexcept nogil:
     """The level above which the sizes |z_k| have the mass ``taken``; 0 if all of z has no more.
 
-    ``count`` <- how many sizes are above the level.  Newton's method from below, where the mass is convex
-    in the level and falls: every pass raises the level, and leaves fewer sizes above it or ends.  It
-    starts at the level that is right if only the largest size is above it, or, where that is negative, if
-    all sizes are.
+    ``count`` <- how many sizes are above the level.  Newton's method from below, where the mass is
+    convex in the level and falls: every pass raises the level, and leaves fewer sizes above it or
+    ends.  It starts at the level that is right if only the largest size is above it, or, where that
+    is negative, if all sizes are.
     """
     cdef double level = largest_of(z, width) - taken, count_before = 1.0, mass
     if not level > 0.0:
@@ -208,8 +208,8 @@ cdef inline double catch_up(
 ) noexcept nogil:
     """Bring a row current, in units of the scale; returns its new stamp.
 
-    In float the level is rounded, by more than a short gap may take.  What the rounding took too little
-    or too much stays pending: else a row that is touched at every step would never shrink.
+    In float the level is rounded, by more than a short gap may take.  What the rounding took too
+    little or too much stays pending: else a row that is touched at every step would never shrink.
     """
     cdef double count = 0.0, exact = level_now(z, width, stamp, shift, &count)
     cdef Cell level = <Cell> exact
