@@ -14,15 +14,11 @@ lazynet.reference.outputs.DenseSoftmax; any split into blocks of outputs, and an
 of steps, gives the same bits.
 """
 
-from libc.float cimport DBL_MAX, DBL_MIN
+from libc.float cimport DBL_MAX
 from libc.math cimport fabs
 from libc.stdint cimport uintptr_t
-from libc.stdlib cimport calloc, free
-from libc.string cimport memset
 
-from .averages cimport add_to, count_iterate, past_is_worn
 from .chunk cimport (
-    ABSOLUTE_SUM,
     ADAGRAD,
     AHEAD,
     AVERAGED,
@@ -32,7 +28,6 @@ from .chunk cimport (
     FREELY_AVERAGED,
     FTRL,
     OUT_OF_MEMORY,
-    OUT_OF_RANGE,
     OVERFLOWED,
     PATIENCE,
     PAUSED,
@@ -41,19 +36,12 @@ from .chunk cimport (
     Chunk,
     Status,
 )
-from .from_data cimport FromData
-from .lanes cimport WIDTH, Lanes, lanes_of_doubles, spread
 from .outputs_chunk cimport (
     HALF_DONE,
-    INTERCEPT_SUM,
     NOTHING_DONE,
     PENDING,
     PENDING_MOVE,
     ROW_COUNTED,
-    SCALE,
-    SCALE_LOW,
-    SHIFT,
-    SHIFT_LOW,
     WORK,
     OutputLoops,
     Outputs,
@@ -61,175 +49,26 @@ from .outputs_chunk cimport (
 from .outputs_groups cimport predict_groups, read_group, update_groups
 from .outputs_loops cimport predict_by, read_by, update_by
 from .outputs_losses cimport fetch_targets, fill_targets, find_slopes
-from .outputs_rates cimport count_rows, load_states, propose_steps, save_states
-from .own_rows cimport OwnRow, copy_row, row_at, size_of_row
+from .outputs_motion cimport advance, average_is_worn, count_averages, find_moves, shrink
+from .outputs_rates cimport count_rows
+from .outputs_run cimport (
+    Run,
+    begin,
+    end,
+    finish,
+    measure,
+    measures,
+    see_row,
+    show_clocks,
+    show_rules,
+)
+from .own_rows cimport OwnRow, copy_row, row_at
 from .rows cimport fetch_row
-from .rules cimport adagrad, ftrl, rda
+from .rules cimport adagrad
 from .rules.adagrad cimport AdaGradLanes, DecayingLanes
 from .rules.clock cimport AveragedLanes, FreelyAveragedLanes, OnClockLanes
 from .rules.ftrl cimport FtrlLanes
-from .rules.motion cimport Clock, Wear, decay_scale, push_shift
 from .rules.rda cimport RdaLanes
-
-
-# What a call needs beside its chunk.  The arrays have an entry per output.
-cdef struct Run:
-    Outputs* at
-    OwnRow here[2]            # the row at hand and the next row, by turns
-    int turn                  # where the row at hand is
-    double* memory
-    void* lanes               # what a step reads of the rules, some outputs side by side
-    double* predictions
-    double* targets
-    double* slopes
-    double* losses
-    double* moves
-    double* intercept_moves
-    double* scales            # the factors of the weights that are loaded
-    double* intercepts
-    double* keep              # where shrinks differ from output to output
-    double* keep_low
-    double* pull
-    FromData* states          # of rates that are computed from the rows
-    double importance         # of the row at hand
-    double size               # of the row at hand, for rates that follow the data
-    bint beyond               # whether a clock is beyond one of its hard limits ...
-    bint cushioned            # ... or of its soft limit
-    Py_ssize_t touched
-
-cdef enum:
-    MOST_LANES = 7            # numbers that a step reads of a rule
-    N_ARRAYS = 11
-
-
-cdef bint begin(Run* run, Outputs* at) noexcept nogil:
-    """Whether there was memory for the run."""
-    cdef Py_ssize_t width = at.width, k
-    cdef uintptr_t start
-    memset(run, 0, sizeof(Run))
-    run.at = at
-    run.memory = <double*> calloc((N_ARRAYS + MOST_LANES) * width + 8, sizeof(double))
-    if at.rates != NULL:
-        run.states = load_states(at)
-    if run.memory == NULL or (run.states == NULL and at.rates != NULL):
-        free(run.memory)
-        free(run.states)
-        return False
-    start = (<uintptr_t> run.memory + 63) & ~<uintptr_t> 63
-    run.lanes = <void*> start
-    run.predictions = <double*> start + MOST_LANES * width
-    run.targets, run.slopes = run.predictions + width, run.predictions + 2 * width
-    run.losses, run.moves = run.predictions + 3 * width, run.predictions + 4 * width
-    run.scales, run.intercepts = run.predictions + 5 * width, run.predictions + 6 * width
-    run.keep, run.keep_low = run.predictions + 7 * width, run.predictions + 8 * width
-    run.pull = run.predictions + 9 * width
-    run.intercept_moves = run.predictions + 10 * width if run.states != NULL else run.moves
-    for k in range(width):
-        run.keep[k] = 1.0  # also of what only fills up a line
-    return True
-
-
-cdef void end(Run* run) noexcept nogil:
-    if run.states != NULL:
-        save_states(run.at, run.states)
-    free(run.here[0].room.bytes)
-    free(run.here[1].room.bytes)
-    free(run.memory)
-
-# --- the numbers of the rules ---------------------------------------------------------------------
-
-
-cdef void show_rules(Run* run) noexcept nogil:
-    """What a step reads of the rules with a state of their own, as of now."""
-    cdef Outputs* at = run.at
-    cdef bint adds = at.chunk.fit_intercept or not at.learns
-    cdef Py_ssize_t k
-    for k in range(at.width):
-        run.scales[k] = 1.0
-        if at.kind == RDA:
-            rda.show(&at.rules[k].rda, <RdaLanes*> run.lanes + k // WIDTH, k % WIDTH)
-            run.scales[k], run.intercepts[k] = at.rules[k].rda.factor, at.rules[k].rda.intercept
-        elif at.kind == FTRL:
-            ftrl.show(&at.rules[k].ftrl, <FtrlLanes*> run.lanes + k // WIDTH, k % WIDTH)
-            run.intercepts[k] = at.rules[k].ftrl.intercept
-        else:
-            at.rules[k].adagrad.first = at.rules[k].adagrad.initial * run.importance
-            adagrad.show(&at.rules[k].adagrad, <AdaGradLanes*> run.lanes + k // WIDTH, k % WIDTH)
-            run.intercepts[k] = at.rules[k].adagrad.intercept
-        run.intercepts[k] = run.intercepts[k] if adds else 0.0
-
-
-cdef void show_clocks(Run* run) noexcept nogil:
-    """What a step reads of the clocks, as of now."""
-    cdef Outputs* at = run.at
-    cdef bint own = at.n_clocks > 1
-    cdef const double* shifts = at.clocks + SHIFT * at.n_clocks
-    cdef AveragedLanes* averaged
-    cdef Lanes shift
-    cdef Py_ssize_t k, v
-    for v in range(at.width // WIDTH):
-        k = v * WIDTH
-        shift = lanes_of_doubles(shifts + k) if own else spread(shifts[0])
-        if at.past == NULL:
-            (<OnClockLanes*> run.lanes)[k // WIDTH].clock.shift = shift
-        else:
-            averaged = <AveragedLanes*> run.lanes + k // WIDTH
-            averaged.clock.shift = shift
-            averaged.scale_sum = spread(at.past.scales[at.past.n])
-            averaged.pull_sum = spread(at.past.pulls[at.past.n])
-    for k in range(at.width):
-        run.scales[k] = at.clocks[k if own else 0]
-        run.intercepts[k] = at.own[k] if at.own != NULL else 0.0
-
-
-cdef bint measures(const Outputs* at) noexcept nogil:
-    """Whether the rates of the rules follow the sizes of the rows."""
-    if at.kind == RDA:
-        return at.rules[0].rda.measures != 0.0
-    if at.kind == FTRL:
-        return at.rules[0].ftrl.measures != 0.0
-    return at.rules[0].adagrad.follows != 0.0
-
-
-cdef bint measure(Outputs* at, double size) noexcept nogil:
-    """Count the size of a row; whether all weights must be brought current before its step."""
-    cdef bint asks = False
-    cdef Py_ssize_t k
-    for k in range(at.width):
-        if at.kind == RDA:
-            asks |= rda.measure(&at.rules[k].rda, size)
-        elif at.kind == FTRL:
-            asks |= ftrl.measure(&at.rules[k].ftrl, size)
-        else:
-            asks |= adagrad.measure(&at.rules[k].adagrad, size)
-    return asks
-
-
-cdef void finish(Outputs* at, const double* slopes) noexcept nogil:
-    """The motion of all weights at the end of a step."""
-    cdef double move
-    cdef Py_ssize_t k
-    for k in range(at.width):
-        move = slopes[k] if at.chunk.fit_intercept else 0.0
-        if at.kind == RDA:
-            rda.finish(&at.rules[k].rda, move)
-        elif at.kind == FTRL:
-            ftrl.finish(&at.rules[k].ftrl, move)
-        else:
-            adagrad.finish(&at.rules[k].adagrad, move)
-
-# --- predictions and updates ----------------------------------------------------------------------
-
-
-cdef void see_row(Run* run, const OwnRow* row) noexcept nogil:
-    """The importance of a row, and its size where rates follow the data."""
-    cdef Chunk* chunk = &run.at.chunk
-    cdef bint follows = run.states != NULL or (run.at.rules != NULL and measures(run.at))
-    run.importance = chunk.importances[row.number] if chunk.importances != NULL else 1.0
-    if follows and chunk.sizes != NULL:
-        run.size = chunk.sizes[row.number]
-    elif follows:
-        run.size = size_of_row(row, chunk.measured == ABSOLUTE_SUM)
 
 
 cdef void predict(Run* run, OwnRow* row, const OwnRow* next) noexcept nogil:
@@ -324,34 +163,6 @@ cdef Status step_by_rules(Run* run, OwnRow* row, const OwnRow* next) noexcept no
 # --- a step on the clock --------------------------------------------------------------------------
 
 
-cdef Status advance(
-    Run* run, const double* keep, const double* keep_low, const double* pull
-) noexcept nogil:
-    """Every clock takes the shrink |w| <- [a |w| - b]+."""
-    cdef Py_ssize_t k, n = run.at.n_clocks, broken = 0, beyond = 0, cushioned = 0
-    cdef double* scales = run.at.clocks
-    cdef double* scales_low = scales + SCALE_LOW * n
-    cdef double* shifts = scales + SHIFT * n
-    cdef double* shifts_low = scales + SHIFT_LOW * n
-    cdef Wear wear = run.at.chunk.wear[0]
-    cdef Clock clock
-    for k in range(n):  # without a branch: the compiler advances several clocks at once
-        clock.scale, clock.scale_low = scales[k], scales_low[k]
-        clock.shift, clock.shift_low = shifts[k], shifts_low[k]
-        decay_scale(&clock, keep[k], keep_low[k])
-        push_shift(&clock, pull[k])
-        scales[k], scales_low[k] = clock.scale, clock.scale_low
-        shifts[k], shifts_low[k] = clock.shift, clock.shift_low
-    for k in range(n):  # as in_range, beyond_limits and worn_out have it
-        broken |= not scales[k] >= DBL_MIN
-        broken |= not shifts[k] <= DBL_MAX
-        beyond |= scales[k] < wear.smallest_scale
-        beyond |= scales[k] * shifts[k] > wear.largest_cushion
-        cushioned |= scales[k] * shifts[k] > wear.cushion
-    run.beyond, run.cushioned = beyond != 0, cushioned != 0
-    return OUT_OF_RANGE if broken else FINISHED
-
-
 cdef Status count_row(Run* run, const OwnRow* row) noexcept nogil:
     """Every output counts the row of the step, where the rates are computed from the rows."""
     cdef Outputs* at = run.at
@@ -370,74 +181,6 @@ cdef Status count_row(Run* run, const OwnRow* row) noexcept nogil:
     # Where it is ROW_COUNTED, the row was counted before the sweep.
     at.scalars[PENDING] = NOTHING_DONE
     return FINISHED
-
-
-cdef void find_moves(Run* run) noexcept nogil:
-    """How far the step moves every output, and its shrinks if these are computed from the rows."""
-    cdef Outputs* at = run.at
-    cdef Py_ssize_t k, step = at.chunk.step
-    if run.states != NULL:
-        propose_steps(
-            at, run.states, run.size, run.importance, run.targets, run.predictions, run.moves,
-            run.intercept_moves, run.keep, run.keep_low, run.pull,
-        )
-    elif at.own_rates != NULL and not at.shared_keep:
-        for k in range(at.n):
-            run.moves[k] = at.own_rates[step * at.width + k] * run.slopes[k]
-    else:
-        for k in range(at.n):
-            run.moves[k] = (
-                at.own_rates[step] if at.own_rates != NULL else at.chunk.rates[step]
-            ) * run.slopes[k]
-
-
-cdef Status shrink(Run* run) noexcept nogil:
-    """The shrink of the step at hand."""
-    cdef Outputs* at = run.at
-    cdef Py_ssize_t k, step = at.chunk.step
-    if run.states != NULL:
-        return advance(run, run.keep, run.keep_low, run.pull)
-    if at.own_rates == NULL:
-        return advance(
-            run, at.chunk.keep + step, at.chunk.keep_low + step, at.chunk.pull + step
-        )
-    if at.shared_keep:
-        for k in range(at.width):
-            run.keep[k], run.keep_low[k] = at.own_keep[step], at.own_keep_low[step]
-        return advance(run, run.keep, run.keep_low, at.own_pull + step * at.width)
-    step *= at.width
-    return advance(run, at.own_keep + step, at.own_keep_low + step, at.own_pull + step)
-
-
-cdef void one_clock(const Outputs* at, Clock* clock) noexcept nogil:
-    """The one clock of all outputs."""
-    clock.scale, clock.scale_low = at.clocks[SCALE], at.clocks[SCALE_LOW]
-    clock.inverse = 1.0 / clock.scale
-    clock.shift, clock.shift_low = at.clocks[SHIFT], at.clocks[SHIFT_LOW]
-
-
-cdef bint average_is_worn(const Outputs* at) noexcept nogil:
-    cdef Py_ssize_t step = at.chunk.step
-    cdef Clock clock
-    one_clock(at, &clock)
-    return past_is_worn(
-        at.past, at.totals, &clock, at.chunk.reach, at.scalars[WORK], at.chunk.keep[step],
-        at.chunk.pull[step],
-    )
-
-
-cdef void count_averages(Outputs* at) noexcept nogil:
-    """Count the iterate after the step in every average."""
-    cdef double omega = at.chunk.counts[at.chunk.step]
-    cdef double* sums = at.own + INTERCEPT_SUM * at.width
-    cdef Clock clock
-    cdef Py_ssize_t k
-    if omega == 0.0:
-        return
-    one_clock(at, &clock)
-    count_iterate(at.past, at.totals, &clock, omega, 0.0)
-    for k in range(at.n):
-        add_to(&sums[k], &sums[at.width + k], omega * at.own[k])
 
 
 cdef Status start_on_clock(Run* run, OwnRow* row, const OwnRow* next) noexcept nogil:
