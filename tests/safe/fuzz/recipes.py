@@ -338,8 +338,8 @@ DRAWN = {
     "outputs_clock.run_on_clock.clocks": lambda p: p.clocks(
         p.width if p.kind in RUNS[1:3] else 1),
     "outputs_clock.start_clocks.clocks": lambda p: p.clocks(p.width),
-    "outputs_clock.losses_on_clock.clocks": lambda p: p.clocks(p.width),
-    "outputs_clock.losses_on_clock.block": lambda p: p.block("clock"),
+    # Groups and averages only learn.
+    "outputs_clock.run_on_clock.learns": lambda p: p.kind in RUNS[3:] or p.flag(),
     "own": lambda p: p.reals(outputs_clock.OWN_ROWS, p.width),
     "scalars": lambda p: p.place(np.array([0.0, p.one_of(0.0, 0.0, 1.0, 2.0)])),
     "losses": lambda p: p.full(p.n_outputs), "softmax": lambda p: p.softmax,
