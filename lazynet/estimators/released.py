@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,74 +10,56 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples
-from lazynet.data.targets import Targets
+from lazynet.data.targets import OutputTargets
 from lazynet.engines.released import SCALE_ROWS, Draws, ReleasedEngine
 from lazynet.engines.stabilised import Bursts
 from lazynet.estimators.base import helpful
-from lazynet.estimators.staged import StagedClassifier
+from lazynet.estimators.stabilised import StagedClassifier
 from lazynet.losses import Loss, get_loss
 from lazynet.parameters import Integer, Special, table
-from lazynet.training.random_state import new_generator
-
-_ACCEPTED = ("hinge", "log_loss")
 
 
 def _check_loss(name: str, value: Any) -> Loss:
     loss = get_loss(value, name)
-    if loss.name not in _ACCEPTED:
-        raise ValueError(f"{name} must be one of {list(_ACCEPTED)}, got {value!r}")
+    if loss.name not in ("hinge", "log_loss"):
+        raise ValueError(f"{name} must be one of ['hinge', 'log_loss'], got {value!r}")
     return loss
-
-
-# A stage runs to its end, however many bursts it has.
-_BURSTS = Integer(least=1, most=2**20)
 
 
 class ReleasedStabilisedSGDClassifier(StagedClassifier):
     """Linear classification by stabilised truncated SGD, as the program of its authors computes it.
 
     The program that Ma & Zheng released with their paper (2017) is another algorithm than the one
-    that the paper describes (:class:`StabilisedSGDClassifier`).  Several paths of SGD draw rows
-    with replacement, at the rate 1 / sqrt(t + 1).  A burst has a number of updates: with the hinge
-    loss, rows within the margin.  After every update the program rejects the weights that are not
-    larger than a quantile of the sizes of all weights: it counts them and does not change them.
-    After every burst it truncates the weights by this quantile and divides them by their norm.
-    After a stage of bursts, features that were rejected too often are purged for good.
+    that the paper describes (:class:`StabilisedSGDClassifier`).  Paths of SGD draw rows with
+    replacement, at the rate 1 / sqrt(t + 1).  A burst has a number of updates: with the hinge loss,
+    rows within the margin.  After every update the program rejects the weights that are not larger
+    than a quantile of the sizes of all weights: it counts them and does not change them.  After
+    every burst it truncates the weights by this quantile and divides them by their norm.  After a
+    stage of bursts, features that were rejected too often are purged for good.
     :mod:`lazynet.reference.released` has the program step by step, and ``docs/errata.md`` lists
     where it differs from the paper.
 
     An update costs the nonzeros of its row and of the path's weights: this algorithm is not lazy.
-    Several classes are trained one against the rest.  The defaults are those of the authors'
-    example, which are made for 300 rows of 7,751 features.  Theta is 0.5.
+    The defaults are those of the authors' example, made for 300 rows of 7,751 features.  The
+    parameters and attributes are the same as in :class:`StabilisedSGDClassifier`, without
+    ``gravity`` and ``eta0``, and with these differences.
 
     Parameters
     ----------
     loss : {"hinge", "log_loss"}, default="hinge"
         With "log_loss" every row is an update.  (The authors' program for this loss cannot run;
         this is their program for the hinge loss with another slope.)
-    n_paths : int, default=4
-        Number of paths (n_chain in the program).
     max_iter : int, default=20
         Every path draws at least ``max_iter`` times as many rows as there are; the last stage runs
         to its end.
-    burst_size : int, default=20
-        Updates of a burst until features are purged (K_0).  In later stages a burst has
-        ``ceil(burst_size * log(2 p / d))`` updates, where d of p features are left.
-    bursts_per_stage : int, default=5
-        Bursts of every path between two judgements (nK), up to 2^20.
+    burst_size, bursts_per_stage : int, default=20 and 5
+        Updates, not steps, of a burst; and bursts of a stage, up to 2^20.
     rejection_rate : float, default=0.8
-        The share of the features, those with weight 0 among them, whose weights are below the
-        quantile while all features are left (beta_0), less than 1.
-    annealing : float, default=-9.0
-        How this share falls as features are purged (gamma), from -20 to 20: at 0 in proportion to
-        the share of features left, below 0 later, above 0 sooner.
+        The share of all features, those with weight 0 among them, whose weights are below the
+        quantile while all features are left, less than 1.
     stability : float, default=0.85
         A feature is purged if it was rejected after ``1 - stability`` or more of the updates of a
-        stage (pi_0).
-    random_state : int, RandomState or None, default=None
-        Seed of the draws.
-    n_jobs : int or None, default=None
-        Threads that share the paths, -1: one per processor.  No number of them changes the model.
+        stage.
 
     Attributes
     ----------
@@ -86,19 +67,14 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
         The mean of the paths' weights, which the program does not compute; zeros.
     coef_of_paths_ : ndarray of shape (1, n_paths, n_features) or (n_classes, ...)
         For every row of ``coef_``, the weights of each path.
-    classes_, support_, stable_ : ndarray
-        The labels, sorted; where ``coef_`` is not zero; the features that were never purged.
     selection_frequency_ : ndarray, of the shape of ``coef_``
         When a feature was last judged, 1 less its rejections, divided by the updates of a full
         stage; NaN for a feature that was never judged.  Rejections add up until a stage purges
         something: the number can be below 0.
     trace_ : list of dict
-        Per stage: ``problem`` (row of ``coef_``), ``stage``, ``steps`` that every path has passed
-        so far, ``rejection_rate``, ``burst_size``, ``n_stable``, ``purged``, the features that the
-        stage purged, and ``went_back``: whether the stage purged nothing and the weights went back
-        to what they were after the last purge, as in the program.  The last stage is not judged.
-    n_iter_ : int
-        Epochs that every path has passed, rounded up.
+        Per stage as in :class:`StabilisedSGDClassifier`, and ``went_back``: whether the stage
+        purged nothing and the weights went back to what they were after the last purge, as in the
+        program.  The last stage is not judged.
 
     Examples
     --------
@@ -119,9 +95,9 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
     _kinds = table(
         loss=Special(check=_check_loss),
         **StagedClassifier._kinds,
-        **{**Bursts.of_estimators(), "bursts_per_stage": _BURSTS},
+        # A stage runs to its end, however many bursts it has.
+        **{**Bursts.of_estimators(), "bursts_per_stage": Integer(least=1, most=2**20)},
     )
-
     _advice = SCALE_ROWS
 
     @helpful
@@ -141,18 +117,17 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
     ) -> None:
         self._keep(locals())
 
-    def _new_engines(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Targets
-    ) -> Iterator[ReleasedEngine]:
-        """An engine for every problem, with draws of its own; made when the one before is done."""
+    def _new_engine(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        problem: OutputTargets,
+        generators: list[np.random.Generator],
+        row: int,
+    ) -> ReleasedEngine:
+        draws = [Draws(X.shape[0], p.max_iter, generator) for generator in generators]
         bursts = Bursts(**Bursts.values_of(p))
-        seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
-        for row, problem in enumerate(problems):
-            draws = [
-                Draws(X.shape[0], p.max_iter, np.random.default_rng(seed))
-                for seed in seeds.spawn(p.n_paths)
-            ]
-            yield ReleasedEngine(as_examples(X, *problem), X, p.loss, bursts, draws, row)
+        return ReleasedEngine(as_examples(X, *problem), X, p.loss, bursts, draws, row)
 
     def _results_of(self, engine: ReleasedEngine) -> dict[str, NDArray[Any]]:
         return {**super()._results_of(engine), "coef_of_paths_": engine.weights_of_paths()}

@@ -1,29 +1,200 @@
-"""Stabilised truncated SGD as an estimator: sparse models that choose the same features again."""
+"""Stabilised truncated SGD: models that choose the same features again from other draws."""
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import as_examples, columns_with_values
-from lazynet.data.targets import Targets
-from lazynet.engines.base import LOWER_ETA0
+from lazynet.data.targets import OutputTargets, Targets
+from lazynet.data.weights import check_sample_weight
+from lazynet.engines.base import LOWER_ETA0, refuse_overflow
 from lazynet.engines.stabilised import Bursts, Data, Permutations, StabilisedEngine, Stages
+from lazynet.engines.threads import Workers
+from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.base import helpful
-from lazynet.estimators.staged import StagedClassifier
+from lazynet.estimators.mapped_rows import takes_sources
+from lazynet.estimators.supervised import SparseClassifier
 from lazynet.losses import LOSS, LossLike
-from lazynet.parameters import Choice, Number, table
+from lazynet.parameters import (
+    EPOCHS,
+    THREADS,
+    Choice,
+    Integer,
+    Number,
+    check_integer,
+    check_n_steps,
+    table,
+)
 from lazynet.schedules import InverseSqrt
 from lazynet.training.make_plan import suitable_rate
-from lazynet.training.random_state import new_generator
+from lazynet.training.random_state import SEED, new_generator
+from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, first_rows
+from lazynet.verify.staged import verify_staged
 
-_GRAVITIES = ("universal", "informative")
 # With a bounded slope no step can diverge, and short steps leave the margins small for long.
 _LONG_STEPS = 8.0
+
+
+class StagedClassifier(SparseClassifier):
+    """A classifier whose paths train in stages, after each of which features are purged."""
+
+    _kinds = table(
+        # Every path has weights of its own.
+        n_paths=Integer(least=1, most=2**20),
+        max_iter=EPOCHS,
+        random_state=SEED,
+        n_jobs=THREADS,
+    )
+    #: what to do about an overflow
+    _advice: ClassVar[str]
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Train from zero weights; an interrupted call leaves the estimator as it was.
+
+        X holds the rows, y a class label for each, ``sample_weight`` a factor of each row's loss.
+        X may be a source of ``lazynet.data``, which has y and the weights in it: its rows are
+        mapped into memory from a temporary file.
+        """
+        self._warn(self._learn(X, y, sample_weight))
+        return self
+
+    def _new_engine(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        problem: OutputTargets,
+        generators: list[np.random.Generator],
+        row: int,
+    ) -> Any:
+        """The engine of one problem; every path draws rows from a generator of its own."""
+        raise NotImplementedError
+
+    def _new_engines(
+        self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Targets
+    ) -> Iterator[Any]:
+        """An engine for every problem, made when the one before is done."""
+        seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
+        for row, problem in enumerate(problems):
+            generators = [np.random.default_rng(seed) for seed in seeds.spawn(p.n_paths)]
+            yield self._new_engine(p, X, problem, generators, row)
+
+    def _results_of(self, engine: Any) -> dict[str, NDArray[Any]]:
+        """The attributes of a problem, which are stacked."""
+        return {"stable_": engine.stable, "selection_frequency_": engine.frequency}
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Targets]:
+        """The checked rows, the classes, and the problems of all classes."""
+        X, y, classes = self._check_training(X, y, None, reset=True)
+        return X, classes, self._problems(X, (y, classes), check_sample_weight(sample_weight, X))
+
+    @all_or_nothing
+    @takes_sources
+    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
+        """Train from zero weights; returns the warnings to give."""
+        p = self._settle()
+        X, classes, problems = self._read(X, y, sample_weight)
+        n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
+        trace: list[Any] = []
+        models: list[tuple[NDArray[np.float64], float, int, int]] = []
+        results: list[dict[str, NDArray[Any]]] = []
+        with Workers(min(effective_n_jobs(p.n_jobs), p.n_paths)) as workers:
+            for engine in self._new_engines(p, X, problems):
+                while (record := engine.next_stage(workers, n_steps)) is not None:
+                    trace.append(record)
+                # Keep the results and not the engine, whose paths take more memory.
+                models.append((engine.weights(), engine.intercept, engine.t, engine.n_stable))
+                results.append(self._results_of(engine))
+        rows, intercepts, steps, n_stable = zip(*models, strict=True)
+        coefficients, offsets = np.vstack(rows), np.array(intercepts)
+        refuse_overflow(max(steps), self._advice, coefficients, offsets)
+        self._load(coefficients, offsets)
+        for name in results[0]:
+            setattr(self, name, np.stack([result[name] for result in results]))
+        self.trace_ = trace
+        self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
+        self.classes_ = classes
+        return _warnings_of_purged(p, trace, len(models), n_stable.count(0))
+
+    def verify(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        max_rows: int = 200,
+        epochs: int | None = None,
+    ) -> VerificationReport:
+        """Train a dense twin and this model side by side on the first rows of X.
+
+        Both start from zero weights and draw the same rows.  The weights of the first path are
+        compared after every step, and the mean of the paths at the end; see
+        :meth:`LazyNetClassifier.verify`.  ``epochs`` replaces ``max_iter``.
+
+        >>> from lazynet import StabilisedSGDClassifier
+        >>> StabilisedSGDClassifier().verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
+        True
+        """
+        probe = type(self)(**self.get_params(deep=False))
+        p = probe._settle()
+        X, _, problems = probe._read(X, y, sample_weight)
+        max_rows = check_integer("max_rows", max_rows, 1)
+        epochs = p.max_iter if epochs is None else epochs
+        p.max_iter = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
+        # A quarter: the comparison takes a second or two, also with many paths.
+        visits = math.ceil(p.max_iter * p.n_paths / 4)
+        head, features = first_rows(X, affordable_rows(X, max_rows, visits))
+        problems = problems.only(np.arange(head.shape[0]))
+        p.random_state = int(new_generator(copy.deepcopy(p.random_state)).randint(2**31))
+        return verify_staged(
+            lambda rows: next(probe._new_engines(p, rows, problems)), head, problems[0], features, p
+        )
+
+    @property
+    def support_(self) -> NDArray[np.bool_]:
+        """Whether each weight is not zero, of the shape of ``coef_``."""
+        check_is_fitted(self)
+        return self._dense_coef() != 0.0
+
+
+def _warnings_of_purged(
+    p: SimpleNamespace, trace: list[Any], n_problems: int, n_purged: int
+) -> list[Warning]:
+    """A warning if ``n_purged``, the number of classes without stable features, is not 0."""
+    if not n_purged:
+        return []
+    if not any(stage["n_stable"] or len(stage["purged"]) for stage in trace):
+        text = "no feature occurs: X has no values but zeros, and the model is zero"
+        return [ConvergenceWarning(text)]
+    if n_problems == 1:
+        subject = "all features were purged: the model is zero but for its intercept"
+    else:
+        subject = (
+            f"all features of {n_purged} of the {n_problems} classes were purged: only the "
+            f"intercept predicts these classes"
+        )
+    return [
+        ConvergenceWarning(
+            f"{subject}. Lower stability (now {p.stability:g}) or rejection_rate (now "
+            f"{p.rejection_rate:g}), or raise burst_size (now {p.burst_size}); trace_ says what "
+            f"each stage purged"
+        )
+    ]
 
 
 class StabilisedSGDClassifier(StagedClassifier):
@@ -36,11 +207,8 @@ class StabilisedSGDClassifier(StagedClassifier):
     paths.  A burst costs the nonzeros of its rows, for any number of features.  Several classes
     are trained one against the rest.  The rate of step t is ``eta0 / sqrt(t + 1)``.
 
-    The algorithm is reconstructed from the text of the paper, with its Theta = 0.5 and nu = 1.  One
-    default is not the paper's: the truncation is that of its Algorithm 1, see ``gravity``.  The
-    program that its authors released computes another algorithm,
-    :class:`ReleasedStabilisedSGDClassifier`, and has defaults of its own.  The page of
-    ``python -m paper_repro stability`` compares both.
+    The algorithm is reconstructed from the text of the paper, with its Theta = 0.5 and nu = 1; the
+    page of ``python -m paper_repro stability`` compares it with the released program.
 
     Parameters
     ----------
@@ -66,12 +234,9 @@ class StabilisedSGDClassifier(StagedClassifier):
     gravity : {"universal", "informative"}, default="universal"
         Truncate all weights by the same amount (Algorithm 1), or each weight by how often it was
         informed in the burst (Algorithm 2, which the paper's Algorithms 3 and 4 use).  With
-        "informative" the reconstruction truncates frequent features first, and predicts badly
-        unless ``rejection_rate`` is small.
+        "informative", frequent features are truncated first: use a small ``rejection_rate``.
     eta0 : float or None, default=None
-        Scale of the rates.  None: 8 / (c * |x|^2), c the largest curvature of the loss (1 where the
-        loss has kinks) and |x|^2 the median squared norm of the rows, with the intercept's 1; or
-        1 / (c * max s|x|^2), s the importance of the row, where the loss has an unbounded slope.
+        Scale of the rates.  None: a scale that suits the lengths of the rows and the loss.
     random_state : int, RandomState or None, default=None
         Seed of the permutations.
     n_jobs : int or None, default=None
@@ -112,7 +277,7 @@ class StabilisedSGDClassifier(StagedClassifier):
         loss=LOSS,
         **StagedClassifier._kinds,
         **Bursts.of_estimators(),
-        gravity=Choice(accepted=_GRAVITIES),
+        gravity=Choice(accepted=("universal", "informative")),
         eta0=Number(above=0, optional=True),
     )
     _advice = LOWER_ETA0
@@ -136,35 +301,37 @@ class StabilisedSGDClassifier(StagedClassifier):
     ) -> None:
         self._keep(locals())
 
-    def _choose_rates(self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Targets) -> None:
-        p.eta0 = self.eta0_ = _scale_of_rates(p, X, problems.importances)
-
-    def _new_engines(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Targets
-    ) -> Iterator[StabilisedEngine]:
-        """An engine for every problem, with paths of its own; made when the one before is done."""
-        stages = Stages(**Bursts.values_of(p), universal=p.gravity == "universal")
+    def _new_engine(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        problem: OutputTargets,
+        generators: list[np.random.Generator],
+        row: int,
+    ) -> StabilisedEngine:
+        # The first problem decides for all of them.
+        p.eta0 = self.eta0_ = _scale_of_rates(p, X, problem[1])
         occurs = np.zeros(X.shape[1], dtype=bool)
         occurs[columns_with_values(X)] = True
-        seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
-        for row, problem in enumerate(problems):
-            yield StabilisedEngine(
-                Data(as_examples(X, *problem), p.loss, fit_intercept=True),
-                stages,
-                InverseSqrt(p.eta0),
-                [
-                    Permutations(X.shape[0], np.random.default_rng(seed))
-                    for seed in seeds.spawn(p.n_paths)
-                ],
-                occurs,
-                row,
-            )
+        return StabilisedEngine(
+            Data(as_examples(X, *problem), p.loss, fit_intercept=True),
+            Stages(**Bursts.values_of(p), universal=p.gravity == "universal"),
+            InverseSqrt(p.eta0),
+            [Permutations(X.shape[0], generator) for generator in generators],
+            occurs,
+            row,
+        )
 
 
 def _scale_of_rates(
     p: SimpleNamespace, X: sparse.csr_matrix, importances: NDArray[np.float64] | None
 ) -> float:
-    """The given eta0, or a scale that suits a row of median length."""
+    """The eta0 of the user, or a scale that suits the rows.
+
+    It is 1 / (c * max s|x|^2), s the importance of a row and c the largest curvature of the loss,
+    where the loss has an unbounded slope.  Else it is 8 / (c * |x|^2), |x|^2 the median squared
+    norm of the rows with the intercept's 1, and c is 1 where the loss has kinks.
+    """
     if p.eta0 is not None:
         return float(p.eta0)
     if p.loss.unbounded_slope:
