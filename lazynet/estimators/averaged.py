@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import as_examples, check_order
-from lazynet.data.targets import Targets
+from lazynet.data.targets import OutputTargets
 from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
@@ -30,8 +30,6 @@ from lazynet.training.random_state import SEED, new_generator
 from lazynet.verify.averaged import verify_averaged
 from lazynet.verify.online import VerificationReport
 
-# Weights and intercepts of all binary problems.
-Models = tuple[NDArray[np.float64], NDArray[np.float64]]
 # Steps between two advances of the progress bar.
 _STEPS_PER_CALL = 2**16
 
@@ -54,7 +52,8 @@ class _Averaged(SparseLinear):
     mean_: NDArray[np.float64] | None
     t_: int
     n_iter_: int
-    _last: Models
+    #: weights and intercepts after the last step
+    _last: tuple[NDArray[np.float64], NDArray[np.float64]]
 
     def fit(
         self,
@@ -65,17 +64,10 @@ class _Averaged(SparseLinear):
     ) -> Self:
         """Train from zero weights; an interrupted call leaves the estimator as it was.
 
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (n_samples, n_features), or source
-            The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights
-            in it: its rows are mapped into memory from a temporary file.
-        y : array of shape (n_samples,)
-            Class labels of any kind, or numbers; None with a source.
-        sample_weight : array of shape (n_samples,), optional
-            The importance of each example: a factor of its loss.
-        sample_order : array of int, shape (n_steps,), optional
-            The row of each step, in place of ``max_iter * n_samples`` rows that are drawn.
+        X holds the rows, y a class label or a number for each, ``sample_weight`` a factor of each
+        row's loss.  ``sample_order`` names the row of each step, in place of
+        ``max_iter * n_samples`` rows that are drawn.  X may be a source of ``lazynet.data``, which
+        has y and the weights in it: its rows are mapped into memory from a temporary file.
         """
         self._warn(self._learn(X, y, sample_weight, sample_order))
         return self
@@ -120,7 +112,10 @@ class _Averaged(SparseLinear):
         self.n_iter_ = max(1, n_steps // X.shape[0])
         if isinstance(self, SparseClassifier):
             self.classes_ = y[1]
-        return self._diagnosed(p, examples, problems)
+        models = zip(examples, problems, self._coefficients, self._offsets, strict=True)
+        warnings = (_warning_of(p, *model, mean, n_steps) for model in models)
+        first = next(filter(None, warnings), None)
+        return [] if first is None else [first]
 
     def verify(
         self,
@@ -134,9 +129,7 @@ class _Averaged(SparseLinear):
         """Train a dense twin and the lazy model side by side on the first rows of X.
 
         The twin centers every row at the mean of the rows used, and sums every weight after every
-        step.  Both take the rows in the order of X, and their last iterates and averages are
-        compared after every step; see :meth:`LazyNetClassifier.verify`.  The estimator does not
-        change.  With several classes the first class against the rest is compared.
+        step.  Last iterates and averages are compared; see :meth:`LazyNetClassifier.verify`.
 
         >>> from lazynet import ASGDClassifier, ASGDRegressor
         >>> ASGDClassifier().verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
@@ -148,43 +141,6 @@ class _Averaged(SparseLinear):
         p = probe._settle()
         X, y, weights = probe._rows_to_learn(p, X, y, sample_weight)
         return verify_averaged(p, X, probe._problems(X, y, weights), max_rows, epochs)
-
-    def _diagnosed(
-        self, p: SimpleNamespace, examples: list[Examples], problems: Targets
-    ) -> list[Warning]:
-        """A warning about a model that is worse than none, or than a constant prediction."""
-        models = zip(examples, problems, self._dense_coef(), self._intercepts(), strict=True)
-        for problem, given, weights, intercept in models:
-            # Huge weights make an infinite objective, which exceeds the objective of zero weights.
-            with np.errstate(over="ignore", invalid="ignore"):
-                # The penalty of the centered objective holds the prediction at the center.
-                shift = 0.0 if self.mean_ is None else float(weights @ self.mean_)
-                center = float(intercept) + shift
-                penalty = p.l2 / 2 * (float(weights @ weights) + center * center)
-            trained, untrained = (
-                mean_loss(problem, of, float(b), p.loss)
-                for of, b in ((weights, intercept), (np.zeros_like(weights), 0.0))
-            )
-            if not trained + penalty <= untrained:
-                text = (
-                    f"after {self.t_} steps the model is still worse than no model at all (its "
-                    f"objective is {trained + penalty:.3g}, with zero weights it is "
-                    f"{untrained:.3g}): the first steps have the rate 1 / l2. Scale the rows to "
-                    f"length 1, or raise l2 "
-                    f"or max_iter; where the slope of the loss is unbounded, l2 must be of the "
-                    f"order of the rows' squared norms"
-                )
-                return [ConvergenceWarning(text)]
-            constant = loss_of_constant(given, p.loss, fit_intercept=True)
-            if trained > (1.0 + WORSE) * constant:
-                centered = "" if p.loss.margin else "; or subtract its mean from y"
-                text = (
-                    f"the mean loss is {trained:.3g}, and a constant prediction has a mean loss of "
-                    f"{constant:.3g}: the l2 penalty, which holds the intercept too, may be too "
-                    f"strong for rows of this size. Scale the rows, or lower l2{centered}"
-                )
-                return [ConvergenceWarning(text)]
-        return []
 
     @property
     def last_coef_(self) -> NDArray[np.float64]:
@@ -209,7 +165,45 @@ def _drawn(p: SimpleNamespace, n_rows: int) -> Iterator[NDArray[np.int64]]:
             yield generator.permutation(n_rows).astype(np.int64, copy=False)
 
 
-def _stacked(models: Iterable[Model]) -> Models:
+def _warning_of(
+    p: SimpleNamespace,
+    examples: Examples,
+    problem: OutputTargets,
+    weights: NDArray[np.float64],
+    intercept: float,
+    mean: NDArray[np.float64] | None,
+    n_steps: int,
+) -> Warning | None:
+    """A warning about a model that is worse than none, or than a constant prediction."""
+    intercept = float(intercept)
+    # Huge weights make an infinite objective, which exceeds the objective of zero weights.
+    with np.errstate(over="ignore", invalid="ignore"):
+        # The penalty of the centered objective holds the prediction at the center.
+        center = intercept + (0.0 if mean is None else float(weights @ mean))
+        penalty = p.l2 / 2 * (float(weights @ weights) + center * center)
+    trained = mean_loss(examples, weights, intercept, p.loss)
+    untrained = mean_loss(examples, np.zeros_like(weights), 0.0, p.loss)
+    if not trained + penalty <= untrained:
+        return ConvergenceWarning(
+            f"after {n_steps} steps the model is still worse than no model at all (its objective "
+            f"is {trained + penalty:.3g}, with zero weights it is {untrained:.3g}): the first "
+            f"steps have the rate 1 / l2. Scale the rows to length 1, or raise l2 or max_iter; "
+            f"where the slope of the loss is unbounded, l2 must be of the order of the rows' "
+            f"squared norms"
+        )
+    constant = loss_of_constant(problem, p.loss, fit_intercept=True)
+    if trained > (1.0 + WORSE) * constant:
+        centered = "" if p.loss.margin else "; or subtract its mean from y"
+        return ConvergenceWarning(
+            f"the mean loss is {trained:.3g}, and a constant prediction has a mean loss of "
+            f"{constant:.3g}: the l2 penalty, which holds the intercept too, may be too strong for "
+            f"rows of this size. Scale the rows, or lower l2{centered}"
+        )
+    return None
+
+
+def _stacked(models: Iterable[Model]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Read-only weights and intercepts of all problems."""
     weights, intercepts = zip(*models, strict=True)
     stacked, offsets = np.vstack(weights), np.array(intercepts)
     stacked.flags.writeable = offsets.flags.writeable = False
@@ -226,14 +220,13 @@ class ASGDClassifier(SparseClassifier, _Averaged):
 
     Rows should be scaled to length 1, or their features to comparable sizes: the first steps are
     1/l2 long, and a plain average remembers them.  For an l1 penalty, other rates, other averages,
-    or streams, use ``LazyNetClassifier(average=...)``.
+    or streams, use ``LazyNetClassifier(rule=FoBoS(average=...))``.
 
     Parameters
     ----------
     loss : str or object, default="log_loss"
-        Any loss of :class:`LazyNetClassifier`; Dekel's note has "log_loss", "hinge",
-        "squared_error" and "absolute_error".  The first steps are as long as 1/l2: a loss whose
-        slope is unbounded overshoots unless l2 is of the order of the rows' squared norms.
+        Any loss of :class:`LazyNetClassifier` but "softmax".  A loss whose slope is unbounded
+        overshoots unless l2 is of the order of the rows' squared norms.
     l2 : float, default=1e-3
         Strength of the penalty, greater than 0, and the scale of the rates.  The beginning of the
         run, when steps are long, is forgotten once l2 * T is large.
@@ -262,14 +255,10 @@ class ASGDClassifier(SparseClassifier, _Averaged):
         The intercept of each row of ``coef_``.
     last_coef_, last_intercept_ : ndarray
         Weights and intercepts after the last step.
-    mean_ : ndarray of shape (n_features,), or None
-        The mean at which the rows were centered; None without ``center``.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels, sorted.
-    t_ : int
-        Steps taken.
-    n_iter_ : int
-        Epochs trained: ``t_ / n_samples``, rounded down, at least 1.
+    mean_, classes_ : ndarray
+        The mean at which the rows were centered, None without ``center``; the labels, sorted.
+    t_, n_iter_ : int
+        Steps taken, and epochs: ``t_ / n_samples``, rounded down, at least 1.
 
     Examples
     --------
@@ -324,7 +313,7 @@ class ASGDRegressor(SparseRegressor, _Averaged):
     loss : str or object, default="absolute_error"
         "absolute_error", "huber", "epsilon_insensitive"; or "squared_error" (p - y)^2 / 2 and
         "squared_epsilon_insensitive", which overshoot unless l2 is of the order of the rows'
-        squared norms: for them ``LazyNetRegressor(average="polynomial")`` is the better choice.
+        squared norms.
     l2 : float, default=1e-2
         Strength of the penalty, greater than 0, and the scale of the rates.
 

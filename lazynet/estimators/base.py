@@ -80,8 +80,6 @@ class SparseLinear(BaseEstimator):
     _kinds: ClassVar[Mapping[str, Kind]]
     #: whether ``coef_`` is a sparse matrix
     _sparse_coef: bool = False
-    #: whether the call under way learns from the rows of a source, mapped into memory
-    _rows_are_mapped: bool = False
 
     loss: LossLike
     random_state: int | np.random.RandomState | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -71,15 +71,9 @@ class _DualNetModel(SparseLinear):
     ) -> Self:
         """Find the minimum; an interrupted call leaves the estimator as it was.
 
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (n_samples, n_features), or source
-            The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights
-            in it: its rows are mapped into memory from a temporary file.
-        y : array of shape (n_samples,)
-            Class labels of any kind, or numbers; None with a source.
-        sample_weight : array of shape (n_samples,), optional
-            The importance of each example: an example of importance 2 counts as two rows.
+        X holds the rows, y a class label or a number for each, ``sample_weight`` the importance of
+        each: a row of importance 2 counts as two rows.  X may be a source of ``lazynet.data``,
+        which has y and the weights in it: its rows are mapped into memory from a temporary file.
         """
         self._warn(self._learn(X, y, sample_weight))
         return self
@@ -118,24 +112,22 @@ class _DualNetModel(SparseLinear):
         number of a problem, a generator, and a function that raises an error where the search is
         to end.
         """
-        n_problems, *shape = sizes
+        n_problems, _, n_features = sizes
         warm = self._goes_on(p)
         generator = new_generator(p.random_state)
         seeds = [int(generator.randint(2**31)) for _ in range(n_problems)]
-        if warm and self._dense_coef().shape != (n_problems, shape[1]):
+        if warm and self._dense_coef().shape != (n_problems, n_features):
             raise ValueError(
                 f"warm_start goes on from weights of shape {self._dense_coef().shape}, and these "
-                f"data need the shape {(n_problems, shape[1])}: fit with warm_start=False"
+                f"data need the shape {(n_problems, n_features)}: fit with warm_start=False"
             )
-
-        at_once = min(effective_n_jobs(p.n_jobs), n_problems)
 
         def minimum_of(row: int) -> Minimum:
             minimiser = minimiser_of(row, np.random.RandomState(seeds[row]), workers.check)
             if warm:
                 intercept = float(self._intercepts()[row]) if p.fit_intercept else 0.0
-                known = self.__dict__.get("_duals", [])
-                duals = known[row] if row < len(known) else None
+                duals_of_problems = self.__dict__.get("_duals", [])
+                duals = duals_of_problems[row] if row < len(duals_of_problems) else None
                 minimiser.start_from(self._dense_coef()[row], intercept, duals)
 
             def after(epoch: EpochOfSearch) -> None:
@@ -150,18 +142,9 @@ class _DualNetModel(SparseLinear):
 
             return minimiser.to(p.l1, p.l2, tol=p.tol, max_iter=p.max_iter, after=after)
 
-        with Workers(at_once) as workers:
+        with Workers(min(effective_n_jobs(p.n_jobs), n_problems)) as workers:
             result = workers.results(range(n_problems), minimum_of)
-        self._load(
-            np.vstack([minimum.coef for minimum in result]),
-            np.array([minimum.intercept for minimum in result]),
-        )
-        for name, values in (
-            ("duality_gap_", [float(minimum.gap) for minimum in result]),
-            ("objective_", [float(minimum.objective) for minimum in result]),
-            ("dual_objective_", [float(minimum.dual_objective) for minimum in result]),
-        ):
-            setattr(self, name, values[0] if len(values) == 1 else np.array(values))
+        load_minima(self, result)
         solvers = [minimum.solver for minimum in result]
         self.solver_ = solvers[0] if len(solvers) == 1 else solvers
         self._duals = [minimum.duals for minimum in result] if p.warm_start else []
@@ -183,32 +166,39 @@ class _DualNetModel(SparseLinear):
         ]
 
 
+def load_minima(model: Any, minima: Sequence[Minimum]) -> None:
+    """Make the minima, one for every problem, the model; with their objectives and gaps."""
+    model._load(
+        np.vstack([minimum.coef for minimum in minima]),
+        np.array([minimum.intercept for minimum in minima]),
+    )
+    for name in ("objective", "dual_objective", "duality_gap"):
+        field = "gap" if name == "duality_gap" else name
+        values = [float(getattr(minimum, field)) for minimum in minima]
+        setattr(model, f"{name}_", values[0] if len(values) == 1 else np.array(values))
+
+
 class DualNetClassifier(SparseClassifier, _DualNetModel):
     """Linear classification at the minimum of the elastic net, with a certificate of how near.
 
     Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The search ends when the duality gap
     proves that no weights have an objective that is lower by more than ``tol`` allows.  It takes
     steps of Newton's method on the weights that are not 0, or of dual coordinate ascent where most
-    weights are not 0.  The l1 and l2 mean the same as in :class:`LazyNetClassifier`, which learns
-    from streams and does not arrive at the minimum: its last weights have many more nonzeros.
-    Several classes are trained one against the rest.
+    weights are not 0.  Several classes are trained one against the rest.
 
     Parameters
     ----------
     loss : str or object, default="log_loss"
-        Any loss of :class:`LazyNetClassifier` but "perceptron", whose minimum is at zero weights
-        with any penalty.  Losses whose slope jumps, "hinge", "absolute_error" and
-        "epsilon_insensitive", take longer than smooth ones.
+        Any loss of :class:`LazyNetClassifier` but "perceptron" and "softmax".  Losses whose slope
+        jumps, such as "hinge", take longer than smooth ones.
     l1, l2 : float, default=1e-4
-        The strengths of the penalty, at least 0.  At most one of them may be 0: without a penalty
-        there is no certificate, and perhaps no minimum.
+        The strengths of the penalty, at least 0, and not both 0.
     tol : float, default=1e-4
         Stop when the duality gap is at most ``tol`` times the objective at zero weights, or no
         larger than what rounding alone makes of it there.
     max_iter : int, default=1000
-        The largest number of epochs; an epoch visits all rows at least once.  A search gives up
-        before, where its gap has not fallen by a tenth in 200 epochs.  A search that ends before
-        the gap is small enough gives a ``ConvergenceWarning`` with the gap, and says why it ended.
+        The largest number of epochs; an epoch visits all rows at least once.  A fit that ends
+        before the gap is small enough gives a ``ConvergenceWarning``, which says why it ended.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
     class_weight : dict, "balanced" or None, default=None
@@ -233,15 +223,12 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         The certificate: an upper bound on ``objective_`` minus the least objective.
     objective_, dual_objective_ : float, or ndarray of shape (n_classes,)
         The objective of the weights, and the lower bound on the least objective.
-    n_iter_ : int
-        Epochs after the start, the largest number of any class.
-    solver_ : str, or list of str
-        The method that took the last epoch: ``"newton"`` on a working set, or ``"ascent"`` on one
-        row after the other; with several classes a list.
+    n_iter_, solver_ : int, str or list of str
+        Epochs after the start, the largest number of any class; and the method that took the last
+        epoch, ``"newton"`` or ``"ascent"``, with several classes a list.
     history_ : list of dict
-        Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate:
-        ``duality_gap_`` also accounts for rounding), ``nonzeros``, ``seconds`` (of this epoch);
-        with several classes also ``problem``, the row of ``coef_``.
+        Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate),
+        ``nonzeros``, ``seconds``; with several classes also ``problem``, the row of ``coef_``.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
 
@@ -304,11 +291,8 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-        The weights.  A weight that is 0 at the minimum is exactly 0, but for a few that a gap of
-        ``tol`` does not tell from 0.
-    intercept_ : ndarray of shape (1,)
-        The intercept.
+    coef_, intercept_ : ndarray of shape (n_features,) and (1,)
+        The weights and the intercept.
 
     Examples
     --------

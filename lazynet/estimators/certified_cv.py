@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -15,11 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from lazynet.data.arrays import unusable
-from lazynet.data.targets import OutputTargets
 from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.threads import Workers
 from lazynet.estimators.base import helpful
-from lazynet.estimators.mapped_rows import rows_of
+from lazynet.estimators.certified import load_minima
 from lazynet.estimators.search import KINDS, Search, grid_of, warnings_of_ends
 from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.losses import MINIMISED_LOSS, LossLike
@@ -44,11 +43,6 @@ def _check_scoring(name: str, value: Any) -> Callable[..., float]:
     )
 
 
-#: For every point of a path in a fold the mean loss or the score on held-out rows and the number
-#: of weights that are not 0; and the minima that have not converged, without their weights.
-_PathInFold = tuple[list[float], list[int], list[Minimum]]
-
-
 class CertifiedSearch(Search):
     """Follows a path of minima in every fold, and down to the chosen point with all rows."""
 
@@ -71,7 +65,7 @@ class CertifiedSearch(Search):
         # A path goes down the l1s for every l2, or down the l2s where there is one l1.
         n_l1s = p.l1s if isinstance(p.l1s, int) else len(p.l1s)
         n_paths = 1 if n_l1s == 1 else len(p.l2s)
-        tasks = [(path, fold) for path in range(n_paths) for fold in range(n_folds)]
+        tasks = [(path, fold) for path in range(n_paths) for fold in rows.folds]
         # For every problem a seed of the last fit, and one of every path in every fold.
         seeds = new_generator(p.random_state).randint(2**31, size=(n_problems, 1 + len(tasks)))
         n_threads = min(effective_n_jobs(p.n_jobs), max(len(tasks), n_problems))
@@ -89,16 +83,12 @@ class CertifiedSearch(Search):
             largest = max(minimiser.largest_l1 for minimiser in minimisers) or 1.0
             settings = grid_of(p, largest, LAST_L1)
             length = len(settings) // n_paths
-            judge = self._score if p.scoring else _loss_of
 
-            def path_in_fold(number: int) -> _PathInFold:
-                path, fold = tasks[number]
+            def path_in_fold(task: int) -> tuple[list[float], list[int], list[Minimum]]:
+                path, fold = tasks[task]
                 points = settings[path * length : (path + 1) * length]
-                return _path_in_fold(
-                    p, rows, rows.folds[fold], seeds[:, 1 + number],
-                    lambda minimiser: minima_of(minimiser, points),
-                    partial(judge, p, rows, rows.folds[fold]), mapped=self._rows_are_mapped,
-                )  # fmt: skip
+                follow_points = partial(minima_of, points=points)
+                return self._path_in_fold(p, rows, fold, seeds[:, 1 + task], follow_points)
 
             paths = workers.results(range(len(tasks)), path_in_fold)
             values, nonzeros = (
@@ -106,15 +96,15 @@ class CertifiedSearch(Search):
                 for parts in list(zip(*paths, strict=True))[:2]
             )
             weights = rows.sample_weight if p.scoring else rows.problems.importances
-            self._choose(
-                p, settings, "score" if p.scoring else "loss", values, nonzeros,
-                weights_of_folds(rows.folds, weights),
-            )  # fmt: skip
+            measure = "score" if p.scoring else "loss"
+            weights = weights_of_folds(rows.folds, weights)
+            self._choose(p, settings, measure, values, nonzeros, weights)
             best = self.best_index_
             down = settings[best // length * length : best + 1]
             ends = workers.results(minimisers, lambda minimiser: list(minima_of(minimiser, down)))
-        self._load_ends(ends)
         minima = [path[-1] for path in ends]
+        load_minima(self, minima)
+        self.n_iter_ = max(sum(minimum.n_iter for minimum in path) for path in ends)
         late = [minimum for *_, late_of_path in paths for minimum in late_of_path]
         late += [minimum for minimum in minima if not minimum.converged]
         warnings = warnings_of_ends(p, self.cv_results_)
@@ -129,20 +119,39 @@ class CertifiedSearch(Search):
             )
         return warnings
 
-    def _load_ends(self, ends: Sequence[Sequence[Minimum]]) -> None:
-        """Make the last minima of the paths, one path for every problem, the model."""
-        minima = [path[-1] for path in ends]
-        self._load(
-            np.vstack([minimum.coef for minimum in minima]),
-            np.array([minimum.intercept for minimum in minima]),
-        )
-        numbers = np.array([(m.objective, m.dual_objective, m.gap) for m in minima]).T
-        self.objective_, self.dual_objective_, self.duality_gap_ = (
-            float(row[0]) if len(minima) == 1 else row.copy() for row in numbers
-        )
-        self.n_iter_ = max(sum(minimum.n_iter for minimum in path) for path in ends)
+    def _path_in_fold(
+        self,
+        p: SimpleNamespace,
+        rows: RowsInFolds,
+        fold: Fold,
+        seeds: NDArray[np.int64],
+        minima_of: Callable[[Minimiser], Iterator[Minimum]],
+    ) -> tuple[list[float], list[int], list[Minimum]]:
+        """Learn from one side of a fold along a path, and judge every point by the other side.
 
-    def _score(
+        Returns the loss or score and the number of nonzeros of every point, and the minima that
+        have not converged, without their weights.
+        """
+        X, held_out = rows.X[fold.train], rows.X[fold.test]
+        models: list[list[tuple[sparse.csr_matrix, float]]] = []
+        late: list[Minimum] = []
+        for problem, seed in zip(rows.problems, seeds, strict=True):
+            models.append([])
+            for minimum in minima_of(_minimiser(p, X, side_of(problem, fold.train), seed)):
+                models[-1].append((sparse.csr_matrix(minimum.coef), minimum.intercept))
+                if not minimum.converged:
+                    late.append(minimum.without_vectors())
+        values, nonzeros = [], []
+        for point in zip(*models, strict=True):
+            weights, intercepts = zip(*point, strict=True)
+            coefs = sparse.vstack(weights)
+            values.append(
+                self._judged(p, rows, fold, held_out, coefs.toarray(), np.array(intercepts))
+            )
+            nonzeros.append(coefs.nnz)
+        return values, nonzeros, late
+
+    def _judged(
         self,
         p: SimpleNamespace,
         rows: RowsInFolds,
@@ -151,7 +160,13 @@ class CertifiedSearch(Search):
         weights: NDArray[np.float64],
         intercepts: NDArray[np.float64],
     ) -> float:
-        """The checked score, by ``scoring``, of the models of all problems on held-out rows."""
+        """The mean loss, or the score by ``scoring``, of the models of all problems."""
+        if not p.scoring:
+            losses = [
+                mean_loss(p.loss, held_out @ coef + intercept, *side_of(problem, fold.test))
+                for problem, coef, intercept in zip(rows.problems, weights, intercepts, strict=True)
+            ]
+            return sum(losses) / len(losses)
         model = type(self)(**self.get_params(deep=False))
         model.n_features_in_ = held_out.shape[1]
         if rows.classes is not None:
@@ -167,75 +182,24 @@ class CertifiedSearch(Search):
         return as_float(score)
 
 
-def _loss_of(
-    p: SimpleNamespace,
-    rows: RowsInFolds,
-    fold: Fold,
-    held_out: sparse.csr_matrix,
-    weights: NDArray[np.float64],
-    intercepts: NDArray[np.float64],
-) -> float:
-    """The mean loss of the models of all problems on held-out rows."""
-    losses = [
-        mean_loss(p.loss, held_out @ coef + intercept, *side_of(problem, fold.test))
-        for problem, coef, intercept in zip(rows.problems, weights, intercepts, strict=True)
-    ]
-    return sum(losses) / len(losses)
-
-
-def _minimiser(
-    p: SimpleNamespace, X: sparse.csr_matrix, targets: OutputTargets, seed: int
-) -> Minimiser:
+def _minimiser(p: SimpleNamespace, X: sparse.csr_matrix, targets: Any, seed: int) -> Minimiser:
     """A minimiser of one problem over the rows of X."""
     problem = Problem(X, *targets, p.loss, p.fit_intercept)
     return Minimiser(problem, np.random.RandomState(seed))
 
 
-def _path_in_fold(
-    p: SimpleNamespace,
-    rows: RowsInFolds,
-    fold: Fold,
-    seeds: NDArray[np.int64],
-    minima_of: Callable[[Minimiser], Iterator[Minimum]],
-    judge: Callable[..., float],
-    *,
-    mapped: bool,
-) -> _PathInFold:
-    """Learn from one side of a fold along a path, and judge every point by the other side."""
-    models: list[list[tuple[sparse.csr_matrix, float]]] = []
-    late: list[Minimum] = []
-    with (
-        rows_of(rows.X, fold.train, mapped=mapped) as X,
-        rows_of(rows.X, fold.test, mapped=mapped) as held_out,
-    ):
-        for problem, seed in zip(rows.problems, seeds, strict=True):
-            models.append([])
-            for minimum in minima_of(_minimiser(p, X, side_of(problem, fold.train), seed)):
-                models[-1].append((sparse.csr_matrix(minimum.coef), minimum.intercept))
-                if not minimum.converged:
-                    late.append(minimum.without_vectors())
-        values, nonzeros = [], []
-        for point in zip(*models, strict=True):
-            weights, intercepts = zip(*point, strict=True)
-            coefs = sparse.vstack(weights)
-            values.append(judge(held_out, coefs.toarray(), np.array(intercepts)))
-            nonzeros.append(coefs.nnz)
-    return values, nonzeros, late
-
-
 class DualNetClassifierCV(SparseClassifier, CertifiedSearch):
     """Linear classification at the minimum of the elastic net, its l1 and l2 chosen by folds.
 
-    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``, as :class:`DualNetClassifier` does,
-    along a path of l1 for every l2 (see :func:`net_path`) in every fold of a cross-validation.
-    Takes the penalty with the least loss on held-out rows, or the sparsest model within one
-    standard error of it, and minimises once more with all rows.  Several classes are trained one
-    against the rest, all with the same penalty.
+    Finds the minima of :class:`DualNetClassifier` along a path of l1 for every l2 (see
+    :func:`net_path`) in every fold of a cross-validation.  Takes the penalty with the least loss on
+    held-out rows, or the sparsest model within one standard error of it, and minimises once more
+    with all rows.  Several classes are trained one against the rest, all with the same penalty.
 
     Parameters
     ----------
-    loss : str or object, default="log_loss"
-        Any loss of :class:`DualNetClassifier`.
+    loss, max_iter, fit_intercept, random_state
+        As in :class:`DualNetClassifier`; ``max_iter`` holds for every point.
     l1s : int or array, default=50
         The l1 to try.  A number: that many values in equal ratios, from the least l1 at which
         every weight is 0 down to a hundredth of it.
@@ -251,39 +215,24 @@ class DualNetClassifierCV(SparseClassifier, CertifiedSearch):
         Take the sparsest model within one standard error of the best.
     tol : float, default=1e-4
         The duality gap to arrive at, at every point, as a share of the objective at zero weights.
-    max_iter : int, default=1000
-        The most epochs that a point may take.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept, which is not penalised.
     class_weight : dict, "balanced" or None, default=None
         The importance of a row by its class; counts in the loss of held-out rows too, but not in
         the scores of a ``scoring``.
-    random_state : int, RandomState or None, default=None
-        Seed of the order in which rows are visited.  With None, two fits may differ, within
-        ``tol``.
     n_jobs : int or None, default=None
-        Threads that share paths, folds and classes; -1 is one per processor.  They change no bit.
-        Every thread has a copy of the rows of its fold.
+        Threads that share the paths of folds and classes; -1 is one per processor.  They change no
+        bit.
 
     Attributes
     ----------
-    l1_, l2_ : float
-        The penalty that was chosen.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        The weights; exactly 0 where the minimum is 0.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        The intercepts.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels, sorted.
+    coef_, intercept_, classes_, objective_, dual_objective_, duality_gap_
+        As in :class:`DualNetClassifier`.
+    l1_, l2_, best_index_ : float, float, int
+        The setting that was chosen, and its place in ``cv_results_``.
     cv_results_ : dict of arrays
         An entry per setting, the largest penalties first: "l1", "l2"; "split0_loss", ..., the mean
         loss of the held-out rows of a fold; "mean_loss" and "standard_error", over the folds, each
         weighted by its held-out rows; "nonzeros", the mean of the folds.  With a ``scoring`` the
         names are "split0_score", ..., and "mean_score".
-    best_index_ : int
-        The setting that was chosen.
-    objective_, dual_objective_, duality_gap_ : float, or ndarray of shape (n_classes,)
-        The objective at ``coef_``, a lower bound on the least objective, and the gap between them.
     n_iter_ : int
         Epochs of the last fit, along the path down to the chosen point; the most of any class.
 

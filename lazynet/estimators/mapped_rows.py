@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-
 from lazynet.data.memory_mapped import mapped
-from lazynet.data.source import ROWS, Chunks, Source
-from lazynet.training.held_out import copied_rows
+from lazynet.data.source import Source
 from lazynet.training.stream_rows import check_alone
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -40,36 +35,7 @@ def takes_sources(learn: Method) -> Method:
 
     @wraps(learn)
     def call(self: Any, X: Any, y: Any, sample_weight: Any, *more: Any) -> Any:
-        if not isinstance(X, Source):
-            return learn(self, X, y, sample_weight, *more)
-        self.__dict__["_rows_are_mapped"] = True
-        try:
-            with in_memory(X, y, sample_weight) as given:
-                return learn(self, *given, *more)
-        finally:
-            del self.__dict__["_rows_are_mapped"]
+        with in_memory(X, y, sample_weight) as rows:
+            return learn(self, *rows, *more)
 
     return call  # type: ignore[return-value]
-
-
-def rows_of(
-    X: sparse.csr_matrix, rows: NDArray[np.int64], *, mapped: bool
-) -> AbstractContextManager[sparse.csr_matrix]:
-    """Some rows of X as a matrix of their own: a copy in memory, or in temporary files.
-
-    >>> with rows_of(sparse.csr_matrix([[1.0], [2.0], [3.0]]), np.array([2, 0]), mapped=True) as X:
-    ...     X.toarray().tolist()
-    [[3.0], [1.0]]
-    """
-    return _on_disk(X, rows) if mapped else nullcontext(X[rows])
-
-
-@contextmanager
-def _on_disk(X: sparse.csr_matrix, rows: NDArray[np.int64]) -> Iterator[sparse.csr_matrix]:
-    def chunks() -> Iterator[tuple[sparse.csr_matrix, NDArray[np.float64]]]:
-        for start in range(0, len(rows), ROWS):
-            some = rows[start : start + ROWS]
-            yield copied_rows(X, some), np.zeros(len(some))
-
-    with mapped(Chunks(chunks)) as result:
-        yield result.X

@@ -101,10 +101,8 @@ class OnlineSearch(Search):
         for l1, l2 in grid_of(p, 1.0, LAST_L1):
             check_together(replace(base, l1=l1, l2=l2).plan())
         data = RowsInMemory(rows.X, rows.problems)
-        # As in a single fit: with a penalty of the user, and for the rows of a source, features are
-        # not standardised.
-        as_passed = p.l2s.any() or self._rows_are_mapped
-        in_units = None if as_passed else units_for_fit(base, data, None)
+        # As in a single fit: with a penalty of the user, features are not standardised.
+        in_units = None if p.l2s.any() else units_for_fit(base, data, None)
         data = data.in_units(in_units)
         # Rows without any value ask for no penalty; one that is not 0 does no harm.
         l1 = make_plan(base, data, from_zero=False).penalty.l1 or 1.0 if counted else 1.0
@@ -207,8 +205,8 @@ class LazyNetClassifierCV(SparseClassifier, OnlineSearch):
 
     Parameters
     ----------
-    loss : str or object, default="log_loss"
-        Any loss of :class:`LazyNetClassifier`.
+    loss, fit_intercept, random_state
+        As in :class:`LazyNetClassifier`.
     l1s : int or array, default=11
         The l1 to try.  A number: that many values in equal ratios, from 10,000 times the l1 that
         :class:`LazyNetClassifier` takes by itself, down to a tenth of it.
@@ -227,34 +225,23 @@ class LazyNetClassifierCV(SparseClassifier, OnlineSearch):
     tol : float or None, default=1e-3
         Stop when the least loss of any setting has not fallen below (1 - tol) times its least value
         for 5 epochs in a row; None: exactly ``max_iter`` epochs.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept, which is not penalised.
     class_weight : dict, "balanced" or None, default=None
         The importance of a row by its class, in the loss of held-out rows too.
-    random_state : int, RandomState or None, default=None
-        Seed of the order of the rows, which is new in every epoch.
     n_jobs : int or None, default=None
         Threads that share folds and classes; -1 is one per processor.  They change no bit.
 
     Attributes
     ----------
-    l1_, l2_ : float
-        The setting that was chosen.  Where ``units_`` is not None, l1 belongs to the weights in
-        these units, in which features have been learned from; ``units_.rows(X)`` are their rows.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        The weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        The intercepts.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels, sorted.
+    coef_, intercept_, classes_
+        As in :class:`LazyNetClassifier`.
+    l1_, l2_, best_index_, n_iter_ : float, float, int, int
+        The setting that was chosen, its place in ``cv_results_``, and the number of epochs that was
+        chosen.  Where ``units_`` is not None, l1 belongs to the weights in these units, in which
+        features have been learned from; ``units_.rows(X)`` are their rows.
     cv_results_ : dict of arrays
         An entry per setting, the largest penalties first: "l1", "l2"; "split0_loss", ..., the mean
         loss of the held-out rows of a fold after ``n_iter_`` epochs; "mean_loss" and
         "standard_error", over the folds; "nonzeros", the mean of the folds after the last epoch.
-    best_index_ : int
-        The setting that was chosen.
-    n_iter_ : int
-        The number of epochs that was chosen.
     eta0_ : float
         The scale of the rates of the last fit: eta0 of the schedule, or alpha of the rule.
 

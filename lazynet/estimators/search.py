@@ -33,14 +33,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def _check_l2s(name: str, value: Any) -> NDArray[np.float64]:
-    return np.atleast_1d(check_strengths(name, value))
-
-
 #: The kinds of the parameters that the four estimators share.
 KINDS = table(
     l1s=Special(check=check_l1s),
-    l2s=Special(check=_check_l2s),
+    l2s=Special(check=lambda name, value: np.atleast_1d(check_strengths(name, value))),
     cv=FOLDS,
     one_standard_error=FLAG,
     fit_intercept=FLAG,
@@ -69,17 +65,10 @@ class Search(SparseLinear):
     ) -> Self:
         """Choose l1 and l2, and train; an interrupted call leaves the estimator as it was.
 
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (n_samples, n_features), or source
-            The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights
-            in it: its rows are mapped into memory from a temporary file.
-        y : array of shape (n_samples,)
-            Class labels of any kind, or the numbers of a regression; None with a source.
-        sample_weight : array of shape (n_samples,), optional
-            The importance of each row: a factor of its loss, in the rows held out too.
-        groups : array of shape (n_samples,), optional
-            The group of each row, for a ``cv`` that keeps groups together.
+        X holds the rows, y a class label or a number for each, ``sample_weight`` a factor of each
+        row's loss, in the rows held out too, and ``groups`` the group of each, for a ``cv`` that
+        keeps groups together.  X may be a source of ``lazynet.data``, which has y and the weights
+        in it: its rows are mapped into memory from a temporary file.
 
         Warns
         -----
@@ -124,18 +113,18 @@ class Search(SparseLinear):
         self,
         p: SimpleNamespace,
         settings: Sequence[tuple[float, float]],
-        judged_by: str,
+        measure: str,
         values: NDArray[np.float64],
         nonzeros: NDArray[np.int64],
         weights: NDArray[np.float64],
     ) -> None:
         """Set the table of results, and the setting that it says is the best."""
-        self.cv_results_ = results_of(settings, judged_by, values, nonzeros, weights)
+        self.cv_results_ = results_of(settings, measure, values, nonzeros, weights)
         self.best_index_ = best_setting(self.cv_results_, p.one_standard_error)
         self.l1_, self.l2_ = settings[self.best_index_]
 
     def _best_setting(self, one_standard_error: bool) -> int:
-        """The setting that is the best with or without the rule of one standard error."""
+        """The best setting of the table, with or without the rule of one standard error."""
         return best_setting(self.cv_results_, one_standard_error)
 
     def plot(self) -> Figure:
