@@ -1,4 +1,4 @@
-"""``lazynet convert``: the same rows in another form."""
+"""``lazynet convert``: the same rows in lazynet's own form, which is mapped into memory."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import argparse
 import os
 from contextlib import closing
 
-from lazynet.cli import inputs, writers
+from lazynet.cli import inputs
 from lazynet.cli.output import check_apart, report
 from lazynet.data.atomic_files import check_writable
+from lazynet.data.rows_file import write_rows
 
 EXAMPLES = """\
 examples:
   Text to mapped rows, which are read many times as fast:
     lazynet convert rows.svm -o rows.rows
 
-  Vowpal Wabbit's form to svmlight's; the columns are the hashes of the names:
-    lazynet convert clicks.vw.gz --bits 20 -o clicks.svm
+  Rows with hashed features, from packed text:
+    lazynet convert clicks.vw.gz --bits 20 -o clicks.rows
 
-  A table to mapped rows:
+  A table:
     lazynet convert rows.csv --target clicked -o rows.rows
 
-The name of the output says its form. The output is complete when it gets its name.
+The output is complete when it gets its name.
 """
 
 
@@ -35,10 +36,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Convert the rows."""
     check_writable(options.output)
-    form = inputs.form_of([options.output], None)
-    if os.path.splitext(options.output)[1] not in inputs.ENDINGS:
-        raise ValueError(f"{options.output}: packed files are read and not written: pack the file "
-                         "that is written")  # fmt: skip
+    if not options.output.endswith(".rows"):
+        raise ValueError(f"--output must end with .rows, got {options.output}")
     with inputs.pipe_in_a_file(options):
         inputs.settle_reading(options)
         check_apart([("--output", options.output)], options.files)
@@ -46,10 +45,10 @@ def run(options: argparse.Namespace) -> None:
         with closing(source.chunks(1)) as chunks:
             if next(chunks, None) is None:
                 raise inputs.no_rows(options.files)
-        rows = writers.write(source, options.output, form)
+        rows = write_rows(source, options.output)
     size = os.path.getsize(options.output)
     report(
-        {"output": options.output, "form": form, "rows": rows, "bytes": size},
-        {"output": f"{options.output}, {form}, {size:,} bytes", "rows": f"{rows:,}"},
+        {"output": options.output, "rows": rows, "bytes": size},
+        {"output": f"{options.output}, {size:,} bytes", "rows": f"{rows:,}"},
         options.json,
     )

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from lazynet.data.chunks import Chunk, Passing, csr
+from lazynet.cli.output import say
+from lazynet.data.chunks import Passing, csr
 from lazynet.data.files import OPENERS, files_of
 from lazynet.data.rows_file import RowsFile
 from lazynet.data.source import Derived, Facts, Source
@@ -45,15 +45,8 @@ FORMS_OF = {
     "target": _TABLES,
     "weight": _TABLES,
 }
-#: What the file of a model remembers of how its rows were read, and what each of it may be.
-REMEMBERED: dict[str, type] = {
-    "format": str,
-    "base": int,
-    "bits": int,
-    "multilabel": bool,
-    "target": str,
-    "columns": list,
-}
+#: What the file of a model remembers of how its rows were read.
+REMEMBERED = ("format", "base", "bits", "multilabel", "target", "columns")
 #: Two columns of lists in a table, the features of a row and their values.
 LISTS = [INDICES, VALUES]
 #: Rows whose columns say whether a file counts its columns from 0.
@@ -98,27 +91,27 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
                        "the rows")  # fmt: skip
 
 
-def form_of(paths: list[str], given: str | None) -> str:
-    """The form of files, by their names unless it is given.
+def form_of(paths: list[str], form: str | None) -> str:
+    """The form of files, by their names unless the user says it.
 
     >>> form_of(["a.svm.gz", "b.svm"], None), form_of(["-"], "vw")
     ('svmlight', 'vw')
     """
-    if given is not None:
-        return given
-    found = set()
+    if form is not None:
+        return form
+    forms = set()
     for path in paths:
         stem, end = os.path.splitext(path)
         end = os.path.splitext(stem)[1] if end in OPENERS else end
         if end.lower() not in ENDINGS:
-            what = "standard input" if path == STDIN else path
-            raise ValueError(f"the form of {what} is not known by its name: write --format with "
+            name = "standard input" if path == STDIN else path
+            raise ValueError(f"the form of {name} is not known by its name: write --format with "
                              f"one of {', '.join(FORMS)}")  # fmt: skip
-        found.add(ENDINGS[end.lower()])
-    if len(found) > 1:
-        raise ValueError(f"the files have different forms, {' and '.join(sorted(found))}: "
+        forms.add(ENDINGS[end.lower()])
+    if len(forms) > 1:
+        raise ValueError(f"the files have different forms, {' and '.join(sorted(forms))}: "
                          "convert them to one with lazynet convert")  # fmt: skip
-    return found.pop()
+    return forms.pop()
 
 
 @contextmanager
@@ -157,28 +150,10 @@ def settle_reading(
     options.files, options.columns = files_of(options.files), None
     if getattr(options, "task", None) == "labels":
         options.multilabel = True
-    given = {name for name in FORMS_OF if getattr(options, name) is not None}
     remembered = note or {}
-    for name, kind in REMEMBERED.items():
-        if type(remembered.get(name)) not in (kind, type(None)):
-            raise ValueError(f"the model does not say how its rows were read: its {name} is "
-                             f"{remembered[name]!r:.50}")  # fmt: skip
-    learned = remembered.get("format")
-    try:
-        form = form_of(options.files, options.format)
-    except ValueError:
-        ends = {os.path.splitext(path)[1] for path in options.files}
-        if learned not in FORMS or len(ends) > 1:
-            raise
-        form = learned
-    if learned == "vw" and form == "svmlight" and options.format is None:
-        raise ValueError(
-            f"{options.files[0]} has rows of svmlight's form, and the model has learned from rows "
-            "of Vowpal Wabbit's, whose features have other columns: write --format vw if the rows "
-            "have that form, or --format svmlight --base 0 if the columns are those of the model"
-        )
-    for name in sorted(given):
-        if form not in FORMS_OF[name]:
+    form = _form_to_read(options, remembered.get("format"))
+    for name in sorted(FORMS_OF):
+        if getattr(options, name) is not None and form not in FORMS_OF[name]:
             raise ValueError(f"--{name} is for files of the form {' or '.join(FORMS_OF[name])}, "
                              f"and these have the form {form}: leave it out")  # fmt: skip
     options.format = form
@@ -203,13 +178,30 @@ def settle_reading(
         options.target = "target"
 
 
+def _form_to_read(options: argparse.Namespace, learned: str | None) -> str:
+    """The form of the files; ``learned`` is the form of the rows that a model has learned from."""
+    try:
+        form = form_of(options.files, options.format)
+    except ValueError:
+        ends = {os.path.splitext(path)[1] for path in options.files}
+        if learned not in FORMS or len(ends) > 1:
+            raise
+        return learned
+    if learned == "vw" and form == "svmlight" and options.format is None:
+        raise ValueError(
+            f"{options.files[0]} has rows of svmlight's form, and the model has learned from rows "
+            "of Vowpal Wabbit's, whose features have other columns: write --format vw if the rows "
+            "have that form, or --format svmlight --base 0 if the columns are those of the model"
+        )
+    return form
+
+
 def note_of(options: argparse.Namespace, source: Source) -> dict[str, Any]:
     """How the rows were read, for the file of a model."""
-    found = {name: getattr(options, name) for name in REMEMBERED}
     while isinstance(source, Derived):
         source = source.source
-    found["columns"] = getattr(source, "features", None)
-    return found
+    note = {name: getattr(options, name) for name in REMEMBERED}
+    return {**note, "columns": getattr(source, "features", None)}
 
 
 def _base_of(options: argparse.Namespace) -> int:
@@ -231,13 +223,14 @@ def source_of(options: argparse.Namespace, model: Any = None) -> Source:
     ``model`` is one that predicts the rows: they need no target.
     """
     form, files = options.format, options.files
-    many: dict[str, Any] = {"multilabel": options.multilabel}
+    labels: dict[str, Any] = {"multilabel": options.multilabel}
     if options.multilabel and getattr(model, "_labels_given", None) is not None:
-        many["n_labels"] = len(model.classes_)
+        labels["n_labels"] = len(model.classes_)
     if form == "svmlight":
-        return SvmlightFile(files, zero_based=not options.base, n_features=options.features, **many)
+        base, width = options.base, options.features
+        return SvmlightFile(files, zero_based=not base, n_features=width, **labels)
     if form == "vw":
-        return VWFile(files, bits=options.bits, **many)
+        return VWFile(files, bits=options.bits, **labels)
     if form in _TABLES:
         return _table(options, model)
     if len(files) > 1:
@@ -249,10 +242,10 @@ def _table(options: argparse.Namespace, model: Any) -> Source:
     target, kind = options.target, CSVFile if options.format == "csv" else ParquetFile
     if model is not None and target not in kind._names_of(options.files[0]):
         target = None
-    given = {"target": target, "weight": options.weight, "features": options.columns}
+    columns = {"target": target, "weight": options.weight, "features": options.columns}
     if kind is ParquetFile and (options.columns or LISTS) == LISTS:
-        given["n_features"] = options.features
-    return kind(options.files, **given)
+        columns["n_features"] = options.features
+    return kind(options.files, **columns)
 
 
 def no_rows(files: list[str]) -> ValueError:
@@ -288,11 +281,11 @@ class KnownColumns(Derived):
         with closing(self.source.chunks(rows, epoch)) as chunks:
             for chunk in chunks:
                 X = chunk.X
-                known = X.indices < self._n_features
-                self.n_unknown += len(known) - int(np.count_nonzero(known))
-                starts = np.concatenate([[0], np.cumsum(known)])[X.indptr]
+                inside = X.indices < self._n_features
+                self.n_unknown += len(inside) - int(np.count_nonzero(inside))
+                starts = np.concatenate([[0], np.cumsum(inside)])[X.indptr]
                 yield chunk._replace(
-                    X=csr(starts, X.indices[known], X.data[known], self._n_features)
+                    X=csr(starts, X.indices[inside], X.data[inside], self._n_features)
                 )
 
 
@@ -302,11 +295,11 @@ def rows_for(options: argparse.Namespace, model: Any, *, needs_target: bool) -> 
     Texts to come have words that no text had before: a column of svmlight's form beyond those of
     the model is left out.  Rows of other forms must have the columns of the model.
     """
-    given = model if not needs_target or options.multilabel else None
+    predictor = model if not needs_target or options.multilabel else None
     if options.format == "svmlight":
         options.features = WIDEST
-        return KnownColumns(source_of(options, given), model.n_features_in_)
-    source = source_of(options, given)
+        return KnownColumns(source_of(options, predictor), model.n_features_in_)
+    source = source_of(options, predictor)
     if source.n_features != model.n_features_in_:
         raise ValueError(
             f"the files have {source.n_features} columns, and the model has "
@@ -316,14 +309,9 @@ def rows_for(options: argparse.Namespace, model: Any, *, needs_target: bool) -> 
     return source
 
 
-def check_labels(model: Any, chunk: Chunk) -> None:
-    """Refuse labels that are of another kind than those of the model."""
-    several = chunk.y.shape[1] if sparse.issparse(chunk.y) else None
-    known = len(model.classes_) if getattr(model, "_labels_given", None) is not None else None
-    if several != known:
-        raise ValueError(f"the files have {_labels_told(several)}, and the model has learned "
-                         f"{_labels_told(known)}")  # fmt: skip
-
-
-def _labels_told(several: int | None) -> str:
-    return "one label a row" if several is None else f"{several} labels of which a row has any"
+def say_unknown(rows: Source) -> None:
+    """Say how many values of the rows belong to no feature of the model."""
+    n_unknown = rows.n_unknown if isinstance(rows, KnownColumns) else 0
+    if n_unknown:
+        values = "1 value belongs" if n_unknown == 1 else f"{n_unknown:,} values belong"
+        say(f"note: {values} to features that the model does not know, whose weights are 0")

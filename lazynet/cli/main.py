@@ -105,9 +105,9 @@ def _run(options: argparse.Namespace) -> int:
             sys.stdout.flush()
             return DONE
     except KeyboardInterrupt:
-        kept = getattr(options, "checkpoint", None)
-        if kept is not None and os.path.exists(kept):
-            say(f"{name}: stopped by Ctrl-C; {kept} keeps the run, and the same command goes on")
+        path = getattr(options, "checkpoint", None)
+        if path is not None and os.path.exists(path):
+            say(f"{name}: stopped by Ctrl-C; {path} keeps the run, and the same command goes on")
         else:
             say(f"{name}: stopped by Ctrl-C; nothing was written")
         return INTERRUPTED

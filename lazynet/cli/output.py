@@ -16,7 +16,7 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def as_json(found: dict[str, Any]) -> str:
+def as_json(result: dict[str, Any]) -> str:
     """A line of JSON in ASCII; numbers that JSON has not are null.
 
     A byte in the name of a file that is not UTF-8 is written as a backslash and its number.
@@ -24,7 +24,7 @@ def as_json(found: dict[str, Any]) -> str:
     >>> as_json({"loss": float("nan"), "rows": 3, "model": "a\\udcff"})
     '{"loss": null, "rows": 3, "model": "a\\\\\\\\xff"}'
     """
-    return json.dumps({name: _plain(value) for name, value in found.items()}, allow_nan=False)
+    return json.dumps({name: _plain(value) for name, value in result.items()}, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:
@@ -34,10 +34,10 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def report(found: dict[str, Any], lines: dict[str, str], as_one_line: bool) -> None:
+def report(result: dict[str, Any], lines: dict[str, str], as_one_line: bool) -> None:
     """Print a result: one JSON object, or a line for each of ``lines``."""
     if as_one_line:
-        print(as_json(found))
+        print(as_json(result))
         return
     width = max(map(len, lines))
     encoding = sys.stdout.encoding or "utf-8"
@@ -51,13 +51,13 @@ def check_apart(outputs: Iterable[tuple[str, str | None]], reads: Iterable[str])
 
     ``outputs`` are options, each with the file that it names or None.
     """
-    reads, taken = list(reads), list[tuple[str, str]]()
+    reads, earlier = list(reads), list[tuple[str, str]]()
     for option, path in outputs:
         if path is None:
             continue
         if any(same_file(path, read) for read in reads):
             raise ValueError(f"{option} {path} is one of the files to read: name another one")
-        for other, name in taken:
+        for first, name in earlier:
             if same_file(path, name):
-                raise ValueError(f"{other} and {option} name the same file, {path}: name two files")
-        taken.append((option, path))
+                raise ValueError(f"{first} and {option} name the same file, {path}: name two files")
+        earlier.append((option, path))

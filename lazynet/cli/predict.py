@@ -14,7 +14,6 @@ from scipy import sparse
 
 from lazynet.cli import inputs
 from lazynet.cli.output import check_apart
-from lazynet.cli.test import tell_unknown
 from lazynet.data.atomic_files import check_writable, replaced
 from lazynet.persistence import files as model_files
 
@@ -64,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
         with _opened(options.output) as out, closing(rows.chunks()) as chunks:
             for chunk in chunks:
                 out.writelines(line + "\n" for line in lines_of(predict(chunk.X)))
-        tell_unknown(rows)
+        inputs.say_unknown(rows)
 
 
 @contextmanager
@@ -82,7 +81,7 @@ def _opened(path: str | None) -> Iterator[Any]:
             text.detach()
 
 
-def lines_of(found: Any) -> Iterator[str]:
+def lines_of(predictions: Any) -> Iterator[str]:
     """Predictions as lines: numbers with all their digits, labels with commas between them.
 
     >>> list(lines_of(np.array([1.0, 0.1]))), list(lines_of(np.array([[0.5, 2.0]])))
@@ -90,11 +89,11 @@ def lines_of(found: Any) -> Iterator[str]:
     >>> list(lines_of(sparse.csr_matrix([[1, 0, 1], [0, 0, 0]])))
     ['0,2', '']
     """
-    if sparse.issparse(found):
-        for start, stop in zip(found.indptr[:-1], found.indptr[1:], strict=True):
-            yield ",".join(map(str, sorted(found.indices[start:stop].tolist())))
+    if sparse.issparse(predictions):
+        for start, stop in zip(predictions.indptr[:-1], predictions.indptr[1:], strict=True):
+            yield ",".join(map(str, sorted(predictions.indices[start:stop].tolist())))
         return
-    for row in np.asarray(found).tolist():
+    for row in np.asarray(predictions).tolist():
         yield " ".join(map(_word, row)) if isinstance(row, list) else _word(row)
 
 

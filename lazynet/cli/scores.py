@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.cli.inputs import check_labels
 from lazynet.data.chunks import Chunk
 from lazynet.losses import LOSS_OF_CLASSES
 from lazynet.training.held_out import softmax_losses, total_loss_of
+
+Weights = NDArray[np.float64]
 
 
 class Scores:
@@ -19,101 +20,122 @@ class Scores:
 
     def __init__(self, model: Any) -> None:
         self.model, self.loss = model, LOSS_OF_CLASSES.settled("loss", model.loss)
-        self.rows, self.weight, self.total_loss = 0, 0.0, 0.0
-        self.right = 0.0
-        #: true positives, predicted and actual positives, of each class or of all labels together
-        self.hits: Any = 0.0
-        self.predicted: Any = 0.0
-        self.actual: Any = 0.0
-        self.first_right = 0.0
-        #: of numbers: squared errors, absolute errors, sums of targets, of their squares
-        self.errors = np.zeros(4)
+        self.rows = 0
+        #: weighted sums by name; of classes an array with an entry for each
+        self.sums: dict[str, Any] = {}
         self._centre: float | None = None
 
     def add(self, chunk: Chunk) -> None:
         """Count the rows of a chunk."""
-        check_labels(self.model, chunk)
-        X = chunk.X
+        X, y = chunk.X, chunk.y
         weight = np.ones(X.shape[0]) if chunk.weight is None else chunk.weight
-        if not hasattr(self.model, "classes_"):
-            self._numbers(X, chunk.y, weight)
-        elif sparse.issparse(chunk.y):
-            self._labels(X, chunk.y, weight)
+        has_labels = getattr(self.model, "_labels_given", None) is not None
+        n_labels = len(self.model.classes_) if has_labels else None
+        n_labels_of_rows = y.shape[1] if sparse.issparse(y) else None
+        if n_labels != n_labels_of_rows:
+            raise ValueError(
+                f"the files have {_labels_of_a_row(n_labels_of_rows)}, and the model has learned "
+                f"{_labels_of_a_row(n_labels)}"
+            )
+        if has_labels:
+            sums = self._sums_of_labels(X, y, weight)
+        elif hasattr(self.model, "classes_"):
+            sums = self._sums_of_classes(X, y, weight)
         else:
-            self._classes(X, chunk.y, weight)
+            sums = self._sums_of_numbers(X, y, weight)
         self.rows += X.shape[0]
-        self.weight += float(weight.sum())
+        for name, value in {**sums, "weight": weight.sum()}.items():
+            self.sums[name] = self.sums.get(name, 0.0) + value
 
-    def _numbers(self, X: Any, y: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
-        found = self.model.predict(X)
-        self.total_loss += total_loss_of(found, np.ascontiguousarray(y), weight, self.loss)
+    def _sums_of_numbers(self, X: Any, y: NDArray[np.float64], weight: Weights) -> dict[str, Any]:
+        predictions = self.model.predict(X)
         if self._centre is None:
             # Differences from a number near the mean lose no digits in the sum of squares.
             self._centre = float(np.mean(y))
-        off, far = found - y, y - self._centre
-        self.errors += [float((weight * part).sum()) for part in (off**2, abs(off), far, far**2)]
+        errors, deviations = predictions - y, y - self._centre
+        return {
+            "loss": total_loss_of(predictions, np.ascontiguousarray(y), weight, self.loss),
+            "squared_error": (weight * errors**2).sum(),
+            "absolute_error": (weight * abs(errors)).sum(),
+            "deviation": (weight * deviations).sum(),
+            "squared_deviation": (weight * deviations**2).sum(),
+        }
 
-    def _classes(self, X: Any, y: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+    def _sums_of_classes(self, X: Any, y: NDArray[np.float64], weight: Weights) -> dict[str, Any]:
         classes = self.model.classes_
-        codes = np.searchsorted(classes, y)
-        unknown = (codes == len(classes)) | (classes[np.minimum(codes, len(classes) - 1)] != y)
+        n_classes, codes = len(classes), np.searchsorted(classes, y)
+        unknown = (codes == n_classes) | (classes[np.minimum(codes, n_classes - 1)] != y)
         if unknown.any():
-            raise ValueError(f"the files have the label {y[unknown][0]:g}, which the model does "
-                             f"not know; its classes are {classes.tolist()[:20]}")  # fmt: skip
+            raise ValueError(
+                f"the files have the label {y[unknown][0]:g}, which the model does not know; its "
+                f"classes are {classes.tolist()[:20]}"
+            )
         decision = self.model.decision_function(X)
-        columns = decision[None] if decision.ndim == 1 else np.ascontiguousarray(decision.T)
-        found = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
-        if self.model.loss == "softmax" and len(columns) > 1:
-            self.total_loss += float((softmax_losses(columns, codes) * weight).sum())
+        if decision.ndim == 1:
+            predicted = (decision > 0).astype(int)
+            loss = self._loss_of(decision, codes == 1, weight)
         else:
-            for k, column in enumerate(columns):
-                positive = codes == (1 if len(columns) == 1 else k)
-                targets = np.where(positive, 1.0, -1.0)
-                self.total_loss += total_loss_of(column, targets, weight, self.loss)
-        n = len(classes)
-        right = found == codes
-        self.right += float(weight[right].sum())
-        self.hits = self.hits + np.bincount(codes[right], weight[right], n)
-        self.predicted = self.predicted + np.bincount(found, weight, n)
-        self.actual = self.actual + np.bincount(codes, weight, n)
+            predicted = decision.argmax(axis=1)
+            columns = np.ascontiguousarray(decision.T)
+            if self.model.loss == "softmax":
+                loss = float((softmax_losses(columns, codes) * weight).sum())
+            else:
+                losses = (
+                    self._loss_of(column, codes == k, weight) for k, column in enumerate(columns)
+                )
+                loss = sum(losses)
+        right = predicted == codes
+        return {
+            "loss": loss,
+            "right": weight[right].sum(),
+            "hits": np.bincount(codes[right], weight[right], n_classes),
+            "predicted": np.bincount(predicted, weight, n_classes),
+            "actual": np.bincount(codes, weight, n_classes),
+        }
 
-    def _labels(self, X: Any, y: sparse.csr_matrix, weight: NDArray[np.float64]) -> None:
-        decision = self.model.decision_function(X)
-        truth = y.toarray() > 0
-        for column, positive in zip(decision.T, truth.T, strict=True):
-            targets = np.where(positive, 1.0, -1.0)
-            self.total_loss += total_loss_of(column, targets, weight, self.loss)
-        found = decision > 0
-        self.hits += float(weight @ (found & truth).sum(axis=1))
-        self.predicted += float(weight @ found.sum(axis=1))
-        self.actual += float(weight @ truth.sum(axis=1))
-        self.right += float(weight[(found == truth).all(axis=1)].sum())
-        self.first_right += float(
-            weight[truth[np.arange(len(truth)), decision.argmax(axis=1)]].sum()
-        )
+    def _sums_of_labels(self, X: Any, y: sparse.csr_matrix, weight: Weights) -> dict[str, Any]:
+        decision, truth = self.model.decision_function(X), y.toarray() > 0
+        predicted, first = decision > 0, decision.argmax(axis=1)
+        columns = zip(decision.T, truth.T, strict=True)
+        return {
+            "loss": sum(self._loss_of(column, positive, weight) for column, positive in columns),
+            "right": weight[(predicted == truth).all(axis=1)].sum(),
+            "first_right": weight[truth[np.arange(len(truth)), first]].sum(),
+            "hits": weight @ (predicted & truth).sum(axis=1),
+            "predicted": weight @ predicted.sum(axis=1),
+            "actual": weight @ truth.sum(axis=1),
+        }
+
+    def _loss_of(
+        self, decision: NDArray[np.float64], positive: NDArray[np.bool_], weight: Weights
+    ) -> float:
+        return total_loss_of(decision, np.where(positive, 1.0, -1.0), weight, self.loss)
 
     def result(self) -> dict[str, float]:
         """The scores by name; the mean loss first."""
-        if not self.rows or not self.weight:
+        if not self.sums.get("weight"):
             raise ValueError("there is not one row to judge")
-        found = {"loss": self.total_loss / self.weight}
-        if not hasattr(self.model, "classes_"):
-            squared, absolute, far, far_squared = (float(e) for e in self.errors / self.weight)
-            spread = far_squared - far**2
-            found["r2"] = 1.0 - squared / spread if spread > 0 else float(not squared)
-            found["mean_absolute_error"] = absolute
-            found["root_mean_squared_error"] = squared**0.5
-            return found
-        found["accuracy"] = self.right / self.weight
-        both = self.predicted + self.actual
-        with np.errstate(invalid="ignore", divide="ignore"):
-            f1 = np.where(both > 0, 2 * self.hits / both, 0.0)
-        if np.ndim(f1):
-            seen = np.asarray(both) > 0
-            found["f1_macro"] = float(np.mean(f1[seen]))
-            if len(f1) == 2:
-                found["f1"] = float(f1[1])
+        means = {name: total / self.sums["weight"] for name, total in self.sums.items()}
+        scores = {"loss": means["loss"]}
+        if "squared_error" in means:
+            variance = means["squared_deviation"] - means["deviation"] ** 2
+            error = means["squared_error"]
+            scores["r2"] = 1.0 - error / variance if variance > 0 else float(not error)
+            scores["mean_absolute_error"] = means["absolute_error"]
+            scores["root_mean_squared_error"] = error**0.5
+            return {name: float(score) for name, score in scores.items()}
+        scores["accuracy"] = means["right"]
+        hits, positives = np.atleast_1d(means["hits"], means["predicted"] + means["actual"])
+        f1 = 2 * hits[positives > 0] / positives[positives > 0]
+        if "first_right" in means:
+            scores["f1_micro"] = f1[0] if len(f1) else 0.0
+            scores["precision_at_1"] = means["first_right"]
         else:
-            found["f1_micro"] = float(f1)
-            found["precision_at_1"] = self.first_right / self.weight
-        return found
+            scores["f1_macro"] = f1.mean()
+            if len(hits) == 2:
+                scores["f1"] = f1[-1] if positives[1] > 0 else 0.0
+        return {name: float(score) for name, score in scores.items()}
+
+
+def _labels_of_a_row(n_labels: int | None) -> str:
+    return "one label a row" if n_labels is None else f"{n_labels} labels of which a row has any"

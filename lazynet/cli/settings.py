@@ -68,44 +68,40 @@ got "ftrl(open('x'))"
 
 def _made(name: str, call: ast.expr) -> Any:
     """The object that ``call`` makes for the parameter ``name``; ValueError for other code."""
-    known = OBJECTS.get(name, {})
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
         raise ValueError
-    if call.func.id not in known:
+    kind = OBJECTS.get(name, {}).get(call.func.id)
+    if kind is None or any(word.arg is None for word in call.keywords):
         raise ValueError
-    return known[call.func.id](**dict(_given(word) for word in call.keywords))
+    return kind(**{word.arg: _argument(word.arg, word.value) for word in call.keywords})
 
 
-def _given(word: ast.keyword) -> tuple[str, Any]:
-    """The name and the value of a parameter in brackets; ValueError for other code."""
-    if word.arg is None:
-        raise ValueError
-    if isinstance(word.value, ast.Call):
-        return word.arg, _made(word.arg, word.value)
-    if isinstance(word.value, ast.Name):
-        return word.arg, value_of(word.value.id)
-    return word.arg, ast.literal_eval(word.value)
+def _argument(name: str, value: ast.expr) -> Any:
+    """The value of a parameter in brackets; ValueError for other code."""
+    if isinstance(value, ast.Call):
+        return _made(name, value)
+    return value_of(value.id) if isinstance(value, ast.Name) else ast.literal_eval(value)
 
 
 def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
     """The parameters that the options give, by the names that estimators have for them."""
-    found: dict[str, Any] = {}
-    for name in ("loss", "l1", "l2"):
-        value = getattr(options, name)
-        if value is not None:
-            found[name] = object_of(name, value) if name in OBJECTS else value
+    given = [(name, getattr(options, name)) for name in ("loss", "l1", "l2")]
+    parameters = {name: value for name, value in given if value is not None}
     if options.passes is not None:
-        found["max_iter"] = options.passes
-    for given in options.set:
-        name, sign, text = (part.strip() for part in given.partition("="))
+        parameters["max_iter"] = options.passes
+    for setting in options.set:
+        name, sign, text = (part.strip() for part in setting.partition("="))
         if not sign or not name:
-            raise ValueError(f"--set must be NAME=VALUE, got {given!r}")
-        if name in found:
+            raise ValueError(f"--set must be NAME=VALUE, got {setting!r}")
+        if name in parameters:
             raise ValueError(f"the parameter {name} is given twice: leave out one of the options")
-        found[name] = object_of(name, text) if name in OBJECTS else value_of(text)
+        parameters[name] = text if name in OBJECTS else value_of(text)
     if options.passes is not None:
-        found.setdefault("tol", None)
-    return found
+        parameters.setdefault("tol", None)
+    return {
+        name: object_of(name, value) if name in OBJECTS else value
+        for name, value in parameters.items()
+    }
 
 
 def guessed_task(facts: Facts) -> tuple[str, str]:
@@ -142,14 +138,14 @@ def new_model(task: str, parameters: dict[str, Any]) -> Any:
     estimator: Any = LazyNetClassifier
     if task == "regression":
         estimator, parameters = LazyNetRegressor, {"loss": "squared_error", **parameters}
-    known = estimator._get_param_names()
+    names = estimator._get_param_names()
     for name in parameters:
-        if name in known:
+        if name in names:
             continue
         rules = [rule for rule, row in ALGORITHMS.items() if name in row.rule._get_param_names()]
         if rules:
             raise ValueError(f"{name} is a parameter of a rule ({', '.join(rules)}): write "
                              f"--set 'rule={rules[0]}({name}=...)'")  # fmt: skip
         raise ValueError(f"{estimator.__name__} has no parameter {name!r}; it has "
-                         f"{', '.join(known)}")  # fmt: skip
+                         f"{', '.join(names)}")  # fmt: skip
     return estimator(**{"random_state": 0, **parameters})

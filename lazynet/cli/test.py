@@ -8,9 +8,8 @@ from contextlib import closing
 from typing import Any
 
 from lazynet.cli import inputs
-from lazynet.cli.output import report, say
+from lazynet.cli.output import report
 from lazynet.cli.scores import Scores
-from lazynet.data.source import Source
 from lazynet.persistence import files as model_files
 
 EXAMPLES = """\
@@ -49,17 +48,9 @@ def run(options: argparse.Namespace) -> None:
                 scores.add(chunk)
         if not scores.rows:
             raise inputs.no_rows(options.files)
-        tell_unknown(rows)
+        inputs.say_unknown(rows)
     seconds = time.perf_counter() - began
-    found: dict[str, Any] = {"rows": scores.rows, **scores.result()}
-    lines = {name.replace("_", " "): f"{value:.6g}" for name, value in found.items()}
+    scored: dict[str, Any] = {"rows": scores.rows, **scores.result()}
+    lines = {name.replace("_", " "): f"{value:.6g}" for name, value in scored.items()}
     lines |= {"rows": f"{scores.rows:,}", "seconds": f"{seconds:.3g}"}
-    report({**found, "seconds": seconds}, lines, options.json)
-
-
-def tell_unknown(rows: Source) -> None:
-    """Say how many values of the rows had no part in what was found."""
-    n_unknown = rows.n_unknown if isinstance(rows, inputs.KnownColumns) else 0
-    if n_unknown:
-        values = "1 value belongs" if n_unknown == 1 else f"{n_unknown:,} values belong"
-        say(f"note: {values} to features that the model does not know, whose weights are 0")
+    report({**scored, "seconds": seconds}, lines, options.json)

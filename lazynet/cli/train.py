@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> None:
         source = _source(options)
         model = _fitted(options, source, old, parameters)
         model_files.save(model, options.output, True, inputs.note_of(options, source))
-        _tell(options, model, source, time.perf_counter() - began)
+        _report(options, model, source, time.perf_counter() - began)
 
 
 def _check_going_on(options: argparse.Namespace, old: Any, parameters: dict[str, Any]) -> None:
@@ -163,9 +163,9 @@ def _fitted(
             say(f"pass {epoch.epoch + 1}: progressive loss {epoch.progressive_loss:.6g}")
         return False
 
-    kept = {} if options.checkpoint is None else {"checkpoint": options.checkpoint}
+    to_file = {} if options.checkpoint is None else {"checkpoint": options.checkpoint}
     try:
-        return model.fit(rows, callback=after, **kept)
+        return model.fit(rows, callback=after, **to_file)
     except MemoryError as error:
         raise MemoryError(f"{options.files[0]}: {error}") from error
     except ValueError as error:
@@ -174,13 +174,14 @@ def _fitted(
         raise ValueError(f"{options.files[0]}: {error}") from error
 
 
-def _tell(options: argparse.Namespace, model: Any, source: Source, seconds: float) -> None:
+def _report(options: argparse.Namespace, model: Any, source: Source, seconds: float) -> None:
+    """Print what was learned."""
     weights = model._raw_coef()
     nonzeros = int(np.count_nonzero(weights.data if sparse.issparse(weights) else weights))
     outputs = weights.shape[0] if len(weights.shape) == 2 else 1
     facts, passes = source.facts(), int(np.max(model.n_iter_))
     loss = model.history_[-1]["progressive_loss"]
-    found = {
+    result = {
         "model": options.output, "estimator": type(model).__name__, "rows": facts.n_rows,
         "values": facts.n_values, "passes": passes, "seconds": seconds, "progressive_loss": loss,
         "features": int(model.n_features_in_), "outputs": outputs, "nonzeros": nonzeros,
@@ -195,4 +196,4 @@ def _tell(options: argparse.Namespace, model: Any, source: Source, seconds: floa
         "loss": f"{loss:.6g} progressive, in the last pass",
         "seconds": f"{seconds:.3g}",
     }
-    report(found, lines, options.json)
+    report(result, lines, options.json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import Any, Self
 
@@ -184,7 +184,7 @@ class OnlineModel(SparseLinear):
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {type(callback).__name__}")
         start = coef_init, intercept_init
-        with checkpoint_of(checkpoint, every) or nullcontext() as file:
+        with checkpoint_of(checkpoint, every) as file:
             warnings = self._fit(X, y, sample_weight, sample_order, start, callback, file)
         self._warn(warnings)
         return self

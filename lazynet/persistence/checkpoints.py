@@ -20,8 +20,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ _SECONDS = Number(least=0)
 # Writing takes at most this share of the time, except where a file is asked for after every chunk.
 _SHARE = 1 / 64
 # Parameters that change no bit of a model.
-_FREE = {"verbose", "n_jobs"}
+_NOT_COMPARED = {"verbose", "n_jobs"}
 _WHAT_TO_DO = "Delete the file to begin anew, or name another file by checkpoint=..."
 
 State = dict[str, Any]
@@ -60,30 +59,9 @@ class Checkpoint:
         self._resumed: State | None = None
         self._state: Callable[[], State] = dict
         self._next = np.inf
-        #: the first warning, if it was made an error, to be given at the end of the fit
-        self._warned = False
-        self._warning: Warning | None = None
-        # Ctrl-C: what answered it before, whether one waits for the next point, and whether the
-        # state is in the file already, or cannot be written because a chunk was interrupted.
-        self._before: Any = None
-        self._pending = self._ended = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None:
-            try:
-                Path(self.path).unlink(missing_ok=True)
-            except OSError as failure:
-                self._warn(f"the checkpoint {self.path} of a fit that is done stays: {failure}")
-            if self._warning is not None:
-                warnings.warn(self._warning, stacklevel=3)
+        self._has_warned = False
+        #: whether Ctrl-C waits for the next point, and what answered it before
+        self._pressed, self._handler = False, signal.default_int_handler
 
     def begin(self, model: Any, p: Any, data: Mapping[str, Any]) -> Any:
         """Read the file if there is one, and refuse another call's.
@@ -138,37 +116,36 @@ class Checkpoint:
     @contextlib.contextmanager
     def following(self, state: Callable[[], State]) -> Iterator[None]:
         """Within the block, ``state`` gives the state of the training at every ``point``."""
-        self._state, self._before = state, signal.getsignal(signal.SIGINT)
-        main = threading.current_thread() is threading.main_thread()
-        waits = main and callable(self._before)
+        self._state = state
+        handler = signal.getsignal(signal.SIGINT)
+        waits = threading.current_thread() is threading.main_thread() and callable(handler)
         if waits:
-            signal.signal(signal.SIGINT, self._interrupted)
+            self._handler = handler
+            signal.signal(signal.SIGINT, self._press)
         try:
             yield
         except KeyboardInterrupt:
-            # Raised between two chunks, by a callback for instance.
-            if not self._ended:
+            # A callback has raised it, between two chunks.
+            if not self._pressed:
                 self._write()
             raise
         finally:
             if waits:
-                signal.signal(signal.SIGINT, self._before)
-        if self._pending:
-            self._before(signal.SIGINT, None)
+                signal.signal(signal.SIGINT, handler)
+        if self._pressed:
+            self._handler(signal.SIGINT, None)
 
-    def _interrupted(self, number: int, frame: Any) -> None:
-        if self._pending:
-            self._ended = True
-            self._before(number, frame)
-        self._pending = True
+    def _press(self, number: int, frame: Any) -> None:
+        if self._pressed:
+            self._handler(number, frame)
+        self._pressed = True
 
     def point(self) -> None:
         """Called between two chunks, where the state may be written."""
-        if self._pending:
+        if self._pressed:
             self._write()
-            self._pending, self._ended = False, True
-            self._before(signal.SIGINT, None)
-            self._ended = False
+            self._handler(signal.SIGINT, None)
+            self._pressed = False
         elif time.monotonic() >= self._next:
             self._write()
 
@@ -190,33 +167,43 @@ class Checkpoint:
         self._next = ended + max(self.every, rest)
 
     def _warn(self, text: str) -> None:
-        """Warn once; a warning that is made an error is given at the end of the fit."""
-        if not self._warned:
-            self._warned = True
-            try:
+        """Warn once; not by an error, which would end the fit."""
+        if not self._has_warned:
+            self._has_warned = True
+            with warnings.catch_warnings():
+                warnings.simplefilter("always")
                 warnings.warn(text, RuntimeWarning, stacklevel=2)
-            except RuntimeWarning as warning:
-                self._warning = warning
+
+    def remove(self) -> None:
+        """Remove the file of a fit that is done."""
+        try:
+            Path(self.path).unlink(missing_ok=True)
+        except OSError as failure:
+            self._warn(f"the checkpoint {self.path} of a fit that is done stays: {failure}")
 
 
 def _call_of(model: Any, p: Any, data: Mapping[str, Any]) -> dict[str, str]:
     """What identifies a call of ``fit``: names and versions, and checksums of values."""
-    parameters = {name: getattr(model, name) for name in model._kinds if name not in _FREE}
+    parameters = {name: getattr(model, name) for name in model._kinds if name not in _NOT_COMPARED}
     if isinstance(p.random_state, np.random.RandomState):
         parameters["random_state"] = p.random_state
     call = {"the version of lazynet": __version__, "the estimator": type(model).__name__}
     return call | {name: digest(name, value) for name, value in {**parameters, **data}.items()}
 
 
-def checkpoint_of(path: Any, every: Any) -> Checkpoint | None:
-    """The checkpoint that the arguments of ``fit`` ask for."""
+@contextlib.contextmanager
+def checkpoint_of(path: Any, every: Any) -> Iterator[Checkpoint | None]:
+    """The checkpoint that the arguments of ``fit`` ask for; its file goes when the fit is done."""
     every = _SECONDS.settled("every", every)
     if path is None:
-        return None
+        yield None
+        return
     name = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(name, str):
         raise TypeError(f"checkpoint must be None or the path of a file, got {shown(path)}")
     if not name:
         raise ValueError("checkpoint must be None or the path of a file, got an empty string")
     check_path("checkpoint", name)
-    return Checkpoint(name, every)
+    checkpoint = Checkpoint(name, every)
+    yield checkpoint
+    checkpoint.remove()

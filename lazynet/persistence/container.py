@@ -102,9 +102,9 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     data = Path(name).read_bytes()
     try:
         arrays = load(data)
-        known = arrays.pop(_CHECKSUM)
+        stored_checksum = arrays.pop(_CHECKSUM)
         text = _metadata(data)[_HEADER]
-        sound = np.array_equal(known, checksum(text, arrays))
+        sound = np.array_equal(stored_checksum, checksum(text, arrays))
         header = json.loads(text)
     except (SafetensorError, ValueError, LookupError, TypeError, RecursionError) as error:
         reason = "it has no checksum of lazynet" if isinstance(error, KeyError) else error

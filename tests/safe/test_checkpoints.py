@@ -391,22 +391,17 @@ def test_a_path_that_cannot_be_written_is_refused_at_once(tmp_path):
 
 
 def test_a_full_disk_ends_no_run(path, monkeypatch):
-    """One warning, and the run goes on; also where warnings are errors."""
+    """One warning, which is no error, and the run goes on."""
     wanted = bits_of(classifier().fit(X, Y))
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(container, "write", full)
-    with pytest.warns(RuntimeWarning, match="No space left") as told:
-        model = classifier().fit(X, Y, checkpoint=path, every=0)
-    assert len([each for each in told if each.category is RuntimeWarning]) == 1
-    assert bits_of(model) == wanted
-    model = classifier()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("error", RuntimeWarning)
-        with pytest.raises(RuntimeWarning, match="No space left"):
-            model.fit(X, Y, checkpoint=path, every=0)
+        model = classifier().fit(X, Y, checkpoint=path, every=0)
+    assert ["No space left" in str(warning.message) for warning in told].count(True) == 1
     assert bits_of(model) == wanted
 
 
