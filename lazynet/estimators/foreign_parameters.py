@@ -1,4 +1,4 @@
-"""Parameters by the names of other libraries, and what to write instead."""
+"""Parameters by the names of other libraries or of another object, and what to write instead."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from lazynet.parameters import Kind
 
 # What other libraries call a parameter, and what is written here.  Of several ways to write it, the
 # first for which an estimator has the parameters is named.
-_STRENGTHS = ("l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)", "l2=alpha*(1 - l1_ratio)")
+_STRENGTHS = (
+    "l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)",
+    "l2=alpha*(1 - l1_ratio)",
+    "l1s=[alpha*l1_ratio], l2s=[alpha*(1 - l1_ratio)]",
+)
 _FOREIGN: dict[str, tuple[str, ...]] = {
-    "alpha": (*_STRENGTHS, "l1s=[alpha*l1_ratio], l2s=[alpha*(1 - l1_ratio)]"),
+    "alpha": _STRENGTHS,
     "alphas": ("l1s=alphas for an l1 penalty, or l1s=[0.0], l2s=alphas for an l2 penalty",),
-    "l1_ratio": (*_STRENGTHS, "l1s=[alpha*l1_ratio], l2s=[alpha*(1 - l1_ratio)]"),
+    "l1_ratio": _STRENGTHS,
     "l1_ratios": ("l1s=..., l2s=...",),
     "l1": ("l1s=...",),
     "l2": ("l1s=[0.0], l2s=... for a penalty without l1",),
@@ -36,42 +40,31 @@ _FOREIGN: dict[str, tuple[str, ...]] = {
     "lambda_min_ratio": ("l1s=... with the strengths",),
     "nfolds": ("cv=...",),
     "learning_rate": ("rule=FoBoS(schedule=...)",),
-    "schedule": ("rule=FoBoS(schedule=...)",),
-    "eta0": ("rule=FoBoS(eta0=...)",),
-    "average": ("rule=FoBoS(average=...)",),
-    "positive": ("rule=FoBoS(positive=True)",),
-    "batch_size": ("rule=AdaGrad(batch_size=...)",),
-    "group": ("rule=FoBoS(group=...)",),
-    "engine": ("rule=FoBoS(storage=...)",),
-    "step_order": ("rule=FoBoS(step_order=...) or rule=SGD(step_order=...)",),
-    "gamma": ("rule=RDA(gamma=...)",),
-    "rho": ("rule=RDA(rho=...)",),
-    "beta": ("rule=FTRL(beta=...)",),
-    "delta": ("rule=AdaGrad(delta=...)",),
-    "initial": ("rule=AdaGrad(initial=...)",),
-    "period": ("rule=TruncatedGradient(period=...) or rule=Carpenter(period=...)",),
-    "threshold": ("rule=TruncatedGradient(threshold=...)",),
     "power_t": ("rule=FoBoS(schedule=Power(power_t=...))",),
-    "epsilon": (
-        "loss=Huber(epsilon=...), loss=EpsilonInsensitive(epsilon=...) or "
-        "loss=SquaredEpsilonInsensitive(epsilon=...)",
-    ),
-    "table_budget": ("rule=FoBoS(storage=Tables(budget=...))",),
-    "dense_predictions": ("rule=FoBoS(storage=Dense(predictions=True))",),
 }
-_WRITTEN = re.compile(r"\b(loss|l1|l2|rule|l1s|l2s|cv)=")
+_WRITTEN = re.compile(r"\b(l1|l2|rule|l1s|l2s|cv)=")
 
 
 def advice(estimator: Any, name: str) -> str | None:
     """What to write instead of the parameter ``name``; None where there is nothing to say."""
-    # Nearly every name is a parameter: ask for the signature only where a name may be foreign.
-    if name not in _FOREIGN or name in estimator._get_param_names():
-        return None
     kinds = estimator._kinds
-    for written in _FOREIGN[name]:
-        if all(parameter in kinds for parameter in _WRITTEN.findall(written)):
-            return f"{type(estimator).__name__} has no parameter {name}: write {written}"
-    return None
+    if name in kinds:
+        return None
+    ways = [
+        written
+        for written in _FOREIGN.get(name, ())
+        if all(parameter in kinds for parameter in _WRITTEN.findall(written))
+    ]
+    # Or it is a parameter of a rule or of a loss.
+    ways = ways[:1] or [
+        f"{parameter}={accepted.__name__}({name}=...)"
+        for parameter, kind in kinds.items()
+        for accepted in getattr(kind, "objects", ())
+        if name in accepted._kinds
+    ]
+    if not ways:
+        return None
+    return f"{type(estimator).__name__} has no parameter {name}: write {' or '.join(ways)}"
 
 
 def check_nested(estimator: Any, key: str, params: Mapping[str, Any]) -> None:
@@ -92,9 +85,8 @@ def check_nested(estimator: Any, key: str, params: Mapping[str, Any]) -> None:
 
 def object_with(nested: str, kind: Kind, name: str, value: Any) -> str:
     """Which object of the parameter ``name`` has a parameter ``nested``, as a part of an error."""
-    parameters = {other: other._kinds for other in getattr(kind, "objects", ())}
-    result = [other for other, kinds in parameters.items() if nested in kinds]
-    own = [other for other in result if getattr(other, "name", None) == value]
-    if not result:
+    objects = [accepted for accepted in getattr(kind, "objects", ()) if nested in accepted._kinds]
+    if not objects:
         return f"no object for {name} has a parameter {nested}"
-    return "write " + " or ".join(f"{name}={other.__name__}()" for other in own or result)
+    called = [accepted for accepted in objects if getattr(accepted, "name", None) == value]
+    return "write " + " or ".join(f"{name}={accepted.__name__}()" for accepted in called or objects)

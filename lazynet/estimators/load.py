@@ -37,21 +37,9 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     A file that is damaged, cut off, of another program, or of another format is refused with a
     ``ValueError`` that names the file and what is wrong, before anything is made of it.  Nothing in
-    a file is executed, so that a file from anywhere can be loaded.
+    a file is executed, so that a file from anywhere can be loaded.  Unless it was saved with
+    ``training_state=False``, ``partial_fit`` goes on as if nothing had happened.
 
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    estimator
-        A fitted estimator of the class that was saved.  It predicts, and unless it was saved with
-        ``training_state=False``, ``partial_fit`` goes on as if nothing had happened.
-
-    Examples
-    --------
     >>> import os, tempfile
     >>> import lazynet
     >>> model = lazynet.LazyNetClassifier(random_state=0)

@@ -24,15 +24,7 @@ from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_l1s, check_strengths, follow, penalties_of_path
-from lazynet.parameters import (
-    EPOCHS,
-    FLAG,
-    POSITIVE,
-    Number,
-    Special,
-    settle,
-    table,
-)
+from lazynet.parameters import EPOCHS, FLAG, POSITIVE, Number, Special, settle, table
 from lazynet.plots import plot_path
 from lazynet.training.random_state import SEED, new_generator
 
@@ -87,7 +79,7 @@ class NetPath:
     dual_objectives: NDArray[np.float64]
     """A lower bound on the least objective at every point."""
     gaps: NDArray[np.float64]
-    """An upper bound on what is left between the objective and the least objective."""
+    """The differences of the objectives and these bounds, with rounding."""
     nonzeros: NDArray[np.int64]
     """The number of weights that are not 0."""
     n_iter: NDArray[np.int64]
@@ -154,8 +146,9 @@ def net_path(
         it: its rows are mapped into memory from a temporary file.
     y : array of shape (n_samples,)
         Numbers, or labels of two classes if the loss is one for labels; None with a source.
-    loss : str or object, default="log_loss"
-        Any loss of :class:`DualNetClassifier`; "squared_error" for numbers.
+    loss, max_iter, fit_intercept, random_state
+        As in :class:`DualNetClassifier`; ``loss="squared_error"`` is for numbers, and ``max_iter``
+        holds for every point.
     l1s : int or array, default=50
         The l1 of the points; a number: that many values in equal ratios.
     l2s : float or array, optional
@@ -168,14 +161,8 @@ def net_path(
         The last l1 as a share of the first, where ``l1s`` is a number.
     tol : float, default=1e-4
         The gap to arrive at, as a share of the objective at zero weights.
-    max_iter : int, default=1000
-        The most epochs that a point may take.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept, which is not penalised.
     sample_weight : array of shape (n_samples,), optional
         The importance of each row; a weight of 2 is two rows.
-    random_state : int, RandomState or None, default=None
-        Seed of the order of the rows.  With None, two calls may differ, within ``tol``.
 
     Returns
     -------
@@ -221,23 +208,25 @@ def _path_over(
         rows.append(sparse.csr_matrix(minimum.coef))
         minima.append(minimum.without_vectors())
     coefs = sparse.vstack(rows, format="csr")
-
-    def numbers(name: str, dtype: Any = np.float64) -> NDArray[Any]:
-        return np.array([getattr(minimum, name) for minimum in minima], dtype=dtype)
-
+    fields = {
+        "intercepts": "intercept",
+        "objectives": "objective",
+        "dual_objectives": "dual_objective",
+        "gaps": "gap",
+        "n_iter": "n_iter",
+        "converged": "converged",
+    }
     path = NetPath(
         l1s=l1s,
         l2s=l2s,
         coefs=coefs,
-        intercepts=numbers("intercept"),
-        objectives=numbers("objective"),
-        dual_objectives=numbers("dual_objective"),
-        gaps=numbers("gap"),
         nonzeros=np.diff(coefs.indptr).astype(np.int64),
-        n_iter=numbers("n_iter", np.int64),
-        converged=numbers("converged", np.bool_),
         at_zero=minimiser.at_zero,
         classes=classes,
+        **{
+            name: np.array([getattr(minimum, field) for minimum in minima])
+            for name, field in fields.items()
+        },
     )
     return path, [minimum for minimum in minima if not minimum.converged]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +88,7 @@ def kappa(first: ArrayLike, second: ArrayLike) -> float:
 
 def pairwise_kappa(selected: sparse.csr_matrix) -> NDArray[np.float64]:
     """Cohen's kappa of every pair of rows; each row is a selection of the columns."""
+    # Products of the sizes of selections need 64 bits.
     selected = sparse.csr_matrix(selected, dtype=np.int64)
     p = selected.shape[1]
     left, right = np.triu_indices(selected.shape[0], 1)
@@ -110,11 +110,10 @@ def selection_stability(
     y_test: ArrayLike | None = None,
     *,
     n_runs: int = 50,
-    sample_orders: Sequence[ArrayLike] | None = None,
     random_state: int | np.random.RandomState | None = 0,
     n_jobs: int | None = None,
 ) -> SelectionReport:
-    """Train ``estimator`` under many seeds, or orders, and compare the features that it chooses.
+    """Train ``estimator`` under many seeds and compare the features that it chooses.
 
     Parameters
     ----------
@@ -128,8 +127,6 @@ def selection_stability(
         Test rows and their targets.
     n_runs : int, default=50
         The number of runs, each with a seed of its own.
-    sample_orders : sequence of arrays, optional
-        An order of the rows for each run, in place of seeds: passed to ``fit`` as ``sample_order``.
     random_state : int, RandomState or None, default=0
         The source of the seeds.
     n_jobs : int or None, default=None
@@ -150,56 +147,34 @@ def selection_stability(
     random_state = SEED.settled("random_state", random_state)
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test belong together: give both or neither")
-    if sample_orders is None:
-        generator = check_random_state(random_state)
-        seeds = _seeds_of(estimator)
-        runs_of: list[tuple[dict[str, Any], dict[str, Any]]] = [
-            (dict.fromkeys(seeds, int(seed)), {}) for seed in generator.randint(2**31, size=n_runs)
-        ]
-    else:
-        last = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
-        runs_of = [({}, {f"{last}sample_order": order}) for order in sample_orders]
-        if not runs_of:
-            raise ValueError("sample_orders must not be empty")
-    # No more threads than runs: joblib would start them all.
-    n_threads = n_jobs if n_jobs is None or n_jobs < 0 else min(n_jobs, len(runs_of))
-    runs = Parallel(n_jobs=n_threads, prefer="threads")(
-        delayed(_run)(estimator, parameters, options, X, y, X_test, y_test)
-        for parameters, options in runs_of
-    )
-    chosen, losses = zip(*runs, strict=True)
-    columns, n_features = [columns for columns, _ in chosen], chosen[0][1]
-    starts = np.cumsum([0, *map(len, columns)])
-    indices = np.concatenate(columns)
-    selected = sparse.csr_matrix(
-        (np.ones(len(indices), np.int64), indices, starts), shape=(len(runs), n_features)
-    )
-    return SelectionReport(
-        np.array([of_run.mean() for of_run in losses if len(of_run)], dtype=np.float64),
-        np.diff(starts).astype(np.int64),
-        pairwise_kappa(selected),
-        np.bincount(indices, minlength=n_features) / len(runs),
-        np.mean(losses, axis=0),
-    )
-
-
-def _seeds_of(estimator: Any) -> list[str]:
-    """The names of the parameters that are seeds."""
-    seeds = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
-    if not seeds:
+    names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
+    if not names:
         raise ValueError(
-            f"estimator must have a random_state to vary, and {type(estimator).__name__} has none; "
-            f"give sample_orders if its fit takes a sample_order"
+            f"estimator must have a random_state to vary, and {type(estimator).__name__} has none"
         )
-    return seeds
+    seeds = check_random_state(random_state).randint(2**31, size=n_runs).tolist()
+    # No more threads than runs: joblib would start them all.
+    n_threads = n_jobs if n_jobs is None or n_jobs < 0 else min(n_jobs, n_runs)
+    runs = Parallel(n_jobs=n_threads, prefer="threads")(
+        delayed(_run)(estimator, dict.fromkeys(names, seed), X, y, X_test, y_test) for seed in seeds
+    )
+    supports, losses = zip(*runs, strict=True)
+    selected = sparse.vstack(supports, format="csr")
+    errors = [of_run.mean() for of_run in losses if len(of_run)]
+    return SelectionReport(
+        errors=np.array(errors, dtype=np.float64),
+        nonzeros=np.diff(selected.indptr).astype(np.int64),
+        kappas=pairwise_kappa(selected),
+        frequency=np.bincount(selected.indices, minlength=selected.shape[1]) / n_runs,
+        row_losses=np.mean(losses, axis=0),
+    )
 
 
 def _run(
-    estimator: Any, parameters: dict[str, Any], options: dict[str, Any], X: Any, y: Any,
-    X_test: Any, y_test: Any,
-) -> tuple[tuple[NDArray[np.intp], int], NDArray[np.float64]]:  # fmt: skip
-    """Train a copy; returns the chosen features, the number of features, and each row's loss."""
-    model = clone(estimator).set_params(**parameters).fit(X, y, **options)
+    estimator: Any, seeds: dict[str, int], X: Any, y: Any, X_test: Any, y_test: Any
+) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
+    """Train a copy; returns the row of chosen features, and the loss of each test row."""
+    model = clone(estimator).set_params(**seeds).fit(X, y)
     linear = model[-1] if isinstance(model, Pipeline) else model
     if not hasattr(linear, "coef_"):
         raise TypeError(
@@ -213,7 +188,7 @@ def _run(
     # where an average is dense; in other libraries the name means something else.
     if np.shape(getattr(linear, "support_", ())) == support.shape:
         support = np.asarray(linear.support_, dtype=bool)
-    chosen = np.flatnonzero(support.any(axis=0)), support.shape[1]
+    chosen = sparse.csr_matrix(support.any(axis=0))
     if X_test is None:
         return chosen, np.empty(0)
     return chosen, _row_losses(y_test, model.predict(X_test), is_classifier(model))

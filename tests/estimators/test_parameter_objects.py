@@ -161,9 +161,9 @@ OF_ONE_FIT = [
     ("C", "l1=0, l2=1/(C*n_samples)"),
     *((name, f"rule=FoBoS({name}=...)") for name in ("schedule", "eta0", "average", "group")),
     ("learning_rate", "rule=FoBoS(schedule=...)"),
-    ("engine", "rule=FoBoS(storage=...)"),
-    ("positive", "rule=FoBoS(positive=True)"),
-    ("batch_size", "rule=AdaGrad(batch_size=...)"),
+    ("storage", "rule=FoBoS(storage=...)"),
+    ("positive", "rule=FoBoS(positive=...)"),
+    ("batch_size", "rule=FoBoS(batch_size=...) or rule=SGD(batch_size=...)"),
     ("step_order", "rule=FoBoS(step_order=...)"),
     ("gamma", "rule=RDA(gamma=...)"),
     ("rho", "rule=RDA(rho=...)"),
@@ -174,8 +174,6 @@ OF_ONE_FIT = [
     ("threshold", "rule=TruncatedGradient(threshold=...)"),
     ("power_t", "rule=FoBoS(schedule=Power(power_t=...))"),
     ("epsilon", "loss=Huber(epsilon=...)"),
-    ("table_budget", "rule=FoBoS(storage=Tables(budget=...))"),
-    ("dense_predictions", "rule=FoBoS(storage=Dense(predictions=True))"),
 ]
 OF_A_CHOICE = [
     ("alpha", "l1s=[alpha*l1_ratio], l2s=[alpha*(1 - l1_ratio)]"),
@@ -209,7 +207,7 @@ def test_a_parameter_of_another_library_says_what_to_write(Estimator, foreign, a
 def test_advice_names_only_parameters_that_the_estimator_has(Estimator):
     """An estimator without l1 or rules tells nobody to write them."""
     accepted = inspect.signature(Estimator).parameters
-    for foreign in ("alpha", "penalty", "C", "gamma", "power_t", "epsilon", "table_budget"):
+    for foreign in ("alpha", "penalty", "C", "gamma", "power_t", "epsilon"):
         if foreign in accepted:
             continue
         with pytest.raises(TypeError) as error:
