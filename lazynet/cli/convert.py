@@ -47,8 +47,4 @@ def run(options: argparse.Namespace) -> None:
                 raise inputs.no_rows(options.files)
         rows = write_rows(source, options.output)
     size = os.path.getsize(options.output)
-    report(
-        {"output": options.output, "rows": rows, "bytes": size},
-        {"output": f"{options.output}, {size:,} bytes", "rows": f"{rows:,}"},
-        options.json,
-    )
+    report({"output": options.output, "rows": rows, "bytes": size}, options.json)

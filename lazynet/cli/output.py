@@ -34,16 +34,20 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def report(result: dict[str, Any], lines: dict[str, str], as_one_line: bool) -> None:
-    """Print a result: one JSON object, or a line for each of ``lines``."""
+def report(result: dict[str, Any], as_one_line: bool) -> None:
+    """Print a result: one JSON object, or a line for each of its entries that are not None."""
     if as_one_line:
         print(as_json(result))
         return
-    width = max(map(len, lines))
+    width = max(map(len, result))
     encoding = sys.stdout.encoding or "utf-8"
-    for name, text in lines.items():
-        text = text.encode(encoding, "backslashreplace").decode(encoding)
-        print(f"{name:{width}}  {text}")
+    for name, value in result.items():
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            value = f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+        text = value.encode(encoding, "backslashreplace").decode(encoding)
+        print(f"{name.replace('_', ' '):{width}}  {text}")
 
 
 def check_apart(outputs: Iterable[tuple[str, str | None]], reads: Iterable[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import time
 from contextlib import closing
-from typing import Any
 
 from lazynet.cli import inputs
 from lazynet.cli.output import report
@@ -50,7 +49,4 @@ def run(options: argparse.Namespace) -> None:
             raise inputs.no_rows(options.files)
         inputs.say_unknown(rows)
     seconds = time.perf_counter() - began
-    scored: dict[str, Any] = {"rows": scores.rows, **scores.result()}
-    lines = {name.replace("_", " "): f"{value:.6g}" for name, value in scored.items()}
-    lines |= {"rows": f"{scores.rows:,}", "seconds": f"{seconds:.3g}"}
-    report({**scored, "seconds": seconds}, lines, options.json)
+    report({"rows": scores.rows, **scores.result(), "seconds": seconds}, options.json)

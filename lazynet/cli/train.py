@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from typing import Any
 
@@ -176,24 +175,18 @@ def _fitted(
 
 def _report(options: argparse.Namespace, model: Any, source: Source, seconds: float) -> None:
     """Print what was learned."""
-    weights = model._raw_coef()
-    nonzeros = int(np.count_nonzero(weights.data if sparse.issparse(weights) else weights))
-    outputs = weights.shape[0] if len(weights.shape) == 2 else 1
-    facts, passes = source.facts(), int(np.max(model.n_iter_))
-    loss = model.history_[-1]["progressive_loss"]
+    weights, facts = model._raw_coef(), source.facts()
     result = {
-        "model": options.output, "estimator": type(model).__name__, "rows": facts.n_rows,
-        "values": facts.n_values, "passes": passes, "seconds": seconds, "progressive_loss": loss,
-        "features": int(model.n_features_in_), "outputs": outputs, "nonzeros": nonzeros,
-        "l1": getattr(model, "l1_", None), "bytes": os.path.getsize(options.output),
-    }  # fmt: skip
-    several = f" in {outputs} outputs" if outputs > 1 else ""
-    lines = {
-        "model": f"{options.output}, {type(model).__name__}",
-        "rows": f"{facts.n_rows:,} in {passes} pass{'es' * (passes != 1)}, "
-        f"{facts.n_values:,} values",
-        "weights": f"{nonzeros:,}{several} of {model.n_features_in_:,} features",
-        "loss": f"{loss:.6g} progressive, in the last pass",
-        "seconds": f"{seconds:.3g}",
+        "model": options.output,
+        "estimator": type(model).__name__,
+        "rows": facts.n_rows,
+        "values": facts.n_values,
+        "passes": int(np.max(model.n_iter_)),
+        "progressive_loss": model.history_[-1]["progressive_loss"],
+        "features": int(model.n_features_in_),
+        "outputs": weights.shape[0],
+        "nonzeros": int(np.count_nonzero(weights.data if sparse.issparse(weights) else weights)),
+        "l1": getattr(model, "l1_", None),
+        "seconds": seconds,
     }
-    report(result, lines, options.json)
+    report(result, options.json)
