@@ -1,19 +1,17 @@
 """l1 and l2 chosen by folds, by all four estimators: tables, choices, folds, weights, figures."""
 
-import copy
-import pickle
 import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from support import same_bits
 from support.matrices import noisy_data as data
 
 from lazynet import (
+    SAGA,
     DualNetClassifier,
     DualNetClassifierCV,
     DualNetRegressor,
@@ -22,6 +20,7 @@ from lazynet import (
     LazyNetClassifierCV,
     LazyNetRegressor,
     LazyNetRegressorCV,
+    TruncatedGradient,
     plot_choice,
 )
 from lazynet.training.folds import best_setting, check_folds, means_and_errors
@@ -270,18 +269,6 @@ def test_class_weights_count_in_the_losses(way):
     assert_same_results(by_class, made(way, cv=folds).fit(X, y, np.where(y == 1, 3.0, 1.0)))
 
 
-@EVERY_WAY
-def test_clones_copies_and_pickles(way):
-    """A clone has the parameters only; a pickle and a copy have the table and predict alike."""
-    X, y = data()
-    model = made(way).fit(X, y)
-    assert str(clone(model).get_params()) == str(model.get_params())
-    assert not hasattr(clone(model), "coef_")
-    for twin in (pickle.loads(pickle.dumps(model)), copy.copy(model)):
-        assert_same_results(twin, model)
-        assert same_bits(twin.predict_proba(X), model.predict_proba(X))
-
-
 # --- figures --------------------------------------------------------------------------------
 
 
@@ -352,8 +339,22 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("way", ["paths", "a grid"])
-@pytest.mark.parametrize(("options", "kind", "message"), REFUSED, ids=lambda value: str(value)[:40])
+REFUSED = [(way, *refused) for way in ("paths", "a grid") for refused in REFUSED] + [
+    ("paths", dict(scoring="best"), ValueError, "scoring must be None, a callable or a name from"),
+    ("paths", dict(l1s=[0.1, 0.0]), ValueError, "l1s and l2s must not both be 0 at a point"),
+    ("a grid", dict(rule=SAGA()), ValueError, r"rule=SAGA\(\) cannot learn a grid of settings in"),
+    ("a grid", dict(rule="carpenter_inexact"), ValueError, "cannot learn a grid of settings"),
+    (
+        "a grid", dict(rule=TruncatedGradient(threshold=0.5), l2s=0.0), ValueError,
+        "'truncated_gradient' without a threshold",
+    ),
+    ("a grid", dict(loss="squared"), ValueError, "loss must be one of"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("way", "options", "kind", "message"), REFUSED, ids=lambda value: str(value)[:40]
+)
 def test_what_cannot_be_used_is_refused(way, options, kind, message):
     """The error names the parameter, and the model stays unfitted."""
     X, y = data()

@@ -90,21 +90,3 @@ def test_minima_that_come_too_late_are_told():
     (message,) = (str(warning.message) for warning in caught)
     assert "of the minima have not come within tol=1e-13" in message
     assert f"the duality gap of the model is {model.duality_gap_:.3g}." in message
-
-
-# --- what is refused -------------------------------------------------------------------------
-
-REFUSED = [
-    (dict(scoring="best"), "scoring must be None, a callable or a name from"),
-    (dict(l1s=[0.1, 0.0]), "l1s and l2s must not both be 0 at a point"),
-]
-
-
-@pytest.mark.parametrize(("options", "message"), REFUSED, ids=lambda value: str(value)[:40])
-def test_what_cannot_be_used_is_refused(options, message):
-    """The error names the parameter, and the model stays unfitted."""
-    X, y = data()
-    model = DualNetClassifierCV(**options)
-    with pytest.raises(ValueError, match=message):
-        model.fit(X, y)
-    assert not hasattr(model, "coef_")

@@ -11,13 +11,11 @@ from support.matrices import noisy_data as data
 
 from lazynet import (
     FTRL,
-    SAGA,
     AdaGrad,
     LazyNetClassifier,
     LazyNetClassifierCV,
     LazyNetRegressor,
     LazyNetRegressorCV,
-    TruncatedGradient,
 )
 from lazynet.training.grid import GridTraining
 
@@ -90,29 +88,6 @@ def test_a_search_ends_when_no_setting_gains(monkeypatch):
         model = LazyNetRegressorCV(**FEW | options).fit(X, y)
         assert len(count) in expected
         assert model.n_iter_ <= len(count)
-
-
-# --- what is refused -------------------------------------------------------------------------
-
-REFUSED = [
-    (dict(rule=SAGA()), r"rule=SAGA\(\) cannot learn a grid of settings in one pass"),
-    (dict(rule="carpenter_inexact"), "cannot learn a grid of settings in one pass"),
-    (
-        dict(rule=TruncatedGradient(threshold=0.5), l2s=0.0),
-        "'truncated_gradient' without a threshold",
-    ),
-    (dict(loss="squared"), "loss must be one of"),
-]
-
-
-@pytest.mark.parametrize(("options", "message"), REFUSED, ids=lambda value: str(value)[:40])
-def test_what_cannot_be_used_is_refused(options, message):
-    """The error names the parameter, and the model stays unfitted."""
-    X, y = data()
-    model = LazyNetClassifierCV(**FEW | options)
-    with pytest.raises(ValueError, match=message):
-        model.fit(X, y)
-    assert not hasattr(model, "coef_")
 
 
 def noisy_targets():
