@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from lazynet.parameters import (
     Integer,
+    Kind,
     ParameterObject,
-    Special,
     check_array,
     check_integer,
     refuse_class,
@@ -128,7 +128,7 @@ def check_average(name: str, average: Any) -> Average | Suffix | None:
 
 
 #: The kind of the parameter ``average``.
-AVERAGE = Special(check=check_average, objects=(FromStep, Suffix, PolynomialDecay))
+AVERAGE = Kind(check_average, objects=(FromStep, Suffix, PolynomialDecay))
 
 
 def known_average(average: Average | Suffix | None, n_steps: int | None) -> Average | None:

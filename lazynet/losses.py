@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from lazynet.parameters import (
     STRENGTH,
+    Kind,
     ParameterObject,
-    Special,
     check_choice,
     refuse_class,
     shown,
@@ -203,7 +203,7 @@ def _check_loss(name: str, value: Any) -> Loss:
 
 
 #: The kind of the parameter ``loss``, which is settled to a row of the table.
-LOSS = Special(check=_check_loss, objects=_OBJECTS)
+LOSS = Kind(_check_loss, objects=_OBJECTS)
 
 
 def _check_loss_of_classes(name: str, value: Any) -> Loss:
@@ -211,7 +211,7 @@ def _check_loss_of_classes(name: str, value: Any) -> Loss:
 
 
 #: The kind of the parameter ``loss`` of an estimator whose classes may share the softmax.
-LOSS_OF_CLASSES = Special(check=_check_loss_of_classes, objects=_OBJECTS)
+LOSS_OF_CLASSES = Kind(_check_loss_of_classes, objects=_OBJECTS)
 
 
 def _check_minimised(name: str, value: Any) -> Loss:
@@ -226,4 +226,4 @@ def _check_minimised(name: str, value: Any) -> Loss:
 
 
 #: The kind of the parameter ``loss`` of what goes to the minimum.
-MINIMISED_LOSS = Special(check=_check_minimised, objects=_OBJECTS)
+MINIMISED_LOSS = Kind(_check_minimised, objects=_OBJECTS)

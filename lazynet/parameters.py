@@ -1,9 +1,8 @@
 """Parameters become plain Python values here, in one wording of errors.
 
-A *kind* says what a parameter may be: an integer, a number, a flag, one of several names.  Every
-estimator, ``Stepper``, and every frozen dataclass that holds parameters has a table of kinds by
-name.  ``settle`` reads such a table and returns int, float, bool, str or None, so that a narrow
-NumPy integer cannot wrap and a half-precision number cannot overflow later.
+A *kind* says what a parameter may be, and a table has the kinds by name.  ``settle`` reads such a
+table and returns int, float, bool, str or None, so that a narrow NumPy integer cannot wrap and a
+half-precision number cannot overflow later.
 
 scikit-learn wants a constructor to keep the values that were passed.  So estimators, and the small
 objects that carry the parameters of a rule, a schedule or a loss (``ParameterObject``), settle
@@ -16,7 +15,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
+from functools import partial
 from numbers import Real
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar, Self, TypeVar
@@ -49,8 +49,6 @@ def as_float(value: Any) -> float:
     >>> as_float(3), as_float(-(10**400))
     (3.0, -inf)
     """
-    if type(value) is float:  # by far the most frequent case
-        return value
     try:
         # A long double that is too large becomes infinite, and the caller refuses infinity.
         with np.errstate(over="ignore"):
@@ -65,8 +63,6 @@ def is_number(value: Any) -> bool:
     >>> is_number(np.float16(0.5)), is_number(True), is_number(1j), is_number("1")
     (True, False, False, False)
     """
-    if type(value) is float:  # by far the most frequent case
-        return True
     # NumPy counts a span of time as an integer.
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_, np.timedelta64))
 
@@ -86,9 +82,11 @@ def check_number(
     >>> check_number("l1", np.float32(0.5), least=0)
     0.5
     """
-    if not is_number(value):
-        raise TypeError(f"{name} must be a number, got {shown(value)}")
-    number = as_float(value)
+    number = value
+    if type(value) is not float:  # by far the most frequent case
+        if not is_number(value):
+            raise TypeError(f"{name} must be a number, got {shown(value)}")
+        number = as_float(value)
     if infinite and number == math.inf:
         return number
     if math.isfinite(number) and above < number < below and least <= number <= most:
@@ -178,83 +176,37 @@ def check_array(name: str, what: str, values: Any, *, masks: bool = False) -> ND
         return np.asarray(array, dtype=np.float64)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Kind:
-    """What a parameter may be; ``optional`` also allows None."""
+    """What a parameter may be: ``check`` makes a plain value of it, within ``bounds``.
 
-    optional: bool = False
+    ``optional`` also allows None; ``objects`` are the classes of the objects that the parameter
+    takes.
+
+    >>> Kind(check_number, least=0).settled("l1", np.float32(0.5))
+    0.5
+    """
+
+    def __init__(
+        self,
+        check: Callable[..., Any],
+        *,
+        optional: bool = False,
+        objects: tuple[type[Any], ...] = (),
+        **bounds: Any,
+    ) -> None:
+        self.check, self.optional, self.objects, self.bounds = check, optional, objects, bounds
 
     def settled(self, name: str, value: Any) -> Any:
         """``value`` as a plain Python value; an error names the parameter."""
-        return None if value is None and self.optional else self._checked(name, value)
-
-    def _checked(self, name: str, value: Any) -> Any:
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, kw_only=True)
-class Integer(Kind):
-    """An integer from ``least`` to ``most``."""
-
-    least: int
-    most: int = LARGEST_INTEGER
-
-    def _checked(self, name: str, value: Any) -> int:
-        return check_integer(name, value, self.least, self.most)
+        if value is None and self.optional:
+            return None
+        return self.check(name, value, **self.bounds)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Number(Kind):
-    """A number within bounds; the default bounds allow every finite number."""
-
-    least: float = -math.inf
-    above: float = -math.inf
-    most: float = math.inf
-    below: float = math.inf
-    infinite: bool = False
-
-    def _checked(self, name: str, value: Any) -> float:
-        return check_number(
-            name,
-            value,
-            least=self.least,
-            above=self.above,
-            most=self.most,
-            below=self.below,
-            infinite=self.infinite,
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Flag(Kind):
-    """True or False."""
-
-    def _checked(self, name: str, value: Any) -> bool:
-        return check_flag(name, value)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Choice(Kind):
-    """One of several names."""
-
-    accepted: Collection[str]
-
-    def _checked(self, name: str, value: Any) -> str:
-        return check_choice(name, value, self.accepted)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Special(Kind):
-    """A value with a check of its own: ``check`` gets the parameter's name and the value.
-
-    ``objects`` are the classes of the objects that the parameter takes.
-    """
-
-    check: Callable[[str, Any], Any]
-    objects: tuple[type[Any], ...] = ()
-
-    def _checked(self, name: str, value: Any) -> Any:
-        return self.check(name, value)
+#: The kinds of an integer, a number and one of several names; bounds as in the checks.
+Integer = partial(Kind, check_integer)
+Number = partial(Kind, check_number)
+Choice = partial(Kind, check_choice)
 
 
 def table(**kinds: Kind) -> Mapping[str, Kind]:
@@ -268,14 +220,16 @@ def settle(kinds: Mapping[str, Kind], given: Mapping[str, Any]) -> SimpleNamespa
     >>> settle(table(max_iter=EPOCHS), {"max_iter": np.int8(100)}).max_iter * 200
     20000
     """
-    return SimpleNamespace(
-        **{name: kind.settled(name, given[name]) for name, kind in kinds.items()}
-    )
+    result = SimpleNamespace()
+    for name, kind in kinds.items():
+        setattr(result, name, kind.settled(name, given[name]))
+    return result
 
 
 class SettledFields:
     """A dataclass whose fields are settled by the table ``_kinds`` when it is made.
 
+    >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
     ... class Rate(SettledFields):
     ...     _kinds = table(eta0=POSITIVE)
@@ -287,8 +241,8 @@ class SettledFields:
     _kinds: ClassVar[Mapping[str, Kind]] = table()
 
     def __post_init__(self) -> None:
-        for name, value in vars(settle(self._kinds, vars(self))).items():
-            object.__setattr__(self, name, value)
+        for name, kind in self._kinds.items():
+            object.__setattr__(self, name, kind.settled(name, getattr(self, name)))
 
 
 class ParameterObject(BaseEstimator):
@@ -297,6 +251,7 @@ class ParameterObject(BaseEstimator):
     Subclasses are dataclasses.  They clone, pickle, compare, print what differs from the defaults,
     and are searched by ``GridSearchCV``.  Their parameters are checked when a model uses them.
 
+    >>> from dataclasses import dataclass
     >>> @dataclass(repr=False)
     ... class Rate(ParameterObject):
     ...     _kinds = table(eta0=POSITIVE)
@@ -388,13 +343,13 @@ def _check_threads(name: str, value: Any) -> int:
 
 
 #: Kinds that several tables share.
-VERBOSITY = Special(check=_check_verbosity)
-THREADS = Special(check=_check_threads, optional=True)
+VERBOSITY = Kind(_check_verbosity)
+THREADS = Kind(_check_threads, optional=True)
 EPOCHS = Integer(least=1)
 EPOCHS_OR_NONE = Integer(least=1, optional=True)
 STRENGTH = Number(least=0)
 POSITIVE = Number(above=0)
-FLAG = Flag()
+FLAG = Kind(check_flag)
 
 
 def check_n_steps(name: str, epochs: int, steps_of_an_epoch: int) -> int:

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lazynet.parameters import (
+    Kind,
     Number,
     ParameterObject,
-    Special,
     check_array,
     refuse_class,
     shown,
@@ -353,7 +353,7 @@ def check_schedule(name: str, schedule: Any) -> Any:
 
 
 #: The kind of the parameter ``schedule``.
-SCHEDULE = Special(check=check_schedule, objects=tuple(SCHEDULES.values()))
+SCHEDULE = Kind(check_schedule, objects=tuple(SCHEDULES.values()))
 
 
 def check_scale(schedule: Any, eta0: float | None) -> None:

@@ -14,8 +14,8 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from lazynet.data.arrays import unusable
 from lazynet.parameters import (
+    Kind,
     ParameterObject,
-    Special,
     check_array,
     check_number,
     refuse_class,
@@ -51,7 +51,7 @@ class Balanced(ParameterObject):
     array([0.556, 5.   ])
     """
 
-    _kinds = table(class_counts=Special(check=_check_counts, optional=True))
+    _kinds = table(class_counts=Kind(_check_counts, optional=True))
     name: ClassVar[str] = "balanced"
     class_counts: Mapping[Any, float] | None = None
 
@@ -193,7 +193,7 @@ def _check_class_weight(name: str, value: Any) -> Balanced | dict[Any, float]:
 
 
 #: The kind of the parameter ``class_weight``.
-CLASS_WEIGHT = Special(check=_check_class_weight, optional=True, objects=(Balanced,))
+CLASS_WEIGHT = Kind(_check_class_weight, optional=True, objects=(Balanced,))
 
 ClassWeightLike = Mapping[Any, float] | str | Balanced
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from lazynet.kernels.examples import Task
 from lazynet.losses import Loss
-from lazynet.parameters import Number, SettledFields, Special, shown, table
+from lazynet.parameters import Kind, Number, SettledFields, shown, table
 
 
 @dataclass(frozen=True)
@@ -79,4 +79,4 @@ def _check_wear(name: str, value: Any) -> Wear:
 
 
 #: The kind of the parameter ``wear``.
-WEAR = Special(check=_check_wear, optional=True)
+WEAR = Kind(_check_wear, optional=True)

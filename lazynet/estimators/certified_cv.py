@@ -24,7 +24,7 @@ from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.losses import MINIMISED_LOSS, LossLike
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_penalties, follow
-from lazynet.parameters import EPOCHS, POSITIVE, Special, as_float, is_number, shown, table
+from lazynet.parameters import EPOCHS, POSITIVE, Kind, as_float, is_number, shown, table
 from lazynet.training.folds import Fold, RowsInFolds, mean_loss, side_of, weights_of_folds
 from lazynet.training.random_state import new_generator
 
@@ -49,7 +49,7 @@ class CertifiedSearch(Search):
     _kinds = table(
         **KINDS,
         loss=MINIMISED_LOSS,
-        scoring=Special(check=_check_scoring, optional=True),
+        scoring=Kind(_check_scoring, optional=True),
         tol=POSITIVE,
         max_iter=EPOCHS,
     )

@@ -85,7 +85,7 @@ def check_nested(estimator: Any, key: str, params: Mapping[str, Any]) -> None:
 
 def object_with(nested: str, kind: Kind, name: str, value: Any) -> str:
     """Which object of the parameter ``name`` has a parameter ``nested``, as a part of an error."""
-    objects = [accepted for accepted in getattr(kind, "objects", ()) if nested in accepted._kinds]
+    objects = [accepted for accepted in kind.objects if nested in accepted._kinds]
     if not objects:
         return f"no object for {name} has a parameter {nested}"
     called = [accepted for accepted in objects if getattr(accepted, "name", None) == value]

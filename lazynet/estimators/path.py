@@ -24,7 +24,7 @@ from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_l1s, check_strengths, follow, penalties_of_path
-from lazynet.parameters import EPOCHS, FLAG, POSITIVE, Number, Special, settle, table
+from lazynet.parameters import EPOCHS, FLAG, POSITIVE, Kind, Number, settle, table
 from lazynet.plots import plot_path
 from lazynet.training.random_state import SEED, new_generator
 
@@ -37,8 +37,8 @@ _NAMED = 5
 #: The kinds of the parameters of ``net_path``.
 KINDS = table(
     loss=MINIMISED_LOSS,
-    l1s=Special(check=check_l1s),
-    l2s=Special(check=check_strengths, optional=True),
+    l1s=Kind(check_l1s),
+    l2s=Kind(check_strengths, optional=True),
     l1_ratio=Number(least=0, most=1),
     smallest=Number(least=1e-12, most=1),
     tol=POSITIVE,

@@ -16,7 +16,7 @@ from lazynet.engines.stabilised import Bursts
 from lazynet.estimators.base import helpful
 from lazynet.estimators.stabilised import StagedClassifier
 from lazynet.losses import Loss, get_loss
-from lazynet.parameters import Integer, Special, table
+from lazynet.parameters import Integer, Kind, table
 
 
 def _check_loss(name: str, value: Any) -> Loss:
@@ -93,7 +93,7 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
     """
 
     _kinds = table(
-        loss=Special(check=_check_loss),
+        loss=Kind(_check_loss),
         **StagedClassifier._kinds,
         # A stage runs to its end, however many bursts it has.
         **{**Bursts.of_estimators(), "bursts_per_stage": Integer(least=1, most=2**20)},

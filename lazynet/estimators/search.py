@@ -16,7 +16,7 @@ from lazynet.estimators.base import SparseLinear
 from lazynet.estimators.labels import has_a_column_per_label
 from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.minimum.path import check_l1s, check_strengths, falling
-from lazynet.parameters import FLAG, THREADS, Special, table
+from lazynet.parameters import FLAG, THREADS, Kind, table
 from lazynet.plots import plot_choice
 from lazynet.training.folds import (
     FOLDS,
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 #: The kinds of the parameters that the four estimators share.
 KINDS = table(
-    l1s=Special(check=check_l1s),
-    l2s=Special(check=lambda name, value: np.atleast_1d(check_strengths(name, value))),
+    l1s=Kind(check_l1s),
+    l2s=Kind(lambda name, value: np.atleast_1d(check_strengths(name, value))),
     cv=FOLDS,
     one_standard_error=FLAG,
     fit_intercept=FLAG,

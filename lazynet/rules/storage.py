@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from lazynet.parameters import FLAG, Integer, ParameterObject, Special, named_or_given, table
+from lazynet.parameters import FLAG, Integer, Kind, ParameterObject, named_or_given, table
 
 #: Steps that tables hold by default: the million examples of the paper's experiment.
 DEFAULT_BUDGET = 2**20
@@ -98,4 +98,4 @@ def check_storage(name: str, value: Any) -> Storage:
 
 
 #: The kind of the parameter ``storage``.
-STORAGE = Special(check=check_storage, objects=tuple(STORAGES.values()))
+STORAGE = Kind(check_storage, objects=tuple(STORAGES.values()))

@@ -10,7 +10,7 @@ import numpy as np
 from lazynet.data.row_statistics import Survey
 from lazynet.engines.catalogue import ALGORITHMS, RULE, check_rule
 from lazynet.losses import Loss
-from lazynet.parameters import Special, check_choice
+from lazynet.parameters import Kind, check_choice
 from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule
@@ -194,4 +194,4 @@ def _check_rule(name: str, value: Any) -> Any:
 
 
 #: The kind of the parameter ``rule`` of the estimators.
-RULE_OR_AUTO = Special(check=_check_rule, objects=RULE.objects)
+RULE_OR_AUTO = Kind(_check_rule, objects=RULE.objects)

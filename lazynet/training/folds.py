@@ -20,7 +20,7 @@ from lazynet.data.targets import OutputTargets, Targets
 from lazynet.data.weights import total_of
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import Loss
-from lazynet.parameters import Special, as_array, check_integer, shown
+from lazynet.parameters import Kind, as_array, check_integer, shown
 
 
 def _check_cv(name: str, value: Any) -> Any:
@@ -38,7 +38,7 @@ def _check_cv(name: str, value: Any) -> Any:
 
 
 #: The kind of the parameter ``cv``.
-FOLDS = Special(check=_check_cv, optional=True)
+FOLDS = Kind(_check_cv, optional=True)
 
 
 @dataclass(frozen=True)

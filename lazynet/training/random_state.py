@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from lazynet.parameters import Special, check_integer, shown
+from lazynet.parameters import Kind, check_integer, shown
 
 #: The largest seed that NumPy's RandomState takes.
 _LARGEST_SEED = 2**32 - 1
@@ -28,7 +28,7 @@ def _check_random_state(name: str, value: Any) -> int | np.random.RandomState:
 
 
 #: The kind of the parameter ``random_state``.
-SEED = Special(check=_check_random_state, optional=True)
+SEED = Kind(_check_random_state, optional=True)
 
 
 def new_generator(random_state: int | np.random.RandomState | None) -> np.random.RandomState:

@@ -37,7 +37,7 @@ from lazynet import (
 from lazynet.engines.catalogue import ALGORITHMS, new_reference
 from lazynet.engines.ftrl import FTRLEngine
 from lazynet.losses import LOSSES, get_loss
-from lazynet.parameters import Choice, Flag, Integer
+from lazynet.parameters import check_choice, check_flag, check_integer
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
@@ -52,13 +52,13 @@ RULES = RULES_WITH_STATE
 
 def values_of(kind, default):
     """Values of a parameter of a rule: its default and others, far and wide."""
-    if isinstance(kind, (Choice, Flag)):
+    if kind.check in (check_choice, check_flag):
         return st.sampled_from([default, other_than(kind, default)])
-    if isinstance(kind, Integer):
-        drawn = st.integers(kind.least, kind.least + 7)
+    if kind.check is check_integer:
+        drawn = st.integers(least := kind.bounds["least"], least + 7)
         return st.none() | drawn if kind.optional else drawn
     positive = [default or 0.1, 0.01, 0.5, 10.0]
-    return st.sampled_from(positive if kind.above == 0 else [0.0, *positive])
+    return st.sampled_from(positive if kind.bounds.get("above") == 0 else [0.0, *positive])
 
 
 #: Every parameter of each rule, far and wide; of some rules, values that tell more.

@@ -41,11 +41,11 @@ from lazynet.engines.catalogue import ALGORITHMS, check_rule
 from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
 from lazynet.parameters import (
     LARGEST_INTEGER,
-    Choice,
-    Flag,
-    Integer,
-    Number,
     SettledFields,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
 )
 from lazynet.rules.base import Rule
 from lazynet.rules.storage import STORAGES, Storage
@@ -116,9 +116,9 @@ def every(pairs):
     return pytest.mark.parametrize(("kind", "name"), pairs, ids=ids)
 
 
-def of_kind(*kinds):
+def of_kind(*checks):
     """The parameters that the tables call so."""
-    return [(kind, name) for kind, name in PARAMETERS if isinstance(kind._kinds[name], kinds)]
+    return [(kind, name) for kind, name in PARAMETERS if kind._kinds[name].check in checks]
 
 
 def place_of(kind):
@@ -148,7 +148,7 @@ def test_the_tables_have_every_parameter():
         if plain:
             assert issubclass(kind, SettledFields)
             assert plain <= {*kind._kinds} <= {field.name for field in dataclasses.fields(kind)}
-    numbers = {*of_kind(Integer, Number)}
+    numbers = {*of_kind(check_integer, check_number)}
     assert numbers <= {*NUMERIC}
     tried = {name for _, name in NUMERIC}
     assert {"average", "random_state", "verbose", "n_jobs", "gamma", "period", "epsilon"} <= tried
@@ -269,7 +269,7 @@ def typed_values(kind, name):
 
     Integers are as large as 8 bits allow, so that their products with the 200 rows do not fit.
     """
-    whole = isinstance(kind._kinds[name], Number)
+    whole = kind._kinds[name].check is check_number
     for number_type in INTEGER_TYPES:
         largest = 100 if number_type is np.int8 else 200
         most = [2, 1, 0] if whole else [largest, 100, 1]
@@ -333,15 +333,15 @@ def test_fields_of_dataclasses_become_plain(kind, name):
         assert getattr(made, name) == plain
 
 
-@every(of_kind(Flag, Choice))
+@every(of_kind(check_flag, check_choice))
 def test_flags_and_names(kind, name):
     """Flags and strings of NumPy are taken; what only looks like one is refused."""
     allowed = kind._kinds[name]
-    if isinstance(allowed, Flag):
+    if allowed.check is check_flag:
         same, words = {flag: np.bool_(flag) for flag in (True, False)}, "be True or False"
         bad = ["no", "", 0, 1, None, [], np.array(True), np.int8(1)]
     else:
-        same, words = {each: np.str_(each) for each in allowed.accepted}, "be one of "
+        same, words = {each: np.str_(each) for each in allowed.bounds["accepted"]}, "be one of "
         bad = [wrong for each in same for wrong in (
             each.upper(), each.encode(), each + "\x00", [each], np.array(each))]  # fmt: skip
     for plain, of_numpy in same.items():
@@ -354,7 +354,7 @@ def test_flags_and_names(kind, name):
 BOUNDED = [
     (kind, name)
     for kind, name in PARAMETERS
-    if isinstance(kind._kinds[name], (Integer, Number))
+    if kind._kinds[name].check in (check_integer, check_number)
     or (kind in OBJECTS and name not in ("schedule", "average"))
 ]
 
@@ -365,13 +365,15 @@ def test_bounds_of_parameters(kind, name):
     allowed = kind._kinds[name]
     bad = [np.nan, -np.inf, "1", 1j, [1.0], np.array([1.0, 2.0]), b"1", kind]
     bad += [] if allowed.optional else [None]
-    if isinstance(allowed, Integer):
-        bad += [allowed.least - 1, np.int8(-100), allowed.most + 1, 2.0, np.inf, True]
-    elif isinstance(allowed, Number):
+    bounds = allowed.bounds
+    if allowed.check is check_integer:
+        most = bounds.get("most", LARGEST_INTEGER)
+        bad += [bounds["least"] - 1, np.int8(-100), most + 1, 2.0, np.inf, True]
+    elif allowed.check is check_number:
         bad += [True, np.bool_(True)]
-        bad += [] if allowed.infinite else [np.inf, np.float16(np.inf), 10**400]
-        bad += [allowed.least - 1.0] if np.isfinite(allowed.least) else []
-        bad += [allowed.above, -1e-9] if np.isfinite(allowed.above) else []
+        bad += [] if bounds.get("infinite") else [np.inf, np.float16(np.inf), 10**400]
+        bad += [bounds["least"] - 1.0] if "least" in bounds else []
+        bad += [bounds["above"], -1e-9] if "above" in bounds else []
     for value in bad:
         for method in methods_of(kind):
             refused_by_name(kind, name, "", value, method, make_data(20))
@@ -392,7 +394,7 @@ def test_no_object_is_changed_by_the_models_that_use_it(kind):
     values = {
         name: next(iter(typed_values(kind, name)))[0]
         for name in signature(kind)
-        if isinstance(kind._kinds[name], (Integer, Number))
+        if kind._kinds[name].check in (check_integer, check_number)
     }
     made = kind({0: 2, 1: 1}) if kind is Balanced else kind(**values)
     before, models = portrait(made), []
@@ -448,7 +450,7 @@ def test_classes_and_objects_of_another_kind_are_refused_by_name(kind, name):
     data = make_data(20)
     for other in OBJECTS:
         fits = place_of(other).rpartition("__")[2] == name
-        if fits and not isinstance(kind._kinds[name], Flag):
+        if fits and kind._kinds[name].check is not check_flag:
             told = f"be an object, got the class {other.__name__}: write {other.__name__}"
             refused_by_name(kind, name, told, other, data=data)
             continue

@@ -3,7 +3,7 @@
 from lazynet import FTRL, RDA, SAGA, AdaGrad, Carpenter, FoBoS, TruncatedGradient
 from lazynet.engines.catalogue import ALGORITHMS, new_engine
 from lazynet.losses import get_loss
-from lazynet.parameters import Choice, Flag, Integer, Special
+from lazynet.parameters import check_choice, check_flag, check_integer, check_number
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import OF_TRAINING
 from lazynet.rules.storage import DEFAULT_BUDGET, STORAGES, Dense, Tables
@@ -20,13 +20,13 @@ STREAMING_RULES = [name for name, row in ALGORITHMS.items() if row.rule.streams]
 
 def other_than(kind, default):
     """A value of a parameter that is not its default."""
-    if isinstance(kind, Choice):
-        return next(name for name in kind.accepted if name != default)
-    if isinstance(kind, Flag):
+    if kind.check is check_choice:
+        return next(name for name in kind.bounds["accepted"] if name != default)
+    if kind.check is check_flag:
         return not default
-    if isinstance(kind, Integer):
-        return (default or kind.least) + 3
-    if isinstance(kind, Special):  # the counts of Balanced
+    if kind.check is check_integer:
+        return (default or kind.bounds["least"]) + 3
+    if kind.check is not check_number:  # the counts of Balanced
         return {0: 3, 1: 1}
     return 0.5 if default != 0.5 else 0.25
 
@@ -64,7 +64,7 @@ def some_values(rule, name):
     """Some values of a parameter of a rule of the catalogue, its default among them."""
     kind, default = ALGORITHMS[rule].rule._kinds[name], vars(ALGORITHMS[rule].rule())[name]
     values = [default, vars(GIVEN[rule])[name], other_than(kind, default)]
-    return [*values, kind.least] if isinstance(kind, Integer) else values
+    return [*values, kind.bounds["least"]] if kind.check is check_integer else values
 
 
 #: Both orders of gradient step and shrink.
