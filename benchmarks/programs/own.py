@@ -25,7 +25,7 @@ from benchmarks.programs.untuned import ADAGRAD_RATES
 from benchmarks.solvers import dual_net
 from lazynet import AdaGrad, LazyNetClassifier
 from lazynet.penalties import ElasticNet
-from lazynet.training.defaults import L1_SHARE
+from lazynet.training.make_plan import L1_SHARE
 from paper_repro.minima import HINGE, LOGISTIC, SQUARED_HINGE, Task
 
 #: One rate more than the seven of the grid.

@@ -33,11 +33,9 @@ from lazynet.engines.threads import Workers
 from lazynet.kernels.examples import Steps
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.training.learners import AnyLearner, OutputsLearner, length_of_chunks, new_learners
-from lazynet.training.loop import PassOver
 from lazynet.training.plan import Plan
-from lazynet.training.progress import Progress
 from lazynet.training.settings import Settings
-from lazynet.training.stream_rows import Prepare, SourceRows, Surveyed
+from lazynet.training.stream_rows import Prepare, SourceRows, Statistics
 
 Numbers = NDArray[np.float64]
 # Blocks whose numbers are on the client at the same time.
@@ -220,7 +218,7 @@ class BlockRows(SourceRows):
 
     def __init__(self, blocks: Blocks, check: Prepare, label: str) -> None:
         self.blocks, self._prepare, self.label = blocks, check, label
-        self.facts, self._survey = blocks.facts(), None
+        self.facts, self._statistics = blocks.facts(), None
         self.n_visits = self.facts.n_rows
         check_any_rows(blocks)
         self.X, self.problems = self._first()
@@ -240,7 +238,7 @@ class BlockRows(SourceRows):
     def identity(self) -> dict[str, Any]:
         return {"the facts of X": vars(self.facts), "the seed of blocks": self.blocks.seed}
 
-    def _take_survey(self, settings: Settings, of_targets: bool) -> Surveyed:
+    def _count(self, settings: Settings, of_targets: bool) -> Statistics:
         """Add the numbers up over the same pieces of rows as a serial fit."""
         blocks, n = self.blocks, len(self.rows)
         ask = partial(_numbers_of, of_targets, blocks.seed)
@@ -258,52 +256,49 @@ class BlockRows(SourceRows):
             with np.errstate(over="ignore"):
                 largest = max(largest, float(sizes.max()))
                 weighted = max(weighted, float((sizes * counts).max()))
-        return Surveyed(found, largest, weighted)
+        return Statistics(found, largest, weighted)
 
-    def passes(self, learners: list[AnyLearner], plan: Plan) -> PassOver:
-        facts, first, outputs = self.facts, 0, []
-        length = length_of_chunks(len(learners), facts.n_rows, facts.n_values, plan.rule.batch_size)
+    def visit(
+        self,
+        learners: Sequence[AnyLearner],
+        epoch: int,
+        order: None,
+        t: int,
+        losses: Numbers,
+        workers: Workers,
+        begin: int,
+        after: Callable[[int], None],
+    ) -> int:
+        plan, n_rows = learners[0].plan, self.facts.n_rows
         if plan.rule.batch_size > 1:
             raise ValueError(f"batch_size must be 1 over blocks, got {plan.rule.batch_size}")
-        for learner in learners:
-            outputs.append(range(first, first := first + learner.engine.n_outputs))
+        if begin == n_rows:
+            return t + plan.n_steps(n_rows)
+        # The engines change together: a pass that fails changes none of them.
+        ends, first = [], 0
+        for number, learner in enumerate(learners):
+            outputs = range(first, first := first + learner.engine.n_outputs)
+            ends.append(self._begun(learner, outputs, number, len(learners), epoch, t))
+        found = self.blocks.gathered(ends)
+        for learner, state in zip(learners, found, strict=True):
+            learner.engine.set_state(state.engine.state())
+        losses += [state.loss for state in found]
+        after(n_rows)
+        return int(found[0].t)
 
-        def begun(number: int, epoch: int, t: int) -> Any:
-            """The future of an engine after an epoch: a task for the blocks of a worker each."""
-            learner = learners[number]
-            shape = length, facts.n_rows, facts.n_features
-            step = Learns(learner.plan, outputs[number], *shape)
-            state: Any = Visiting(copy.deepcopy(learner.engine), t)
-            for some, home in self.blocks.groups():
-                key = f"lazynet-visit-{self.label}-{number}-epoch{epoch}-block{some.start}"
-                rows = [self.rows[k] for k in some]
-                state = self.blocks.submitted(
-                    key, _visit, home, step, rows, some, self.blocks.seed, epoch, state
-                )
-            return state
-
-        def pass_over(
-            epoch: int,
-            t: int,
-            progress: Progress,
-            losses: NDArray[np.float64],
-            workers: Workers | None,
-            begin: int,
-            after: Callable[[int], None],
-        ) -> int:
-            if begin == facts.n_rows:
-                return t + plan.n_steps(facts.n_rows)
-            # The engines change together: a pass that fails changes none of them.
-            ends = [begun(number, epoch, t) for number in range(len(learners))]
-            found = self.blocks.gathered(ends)
-            for learner, state in zip(learners, found, strict=True):
-                learner.engine.set_state(state.engine.state())
-            losses += [state.loss for state in found]
-            progress.advance(facts.n_rows)
-            after(facts.n_rows)
-            return int(found[0].t)
-
-        return pass_over
+    def _begun(
+        self, learner: AnyLearner, outputs: range, number: int, n_learners: int, epoch: int, t: int
+    ) -> Any:
+        """The future of an engine after an epoch: a task for the blocks of a worker each."""
+        facts, blocks = self.facts, self.blocks
+        length = length_of_chunks(n_learners, facts.n_rows, facts.n_values, 1)
+        step = Learns(learner.plan, outputs, length, facts.n_rows, facts.n_features)
+        state: Any = Visiting(copy.deepcopy(learner.engine), t)
+        for some, home in blocks.groups():
+            key = f"lazynet-visit-{self.label}-{number}-epoch{epoch}-block{some.start}"
+            rows = [self.rows[k] for k in some]
+            state = blocks.submitted(key, _visit, home, step, rows, some, blocks.seed, epoch, state)
+        return state
 
 
 def check_any_rows(blocks: Blocks) -> None:

@@ -25,8 +25,8 @@ from lazynet.losses import LOSS, LossLike
 from lazynet.parameters import EPOCHS, FLAG, POSITIVE, VERBOSITY, check_n_steps, table
 from lazynet.training.diagnostics import WORSE, loss_of_constant
 from lazynet.training.learners import mean_loss, spans
-from lazynet.training.progress import Progress
-from lazynet.training.random_state import SEED, new_generator
+from lazynet.training.loop import progress_bar
+from lazynet.training.settings import SEED, new_generator
 from lazynet.verify.averaged import verify_averaged
 from lazynet.verify.online import VerificationReport
 
@@ -93,15 +93,17 @@ class _Averaged(SparseLinear):
         engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in range(len(problems))]
         examples = [as_examples(X, *problem) for problem in problems]
         orders = [order] if order is not None else _drawn(p, X.shape[0])
-        progress = Progress(n_steps, p.verbose > 0, "steps")
+        bar = progress_bar(n_steps, p.verbose > 0, "steps")
         try:
             for rows in orders:
                 for begin, end in spans(len(rows), _STEPS_PER_CALL):
                     for engine, problem in zip(engines, examples, strict=True):
                         engine.take(problem, rows[begin:end])
-                    progress.advance(end - begin)
+                    if bar is not None:
+                        bar.update(end - begin)
         finally:
-            progress.close()
+            if bar is not None:
+                bar.close()
         last = _stacked(engine.last() for engine in engines)
         averages = _stacked(engine.average() for engine in engines)
         refuse_overflow(n_steps, RAISE_L2, *last, *averages)

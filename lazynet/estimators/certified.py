@@ -32,7 +32,7 @@ from lazynet.minimum.minimise import (
     why_late,
 )
 from lazynet.parameters import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, table
-from lazynet.training.random_state import SEED, new_generator
+from lazynet.training.settings import SEED, new_generator
 
 
 class _DualNetModel(SparseLinear):

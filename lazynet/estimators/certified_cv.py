@@ -26,7 +26,7 @@ from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_penalties, follow
 from lazynet.parameters import EPOCHS, POSITIVE, Kind, as_float, is_number, shown, table
 from lazynet.training.folds import Fold, RowsInFolds, mean_loss, side_of, weights_of_folds
-from lazynet.training.random_state import new_generator
+from lazynet.training.settings import new_generator
 
 #: The last l1 as a share of the first where a number of l1s is given.
 LAST_L1 = 1e-2

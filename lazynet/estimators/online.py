@@ -40,8 +40,7 @@ from lazynet.estimators.supervised import SparseClassifier
 from lazynet.losses import LOSS_OF_CLASSES, SOFTMAX, LossLike
 from lazynet.parameters import check_integer, table
 from lazynet.schedules import AUTO
-from lazynet.training.defaults import N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
-from lazynet.training.settings import Settings
+from lazynet.training.settings import N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION, Settings
 from lazynet.training.stream_rows import Prepare, are_classes, balanced_for, is_sound
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from lazynet.data.arrays import has_usual_size
+from lazynet.data.arrays import has_usual_size, sizes_of
 from lazynet.data.standardise import Units
 from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.catalogue import RuleLike
@@ -25,18 +25,10 @@ from lazynet.losses import LOSS, LossLike
 from lazynet.parameters import EPOCHS_OR_NONE, Number, check_n_steps, table
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import AUTO
-from lazynet.training.defaults import (
-    N_ITER_NO_CHANGE,
-    RULE_OR_AUTO,
-    TOL,
-    found_epochs,
-)
 from lazynet.training.diagnostics import (
     NOTHING_LEARNED,
-    Rate,
-    look_closely,
     loss_of_constants,
-    stalled,
+    nothing_learned,
     still_falls,
 )
 from lazynet.training.epochs import Stopping
@@ -44,10 +36,16 @@ from lazynet.training.fit import units_for_fit
 from lazynet.training.folds import Fold, RowsInFolds
 from lazynet.training.grid import GridTraining, check_offered, planned
 from lazynet.training.learners import new_learners
-from lazynet.training.make_plan import make_plan, scale_of_rates
-from lazynet.training.random_state import new_generator
+from lazynet.training.make_plan import found_epochs, is_table, make_plan, scale_of_rates
 from lazynet.training.rows import RowsInMemory
-from lazynet.training.settings import Settings, check_together
+from lazynet.training.settings import (
+    N_ITER_NO_CHANGE,
+    RULE_OR_AUTO,
+    TOL,
+    Settings,
+    check_together,
+    new_generator,
+)
 
 #: The first l1 of the grid where none is given, in units of the l1 that a fit of one setting takes
 #: where it is given none; and the last l1 as a share of the first.
@@ -103,12 +101,12 @@ class OnlineSearch(Search):
         data = RowsInMemory(rows.X, rows.problems)
         # As in a single fit: with a penalty of the user, features are not standardised.
         in_units = None if p.l2s.any() else units_for_fit(base, data, None)
-        data = data.in_units(in_units)
+        data = data if in_units is None else data.standardised(in_units)
         # Rows without any value ask for no penalty; one that is not 0 does no harm.
         l1 = make_plan(base, data, from_zero=False).penalty.l1 or 1.0 if counted else 1.0
         settings = grid_of(p, LARGEST_L1 * l1, LAST_L1)
         if p.max_iter is None:
-            p.max_iter = found_epochs(*data.shape, self._takes_margin_losses, penalised=True)
+            p.max_iter = found_epochs(self._takes_margin_losses, is_table(*data.shape), True)
         check_n_steps("max_iter", p.max_iter, data.n_rows)
         # The rate that suits the rows; the bound that a penalty sets differs between the settings.
         eta0 = scale_of_rates(base, replace(base.plan(), penalty=ElasticNet()), data)
@@ -116,7 +114,7 @@ class OnlineSearch(Search):
         # float32 needs half the memory and less time; the chosen setting is trained in float64.
         narrow = self._takes_margin_losses or has_usual_size(rows.y)
         training = GridTraining(
-            plans, data.X, data.problems, rows.folds, data.sizes(plans[0].sizes),
+            plans, data.X, data.problems, rows.folds, sizes_of(data.X, plans[0].sizes),
             np.float32 if narrow else np.float64,
         )  # fmt: skip
         with Workers(min(base.n_threads, len(training.matrices))) as workers:
@@ -145,10 +143,10 @@ class OnlineSearch(Search):
         curve = [loss * scale for loss in epochs.curve]
         if min(curve) >= NOTHING_LEARNED * constant:
             learners = new_learners(model._engines, data.X, problems, plan, None)
-            verdict = look_closely(learners, data.X, problems, None)
-            if verdict.too_small or verdict.too_large:
-                rate = Rate(self.eta0_, in_units=self.units_ is not None)
-                return [stalled(base, rate, verdict, min(curve), constant)]
+            eta0 = self.eta0_ if self.units_ is None else None
+            warnings = nothing_learned(base, plan, problems, learners, eta0)
+            if warnings:
+                return warnings
         if epochs.ended_early or not still_falls(curve, constant):
             return []
         return [

@@ -41,15 +41,18 @@ from lazynet.parameters import (
 )
 from lazynet.persistence.checkpoints import EVERY, Checkpoint, checkpoint_of
 from lazynet.schedules import Schedule, is_auto
-from lazynet.training.defaults import RULE_OR_AUTO
 from lazynet.training.epochs import EpochRecord
-from lazynet.training.fit import Callback, fit, learn_once, units_for_fit
+from lazynet.training.fit import (
+    Callback,
+    Model,
+    check_frozen_intercept,
+    fit,
+    learn_once,
+    units_for_fit,
+)
 from lazynet.training.make_plan import make_plan
-from lazynet.training.memory_check import check_memory
-from lazynet.training.random_state import SEED
 from lazynet.training.rows import RowsInMemory
-from lazynet.training.settings import Settings, read_settings
-from lazynet.training.start import Model, check_frozen_intercept
+from lazynet.training.settings import RULE_OR_AUTO, SEED, Settings, read_settings
 from lazynet.training.stream_rows import Prepare, SourceRows, check_arguments, check_rule_streams
 from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 
@@ -170,8 +173,9 @@ class OnlineModel(SparseLinear):
         -----
         ConvergenceWarning
             With ``tol``: if the loss still falls by more than a tenth in the last of ``max_iter``
-            epochs, unless the model chooses both its rates and the number of epochs; or if training
-            has stalled, because the rates are too small or too large for the rows.
+            epochs, unless the model chooses both its rates and the number of epochs; or if the
+            model is no better than a constant, with rates of the user that may be too small or too
+            large for the rows.
 
         Examples
         --------
@@ -232,8 +236,6 @@ class OnlineModel(SparseLinear):
                 "sample_order cannot be given beside early_stopping=True, which chooses the rows "
                 "to train on"
             )
-        labels = getattr(self, "_labels_given", None)
-        check_memory(settings, X.shape[1], len(problems), self._sparse_coef, labels)
         return settings, RowsInMemory(X, problems, order)
 
     def _read_settings(self) -> Settings:
@@ -388,7 +390,8 @@ class OnlineModel(SparseLinear):
                 raise ValueError(
                     f"verify compares {why} with their twin: write {name}={needed!r}, got {value!r}"
                 )
-        rows = rows.in_units(units_for_fit(settings, rows, None))
+        units = units_for_fit(settings, rows, None)
+        rows = rows if units is None else rows.standardised(units)
         n_steps = settings.plan().n_steps(affordable_rows(rows.X, max_rows, epochs)) * epochs
         plan = make_plan(settings, rows, from_zero=False, n_steps=n_steps)
         return verify(plan, rows.X, rows.problems, max_rows, epochs)

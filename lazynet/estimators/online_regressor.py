@@ -25,8 +25,7 @@ from lazynet.estimators.online_model import OnlineModel
 from lazynet.estimators.supervised import SparseRegressor
 from lazynet.losses import LossLike
 from lazynet.schedules import AUTO
-from lazynet.training.defaults import N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
-from lazynet.training.settings import Settings
+from lazynet.training.settings import N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION, Settings
 from lazynet.training.stream_rows import Prepare, is_sound
 
 

@@ -26,7 +26,7 @@ from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_l1s, check_strengths, follow, penalties_of_path
 from lazynet.parameters import EPOCHS, FLAG, POSITIVE, Kind, Number, settle, table
 from lazynet.plots import plot_path
-from lazynet.training.random_state import SEED, new_generator
+from lazynet.training.settings import SEED, new_generator
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

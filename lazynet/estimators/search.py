@@ -27,7 +27,7 @@ from lazynet.training.folds import (
     results_of,
     settings_of,
 )
-from lazynet.training.random_state import SEED
+from lazynet.training.settings import SEED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

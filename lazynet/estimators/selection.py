@@ -15,7 +15,7 @@ from sklearn.utils import check_consistent_length, check_random_state
 
 from lazynet.parameters import THREADS, check_integer
 from lazynet.plots import plot_selection
-from lazynet.training.random_state import SEED
+from lazynet.training.settings import SEED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

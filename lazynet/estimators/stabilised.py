@@ -38,7 +38,7 @@ from lazynet.parameters import (
 )
 from lazynet.schedules import InverseSqrt
 from lazynet.training.make_plan import suitable_rate
-from lazynet.training.random_state import SEED, new_generator
+from lazynet.training.settings import SEED, new_generator
 from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, first_rows
 from lazynet.verify.staged import verify_staged
 

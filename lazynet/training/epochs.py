@@ -1,16 +1,15 @@
-"""Epochs: the order of their rows, their lines in the history, the best one, and when to stop."""
+"""Epochs: their lines in the history, what a callback sees of them, and when to stop."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.data.standardise import Units
-from lazynet.engines.undo import Undo
 from lazynet.training.learners import AnyLearner, evaluated
 
 
@@ -23,43 +22,6 @@ class EpochRecord(TypedDict):
     #: with early stopping
     validation_loss: NotRequired[float]
     validation_score: NotRequired[float]
-
-
-class Orders:
-    """The order of the rows in each epoch: explicit, shuffled, or the order of X.
-
-    ``rows`` are the rows to visit, None for all rows.
-    """
-
-    def __init__(
-        self,
-        n_rows: int,
-        explicit: NDArray[np.int64] | None,
-        generator: np.random.RandomState | None,
-        rows: NDArray[np.int64] | None = None,
-    ) -> None:
-        self.explicit, self.generator, self.rows = explicit, generator, rows
-        self.n_rows = n_rows if rows is None else len(rows)
-
-    @property
-    def n_visits(self) -> int:
-        """The number of rows that an epoch visits."""
-        return self.n_rows if self.explicit is None else int(self.explicit.shape[-1])
-
-    def of(self, epoch: int) -> NDArray[np.int64] | None:
-        if self.explicit is not None:
-            if self.explicit.ndim == 1:
-                return self.explicit
-            if epoch >= len(self.explicit):
-                raise ValueError(
-                    f"sample_order has {len(self.explicit)} epochs, but epoch {epoch} was asked "
-                    f"for; give one row for each of max_iter epochs, or a single order for all"
-                )
-            return self.explicit[epoch]
-        if self.generator is None:
-            return self.rows
-        places = self.generator.permutation(self.n_rows).astype(np.int64, copy=False)
-        return places if self.rows is None else self.rows[places]
 
 
 class Stopping:
@@ -94,10 +56,6 @@ class Stopping:
     def is_bad(self, first_loss: float) -> bool:
         """Whether a first epoch with this loss has predicted worse than the constant."""
         return self.tol is not None and first_loss > self.constant * (1.0 + self.tol)
-
-    def wait_again(self) -> None:
-        """Begin to count anew; the best loss remains."""
-        self.idle = 0
 
 
 class Epoch:
@@ -154,59 +112,15 @@ class Epoch:
 
     @property
     def coef(self) -> NDArray[np.float64]:
-        """A copy of the weights, a row for every problem."""
+        """A copy of the weights, a row for every output."""
         result = np.vstack([learner.engine.rows() for learner in self._learners])
         return result if self._units is None else self._units.weights(result)
 
     @property
     def intercept(self) -> NDArray[np.float64]:
-        """The intercept of every problem."""
+        """The intercept of every output."""
         own = np.concatenate([learner.engine.model_intercepts for learner in self._learners])
         if self._units is None:
             return own
         result = self._units.intercept(self.coef[:, self._units.moved], own)
         return np.asarray(result, dtype=np.float64)
-
-
-class BestEpoch:
-    """The epoch with the least loss, and what is needed to return to its end.
-
-    The copies of an epoch are made when the next epoch begins, so the last epoch is never copied.
-    ``columns`` are the columns that the steps may touch.
-    """
-
-    def __init__(self, learners: Sequence[AnyLearner], columns: NDArray[Any]) -> None:
-        self.learners, self.columns = learners, columns
-        self.loss = np.inf
-        self.epoch = self.t = 0
-        self.plan = learners[0].plan
-        #: the copies, from the second epoch on
-        self.undos: list[Undo] = []
-
-    def after(self, epoch: int, t: int, loss: float) -> None:
-        """Note an epoch that has ended before step ``t``; the first of equal epochs is the best."""
-        if loss < self.loss or epoch == 0:
-            self.release()
-            self.loss, self.epoch, self.t = loss, epoch, t
-            self.plan = self.learners[0].plan
-
-    def before(self, epoch: int) -> None:
-        """Copy what the steps of ``epoch`` change, if the epoch before it is the best so far."""
-        if epoch and self.epoch == epoch - 1:
-            if self.undos:
-                for undo in self.undos:
-                    undo.take()
-            else:
-                self.undos = [Undo(item.engine, self.columns) for item in self.learners]
-
-    def restore(self) -> None:
-        """Return every engine to the end of the best epoch."""
-        for undo in self.undos:
-            undo.rollback()
-        for learner in self.learners:
-            learner.plan = self.plan
-
-    def release(self) -> None:
-        """Let the engines change freely; the next copies are made in the memory of these."""
-        for undo in self.undos:
-            undo.done()

@@ -2,144 +2,165 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from lazynet.data.arrays import touched_columns
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.data.arrays import sizes_of, touched_columns
 from lazynet.data.standardise import Units
 from lazynet.engines.base import Engine, refuse_overflow
-from lazynet.engines.stacked import intercepts_of, stacked_rows, stacked_sparse_rows
+from lazynet.engines.catalogue import EngineKind
+from lazynet.engines.outputs import OutputsEngine
+from lazynet.engines.stacked import (
+    intercepts_of,
+    load_all,
+    outputs_of,
+    stacked_rows,
+    stacked_sparse_rows,
+)
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import UndoLog
-from lazynet.schedules import Adaptive, needs_scale
-from lazynet.training.defaults import takes_units
-from lazynet.training.diagnostics import Rate, fit_warnings
+from lazynet.schedules import Adaptive, Schedule, needs_scale
+from lazynet.training.diagnostics import fit_warnings
 from lazynet.training.epochs import Epoch, Stopping
-from lazynet.training.learners import new_learners, run_pass, sizes_for_a_pass
-from lazynet.training.loop import train
-from lazynet.training.make_plan import make_plan, scale_of_rates
+from lazynet.training.learners import new_learners, run_pass
+from lazynet.training.loop import Training
+from lazynet.training.make_plan import is_table, make_plan, scale_of_rates
 from lazynet.training.plan import Plan
-from lazynet.training.random_state import new_generator
 from lazynet.training.rows import RowsInMemory
-from lazynet.training.settings import Settings
-from lazynet.training.start import (
-    Model,
-    Replace,
-    engines_for_fit,
-    engines_for_pass,
-    present_rate,
-)
-from lazynet.training.state import Checkpoint, engines_for
+from lazynet.training.settings import Settings, new_generator
 from lazynet.training.stream_rows import SourceRows
 
+Array = NDArray[np.float64]
+#: Replaces weights and intercepts by those that the user gives.
+Replace = Callable[[Array, Array], tuple[Array, Array]]
 #: A function that is called after every epoch.
 Callback = Callable[[Epoch], Any]
 #: The attributes of a model, and the warnings to give.
 Result = tuple[dict[str, Any], list[Warning]]
 
 
+class Model(NamedTuple):
+    """What an earlier call of ``fit`` or ``partial_fit`` has left."""
+
+    engines: list[Engine]
+    engine_kind: EngineKind
+    units: Units | None
+    t: int
+    #: the scale of the rates; None where they have none
+    scale: float | None
+    #: the schedule that the fit began with, and the schedule that it ended with
+    schedules: tuple[Schedule, Schedule] | None
+    generator: np.random.RandomState | None
+
+
 def fit(
     settings: Settings,
     rows: RowsInMemory | SourceRows,
     model: Model | None,
-    replace: Replace | None,
+    replace_weights: Replace | None,
     callback: Callback | None,
-    checkpoint: Checkpoint | None,
+    checkpoint: Any,
     sparse_coef: bool,
 ) -> Result:
-    """Train from zero weights, from ``model`` with ``warm_start``, or from given weights."""
+    """Train from zero weights, from ``model`` with ``warm_start``, or from given weights.
+
+    ``checkpoint`` is None or a ``lazynet.persistence.checkpoints.Checkpoint``.
+    """
     draws = settings.shuffle or settings.early_stopping
     generator = new_generator(settings.random_state) if draws else None
     if settings.early_stopping and generator is not None:
         rows = rows.hold_out(settings, generator)
-    units = units_for_fit(settings, rows, model)
-    rows = rows.in_units(units)  # type: ignore[arg-type]
-    goes_on = settings.warm_start and model is not None
-    from_zero = not goes_on and replace is None and rows.order is None
+    generator = generator if settings.shuffle else None
+    model = model if settings.warm_start else None
+    units = None
+    if isinstance(rows, RowsInMemory):
+        units = units_for_fit(settings, rows, model)
+        rows = rows if units is None else rows.standardised(units)
+    from_zero = model is None and replace_weights is None and rows.order is None
     plan = make_plan(settings, rows, from_zero=from_zero)
-    engines, warnings = _engines_for_fit(settings, plan, rows, units, model, replace, checkpoint)
-    learners, held_out = rows.learners(engines, plan), rows.held_out(plan)
-    in_memory = rows if isinstance(rows, RowsInMemory) else None
-    pass_over = rows.passes(learners, plan) if isinstance(rows, SourceRows) else None
-    with Workers(min(settings.n_threads, len(engines))) as workers:
-        run = train(
-            learners,
-            rows.orders(generator if settings.shuffle else None),
-            t=0,
-            max_iter=plan.max_iter,
-            stopping=Stopping(settings.tol, settings.n_iter_no_change, plan.best_constant),
-            verbose=settings.verbose,
-            callback=callback,
-            validate=None if held_out is None else lambda: held_out.judge(engines),
-            columns=rows.columns() if settings.returns_to_best else None,
-            workers=workers,
-            units=units,
-            pass_over=pass_over,
-            checkpoint=checkpoint,
+    n_outputs = len(rows.problems)
+    outputs = None if checkpoint is None else checkpoint.outputs()
+    warnings: list[Warning] = []
+    if outputs is None or replace_weights is not None or settings.warm_start:
+        engines, warnings = engines_for_fit(
+            settings, plan, rows.n_features, n_outputs, units, model, replace_weights
         )
+    if outputs is not None:
+        engines = _engines_of_checkpoint(outputs, plan, rows.n_features, n_outputs)
+    learners, held_out = rows.learners(engines, plan), rows.held_out(plan)
+    with Workers(min(settings.n_threads, len(engines))) as workers:
+        training = Training(
+            learners,
+            rows,
+            Stopping(settings.tol, settings.n_iter_no_change, plan.best_constant),
+            plan.max_iter,
+            workers,
+            generator,
+            None if held_out is None else lambda: held_out.evaluate(engines),
+            rows.columns() if settings.returns_to_best else None,
+            callback,
+            settings.verbose,
+            units,
+            checkpoint,
+        )
+        training.run()
         sparse_rows = stacked_sparse_rows(engines, units, workers) if sparse_coef else None
+    history, best, t = training.history, training.best_epoch, training.best_t
     coefficients = None if sparse_coef else stacked_rows(engines, units)
     numbers: Any = coefficients if sparse_rows is None else sparse_rows.data
-    refuse_overflow(run.t, engines[0].advice, numbers, intercepts_of(engines, units))
-    rate = present_rate(engines, plan.eta0)
-    final_rate = Rate(rate, in_units=units is not None)
-    warnings += fit_warnings(settings, plan, in_memory, learners, run, final_rate)
+    refuse_overflow(t, engines[0].advice, numbers, intercepts_of(engines, units))
+    rate = engines[0].present_rate
+    eta0 = plan.eta0 if rate is None else rate
+    warnings += fit_warnings(
+        settings,
+        plan,
+        rows.problems if isinstance(rows, RowsInMemory) else None,
+        learners,
+        [line.get("validation_loss", line["progressive_loss"]) for line in history],
+        history[best]["progressive_loss"],
+        training.ended_early,
+        None if units is not None else eta0,
+    )
     attributes = {
         "_engines": engines,
-        "_engine_kind": settings.engine_kind,
+        "_engine_kind": settings.plan().engine_kind,
         "_coefficients": coefficients,
         "_sparse_rows": sparse_rows,
         "_scale": plan.eta0 if settings.has_scale else None,
-        "_generator": generator if settings.shuffle else None,
+        "_generator": generator,
         "_schedules": (plan.schedule, learners[0].plan.schedule),
         "units_": units,
-        "t_": run.t,
+        "t_": t,
         "l1_": plan.penalty.l1,
-        "eta0_": rate,
-        "n_iter_": len(run.history),
-        "best_epoch_": run.best_epoch,
-        "history_": run.history,
+        "eta0_": eta0,
+        "n_iter_": len(history),
+        "best_epoch_": best,
+        "history_": history,
     }
     return attributes, warnings
 
 
-def units_for_fit(
-    settings: Settings, rows: RowsInMemory | SourceRows, model: Model | None
-) -> Units | None:
+def units_for_fit(settings: Settings, rows: RowsInMemory, model: Model | None) -> Units | None:
     """The units in which a fit learns; None for features as they were passed.
 
     A penalty that is given acts on the weights of ``coef_``, and a rate that is given belongs to
-    the rows as they were passed.  A model that goes on learning keeps its units.
+    the rows as they were passed.  A model that goes on learning keeps its units.  To find the units
+    and to copy the rows costs as much as a few epochs: a regressor makes many epochs, a classifier
+    only where rows are a table.
     """
-    if not settings.standardises or not isinstance(rows, RowsInMemory):
+    if not settings.standardises:
         return None
-    if settings.warm_start and model is not None:
+    if model is not None:
         units = model.units
         # Other features are refused where the engines are compared with the rows.
         return units if units is None or len(units.sizes) == rows.n_features else None
-    return rows.units(settings) if takes_units(*rows.shape, settings.classifies) else None
-
-
-def _engines_for_fit(
-    settings: Settings,
-    plan: Plan,
-    rows: RowsInMemory | SourceRows,
-    units: Units | None,
-    model: Model | None,
-    replace: Replace | None,
-    checkpoint: Checkpoint | None,
-) -> tuple[list[Engine], list[Warning]]:
-    """The engines that a fit starts from, or those of its checkpoint, and warnings."""
-    n_outputs = len(rows.problems)
-    outputs = None if checkpoint is None else checkpoint.outputs()
-    engines: list[Engine] = []
-    warnings: list[Warning] = []
-    if outputs is None or replace is not None or settings.warm_start:
-        start = rows.n_features, n_outputs, units, model, replace
-        engines, warnings = engines_for_fit(settings, plan, *start)
-    if outputs is not None:
-        engines = engines_for(outputs, plan, rows.n_features, n_outputs)
-    return engines, warnings
+    if settings.classifies and not is_table(*rows.shape):
+        return None
+    return rows.units(settings)
 
 
 def learn_once(
@@ -151,35 +172,46 @@ def learn_once(
     """
     n_outputs = len(rows.problems)
     units = model.units if model is not None and settings.standardises else None
-    rows = rows.in_units(units)
+    if units is not None:
+        rows = rows.standardised(units)
     plan = settings.plan(l1, n_outputs)
     kind = plan.engine_kind
     # The first call decides on the scale of the rates where the parameters leave it open.
-    continues = model is not None and settings.rule.eta0 is None and needs_scale(settings.schedule)
-    scale = model.scale if model is not None and continues else None
-    eta0 = scale_of_rates(settings, plan, rows) if scale is None else scale
-    plan = plan.known(eta0, None)
+    eta0 = None
+    if model is not None and settings.rule.eta0 is None and needs_scale(settings.schedule):
+        eta0 = model.scale
+    plan = plan.known(scale_of_rates(settings, plan, rows) if eta0 is None else eta0, None)
     warnings: list[Warning] = []
     if model is None:
-        engines = plan.new_engines(rows.n_features, n_outputs, settings.n_threads)
+        engines, generator, t = (
+            plan.new_engines(rows.n_features, n_outputs, settings.n_threads),
+            None,
+            0,
+        )
     else:
-        plan = _with_lowered_rates(plan, model)
+        generator, t = model.generator, model.t
+        # Rates that an earlier fit has lowered stay, unless the parameters changed.
+        if model.schedules is not None and isinstance(plan.schedule, Adaptive):
+            first, last = model.schedules
+            if first == plan.schedule:
+                plan = replace(plan, schedule=last)
         engines, warnings = engines_for_pass(plan, kind, n_outputs, units, model)
-    generator = None if model is None else model.generator
     if settings.shuffle and generator is None:
         generator = new_generator(settings.random_state)
-    sizes = sizes_for_a_pass(rows.X, plan, len(engines))
+    # One engine measures a row when it visits it, which reads X once less.
+    sizes = plan.sizes if len(engines) == 1 else sizes_of(rows.X, plan.sizes)
     learners = new_learners(engines, rows.X, rows.problems, plan, sizes)
-    orders = rows.orders(generator if settings.shuffle else None)
-    touched, t = touched_columns(rows.X), 0 if model is None else model.t
+    touched, numbers = touched_columns(rows.X), plan.settings()
     with Workers(min(settings.n_threads, len(engines))) as workers:
         undo.before(engines, touched, workers)
         for engine in engines:
-            engine.retune(plan.settings)
+            engine.retune(numbers)
         for epoch in range(rows.n_orders or 1):
-            t = run_pass(learners, orders.of(epoch), t, workers=workers)
+            order = rows.order_of(epoch, generator if settings.shuffle else None)
+            t = run_pass(learners, order, t, workers=workers)
     for engine in engines:
         engine.check_finite(touched, t)
+    rate = engines[0].present_rate
     attributes = {
         "_engines": engines,
         "_engine_kind": kind,
@@ -189,15 +221,140 @@ def learn_once(
         "units_": units,
         "t_": t,
         "l1_": plan.penalty.l1,
-        "eta0_": present_rate(engines, eta0),
-        **({"_scale": eta0} if settings.has_scale else {}),
+        "eta0_": plan.eta0 if rate is None else rate,
     }
+    if settings.has_scale:
+        attributes["_scale"] = plan.eta0
     return attributes, warnings
 
 
-def _with_lowered_rates(plan: Plan, model: Model) -> Plan:
-    """The plan with the rates that an earlier fit has lowered, unless the parameters changed."""
-    if model.schedules is None or not isinstance(plan.schedule, Adaptive):
-        return plan
-    first, last = model.schedules
-    return plan.with_schedule(last) if first == plan.schedule else plan
+# --- the engines that a call starts from: new ones, or those of an earlier call ---
+
+
+def engines_for_fit(
+    settings: Settings,
+    plan: Plan,
+    n_features: int,
+    n_outputs: int,
+    units: Units | None,
+    model: Model | None,
+    replace_weights: Replace | None,
+) -> tuple[list[Engine], list[Warning]]:
+    """The engines that ``fit`` starts from, and the warnings about the start."""
+    if model is None:
+        engines = plan.new_engines(n_features, n_outputs, settings.n_threads)
+    else:
+        known = outputs_of(model.engines)
+        if known != n_outputs or model.engines[0].n_features != n_features:
+            raise ValueError(
+                f"warm_start=True continues a model of {known} problem(s) with "
+                f"{model.engines[0].n_features} features, but these data make {n_outputs} "
+                f"with {n_features}; fit them with warm_start=False"
+            )
+        engines = _divided(model.engines, plan, n_outputs)
+        if units is not model.units:
+            engines = _as_passed(engines, model.units, plan)
+        else:
+            engines = [_restarted(engine, model.engine_kind, plan) for engine in engines]
+    if replace_weights is not None:
+        now = stacked_rows(engines, units, last=True), intercepts_of(engines, units, last=True)
+        rows, offsets = replace_weights(*now)
+        check_frozen_intercept(settings, "intercept_init", offsets)
+        plan.check_start("coef_init", rows)
+        load_all(engines, rows, offsets, units)
+    if replace_weights is not None or settings.warm_start:
+        return engines, _warnings_about(engines, plan)
+    return engines, []
+
+
+def engines_for_pass(
+    plan: Plan,
+    kind: EngineKind,
+    n_outputs: int,
+    units: Units | None,
+    model: Model,
+) -> tuple[list[Engine], list[Warning]]:
+    """The engines with which ``partial_fit`` continues ``model``; changes nothing.
+
+    ``kind`` is that of the plan without the facts of the rows.
+    """
+    engines = _divided(model.engines, plan, n_outputs)
+    if units is not model.units:
+        engines = _as_passed(engines, model.units, plan)
+    elif model.engine_kind != kind or engines is not model.engines:
+        same_average = model.engine_kind.average == kind.average
+        engines = [plan.continued(engine, average=same_average) for engine in engines]
+    return engines, _warnings_about(engines, plan)
+
+
+def _divided(engines: list[Engine], plan: Plan, n_outputs: int) -> list[Engine]:
+    """The engines of a model, divided among the outputs as the plan divides them.
+
+    Any division of outputs that share no norm and no loss gives the same bits.
+    """
+    joined = plan.coupled or (n_outputs > 1 and plan.joins_outputs)
+    if not (plan.coupled and len(engines) > 1) and all(
+        isinstance(engine, OutputsEngine) == joined for engine in engines
+    ):
+        return engines
+    rows = np.concatenate([engine.rows(last=True) for engine in engines])
+    offsets = np.concatenate([engine.intercepts for engine in engines])
+    new = plan.new_engines(rows.shape[1], n_outputs)
+    load_all(new, rows, offsets, None)
+    return new
+
+
+def _as_passed(engines: Sequence[Engine], units: Units | None, plan: Plan) -> list[Engine]:
+    """New engines for rows as they were passed, from ``engines`` that have learned in ``units``."""
+    assert units is not None, "the engines have learned in units"
+    new, first = [], 0
+    for engine in engines:
+        part = units.of_outputs(first, engine.n_outputs)
+        weights = part.weights(engine.rows(last=True))
+        new.append(plan.new_like(engine))
+        new[-1].load_rows(weights, part.intercept(weights[:, part.moved], engine.intercepts))
+        first += engine.n_outputs
+    return new
+
+
+def _restarted(engine: Engine, kind: EngineKind, plan: Plan) -> Engine:
+    """A new engine for a fit that starts from ``engine``, an engine of ``kind``.
+
+    A rule whose rates follow from its own sums of gradients continues from these sums; with the
+    weights alone its first steps would be as long as those of a model that knows nothing.
+    """
+    if not (plan.rule.continues and kind == plan.engine_kind):
+        return plan.continued(engine, average=False)
+    new = plan.new_like(engine)
+    new.set_state(engine.state())
+    new.retune(plan.settings())
+    return new
+
+
+def _engines_of_checkpoint(
+    outputs: Sequence[int], plan: Plan, n_features: int, n_outputs: int
+) -> list[Engine]:
+    """New engines for ``outputs``, the numbers of outputs of the engines of an earlier run."""
+    if sum(outputs) != n_outputs or min(outputs) < 1:
+        raise ValueError(f"the engines of the checkpoint do not have {n_outputs} outputs")
+    engines = plan.new_engines(n_features, n_outputs)
+    if [engine.n_outputs for engine in engines] == list(outputs):
+        return engines
+    return [plan.new_outputs(n_features, number) for number in outputs]
+
+
+def check_frozen_intercept(settings: Settings, name: str, intercepts: Array) -> None:
+    """Refuse an intercept that a rule with rates of its own would not train with."""
+    if not settings.fit_intercept and not settings.rule.scheduled and intercepts.any():
+        raise ValueError(
+            f"{name} must be 0 with rule={settings.rule!r} and fit_intercept=False: the rule "
+            f"trains without an intercept"
+        )
+
+
+def _warnings_about(engines: Sequence[Engine], plan: Plan) -> list[Warning]:
+    """The warning before these engines go on, one for all outputs; or no warning."""
+    numbers = plan.settings()
+    texts = [engine.doubt_about(numbers) for engine in engines]
+    warnings: list[Warning] = [UserWarning(text) for text in texts if text is not None]
+    return warnings[:1]

@@ -1,9 +1,10 @@
-"""Rows that a fit holds out, to judge by them when it should stop."""
+"""Rows that a fit holds out, whose loss says when it should stop."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
-from lazynet.data.targets import Classes, Labels, Targets
+from lazynet.data.targets import Classes, Columns, Labels, Targets
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import Loss
 
@@ -46,7 +47,7 @@ def split(
     shares = wanted * sizes / n_rows
     counts = np.minimum(np.floor(shares).astype(np.int64), room)
     # What rounding down has left goes to the classes that it has cost most.
-    for group in _repeated(np.argsort(counts - shares, kind="stable")):
+    for group in cycle(np.argsort(counts - shares, kind="stable")):
         if counts.sum() == wanted:
             break
         counts[group] += counts[group] < room[group]
@@ -57,12 +58,6 @@ def split(
         members = by_group[end - size : end]
         held[members[generator.permutation(size)[:count]]] = True
     return np.flatnonzero(~held).astype(np.int64), np.flatnonzero(held).astype(np.int64)
-
-
-def _repeated(order: NDArray[np.intp]) -> Any:
-    """The entries of ``order``, over and over."""
-    while True:
-        yield from order
 
 
 def copied_rows(X: sparse.csr_matrix, rows: NDArray[np.int64]) -> sparse.csr_matrix:
@@ -131,7 +126,7 @@ Block = tuple[sparse.csr_matrix, Targets]
 
 
 class HeldOut:
-    """Rows that no step visits, with their problems, in blocks that are made when they are read.
+    """Rows that no step visits, with their targets, in blocks that are made when they are read.
 
     ``n_rows`` is the number of all of them.
     """
@@ -141,93 +136,57 @@ class HeldOut:
     ) -> None:
         self.blocks, self.n_rows, self.loss, self.softmax = blocks, n_rows, loss, softmax
         #: the means of the targets where these are numbers
-        self._means: list[float] | None = None
+        self._means: NDArray[np.float64] | None = None
 
-    @classmethod
-    def of(
-        cls,
-        X: sparse.csr_matrix,
-        problems: Targets,
-        rows: NDArray[np.int64],
-        loss: Loss,
-        softmax: bool = False,
-    ) -> HeldOut:
-        """Some rows of X, which are copied."""
-        block = copied_rows(X, rows), problems.only(rows)
-        return cls(lambda: [block], len(rows), loss, softmax)
+    def evaluate(self, engines: Sequence[Any]) -> tuple[float, float]:
+        """The mean loss of the models, summed over the outputs, and a score.
 
-    def judge(self, engines: Sequence[Any]) -> tuple[float, float]:
-        """The mean loss of the models, summed over the problems, and a score.
-
-        The score is what ``score`` of an estimator gives: the accuracy, for several labels and for
-        a part of the classes the share of the rows with no wrong one, or R^2.
+        The score is what ``score`` of an estimator gives: the accuracy, for several labels the
+        share of the rows with no wrong one, or R^2.
         """
-        total, score = 0.0, _Score(self._means_of_targets())
+        total = right = weight = 0.0
+        missed: Any = 0.0
+        spread: Any = 0.0
         with np.errstate(over="ignore", invalid="ignore"):
-            for X, problems in self.blocks():
+            for X, targets in self.blocks():
                 parts = []
                 for first, decisions in decisions_of(X, engines):
-                    total += summed_losses(decisions, first, problems, self.loss, self.softmax)
+                    total += summed_losses(decisions, first, targets, self.loss, self.softmax)
                     parts.append(decisions)
-                score.add(np.concatenate(parts), problems)
-            return total / self.n_rows, score.result()
+                found, weights = np.concatenate(parts), targets.weights
+                if isinstance(targets, Columns):
+                    numbers = targets.numbers.T
+                    missed = missed + _squares(numbers - found, weights)
+                    spread = spread + _squares(numbers - self._means_of_targets(), weights)
+                    continue
+                if isinstance(targets, Labels):
+                    is_right = ((found.T > 0) == targets.indicator.toarray()).all(axis=1)
+                else:
+                    assert isinstance(targets, Classes), "numbers, labels or classes"
+                    code = found[0] > 0 if len(found) == 1 else found.argmax(axis=0)
+                    is_right = code == targets.codes
+                right += float(np.multiply(is_right, weights).sum())
+                weight += float(weights.sum())
+        if weight:
+            return total / self.n_rows, right / weight
+        pairs = zip(missed.tolist(), spread.tolist(), strict=True)
+        return total / self.n_rows, float(
+            np.mean([1.0 - m / s if s else float(not m) for m, s in pairs])
+        )
 
-    def _means_of_targets(self) -> list[float]:
-        """The mean of every target by the weights of the rows; none where they are -1 and 1."""
+    def _means_of_targets(self) -> NDArray[np.float64]:
+        """The mean of every target by the weights of the rows, in a column."""
         if self._means is None:
-            sums, count = np.zeros(1), 0.0
-            for _, problems in self.blocks():
-                if _right_of(problems) is not None:
-                    self._means = []
-                    return self._means
-                weights = problems.weights
-                sums = sums + np.array([np.multiply(y, weights).sum() for y, _ in problems])
+            sums: Any = 0.0
+            count = 0.0
+            for _, targets in self.blocks():
+                weights = targets.weights
+                sums = sums + np.array([np.multiply(y, weights).sum() for y, _ in targets])
                 count += float(weights.sum())
-            self._means = np.asarray(sums / count).tolist()
+            self._means = np.asarray(sums / count)[:, None]
         return self._means
 
 
-class _Score:
-    """Adds up the score of blocks of rows."""
-
-    def __init__(self, means: list[float]) -> None:
-        self.means = means
-        self.right = self.weight = 0.0
-        self.missed, self.spread = np.zeros(len(means)), np.zeros(len(means))
-
-    def add(self, decisions: NDArray[np.float64], problems: Targets) -> None:
-        """Count the decisions of some rows, a row for every problem."""
-        weights, judged = problems.weights, _right_of(problems)
-        if judged is not None:
-            self.right += float(np.multiply(judged(decisions), weights).sum())
-            self.weight += float(weights.sum())
-            return
-        for number, ((y, _), found) in enumerate(zip(problems, decisions, strict=True)):
-            self.missed[number] += weights @ (y - found) ** 2
-            self.spread[number] += weights @ (y - self.means[number]) ** 2
-
-    def result(self) -> float:
-        """The share of the weight that is right, or the mean R^2."""
-        if not self.means:
-            return self.right / self.weight
-        pairs = zip(self.missed.tolist(), self.spread.tolist(), strict=True)
-        return float(np.mean([1.0 - m / s if s else float(not m) for m, s in pairs]))
-
-
-def _right_of(problems: Targets) -> Callable[[NDArray[np.float64]], NDArray[Any]] | None:
-    """A function that says which rows are predicted right; None where targets are numbers."""
-    if isinstance(problems, Classes):
-        codes = problems.codes
-
-        def right_class(decisions: NDArray[np.float64]) -> NDArray[Any]:
-            found = decisions[0] > 0 if len(decisions) == 1 else decisions.argmax(axis=0)
-            return np.asarray(found == codes)
-
-        return right_class
-    if isinstance(problems, Labels):
-        indicator = problems.indicator
-        return lambda decisions: ((decisions.T > 0) == indicator.toarray()).all(axis=1)
-    if problems.positives() is None:
-        return None
-    targets = np.array([targets > 0 for targets, _ in problems])
-    return lambda decisions: ((decisions > 0) == targets).all(axis=0)
+def _squares(distances: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weighted sum of the squares in every row."""
+    return np.array([weights @ np.ascontiguousarray(row) ** 2 for row in distances])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import as_examples, sizes_of
+from lazynet.data.arrays import as_examples
 from lazynet.data.targets import Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
@@ -24,7 +24,6 @@ from lazynet.kernels.objective import loss_of_predictions, total_loss, weight_su
 from lazynet.losses import Loss
 from lazynet.training.held_out import copied_rows, decisions_of, summed_losses
 from lazynet.training.plan import Plan
-from lazynet.training.progress import Progress
 
 # Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
 _LARGEST_CHUNK = 2**13
@@ -155,16 +154,6 @@ def new_learners(
     return learners
 
 
-def sizes_for_a_pass(
-    X: sparse.csr_matrix, plan: Plan, n_engines: int
-) -> NDArray[np.float64] | str | None:
-    """The sizes of rows that every engine visits once, as ``new_learners`` takes them.
-
-    One engine measures a row when it visits it, which reads X once less.
-    """
-    return plan.sizes if n_engines == 1 else sizes_of(X, plan.sizes)
-
-
 def mean_loss(
     examples: Examples,
     weights: NDArray[np.float64],
@@ -200,9 +189,9 @@ def run_pass(
     learners: Sequence[AnyLearner],
     order: NDArray[np.int64] | None,
     t: int,
-    progress: Progress | None = None,
     losses: NDArray[np.float64] | None = None,
     workers: Workers | None = None,
+    *,
     length: int | None = None,
     begin: int = 0,
     after: Callable[[int], None] | None = None,
@@ -216,19 +205,23 @@ def run_pass(
     The learners take turns on every chunk of rows, and the threads of ``workers`` share the
     learners.  No learner depends on another one.
     """
-    first = learners[0]
-    n_rows = first.examples.n_rows if order is None else len(order)
+    plan, examples = learners[0].plan, learners[0].examples
+    n_rows = examples.n_rows if order is None else len(order)
     workers = Workers(1) if workers is None else workers
     shares = [range(k, len(learners), workers.n_threads) for k in range(workers.n_threads)]
     # Memory in which a thread merges the rows of a batch, for all chunks.
     mergers = [Merger() for _ in shares]
-    length = _chunk_length(learners) if length is None else length
+    if length is None:
+        length = length_of_chunks(
+            len(learners), examples.n_rows, examples.n_values, plan.rule.batch_size
+        )
     if begin % length and begin != n_rows:
         raise ValueError(f"begin must be at the end of a chunk of {length} rows, got {begin}")
-    for start, stop in spans(n_rows, length, begin):
+    for start in range(begin, n_rows, length):
+        stop = min(start + length, n_rows)
         rows = np.arange(start, stop) if order is None else order[start:stop]
-        first_step = t + start // first.plan.rule.batch_size
-        steps = first.plan.steps(rows, first_step)
+        first_step = t + start // plan.rule.batch_size
+        steps = plan.steps(rows, first_step)
 
         def visit(share: range, steps: Steps | Batches = steps, t: int = first_step) -> None:
             for number in share:
@@ -238,16 +231,9 @@ def run_pass(
                     losses[number] += loss
 
         workers.each(shares, visit)
-        if progress is not None:
-            progress.advance(stop - start)
         if after is not None:
             after(stop)
-    return t + first.plan.n_steps(n_rows)
-
-
-def _chunk_length(learners: Sequence[AnyLearner]) -> int:
-    examples, size = learners[0].examples, learners[0].plan.rule.batch_size
-    return length_of_chunks(len(learners), examples.n_rows, examples.n_values, size)
+    return t + plan.n_steps(n_rows)
 
 
 def length_of_chunks(n_learners: int, n_rows: int, n_values: int, batch_size: int) -> int:

@@ -2,116 +2,151 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
 from lazynet.data.row_statistics import Survey
-from lazynet.data.targets import Targets
 from lazynet.losses import Loss
 from lazynet.parameters import check_n_steps
 from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.schedules import FromData, check_schedule, is_auto, needs_scale
-from lazynet.training.defaults import (
-    EPOCHS_OF_CLASSIFIERS,
-    factor_of_rates,
-    follows_targets,
-    found_epochs,
-    found_l1,
-    found_share,
-    is_table,
-)
 from lazynet.training.diagnostics import loss_of_two_classes
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings, check_together
 
-
-class Rows(Protocol):
-    """What a plan asks of the rows, in memory or in a source."""
-
-    @property
-    def problems(self) -> Targets: ...
-
-    @property
-    def n_visits(self) -> int: ...
-
-    @property
-    def n_orders(self) -> int | None: ...
-
-    @property
-    def shape(self) -> tuple[int, int, int]: ...
-
-    def survey(self, settings: Settings, of_targets: bool) -> Survey: ...
-
-    def largest_norm(self, settings: Settings, weighted: bool) -> float: ...
+#: Epochs of a fit at most, where the user names no number.  A classifier that goes on
+#: overfits, unless the rows are a table or the user gives a penalty, which takes more epochs to
+#: act; rates from the data follow a squared loss down slowly.
+EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_A_PENALTY = 4, 6
+EPOCHS_OF_TABLES, EPOCHS_OF_REGRESSORS = 12, 100
+#: Rows are a table if there are at least MANY_ROWS for every feature, or if the share FILLED of
+#: their values is not 0.
+MANY_ROWS, FILLED = 10, 0.25
+#: l1 of a fit that is given none, in the units of the rows, divided by their number: of a
+#: classifier of rows that are no table, and of the others.
+L1_SHARE_OF_DOCUMENTS, L1_SHARE = 0.01, 0.003
 
 
 def make_plan(
-    settings: Settings, rows: Rows, *, from_zero: bool = True, n_steps: int | None = None
+    settings: Settings, rows: Any, *, from_zero: bool = True, n_steps: int | None = None
 ) -> Plan:
-    """The plan of a fit.
+    """The plan of a fit from ``rows``, in memory or in a source.
 
     ``from_zero`` says that the fit starts from zero weights and visits all rows: only then its
     first epoch can be compared with a constant prediction.  ``n_steps`` is the number of steps
     where it does not follow from the settings.
     """
-    n_outputs = len(rows.problems)
-    plan, best_constant = settings.plan(0.0, n_outputs), None
+    n_outputs, table = len(rows.problems), is_table(*rows.shape)
+    classifies = settings.classifies
+    # The penalty, and the loss of a constant that a bad first epoch exceeds.
+    l1, best_constant = 0.0, None
     if settings.computes_l1:
         compares = settings.may_restart and from_zero and n_outputs == 1
-        survey = rows.survey(settings, follows_targets(settings.loss) or compares)
-        share = found_share(*rows.shape, settings.loss.margin)
-        plan = settings.plan(found_l1(survey, settings.loss, share), n_outputs)
-        if compares and not is_table(*rows.shape):
-            best_constant = _loss_of_constant(settings, survey)
-    plan = _with_epochs(settings, check_together(plan), rows)
-    n_all = check_n_steps("max_iter", plan.max_iter, plan.n_steps(rows.n_visits))
-    if settings.tol is None and rows.n_orders is not None and rows.n_orders < plan.max_iter:
-        raise ValueError(
-            f"sample_order has {rows.n_orders} epochs, fewer than max_iter={plan.max_iter}"
-        )
-    eta0 = scale_of_rates(settings, plan, rows)
-    if n_steps is None and settings.tol is None:
-        n_steps = n_all
-    plan = plan.known(eta0, n_steps)
-    return replace(plan, best_constant=best_constant)
-
-
-def _loss_of_constant(settings: Settings, survey: Survey) -> float | None:
-    """The mean loss of the best constant prediction of two classes; None without importances."""
-    total = survey.n_rows * survey.mean_importance
-    if not total > 0:
-        return None
-    summed = loss_of_two_classes(survey.positive, total, settings.loss, settings.fit_intercept)
-    return summed / survey.n_rows
-
-
-def _with_epochs(settings: Settings, plan: Plan, rows: Rows) -> Plan:
-    """The plan with the number of epochs, and with rates that suit this number.
-
-    Where nothing is given, and rows are no table, a classifier that goes on after its usual epochs
-    overfits, unless its rates fall; and a regressor of few epochs is far from the minimum, unless
-    its rates are high.
-    """
-    classifies, shape = settings.classifies, rows.shape
+        survey = rows.statistics(settings, follows_targets(settings.loss) or compares)
+        documents = settings.loss.margin and not table
+        share = L1_SHARE_OF_DOCUMENTS if documents else L1_SHARE
+        l1 = found_l1(survey, settings.loss, share)
+        total = survey.n_rows * survey.mean_importance
+        if compares and not table and total > 0:
+            summed = loss_of_two_classes(
+                survey.positive, total, settings.loss, settings.fit_intercept
+            )
+            best_constant = summed / survey.n_rows
+    plan = check_together(settings.plan(l1, n_outputs))
+    # The number of epochs, and rates that suit this number.  Where neither is given, and rows are
+    # no table, a classifier that goes on after its usual epochs overfits, unless its rates fall;
+    # and a regressor of few epochs is far from the minimum, unless its rates are high: a fit of n
+    # steps gets farthest with rates in proportion to 1 / sqrt(n).
     max_iter = settings.max_iter
     if max_iter is None:
-        usual = found_epochs(*shape, classifies, penalised=settings.penalised)
-        max_iter = rows.n_orders or usual
-    plan = replace(plan, max_iter=max_iter)
-    if not settings.standardises or is_table(*shape):
-        return plan
-    if classifies and plan.rule.divides:
-        return replace(plan, full_epochs=EPOCHS_OF_CLASSIFIERS)
-    high = not classifies and plan.adaptive and is_auto(settings.rule.schedule)
-    if high and plan.loss.name == "squared_error":
-        schedule = FromData(factor_of_rates(max_iter))
-        return plan.with_schedule(check_schedule("schedule", schedule))
-    return plan
+        max_iter = rows.n_orders or found_epochs(classifies, table, settings.penalised)
+    full_epochs, schedule = None, plan.schedule
+    if settings.standardises and not table:
+        if classifies and plan.rule.divides:
+            full_epochs = EPOCHS_OF_CLASSIFIERS
+        chosen = plan.adaptive and is_auto(settings.rule.schedule)
+        if not classifies and chosen and plan.loss.name == "squared_error":
+            factor = math.sqrt(max(1.0, EPOCHS_OF_REGRESSORS / max_iter))
+            schedule = check_schedule("schedule", FromData(factor))
+    n_all = check_n_steps("max_iter", max_iter, plan.n_steps(rows.n_visits))
+    if settings.tol is None and rows.n_orders is not None and rows.n_orders < max_iter:
+        raise ValueError(f"sample_order has {rows.n_orders} epochs, fewer than max_iter={max_iter}")
+    plan = replace(
+        plan,
+        max_iter=max_iter,
+        full_epochs=full_epochs,
+        schedule=schedule,
+        best_constant=best_constant,
+    )
+    if n_steps is None and settings.tol is None:
+        n_steps = n_all
+    return plan.known(scale_of_rates(settings, plan, rows), n_steps)
 
 
-def scale_of_rates(settings: Settings, plan: Plan, rows: Rows) -> float:
+def found_l1(survey: Survey, loss: Loss, share: float = L1_SHARE) -> float:
+    """The l1 of a fit that is given none: as much as a small share of one row pulls.
+
+    This is share * |slope| * |x| / n: |x| is the root mean square of the norms of the n rows, and
+    |slope| the size of the loss's slopes at the best constant, times the mean importance.  To
+    multiply X, y or the importances by a number changes the strength so that the same is learned.
+    Where y has several columns, |slope| is the mean of the columns.
+
+    >>> from lazynet.losses import get_loss
+    >>> found_l1(Survey.of(np.full(3, 25.0), None, None), get_loss("hinge"))
+    0.005
+    """
+    n = survey.n_rows
+    if n == 0:
+        return 0.0
+    # Numbers of an enormous size have a mean that overflows; the l1 found is then 0.
+    with np.errstate(over="ignore", invalid="ignore"):
+        slope = 1.0
+        if follows_targets(loss):
+            bound = np.inf if loss.unbounded_slope else loss.epsilon
+            slope = float(np.mean([min(spread, bound) for spread in survey.spreads]))
+        slope *= survey.mean_importance
+        result = share * slope * float(np.sqrt(survey.mean_squared_norm)) / n
+    return result if np.isfinite(result) else 0.0
+
+
+def follows_targets(loss: Loss) -> bool:
+    """Whether the slopes of the loss are as large as the targets are spread.
+
+    >>> from lazynet.losses import get_loss
+    >>> [follows_targets(get_loss(name)) for name in ("squared_error", "log_loss")]
+    [True, False]
+    """
+    return not loss.margin and loss.curvature is not None
+
+
+def is_table(n_rows: int, n_features: int, n_values: int) -> bool:
+    """Whether rows with ``n_values`` values that are not 0 are a table, and not documents.
+
+    The features of a table may have any units and any means, and there are few of them, or most
+    rows have a value for each.
+
+    >>> is_table(1_000, 20_000, 90_000), is_table(1_000, 20, 5_000), is_table(50, 20, 1_000)
+    (False, True, True)
+    """
+    return n_rows >= MANY_ROWS * n_features or n_values >= FILLED * n_rows * n_features
+
+
+def found_epochs(classifies: bool, table: bool, penalised: bool) -> int:
+    """The largest number of epochs of a fit where ``max_iter`` is None.
+
+    ``table`` says whether the rows are a table, ``penalised`` whether the user gives a penalty.
+    """
+    if not classifies:
+        return EPOCHS_OF_REGRESSORS
+    if table:
+        return EPOCHS_OF_TABLES
+    return EPOCHS_WITH_A_PENALTY if penalised else EPOCHS_OF_CLASSIFIERS
+
+
+def scale_of_rates(settings: Settings, plan: Plan, rows: Any) -> float:
     """The given eta0, or the largest rate at which no gradient step on a row overshoots."""
     rule, schedule = plan.rule, settings.schedule
     if rule.eta0 is not None:

@@ -1,9 +1,11 @@
-"""The rows of a fit in memory: what training asks of them, and their visits."""
+"""The rows of a fit in memory: what training asks of them, and their visits.
+
+``SourceRows`` of ``stream_rows`` has the same methods for the rows of a source.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,47 +18,40 @@ from lazynet.data.row_statistics import Survey
 from lazynet.data.standardise import Units
 from lazynet.data.targets import Classes, Columns, Targets
 from lazynet.engines.base import Engine
-from lazynet.training.defaults import is_table
-from lazynet.training.epochs import Orders
+from lazynet.engines.threads import Workers
 from lazynet.training.held_out import HeldOut, copied_rows, split
-from lazynet.training.learners import AnyLearner, new_learners
+from lazynet.training.learners import AnyLearner, new_learners, run_pass
+from lazynet.training.make_plan import is_table
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
 
+Shuffle = NDArray[np.int64] | None
 
-@dataclass(frozen=True)
+
 class RowsInMemory:
-    """Rows, their targets and importances, and the order in which they are visited."""
+    """Rows, their targets and importances, and the order in which they are visited.
 
-    X: sparse.csr_matrix
-    problems: Targets
-    order: NDArray[np.int64] | None = None
-    """The rows to visit: in all epochs, or a row of this array for each; None: all rows."""
-    trained: NDArray[np.int64] | None = None
-    """The rows that are not held out; None: all rows."""
-    validation: NDArray[np.int64] | None = None
-    """The rows that are held out."""
-    as_passed: sparse.csr_matrix | None = None
-    """X before the features were standardised."""
+    ``order`` has the rows to visit: in all epochs, or a row of it for each; None: all rows.
+    ``trained`` and ``validation`` are the rows that are not held out, and those that are.
+    """
 
-    @property
-    def n_rows(self) -> int:
-        """The number of rows to learn from."""
-        return self.X.shape[0] if self.trained is None else len(self.trained)
-
-    @property
-    def n_features(self) -> int:
-        return int(self.X.shape[1])
-
-    @property
-    def n_visits(self) -> int:
-        """The number of rows that an epoch visits."""
-        return self.n_rows if self.order is None else int(self.order.shape[-1])
-
-    @property
-    def n_orders(self) -> int | None:
-        """The number of epochs with an order of their own; None: there is one order, or none."""
-        return None if self.order is None or self.order.ndim == 1 else len(self.order)
+    def __init__(
+        self,
+        X: sparse.csr_matrix,
+        problems: Targets,
+        order: Shuffle = None,
+        trained: Shuffle = None,
+        validation: Shuffle = None,
+    ) -> None:
+        self.X, self.problems, self.order = X, problems, order
+        self.trained, self.validation = trained, validation
+        #: the number of rows to learn from
+        self.n_rows: int = X.shape[0] if trained is None else len(trained)
+        self.n_features = int(X.shape[1])
+        #: the number of rows that an epoch visits
+        self.n_visits: int = self.n_rows if order is None else int(order.shape[-1])
+        #: the number of epochs with an order of their own; None: there is one order, or none
+        self.n_orders = None if order is None or order.ndim == 1 else len(order)
 
     @cached_property
     def shape(self) -> tuple[int, int, int]:
@@ -65,13 +60,20 @@ class RowsInMemory:
         The values of rows that are held out are counted, too: they are taken for as long as all
         rows are.  Where X stores so few values that it is no table by them, stored zeros count.
         """
-        X = self.X if self.as_passed is None else self.as_passed
-        n_all, n_features = X.shape
-        stored = len(touched_columns(X))
-        n_values = len(columns_with_values(X)) if is_table(n_all, n_features, stored) else stored
-        if self.trained is None:
-            return n_all, n_features, n_values
-        return self.n_rows, n_features, n_values * self.n_rows // n_all
+        n_all, n_features = self.X.shape
+        n_values = len(touched_columns(self.X))
+        if is_table(n_all, n_features, n_values):
+            n_values = len(columns_with_values(self.X))
+        if self.trained is not None:
+            n_values = n_values * self.n_rows // n_all
+        return self.n_rows, n_features, n_values
+
+    @cached_property
+    def squared_norms(self) -> NDArray[np.float64]:
+        """The squared norm of every row."""
+        norms = sizes_of(self.X, "squared_norms")
+        assert norms is not None, "a kind of size is named"
+        return norms
 
     def hold_out(self, settings: Settings, generator: np.random.RandomState) -> RowsInMemory:
         """The same rows, of which some are held out; every class keeps its share."""
@@ -86,7 +88,7 @@ class RowsInMemory:
                     f"sample_weight, times class_weight, must not be zero for all {len(rows)} rows "
                     f"{purpose}: change validation_fraction or set early_stopping=False"
                 )
-        return replace(self, trained=trained, validation=validation)
+        return RowsInMemory(self.X, self.problems, self.order, trained, validation)
 
     def units(self, settings: Settings) -> Units:
         """The units of the features, and of several targets that are numbers."""
@@ -98,27 +100,16 @@ class RowsInMemory:
             units = units.with_targets(numbers if self.trained is None else numbers[self.trained])
         return units
 
-    def in_units(self, units: Units | None) -> RowsInMemory:
-        """The same rows with features and targets in ``units``; copies, unless there are none."""
-        if units is None:
-            return self
-        problems = self.problems
+    def standardised(self, units: Units) -> RowsInMemory:
+        """A copy of the rows with features and targets in ``units``."""
+        X, problems = units.rows(self.X), self.problems
         if units.targets is not None and isinstance(problems, Columns):
             problems = Columns(problems.numbers / units.targets, problems.importances)
-        return replace(self, X=units.rows(self.X), problems=problems, as_passed=self.X)
+        rows = RowsInMemory(X, problems, self.order, self.trained, self.validation)
+        rows.shape = self.shape
+        return rows
 
-    @cached_property
-    def squared_norms(self) -> NDArray[np.float64]:
-        """The squared norm of every row."""
-        norms = sizes_of(self.X, "squared_norms")
-        assert norms is not None, "a kind of size is named"
-        return norms
-
-    def sizes(self, kind: str | None) -> NDArray[np.float64] | None:
-        """The sizes of the rows that rates follow; None where rates follow none."""
-        return self.squared_norms if kind == "squared_norms" else sizes_of(self.X, kind)
-
-    def survey(self, settings: Settings, of_targets: bool) -> Survey:
+    def statistics(self, settings: Settings, of_targets: bool) -> Survey:
         """The sums over the rows that the defaults of a fit follow."""
         norms, problems = self.squared_norms, self.problems
         if self.trained is not None:
@@ -143,18 +134,49 @@ class RowsInMemory:
 
     def learners(self, engines: Sequence[Engine], plan: Plan) -> list[AnyLearner]:
         """A learner of these rows for every engine."""
-        return new_learners(engines, self.X, self.problems, plan, self.sizes(plan.sizes))
+        known = plan.sizes == "squared_norms"
+        sizes = self.squared_norms if known else sizes_of(self.X, plan.sizes)
+        return new_learners(engines, self.X, self.problems, plan, sizes)
 
     def held_out(self, plan: Plan) -> HeldOut | None:
-        """The rows by which epochs are judged; None where none are held out."""
-        if self.validation is None:
+        """The rows that are held out; None where there are none."""
+        rows = self.validation
+        if rows is None:
             return None
-        return HeldOut.of(self.X, self.problems, self.validation, plan.loss, plan.softmax)
+        block = copied_rows(self.X, rows), self.problems.only(rows)
+        return HeldOut(lambda: [block], len(rows), plan.loss, plan.softmax)
 
-    def orders(self, generator: np.random.RandomState | None) -> Orders:
-        """The order of the rows in every epoch; random with a ``generator``."""
-        return Orders(self.X.shape[0], self.order, generator, self.trained)
+    def order_of(self, epoch: int, generator: np.random.RandomState | None) -> Shuffle:
+        """The rows that an epoch visits, in a random order with a ``generator``; None: as in X."""
+        order = self.order
+        if order is not None:
+            if order.ndim == 1:
+                return order
+            if epoch >= len(order):
+                raise ValueError(
+                    f"sample_order has {len(order)} epochs, but epoch {epoch} was asked for; give "
+                    f"one row for each of max_iter epochs, or a single order for all"
+                )
+            return np.asarray(order[epoch])
+        if generator is None:
+            return self.trained
+        places = generator.permutation(self.n_rows).astype(np.int64, copy=False)
+        return places if self.trained is None else self.trained[places]
 
     def columns(self) -> NDArray[Any]:
         """The columns that a step may touch."""
         return touched_columns(self.X)
+
+    def visit(
+        self,
+        learners: Sequence[AnyLearner],
+        epoch: int,
+        order: Shuffle,
+        t: int,
+        losses: NDArray[np.float64],
+        workers: Workers,
+        begin: int,
+        after: Callable[[int], None],
+    ) -> int:
+        """Let the learners visit the rows of an epoch, as ``run_pass``."""
+        return run_pass(learners, order, t, losses, workers, begin=begin, after=after)

@@ -6,18 +6,68 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from joblib import effective_n_jobs
+from sklearn.utils import check_random_state
 
 from lazynet.data.weights import Balanced
-from lazynet.engines.catalogue import ALGORITHMS, EngineKind
+from lazynet.engines.catalogue import ALGORITHMS, RULE, check_rule
 from lazynet.losses import LOSSES, SOFTMAX, Loss
+from lazynet.parameters import Kind, check_choice, check_integer, shown
 from lazynet.penalties import ElasticNet
+from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule
 from lazynet.rules.storage import Clock
-from lazynet.schedules import FromData, check_scale
-from lazynet.training.defaults import resolved_rule, resolved_schedule
+from lazynet.schedules import AUTO, FromData, Power, check_scale, check_schedule, is_auto
 from lazynet.training.plan import Plan
+
+#: The share of the best loss by which an epoch must beat it, to count as progress.
+TOL = 1e-3
+#: Epochs in a row without progress that end a fit.
+N_ITER_NO_CHANGE = 5
+#: The share of the rows that early stopping holds out.
+VALIDATION_FRACTION = 0.1
+#: The largest seed that NumPy's RandomState takes.
+_LARGEST_SEED = 2**32 - 1
+
+
+def _check_rule(name: str, value: Any) -> Any:
+    if is_auto(value):
+        return AUTO
+    return check_rule(
+        name, check_choice(name, value, {AUTO, *ALGORITHMS}) if isinstance(value, str) else value
+    )
+
+
+def _check_random_state(name: str, value: Any) -> int | np.random.RandomState:
+    if isinstance(value, np.random.RandomState):
+        return value
+    if value is np.random:
+        return check_random_state(value)
+    try:
+        return check_integer(name, value, 0, _LARGEST_SEED)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be None, an integer from 0 to {_LARGEST_SEED} or a "
+            f"numpy.random.RandomState, got {shown(value)}"
+        ) from None
+
+
+#: The kinds of the parameters ``rule`` and ``random_state`` of the estimators.
+RULE_OR_AUTO = Kind(_check_rule, objects=RULE.objects)
+SEED = Kind(_check_random_state, optional=True)
+
+
+def new_generator(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
+    """The given generator, or a new one seeded by the integer or, for None, by NumPy's global one.
+
+    >>> new_generator(0).randint(10) == np.random.RandomState(0).randint(10)
+    True
+    """
+    if random_state is None:
+        return np.random.RandomState(np.random.randint(2**31))  # noqa: NPY002
+    return check_random_state(random_state)
 
 
 @dataclass(frozen=True)
@@ -46,15 +96,33 @@ class Settings:
     classifies: bool
     softmax: bool
     class_weight: Balanced | Mapping[Any, float] | None
+    # What follows from the parameters.
+    penalised: bool
+    """Whether the user gives a penalty."""
+    computes_l1: bool
+    """Whether the l1 of a fit is computed from the rows."""
+    follows_rows: bool
+    """Whether the rates are computed from the sizes of the rows."""
+    standardises: bool
+    """Whether a fit may standardise the features."""
+    limits_epochs: bool
+    """Whether the number of epochs is chosen so small that a classifier does not overfit."""
+    may_restart: bool
+    """Whether a bad first epoch lets a fit begin anew, at lower rates."""
+    returns_to_best: bool
+    """Whether a fit returns to the end of its best epoch."""
+    has_scale: bool
+    """Whether the rates have a scale eta0, of the schedule or computed from the rows."""
 
     def plan(self, l1: float = 0.0, n_outputs: int | None = None) -> Plan:
         """The plan with this ``l1`` where none is given.
 
         The softmax of two classes is the logistic loss of one output.
         """
+        l1 = self.l1 if self.l1 is not None else l1 if self.computes_l1 else 0.0
         return Plan(
             self.loss,
-            ElasticNet(l1 if self.computes_l1 else self.l1 or 0.0, self.l2, self.rule.positive),
+            ElasticNet(l1, self.l2, self.rule.positive),
             self.rule,
             self.schedule,
             self.rule.average,
@@ -63,69 +131,46 @@ class Settings:
             self.dtype,
         )
 
-    @property
-    def engine_kind(self) -> EngineKind:
-        """What two settings must share for an engine of one to serve the other."""
-        return self.plan().engine_kind
-
-    @property
-    def penalised(self) -> bool:
-        """Whether the user gives a penalty."""
-        return bool(self.l2) or self.l1 is not None
-
-    @property
-    def computes_l1(self) -> bool:
-        """Whether the l1 of a fit is computed from the rows."""
-        return self.l1 is None and self.rule.storage.takes_l1
-
-    @property
-    def follows_rows(self) -> bool:
-        """Whether the rates are computed from the sizes of the rows."""
-        scheduled = self.rule.scheduled and isinstance(self.schedule, FromData)
-        return scheduled or self.rule.sizes is not None
-
-    @property
-    def standardises(self) -> bool:
-        """Whether a fit may learn from features in units of their own."""
-        return not self.penalised and self.follows_rows
-
-    @property
-    def limits_epochs(self) -> bool:
-        """Whether the number of epochs is chosen so small that a classifier does not overfit."""
-        return self.max_iter is None and self.follows_rows and self.classifies
-
-    @property
-    def may_restart(self) -> bool:
-        """Whether a bad first epoch lets a fit begin anew, at lower rates."""
-        chooses_all = self.limits_epochs and not self.penalised and not self.early_stopping
-        return chooses_all and self.rule.divides and self.loss.name == "log_loss"
-
-    @property
-    def returns_to_best(self) -> bool:
-        """Whether a fit returns to the end of its best epoch."""
-        # The progressive loss judges the last weights, not their average.
-        return self.early_stopping or (self.tol is not None and self.rule.average is None)
-
-    @property
-    def has_scale(self) -> bool:
-        """Whether the rates have a scale eta0, of the schedule or computed from the rows."""
-        return self.rule.scheduled and hasattr(self.schedule, "eta0")
-
 
 def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
     """The settings of checked ``parameters``; refuses those that do not go together."""
     p = dict(parameters)
     n_jobs, softmax = p.pop("n_jobs", None), p["loss"] == SOFTMAX
-    if softmax:
-        p["loss"] = LOSSES["log_loss"]
-    rule = p["rule"] = resolved_rule(p["rule"], p["loss"], classifies)
+    loss: Loss = LOSSES["log_loss"] if softmax else p["loss"]
+    p["loss"] = loss
+    rule: Rule = p["rule"]
+    if is_auto(rule):
+        numbers = not classifies or (loss.unbounded_slope and not loss.margin)
+        rule = FoBoS().settled() if numbers else AdaGrad().settled()
+        p["rule"] = rule
     check_scale(rule.schedule, rule.eta0)
+    schedule = rule.schedule
+    if is_auto(schedule):
+        # Rates from the rows need a clock that takes one row in a step.
+        plain = isinstance(rule, (FoBoS, SGD)) and rule.storage == Clock()
+        plain = plain and rule.batch_size == 1 and rule.group is None and rule.eta0 is None
+        schedule = check_schedule("schedule", FromData() if plain else Power())
+    penalised = bool(p["l2"]) or p["l1"] is not None
+    follows_rows = rule.sizes is not None or (rule.scheduled and isinstance(schedule, FromData))
+    limits_epochs = p["max_iter"] is None and follows_rows and classifies
     settings = Settings(
         **{"class_weight": None, **p},
-        schedule=resolved_schedule(rule) if rule.scheduled else None,
+        schedule=schedule if rule.scheduled else None,
         n_threads=int(effective_n_jobs(n_jobs)),
         classifies=classifies,
         softmax=softmax,
+        penalised=penalised,
+        computes_l1=p["l1"] is None and rule.storage.takes_l1,
+        follows_rows=follows_rows,
+        standardises=follows_rows and not penalised,
+        limits_epochs=limits_epochs,
+        may_restart=limits_epochs
+        and rule.divides
+        and loss.name == "log_loss"
+        and not (penalised or p["early_stopping"]),
+        # The progressive loss is that of the last weights, not of their average.
+        returns_to_best=p["early_stopping"] or (p["tol"] is not None and rule.average is None),
+        has_scale=rule.scheduled and hasattr(schedule, "eta0"),
     )
     check_together(settings.plan())
     return settings

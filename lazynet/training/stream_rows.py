@@ -28,18 +28,9 @@ from lazynet.data.targets import Classes, Targets
 from lazynet.data.weights import Balanced, check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.threads import Workers
-from lazynet.training.epochs import Orders
 from lazynet.training.held_out import HeldOut
-from lazynet.training.learners import (
-    AnyLearner,
-    length_of_chunks,
-    new_learners,
-    run_pass,
-    sizes_for_a_pass,
-)
-from lazynet.training.loop import PassOver
+from lazynet.training.learners import AnyLearner, length_of_chunks, new_learners, run_pass
 from lazynet.training.plan import Plan
-from lazynet.training.progress import Progress
 from lazynet.training.settings import Settings
 
 #: What makes a matrix of a source, in errors.
@@ -122,8 +113,8 @@ def are_classes(y: NDArray[np.float64], classes: NDArray[Any]) -> bool:
     return bool(matches.all())
 
 
-class Surveyed(NamedTuple):
-    """The sums over all rows, and the largest squared norms of rows, without and with weights."""
+class Statistics(NamedTuple):
+    """Sums over all rows, and the largest squared norms of rows, without and with weights."""
 
     sums: Survey
     largest: float
@@ -144,7 +135,7 @@ class SourceRows:
         #: the rows to learn from, and their number
         self.learned, self.n_visits = source, self.facts.n_rows
         self.X, self.problems = self._first()
-        self._survey: Surveyed | None = None
+        self._statistics: Statistics | None = None
         self._validation: Chunk | None = None
         #: whether an earlier pass has found all chunks sound
         self._checked = False
@@ -208,7 +199,7 @@ class SourceRows:
                 )
 
     def held_out(self, plan: Plan) -> HeldOut | None:
-        """The rows by which epochs are judged; None where none are held out."""
+        """The rows that are held out; None where there are none."""
         validation = self._validation
         if validation is None:
             return None
@@ -237,26 +228,20 @@ class SourceRows:
             "the first weights of rows": first.weight,
         }
 
-    def in_units(self, units: None) -> Self:
-        """The same rows: features of a source are not standardised."""
-        return self
-
-    def survey(self, settings: Settings, of_targets: bool) -> Survey:
-        """The sums over the rows that the defaults of a fit follow."""
-        return self._surveyed(settings, of_targets).sums
+    def statistics(self, settings: Settings, of_targets: bool) -> Survey:
+        """The sums over the rows that the defaults of a fit follow; takes a pass, once."""
+        if self._statistics is None:
+            self._statistics = self._count(settings, of_targets)
+        return self._statistics.sums
 
     def largest_norm(self, settings: Settings, weighted: bool) -> float:
         """The largest squared norm of a row, the intercept's 1 included, times its importance."""
-        survey = self._surveyed(settings, of_targets=False)
-        return survey.largest_weighted if weighted else survey.largest
+        if self._statistics is None:
+            self._statistics = self._count(settings, False)
+        return self._statistics.largest_weighted if weighted else self._statistics.largest
 
-    def _surveyed(self, settings: Settings, of_targets: bool) -> Surveyed:
-        """The survey of all rows; takes a pass, once."""
-        if self._survey is None:
-            self._survey = self._take_survey(settings, of_targets)
-        return self._survey
-
-    def _take_survey(self, settings: Settings, of_targets: bool) -> Surveyed:
+    def _count(self, settings: Settings, of_targets: bool) -> Statistics:
+        """The statistics of all rows, by a pass over them."""
         n_targets = self.problems.numbers_of_targets().shape[1] if of_targets else 0
         sums, largest, largest_weighted = Survey(n_targets), 0.0, 0.0
         extra, sound = float(settings.fit_intercept), True
@@ -266,66 +251,65 @@ class SourceRows:
                 sound = sound and X is chunk.X
                 examples = as_examples(X, None, problems.importances)
                 targets = problems.numbers_of_targets() if of_targets else None
-                norms = sizes_of(examples, "squared_norms")
-                assert norms is not None, "a kind of size is named"
+                norms = examples.squared_norms()
                 sums.add(norms, targets, problems.importances)
                 largest = max(largest, float(norms.max(initial=0.0)) + extra)
                 largest_weighted = max(largest_weighted, examples.largest_squared_norm(extra))
         self._checked = sound
-        return Surveyed(sums, largest, largest_weighted)
+        return Statistics(sums, largest, largest_weighted)
 
     def learners(self, engines: Sequence[Engine], plan: Plan) -> list[AnyLearner]:
-        """A learner of the first rows for every engine; ``passes`` hands the others to it."""
+        """A learner of the first rows for every engine; ``visit`` makes others."""
         sizes = sizes_of(self.X, plan.sizes)
         return new_learners(engines, self.X, self.problems, plan, sizes)
 
-    def orders(self, generator: np.random.RandomState | None) -> Orders:
-        """The order in which the source gives its rows."""
-        return Orders(self.n_visits, None, None)
+    def order_of(self, epoch: int, generator: np.random.RandomState | None) -> None:
+        """The rows come in the order in which the source gives them."""
+        return None
 
     def columns(self) -> NDArray[Any]:
         """The columns that a step may touch: all."""
         return np.arange(self.n_features)
 
-    def passes(self, learners: list[AnyLearner], plan: Plan) -> PassOver:
-        """A function that lets the engines of the learners visit all rows once.
+    def visit(
+        self,
+        learners: Sequence[AnyLearner],
+        epoch: int,
+        order: None,
+        t: int,
+        losses: NDArray[np.float64],
+        workers: Workers,
+        begin: int,
+        after: Callable[[int], None],
+    ) -> int:
+        """Let the engines of the learners visit all rows once, as ``run_pass``.
 
         A pass that begins behind the first rows reads over them.
         """
-        facts, engines = self.facts, [learner.engine for learner in learners]
-        length = length_of_chunks(len(learners), facts.n_rows, facts.n_values, plan.rule.batch_size)
-
-        def pass_over(
-            epoch: int,
-            t: int,
-            progress: Progress,
-            losses: NDArray[np.float64],
-            workers: Workers | None,
-            begin: int,
-            after: Callable[[int], None],
-        ) -> int:
-            n_rows, counts, sound = 0, bool(begin), not begin
-            with closing(self.learned.chunks(length, epoch)) as chunks:
-                for chunk in chunks:
-                    n_rows += chunk.X.shape[0]
-                    if n_rows <= begin:
-                        t += plan.n_steps(chunk.X.shape[0])
-                        continue
-                    X, problems = self._prepare(chunk, self._checked)
-                    sound = sound and X is chunk.X
-                    counts = counts or bool(problems.weights.any())
-                    sizes = sizes_for_a_pass(X, plan, len(engines))
-                    now = new_learners(engines, X, problems, learners[0].plan, sizes)
-                    t = run_pass(now, None, t, progress, losses, workers, length)
-                    after(n_rows)
-            if n_rows != self.n_visits:
-                raise ValueError(
-                    f"X: the source had {self.n_visits} rows when they were counted, and "
-                    f"{n_rows} in epoch {epoch}"
-                )
-            if not counts:
-                check_any_counts(np.zeros(1))
-            self._checked = sound
-            return t
-
-        return pass_over
+        facts, plan = self.facts, learners[0].plan
+        engines = [learner.engine for learner in learners]
+        length = length_of_chunks(len(engines), facts.n_rows, facts.n_values, plan.rule.batch_size)
+        n_rows, counts, sound = 0, bool(begin), not begin
+        with closing(self.learned.chunks(length, epoch)) as chunks:
+            for chunk in chunks:
+                n_rows += chunk.X.shape[0]
+                if n_rows <= begin:
+                    t += plan.n_steps(chunk.X.shape[0])
+                    continue
+                X, problems = self._prepare(chunk, self._checked)
+                sound = sound and X is chunk.X
+                counts = counts or bool(problems.weights.any())
+                # One engine measures a row when it visits it, which reads X once less.
+                sizes = plan.sizes if len(engines) == 1 else sizes_of(X, plan.sizes)
+                now = new_learners(engines, X, problems, plan, sizes)
+                t = run_pass(now, None, t, losses, workers, length=length)
+                after(n_rows)
+        if n_rows != self.n_visits:
+            raise ValueError(
+                f"X: the source had {self.n_visits} rows when they were counted, and "
+                f"{n_rows} in epoch {epoch}"
+            )
+        if not counts:
+            check_any_counts(np.zeros(1))
+        self._checked = sound
+        return t

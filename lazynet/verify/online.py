@@ -290,9 +290,10 @@ def verify(
     batches = list(spans(n_rows, plan.rule.batch_size))
     for t in range(len(batches) * epochs):
         epoch, number = divmod(t, len(batches))
-        if number == 0 and plan.divides_in(epoch):
-            twin.divide_rates(plan.divisor_in(epoch))
-            engine.retune(plan.settings_in(epoch))
+        divisor = plan.divisor_in(epoch)
+        if number == 0 and divisor != 1.0:
+            twin.divide_rates(divisor)
+            engine.retune(plan.settings(divisor))
         rows = range(*batches[number])
         steps = plan.steps(np.array(rows), t)
         if plan.rule.batch_size == 1:

@@ -147,5 +147,5 @@ def test_rates_that_are_too_small_are_told(max_iter):
     """After one epoch too."""
     X, y = noisy_targets()
     model = LazyNetRegressorCV(l1s=0.01, rule=AdaGrad(alpha=1e-9), max_iter=max_iter)
-    with pytest.warns(ConvergenceWarning, match=r"stalled.* give a larger alpha"):
+    with pytest.warns(ConvergenceWarning, match=r"learned nothing.* give a larger alpha"):
         model.fit(X, y)

@@ -211,7 +211,7 @@ def test_a_pass_in_chunks_gives_the_same_bits(rule, average, monkeypatch):
         chosen = plan(rule=rule, l1=1e-3, fit_intercept=True, average=average, batch_size=32)
         learner = Learner(chosen.new_engine(X.shape[1]), examples_of(chosen, X, y), chosen)
         losses = np.zeros(1)
-        assert run_pass([learner], None, 3, None, losses) == 3 + 13
+        assert run_pass([learner], None, 3, losses) == 3 + 13
         found.append([*learner.engine.model(), learner.engine.intercept])
         told.append(losses[0])
     assert found[0] == found[1] == found[2]

@@ -13,8 +13,7 @@ from lazynet.engines.adagrad import AdaGradEngine
 from lazynet.losses import LOSSES
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
 from lazynet.rules.adagrad import PRODUCTS
-from lazynet.training.defaults import EPOCHS_OF_CLASSIFIERS as FULL
-from lazynet.training.defaults import divisor_of_rates
+from lazynet.training.make_plan import EPOCHS_OF_CLASSIFIERS as FULL
 
 N, D = 60, 50
 LATER = dict(max_iter=FULL + 3, tol=None)
@@ -99,7 +98,7 @@ def test_the_rates_of_an_epoch_are_those_of_its_number():
     X, y = rows_of_one_size(), documents()[1]
     for epochs in range(1, FULL + 5):
         model = LazyNetClassifier(max_iter=epochs, tol=None).fit(X, y)
-        assert model.eta0_ == PRODUCTS["log_loss"] / 2.0 / divisor_of_rates(epochs - 1, FULL)
+        assert model.eta0_ == PRODUCTS["log_loss"] / 2.0 / (1.0 + 4.0 * max(0, epochs - FULL))
 
 
 @pytest.mark.parametrize(
