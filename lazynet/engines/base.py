@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -197,7 +198,7 @@ class Engine:
     @property
     def counted(self) -> float:
         """The sum of omega over the iterates; 0 without an average."""
-        return float(self.totals[averages_kernel.TOTAL_FIELD]) if self.averaging else 0.0
+        return float(self.totals[averages_kernel.TOTAL_FIELD]) if len(self.totals) else 0.0
 
     def model(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """The weights that predict: the average once one has counted, else the current weights."""
@@ -278,13 +279,17 @@ class Engine:
     @property
     def tables(self) -> dict[str, NDArray[Any]]:
         """The written part of the arrays that have an entry per step."""
-        lengths = self._lengths(vars(self))
-        return {name: getattr(self, name)[:length] for name, length in lengths.items()}
+        result = {}
+        for name, length in self._lengths(vars(self)).items():
+            result[name] = getattr(self, name)[:length]
+        return result
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The arrays that make up the engine, by name; they are the engine's own, not copies."""
-        small = {name: getattr(self, name) for name in self._scalars}
-        return {**self.per_weight, **small, **self.tables}
+        result = {}
+        for name in (*self._per_weight, *self._scalars):
+            result[name] = getattr(self, name)
+        return result | self.tables
 
     def set_state(self, arrays: Arrays) -> None:
         """Copy the arrays of a state into this engine; an undo sees it as a sweep.
@@ -326,14 +331,10 @@ class Engine:
 
     def take(self, examples: Examples, steps: Steps | Batches, task: Task, t: int = 0) -> None:
         """Take all steps of the chunk; its first step is step ``t`` of the run."""
-
-        def run(first: int) -> tuple[int, int]:
-            return self._run(examples, steps, task, first)
-
         if isinstance(steps, Batches):
             steps.begin()
         take_until_done(
-            run,
+            partial(self._run, examples, steps, task),
             len(steps),
             t,
             examples,

@@ -58,20 +58,14 @@ class Workers:
 
         Every thread has its own share of the items.
         """
-
-        def share(first: int) -> None:
-            try:
-                for item in items[first :: self.n_threads]:
-                    self.check()
-                    task(item)
-            except BaseException:
-                self.stopped = True
-                raise
-
         if self.pool is None:
-            return share(0)
-        others = [self.pool.submit(share, first) for first in range(1, self.n_threads)]
-        waits: list[Callable[[], None]] = [partial(share, 0), *(other.result for other in others)]
+            return self._share(items, task)
+        shares = [items[first :: self.n_threads] for first in range(self.n_threads)]
+        others = [self.pool.submit(self._share, share, task) for share in shares[1:]]
+        waits: list[Callable[[], None]] = [
+            partial(self._share, shares[0], task),
+            *(other.result for other in others),
+        ]
         failures = []
         for wait in waits:
             try:
@@ -83,6 +77,17 @@ class Workers:
         if failures:
             raise failures[0]
         return None
+
+    def _share(self, items: Sequence[Item], task: Callable[[Item], None]) -> None:
+        """Call ``task`` with every item of a thread."""
+        try:
+            for item in items:
+                if self.stopped:
+                    raise Interrupted
+                task(item)
+        except BaseException:
+            self.stopped = True
+            raise
 
     def results(self, items: Sequence[Item], task: Callable[[Item], Result]) -> list[Result]:
         """The results of ``task`` for every item; a thread that is free takes the next item."""

@@ -39,10 +39,11 @@ class Undo:
     """
 
     def __init__(self, engine: Any, touched: NDArray[Any]) -> None:
-        self.engine = engine
+        self.engine, self.touched = engine, touched
         few = len(touched) * _PICKING_COSTS < engine.n_features
-        self.touched = touched if few and engine.touches_only_nonzeros else None
-        #: the small arrays and the weights: the touched ones, or all where ``touched`` is None
+        #: the arrays of which only the touched entries are copied
+        self.picked = engine._per_weight if few and engine.touches_only_nonzeros else ()
+        #: the small arrays and the weights: the touched ones, or all
         self.copies: dict[str, NDArray[Any]] = {}
         #: what a sweep changes beside them: the tables and the other weights
         self.swept: dict[str, NDArray[Any]] = {}
@@ -53,30 +54,26 @@ class Undo:
         # Free the memory of the former copies first, so that it is used again.
         self.copies.clear()
         self.swept.clear()
-        state, tables = self.engine.state(), self.engine.tables
-        self.copies |= {
-            name: array[self.touched] if self._is_picked(name) else array.copy()
-            for name, array in state.items()
-            if name not in tables
-        }
-        self.engine.before_sweep = self.copy_all
-
-    def _is_picked(self, name: str) -> bool:
-        """Whether only the touched entries of an array are copied."""
-        return self.touched is not None and name in self.engine._per_weight
+        tables = self.engine.tables
+        for name, array in self.engine.state().items():
+            if name in self.picked:
+                self.copies[name] = array[self.touched]
+            elif name not in tables:
+                self.copies[name] = array.copy()
+        if self.picked or tables:
+            self.engine.before_sweep = self.copy_all
 
     def copy_all(self) -> None:
         """Copy what a sweep changes and is not copied yet."""
-        tables = self.engine.tables
         for name, array in self.engine.state().items():
-            if name not in self.swept and (name in tables or self._is_picked(name)):
+            if name not in self.swept and (name in self.picked or name not in self.copies):
                 self.swept[name] = array.copy()
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The state of the engine when its copies were made."""
         state: dict[str, NDArray[Any]] = {**self.engine.state(), **self.swept}
         for name, copy in self.copies.items():
-            if self._is_picked(name):
+            if name in self.picked:
                 state[name] = state[name].copy()
                 state[name][self.touched] = copy
             else:
@@ -97,10 +94,12 @@ class UndoLog:
     """What a call has changed in place: the random generators of a model, and its engines."""
 
     def __init__(self, model: Any) -> None:
-        found = [each for each in vars(model).values() if isinstance(each, np.random.RandomState)]
-        self.generators = [(each, each.get_state()) for each in found]
+        self.generators: list[tuple[np.random.RandomState, Any]] = []
         self.undos: list[Undo] = []
         self.workers: Workers | None = None
+        for value in vars(model).values():
+            if isinstance(value, np.random.RandomState):
+                self.generators.append((value, value.get_state()))
 
     def before(
         self, engines: Sequence[Any], touched: NDArray[Any], workers: Workers | None = None
@@ -110,7 +109,8 @@ class UndoLog:
         ``workers`` are the threads that may change the engines.
         """
         self.workers = workers
-        self.undos = [Undo(engine, touched) for engine in engines]
+        for engine in engines:
+            self.undos.append(Undo(engine, touched))
 
     def end(self, keep: bool) -> None:
         """Keep the changes or undo them; an interrupted call of ``end`` can be repeated."""

@@ -103,7 +103,7 @@ class SparseLinear(BaseEstimator):
         Every call begins here and uses only these values; ``get_params`` and ``clone`` go on giving
         the values that the user passed.
         """
-        p = settle(self._kinds, {name: getattr(self, name) for name in self._kinds})
+        p = settle(self._kinds, vars(self))
         if p.loss.margin and not self._takes_margin_losses:
             accepted = sorted(other for other, row in LOSSES.items() if not row.margin)
             raise ValueError(

@@ -12,9 +12,9 @@ import sklearn
 from scipy import sparse
 from sklearn.base import is_classifier
 
-from lazynet.engines.base import N_FEATURES, Engine
 from lazynet.engines.catalogue import EngineKind
 from lazynet.engines.outputs import OutputsEngine
+from lazynet.parameters import MOST_FEATURES, Engine
 from lazynet.persistence import container
 from lazynet.persistence.values import Arrays, CannotSave, decoded, encoded
 
@@ -158,7 +158,7 @@ def _check_sizes(
     if rows.dtype != np.float64:
         raise ValueError(f"coef holds {rows.dtype} and not float64")
     n_outputs, n_features = rows.shape
-    if not n_outputs or not 0 < n_features <= N_FEATURES.most:
+    if not n_outputs or not 0 < n_features <= MOST_FEATURES:
         raise ValueError(f"no model has weights of the shape {rows.shape}")
     right = isinstance(intercept, np.ndarray) and intercept.dtype == np.float64
     if not right or intercept.shape != (n_outputs,):

@@ -159,12 +159,14 @@ class Training:
         def after(n_visited: int) -> None:
             """Note the rows visited so far, after every chunk."""
             if bar is not None:
-                bar.update(n_visited - bar.n)
+                bar.update(n_visited - self.n_visited)
             self.n_visited, self.seconds = n_visited, time.perf_counter() - began
             if self.checkpoint is not None:
                 self.checkpoint.point()
 
         try:
+            if bar is not None:
+                bar.update(self.n_visited)
             t = self.rows.visit(
                 self.learners, self.epoch, order, self.t, self.losses, self.workers,
                 self.n_visited, after,
