@@ -12,9 +12,10 @@ import sklearn
 from scipy import sparse
 from sklearn.base import is_classifier
 
+from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import EngineKind
 from lazynet.engines.outputs import OutputsEngine
-from lazynet.parameters import MOST_FEATURES, Engine
+from lazynet.parameters import MOST_FEATURES
 from lazynet.persistence import container
 from lazynet.persistence.values import Arrays, CannotSave, decoded, encoded
 
