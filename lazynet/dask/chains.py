@@ -262,7 +262,7 @@ class BlockRows(SourceRows):
         self,
         learners: Sequence[AnyLearner],
         epoch: int,
-        order: None,
+        order: NDArray[np.int64] | None,
         t: int,
         losses: Numbers,
         workers: Workers,

@@ -189,6 +189,8 @@ def new_outputs(
     >>> new_outputs(RDA(), ElasticNet(), 3, 20).n_outputs
     20
     """
+    if rule.group is not None:
+        return GROUPED_OUTPUTS[rule.group](n_features, n_outputs, rule, dtype)
     kind = algorithm_of(rule).outputs
     if kind is not None and issubclass(kind, CellOutputs):
         penalties = [penalty] * n_outputs

@@ -41,7 +41,7 @@ from lazynet.losses import LOSS_OF_CLASSES, SOFTMAX, LossLike
 from lazynet.parameters import check_integer, table
 from lazynet.schedules import AUTO
 from lazynet.training.settings import N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION, Settings
-from lazynet.training.stream_rows import Prepare, are_classes, balanced_for, is_sound
+from lazynet.training.stream_rows import Prepare, balanced_for, is_sound
 
 
 class LazyNetClassifier(SparseClassifier, OnlineModel):
@@ -309,7 +309,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     ) -> tuple[sparse.csr_matrix, Targets]:
         """The checked rows of a chunk and their problems."""
         X, y = chunk.X, chunk.y
-        if not (is_sound(chunk, self.n_features_in_, checked) and are_classes(y, classes)):
+        if not is_sound(chunk, self.n_features_in_, checked, classes):
             X, y, _ = self._check_training(X, y, classes, reset=False)
         weights = self._importances(settings, classes, X, y, chunk.weight, some_rows=True)
         return X, self._problems(X, (y, classes), weights)

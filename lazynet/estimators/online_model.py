@@ -53,7 +53,7 @@ from lazynet.training.fit import (
 from lazynet.training.make_plan import make_plan
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import RULE_OR_AUTO, SEED, Settings, read_settings
-from lazynet.training.stream_rows import Prepare, SourceRows, check_arguments, check_rule_streams
+from lazynet.training.stream_rows import Prepare, SourceRows, check_alone, check_rule_streams
 from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 
 # Why a model that was loaded from a file cannot learn.
@@ -222,7 +222,7 @@ class OnlineModel(SparseLinear):
         """The checked rows of a fit, and the settings that suit them."""
         X, y, sample_weight, sample_order = data
         if isinstance(X, Source):
-            check_arguments(y, sample_weight, sample_order)
+            check_alone(y, sample_weight, sample_order)
             check_rule_streams(settings)
             self.n_features_in_ = X.facts().n_features
             self.__dict__.pop("feature_names_in_", None)
@@ -291,7 +291,7 @@ class OnlineModel(SparseLinear):
         """Go on training; ``options`` are the classes of a classifier."""
         if not isinstance(X, Source):
             return self._learn_rows(X, y, sample_weight, sample_order, **options)
-        check_arguments(y, sample_weight, sample_order)
+        check_alone(y, sample_weight, sample_order)
 
         def learn(chunk: Chunk) -> list[Warning]:
             return self._learn_rows(*chunk[:2], chunk.weight, of_pass=True, **options)

@@ -90,7 +90,14 @@ def fit(
             settings, plan, rows.n_features, n_outputs, units, model, replace_weights
         )
     if outputs is not None:
-        engines = _engines_of_checkpoint(outputs, plan, rows.n_features, n_outputs)
+        if sum(outputs) != n_outputs or min(outputs) < 1:
+            raise ValueError(f"the engines of the checkpoint do not have {n_outputs} outputs")
+        engines = [
+            plan.new_outputs(rows.n_features, number)
+            if _is_joined(plan, n_outputs)
+            else plan.new_engine(rows.n_features)
+            for number in outputs
+        ]
     learners, held_out = rows.learners(engines, plan), rows.held_out(plan)
     with Workers(min(settings.n_threads, len(engines))) as workers:
         training = Training(
@@ -287,12 +294,17 @@ def engines_for_pass(
     return engines, _warnings_about(engines, plan)
 
 
+def _is_joined(plan: Plan, n_outputs: int) -> bool:
+    """Whether the plan gives several outputs to one engine."""
+    return plan.coupled or (n_outputs > 1 and plan.joins_outputs)
+
+
 def _divided(engines: list[Engine], plan: Plan, n_outputs: int) -> list[Engine]:
     """The engines of a model, divided among the outputs as the plan divides them.
 
     Any division of outputs that share no norm and no loss gives the same bits.
     """
-    joined = plan.coupled or (n_outputs > 1 and plan.joins_outputs)
+    joined = _is_joined(plan, n_outputs)
     if not (plan.coupled and len(engines) > 1) and all(
         isinstance(engine, OutputsEngine) == joined for engine in engines
     ):
@@ -329,18 +341,6 @@ def _restarted(engine: Engine, kind: EngineKind, plan: Plan) -> Engine:
     new.set_state(engine.state())
     new.retune(plan.settings())
     return new
-
-
-def _engines_of_checkpoint(
-    outputs: Sequence[int], plan: Plan, n_features: int, n_outputs: int
-) -> list[Engine]:
-    """New engines for ``outputs``, the numbers of outputs of the engines of an earlier run."""
-    if sum(outputs) != n_outputs or min(outputs) < 1:
-        raise ValueError(f"the engines of the checkpoint do not have {n_outputs} outputs")
-    engines = plan.new_engines(n_features, n_outputs)
-    if [engine.n_outputs for engine in engines] == list(outputs):
-        return engines
-    return [plan.new_outputs(n_features, number) for number in outputs]
 
 
 def check_frozen_intercept(settings: Settings, name: str, intercepts: Array) -> None:

@@ -182,15 +182,16 @@ class Training:
         return line, t
 
     def _end_epoch(self, line: EpochRecord, t: int) -> None:
-        """Compare the epoch with those before it, and decide how training goes on."""
-        epoch, stopping, plan = self.epoch, self.stopping, self.learners[0].plan
+        """Complete the line of an epoch, tell it, and decide how training goes on."""
         if self.validate is not None:
             line["validation_loss"], line["validation_score"] = self.validate()
-        for name in ("progressive_loss", "validation_loss"):
-            if not math.isfinite(line.get(name, 0.0)):
+        progressive = line["progressive_loss"]
+        loss = line.get("validation_loss", progressive)
+        for name, value in (("progressive", progressive), ("validation", loss)):
+            if not math.isfinite(value):
                 raise FloatingPointError(
-                    f"the model overflowed by step {t}: its {name.replace('_', ' ')} is "
-                    f"{line[name]}. {self.learners[0].engine.advice}"
+                    f"the model overflowed by step {t}: its {name} loss is {value}. "
+                    f"{self.learners[0].engine.advice}"
                 )
         if self.verbose > 0:
             figures = [
@@ -198,13 +199,28 @@ class Training:
                 for name in ("progressive_loss", "validation_loss", "validation_score")
                 if name in line
             ]
-            print("  ".join([f"epoch {epoch + 1:4d}", *figures, f"{line['seconds']:.3f} s"]))
-        asked = self.callback is not None and self._asked_to_stop(line, t)
+            print("  ".join([f"epoch {self.epoch + 1:4d}", *figures, f"{line['seconds']:.3f} s"]))
+        asked = False
+        if self.callback is not None:
+            in_memory = isinstance(self.rows, RowsInMemory)
+            told = Epoch(line, t, self.learners, self.units, in_memory=in_memory)
+            answer = self.callback(told)
+            try:
+                asked = bool(answer)
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"callback must return something true or false, got {type(answer).__name__}: "
+                    f"{error}"
+                ) from None
         if self.checkpoint is not None:
             self.checkpoint.point()
         self.history.append(line)
         self.t = t
-        loss = line.get("validation_loss", line["progressive_loss"])
+        self._decide(loss, asked)
+
+    def _decide(self, loss: float, asked: bool) -> None:
+        """Compare the epoch with those before it; the callback may have ``asked`` to end."""
+        epoch, stopping, plan = self.epoch, self.stopping, self.learners[0].plan
         began_badly = epoch > 0 and self._began_badly()
         # Lower rates have helped if they predict as well as a constant.
         goes_back = began_badly and epoch == 1 and stopping.is_bad(loss)
@@ -214,7 +230,7 @@ class Training:
         elif self.columns is not None and (loss < self.best_loss or epoch == 0):
             for undo in self.undos:
                 undo.done()
-            self.best_epoch, self.best_loss, self.best_t = epoch, loss, t
+            self.best_epoch, self.best_loss, self.best_t = epoch, loss, self.t
             self.best_plan = plan
         if self.verbose > 0 and (goes_back or (epoch == 0 and stopping.is_bad(loss))):
             then = (
@@ -238,18 +254,6 @@ class Training:
         elif stopping.idle and plan.adaptive:
             for learner in self.learners:
                 learner.engine.calm()
-
-    def _asked_to_stop(self, line: EpochRecord, t: int) -> bool:
-        """Call the callback; returns whether training shall end."""
-        in_memory = isinstance(self.rows, RowsInMemory)
-        answer = self.callback(Epoch(line, t, self.learners, self.units, in_memory=in_memory))
-        try:
-            return bool(answer)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"callback must return something true or false, got {type(answer).__name__}: "
-                f"{error}"
-            ) from None
 
     def _restore_best(self) -> None:
         """Return every engine to the end of the best epoch."""

@@ -16,7 +16,6 @@ from lazynet.averages import Average, Suffix, checked_counts, known_average
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import EngineKind, algorithm_of, new_engine, new_outputs
 from lazynet.engines.clock import tuning_of
-from lazynet.engines.groups import GROUPED_OUTPUTS
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.wear import Wear
 from lazynet.kernels.batches import Batches
@@ -150,8 +149,6 @@ class Plan:
 
     def new_outputs(self, n_features: int, n_outputs: int) -> OutputsEngine:
         """A new engine of several outputs, all weights zero."""
-        if self.rule.group is not None:
-            return GROUPED_OUTPUTS[self.rule.group](n_features, n_outputs, self.rule, self.dtype)
         return new_outputs(
             self.rule,
             self.penalty,
