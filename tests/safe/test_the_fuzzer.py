@@ -173,7 +173,7 @@ def test_two_presses_of_ctrl_c():
 def test_a_model_torn_by_ctrl_c_is_seen(monkeypatch):
     """An estimator that does not undo its changes."""
     monkeypatch.setattr(Undo, "rollback", lambda self: None)
-    found = hunt("interrupts", command.generator("interrupts"), 0, count=60).signatures()
+    found = hunt("interrupts", command.generator("interrupts"), 0, count=150).signatures()
     assert any("torn" in signature for signature in found)
 
 

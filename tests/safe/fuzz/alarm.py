@@ -1,23 +1,19 @@
 """An end to calls that ask for more work than a fuzzer waits for."""
 
-from __future__ import annotations
-
 import signal
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from safe.fuzz.oracle import Stopped
 from safe.fuzz.worker import under_asan
 
 
-def _stop(*_: Any) -> None:
+def _stop(*_):
     raise Stopped("the fuzzer waits no longer")
 
 
 @contextmanager
-def stopped_after(seconds: float) -> Iterator[None]:
+def stopped_after(seconds):
     """Raise ``Stopped`` in the block after so long, where the system and the thread allow it."""
     if (
         not hasattr(signal, "setitimer")

@@ -1,7 +1,5 @@
 """What became of the inputs: results, refusals and failures, counted."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -21,21 +19,21 @@ class Ledger:
     inputs: int = 0
     finite: int = 0
     #: errors that are as they should be, by type
-    refused: Counter[str] = field(default_factory=Counter)
-    failures: list[Failure] = field(default_factory=list)
+    refused: Counter = field(default_factory=Counter)
+    failures: list = field(default_factory=list)
 
-    def fail(self, signature: str, text: str) -> None:
+    def fail(self, signature, text):
         """Note a failure."""
         self.failures.append(Failure(signature, text))
 
-    def add(self, other: Ledger) -> None:
+    def add(self, other):
         """Take over what another ledger holds."""
         self.inputs += other.inputs
         self.finite += other.finite
         self.refused.update(other.refused)
         self.failures += other.failures
 
-    def signatures(self) -> Counter[str]:
+    def signatures(self):
         """How often each distinct failure was seen."""
         return Counter(failure.signature for failure in self.failures)
 
@@ -47,12 +45,10 @@ LEGEND = (
 )
 
 
-def table(ledgers: dict[str, Ledger], seconds: dict[str, float]) -> str:
+def table(ledgers, seconds):
     """One line for each generator."""
-    lines = [
-        f"{'generator':<12} {'inputs':>8} {'per second':>10} {'finite':>8} {'failures':>8} "
-        f"{'sorts':>8}  clean errors"
-    ]
+    lines = [f"{'generator':<12} {'inputs':>8} {'per second':>10} {'finite':>8} {'failures':>8} "
+             f"{'sorts':>8}  clean errors"]  # fmt: skip
     for name, ledger in ledgers.items():
         errors = ", ".join(f"{kind} {n}" for kind, n in sorted(ledger.refused.items()))
         rate = ledger.inputs / max(seconds[name], 1e-9)

@@ -3,21 +3,15 @@
 A clean error is of a type that is accepted, names an argument, and leaves the model what it was.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any
 
 import numpy as np
 
-from safe.fuzz.ledger import Ledger
 from safe.fuzz.note import note
 from safe.fuzz.portrait import differences, portrait
 
@@ -59,12 +53,7 @@ class Stopped(KeyboardInterrupt):
     """The fuzzer itself ended a call that asked for more work than it waits for."""
 
 
-def lines_of_lazynet(trace: TracebackType | None) -> list[str]:
-    """The frames inside the package, outermost first."""
-    return _inside(traceback.extract_tb(trace))
-
-
-def place_of(filename: str, line: int) -> str | None:
+def place_of(filename, line):
     """The place of a line in the packages, or None if it is not in them."""
     name = filename.replace("\\", "/")
     for package, folder in _FOLDERS.items():
@@ -75,22 +64,23 @@ def place_of(filename: str, line: int) -> str | None:
     return None
 
 
-def _inside(frames: Iterable[traceback.FrameSummary]) -> list[str]:
+def _inside(frames):
+    """The frames inside the packages, outermost first."""
     places = (place_of(frame.filename, frame.lineno or 0) for frame in frames)
     return [place for place in places if place]
 
 
-def innermost(error: BaseException) -> str:
+def innermost(error):
     """The line of the package where an error came from."""
-    return (lines_of_lazynet(error.__traceback__) or [OUTSIDE])[-1]
+    return (_inside(traceback.extract_tb(error.__traceback__)) or [OUTSIDE])[-1]
 
 
 @contextmanager
-def listening() -> Iterator[list[tuple[str, str]]]:
+def listening():
     """Collect the warnings that must not be seen: their text, and the line of the package."""
-    heard: list[tuple[str, str]] = []
+    heard = []
 
-    def show(message: Any, category: type[Warning], *_: Any) -> None:
+    def show(message, category, *_):
         lines = _inside(traceback.extract_stack())
         # Without a line of the package it is a warning of scikit-learn's own methods.
         if issubclass(category, LEAKS) and lines:
@@ -102,29 +92,19 @@ def listening() -> Iterator[list[tuple[str, str]]]:
         yield heard
 
 
-def plain(text: str) -> str:
+def plain(text):
     """A message without its numbers and quoted values, so that equal ones look equal."""
     text = re.sub(r"'[^']*'|\"[^\"]*\"|\[.*\]|\(.*\)|<[^>]*>", "_", text.split("\n")[0])
     return re.sub(r"0x[0-9a-f]+|[-+]?\d[\d.e+]*", "N", text)[:90]
 
 
-def names_one(text: str, words: Iterable[str]) -> bool:
+def names_one(text, words):
     """Whether a message names one of the arguments."""
     return any(re.search(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", text)
                for word in words)  # fmt: skip
 
 
-def judged(
-    ledger: Ledger,
-    what: str,
-    call: Callable[[], Any],
-    *,
-    words: Iterable[str],
-    model: Any = None,
-    accepted: tuple[type[BaseException], ...] = (),
-    needs_memory: bool = False,
-    finite: bool = True,
-) -> Any:
+def judged(ledger, what, call, *, words, model=None, accepted=(), needs_memory=False, finite=True):
     """Make the call and enter in the ledger what becomes of it; returns its result, or None.
 
     ``words`` are the arguments that an error may name, ``model`` must survive it unchanged.
@@ -132,7 +112,7 @@ def judged(
     """
     before = None if model is None else portrait(model)
     note(what)
-    result, error = None, None
+    result, error, name = None, None, what.split()[0]
     with listening() as heard:
         try:
             result = call()
@@ -142,32 +122,22 @@ def judged(
         ledger.fail(f"{plain(text)} at {line}", f"{what} let a warning out: {text} ({line})")
     if error is None:
         if finite and not all_finite(result):
-            ledger.fail(
-                f"{what.split()[0]} gave what is not finite", f"{what} returned {result!r:.200}"
-            )
+            ledger.fail(f"{name} gave what is not finite", f"{what} returned {result!r:.200}")
         else:
             ledger.finite += 1
         return result
-    _judge_error(ledger, what, error, tuple(words), accepted, needs_memory)
-    if model is not None:
-        changed = differences(before, portrait(model))
-        if changed:
-            ledger.fail(
-                f"a failed {what.split()[0]} changed the model ({type(error).__name__} "
-                f"at {innermost(error)})",
-                f"{what} raised {error!r:.200}, and the model changed: {'; '.join(changed[:3])}",
-            )
+    judge_error(ledger, what, error, words, accepted, needs_memory)
+    changed = [] if model is None else differences(before, portrait(model))
+    if changed:
+        ledger.fail(
+            f"a failed {name} changed the model ({type(error).__name__} at {innermost(error)})",
+            f"{what} raised {error!r:.200}, and the model changed: {'; '.join(changed[:3])}",
+        )
     return None
 
 
-def _judge_error(
-    ledger: Ledger,
-    what: str,
-    error: BaseException,
-    words: tuple[str, ...],
-    accepted: tuple[type[BaseException], ...],
-    needs_memory: bool,
-) -> None:
+def judge_error(ledger, what, error, words, accepted, needs_memory):
+    """Enter an error in the ledger: a refusal in clean words, or a failure."""
     kind, line, text = type(error).__name__, innermost(error), str(error)
     if isinstance(error, Stopped):
         ledger.refused["stopped by the fuzzer"] += 1
@@ -189,14 +159,13 @@ def _judge_error(
         ledger.refused[kind] += 1
 
 
-def all_finite(result: Any) -> bool:
+def all_finite(result):
     """Whether every number in a result, or in a fitted model, is finite."""
     if isinstance(result, (tuple, list)):
-        return all(all_finite(each) for each in result)
-    if isinstance(result, np.ndarray):
-        return result.dtype.kind not in "fc" or bool(np.isfinite(result).all())
-    if isinstance(result, (float, complex, np.floating)):
-        return bool(np.isfinite(result))
+        return all(map(all_finite, result))
     if hasattr(result, "coef_"):
         return all_finite([np.asarray(result.coef_), np.asarray(result.intercept_)])
+    if isinstance(result, (np.ndarray, float, complex, np.floating)):
+        numbers = np.asarray(result)
+        return numbers.dtype.kind not in "fc" or bool(np.isfinite(numbers).all())
     return True

@@ -1,9 +1,6 @@
 """A picture of an object, deep and bit for bit, that can be compared with a later one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,15 +13,16 @@ _VOLATILE = frozenset(
 )
 
 
-def portrait(subject: Any, seen: frozenset[int] = frozenset()) -> Any:
+def portrait(subject, seen=frozenset()):
     """What the object is made of, as tuples that are equal if and only if the objects are."""
+    name = type(subject).__name__
     if subject is None or isinstance(subject, (bool, int, str, bytes, type)):
-        return type(subject).__name__, subject
+        return name, subject
     if isinstance(subject, (float, complex, np.generic)):
         # The bits, so that NaN equals itself and -0.0 does not equal 0.0.
-        return type(subject).__name__, np.asarray(subject).tobytes()
+        return name, np.asarray(subject).tobytes()
     if id(subject) in seen:
-        return "seen", type(subject).__name__
+        return "seen", name
     seen = seen | {id(subject)}
     if isinstance(subject, np.ndarray):
         if subject.dtype.hasobject:
@@ -35,35 +33,29 @@ def portrait(subject: Any, seen: frozenset[int] = frozenset()) -> Any:
     if isinstance(subject, np.random.RandomState):
         return "generator", portrait(subject.get_state(), seen)
     if isinstance(subject, Mapping):
-        return "mapping", tuple(
-            (portrait(key, seen), portrait(value, seen))
-            for key, value in subject.items()
-            if not isinstance(key, str) or key not in _VOLATILE
-        )
+        items = ((key, value) for key, value in subject.items() if key not in _VOLATILE)
+        return "mapping", tuple((portrait(key, seen), portrait(v, seen)) for key, v in items)
     if isinstance(subject, (list, tuple)):
-        return type(subject).__name__, tuple(portrait(each, seen) for each in subject)
+        return name, tuple(portrait(each, seen) for each in subject)
     if isinstance(subject, (set, frozenset)):
         return "set", frozenset(portrait(each, seen) for each in subject)
     holds_parameters = hasattr(subject, "get_params")
     if (callable(subject) and not holds_parameters) or not hasattr(subject, "__dict__"):
-        return "opaque", type(subject).__name__
+        return "opaque", name
     # Tables have room behind what is written in them; how they are pickled says what counts.
     own = getattr(type(subject), "__getstate__", None)
     fields = vars(subject)
     if own is not None and own is not object.__getstate__ and hasattr(subject, "_per_weight"):
         fields = own(subject)
-    return type(subject).__name__, _of_fields(fields, seen)
+    return name, _of_fields(fields, seen)
 
 
-def _of_fields(fields: Mapping[str, Any], seen: frozenset[int]) -> Any:
-    return tuple(
-        (name, portrait(value, seen))
-        for name, value in sorted(fields.items())
-        if name not in _VOLATILE
-    )
+def _of_fields(fields, seen):
+    names = sorted(fields.keys() - _VOLATILE)
+    return tuple((name, portrait(fields[name], seen)) for name in names)
 
 
-def differences(before: Any, after: Any, path: str = "") -> list[str]:
+def differences(before, after, path=""):
     """The places where two portraits differ, for people to read."""
     if before == after:
         return []
@@ -74,9 +66,4 @@ def differences(before: Any, after: Any, path: str = "") -> list[str]:
             for left, right in zip(before, after, strict=True)
             for where in differences(left, right, f"{path}.{name}" if name else path)
         ]
-    return [f"{path or 'it'}: {_short(before)} became {_short(after)}"]
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) < 60 else text[:57] + "..."
+    return [f"{path or 'it'}: {before!r:.60} became {after!r:.60}"]

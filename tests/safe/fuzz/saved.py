@@ -1,37 +1,40 @@
 """Files of models: one that is whole gives the same bits, one that is damaged a clean error."""
 
-from __future__ import annotations
-
 import tempfile
 import warnings
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 from scipy import sparse
+from support.algorithms import STREAMING_RULES
 from support.damage import damaged, seal
 
 import lazynet
 from lazynet import DualNetClassifier, FoBoS, LazyNetClassifier, LazyNetRegressor
-from lazynet.engines.catalogue import ALGORITHMS
 from safe.fuzz.alarm import stopped_after
-from safe.fuzz.ledger import Ledger
 from safe.fuzz.oracle import judged
 
 _X = sparse.csr_matrix(np.random.default_rng(0).standard_normal((12, 5)))
 _Y = np.arange(12) % 3
-
 # Numbers and parameters that somebody has changed may be refused in any words.
-_REFUSALS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+_REFUSALS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError)
+_RULES = [*STREAMING_RULES, *(FoBoS(eta0=0.1, **options) for options in (
+    dict(storage="tables"), dict(storage="dense"), dict(average=True)))]  # fmt: skip
+_MODELS = [
+    *(LazyNetClassifier(l1=0.01, rule=rule, random_state=0) for rule in _RULES),
+    LazyNetRegressor(random_state=0),
+    LazyNetRegressor(l1=0.01, rule=FoBoS(eta0=0.1, average="polynomial"), random_state=0),
+    DualNetClassifier(random_state=0, warm_start=True),
+]
 
 
-def generate(random: np.random.Generator, ledger: Ledger) -> None:
+def generate(random, ledger):
     """One file, damaged; sometimes with a checksum that somebody has made to fit."""
-    number = int(random.integers(len(_recipes())))
-    whole = _bytes_of(number)
-    data = damaged(whole, Random(int(random.integers(2**63))))
+    data = damaged(
+        _bytes_of(int(random.integers(len(_MODELS)))), Random(int(random.integers(2**63)))
+    )
     sealed = random.random() < 0.7
     with tempfile.TemporaryDirectory() as folder, stopped_after(5.0):
         path = Path(folder) / "model"
@@ -47,40 +50,21 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
         if not sealed:
             ledger.fail("a damaged file was read", f"{data!r:.300}")
         for use in (
-            lambda: model.predict(_X),
+            lambda: model.predict(_X), lambda: model.coef_, lambda: model.partial_fit(_X, _Y),
             lambda: model.coef_,
-            lambda: model.partial_fit(_X, _Y),
-            lambda: model.coef_,
-        ):
+        ):  # fmt: skip
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 try:
                     use()
-                except (MemoryError, *_REFUSALS):
+                except _REFUSALS:
                     ledger.refused["a sealed file"] += 1
 
 
 @cache
-def _recipes() -> list[Any]:
-    streams = [name for name, row in ALGORITHMS.items() if row.rule.streams]
-    return [
-        *(LazyNetClassifier(l1=0.01, rule=rule, random_state=0) for rule in streams),
-        *(
-            LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=0.1, storage=storage), random_state=0)
-            for storage in ("tables", "dense")
-        ),
-        LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=0.1, average=True), random_state=0),
-        LazyNetRegressor(random_state=0),
-        LazyNetRegressor(l1=0.01, rule=FoBoS(eta0=0.1, average="polynomial"), random_state=0),
-        DualNetClassifier(random_state=0, warm_start=True),
-    ]
-
-
-@cache
-def _bytes_of(number: int) -> bytes:
+def _bytes_of(number):
     """The file of a model, after two passes."""
-    model = _recipes()[number]
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
-        model.set_params(max_iter=2).fit(_X, _Y).save(Path(folder) / "model")
+        _MODELS[number].set_params(max_iter=2).fit(_X, _Y).save(Path(folder) / "model")
         return (Path(folder) / "model").read_bytes()

@@ -1,7 +1,5 @@
 """The child in which inputs run: it announces each one, so that its death has a name."""
 
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import os
@@ -9,8 +7,6 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -18,23 +14,21 @@ from safe.fuzz.ledger import Ledger
 from safe.fuzz.note import keep_notes_in, note
 from safe.fuzz.oracle import Stopped, innermost
 
-Generator = Callable[[np.random.Generator, Ledger], None]
 #: What an input may take beyond what the child has when it begins.
 ROOM = 3 * 2**30
 
 
-def under_asan() -> bool:
+def under_asan():
     """Whether the address sanitizer is loaded, which reserves terabytes and is slow."""
     return "asan" in os.environ.get("LD_PRELOAD", "")
 
 
-def run_input(name: str, generate: Generator, seed: int) -> Ledger:
+def run_input(name, generate, seed):
     """One input, in this process."""
     ledger = Ledger(inputs=1)
     note(f"{name}, making an input")
-    random = np.random.default_rng([seed, *name.encode()])
     try:
-        generate(random, ledger)
+        generate(np.random.default_rng([seed, *name.encode()]), ledger)
     except Stopped:
         ledger.refused["stopped by the fuzzer"] += 1
     except Exception as error:
@@ -47,11 +41,9 @@ def run_input(name: str, generate: Generator, seed: int) -> Ledger:
     return ledger
 
 
-def work(
-    name: str, generate: Generator, seed: int, count: int, deadline: float, pipe: Any, log: str
-) -> None:
+def work(name, generate, seed, count, deadline, pipe, log):
     """Run inputs from ``seed`` on, until there have been ``count`` or time is up."""
-    _settle_in(log)
+    settle_in(log)
     for each in range(seed, seed + count):
         if time.monotonic() >= deadline:
             break
@@ -64,7 +56,7 @@ def work(
     os._exit(0)
 
 
-def _settle_in(log: str) -> None:
+def settle_in(log):
     """Limits, and files that tell what killed the child."""
     keep_notes_in(f"{log}.note")
     # A Ctrl-C at the terminal is for the parent, which ends the child.
@@ -73,8 +65,7 @@ def _settle_in(log: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(file, 2)
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
     if hasattr(faulthandler, "register"):
         faulthandler.register(signal.SIGUSR1, file=file, all_threads=True)
@@ -82,15 +73,14 @@ def _settle_in(log: str) -> None:
     faulthandler.disable()
     if not under_asan():
         faulthandler.enable(file=file)
-        _limit_memory()
+        limit_memory()
 
 
-def _limit_memory() -> None:
-    try:
+def limit_memory():
+    with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
-    except ImportError:
-        return
-    with contextlib.suppress(OSError, ValueError), open("/proc/self/statm") as sizes:
-        used = int(sizes.read().split()[0]) * resource.getpagesize()
+
+        with open("/proc/self/statm") as sizes:
+            used = int(sizes.read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
