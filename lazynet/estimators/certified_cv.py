@@ -43,143 +43,137 @@ def _check_scoring(name: str, value: Any) -> Callable[..., float]:
     )
 
 
-class CertifiedSearch(Search):
-    """Follows a path of minima in every fold, and down to the chosen point with all rows."""
+_KINDS = table(
+    **KINDS,
+    loss=MINIMISED_LOSS,
+    scoring=Kind(_check_scoring, optional=True),
+    tol=POSITIVE,
+    max_iter=EPOCHS,
+)
 
-    _kinds = table(
-        **KINDS,
-        loss=MINIMISED_LOSS,
-        scoring=Kind(_check_scoring, optional=True),
-        tol=POSITIVE,
-        max_iter=EPOCHS,
-    )
 
-    # Set by training.
-    objective_: float | NDArray[np.float64]
-    dual_objective_: float | NDArray[np.float64]
-    duality_gap_: float | NDArray[np.float64]
+def _search_paths(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+    """Follow a path of minima in every fold, and down to the chosen point with all rows."""
+    n_folds, n_problems = len(rows.folds), len(rows.problems)
+    check_penalties(*np.transpose(grid_of(p, 1.0, LAST_L1)))
+    # A path goes down the l1s for every l2, or down the l2s where there is one l1.
+    n_l1s = p.l1s if isinstance(p.l1s, int) else len(p.l1s)
+    n_paths = 1 if n_l1s == 1 else len(p.l2s)
+    tasks = [(path, fold) for path in range(n_paths) for fold in rows.folds]
+    # For every problem a seed of the last fit, and one of every path in every fold.
+    seeds = new_generator(p.random_state).randint(2**31, size=(n_problems, 1 + len(tasks)))
+    n_threads = min(effective_n_jobs(p.n_jobs), max(len(tasks), n_problems))
+    with Workers(n_threads) as workers:
+        minima_of = partial(follow, tol=p.tol, max_iter=p.max_iter, after=lambda _: workers.check())
+        minimisers = [
+            _minimiser(p, rows.X, problem, seed)
+            for problem, seed in zip(rows.problems, seeds[:, 0], strict=True)
+        ]
+        # The grid is that of all rows in every fold, so that losses of different folds at the
+        # same point belong to the same penalty.  Where no feature is of any use, every weight
+        # is 0 at any l1.
+        largest = max(minimiser.largest_l1 for minimiser in minimisers) or 1.0
+        settings = grid_of(p, largest, LAST_L1)
+        length = len(settings) // n_paths
 
-    def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
-        n_folds, n_problems = len(rows.folds), len(rows.problems)
-        check_penalties(*np.transpose(grid_of(p, 1.0, LAST_L1)))
-        # A path goes down the l1s for every l2, or down the l2s where there is one l1.
-        n_l1s = p.l1s if isinstance(p.l1s, int) else len(p.l1s)
-        n_paths = 1 if n_l1s == 1 else len(p.l2s)
-        tasks = [(path, fold) for path in range(n_paths) for fold in rows.folds]
-        # For every problem a seed of the last fit, and one of every path in every fold.
-        seeds = new_generator(p.random_state).randint(2**31, size=(n_problems, 1 + len(tasks)))
-        n_threads = min(effective_n_jobs(p.n_jobs), max(len(tasks), n_problems))
-        with Workers(n_threads) as workers:
-            minima_of = partial(
-                follow, tol=p.tol, max_iter=p.max_iter, after=lambda _: workers.check()
+        def path_in_fold(task: int) -> tuple[list[float], list[int], list[Minimum]]:
+            path, fold = tasks[task]
+            points = settings[path * length : (path + 1) * length]
+            follow_points = partial(minima_of, points=points)
+            return _path_in_fold(model, p, rows, fold, seeds[:, 1 + task], follow_points)
+
+        paths = workers.results(range(len(tasks)), path_in_fold)
+        values, nonzeros = (
+            np.reshape(parts, (n_paths, n_folds, length)).swapaxes(1, 2).reshape(-1, n_folds)
+            for parts in list(zip(*paths, strict=True))[:2]
+        )
+        weights = rows.sample_weight if p.scoring else rows.problems.importances
+        measure = "score" if p.scoring else "loss"
+        weights = weights_of_folds(rows.folds, weights)
+        model._choose(p, settings, measure, values, nonzeros, weights)
+        best = model.best_index_
+        down = settings[best // length * length : best + 1]
+        ends = workers.results(minimisers, lambda minimiser: list(minima_of(minimiser, down)))
+    minima = [path[-1] for path in ends]
+    load_minima(model, minima)
+    model.n_iter_ = max(sum(minimum.n_iter for minimum in path) for path in ends)
+    late = [minimum for *_, late_of_path in paths for minimum in late_of_path]
+    late += [minimum for minimum in minima if not minimum.converged]
+    warnings = warnings_of_ends(p, model.cv_results_)
+    if late:
+        warnings.append(
+            ConvergenceWarning(
+                f"{len(late)} of the minima have not come within tol={p.tol:g}: the choice of "
+                f"the penalty may be a little off, and the duality gap of the model is "
+                f"{max(minimum.gap for minimum in minima):.3g}.  The searches ended "
+                f"{why_late(late, p.max_iter)}; larger l1s leave the slowest out"
             )
-            minimisers = [
-                _minimiser(p, rows.X, problem, seed)
-                for problem, seed in zip(rows.problems, seeds[:, 0], strict=True)
-            ]
-            # The grid is that of all rows in every fold, so that losses of different folds at the
-            # same point belong to the same penalty.  Where no feature is of any use, every weight
-            # is 0 at any l1.
-            largest = max(minimiser.largest_l1 for minimiser in minimisers) or 1.0
-            settings = grid_of(p, largest, LAST_L1)
-            length = len(settings) // n_paths
+        )
+    return warnings
 
-            def path_in_fold(task: int) -> tuple[list[float], list[int], list[Minimum]]:
-                path, fold = tasks[task]
-                points = settings[path * length : (path + 1) * length]
-                follow_points = partial(minima_of, points=points)
-                return self._path_in_fold(p, rows, fold, seeds[:, 1 + task], follow_points)
 
-            paths = workers.results(range(len(tasks)), path_in_fold)
-            values, nonzeros = (
-                np.reshape(parts, (n_paths, n_folds, length)).swapaxes(1, 2).reshape(-1, n_folds)
-                for parts in list(zip(*paths, strict=True))[:2]
-            )
-            weights = rows.sample_weight if p.scoring else rows.problems.importances
-            measure = "score" if p.scoring else "loss"
-            weights = weights_of_folds(rows.folds, weights)
-            self._choose(p, settings, measure, values, nonzeros, weights)
-            best = self.best_index_
-            down = settings[best // length * length : best + 1]
-            ends = workers.results(minimisers, lambda minimiser: list(minima_of(minimiser, down)))
-        minima = [path[-1] for path in ends]
-        load_minima(self, minima)
-        self.n_iter_ = max(sum(minimum.n_iter for minimum in path) for path in ends)
-        late = [minimum for *_, late_of_path in paths for minimum in late_of_path]
-        late += [minimum for minimum in minima if not minimum.converged]
-        warnings = warnings_of_ends(p, self.cv_results_)
-        if late:
-            warnings.append(
-                ConvergenceWarning(
-                    f"{len(late)} of the minima have not come within tol={p.tol:g}: the choice of "
-                    f"the penalty may be a little off, and the duality gap of the model is "
-                    f"{max(minimum.gap for minimum in minima):.3g}.  The searches ended "
-                    f"{why_late(late, p.max_iter)}; larger l1s leave the slowest out"
-                )
-            )
-        return warnings
+def _path_in_fold(
+    model: Any,
+    p: SimpleNamespace,
+    rows: RowsInFolds,
+    fold: Fold,
+    seeds: NDArray[np.int64],
+    minima_of: Callable[[Minimiser], Iterator[Minimum]],
+) -> tuple[list[float], list[int], list[Minimum]]:
+    """Learn from one side of a fold along a path, and judge every point by the other side.
 
-    def _path_in_fold(
-        self,
-        p: SimpleNamespace,
-        rows: RowsInFolds,
-        fold: Fold,
-        seeds: NDArray[np.int64],
-        minima_of: Callable[[Minimiser], Iterator[Minimum]],
-    ) -> tuple[list[float], list[int], list[Minimum]]:
-        """Learn from one side of a fold along a path, and judge every point by the other side.
+    Returns the loss or score and the number of nonzeros of every point, and the minima that
+    have not converged, without their weights.
+    """
+    X, held_out = rows.X[fold.train], rows.X[fold.test]
+    models: list[list[tuple[sparse.csr_matrix, float]]] = []
+    late: list[Minimum] = []
+    for problem, seed in zip(rows.problems, seeds, strict=True):
+        models.append([])
+        for minimum in minima_of(_minimiser(p, X, side_of(problem, fold.train), seed)):
+            models[-1].append((sparse.csr_matrix(minimum.coef), minimum.intercept))
+            if not minimum.converged:
+                late.append(minimum.without_vectors())
+    values, nonzeros = [], []
+    for point in zip(*models, strict=True):
+        weights, intercepts = zip(*point, strict=True)
+        coefs = sparse.vstack(weights)
+        values.append(
+            _judged(model, p, rows, fold, held_out, coefs.toarray(), np.array(intercepts))
+        )
+        nonzeros.append(coefs.nnz)
+    return values, nonzeros, late
 
-        Returns the loss or score and the number of nonzeros of every point, and the minima that
-        have not converged, without their weights.
-        """
-        X, held_out = rows.X[fold.train], rows.X[fold.test]
-        models: list[list[tuple[sparse.csr_matrix, float]]] = []
-        late: list[Minimum] = []
-        for problem, seed in zip(rows.problems, seeds, strict=True):
-            models.append([])
-            for minimum in minima_of(_minimiser(p, X, side_of(problem, fold.train), seed)):
-                models[-1].append((sparse.csr_matrix(minimum.coef), minimum.intercept))
-                if not minimum.converged:
-                    late.append(minimum.without_vectors())
-        values, nonzeros = [], []
-        for point in zip(*models, strict=True):
-            weights, intercepts = zip(*point, strict=True)
-            coefs = sparse.vstack(weights)
-            values.append(
-                self._judged(p, rows, fold, held_out, coefs.toarray(), np.array(intercepts))
-            )
-            nonzeros.append(coefs.nnz)
-        return values, nonzeros, late
 
-    def _judged(
-        self,
-        p: SimpleNamespace,
-        rows: RowsInFolds,
-        fold: Fold,
-        held_out: sparse.csr_matrix,
-        weights: NDArray[np.float64],
-        intercepts: NDArray[np.float64],
-    ) -> float:
-        """The mean loss, or the score by ``scoring``, of the models of all problems."""
-        if not p.scoring:
-            losses = [
-                mean_loss(p.loss, held_out @ coef + intercept, *side_of(problem, fold.test))
-                for problem, coef, intercept in zip(rows.problems, weights, intercepts, strict=True)
-            ]
-            return sum(losses) / len(losses)
-        model = type(self)(**self.get_params(deep=False))
-        model.n_features_in_ = held_out.shape[1]
-        if rows.classes is not None:
-            model.classes_ = rows.classes
-        model._load(weights, intercepts)
-        options = {}
-        if rows.sample_weight is not None:
-            options["sample_weight"] = rows.sample_weight[fold.test]
-        with unusable("scoring"):
-            score = p.scoring(model, held_out, rows.y[fold.test], **options)
-        if not is_number(score):
-            raise TypeError(f"scoring must return a number, got {shown(score)}")
-        return as_float(score)
+def _judged(
+    model: Any,
+    p: SimpleNamespace,
+    rows: RowsInFolds,
+    fold: Fold,
+    held_out: sparse.csr_matrix,
+    weights: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+) -> float:
+    """The mean loss, or the score by ``scoring``, of the models of all problems."""
+    if not p.scoring:
+        losses = [
+            mean_loss(p.loss, held_out @ coef + intercept, *side_of(problem, fold.test))
+            for problem, coef, intercept in zip(rows.problems, weights, intercepts, strict=True)
+        ]
+        return sum(losses) / len(losses)
+    judged = type(model)(**model.get_params(deep=False))
+    judged.n_features_in_ = held_out.shape[1]
+    if rows.classes is not None:
+        judged.classes_ = rows.classes
+    judged._load(weights, intercepts)
+    options = {}
+    if rows.sample_weight is not None:
+        options["sample_weight"] = rows.sample_weight[fold.test]
+    with unusable("scoring"):
+        score = p.scoring(judged, held_out, rows.y[fold.test], **options)
+    if not is_number(score):
+        raise TypeError(f"scoring must return a number, got {shown(score)}")
+    return as_float(score)
 
 
 def _minimiser(p: SimpleNamespace, X: sparse.csr_matrix, targets: Any, seed: int) -> Minimiser:
@@ -188,7 +182,7 @@ def _minimiser(p: SimpleNamespace, X: sparse.csr_matrix, targets: Any, seed: int
     return Minimiser(problem, np.random.RandomState(seed))
 
 
-class DualNetClassifierCV(SparseClassifier, CertifiedSearch):
+class DualNetClassifierCV(SparseClassifier, Search):
     """Linear classification at the minimum of the elastic net, its l1 and l2 chosen by folds.
 
     Finds the minima of :class:`DualNetClassifier` along a path of l1 for every l2 (see
@@ -252,7 +246,8 @@ class DualNetClassifierCV(SparseClassifier, CertifiedSearch):
     2
     """
 
-    _kinds = table(**CertifiedSearch._kinds, class_weight=CLASS_WEIGHT)
+    _kinds = table(**_KINDS, class_weight=CLASS_WEIGHT)
+    _train = _search_paths
 
     @helpful
     def __init__(
@@ -274,7 +269,7 @@ class DualNetClassifierCV(SparseClassifier, CertifiedSearch):
         self._keep(locals())
 
 
-class DualNetRegressorCV(SparseRegressor, CertifiedSearch):
+class DualNetRegressorCV(SparseRegressor, Search):
     """Linear regression at the minimum of the elastic net, its l1 and l2 chosen by folds.
 
     Parameters and attributes are those of :class:`DualNetClassifierCV` without ``class_weight`` and
@@ -298,6 +293,9 @@ class DualNetRegressorCV(SparseRegressor, CertifiedSearch):
     >>> model.l2_, np.flatnonzero(model.coef_), len(model.plot().axes)
     (0.0, array([0, 1]), 2)
     """
+
+    _kinds = _KINDS
+    _train = _search_paths
 
     @helpful
     def __init__(

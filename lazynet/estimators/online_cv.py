@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.arrays import has_usual_size, sizes_of
-from lazynet.data.standardise import Units
 from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.catalogue import RuleLike
 from lazynet.engines.threads import Workers
@@ -66,95 +65,89 @@ class _Epochs(NamedTuple):
     ended_early: bool
 
 
-class OnlineSearch(Search):
-    """Trains a grid of settings, and the chosen one of them with all rows."""
+_KINDS = table(
+    **KINDS,
+    loss=LOSS,
+    rule=RULE_OR_AUTO,
+    max_iter=EPOCHS_OR_NONE,
+    tol=Number(least=0, optional=True),
+)
 
-    _kinds = table(
-        **KINDS,
-        loss=LOSS,
-        rule=RULE_OR_AUTO,
-        max_iter=EPOCHS_OR_NONE,
-        tol=Number(least=0, optional=True),
-    )
-    #: the estimator of one setting
-    _single: ClassVar[type[LazyNetClassifier] | type[LazyNetRegressor]]
 
-    # Set by training.
-    eta0_: float
-    units_: Units | None = None
+def _single_of(model: Any, l1: float | None, l2: float, **options: Any) -> Any:
+    """The estimator of one setting; ``options`` differ from the parameters of ``model``."""
+    shared = set(model._single._kinds) & set(model._kinds)
+    options = {name: getattr(model, name) for name in shared} | options
+    return model._single(l1=l1, l2=l2, **options)
 
-    def _single_of(self, l1: float | None, l2: float, **options: Any) -> Any:
-        """The estimator of one setting; ``options`` are parameters that differ from this one's."""
-        shared = set(self._single._kinds) & set(self._kinds)
-        options = {name: getattr(self, name) for name in shared} | options
-        return self._single(l1=l1, l2=l2, **options)
 
-    def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
-        _refuse_repeated(rows.folds)
-        # The settings of a single fit, whose defaults the grid follows; each setting is checked.
-        counted = isinstance(p.l1s, int)
-        single = self._single_of(None if counted else float(p.l1s[0]), float(p.l2s[0]))
-        base = single._read_settings()
-        check_offered(base.plan())
-        for l1, l2 in grid_of(p, 1.0, LAST_L1):
-            check_together(replace(base, l1=l1, l2=l2).plan())
-        data = RowsInMemory(rows.X, rows.problems)
-        # As in a single fit: with a penalty of the user, features are not standardised.
-        in_units = None if p.l2s.any() else units_for_fit(base, data, None)
-        data = data if in_units is None else data.standardised(in_units)
-        # Rows without any value ask for no penalty; one that is not 0 does no harm.
-        l1 = make_plan(base, data, from_zero=False).penalty.l1 or 1.0 if counted else 1.0
-        settings = grid_of(p, LARGEST_L1 * l1, LAST_L1)
-        if p.max_iter is None:
-            p.max_iter = found_epochs(self._takes_margin_losses, is_table(*data.shape), True)
-        check_n_steps("max_iter", p.max_iter, data.n_rows)
-        # The rate that suits the rows; the bound that a penalty sets differs between the settings.
-        eta0 = scale_of_rates(base, replace(base.plan(), penalty=ElasticNet()), data)
-        plans = planned(base, settings, eta0)
-        # float32 needs half the memory and less time; the chosen setting is trained in float64.
-        narrow = self._takes_margin_losses or has_usual_size(rows.y)
-        training = GridTraining(
-            plans, data.X, data.problems, rows.folds, sizes_of(data.X, plans[0].sizes),
-            np.float32 if narrow else np.float64,
-        )  # fmt: skip
-        with Workers(min(base.n_threads, len(training.matrices))) as workers:
-            epochs = _train_grid(p, training, data.n_rows, workers)
-        self._choose(p, settings, "loss", epochs.losses, epochs.nonzeros, training.weights_of_folds)
-        model = self._single_of(self.l1_, self.l2_, max_iter=epochs.n_best, tol=None)
-        model.fit(data.X, rows.y, rows.sample_weight)
-        weights, intercepts = model._dense_coef(), model._intercepts()
-        if in_units is not None:
-            weights = in_units.weights(weights)
-            intercepts = np.asarray(in_units.intercept(weights[:, in_units.moved], intercepts))
-        self._load(weights, intercepts)
-        self.units_, self.eta0_, self.n_iter_ = in_units, float(model.eta0_), epochs.n_best
-        warnings = warnings_of_ends(p, self.cv_results_)
-        if p.tol is not None:
-            warnings += self._warnings_of_epochs(base, p.max_iter, model, data, epochs)
-        return warnings
+def _search_grid(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+    """Train a grid of settings, and the chosen one of them with all rows."""
+    _refuse_repeated(rows.folds)
+    # The settings of a single fit, whose defaults the grid follows; each setting is checked.
+    counted = isinstance(p.l1s, int)
+    single = _single_of(model, None if counted else float(p.l1s[0]), float(p.l2s[0]))
+    base = single._read_settings()
+    check_offered(base.plan())
+    for l1, l2 in grid_of(p, 1.0, LAST_L1):
+        check_together(replace(base, l1=l1, l2=l2).plan())
+    data = RowsInMemory(rows.X, rows.problems)
+    # As in a single fit: with a penalty of the user, features are not standardised.
+    in_units = None if p.l2s.any() else units_for_fit(base, data, None)
+    data = data if in_units is None else data.standardised(in_units)
+    # Rows without any value ask for no penalty; one that is not 0 does no harm.
+    l1 = make_plan(base, data, from_zero=False).penalty.l1 or 1.0 if counted else 1.0
+    settings = grid_of(p, LARGEST_L1 * l1, LAST_L1)
+    if p.max_iter is None:
+        p.max_iter = found_epochs(model._takes_margin_losses, is_table(*data.shape), True)
+    check_n_steps("max_iter", p.max_iter, data.n_rows)
+    # The rate that suits the rows; the bound that a penalty sets differs between the settings.
+    eta0 = scale_of_rates(base, replace(base.plan(), penalty=ElasticNet()), data)
+    plans = planned(base, settings, eta0)
+    # float32 needs half the memory and less time; the chosen setting is trained in float64.
+    narrow = model._takes_margin_losses or has_usual_size(rows.y)
+    training = GridTraining(
+        plans, data.X, data.problems, rows.folds, sizes_of(data.X, plans[0].sizes),
+        np.float32 if narrow else np.float64,
+    )  # fmt: skip
+    with Workers(min(base.n_threads, len(training.matrices))) as workers:
+        epochs = _train_grid(p, training, data.n_rows, workers)
+    model._choose(p, settings, "loss", epochs.losses, epochs.nonzeros, training.weights_of_folds)
+    best = _single_of(model, model.l1_, model.l2_, max_iter=epochs.n_best, tol=None)
+    best.fit(data.X, rows.y, rows.sample_weight)
+    weights, intercepts = best._dense_coef(), best._intercepts()
+    if in_units is not None:
+        weights = in_units.weights(weights)
+        intercepts = np.asarray(in_units.intercept(weights[:, in_units.moved], intercepts))
+    model._load(weights, intercepts)
+    model.units_, model.eta0_, model.n_iter_ = in_units, float(best.eta0_), epochs.n_best
+    warnings = warnings_of_ends(p, model.cv_results_)
+    if p.tol is not None:
+        warnings += _warnings_of_epochs(base, p.max_iter, best, data, epochs, in_units is not None)
+    return warnings
 
-    def _warnings_of_epochs(
-        self, base: Settings, max_iter: int, model: Any, data: RowsInMemory, epochs: _Epochs
-    ) -> list[Warning]:
-        """The warning about a grid that has learned nothing, or that has ended too early."""
-        plan, problems = model._read_settings().plan(), data.problems
-        constant = loss_of_constants(problems, plan)
-        scale = len(problems) * problems.weights.sum() / problems.n_rows
-        curve = [loss * scale for loss in epochs.curve]
-        if min(curve) >= NOTHING_LEARNED * constant:
-            learners = new_learners(model._engines, data.X, problems, plan, None)
-            eta0 = self.eta0_ if self.units_ is None else None
-            warnings = nothing_learned(base, plan, problems, learners, eta0)
-            if warnings:
-                return warnings
-        if epochs.ended_early or not still_falls(curve, constant):
-            return []
-        return [
-            ConvergenceWarning(
-                f"the least loss of held-out rows still fell by {1 - curve[-1] / curve[-2]:.0%} in "
-                f"the last of max_iter={max_iter} epochs; raise max_iter"
-            )
-        ]
+
+def _warnings_of_epochs(
+    base: Settings, max_iter: int, model: Any, data: RowsInMemory, epochs: _Epochs, in_units: bool
+) -> list[Warning]:
+    """The warning about a grid that has learned nothing, or that has ended too early."""
+    plan, problems = model._read_settings().plan(), data.problems
+    constant = loss_of_constants(problems, plan)
+    scale = len(problems) * problems.weights.sum() / problems.n_rows
+    curve = [loss * scale for loss in epochs.curve]
+    if min(curve) >= NOTHING_LEARNED * constant:
+        learners = new_learners(model._engines, data.X, problems, plan, None)
+        eta0 = None if in_units else float(model.eta0_)
+        if warnings := nothing_learned(base, plan, problems, learners, eta0):
+            return warnings
+    if epochs.ended_early or not still_falls(curve, constant):
+        return []
+    return [
+        ConvergenceWarning(
+            f"the least loss of held-out rows still fell by {1 - curve[-1] / curve[-2]:.0%} in "
+            f"the last of max_iter={max_iter} epochs; raise max_iter"
+        )
+    ]
 
 
 def _train_grid(
@@ -187,7 +180,7 @@ def _refuse_repeated(folds: Sequence[Fold]) -> None:
             )
 
 
-class LazyNetClassifierCV(SparseClassifier, OnlineSearch):
+class LazyNetClassifierCV(SparseClassifier, Search):
     """Linear classification with an elastic net, its l1 and l2 chosen by cross-validation.
 
     Every combination of ``l1s`` and ``l2s`` is a setting of :class:`LazyNetClassifier`.  All
@@ -257,8 +250,8 @@ class LazyNetClassifierCV(SparseClassifier, OnlineSearch):
     2
     """
 
-    _kinds = table(**OnlineSearch._kinds, class_weight=CLASS_WEIGHT)
-    _single = LazyNetClassifier
+    _kinds = table(**_KINDS, class_weight=CLASS_WEIGHT)
+    _train, _single = _search_grid, LazyNetClassifier
 
     @helpful
     def __init__(
@@ -283,7 +276,7 @@ class LazyNetClassifierCV(SparseClassifier, OnlineSearch):
     predict_top = LazyNetClassifier.predict_top
 
 
-class LazyNetRegressorCV(SparseRegressor, OnlineSearch):
+class LazyNetRegressorCV(SparseRegressor, Search):
     """Linear regression with an elastic net, its l1 and l2 chosen by cross-validation.
 
     Parameters and attributes are those of :class:`LazyNetClassifierCV` without ``class_weight`` and
@@ -310,7 +303,8 @@ class LazyNetRegressorCV(SparseRegressor, OnlineSearch):
     (array([ 3., -2.]), (200,), 2)
     """
 
-    _single = LazyNetRegressor
+    _kinds = _KINDS
+    _train, _single = _search_grid, LazyNetRegressor
 
     @helpful
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -46,7 +46,10 @@ KINDS = table(
 
 
 class Search(SparseLinear):
-    """Chooses l1 and l2 by cross-validation; a subclass trains in ``_train``."""
+    """Chooses l1 and l2 by cross-validation."""
+
+    #: chooses l1 and l2 by the folds, and trains with all rows; returns the warnings to give
+    _train: Callable[..., list[Warning]]
 
     # Set by training.
     l1_: float
@@ -104,10 +107,6 @@ class Search(SparseLinear):
             self.classes_ = classes
         sample_weight = check_sample_weight(sample_weight, X)
         return self._train(p, RowsInFolds(X, y, problems, sample_weight, classes, folds))
-
-    def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
-        """Choose l1 and l2 by the folds, and train with all rows; returns the warnings to give."""
-        raise NotImplementedError
 
     def _choose(
         self,
