@@ -71,9 +71,10 @@ def _made(name: str, call: ast.expr) -> Any:
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
         raise ValueError
     kind = OBJECTS.get(name, {}).get(call.func.id)
-    if kind is None or any(word.arg is None for word in call.keywords):
+    arguments = {word.arg or "": word.value for word in call.keywords}
+    if kind is None or "" in arguments:  # ** has no name
         raise ValueError
-    return kind(**{word.arg: _argument(word.arg, word.value) for word in call.keywords})
+    return kind(**{word: _argument(word, value) for word, value in arguments.items()})
 
 
 def _argument(name: str, value: ast.expr) -> Any:

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from lazynet.data.arrays import unusable
+from lazynet.data.targets import OutputTargets
 from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.threads import Workers
 from lazynet.estimators.base import helpful
@@ -176,10 +177,13 @@ def _judged(
     return as_float(score)
 
 
-def _minimiser(p: SimpleNamespace, X: sparse.csr_matrix, targets: Any, seed: int) -> Minimiser:
+def _minimiser(
+    p: SimpleNamespace, X: sparse.csr_matrix, problem: OutputTargets, seed: int
+) -> Minimiser:
     """A minimiser of one problem over the rows of X."""
-    problem = Problem(X, *targets, p.loss, p.fit_intercept)
-    return Minimiser(problem, np.random.RandomState(seed))
+    targets, importances = problem
+    over_rows = Problem(X, targets, importances, p.loss, p.fit_intercept)
+    return Minimiser(over_rows, np.random.RandomState(seed))
 
 
 class DualNetClassifierCV(SparseClassifier, Search):

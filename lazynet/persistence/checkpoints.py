@@ -61,7 +61,8 @@ class Checkpoint:
         self._next = np.inf
         self._has_warned = False
         #: whether Ctrl-C waits for the next point, and what answered it before
-        self._pressed, self._handler = False, signal.default_int_handler
+        self._pressed = False
+        self._handler: Any = signal.default_int_handler
 
     def begin(self, model: Any, p: Any, data: Mapping[str, Any]) -> Any:
         """Read the file if there is one, and refuse another call's.
