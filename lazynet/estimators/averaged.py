@@ -242,23 +242,17 @@ class ASGDClassifier(SparseClassifier, _Averaged):
         Epochs: ``fit`` takes T = max_iter * n_samples steps.
     replace : bool, default=True
         Draw the rows with replacement, as the note does; False: visit each row once in an epoch.
-    random_state : int, RandomState or None, default=None
-        Seed of the drawing.
-    class_weight : dict, "balanced" or None, default=None
-        The importance of an example by its class.
-    verbose : int, default=0
-        1: a progress bar on a terminal if tqdm is installed.
+    random_state, class_weight, verbose
+        As in :class:`LazyNetClassifier`; the seed is that of the drawing.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        The weights; with ``average``, the averages of the weights.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        The intercept of each row of ``coef_``.
+    coef_, intercept_, classes_ : ndarray
+        The model, one row for two classes, with ``average`` the averages; the labels, sorted.
     last_coef_, last_intercept_ : ndarray
         Weights and intercepts after the last step.
-    mean_, classes_ : ndarray
-        The mean at which the rows were centered, None without ``center``; the labels, sorted.
+    mean_ : ndarray of shape (n_features,) or None
+        The mean at which the rows were centered; None without ``center``.
     t_, n_iter_ : int
         Steps taken, and epochs: ``t_ / n_samples``, rounded down, at least 1.
 
@@ -318,11 +312,6 @@ class ASGDRegressor(SparseRegressor, _Averaged):
         squared norms.
     l2 : float, default=1e-2
         Strength of the penalty, greater than 0, and the scale of the rates.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        The weights; with ``average``, the averages of the weights.
 
     Examples
     --------

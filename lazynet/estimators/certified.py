@@ -199,26 +199,18 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     max_iter : int, default=1000
         The largest number of epochs; an epoch visits all rows at least once.  A fit that ends
         before the gap is small enough gives a ``ConvergenceWarning``, which says why it ended.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, which is not penalised.
-    class_weight : dict, "balanced" or None, default=None
-        The importance of an example by its class.  An example of importance 2 counts as two rows.
+    fit_intercept, class_weight, n_jobs, verbose
+        As in :class:`LazyNetClassifier`.  A row of importance 2 counts as two rows.
     warm_start : bool, default=False
         Let ``fit`` start from the weights of the last fit, and keep a number per row for the next.
     random_state : int, RandomState or None, default=None
         Seed of the order of the rows.  With None, two fits may differ, within ``tol``.
-    n_jobs : int or None, default=None
-        Threads for several classes.  The number of threads changes no bit of the model.
-    verbose : int, default=0
-        1: a line per epoch.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        The weights.  A weight that is 0 at the minimum is exactly 0, but for a few that a gap of
-        ``tol`` does not tell from 0.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        The intercept of each row of ``coef_``.
+    coef_, intercept_, classes_ : ndarray
+        The model, one row for two classes, and the class labels, sorted.  A weight that is 0 at
+        the minimum is exactly 0, but for a few that a gap of ``tol`` does not tell from 0.
     duality_gap_ : float, or ndarray of shape (n_classes,)
         The certificate: an upper bound on ``objective_`` minus the least objective.
     objective_, dual_objective_ : float, or ndarray of shape (n_classes,)
@@ -229,8 +221,6 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     history_ : list of dict
         Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate),
         ``nonzeros``, ``seconds``; with several classes also ``problem``, the row of ``coef_``.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels, sorted.
 
     Examples
     --------

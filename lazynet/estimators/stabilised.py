@@ -237,10 +237,9 @@ class StabilisedSGDClassifier(StagedClassifier):
         "informative", frequent features are truncated first: use a small ``rejection_rate``.
     eta0 : float or None, default=None
         Scale of the rates.  None: a scale that suits the lengths of the rows and the loss.
-    random_state : int, RandomState or None, default=None
-        Seed of the permutations.
-    n_jobs : int or None, default=None
-        Threads that share the paths, -1: one per processor.  No number of them changes the model.
+    random_state, n_jobs
+        The seed of the permutations, and the threads that share the paths; see
+        :class:`LazyNetClassifier`.
 
     Attributes
     ----------
