@@ -9,7 +9,13 @@ from sklearn.base import BaseEstimator, is_classifier
 import lazynet
 from lazynet import FromStep, Suffix
 from lazynet.losses import LOSSES
-from lazynet.parameters import Choice, Flag, Integer, ParameterObject, Special
+from lazynet.parameters import (
+    ParameterObject,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+)
 
 _PUBLIC = [
     public for public in (getattr(lazynet, name) for name in lazynet.__all__)
@@ -107,18 +113,20 @@ def values_of(owner, name):
     kind = owner._kinds[name]
     if name in VALUES:
         return VALUES[name]
-    if isinstance(kind, Special):
+    if kind.check is check_flag:
+        values = True, False
+    elif kind.check is check_choice:
+        values = tuple(kind.bounds["accepted"])
+    elif kind.check in (check_integer, check_number):
+        numbers = (1, 1, 2, 4, 7, 20, 1000) if kind.check is check_integer else NUMBERS
+        values = tuple(each for each in numbers if fits(kind, each))
+    elif kind.objects:
         names = [*LOSSES] if name == "loss" else [
             each.name for each in kind.objects if getattr(each, "name", None)]  # fmt: skip
         own = (lambda t: 0.1 / (t + 1),) if name == "schedule" else ()
-        values = (*names, *own, *kind.objects, *kind.objects) if kind.objects else ()
-    elif isinstance(kind, Flag):
-        values = True, False
-    elif isinstance(kind, Choice):
-        values = tuple(kind.accepted)
+        values = (*names, *own, *kind.objects, *kind.objects)
     else:
-        numbers = (1, 1, 2, 4, 7, 20, 1000) if isinstance(kind, Integer) else NUMBERS
-        values = tuple(each for each in numbers if fits(kind, each))
+        return ()
     return (*values, *([None, None] if kind.optional else []))
 
 
