@@ -164,7 +164,7 @@ class Learns:
             if state.sums is None:
                 state.sums = np.zeros(learner.engine.n_outputs)
             learner.engine.learn(
-                learner.examples, learner.targets, steps, learner.task, state.t, state.sums,
+                learner.examples, learner.block, steps, learner.task, state.t, state.sums,
                 self.plan.softmax,
             )  # fmt: skip
             return
@@ -221,7 +221,7 @@ class BlockRows(SourceRows):
         self.facts, self._statistics = blocks.facts(), None
         self.n_visits = self.facts.n_rows
         check_any_rows(blocks)
-        self.X, self.problems = self._first()
+        self.X, self.targets = self._first()
         futures = blocks.prepared(partial(prepared_by, check))
         self.rows = [[*each] for each in zip(blocks.futures, futures, strict=True)]
 
@@ -247,7 +247,7 @@ class BlockRows(SourceRows):
             for k, rows in enumerate(self.rows)
         ]
         some = (blocks.gathered(asked[k : k + _AT_ONCE]) for k in range(0, n, _AT_ONCE))
-        found = Survey(self.problems.numbers_of_targets().shape[1] if of_targets else 0)
+        found = Survey(self.targets.numbers_of_targets().shape[1] if of_targets else 0)
         largest = weighted = 0.0
         for table in _in_pieces(chain.from_iterable(some)):
             norms, counts, *targets = table.T.copy()

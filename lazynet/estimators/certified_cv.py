@@ -55,7 +55,7 @@ _KINDS = table(
 
 def _search_paths(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
     """Follow a path of minima in every fold, and down to the chosen point with all rows."""
-    n_folds, n_problems = len(rows.folds), len(rows.problems)
+    n_folds, n_problems = len(rows.folds), len(rows.targets)
     check_penalties(*np.transpose(grid_of(p, 1.0, LAST_L1)))
     # A path goes down the l1s for every l2, or down the l2s where there is one l1.
     n_l1s = p.l1s if isinstance(p.l1s, int) else len(p.l1s)
@@ -68,7 +68,7 @@ def _search_paths(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[War
         minima_of = partial(follow, tol=p.tol, max_iter=p.max_iter, after=lambda _: workers.check())
         minimisers = [
             _minimiser(p, rows.X, problem, seed)
-            for problem, seed in zip(rows.problems, seeds[:, 0], strict=True)
+            for problem, seed in zip(rows.targets, seeds[:, 0], strict=True)
         ]
         # The grid is that of all rows in every fold, so that losses of different folds at the
         # same point belong to the same penalty.  Where no feature is of any use, every weight
@@ -88,7 +88,7 @@ def _search_paths(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[War
             np.reshape(parts, (n_paths, n_folds, length)).swapaxes(1, 2).reshape(-1, n_folds)
             for parts in list(zip(*paths, strict=True))[:2]
         )
-        weights = rows.sample_weight if p.scoring else rows.problems.importances
+        weights = rows.sample_weight if p.scoring else rows.targets.importances
         measure = "score" if p.scoring else "loss"
         weights = weights_of_folds(rows.folds, weights)
         model._choose(p, settings, measure, values, nonzeros, weights)
@@ -129,7 +129,7 @@ def _path_in_fold(
     X, held_out = rows.X[fold.train], rows.X[fold.test]
     models: list[list[tuple[sparse.csr_matrix, float]]] = []
     late: list[Minimum] = []
-    for problem, seed in zip(rows.problems, seeds, strict=True):
+    for problem, seed in zip(rows.targets, seeds, strict=True):
         models.append([])
         for minimum in minima_of(_minimiser(p, X, side_of(problem, fold.train), seed)):
             models[-1].append((sparse.csr_matrix(minimum.coef), minimum.intercept))
@@ -159,7 +159,7 @@ def _judged(
     if not p.scoring:
         losses = [
             mean_loss(p.loss, held_out @ coef + intercept, *side_of(problem, fold.test))
-            for problem, coef, intercept in zip(rows.problems, weights, intercepts, strict=True)
+            for problem, coef, intercept in zip(rows.targets, weights, intercepts, strict=True)
         ]
         return sum(losses) / len(losses)
     judged = type(model)(**model.get_params(deep=False))

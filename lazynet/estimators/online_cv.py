@@ -91,7 +91,7 @@ def _search_grid(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[Warn
     check_offered(base.plan())
     for l1, l2 in grid_of(p, 1.0, LAST_L1):
         check_together(replace(base, l1=l1, l2=l2).plan())
-    data = RowsInMemory(rows.X, rows.problems)
+    data = RowsInMemory(rows.X, rows.targets)
     # As in a single fit: with a penalty of the user, features are not standardised.
     in_units = None if p.l2s.any() else units_for_fit(base, data, None)
     data = data if in_units is None else data.standardised(in_units)
@@ -107,7 +107,7 @@ def _search_grid(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[Warn
     # float32 needs half the memory and less time; the chosen setting is trained in float64.
     narrow = model._takes_margin_losses or has_usual_size(rows.y)
     training = GridTraining(
-        plans, data.X, data.problems, rows.folds, sizes_of(data.X, plans[0].sizes),
+        plans, data.X, data.targets, rows.folds, sizes_of(data.X, plans[0].sizes),
         np.float32 if narrow else np.float64,
     )  # fmt: skip
     with Workers(min(base.n_threads, len(training.matrices))) as workers:
@@ -131,7 +131,7 @@ def _warnings_of_epochs(
     base: Settings, max_iter: int, model: Any, data: RowsInMemory, epochs: _Epochs, in_units: bool
 ) -> list[Warning]:
     """The warning about a grid that has learned nothing, or that has ended too early."""
-    plan, problems = model._read_settings().plan(), data.problems
+    plan, problems = model._read_settings().plan(), data.targets
     constant = loss_of_constants(problems, plan)
     scale = len(problems) * problems.weights.sum() / problems.n_rows
     curve = [loss * scale for loss in epochs.curve]

@@ -377,7 +377,7 @@ class OnlineModel(SparseLinear):
         rows = RowsInMemory(*probe._read(settings, X, y, sample_weight))
         max_rows = check_integer("max_rows", max_rows, 1)
         epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
-        if settings.plan(n_outputs=len(rows.problems)).softmax:
+        if settings.plan(n_outputs=len(rows.targets)).softmax:
             raise ValueError(
                 "verify compares one output with its twin, and loss='softmax' couples "
                 "all outputs: verify the same parameters with loss='log_loss'"
@@ -394,7 +394,7 @@ class OnlineModel(SparseLinear):
         rows = rows if units is None else rows.standardised(units)
         n_steps = settings.plan().n_steps(affordable_rows(rows.X, max_rows, epochs)) * epochs
         plan = make_plan(settings, rows, from_zero=False, n_steps=n_steps)
-        return verify(plan, rows.X, rows.problems, max_rows, epochs)
+        return verify(plan, rows.X, rows.targets, max_rows, epochs)
 
     # --- the weights ------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ WORSE = 0.1
 def fit_warnings(
     settings: Settings,
     plan: Plan,
-    problems: Targets | None,
+    targets: Targets | None,
     learners: Sequence[AnyLearner],
     losses: Sequence[float],
     loss_of_best: float,
@@ -38,16 +38,16 @@ def fit_warnings(
     """The warnings after a fit.
 
     ``losses`` are those by which the epochs were compared, ``loss_of_best`` is the progressive loss
-    of the best one.  ``problems`` is None where the rows are not in memory; ``eta0`` is the scale
+    of the best one.  ``targets`` is None where the rows are not in memory; ``eta0`` is the scale
     of the rates where a user could have given it.
     """
     if settings.tol is None:
         return []
     constant = losses[0]
-    if problems is not None:
-        constant = loss_of_constants(problems, plan)
+    if targets is not None:
+        constant = loss_of_constants(targets, plan)
         if loss_of_best >= NOTHING_LEARNED * constant:
-            warnings = nothing_learned(settings, plan, problems, learners, eta0)
+            warnings = nothing_learned(settings, plan, targets, learners, eta0)
             if warnings:
                 return warnings
     if ended_early or settings.limits_epochs or not still_falls(losses, constant):
@@ -76,7 +76,7 @@ def still_falls(losses: Sequence[float], constant: float) -> bool:
 def nothing_learned(
     settings: Settings,
     plan: Plan,
-    problems: Targets,
+    targets: Targets,
     learners: Sequence[AnyLearner],
     eta0: float | None,
 ) -> list[Warning]:
@@ -87,11 +87,11 @@ def nothing_learned(
     if settings.follows_rows:
         return []
     loss, _, nonzeros = evaluated(learners)
-    constant = loss_of_constants(problems, plan)
+    constant = loss_of_constants(targets, plan)
     if not nonzeros or loss < NOTHING_LEARNED * constant:
         return []
     # At zero weights the loss may be far above a constant prediction's: that is no rate's fault.
-    at_zero = loss_of_constants(problems, replace(plan, fit_intercept=False))
+    at_zero = loss_of_constants(targets, replace(plan, fit_intercept=False))
     if loss <= (1.0 + WORSE) * max(constant, at_zero):
         what = "y does not depend on X, or the rates are too small: give " + _better_rate(
             settings, eta0, "larger"
@@ -117,8 +117,8 @@ def _better_rate(settings: Settings, eta0: float | None, size: str) -> str:
     return f"a {size} {parameter}{now if parameter == 'alpha' else ''}, by rule={rule.rate}"
 
 
-def loss_of_constants(problems: Targets, plan: Plan) -> float:
-    """The mean loss of the best constant predictions, nearly, summed over the problems.
+def loss_of_constants(targets: Targets, plan: Plan) -> float:
+    """The mean loss of the best constant predictions, nearly, summed over the outputs.
 
     >>> from types import SimpleNamespace
     >>> from lazynet.losses import get_loss
@@ -127,10 +127,10 @@ def loss_of_constants(problems: Targets, plan: Plan) -> float:
     >>> round(loss_of_constants(Classes(np.array([0, 1, 2]), 3, None), plan), 6)  # log 3
     1.098612
     """
-    positives = problems.positives()
+    positives = targets.positives()
     if positives is None:
-        return sum(loss_of_constant(item, plan.loss, plan.fit_intercept) for item in problems)
-    total, n = float(problems.weights.sum()), problems.n_rows
+        return sum(loss_of_constant(item, plan.loss, plan.fit_intercept) for item in targets)
+    total, n = float(targets.weights.sum()), targets.n_rows
     if plan.softmax:
         if not plan.fit_intercept:
             return float(total * np.log(len(positives)) / n)
@@ -155,7 +155,7 @@ def loss_of_two_classes(up: float, total: float, loss: Loss, fit_intercept: bool
 
 # Sums of huge losses or sample weights overflow to infinity, which no fit is compared with.
 @np.errstate(over="ignore", invalid="ignore")
-def loss_of_constant(problem: OutputTargets, loss: Loss, fit_intercept: bool) -> float:
+def loss_of_constant(output: OutputTargets, loss: Loss, fit_intercept: bool) -> float:
     """The mean loss of the best constant prediction, nearly; without an intercept, of 0.
 
     >>> from lazynet.losses import get_loss
@@ -163,7 +163,7 @@ def loss_of_constant(problem: OutputTargets, loss: Loss, fit_intercept: bool) ->
     >>> round(loss_of_constant((np.array([1.0, 1.0, 4.0]), None), squared, True), 6)
     1.0
     """
-    targets, importances = problem
+    targets, importances = output
     n = len(targets)
     weights = np.ones(n) if importances is None else importances
     if ((targets == 1.0) | (targets == -1.0)).all():

@@ -82,7 +82,7 @@ def fit(
         rows = rows if units is None else rows.standardised(units)
     from_zero = model is None and replace_weights is None and rows.order is None
     plan = make_plan(settings, rows, from_zero=from_zero)
-    n_outputs = len(rows.problems)
+    n_outputs = len(rows.targets)
     outputs = None if checkpoint is None else checkpoint.outputs()
     warnings: list[Warning] = []
     if outputs is None or replace_weights is not None or settings.warm_start:
@@ -125,7 +125,7 @@ def fit(
     warnings += fit_warnings(
         settings,
         plan,
-        rows.problems if isinstance(rows, RowsInMemory) else None,
+        rows.targets if isinstance(rows, RowsInMemory) else None,
         learners,
         [line.get("validation_loss", line["progressive_loss"]) for line in history],
         history[best]["progressive_loss"],
@@ -177,7 +177,7 @@ def learn_once(
 
     ``l1`` is the strength where the settings give none.
     """
-    n_outputs = len(rows.problems)
+    n_outputs = len(rows.targets)
     units = model.units if model is not None and settings.standardises else None
     if units is not None:
         rows = rows.standardised(units)
@@ -207,7 +207,7 @@ def learn_once(
         generator = new_generator(settings.random_state)
     # One engine measures a row when it visits it, which reads X once less.
     sizes = plan.sizes if len(engines) == 1 else sizes_of(rows.X, plan.sizes)
-    learners = new_learners(engines, rows.X, rows.problems, plan, sizes)
+    learners = new_learners(engines, rows.X, rows.targets, plan, sizes)
     touched, numbers = touched_columns(rows.X), plan.settings()
     with Workers(min(settings.n_threads, len(engines))) as workers:
         undo.before(engines, touched, workers)
@@ -254,7 +254,7 @@ def engines_for_fit(
         known = outputs_of(model.engines)
         if known != n_outputs or model.engines[0].n_features != n_features:
             raise ValueError(
-                f"warm_start=True continues a model of {known} problem(s) with "
+                f"warm_start=True continues a model of {known} output(s) with "
                 f"{model.engines[0].n_features} features, but these data make {n_outputs} "
                 f"with {n_features}; fit them with warm_start=False"
             )

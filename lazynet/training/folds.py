@@ -55,7 +55,7 @@ class RowsInFolds:
 
     X: sparse.csr_matrix
     y: NDArray[Any]
-    problems: Targets
+    targets: Targets
     sample_weight: NDArray[np.float64] | None
     classes: NDArray[Any] | None
     folds: list[Fold]
@@ -137,9 +137,9 @@ def _checked_rows(number: int, side: str, rows: Any, n_rows: int) -> NDArray[np.
     return rows.astype(np.int64)
 
 
-def side_of(problem: OutputTargets, rows: NDArray[np.int64]) -> OutputTargets:
+def side_of(output: OutputTargets, rows: NDArray[np.int64]) -> OutputTargets:
     """The targets and importances of the rows of one side of a fold."""
-    targets, weights = problem
+    targets, weights = output
     return targets[rows], None if weights is None else weights[rows]
 
 

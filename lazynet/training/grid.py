@@ -1,7 +1,7 @@
 """Settings of a grid that learn side by side: a setting is a column of one matrix of weights.
 
 Settings share the rows and their order, and differ in l1 and l2.  Every fold has a matrix for each
-problem.  The steps of a fold leave its held-out rows out: a column takes the steps that a fit of
+output.  The steps of a fold leave its held-out rows out: a column takes the steps that a fit of
 this setting on the remaining rows, in the same order, would take.
 """
 
@@ -77,41 +77,41 @@ def planned(base: Settings, settings: Sequence[tuple[float, float]], eta0: float
 
 
 class _Matrix(NamedTuple):
-    """All settings of one problem in one fold."""
+    """All settings of one output in one fold."""
 
     fold: int
-    problem: int
+    output: int
     engine: OutputsEngine
 
 
 class GridTraining:
-    """The matrices of weights of all folds and problems, and their passes over the rows."""
+    """The matrices of weights of all folds and outputs, and their passes over the rows."""
 
     def __init__(
         self,
         plans: Sequence[Plan],
         X: sparse.csr_matrix,
-        problems: Targets,
+        targets: Targets,
         folds: Sequence[Fold],
         sizes: NDArray[np.float64] | None,
         dtype: Any = np.float64,
     ) -> None:
-        self.plans, self.folds, self.n_problems = plans, folds, len(problems)
-        self.examples = as_examples(X, None, problems.importances, sizes)
-        self.targets = [
-            kernel.Targets(0, len(plans), shared=np.require(targets, np.float64, ["C", "A"]))
-            for targets, _ in problems
+        self.plans, self.folds, self.n_outputs = plans, folds, len(targets)
+        self.examples = as_examples(X, None, targets.importances, sizes)
+        self.blocks = [
+            kernel.Targets(0, len(plans), shared=np.require(numbers, np.float64, ["C", "A"]))
+            for numbers, _ in targets
         ]
         #: the matrices, those of a fold side by side
         self.matrices = [
-            _Matrix(fold, problem, _new_matrix(plans, X.shape[1], dtype))
+            _Matrix(fold, output, _new_matrix(plans, X.shape[1], dtype))
             for fold in range(len(folds))
-            for problem in range(self.n_problems)
+            for output in range(self.n_outputs)
         ]
         self.task = plans[0].task(self.matrices[0].engine)
         #: the number of steps that every fold has taken
         self.taken = [0] * len(folds)
-        self.weights_of_folds = weights_of_folds(folds, problems.importances)
+        self.weights_of_folds = weights_of_folds(folds, targets.importances)
         #: which rows every fold learns from
         self._learned = np.zeros((len(folds), X.shape[0]), dtype=bool)
         for mask, fold in zip(self._learned, folds, strict=True):
@@ -133,15 +133,13 @@ class GridTraining:
         ]
 
         def learn(matrix: _Matrix) -> None:
-            fold, problem, engine = matrix
+            fold, output, engine = matrix
             if isinstance(engine, OutputsOnClock):
                 engine.own_steps = rates[fold]
             if len(steps[fold]):
                 losses = np.zeros(engine.n_outputs)
-                targets = self.targets[problem]
-                engine.learn(
-                    self.examples, targets, steps[fold], self.task, self.taken[fold], losses
-                )
+                block = self.blocks[output]
+                engine.learn(self.examples, block, steps[fold], self.task, self.taken[fold], losses)
 
         workers.each(self.matrices, learn)
         self.taken = [t + len(of_fold) for t, of_fold in zip(self.taken, rows, strict=True)]
@@ -149,30 +147,30 @@ class GridTraining:
     def held_out(self, workers: Workers) -> NDArray[np.float64]:
         """The mean losses of the held-out rows: a row per setting, a column per fold.
 
-        Over several problems they are the means; a loss that is not a finite number is infinite.
+        Over several outputs they are the means; a loss that is not a finite number is infinite.
         """
 
         def losses_of(matrix: _Matrix) -> NDArray[np.float64]:
-            targets, rows = self.targets[matrix.problem], self.folds[matrix.fold].test
+            block, rows = self.blocks[matrix.output], self.folds[matrix.fold].test
             steps = _plain_steps(rows)
-            return matrix.engine.losses_on(self.examples, targets, steps, self.task)
+            return matrix.engine.losses_on(self.examples, block, steps, self.task)
 
         sums = self._by_fold(workers.results(self.matrices, losses_of))
-        means = sums / (self.weights_of_folds * self.n_problems)
+        means = sums / (self.weights_of_folds * self.n_outputs)
         return np.where(np.isfinite(means), means, np.inf)
 
     def nonzeros(self, workers: Workers) -> NDArray[np.int64]:
-        """The number of weights that are not 0, of all problems together, by setting and fold."""
+        """The number of weights that are not 0, of all outputs together, by setting and fold."""
         counts = workers.results(self.matrices, lambda matrix: matrix.engine.nonzeros())
         return self._by_fold(counts)
 
     def _by_fold(self, numbers: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """The sums over the problems, by setting and fold."""
-        shape = len(self.folds), self.n_problems, len(self.plans)
+        """The sums over the outputs, by setting and fold."""
+        shape = len(self.folds), self.n_outputs, len(self.plans)
         return np.reshape(numbers, shape).sum(axis=1).T
 
     def model(self, setting: int, fold: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The weights of a setting in a fold, a row for every problem, and the intercepts."""
+        """The weights of a setting in a fold, a row for every output, and the intercepts."""
         engines = [matrix.engine for matrix in self.matrices if matrix.fold == fold]
         return (
             np.stack([engine.model()[setting] for engine in engines]),

@@ -111,17 +111,17 @@ def softmax_losses(decisions: NDArray[np.float64], codes: NDArray[np.int64]) -> 
 
 
 def summed_losses(
-    decisions: NDArray[np.float64], first: int, problems: Targets, loss: Loss, softmax: bool
+    decisions: NDArray[np.float64], first: int, targets: Targets, loss: Loss, softmax: bool
 ) -> float:
-    """The sum over rows and problems of importance times loss, for problems from ``first`` on."""
+    """The sum over rows and outputs of importance times loss, for outputs from ``first`` on."""
     if softmax:
-        assert isinstance(problems, Classes), "the softmax is a loss of classes"
-        losses = softmax_losses(decisions, problems.codes)
-        return float((losses * problems.weights).sum())
-    return sum(total_loss_of(row, *problems[first + k], loss) for k, row in enumerate(decisions))
+        assert isinstance(targets, Classes), "the softmax is a loss of classes"
+        losses = softmax_losses(decisions, targets.codes)
+        return float((losses * targets.weights).sum())
+    return sum(total_loss_of(row, *targets[first + k], loss) for k, row in enumerate(decisions))
 
 
-#: Some rows and their problems.
+#: Some rows and their targets.
 Block = tuple[sparse.csr_matrix, Targets]
 
 

@@ -1,4 +1,4 @@
-"""Learners: the problems in training, each with its engine, and their pass over the rows.
+"""Learners: the outputs in training, each with its engine, and their pass over the rows.
 
 A kernel returns after some tens of milliseconds at the latest, so that Python soon handles a
 signal, and any split into chunks gives the same weights bit for bit.
@@ -37,7 +37,7 @@ _ROWS_TO_EVALUATE = 2**14
 
 @dataclass
 class Learner:
-    """One binary or regression problem in training: its engine, its examples, its plan."""
+    """One output in training: its engine, its examples, its plan."""
 
     engine: Engine
     examples: Examples
@@ -78,39 +78,37 @@ class Learner:
 
 @dataclass
 class OutputsLearner:
-    """Several problems in training, from ``first`` on, in one engine."""
+    """Several outputs in training, from ``first`` on, in one engine."""
 
     engine: OutputsEngine
     examples: Examples
     plan: Plan
     X: sparse.csr_matrix
-    problems: Targets
+    targets: Targets
     first: int
 
     def __post_init__(self) -> None:
         self.task = self.plan.task(self.engine)
-        self.targets = self.problems.block(self.first, self.engine.n_outputs)
+        self.block = self.targets.block(self.first, self.engine.n_outputs)
 
     def visit(self, steps: Steps | Batches, t: int, judged: bool, merger: Merger) -> float:
         """As ``Learner.visit``."""
         assert isinstance(steps, Steps), "outputs in batches have an engine each"
         losses = np.zeros(self.engine.n_outputs)
-        self.engine.learn(
-            self.examples, self.targets, steps, self.task, t, losses, self.plan.softmax
-        )
+        self.engine.learn(self.examples, self.block, steps, self.task, t, losses, self.plan.softmax)
         # Losses with large importances may have an infinite sum, as an engine of one output does.
         with np.errstate(over="ignore"):
             return float(losses.sum())
 
     def evaluate(self) -> tuple[float, float, int]:
-        """As ``Learner.evaluate``, summed over the problems."""
+        """As ``Learner.evaluate``, summed over the outputs."""
         n, total = self.examples.n_rows, 0.0
         for start, stop in spans(n, _ROWS_TO_EVALUATE):
             rows = np.arange(start, stop)
-            part, problems = copied_rows(self.X, rows), self.problems.only(rows)
+            part, targets = copied_rows(self.X, rows), self.targets.only(rows)
             for _, decisions in decisions_of(part, [self.engine]):
                 total += summed_losses(
-                    decisions, self.first, problems, self.plan.loss, self.plan.softmax
+                    decisions, self.first, targets, self.plan.loss, self.plan.softmax
                 )
         weights = self.engine.rows()
         penalty = self._penalty(weights)
@@ -133,11 +131,11 @@ AnyLearner = Learner | OutputsLearner
 def new_learners(
     engines: Sequence[Engine],
     X: sparse.csr_matrix,
-    problems: Targets,
+    targets: Targets,
     plan: Plan,
     sizes: NDArray[np.float64] | str | None,
 ) -> list[AnyLearner]:
-    """A learner for every engine; the engines hold all problems in their order.
+    """A learner for every engine; the engines hold all outputs in their order.
 
     ``sizes`` as in ``as_examples``.
     """
@@ -146,10 +144,10 @@ def new_learners(
     for engine in engines:
         if isinstance(engine, OutputsEngine):
             if shared is None:
-                shared = as_examples(X, None, problems.importances, sizes)
-            learners.append(OutputsLearner(engine, shared, plan, X, problems, first))
+                shared = as_examples(X, None, targets.importances, sizes)
+            learners.append(OutputsLearner(engine, shared, plan, X, targets, first))
         else:
-            learners.append(Learner(engine, as_examples(X, *problems[first], sizes), plan))
+            learners.append(Learner(engine, as_examples(X, *targets[first], sizes), plan))
         first += engine.n_outputs
     return learners
 

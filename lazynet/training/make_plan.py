@@ -39,7 +39,7 @@ def make_plan(
     first epoch can be compared with a constant prediction.  ``n_steps`` is the number of steps
     where it does not follow from the settings.
     """
-    n_outputs, table = len(rows.problems), is_table(*rows.shape)
+    n_outputs, table = len(rows.targets), is_table(*rows.shape)
     classifies = settings.classifies
     # The penalty, and the loss of a constant that a bad first epoch exceeds.
     l1, best_constant = 0.0, None

@@ -38,12 +38,12 @@ class RowsInMemory:
     def __init__(
         self,
         X: sparse.csr_matrix,
-        problems: Targets,
+        targets: Targets,
         order: Shuffle = None,
         trained: Shuffle = None,
         validation: Shuffle = None,
     ) -> None:
-        self.X, self.problems, self.order = X, problems, order
+        self.X, self.targets, self.order = X, targets, order
         self.trained, self.validation = trained, validation
         #: the number of rows to learn from
         self.n_rows: int = X.shape[0] if trained is None else len(trained)
@@ -77,49 +77,49 @@ class RowsInMemory:
 
     def hold_out(self, settings: Settings, generator: np.random.RandomState) -> RowsInMemory:
         """The same rows, of which some are held out; every class keeps its share."""
-        strata = self.problems.codes if isinstance(self.problems, Classes) else None
+        strata = self.targets.codes if isinstance(self.targets, Classes) else None
         trained, validation = split(
             self.X.shape[0], settings.validation_fraction, generator, strata
         )
-        weights = self.problems.importances
+        weights = self.targets.importances
         for rows, purpose in ((trained, "to train on"), (validation, "that are held out")):
             if weights is not None and not weights[rows].any():
                 raise ValueError(
                     f"sample_weight, times class_weight, must not be zero for all {len(rows)} rows "
                     f"{purpose}: change validation_fraction or set early_stopping=False"
                 )
-        return RowsInMemory(self.X, self.problems, self.order, trained, validation)
+        return RowsInMemory(self.X, self.targets, self.order, trained, validation)
 
     def units(self, settings: Settings) -> Units:
         """The units of the features, and of several targets that are numbers."""
         units = Units.of(self.X, self.trained, centred=settings.fit_intercept)
         # The other losses have a number in the units of the targets; classes are -1 and 1 already.
         of_numbers = settings.loss.name in ("squared_error", "absolute_error")
-        if of_numbers and isinstance(self.problems, Columns) and len(self.problems) > 1:
-            numbers = self.problems.numbers
+        if of_numbers and isinstance(self.targets, Columns) and len(self.targets) > 1:
+            numbers = self.targets.numbers
             units = units.with_targets(numbers if self.trained is None else numbers[self.trained])
         return units
 
     def standardised(self, units: Units) -> RowsInMemory:
         """A copy of the rows with features and targets in ``units``."""
-        X, problems = units.rows(self.X), self.problems
-        if units.targets is not None and isinstance(problems, Columns):
-            problems = Columns(problems.numbers / units.targets, problems.importances)
-        rows = RowsInMemory(X, problems, self.order, self.trained, self.validation)
+        X, targets = units.rows(self.X), self.targets
+        if units.targets is not None and isinstance(targets, Columns):
+            targets = Columns(targets.numbers / units.targets, targets.importances)
+        rows = RowsInMemory(X, targets, self.order, self.trained, self.validation)
         rows.shape = self.shape
         return rows
 
     def statistics(self, settings: Settings, of_targets: bool) -> Survey:
         """The sums over the rows that the defaults of a fit follow."""
-        norms, problems = self.squared_norms, self.problems
+        norms, targets = self.squared_norms, self.targets
         if self.trained is not None:
-            norms, problems = norms[self.trained], problems.only(self.trained)
-        targets = problems.numbers_of_targets() if of_targets else None
-        return Survey.of(norms, targets, problems.importances)
+            norms, targets = norms[self.trained], targets.only(self.trained)
+        numbers = targets.numbers_of_targets() if of_targets else None
+        return Survey.of(norms, numbers, targets.importances)
 
     def largest_norm(self, settings: Settings, weighted: bool) -> float:
         """The largest squared norm of a row, the intercept's 1 included, times its importance."""
-        X, counts = self.X, self.problems.importances if weighted else None
+        X, counts = self.X, self.targets.importances if weighted else None
         if self.trained is not None:
             X = copied_rows(X, self.trained)
             counts = None if counts is None else counts[self.trained]
@@ -127,23 +127,23 @@ class RowsInMemory:
 
     def identity(self) -> dict[str, Any]:
         """What identifies the rows: arrays that a checkpoint compares."""
-        targets = vars(self.problems)
-        (y,) = (targets[name] for name in ("codes", "numbers", "indicator") if name in targets)
-        weights = self.problems.importances
+        held = vars(self.targets)
+        (y,) = (held[name] for name in ("codes", "numbers", "indicator") if name in held)
+        weights = self.targets.importances
         return {"X": self.X, "y": y, "sample_weight": weights, "sample_order": self.order}
 
     def learners(self, engines: Sequence[Engine], plan: Plan) -> list[AnyLearner]:
         """A learner of these rows for every engine."""
         known = plan.sizes == "squared_norms"
         sizes = self.squared_norms if known else sizes_of(self.X, plan.sizes)
-        return new_learners(engines, self.X, self.problems, plan, sizes)
+        return new_learners(engines, self.X, self.targets, plan, sizes)
 
     def held_out(self, plan: Plan) -> HeldOut | None:
         """The rows that are held out; None where there are none."""
         rows = self.validation
         if rows is None:
             return None
-        block = copied_rows(self.X, rows), self.problems.only(rows)
+        block = copied_rows(self.X, rows), self.targets.only(rows)
         return HeldOut(lambda: [block], len(rows), plan.loss, plan.softmax)
 
     def order_of(self, epoch: int, generator: np.random.RandomState | None) -> Shuffle:

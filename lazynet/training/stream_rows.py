@@ -37,7 +37,7 @@ from lazynet.training.settings import Settings
 MAPPED = "lazynet.data.mapped(source)"
 # With at most this many classes, the labels of a chunk are compared with each class.
 _FEW_CLASSES = 4
-#: Checked rows of a chunk and their problems; takes the chunk, and whether it was checked before.
+#: Checked rows of a chunk and their targets; takes the chunk, and whether it was checked before.
 Prepare = Callable[..., tuple[sparse.csr_matrix, Targets]]
 
 
@@ -130,14 +130,14 @@ class SourceRows:
             raise ValueError("X must have at least one row, and the source has none")
         #: the rows to learn from, and their number
         self.learned, self.n_visits = source, self.facts.n_rows
-        self.X, self.problems = self._first()
+        self.X, self.targets = self._first()
         self._statistics: Statistics | None = None
         self._validation: Chunk | None = None
         #: whether an earlier pass has found all chunks sound
         self._checked = False
 
     def _first(self) -> tuple[sparse.csr_matrix, Targets]:
-        """A few rows from the beginning, which have the features and the problems of all rows."""
+        """A few rows from the beginning, which have the features and the outputs of all rows."""
         with closing(self.source.chunks(1)) as chunks:
             return self._prepare(next(iter(chunks)))
 
@@ -175,14 +175,14 @@ class SourceRows:
         rest._validation = validation
         return rest
 
-    def _check_held(self, y: Any, problems: Targets) -> None:
+    def _check_held(self, y: Any, targets: Targets) -> None:
         """Refuse held-out rows of which none counts, or that are all rows of a class."""
-        if not problems.weights.any():
+        if not targets.weights.any():
             raise ValueError(
                 "the weights of the rows, times class_weight, must not be zero for all rows that "
                 "are held out: change validation_fraction or set early_stopping=False"
             )
-        if not isinstance(problems, Classes):
+        if not isinstance(targets, Classes):
             return
         facts = counted_facts(self.source)
         labels, counts = np.unique(y, return_counts=True)
@@ -238,17 +238,17 @@ class SourceRows:
 
     def _count(self, settings: Settings, of_targets: bool) -> Statistics:
         """The statistics of all rows, by a pass over them."""
-        n_targets = self.problems.numbers_of_targets().shape[1] if of_targets else 0
+        n_targets = self.targets.numbers_of_targets().shape[1] if of_targets else 0
         sums, largest, largest_weighted = Survey(n_targets), 0.0, 0.0
         extra, sound = float(settings.fit_intercept), True
         with closing(self.learned.chunks(ROWS_OF_A_BLOCK, 0)) as chunks:
             for chunk in chunks:
-                X, problems = self._prepare(chunk)
+                X, targets = self._prepare(chunk)
                 sound = sound and X is chunk.X
-                examples = as_examples(X, None, problems.importances)
-                targets = problems.numbers_of_targets() if of_targets else None
+                examples = as_examples(X, None, targets.importances)
+                numbers = targets.numbers_of_targets() if of_targets else None
                 norms = examples.squared_norms()
-                sums.add(norms, targets, problems.importances)
+                sums.add(norms, numbers, targets.importances)
                 largest = max(largest, float(norms.max(initial=0.0)) + extra)
                 largest_weighted = max(largest_weighted, examples.largest_squared_norm(extra))
         self._checked = sound
@@ -257,7 +257,7 @@ class SourceRows:
     def learners(self, engines: Sequence[Engine], plan: Plan) -> list[AnyLearner]:
         """A learner of the first rows for every engine; ``visit`` makes others."""
         sizes = sizes_of(self.X, plan.sizes)
-        return new_learners(engines, self.X, self.problems, plan, sizes)
+        return new_learners(engines, self.X, self.targets, plan, sizes)
 
     def order_of(self, epoch: int, generator: np.random.RandomState | None) -> None:
         """The rows come in the order in which the source gives them."""
@@ -292,12 +292,12 @@ class SourceRows:
                 if n_rows <= begin:
                     t += plan.n_steps(chunk.X.shape[0])
                     continue
-                X, problems = self._prepare(chunk, self._checked)
+                X, targets = self._prepare(chunk, self._checked)
                 sound = sound and X is chunk.X
-                counts = counts or bool(problems.weights.any())
+                counts = counts or bool(targets.weights.any())
                 # One engine measures a row when it visits it, which reads X once less.
                 sizes = plan.sizes if len(engines) == 1 else sizes_of(X, plan.sizes)
-                now = new_learners(engines, X, problems, plan, sizes)
+                now = new_learners(engines, X, targets, plan, sizes)
                 t = run_pass(now, None, t, losses, workers, length=length)
                 after(n_rows)
         if n_rows != self.n_visits:
