@@ -81,28 +81,6 @@ def test_values_by_hand():
     assert engine.average() == ([1.5], 0.75)
 
 
-# --- the tests are tested ---------------------------------------------------------------------
-
-
-class ForgetsTheOldHarmonic(DekelEngine):
-    """Averages with h of the step to come."""
-
-    def average(self):
-        weights, intercept = super().average()
-        return weights - self.cells[:, 0] / (self.l2 * max(self.t, 1) * (self.t + 1)), intercept
-
-
-def test_broken_engines_are_caught(monkeypatch):
-    """The comparison with explicit centering and naive averaging finds every broken engine."""
-    monkeypatch.setitem(globals(), "DekelEngine", ForgetsTheOldHarmonic)
-    X = sparse.csr_matrix(np.random.default_rng(0).standard_normal((10, 3)) + 1.0)
-    with pytest.raises(AssertionError):
-        assert_models_match(
-            "log_loss", X, np.where(np.arange(10) % 2, 1.0, -1.0), range(10), 1.0,
-            np.asarray(X.mean(axis=0)).ravel(),
-        )  # fmt: skip
-
-
 # --- kernel and estimators ----------------------------------------------------------------------
 
 

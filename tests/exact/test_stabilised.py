@@ -5,7 +5,6 @@ import pickle
 import subprocess
 import sys
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from support.matrices import rows_of_signs as signs
 from support.matrices import rows_without_ties as problem
 
-from lazynet import StabilisedSGDClassifier
+from lazynet import ReleasedStabilisedSGDClassifier, StabilisedSGDClassifier
 from lazynet.data.arrays import as_examples
 from lazynet.engines.stabilised import (
     Data,
@@ -32,18 +31,6 @@ from lazynet.kernels import stabilised as kernel
 from lazynet.losses import get_loss
 from lazynet.reference.stabilised import DenseStabilised
 from lazynet.schedules import Constant, InverseSqrt
-
-STAGES = Stages(
-    bursts_per_stage=3,
-    burst_size=12,
-    rejection_rate=0.3,
-    annealing=-9.0,
-    stability=0.5,
-    theta=0.5,
-    min_informed=1,
-    universal=False,
-)
-
 
 RATES = InverseSqrt(0.5)
 
@@ -77,14 +64,14 @@ def reference_of(X, y, seed, stages, loss, fit_intercept, epochs, n_paths, sched
 
 def assert_stages_match(
     X, y, seed, stages, *, loss="hinge", fit_intercept=False, epochs=4.0, n_paths=2,
-    schedule=RATES, engine_class=StabilisedEngine,
+    schedule=RATES,
 ):  # fmt: skip
     """Compare every path at the end, and what every stage has decided; returns the records.
 
-    test_stages_after_every_step.py compares a path after every step.
+    ``verify`` compares a path after every step.
     """
     reference = reference_of(X, y, seed, stages, loss, fit_intercept, epochs, n_paths, schedule)
-    engine = engine_class(
+    engine = StabilisedEngine(
         Data(as_examples(X, y), get_loss(loss), fit_intercept=fit_intercept),
         stages,
         schedule,
@@ -158,57 +145,24 @@ def test_ratios_that_tie_with_universal_gravity_vanish_whatever_their_rounding(e
     assert_stages_match(X, y, seed, stages, epochs=10, schedule=Constant(eta))
 
 
-class PurgesOnePathAlone(StabilisedEngine):
-    """The others keep what has been purged."""
-
-    def _judge(self):
-        paths, kept = self.paths, [path.cells.copy() for path in self.paths]
-        purged = super()._judge()
-        for path, cells in zip(paths[1:], kept[1:], strict=True):
-            path.cells[:] = cells
-        return purged
+BURSTS = dict(burst_size=12, bursts_per_stage=3, rejection_rate=0.3, stability=0.5, max_iter=10)
+MODELS = {
+    "universal": StabilisedSGDClassifier("log_loss", eta0=0.5, **BURSTS),
+    "informative": StabilisedSGDClassifier("log_loss", gravity="informative", eta0=0.5, **BURSTS),
+    "released": ReleasedStabilisedSGDClassifier("log_loss", **BURSTS),
+}
 
 
-def test_a_broken_engine_is_caught():
-    """On an ordinary problem, on which the whole one passes."""
-    X, y = problem(0)
-    assert_stages_match(X, y, 0, STAGES)
-    with pytest.raises(AssertionError):
-        assert_stages_match(X, y, 0, STAGES, engine_class=PurgesOnePathAlone)
-
-
-def fit_engine(stages=STAGES, threads=1, level=None, n_paths=4, loss="log_loss"):
+@pytest.mark.parametrize("name", MODELS)
+def test_any_number_of_threads_gives_the_same_bits(name):
+    """Paths share nothing during a stage."""
     X, y = problem(3, n=200, d=80)
-    examples = as_examples(X, y)
-    if level is not None:
-        examples.at_level(level)
-    engine = StabilisedEngine(
-        Data(examples, get_loss(loss), fit_intercept=True),
-        stages,
-        InverseSqrt(0.5),
-        streams(200, 1, n_paths),
-        occurring(X),
-    )
-    with Workers(threads) as workers:
-        while engine.t < 2000 and engine.n_stable:
-            engine.take_stage(workers)
-    return engine
-
-
-@pytest.mark.parametrize("universal", [False, True])
-def test_any_number_of_threads_gives_the_same_bits(universal):
-    """Every number of threads and every vector level gives the same bits."""
-    stages = replace(STAGES, universal=universal)
-    alone = fit_engine(stages)
-    assert 0 < alone.n_stable < alone.n_occurring
-    for other in (
-        fit_engine(stages, threads=2),
-        fit_engine(stages, threads=7),
-        fit_engine(stages, 3, 0),
-    ):
-        np.testing.assert_array_equal(alone.weights(), other.weights())
-        np.testing.assert_array_equal(alone.frequency, other.frequency)
-        assert alone.intercept == other.intercept
+    model = clone(MODELS[name]).set_params(random_state=1)
+    alone, *others = (clone(model).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 7))
+    assert 0 < alone.stable_.sum() < np.count_nonzero(occurring(X))
+    for other in others:
+        for attribute in ("coef_", "intercept_", "selection_frequency_"):
+            np.testing.assert_array_equal(getattr(alone, attribute), getattr(other, attribute))
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
