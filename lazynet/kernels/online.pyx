@@ -21,16 +21,8 @@ from libc.stdint cimport int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from .averages cimport count_iterate, past_is_worn
-from .batches cimport (
-    begin_batch,
-    mean_slope,
-    merge_row,
-    merged_row,
-    size_of_slopes,
-)
+from .batches cimport begin_batch, mean_slope, merge_row, merged_row, size_of_slopes
 from .chunk cimport (
-    ABSOLUTE_SUM,
     ADAGRAD,
     AHEAD,
     AVERAGED,
@@ -47,7 +39,6 @@ from .chunk cimport (
     PATIENCE,
     PAUSED,
     RDA,
-    SAGA,
     TABLES,
     TRUNCATED,
     WORN_OUT,
@@ -56,8 +47,7 @@ from .chunk cimport (
     Merging,
     Status,
 )
-from .rules.motion cimport Clock, advance_clock, beyond_limits, in_range, worn_out
-from .from_data cimport FromData, Proposal, begin_proposal, count_row, find_factors, propose
+from .from_data cimport Proposal, begin_proposal
 from .lanes cimport (
     LANES,
     PARTS,
@@ -66,34 +56,41 @@ from .lanes cimport (
     Lanes,
     add_to_part,
     eight_zeros,
-    give1,
-    give2,
-    give3,
-    give4,
     lane_of,
     lanes_at,
     put_lanes,
-    spread,
     sum_of_eight,
-    take1,
-    take2,
-    take3,
-    take4,
     without_first,
 )
-from .losses cimport loss_slope
-from .own_rows cimport (
-    OwnRow,
-    copy_row,
-    fetch_cells,
-    fetch_eight,
-    fill_up,
-    has_room,
-    row_at,
-    size_of_row,
-)
+from .own_rows cimport OwnRow, copy_row, fetch_cells, fetch_eight, fill_up, has_room, row_at
 from .rows cimport fetch_row, prefetch
-from .rules cimport adagrad, carpenter, clock, ftrl, rda, saga, tables, truncated_gradient
+from .any_rule cimport (
+    MOST_NUMBERS,
+    Rule,
+    factor_of,
+    finish,
+    give,
+    intercept_of,
+    kept_numbers,
+    load,
+    measure,
+    measures,
+    move,
+    numbers,
+    take,
+)
+from .clock_steps cimport (
+    HALF_A_STEP,
+    NOTHING,
+    begin_on_clock,
+    count_on_clock,
+    finish_on_clock,
+    propose_on_clock,
+    size_of,
+    slope_of,
+    start_on_clock,
+)
+from .rules cimport adagrad, clock, tables
 from .rules.adagrad cimport AdaGrad, DecayingAdaGrad
 from .rules.carpenter cimport Carpenter
 from .rules.clock cimport Averaged, FreelyAveraged, OnClock
@@ -102,201 +99,6 @@ from .rules.rda cimport Rda
 from .rules.saga cimport Saga
 from .rules.tables cimport OnTables
 from .rules.truncated_gradient cimport Truncated
-
-ctypedef fused Rule:
-    OnClock
-    Averaged
-    FreelyAveraged
-    Rda
-    Ftrl
-    AdaGrad
-    DecayingAdaGrad
-    Truncated
-    Carpenter
-    Saga
-    OnTables
-
-# What a sweep has interrupted.
-cdef enum:
-    NOTHING = 0
-    HALF_A_STEP = 1    # the first half of the step is taken
-    COUNTED_ROW = 2    # the row is counted
-
-cdef enum:
-    MOST_NUMBERS = 4    # in a cell
-
-# --- the rules ------------------------------------------------------------------------------------
-
-
-cdef inline int numbers(const Rule* rule) noexcept nogil:
-    """In a cell."""
-    if Rule is OnClock or Rule is Rda:
-        return 1
-    if Rule is Saga:
-        return 3
-    return 4 if Rule is AdaGrad or Rule is DecayingAdaGrad else 2
-
-
-cdef inline int kept_numbers(const Rule* rule) noexcept nogil:
-    """Kept per nonzero between the prediction and the step."""
-    if Rule is OnClock or Rule is Rda or Rule is Truncated or Rule is Carpenter or Rule is OnTables:
-        return 1
-    return 3 if Rule is Ftrl else 2
-
-
-cdef inline void take(
-    const Rule* rule, const double* cells, const uint32_t* columns, Lanes* cell
-) noexcept nogil:
-    """The numbers in the cells of some columns, those of a kind side by side."""
-    if numbers(rule) == 1:
-        cell[0] = take1(cells, columns)
-    elif numbers(rule) == 2:
-        take2(cells, columns, &cell[0], &cell[1])
-    elif numbers(rule) == 3:
-        take3(cells, columns, &cell[0], &cell[1], &cell[2])
-    else:
-        take4(cells, columns, &cell[0], &cell[1], &cell[2], &cell[3])
-
-
-cdef inline void give(
-    const Rule* rule, double* cells, const uint32_t* columns, const Lanes* cell
-) noexcept nogil:
-    """Store the numbers in the cells of some columns."""
-    if numbers(rule) == 1:
-        give1(cells, columns, cell[0])
-    elif numbers(rule) == 2:
-        give2(cells, columns, cell[0], cell[1])
-    elif numbers(rule) == 3:
-        give3(cells, columns, cell[0], cell[1], cell[2])
-    else:
-        give4(cells, columns, cell[0], cell[1], cell[2], cell[3])
-
-
-cdef inline Lanes load(const Rule* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
-    """The weights in some cells as of now, less the factor that all share."""
-    if Rule is OnClock:
-        return clock.load(rule, cell, kept)
-    elif Rule is Averaged:
-        return clock.load_averaged(&rule.on, cell, kept)
-    elif Rule is FreelyAveraged:
-        return clock.load_freely_averaged(&rule.on, cell, kept)
-    elif Rule is Rda:
-        return rda.load(rule, cell, kept)
-    elif Rule is Ftrl:
-        return ftrl.load(rule, cell, kept)
-    elif Rule is AdaGrad:
-        return adagrad.load(rule, cell, kept, False)
-    elif Rule is DecayingAdaGrad:
-        return adagrad.load(&rule.rule, cell, kept, True)
-    elif Rule is Truncated:
-        return truncated_gradient.load(rule, cell, kept)
-    elif Rule is Carpenter:
-        return carpenter.load(rule, cell, kept)
-    elif Rule is OnTables:
-        return tables.load(rule, cell, kept)
-    else:
-        return saga.load(rule, cell, kept)
-
-
-cdef inline double factor_of(const Rule* rule) noexcept nogil:
-    """What the weights that are loaded are to be multiplied by."""
-    if Rule is OnClock:
-        return rule.clock.scale
-    elif Rule is Averaged or Rule is FreelyAveraged:
-        return rule.on.clock.scale
-    elif Rule is Rda:
-        return rule.factor
-    else:
-        return 1.0
-
-
-cdef inline void move(
-    const Rule* rule, Lanes* cell, const Lanes* kept, Lanes x, double step
-) noexcept nogil:
-    """Some cells after a step along x."""
-    if Rule is OnClock:
-        clock.move(rule, cell, kept, step * x)
-    elif Rule is Averaged:
-        clock.move_averaged(&rule.on, cell, kept, step * x)
-    elif Rule is FreelyAveraged:
-        clock.move_freely_averaged(&rule.on, cell, kept, step * x)
-    elif Rule is Rda:
-        rda.move(rule, cell, kept, step * x)
-    elif Rule is Ftrl:
-        ftrl.move(rule, cell, kept, step * x)
-    elif Rule is AdaGrad:
-        adagrad.move(rule, cell, kept, x, spread(step), False)
-    elif Rule is DecayingAdaGrad:
-        adagrad.move(&rule.rule, cell, kept, x, spread(step), True)
-    elif Rule is Truncated:
-        truncated_gradient.move(rule, cell, kept, step * x)
-    elif Rule is Carpenter:
-        carpenter.move(rule, cell, kept, step * x)
-    elif Rule is OnTables:
-        tables.move(rule, cell, kept, step * x if step != 0.0 else spread(0.0))
-    else:
-        saga.move(rule, cell, kept, step * x)
-
-
-cdef inline bint finish(Rule* rule, const Chunk* at, const Proposal* step) noexcept nogil:
-    """The motion of all weights; whether all must be brought current before the next step."""
-    cdef double move = step.intercept_move if at.fit_intercept else 0.0
-    if Rule is Rda:
-        return rda.finish(rule, move)
-    elif Rule is Ftrl:
-        return ftrl.finish(rule, move)
-    elif Rule is AdaGrad:
-        return adagrad.finish(rule, move)
-    elif Rule is DecayingAdaGrad:
-        return adagrad.finish(&rule.rule, move)
-    elif Rule is Truncated:
-        return truncated_gradient.finish(rule, move, step.pull, at.wear.largest_cushion)
-    elif Rule is Carpenter:
-        return carpenter.finish(rule, move, step.rate)
-    elif Rule is OnTables:
-        return tables.finish(rule, move, at.wear)
-    elif Rule is Saga:
-        return saga.finish(rule, move)
-    else:
-        return False
-
-
-cdef inline bint measures(const Rule* rule) noexcept nogil:
-    """Whether the rates follow the sizes of the rows."""
-    if Rule is Rda or Rule is Ftrl:
-        return rule.measures != 0.0
-    elif Rule is AdaGrad:
-        return rule.follows != 0.0
-    elif Rule is DecayingAdaGrad:
-        return rule.rule.follows != 0.0
-    else:
-        return False
-
-
-cdef inline bint measure(Rule* rule, double size) noexcept nogil:
-    """Count the size of a row; whether all weights must be brought current before its step."""
-    if Rule is Rda:
-        return rda.measure(rule, size)
-    elif Rule is Ftrl:
-        return ftrl.measure(rule, size)
-    elif Rule is AdaGrad:
-        return adagrad.measure(rule, size)
-    elif Rule is DecayingAdaGrad:
-        return adagrad.measure(&rule.rule, size)
-    else:
-        return False
-
-
-cdef inline double intercept_of(const Rule* rule, const Chunk* at) noexcept nogil:
-    """What predictions add."""
-    if Rule is Averaged or Rule is FreelyAveraged:
-        return rule.on.intercept
-    elif Rule is DecayingAdaGrad:
-        return rule.rule.intercept if at.fit_intercept else 0.0
-    elif Rule is OnClock or Rule is Truncated or Rule is Carpenter or Rule is OnTables:
-        return rule.intercept  # one that was loaded counts, fitted or not
-    else:
-        return rule.intercept if at.fit_intercept else 0.0
 
 # --- rows -----------------------------------------------------------------------------------------
 
@@ -308,13 +110,6 @@ cdef inline Py_ssize_t upcoming(const Chunk* at, Py_ssize_t place) noexcept nogi
 
 cdef void copy_upcoming(const Chunk* at, Py_ssize_t place, OwnRow* row) noexcept nogil:
     copy_row(at.csr, upcoming(at, place), row)
-
-
-cdef inline double size_of(const Chunk* at, const OwnRow* row) noexcept nogil:
-    """What rates that follow the data measure of a row."""
-    if at.sizes != NULL:
-        return at.sizes[row.number]
-    return size_of_row(row, at.measured == ABSOLUTE_SUM)
 
 
 cdef inline Lanes load_part(
@@ -430,103 +225,7 @@ cdef void update(
         if vanished.n > 0:
             clock.bury(&rule.on.past, &vanished)
 
-# --- a step on the clock --------------------------------------------------------------------------
-
-
-cdef inline Status begin_on_clock(OnClock* on, const Chunk* at, Proposal* step) noexcept nogil:
-    if at.counts != NULL and on.past.n >= on.past.room:
-        # Nothing of the step is taken yet, or a sweep has interrupted it.
-        return WORN_OUT
-    if at.counts != NULL:
-        on.scale_sum, on.pull_sum = on.past.scales[on.past.n], on.past.pulls[on.past.n]
-    if not at.tuning.adaptive:
-        step.rate, step.keep = at.rates[at.step], at.keep[at.step]
-        step.keep_low, step.pull = at.keep_low[at.step], at.pull[at.step]
-    return FINISHED
-
-
-cdef Status count_on_clock(OnClock* on, const Chunk* at, const OwnRow* row) noexcept nogil:
-    """Count the row of the step, where the rates are computed from the rows."""
-    cdef double factor
-    on.state_before, on.clock_before = on.state, on.clock
-    if on.pending != COUNTED_ROW:
-        factor = count_row(&on.state, at.tuning, size_of(at, row), at.targets[row.number])
-        if factor != 1.0:
-            advance_clock(&on.clock, factor, 0.0, 0.0)
-            if not in_range(&on.clock):
-                on.state, on.clock = on.state_before, on.clock_before
-                return OUT_OF_RANGE
-            if beyond_limits(&on.clock, at.wear):
-                on.pending = COUNTED_ROW
-                return WORN_OUT
-    on.pending = NOTHING
-    return FINISHED
-
-
-cdef Status propose_on_clock(
-    OnClock* on, const Chunk* at, const OwnRow* row, double prediction, Proposal* step
-) noexcept nogil:
-    """How far the step goes; refused where that is not finite."""
-    if at.tuning.adaptive:
-        propose(
-            step, &on.state, at.tuning, at.loss, at.epsilon, at.fit_intercept, size_of(at, row),
-            at.importances[row.number] if at.importances != NULL else 1.0,
-            at.targets[row.number], prediction,
-        )
-    else:
-        step.move = step.intercept_move = step.rate * slope_of(at, row.number, prediction)
-    if isfinite(prediction) and isfinite(step.move) and isfinite(step.intercept_move):
-        return FINISHED
-    if at.tuning.adaptive:
-        on.state, on.clock = on.state_before, on.clock_before
-    return OVERFLOWED
-
-
-cdef inline Status start_on_clock(OnClock* on, const Chunk* at, const Proposal* step) noexcept nogil:
-    """What a step does before its row moves; a sweep may interrupt it here."""
-    if at.counts != NULL and past_is_worn(
-        &on.past, on.totals, &on.clock, at.reach, on.work, step.keep, step.pull
-    ):
-        # The step begins again after the sweep; a row counts only once, and a batch is merged once.
-        if at.tuning.adaptive:
-            on.pending = COUNTED_ROW
-        return WORN_OUT
-    if at.tuning.adaptive:
-        on.state.progress, on.state.rate = step.progress, step.rate
-        on.state.intercept_progress = step.intercept_progress
-        on.state.intercept_move = step.intercept_move
-        on.state.squared_slopes = step.squared_slopes
-    if at.shrink_first:
-        advance_clock(&on.clock, step.keep, step.keep_low, step.pull)
-        if not in_range(&on.clock):
-            return OUT_OF_RANGE
-        if beyond_limits(&on.clock, at.wear):
-            # A weight stored now would lose its digits beside so large a shift.
-            on.pending, on.pending_move = HALF_A_STEP, step.move
-            return WORN_OUT
-    return FINISHED
-
-
-cdef inline Status finish_on_clock(
-    OnClock* on, Chunk* at, Py_ssize_t visited, const Proposal* step
-) noexcept nogil:
-    if not at.shrink_first:
-        advance_clock(&on.clock, step.keep, step.keep_low, step.pull)
-        if not in_range(&on.clock):
-            return OUT_OF_RANGE
-    if at.counts != NULL and at.counts[at.step] != 0.0:
-        count_iterate(&on.past, on.totals, &on.clock, at.counts[at.step], on.intercept)
-    on.work += <double> visited
-    at.step += 1
-    return WORN_OUT if worn_out(&on.clock, at.wear, on.work) else FINISHED
-
 # --- steps ----------------------------------------------------------------------------------------
-
-
-cdef double slope_of(const Chunk* at, Py_ssize_t row, double prediction) noexcept nogil:
-    """s l'(p, y): the slope of the example's loss times its importance s."""
-    cdef double slope = loss_slope(at.loss, prediction, at.targets[row], at.epsilon)
-    return slope * at.importances[row] if at.importances != NULL else slope
 
 
 cdef struct Rows:
