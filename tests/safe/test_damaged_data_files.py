@@ -1,7 +1,6 @@
 """A damaged file of data or results is read as it stands, or refused in a line with its name."""
 
 import gzip
-import os
 import subprocess
 import sys
 
@@ -105,32 +104,18 @@ def write(folder, name):
     return path
 
 
-@pytest.fixture
-def little_memory(monkeypatch):
-    monkeypatch.setattr("paper_repro.machine.physical_bytes", lambda: 1 << 30)
-
-
-@pytest.mark.parametrize("name", [*UNUSABLE, "missing.svm"])
-@pytest.mark.parametrize("role", ["data", "test"])
-def test_unusable_files_are_told_in_a_line(name, role, tmp_path, capsys, little_memory):
+def test_unusable_files_are_told_in_a_line(tmp_path, capsys, monkeypatch):
     """A bad file is told before anything is measured, whether to learn from or to test on."""
-    path = tmp_path / name if name == "missing.svm" else write(tmp_path, name)
-    good = tmp_path / "good.svm"
+    monkeypatch.setattr("paper_repro.machine.physical_bytes", lambda: 1 << 30)
+    good, out = tmp_path / "good.svm", tmp_path / "out"
     good.write_bytes(ROWS)
-    files = [str(path)] if role == "data" else [str(good), str(path)]
-    assert main(["stability", "--out", str(tmp_path / "out"), "--data", *files]) == 1
-    assert "give a whole text file with lines like" in one_line_about(capsys.readouterr().err, path)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_files_that_may_not_be_read_are_told(tmp_path, capsys):
-    """The line about the file gives the system's reason."""
-    path = tmp_path / "some.svm"
-    path.write_bytes(ROWS)
-    path.chmod(0)
-    assert main(["corpus", "--out", str(tmp_path / "out"), "--data", str(path)]) == 1
-    assert "Permission denied" in one_line_about(capsys.readouterr().err, path)
+    paths = [*(write(tmp_path, name) for name in UNUSABLE), tmp_path / "missing.svm"]
+    for path in paths:
+        for files in ([str(path)], [str(good), str(path)]):
+            assert main(["stability", "--out", str(out), "--data", *files]) == 1
+            told = one_line_about(capsys.readouterr().err, path)
+            assert "give a whole text file with lines like" in told
+            assert not out.exists()
 
 
 def test_a_command_ends_without_a_traceback(tmp_path):
@@ -138,13 +123,11 @@ def test_a_command_ends_without_a_traceback(tmp_path):
     path = write(tmp_path, "truncated.svm.gz")
     run = subprocess.run(
         [sys.executable, "-m", "paper_repro", "corpus", "--data", path, "--out", tmp_path / "out"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
     assert run.returncode == 1
-    assert run.stderr.strip().startswith(f"python -m paper_repro: {path}: cannot be unpacked")
-    assert len(run.stderr.strip().splitlines()) == 1
+    [line] = run.stderr.strip().splitlines()
+    assert line.startswith(f"python -m paper_repro: {path}: cannot be unpacked")
 
 
 # --- PubMed ----------------------------------------------------------------------------------

@@ -66,8 +66,8 @@ def test_a_damaged_journal_is_refused_or_does_no_harm(journal, capsys):
     assert refused > 150
 
 
-def test_the_line_that_was_changed_is_named(journal):
-    """The error names the changed line, so that one can look at it."""
+def test_the_line_that_was_changed_is_named(journal, capsys):
+    """The error names the changed line, so that one can look at it; and a file that is a folder."""
     path, _ = journal
     lines = path.read_text().splitlines(keepends=True)
     for number in (3, 5):
@@ -76,11 +76,6 @@ def test_the_line_that_was_changed_is_named(journal):
         path.write_text("".join(other))
         with pytest.raises(DamagedFile, match=f"^{path}: line {number} does not fit its digest"):
             run(Counting(), QUICK, path.parent)
-
-
-def test_a_journal_that_cannot_be_read_is_told(journal, capsys):
-    """The command names a journal that it cannot read."""
-    path, _ = journal
     path.unlink()
     path.mkdir()
     assert main(["counting", "--out", str(path.parent)]) == 1
@@ -97,34 +92,25 @@ def test_a_journal_may_end_anywhere(journal):
         assert document["records"] == expected
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {"key": "x", "record": {}},
-        {"header": {}},
-        {"header": []},
-        {"key": 1, "record": {}},
-        {"key": "a"},
-        {"resumed": "1"},
-        {},
-    ],
-)
-def test_a_line_that_belongs_elsewhere_is_refused(journal, entry):
-    """A line in the wrong place is refused even with the right digest."""
-    path, _ = journal
-    path.write_text(results.SealedLines().line(entry))
-    with pytest.raises(DamagedFile, match="line 1 is not what stands there in a journal of this"):
-        run(Counting(), QUICK, path.parent)
+ENTRIES = [
+    {"key": "x", "record": {}}, {"header": {}}, {"header": []}, {"key": 1, "record": {}},
+    {"key": "a"}, {"resumed": "1"}, {},
+]  # fmt: skip
 
 
-def test_a_journal_of_another_run_is_refused(journal):
-    """A journal of another run is refused, whatever name it has been given."""
+def test_a_line_that_belongs_elsewhere_is_refused(journal):
+    """A line in the wrong place is refused even with the right digest, and so is another run's."""
     path, _ = journal
+    words = "line 1 is not what stands there in a journal of this"
+    for entry in ENTRIES:
+        path.write_text(results.SealedLines().line(entry))
+        with pytest.raises(DamagedFile, match=words):
+            run(Counting(), QUICK, path.parent)
     with pytest.raises(Stopped):
         run(Counting(failing="c"), replace(QUICK, seed=1), path.parent)
     [other] = set(path.parent.glob("*.jsonl")) - {path}
     other.replace(path)
-    with pytest.raises(DamagedFile, match="line 1 is not what stands there"):
+    with pytest.raises(DamagedFile, match=words):
         run(Counting(), QUICK, path.parent)
 
 
@@ -149,34 +135,32 @@ def test_the_readme_is_not_made_from_damaged_results(tmp_path, monkeypatch, caps
         assert readme.README.read_bytes() == before
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff", b"without marks", None])
-def test_a_damaged_readme_is_told(content, tmp_path, monkeypatch, capsys):
+def test_a_damaged_readme_is_told(tmp_path, monkeypatch, capsys):
     """A README that is not UTF-8, lacks its marks, or is a folder is refused in one line."""
     path = tmp_path / "README.md"
-    path.mkdir() if content is None else path.write_bytes(content)
     monkeypatch.setattr(readme, "README", path)
-    assert benchmarks_main(["readme"]) == 1
-    one_line_about(capsys.readouterr().err, path, "benchmarks")
+    for content in (b"", b"\xff", b"without marks", None):
+        if content is None:
+            path.unlink()
+            path.mkdir()
+        else:
+            path.write_bytes(content)
+        assert benchmarks_main(["readme"]) == 1
+        one_line_about(capsys.readouterr().err, path, "benchmarks")
 
 
-def test_a_damaged_result_of_another_study_is_told_at_once(quick, tmp_path, capsys):
-    """The error comes before the hours of a run, since the index of all studies needs the file."""
-    path = tmp_path / "table.json"
-    path.write_bytes((RESULTS / "table.json").read_bytes().replace(b"1", b"2", 1))
+def test_damaged_results_of_studies(quick, tmp_path, capsys):
+    """Of another study: told before the hours of a run; of this study: replaced."""
+    other, own = tmp_path / "table.json", tmp_path / "counting.json"
+    other.write_bytes((RESULTS / "table.json").read_bytes().replace(b"1", b"2", 1))
     assert main(["counting", "--out", str(tmp_path)]) == 1
-    assert "does not fit its digest" in one_line_about(capsys.readouterr().err, path)
-    assert not list(tmp_path.glob("counting*"))
-
-
-def test_a_damaged_result_is_replaced_by_its_study(quick, tmp_path):
-    """The study replaces its damaged result, as the message says."""
-    (tmp_path / "counting.json").write_bytes(b"\x00")
-    assert main(["counting", "--out", str(tmp_path)]) == 0
-    assert list(load("counting", tmp_path)["records"]) == KEYS
-
-
-def test_a_result_under_another_name_is_refused(tmp_path):
-    """A whole file can be the wrong one."""
-    shutil.copy(RESULTS / "corpus.json", tmp_path / "table.json")
+    assert "does not fit its digest" in one_line_about(capsys.readouterr().err, other)
+    assert not own.exists()
+    # A whole file can be the wrong one.
+    shutil.copy(RESULTS / "corpus.json", other)
     with pytest.raises(DamagedFile, match="is of the study 'corpus'"):
         load("table", tmp_path)
+    other.unlink()
+    own.write_bytes(b"\x00")
+    assert main(["counting", "--out", str(tmp_path)]) == 0
+    assert list(load("counting", tmp_path)["records"]) == KEYS

@@ -45,30 +45,22 @@ def packed(tmp_path):
     return written
 
 
-def within_a_record(part):
-    return (HEAD, BEGIN, record(part))
-
-
 #: Each unpacks to 16 MiB or more, and would make a tree of 500 MB or more, if it is not long text.
 LARGE = {
-    "elements": (HEAD, BEGIN, b"<x/>" * MANY),
-    "elements with text": (HEAD, BEGIN, b"<x/>a" * MANY),
+    "elements": (HEAD, BEGIN, b"<x/>a" * MANY),
     "nested elements": (HEAD, BEGIN, b"<y>", b"<x/>" * MANY, b"</y>"),
-    "elements in a record": within_a_record(b"<x/>" * MANY),
+    "elements in a record": (HEAD, BEGIN, record(b"<x/>" * MANY)),
     "comments": (HEAD, BEGIN, b"<!---->" * MANY),
-    "comments in a record": within_a_record(b"<!---->" * MANY),
     "comments behind the end": (HEAD, BEGIN, END, b"<!---->" * MANY),
     "instructions": (HEAD, BEGIN, b"<?x?>" * MANY),
     "attributes": (HEAD, BEGIN, b"".join(b'<x b="1" c="2" d="3"/>' for _ in range(MANY // 4))),
-    "a long comment": (HEAD, BEGIN, b"<!--", b"a" * LONG, b"-->"),
-    "a long instruction": (HEAD, BEGIN, b"<?x ", b"a" * LONG, b"?>"),
-    "a long text": (HEAD, BEGIN, b"<x>", b"a" * LONG, b"</x>"),
-    "a long section": (HEAD, BEGIN, b"<x><![CDATA[", b"a" * LONG, b"]]></x>"),
-    "a long attribute": (HEAD, BEGIN, b'<x a="', b"a" * LONG, b'"/>'),
-    "a long name": (HEAD, BEGIN, b"<", b"a" * LONG, b"/>"),
+    **{f"a long {name}": (HEAD, BEGIN, begin, b"a" * LONG, end) for name, begin, end in (
+        ("comment", b"<!--", b"-->"), ("instruction", b"<?x ", b"?>"), ("text", b"<x>", b"</x>"),
+        ("section", b"<x><![CDATA[", b"]]></x>"), ("attribute", b'<x a="', b'"/>'),
+        ("name", b"<", b"/>"))},
     "a long comment in the head": (HEAD, b"<!--", b"a" * LONG, b"-->", BEGIN),
     "comments in the head": (HEAD, b"<!---->" * MANY, BEGIN),
-}
+}  # fmt: skip
 
 PROGRAM = """
 import re, resource, sys

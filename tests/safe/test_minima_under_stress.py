@@ -37,23 +37,24 @@ def test_a_warm_start_of_another_shape_is_refused(kind):
     assert pickle.dumps(model) == before
 
 
+BAD_WEIGHTS = [
+    (0.0, "sample_weight must not be zero for every row"),
+    (-1.0, "sample_weight must be finite and not negative"),
+    (np.nan, "sample_weight must be finite"),
+    (5e-324, "sample_weight, times class_weight, must have a sum from"),
+    (1e308, "sample_weight, times class_weight, must have a sum from"),
+]
+
+
 @pytest.mark.parametrize("kind", EVERY)
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        (0.0, "sample_weight must not be zero for every row"),
-        (-1.0, "sample_weight must be finite and not negative"),
-        (np.nan, "sample_weight must be finite"),
-        (5e-324, "sample_weight, times class_weight, must have a sum from"),
-        (1e308, "sample_weight, times class_weight, must have a sum from"),
-    ],
-)
-def test_sample_weights_that_cannot_be_are_refused(kind, weights, message):
-    """Weights whose sum or its inverse is no number are refused too."""
+def test_sample_weights_that_cannot_be_are_refused(kind):
+    """Weights whose sum or its inverse is no number are refused too, and by a path alike."""
     X, y = data_for(kind)
     model = kind()
-    with pytest.raises(ValueError, match=message):
-        model.fit(X, y, sample_weight=np.full(60, weights))
+    for weights, message in BAD_WEIGHTS:
+        for call in (model.fit, net_path) if kind in CLASSIFIERS else (model.fit,):
+            with pytest.raises(ValueError, match=message):
+                call(X, y, sample_weight=np.full(60, weights))
     assert not hasattr(model, "coef_")
 
 
@@ -65,10 +66,3 @@ def test_sample_weights_of_any_size_are_relative(scale):
     plain = DualNetClassifier(l1=1e-2, tol=1e-8).fit(X, y, weights)
     scaled = DualNetClassifier(l1=1e-2, tol=1e-8).fit(X, y, scale * weights)
     assert abs(plain.objective_ - scaled.objective_) <= plain.duality_gap_ + scaled.duality_gap_
-
-
-def test_a_path_refuses_what_its_estimator_refuses():
-    """The same names and words."""
-    X, y = make_data()
-    with pytest.raises(ValueError, match="sample_weight, times class_weight, must have a sum"):
-        net_path(X, y, sample_weight=np.full(60, 5e-324))

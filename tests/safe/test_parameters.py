@@ -38,7 +38,6 @@ from lazynet import (
 from lazynet.averages import checked_counts
 from lazynet.data.weights import check_sample_weight
 from lazynet.engines.catalogue import ALGORITHMS, check_rule
-from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
 from lazynet.parameters import (
     LARGEST_INTEGER,
     SettledFields,
@@ -47,9 +46,8 @@ from lazynet.parameters import (
     check_integer,
     check_number,
 )
-from lazynet.rules.base import Rule
-from lazynet.rules.storage import STORAGES, Storage
-from lazynet.schedules import SCHEDULES, Formula, FromData, checked_rates
+from lazynet.rules.storage import STORAGES
+from lazynet.schedules import SCHEDULES, checked_rates
 from lazynet.verify import strategies
 from lazynet.verify.online import LARGEST_EPOCHS
 from safe.fuzz.models import ESTIMATORS, OBJECTS
@@ -75,11 +73,6 @@ def make_data(n=N):
 
 # --- what there is -------------------------------------------------------------------------
 
-#: Which parameter of a model, or of its rule, takes an object of this kind.
-PLACES = {Rule: "rule", Formula: "rule__schedule", FromData: "rule__schedule",
-          Storage: "rule__storage", FromStep: "rule__average", Suffix: "rule__average",
-          PolynomialDecay: "rule__average", Huber: "loss", EpsilonInsensitive: "loss",
-          SquaredEpsilonInsensitive: "loss", Balanced: "class_weight"}  # fmt: skip
 #: Dataclasses that calls return.
 RESULTS = {"NetPath", "SelectionReport", "VerificationReport"}
 #: The other dataclasses that users make; those inside the package hold values that were checked.
@@ -123,8 +116,11 @@ def of_kind(*checks):
 
 def place_of(kind):
     """The parameter of a model, or of its rule, that takes an object of this kind."""
-    [place] = [place for base, place in PLACES.items() if issubclass(kind, base)]
-    return place
+    for owner, prefix in ((LazyNetClassifier, ""), (FoBoS, "rule__")):
+        for name in ("loss", "rule", "class_weight", "schedule", "storage", "average"):
+            if name in owner._kinds and kind in owner._kinds[name].objects:
+                return prefix + name
+    raise AssertionError(f"no parameter takes a {kind.__name__}")
 
 
 def placed(made):

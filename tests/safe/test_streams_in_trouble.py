@@ -1,13 +1,13 @@
 """Files that are missing, damaged or changed, errors and interrupts in threads: a clear error."""
 
 import os
-import random
 import re
 import signal
 import sys
 import threading
 import time
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -59,43 +59,39 @@ def outcome(source):
 # --- files --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("make", "kind", "message"),
-    [
-        (lambda p: SvmlightFile("missing.svm"), FileNotFoundError,
-         "paths: there is no file 'missing.svm'"),
-        (lambda p: SvmlightFile("missing-*.svm"), FileNotFoundError,
-         "paths: no file matches 'missing-*.svm'"),
-        (lambda p: SvmlightFile([]), ValueError, "paths must name at least one file"),
-        (lambda p: SvmlightFile([3]), TypeError, "paths must hold names of files, got 3"),
-        (lambda p: SvmlightFile("."), IsADirectoryError, "paths: '.' is a folder; give './*'"),
-        (lambda p: RowsFile("a\0b"), ValueError, "path must not contain null characters"),
-        (lambda p: cached(SvmlightFile(p), "a\0b"), ValueError,
-         "path must not contain null characters"),
-        (lambda p: SvmlightFile(p, zero_based="yes"), ValueError,
-         'zero_based must be True, False or "auto", got'),
-        (lambda p: SvmlightFile(p, n_features=0), ValueError, "n_features must be at least 1, got"),
-        (lambda p: SvmlightFile(p, n_labels=3), ValueError, "n_labels is for multilabel=True"),
-        (lambda p: SvmlightFile(p, multilabel=1), ValueError, "multilabel must be True or False"),
-    ],
-)  # fmt: skip
-def test_arguments_are_checked_before_anything_is_read(path, make, kind, message):
-    """The error names the argument and the file."""
-    with pytest.raises(kind, match=f"^{re.escape(message)}"):
-        make(path)
+#: Calls, the kinds of their errors and how the messages begin.
+BAD_ARGUMENTS = [
+    (lambda p: SvmlightFile("missing.svm"), FileNotFoundError,
+     "paths: there is no file 'missing.svm'"),
+    (lambda p: SvmlightFile("missing-*.svm"), FileNotFoundError,
+     "paths: no file matches 'missing-*.svm'"),
+    (lambda p: SvmlightFile([]), ValueError, "paths must name at least one file"),
+    (lambda p: SvmlightFile([3]), TypeError, "paths must hold names of files, got 3"),
+    (lambda p: SvmlightFile("."), IsADirectoryError, "paths: '.' is a folder; give './*'"),
+    (lambda p: RowsFile("a\0b"), ValueError, "path must not contain null characters"),
+    (lambda p: cached(SvmlightFile(p), "a\0b"), ValueError, "path must not contain null"),
+    (lambda p: SvmlightFile(p, zero_based="yes"), ValueError,
+     'zero_based must be True, False or "auto", got'),
+    (lambda p: SvmlightFile(p, n_features=0), ValueError, "n_features must be at least 1, got"),
+    (lambda p: SvmlightFile(p, n_labels=3), ValueError, "n_labels is for multilabel=True"),
+    (lambda p: SvmlightFile(p, multilabel=1), ValueError, "multilabel must be True or False"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("rows", [0, -1, 1.5, "x", None])
-def test_rows_are_checked(path, rows):
-    """By every source, when the pass begins."""
+def test_arguments_are_checked_before_anything_is_read(path):
+    """The error names the argument and the file; every source checks ``rows`` in a pass."""
+    for make, kind, message in BAD_ARGUMENTS:
+        with pytest.raises(kind, match=f"^{re.escape(message)}"):
+            make(path)
     for source in (SvmlightFile(path), VWFile(path), Shuffled(SvmlightFile(path)),
                    cached_lines(path)):  # fmt: skip
-        with pytest.raises((TypeError, ValueError), match="rows must be"):
-            list(source.chunks(rows=rows))
+        for rows in (0, -1, 1.5, "x", None):
+            with pytest.raises((TypeError, ValueError), match="rows must be"):
+                list(source.chunks(rows=rows))
 
 
 def test_the_bad_line_is_named(tmp_path):
-    """Of the second file, whose lines are counted from 1."""
+    """Of the second file, whose lines are counted from 1; what comes before it is given."""
     (tmp_path / "a.svm").write_bytes(TEXT)
     (tmp_path / "b.svm").write_bytes(TEXT + b"1 3:0.5 4:x\n")
     source = SvmlightFile(tmp_path / "*.svm", zero_based=False, n_features=4)
@@ -105,14 +101,8 @@ def test_the_bad_line_is_named(tmp_path):
             values(source, rows)
     chunks = source.chunks(rows=1)
     assert sum(next(chunks).y[0] for _ in range(100)) == 0.0
-    with pytest.raises(ValueError, match=message):
-        list(chunks)
-
-
-def test_columns_beyond_the_given_number_are_refused(path):
-    """The error says which columns there are."""
     with pytest.raises(ValueError, match="line 1, column 7: expected a column from 1 to 2, found"):
-        values(SvmlightFile(path, zero_based=False, n_features=2))
+        values(SvmlightFile(tmp_path / "a.svm", zero_based=False, n_features=2))
 
 
 def test_tables_need_pyarrow(tmp_path, monkeypatch):
@@ -147,31 +137,25 @@ def test_memory_is_constant(around, tmp_path):
 # --- chunks of a program ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("chunks", "kind", "message"),
-    [
-        (3, TypeError, "chunks must be a callable or an iterable"),
-        ([], ValueError, "chunks must give at least one chunk"),
-        ([[1, 2]], TypeError, r"chunk 0 must be \(X, y\) or \(X, y, weights\), got"),
-        ([([[1.0]], [1, 2])], ValueError, "chunk 0: y must have 1 rows, as X has, got 2"),
-        ([([[1.0]], [1], [1, 2])], ValueError, "chunk 0: weights must have 1 rows"),
-        ([([[1.0]], [1]), ([[1.0, 2.0]], [1])], ValueError, "chunk 1 must have as many columns"),
-        ([([["x"]], [1])], (TypeError, ValueError), "X of chunk 0 must hold numbers"),
-    ],
-)
-def test_chunks_that_do_not_fit(chunks, kind, message):
-    """The number of the chunk is named."""
-    with pytest.raises(kind, match=message):
-        list(as_source(chunks).chunks())
+BAD_CHUNKS = [
+    (3, "chunks must be a callable or an iterable"),
+    ([], "chunks must give at least one chunk"),
+    ([[1, 2]], r"chunk 0 must be \(X, y\) or \(X, y, weights\), got"),
+    ([([[1.0]], [1, 2])], "chunk 0: y must have 1 rows, as X has, got 2"),
+    ([([[1.0]], [1], [1, 2])], "chunk 0: weights must have 1 rows"),
+    ([([[1.0]], [1]), ([[1.0, 2.0]], [1])], "chunk 1 must have as many columns"),
+    ([([["x"]], [1])], "X of chunk 0 must hold numbers"),
+]
 
 
-@pytest.mark.parametrize(
-    ("ends", "codes"), [([1, 2], [0, 3]), ([1, 2], [0, -1]), ([2, 1], [0, 1]), ([1, 9], [0, 1])]
-)
-def test_labels_that_leave_the_matrix_are_refused(ends, codes):
-    """A file or a program may give them; nothing is read or written outside an array."""
-    with pytest.raises(ValueError, match=r"y must hold labels from 0 to 2|the ends of its rows"):
-        labels_matrix(ends, codes, 3)
+def test_chunks_that_do_not_fit():
+    """The number of the chunk is named; no label leaves its matrix."""
+    for chunks, message in BAD_CHUNKS:
+        with pytest.raises((TypeError, ValueError), match=message):
+            list(as_source(chunks).chunks())
+    for ends, codes in ([1, 2], [0, 3]), ([1, 2], [0, -1]), ([2, 1], [0, 1]), ([1, 9], [0, 1]):
+        with pytest.raises(ValueError, match=r"y must hold labels from 0 to 2|the ends of its row"):
+            labels_matrix(ends, codes, 3)
 
 
 def test_an_iterator_serves_for_one_pass():
@@ -295,15 +279,6 @@ def test_a_cache_takes_the_place_of_no_other_file(path, name):
     assert path.read_bytes() == TEXT
 
 
-def test_files_without_rows(path):
-    """An empty file, and one of comments, have a cache without rows."""
-    for text in ("", "# nothing\n\n"):
-        path.write_text(text)
-        source = cached_lines(path, zero_based=False)
-        assert source.facts().n_rows == 0
-        assert list(source.chunks()) == []
-
-
 # --- threads ------------------------------------------------------------------------------------
 
 
@@ -330,22 +305,10 @@ def test_errors_come_where_their_chunk_would():
 def test_the_thread_is_ahead_and_no_more():
     """At most one item waits."""
     made = []
-
-    def items():
-        for number in range(20):
-            made.append(number)
-            yield number
-
-    for number in ahead(items()):
+    for number in ahead(made.append(k) or k for k in range(20)):
         time.sleep(0.01)
         assert len(made) <= number + 2
     assert made == list(range(20))
-
-
-def fails_on(items):
-    """Take one item, and fail."""
-    for _ in items:
-        raise ZeroDivisionError
 
 
 def test_a_caller_that_stops_ends_the_thread():
@@ -358,6 +321,10 @@ def test_a_caller_that_stops_ends_the_thread():
                 yield 1
         finally:
             closed.append(True)
+
+    def fails_on(items):
+        for _ in items:
+            raise ZeroDivisionError
 
     chunks = ahead(endless())
     next(chunks)
@@ -402,16 +369,6 @@ def test_ctrl_c_while_waiting_for_a_chunk(python_hears_ctrl_c):
 def test_many_passes_at_once(path):
     """In threads, with a cache that several of them write."""
     expected = values(SvmlightFile(path))
-    found = []
-    lot = random.Random(0)
-    running = [
-        threading.Thread(
-            target=lambda: found.append(values(cached_lines(path), lot.randrange(1, 20)))
-        )
-        for _ in range(6)
-    ]
-    for thread in running:
-        thread.start()
-    for thread in running:
-        thread.join()
+    with ThreadPoolExecutor(6) as pool:
+        found = [*pool.map(lambda rows: values(cached_lines(path), rows), range(1, 7))]
     assert found == [expected] * 6
