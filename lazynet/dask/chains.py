@@ -25,7 +25,7 @@ from scipy import sparse
 from lazynet.dask.blocks import Blocks, as_wide, order_of
 from lazynet.data.arrays import as_examples, plain, plain_arrays, sizes_of
 from lazynet.data.chunks import Chunk
-from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, Survey
+from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, RowStatistics
 from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
@@ -35,7 +35,7 @@ from lazynet.kernels.objective import loss_of_predictions
 from lazynet.training.learners import AnyLearner, OutputsLearner, length_of_chunks, new_learners
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
-from lazynet.training.stream_rows import Prepare, SourceRows, Statistics
+from lazynet.training.stream_rows import Prepare, SourceRows, StreamStatistics
 
 Numbers = NDArray[np.float64]
 # Blocks whose numbers are on the client at the same time.
@@ -238,7 +238,7 @@ class BlockRows(SourceRows):
     def identity(self) -> dict[str, Any]:
         return {"the facts of X": vars(self.facts), "the seed of blocks": self.blocks.seed}
 
-    def _count(self, settings: Settings, of_targets: bool) -> Statistics:
+    def _count(self, settings: Settings, of_targets: bool) -> StreamStatistics:
         """Add the numbers up over the same pieces of rows as a serial fit."""
         blocks, n = self.blocks, len(self.rows)
         ask = partial(_numbers_of, of_targets, blocks.seed)
@@ -247,7 +247,7 @@ class BlockRows(SourceRows):
             for k, rows in enumerate(self.rows)
         ]
         some = (blocks.gathered(asked[k : k + _AT_ONCE]) for k in range(0, n, _AT_ONCE))
-        found = Survey(self.targets.numbers_of_targets().shape[1] if of_targets else 0)
+        found = RowStatistics(self.targets.numbers_of_targets().shape[1] if of_targets else 0)
         largest = weighted = 0.0
         for table in _in_pieces(chain.from_iterable(some)):
             norms, counts, *targets = table.T.copy()
@@ -256,7 +256,7 @@ class BlockRows(SourceRows):
             with np.errstate(over="ignore"):
                 largest = max(largest, float(sizes.max()))
                 weighted = max(weighted, float((sizes * counts).max()))
-        return Statistics(found, largest, weighted)
+        return StreamStatistics(found, largest, weighted)
 
     def visit(
         self,

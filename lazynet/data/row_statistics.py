@@ -45,16 +45,16 @@ class Moments:
         return self._squares / self.count if self.count else 0.0
 
 
-class Survey:
+class RowStatistics:
     """The sizes of the rows, their importances, and the spread of every target.
 
     ``positive`` is the sum of the importances of the rows whose first target is above 0.
 
-    >>> survey = Survey(n_targets=1)
-    >>> survey.add(np.array([25.0, 9.0]), np.array([[-1.0], [3.0]]), np.array([1.0, 4.0]))
-    >>> survey.n_rows, survey.mean_squared_norm, survey.spreads, survey.mean_importance
+    >>> rows = RowStatistics(n_targets=1)
+    >>> rows.add(np.array([25.0, 9.0]), np.array([[-1.0], [3.0]]), np.array([1.0, 4.0]))
+    >>> rows.n_rows, rows.mean_squared_norm, rows.spreads, rows.mean_importance
     (2, 17.0, [2.0], 2.5)
-    >>> survey.positive
+    >>> rows.positive
     4.0
     """
 
@@ -69,17 +69,17 @@ class Survey:
         norms: NDArray[np.float64],
         targets: NDArray[np.float64] | None,
         importances: NDArray[np.float64] | None,
-    ) -> Survey:
-        """The survey of all rows of a matrix; ``targets`` has a column per target."""
-        survey = cls(0 if targets is None else targets.shape[1])
+    ) -> RowStatistics:
+        """The statistics of all rows of a matrix; ``targets`` has a column per target."""
+        statistics = cls(0 if targets is None else targets.shape[1])
         for start in range(0, len(norms), ROWS_OF_A_BLOCK):
             block = slice(start, start + ROWS_OF_A_BLOCK)
-            survey.add(
+            statistics.add(
                 norms[block],
                 None if targets is None else targets[block],
                 None if importances is None else importances[block],
             )
-        return survey
+        return statistics
 
     def add(
         self,

@@ -65,7 +65,7 @@ class AdaGradEngine(LaggingEngine):
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         return bool(np.isfinite(self.cells[indices]).all())
 
-    def doubt_about(self, settings: tuple[float, ...]) -> str | None:
+    def warning_about(self, settings: tuple[float, ...]) -> str | None:
         """A warning if the next step would wipe weights that AdaGrad has not learned itself.
 
         A coordinate that has seen no gradient has the rate alpha / delta.  One step therefore

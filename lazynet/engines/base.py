@@ -358,7 +358,7 @@ class Engine:
     def calm(self) -> None:
         """Lower rates that are computed from the rows, after an epoch without progress."""
 
-    def doubt_about(self, settings: tuple[float, ...]) -> str | None:
+    def warning_about(self, settings: tuple[float, ...]) -> str | None:
         """A warning to the user before the engine goes on with these settings, or None."""
         return None
 

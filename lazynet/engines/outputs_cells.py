@@ -122,9 +122,9 @@ class CellOutputs(OutputsEngine):
             single.retune(settings)
             self.set_output(number, single)
 
-    def doubt_about(self, settings: tuple[float, ...]) -> str | None:
-        doubts = (self.output(number).doubt_about(settings) for number in range(self.n_outputs))
-        return next((doubt for doubt in doubts if doubt is not None), None)
+    def warning_about(self, settings: tuple[float, ...]) -> str | None:
+        texts = (self.output(number).warning_about(settings) for number in range(self.n_outputs))
+        return next((text for text in texts if text is not None), None)
 
     @property
     def present_rate(self) -> float | None:

@@ -355,6 +355,6 @@ def check_frozen_intercept(settings: Settings, name: str, intercepts: Array) -> 
 def _warnings_about(engines: Sequence[Engine], plan: Plan) -> list[Warning]:
     """The warning before these engines go on, one for all outputs; or no warning."""
     numbers = plan.settings()
-    texts = [engine.doubt_about(numbers) for engine in engines]
+    texts = [engine.warning_about(numbers) for engine in engines]
     warnings: list[Warning] = [UserWarning(text) for text in texts if text is not None]
     return warnings[:1]

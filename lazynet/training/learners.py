@@ -46,18 +46,19 @@ class Learner:
     def __post_init__(self) -> None:
         self.task = self.plan.task(self.engine)
 
-    def visit(self, steps: Steps | Batches, t: int, judged: bool, merger: Merger) -> float:
+    def visit(self, steps: Steps | Batches, t: int, with_loss: bool, merger: Merger) -> float:
         """Take the steps, the first of which is step ``t`` of the run.
 
-        Returns the sum of the losses of the predictions before each update, if they are ``judged``.
+        Returns the sum of the losses of the predictions before each update; 0 where it is not
+        computed, without ``with_loss``.
         ``merger`` has the memory in which the rows of a batch are merged.
         """
         if isinstance(steps, Batches):
-            steps = steps.with_predictions(np.empty(steps.n_rows) if judged else None, merger)
-        elif judged:
+            steps = steps.with_predictions(np.empty(steps.n_rows) if with_loss else None, merger)
+        elif with_loss:
             steps = steps.with_predictions(np.empty(len(steps)))
         self.engine.take(self.examples, steps, self.task, t)
-        return self.loss_before(steps) if judged else 0.0
+        return self.loss_before(steps) if with_loss else 0.0
 
     def loss_before(self, steps: Steps | Batches) -> float:
         """The sum of importance times loss over rows, of the predictions before each update."""
@@ -91,7 +92,7 @@ class OutputsLearner:
         self.task = self.plan.task(self.engine)
         self.block = self.targets.block(self.first, self.engine.n_outputs)
 
-    def visit(self, steps: Steps | Batches, t: int, judged: bool, merger: Merger) -> float:
+    def visit(self, steps: Steps | Batches, t: int, with_loss: bool, merger: Merger) -> float:
         """As ``Learner.visit``."""
         assert isinstance(steps, Steps), "outputs in batches have an engine each"
         losses = np.zeros(self.engine.n_outputs)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynet.data.row_statistics import Survey
+from lazynet.data.row_statistics import RowStatistics
 from lazynet.losses import Loss
 from lazynet.parameters import check_n_steps
 from lazynet.rules.base import LARGEST_SHRINK
@@ -45,16 +45,16 @@ def make_plan(
     l1, best_constant = 0.0, None
     if settings.computes_l1:
         compares = settings.may_restart and from_zero and n_outputs == 1
-        survey = rows.statistics(settings, follows_targets(settings.loss) or compares)
+        statistics = rows.statistics(settings, follows_targets(settings.loss) or compares)
         documents = settings.loss.margin and not table
         share = L1_SHARE_OF_DOCUMENTS if documents else L1_SHARE
-        l1 = found_l1(survey, settings.loss, share)
-        total = survey.n_rows * survey.mean_importance
+        l1 = found_l1(statistics, settings.loss, share)
+        total = statistics.n_rows * statistics.mean_importance
         if compares and not table and total > 0:
             summed = loss_of_two_classes(
-                survey.positive, total, settings.loss, settings.fit_intercept
+                statistics.positive, total, settings.loss, settings.fit_intercept
             )
-            best_constant = summed / survey.n_rows
+            best_constant = summed / statistics.n_rows
     plan = check_together(settings.plan(l1, n_outputs))
     # The number of epochs, and rates that suit this number.  Where neither is given, and rows are
     # no table, a classifier that goes on after its usual epochs overfits, unless its rates fall;
@@ -86,7 +86,7 @@ def make_plan(
     return plan.known(scale_of_rates(settings, plan, rows), n_steps)
 
 
-def found_l1(survey: Survey, loss: Loss, share: float = L1_SHARE) -> float:
+def found_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -> float:
     """The l1 of a fit that is given none: as much as a small share of one row pulls.
 
     This is share * |slope| * |x| / n: |x| is the root mean square of the norms of the n rows, and
@@ -95,10 +95,10 @@ def found_l1(survey: Survey, loss: Loss, share: float = L1_SHARE) -> float:
     Where y has several columns, |slope| is the mean of the columns.
 
     >>> from lazynet.losses import get_loss
-    >>> found_l1(Survey.of(np.full(3, 25.0), None, None), get_loss("hinge"))
+    >>> found_l1(RowStatistics.of(np.full(3, 25.0), None, None), get_loss("hinge"))
     0.005
     """
-    n = survey.n_rows
+    n = statistics.n_rows
     if n == 0:
         return 0.0
     # Numbers of an enormous size have a mean that overflows; the l1 found is then 0.
@@ -106,9 +106,9 @@ def found_l1(survey: Survey, loss: Loss, share: float = L1_SHARE) -> float:
         slope = 1.0
         if follows_targets(loss):
             bound = np.inf if loss.unbounded_slope else loss.epsilon
-            slope = float(np.mean([min(spread, bound) for spread in survey.spreads]))
-        slope *= survey.mean_importance
-        result = share * slope * float(np.sqrt(survey.mean_squared_norm)) / n
+            slope = float(np.mean([min(spread, bound) for spread in statistics.spreads]))
+        slope *= statistics.mean_importance
+        result = share * slope * float(np.sqrt(statistics.mean_squared_norm)) / n
     return result if np.isfinite(result) else 0.0
 
 

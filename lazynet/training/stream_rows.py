@@ -22,7 +22,7 @@ from scipy import sparse
 from lazynet.data.arrays import as_examples, plain_arrays, sizes_of, usable_rows
 from lazynet.data.chunks import Chunk, part
 from lazynet.data.memory_mapped import mapped
-from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, Survey
+from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, RowStatistics
 from lazynet.data.source import ROWS, Derived, Facts, Share, Source, of_share
 from lazynet.data.targets import Classes, Targets
 from lazynet.data.weights import Balanced, check_any_counts
@@ -109,10 +109,10 @@ def are_classes(y: NDArray[np.float64], classes: NDArray[Any]) -> bool:
     return bool(matches.all())
 
 
-class Statistics(NamedTuple):
+class StreamStatistics(NamedTuple):
     """Sums over all rows, and the largest squared norms of rows, without and with weights."""
 
-    sums: Survey
+    sums: RowStatistics
     largest: float
     largest_weighted: float
 
@@ -131,7 +131,7 @@ class SourceRows:
         #: the rows to learn from, and their number
         self.learned, self.n_visits = source, self.facts.n_rows
         self.X, self.targets = self._first()
-        self._statistics: Statistics | None = None
+        self._statistics: StreamStatistics | None = None
         self._validation: Chunk | None = None
         #: whether an earlier pass has found all chunks sound
         self._checked = False
@@ -224,7 +224,7 @@ class SourceRows:
             "the first weights of rows": first.weight,
         }
 
-    def statistics(self, settings: Settings, of_targets: bool) -> Survey:
+    def statistics(self, settings: Settings, of_targets: bool) -> RowStatistics:
         """The sums over the rows that the defaults of a fit follow; takes a pass, once."""
         if self._statistics is None:
             self._statistics = self._count(settings, of_targets)
@@ -236,10 +236,10 @@ class SourceRows:
             self._statistics = self._count(settings, False)
         return self._statistics.largest_weighted if weighted else self._statistics.largest
 
-    def _count(self, settings: Settings, of_targets: bool) -> Statistics:
+    def _count(self, settings: Settings, of_targets: bool) -> StreamStatistics:
         """The statistics of all rows, by a pass over them."""
         n_targets = self.targets.numbers_of_targets().shape[1] if of_targets else 0
-        sums, largest, largest_weighted = Survey(n_targets), 0.0, 0.0
+        sums, largest, largest_weighted = RowStatistics(n_targets), 0.0, 0.0
         extra, sound = float(settings.fit_intercept), True
         with closing(self.learned.chunks(ROWS_OF_A_BLOCK, 0)) as chunks:
             for chunk in chunks:
@@ -252,7 +252,7 @@ class SourceRows:
                 largest = max(largest, float(norms.max(initial=0.0)) + extra)
                 largest_weighted = max(largest_weighted, examples.largest_squared_norm(extra))
         self._checked = sound
-        return Statistics(sums, largest, largest_weighted)
+        return StreamStatistics(sums, largest, largest_weighted)
 
     def learners(self, engines: Sequence[Engine], plan: Plan) -> list[AnyLearner]:
         """A learner of the first rows for every engine; ``visit`` makes others."""
