@@ -9,7 +9,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from lazynet.cli.output import say
 from lazynet.data.chunks import Passing, csr
 from lazynet.data.files import OPENERS, files_of
 from lazynet.data.rows_file import RowsFile
-from lazynet.data.source import Derived, Facts, Source
+from lazynet.data.source import Derived, Source
 from lazynet.data.tables import INDICES, VALUES, CSVFile, ParquetFile
 from lazynet.data.text_files import SvmlightFile, VWFile
 
@@ -254,64 +253,31 @@ def no_rows(files: list[str]) -> ValueError:
     return ValueError(f"there is not one row in {', '.join(files[:5])}{more}")
 
 
-class KnownColumns(Derived):
-    """The first ``n_features`` columns of a source; values in other columns are counted.
-
-    >>> from lazynet.data.source import as_source
-    >>> source = KnownColumns(as_source([([[1.0, 2.0, 3.0], [4.0, 0.0, 0.0]], [0, 1])]), 2)
-    >>> [chunk.X.toarray().tolist() for chunk in source.chunks()], source.n_unknown
-    ([[[1.0, 2.0], [4.0, 0.0]]], 1)
-    """
-
-    def __init__(self, source: Source, n_features: int) -> None:
-        super().__init__(source)
-        self._n_features = n_features
-        #: the values in other columns that have passed
-        self.n_unknown = 0
-
-    @property
-    def n_features(self) -> int:
-        """The number of columns that are left."""
-        return self._n_features
-
-    def _find_facts(self) -> Facts:
-        return replace(self.source.facts(), n_features=self._n_features)
-
-    def _pass(self, rows: int, epoch: int) -> Passing:
-        with closing(self.source.chunks(rows, epoch)) as chunks:
-            for chunk in chunks:
-                X = chunk.X
-                inside = X.indices < self._n_features
-                self.n_unknown += len(inside) - int(np.count_nonzero(inside))
-                starts = np.concatenate([[0], np.cumsum(inside)])[X.indptr]
-                yield chunk._replace(
-                    X=csr(starts, X.indices[inside], X.data[inside], self._n_features)
-                )
-
-
-def rows_for(options: argparse.Namespace, model: Any, *, needs_target: bool) -> Source:
-    """The rows of the files, with the features of the model.
+def chunks_for(options: argparse.Namespace, model: Any, *, needs_target: bool) -> Passing:
+    """The chunks of the files, with the features of the model; a note counts other values.
 
     Texts to come have words that no text had before: a column of svmlight's form beyond those of
     the model is left out.  Rows of other forms must have the columns of the model.
     """
-    predictor = model if not needs_target or options.multilabel else None
+    n_features, n_unknown = int(model.n_features_in_), 0
     if options.format == "svmlight":
         options.features = WIDEST
-        return KnownColumns(source_of(options, predictor), model.n_features_in_)
-    source = source_of(options, predictor)
-    if source.n_features != model.n_features_in_:
+    source = source_of(options, model if not needs_target or options.multilabel else None)
+    if options.format != "svmlight" and source.n_features != n_features:
         raise ValueError(
-            f"the files have {source.n_features} columns, and the model has "
-            f"{model.n_features_in_} features: they are read in another way than the rows that "
-            "the model has learned from"
+            f"the files have {source.n_features} columns, and the model has {n_features} features: "
+            "they are read in another way than the rows that the model has learned from"
         )
-    return source
-
-
-def say_unknown(rows: Source) -> None:
-    """Say how many values of the rows belong to no feature of the model."""
-    n_unknown = rows.n_unknown if isinstance(rows, KnownColumns) else 0
+    with closing(source.chunks()) as chunks:
+        for chunk in chunks:
+            if options.format == "svmlight":
+                X = chunk.X
+                inside = X.indices < n_features
+                n_unknown += len(inside) - int(np.count_nonzero(inside))
+                starts = np.concatenate([[0], np.cumsum(inside)])[X.indptr]
+                X = csr(starts, X.indices[inside], X.data[inside], n_features)
+                chunk = chunk._replace(X=X)
+            yield chunk
     if n_unknown:
         values = "1 value belongs" if n_unknown == 1 else f"{n_unknown:,} values belong"
         say(f"note: {values} to features that the model does not know, whose weights are 0")

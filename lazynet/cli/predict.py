@@ -59,11 +59,10 @@ def run(options: argparse.Namespace) -> None:
             check_writable(options.output)
         check_apart([("--output", options.output)], [options.model, *options.files])
         predict = getattr(model, options.method)
-        rows = inputs.rows_for(options, model, needs_target=False)
-        with _opened(options.output) as out, closing(rows.chunks()) as chunks:
+        chunks = inputs.chunks_for(options, model, needs_target=False)
+        with _opened(options.output) as out, closing(chunks):
             for chunk in chunks:
                 out.writelines(line + "\n" for line in lines_of(predict(chunk.X)))
-        inputs.say_unknown(rows)
 
 
 @contextmanager

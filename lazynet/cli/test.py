@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from contextlib import closing
 
 from lazynet.cli import inputs
 from lazynet.cli.output import report
@@ -41,12 +40,10 @@ def run(options: argparse.Namespace) -> None:
     note = model_files.note_of(options.model)
     with inputs.pipe_in_a_file(options, note):
         inputs.settle_reading(options, model, note)
-        rows, scores = inputs.rows_for(options, model, needs_target=True), Scores(model)
-        with closing(rows.chunks()) as chunks:
-            for chunk in chunks:
-                scores.add(chunk)
+        scores = Scores(model)
+        for chunk in inputs.chunks_for(options, model, needs_target=True):
+            scores.add(chunk)
         if not scores.rows:
             raise inputs.no_rows(options.files)
-        inputs.say_unknown(rows)
     seconds = time.perf_counter() - began
     report({"rows": scores.rows, **scores.result(), "seconds": seconds}, options.json)
