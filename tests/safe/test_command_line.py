@@ -468,11 +468,10 @@ def test_any_name_of_a_file_is_printed(folder):
     """Also one that is not UTF-8: JSON is UTF-8, and a table is as stdout is."""
     name = b'a\xff\xc3\xa9"\\\n'
     os.symlink("two.svm", name + b".svm")
-    for more, encoding in ((["--json"], "utf-8"), ([], "utf-8"), ([], "ascii")):
-        done = subprocess.run(
-            [sys.executable, "-m", "lazynet", "train", name + b".svm", "-o", name, *more],
-            env={**HERE, "PYTHONIOENCODING": encoding}, capture_output=True,
-        )  # fmt: skip
+    command = [sys.executable, "-m", "lazynet", "train", name + b".svm", "-o", name]
+    for more, encoding in ((["--json"], "utf-8"), ([], "ascii")):
+        done = subprocess.run([*command, *more], env={**HERE, "PYTHONIOENCODING": encoding},
+                              capture_output=True)  # fmt: skip
         assert done.returncode == 0, done.stderr
         printed = done.stdout.decode(encoding)
         if more:

@@ -1,6 +1,7 @@
 """Estimators and Stepper convert or refuse all input, and a refusal changes nothing."""
 
 import copy
+import pickle
 import warnings
 from inspect import signature
 
@@ -24,6 +25,7 @@ from lazynet import (
     LazyNetRegressorCV,
     Stepper,
     Tables,
+    net_path,
 )
 from lazynet.data import Chunks
 from lazynet.engines.undo import Undo
@@ -315,6 +317,37 @@ def test_bad_targets_weights_and_orders_are_refused(Estimator, method):
         assert_refused(model, method, (X, y), error, *told, sample_order=order)
 
 
+#: Weights of every row, and what the certified solver says of them: their sum has an inverse.
+BAD_SUMS = [
+    (0.0, "sample_weight must not be zero for every row"),
+    (-1.0, "sample_weight must be finite and not negative"),
+    (np.nan, "sample_weight must be finite"),
+    (5e-324, "sample_weight, times class_weight, must have a sum from"),
+    (1e308, "sample_weight, times class_weight, must have a sum from"),
+]
+
+
+def test_the_certified_solver_refuses_weights_and_starts():
+    """Weights of any size count by their ratios; a warm start of another shape is refused."""
+    X, y = make_data()
+    for fit in (DualNetClassifier().fit, DualNetRegressor().fit, net_path):
+        for weight, message in BAD_SUMS:
+            with pytest.raises(ValueError, match=message):
+                fit(X, y, sample_weight=np.full(N, weight))
+    weights = 1.0 + np.arange(N) % 3
+    for scale in (1e-150, 1e150):
+        plain, scaled = (
+            DualNetClassifier(l1=1e-2, tol=1e-8).fit(X, y, w) for w in (weights, scale * weights)
+        )
+        assert abs(plain.objective_ - scaled.objective_) <= plain.duality_gap_ + scaled.duality_gap_
+    model = DualNetClassifier(warm_start=True, l1=1e-2).fit(X, y)
+    before = pickle.dumps(model)
+    for data in ((X[:, :10], y), (X, np.arange(N) % 3)):
+        with pytest.raises(ValueError, match=r"warm_start|features|classes"):
+            model.fit(*data)
+        assert pickle.dumps(model) == before
+
+
 def test_targets_that_a_classifier_cannot_have():
     """One class, fractions, unknown labels, unknown or missing classes."""
     X, y = make_data()
@@ -416,18 +449,9 @@ def test_refused_data_of_other_features_or_classes():
     model = LazyNetClassifier(warm_start=True, max_iter=2, tol=None).fit(X, y)
     assert_refused(model, "fit", (X, y + 1), ValueError, "classes [0 1]", "warm_start=False")
     assert_refused(model, "fit", (wide, y), ValueError, f"{D} features", "warm_start=False")
-
-
-@METHODS
-def test_too_few_rates_or_orders(method):
-    """A list of rates that runs out in the middle of a call takes the call back."""
-    X, y = make_data()
-    model = trained(X, y, shuffle=False)
-    rates = [0.1] * (model.t_ + N + 5)
-    model.set_params(rule=FoBoS(rates), max_iter=10)
-    order = np.tile(np.arange(N), (2, 1))
-    options = dict(sample_order=order) if method == "partial_fit" else {}
-    assert_refused(model, method, (X, y), ValueError, f"schedule has {len(rates)} rates", **options)
+    model = LazyNetRegressor(warm_start=True, max_iter=2, tol=None).fit(X, y)
+    with pytest.raises(ValueError, match="warm_start=True continues a model of 1"):
+        model.fit(X, np.column_stack([y, y]))
 
 
 # --- refused: the Stepper ------------------------------------------------------------------
@@ -602,28 +626,7 @@ def test_a_schedule_that_fails_midway_takes_the_call_back(
     assert state_of(model) == before
 
 
-@METHODS
-@pytest.mark.parametrize("own_generator", [False, True])
-@EVERY_STORAGE
-def test_a_failed_call_does_not_use_up_random_numbers(storage, own_generator, method):
-    """Calls after one that failed shuffle as if it had never been made."""
-    X, y = make_data()
-    seed = np.random.RandomState(0) if own_generator else 0
-    rule = FoBoS("constant", storage=storage)
-    model = LazyNetClassifier(rule=rule, random_state=seed, max_iter=2, tol=None)
-    model.partial_fit(X, y, classes=[0, 1])
-    twin = copy.deepcopy(model)
-    model.set_params(rule__schedule=BreaksAt(N - 1 if method == "fit" else 2 * N - 1, rate=0.5))
-    with pytest.raises(BreaksAt.Broken):
-        call(model, method, X, y)
-    model.set_params(rule__schedule="constant")
-    for next_method in ("partial_fit", "fit", "partial_fit"):
-        for each in (model, twin):
-            call(each, next_method, X, y)
-        assert same_bits(model.coef_, twin.coef_)
-
-
-# --- one door for X -----------------------------------------------------------------------------
+# --- one check of X -----------------------------------------------------------------------------
 
 
 def with_parts(form, **firsts):

@@ -100,14 +100,8 @@ def one_long_row():
     starts = np.concatenate([[0], 500_000 + np.arange(2001)])
     X = sparse.csr_matrix((np.ones(len(columns)), columns, starts), shape=(2001, 500_000))
     order = np.zeros(8000, dtype=np.int64)
-    return (
-        LazyNetClassifier(rule=FoBoS()),
-        X,
-        np.arange(2001) % 2,
-        dict(max_iter=FOREVER),
-        "fit",
-        order,
-    )
+    model = LazyNetClassifier(rule=FoBoS())
+    return model, X, np.arange(2001) % 2, dict(max_iter=FOREVER), "fit", order
 
 
 LONG_CALLS = {
@@ -130,6 +124,7 @@ LONG_CALLS = {
 def test_ctrl_c_is_heard_soon_and_leaves_the_old_model(name):
     """A call that would not end stops within a second; the old model is there and learns on."""
     model, X, y, endless, method, order = LONG_CALLS[name]()
+    new = copy.deepcopy(model)
     model.set_params(rule__schedule="constant", rule__eta0=1e-3, random_state=0, shuffle=False)
     model.set_params(max_iter=2, tol=None).fit(X, y)
     twin, running, parameters = copy.deepcopy(model), threading.active_count(), model.get_params()
@@ -144,17 +139,12 @@ def test_ctrl_c_is_heard_soon_and_leaves_the_old_model(name):
     model.set_params(**parameters)
     assert observed(model) == observed(twin)
     assert observed(model.partial_fit(X, y)) == observed(twin.partial_fit(X, y))
-
-
-def test_an_interrupted_first_fit_leaves_an_estimator_that_is_not_fitted():
-    """Nothing of the fit is seen."""
-    model, X, y, endless, *_ = long_fit()
-    schedule = TellsWhenUnderWay(1e-4)
-    model.set_params(rule__schedule=schedule, **endless)
-    before = sorted(vars(model))
-    assert seconds_until_heard(schedule.under_way, lambda: model.fit(X, y)) < SOON
-    assert sorted(vars(model)) == before
-    assert not hasattr(model, "coef_")
+    if method == "fit":  # of an estimator that has never been fitted nothing is seen
+        new.set_params(rule__schedule=TellsWhenUnderWay(1e-5), **endless)
+        before, under_way = sorted(vars(new)), new.rule.schedule.under_way
+        assert seconds_until_heard(under_way, lambda: new.fit(X, y, sample_order=order)) < SOON
+        assert sorted(vars(new)) == before
+        assert not hasattr(new, "coef_")
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

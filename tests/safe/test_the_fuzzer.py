@@ -171,10 +171,11 @@ def test_every_kernel_function_has_a_recipe():
 
 @forks
 @pytest.mark.parametrize("name", command.NAMES)
-def test_generators_run(name):
-    """Some dozens of inputs of each kind; none fails."""
-    ledger = hunt(name, command.generator(name), 12 * command.STRIDE, count=30)
-    assert ledger.inputs == 30
+def test_generators_run(name, request):
+    """Some hundreds of inputs of each kind; none fails."""
+    count = 30 if request.config.getoption("--quick") else 300
+    ledger = hunt(name, command.generator(name), 12 * command.STRIDE, count=count)
+    assert ledger.inputs == count
     assert not ledger.signatures()
 
 

@@ -16,11 +16,6 @@ from scipy import sparse
 from lazynet.data.arrays import as_examples
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.newton import WorkingSet
-from lazynet.losses import LOSSES, get_loss
-from lazynet.minimum.mean_loss import MeanLoss
-from lazynet.minimum.minimise import Minimiser, Problem
-from lazynet.minimum.newton import ActiveColumns
-from lazynet.penalties import ElasticNet
 
 NOBODY = np.zeros(0)
 N, D = 7, 5
@@ -41,25 +36,6 @@ def working_set(n=N, d=D, loss=0, fit_intercept=True, X=None):
     )
 
 
-def with_columns(features=(0, 2, 3), **options):
-    """A working set with some columns and weights."""
-    columns = working_set(**options)
-    size = columns.name(np.array(features))
-    columns.pick(0)
-    columns.place(size)
-    columns.start(0.01, 0.1, np.ones(D), 0.5, 0.0, NOBODY)
-    return columns
-
-
-def numbers_of(columns):
-    """What can be read of a working set."""
-    weights, duals, margins, sizes = np.empty(D), np.empty(N), np.empty(N), np.empty(N)
-    intercept = columns.read(weights, duals)
-    columns.predictions(margins, sizes)
-    arrays = [part.tobytes() for part in (weights, duals, margins, sizes)]
-    return [intercept, len(columns), columns.n_nonzeros, columns.objective(), *arrays]
-
-
 # --- columns that join ----------------------------------------------------------------------------
 
 
@@ -71,53 +47,6 @@ def test_features_that_are_none_or_there_already_are_refused():
             columns.name(np.array(features, dtype=np.int64))
     assert columns.candidates(np.ones(D), 0.5).tolist() == [0, 1, 2, 3, 4]
     assert columns.name(np.arange(D)) == D
-
-
-def test_features_that_were_named_and_not_placed_lose_their_places():
-    """A call that was interrupted between the two leaves nothing behind."""
-    columns = with_columns([0])
-    before = numbers_of(columns)
-    columns.name(np.array([1, 2]))
-    columns.pick(0)
-    assert columns.candidates(np.ones(D), 0.5).tolist() == [1, 2, 3, 4]
-    assert columns.name(np.array([2, 4])) == 3
-    with pytest.raises(ValueError, match="pick must have come"):
-        columns.place(3)
-    assert numbers_of(columns) == before
-    columns.pick(0)
-    columns.place(3)
-    columns.start(0.0, 1.0, np.arange(D, dtype=float), 0.0, 0.0, NOBODY)
-    margins = np.empty(N)
-    columns.predictions(margins, np.empty(N))
-    X, _ = rows_of()
-    np.testing.assert_allclose(margins, X @ [0.0, 0.0, 2.0, 0.0, 4.0], rtol=1e-15)
-
-
-def test_an_interrupted_search_for_columns_can_begin_anew():
-    """Ctrl-C comes while columns are picked; the next search finds what a new one finds."""
-    X, y = rows_of(60, 20)
-    problem = Problem(X, y, None, get_loss("log_loss"), True)
-    walker = Minimiser(problem, np.random.RandomState(0))
-    columns = walker._columns
-
-    class Interrupted:
-        """A working set during whose picking Ctrl-C is pressed."""
-
-        def __getattr__(self, name):
-            return getattr(inner, name)
-
-        def pick(self, start):
-            inner.pick(start)
-            raise KeyboardInterrupt
-
-    inner = columns.set
-    columns.set = Interrupted()
-    with pytest.raises(KeyboardInterrupt):
-        walker.to(1e-3, 0.0, tol=1e-9, max_iter=100)
-    columns.set = inner
-    again = walker.to(1e-3, 0.0, tol=1e-9, max_iter=100)
-    other = Minimiser(problem, np.random.RandomState(0)).to(1e-3, 0.0, tol=1e-9, max_iter=100)
-    np.testing.assert_array_equal(again.coef, other.coef)
 
 
 # --- weights and steps ----------------------------------------------------------------------------
@@ -173,55 +102,7 @@ def test_any_methods_in_any_order(data):
         assert 0 <= columns.n_nonzeros <= X.nnz
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
-def test_without_rows_or_columns(loss, shape):
-    """Nothing to read is nothing read."""
-    examples = Examples(np.zeros(0), np.zeros(0, np.int32), np.zeros(shape[0] + 1, np.int32),
-                        shape[1], np.ones(shape[0]))  # fmt: skip
-    mean = MeanLoss(examples, np.ones(shape[0]), np.ones(shape[0]) if shape[0] else np.ones(1),
-                    get_loss(loss), fit_intercept=True)  # fmt: skip
-    columns = ActiveColumns(mean)
-    columns.start(ElasticNet(0.1, 0.1), np.ones(shape[1]), 0.0)
-    assert columns.admit(np.ones(shape[1])) == 0  # they have all joined at the start
-    columns.improve(gap=1.0, target=1e-9, joined=0)
-    assert not columns.weights.any()
-    assert len(columns.set) == shape[1]
-
-
 # --- other threads --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("indices", [np.int32, np.int64])
-def test_a_matrix_that_changes_between_calls_leads_nowhere(indices):
-    """Columns and row starts leave the matrix, rows become longer: an error or a result."""
-    generator = np.random.default_rng(0)
-    sound, y = rows_of(20, 8)
-    for _ in range(200):
-        X = sound.copy()
-        X.indices, X.indptr = X.indices.astype(indices), X.indptr.astype(indices)
-        examples = Examples(X.data, X.indices, X.indptr, 8, y)
-        columns = WorkingSet(examples, 0, 0.1, 1.0, 0.05, True)
-        size = columns.name(np.arange(8))
-        if generator.random() < 0.5:
-            columns.pick(0)
-            columns.name(np.arange(8))
-        for _ in range(3):
-            where = generator.integers(len(X.indices))
-            X.indices[where] = generator.choice([-7, 2**31 - 1, 8, 0])
-            X.indptr[generator.integers(21)] = generator.choice([-1, 2**31 - 1, 3, len(X.data)])
-        status, row = columns.pick(0)
-        assert status in (0, 3)
-        if status == 3:
-            with pytest.raises(ValueError, match="pick must have come"):
-                columns.place(size)
-            X.indices[:], X.indptr[:] = sound.indices, sound.indptr
-            assert columns.pick(row) == (0, 20)
-        columns.place(size)
-        columns.start(0.01, 0.01, np.ones(8), 0.0, 0.0, NOBODY)
-        columns.model(0.0)
-        columns.descend(1e-9)
-        columns.search()
 
 
 def test_a_second_thread_is_refused_while_a_call_is_under_way():
