@@ -50,7 +50,7 @@ from lazynet.rules.storage import STORAGES
 from lazynet.schedules import SCHEDULES, checked_rates
 from lazynet.verify import strategies
 from lazynet.verify.online import LARGEST_EPOCHS
-from safe.fuzz.models import ESTIMATORS, OBJECTS
+from safe.fuzz.models import ESTIMATORS, OBJECTS, short_options
 from safe.fuzz.portrait import portrait
 
 pytestmark = [
@@ -160,17 +160,12 @@ MATTERS = {
 #: Options that a model with an object of this kind needs.
 NEEDED = {"TruncatedGradient": dict(l2=0.0), "Rescaled": dict(l1=0.0),
           "Pegasos": dict(l2=1e-3), "Optimal": dict(l2=1e-3)}  # fmt: skip
-#: Short runs whose length is known.
-SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=20, bursts_per_stage=3, l1=1e-3,
-             l1s=3, cv=2)  # fmt: skip
 
 
 def short(kind):
     """The options of a short run that the model has, and that may be what they are."""
-    known = {key: value for key, value in SHORT.items() if key in signature(kind)}
-    if "tol" in known and not kind._kinds["tol"].optional:
-        del known["tol"]
-    return known
+    longer = dict(burst_size=20, bursts_per_stage=3, l1=1e-3)
+    return short_options(kind) | {key: v for key, v in longer.items() if key in kind._kinds}
 
 
 def options_for(kind, name, value):

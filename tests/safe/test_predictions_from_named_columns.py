@@ -6,29 +6,18 @@ import numpy as np
 import pytest
 from scipy import sparse
 from support import peak_of
-from support.algorithms import WITH_STATE
+from support.algorithms import VARIANTS as KEPT
 from support.matrices import reversed_rows
 
 from lazynet import (
     FoBoS,
     LazyNetClassifier,
     LazyNetRegressor,
-    PolynomialDecay,
     Tables,
 )
 
 N, D = 30, 2000
-VARIANTS = {
-    "clock": dict(rule=FoBoS()),
-    "average": dict(rule=FoBoS(average=True)),
-    "average to come": dict(rule=FoBoS(average=10**6)),
-    "polynomial": dict(rule=FoBoS(average=PolynomialDecay(2))),
-    "tables": dict(rule=FoBoS(storage=Tables(budget=7))),
-    "rescaled": dict(rule=FoBoS(storage="rescaled"), l1=0.0),
-    "dense": dict(rule=FoBoS(storage="dense")),
-    "dense average": dict(rule=FoBoS(storage="dense", average=True)),
-    **WITH_STATE,
-}
+VARIANTS = {"average to come": dict(rule=FoBoS(average=10**6)), **KEPT}
 VARIANT = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
 
 

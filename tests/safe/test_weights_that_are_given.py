@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from support.algorithms import VARIANTS as KEPT
 from support.algorithms import WITH_STATE
 from support.parameters import rule_with
 
@@ -20,7 +21,6 @@ from lazynet import (
     LazyNetRegressor,
     ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
-    Tables,
 )
 from safe.fuzz.models import needs_the_length
 from safe.fuzz.portrait import differences, portrait
@@ -37,18 +37,7 @@ def make_data(n_classes=2, seed=0):
     return X, np.arange(N) % n_classes
 
 
-#: Every way to keep weights, with options of a classifier.
-VARIANTS = {
-    "clock": dict(rule=FoBoS()),
-    "average": dict(rule=FoBoS(average=True)),
-    "suffix": dict(rule=FoBoS(average="suffix")),
-    "polynomial": dict(rule=FoBoS(average="polynomial")),
-    "tables": dict(rule=FoBoS(storage=Tables(budget=7))),
-    "rescaled": dict(rule=FoBoS(storage="rescaled"), l1=0.0),
-    "dense": dict(rule=FoBoS(storage="dense")),
-    "dense average": dict(rule=FoBoS(storage="dense", average=True)),
-    **WITH_STATE,
-}
+VARIANTS = {"suffix": dict(rule=FoBoS(average="suffix")), **KEPT}
 VARIANT = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
 OTHERS = [
     ASGDClassifier(max_iter=2, random_state=0),

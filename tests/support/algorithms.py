@@ -102,3 +102,15 @@ def penalty_of(rule, l1, l2):
 
 #: Options of an estimator for each rule that has an engine of its own and learns from a stream.
 WITH_STATE = {name: options_of(GIVEN[name]) for name in RULES_WITH_STATE if name in STREAMING_RULES}
+
+#: Every way to keep weights, with options of an estimator.
+VARIANTS = {
+    "clock": dict(rule=FoBoS()),
+    "average": dict(rule=FoBoS(average=True)),
+    "polynomial": dict(rule=FoBoS(average="polynomial")),
+    "tables": dict(rule=FoBoS(storage=Tables(budget=7))),
+    "rescaled": dict(rule=FoBoS(storage="rescaled"), l1=0.0),
+    "dense": dict(rule=FoBoS(storage="dense")),
+    "dense average": dict(rule=FoBoS(storage="dense", average=True)),
+    **WITH_STATE,
+}

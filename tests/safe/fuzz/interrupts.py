@@ -9,7 +9,6 @@ import numpy as np
 
 import lazynet
 from lazynet import FoBoS, Stepper, Tables
-from safe.fuzz.alarm import stopped_after
 from safe.fuzz.models import (
     ESTIMATORS,
     called,
@@ -23,6 +22,7 @@ from safe.fuzz.models import (
 from safe.fuzz.note import note
 from safe.fuzz.oracle import innermost, listening
 from safe.fuzz.portrait import differences, portrait
+from safe.fuzz.worker import stopped_after
 
 PACKAGE = str(Path(lazynet.__file__).parent) + os.sep
 
@@ -191,18 +191,18 @@ def an_estimator(random):
 def a_stepper(random):
     """A stepper that has taken a few steps, and one more to interrupt."""
     d = int(random.choice([4, 400]))
-    stepper = Stepper(d, rule=FoBoS("constant", eta0=1.0), l1=300.0)
-    for _ in range(10):
-        try:
-            stepper = Stepper(d, **sound_parameters(Stepper, random, 6))
-            break
-        except (TypeError, ValueError):
-            continue
     indices = [np.sort(random.choice(d, size=3, replace=False)) for _ in range(8)]
 
     def step(each, which):
         each.step(indices[which], [1.0, -0.5, 2.0], 1.0 if which % 2 else -1.0)
 
-    for which in range(int(random.integers(1, 6))):
-        step(stepper, which)
-    return stepper, lambda each: step(each, 6), lambda each: step(each, 7)
+    options, steps = sound_parameters(Stepper, random, 6), int(random.integers(1, 6))
+    while True:
+        try:
+            stepper = Stepper(d, **options)
+            for which in range(steps):
+                step(stepper, which)
+            return stepper, lambda each: step(each, 6), lambda each: step(each, 7)
+        except (TypeError, ValueError, FloatingPointError):
+            # What is left out goes together with anything.
+            options.popitem()

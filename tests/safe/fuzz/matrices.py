@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 from scipy import sparse
 
-from safe.fuzz.alarm import stopped_after
 from safe.fuzz.disguises import another_array, fenced, in_disguise
 from safe.fuzz.models import (
     ESTIMATORS,
@@ -18,6 +17,7 @@ from safe.fuzz.models import (
 )
 from safe.fuzz.oracle import judged
 from safe.fuzz.parameters import fits_quietly, one_of
+from safe.fuzz.worker import stopped_after
 
 NUMBERS = [
     np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64,

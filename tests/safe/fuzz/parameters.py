@@ -8,7 +8,6 @@ import numpy as np
 from scipy import sparse
 
 from lazynet import Stepper
-from safe.fuzz.alarm import stopped_after
 from safe.fuzz.disguises import another_array
 from safe.fuzz.models import (
     ESTIMATORS,
@@ -26,6 +25,7 @@ from safe.fuzz.models import (
 )
 from safe.fuzz.oracle import judged, listening
 from safe.fuzz.portrait import portrait
+from safe.fuzz.worker import stopped_after
 
 BORDERS = [
     -1, 0, 1, 2, -0.0, 0.0, 1.0, 0.5, 5e-324, 1e-300, 1e-9, 1e9, 1e16, 1e150, 1e300, -1e-300, -5.0,

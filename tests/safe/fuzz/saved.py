@@ -13,8 +13,8 @@ from support.damage import damaged, seal
 
 import lazynet
 from lazynet import DualNetClassifier, FoBoS, LazyNetClassifier, LazyNetRegressor
-from safe.fuzz.alarm import stopped_after
 from safe.fuzz.oracle import judged
+from safe.fuzz.worker import stopped_after
 
 _X = sparse.csr_matrix(np.random.default_rng(0).standard_normal((12, 5)))
 _Y = np.arange(12) % 3

@@ -15,8 +15,8 @@ from support.parser import BadLine, PlainParser
 
 from lazynet.data import RowsFile, Shuffled, SvmlightFile, VWFile, as_source, cached, mapped
 from safe.fuzz import text
-from safe.fuzz.alarm import stopped_after
 from safe.fuzz.oracle import judged
+from safe.fuzz.worker import stopped_after
 
 
 def generate(random, ledger):

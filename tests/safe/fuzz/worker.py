@@ -5,8 +5,10 @@ import faulthandler
 import os
 import signal
 import sys
+import threading
 import time
 import traceback
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -21,6 +23,29 @@ ROOM = 3 * 2**30
 def under_asan():
     """Whether the address sanitizer is loaded, which reserves terabytes and is slow."""
     return "asan" in os.environ.get("LD_PRELOAD", "")
+
+
+def _stop(*_):
+    raise Stopped("the fuzzer waits no longer")
+
+
+@contextmanager
+def stopped_after(seconds):
+    """Raise ``Stopped`` in the block after so long, where the system and the thread allow it."""
+    if (
+        not hasattr(signal, "setitimer")
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+    signal.signal(signal.SIGALRM, _stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds * (5 if under_asan() else 1))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        # Not the default, which would end the process if one were still on its way.
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
 
 
 def run_input(name, generate, seed):
