@@ -138,8 +138,8 @@ def idle(engine, eta, l1, l2, rule, n_steps, block):
 
 
 def assert_clock_is_true(n_steps, rule):
-    eta, l2 = 0.1, 5.0 / n_steps
-    l1 = l2 / 100
+    # An l1 as large as l2: the low digits of the shift decide on the last digits of the weights.
+    eta, l1, l2 = 0.1, 5.0 / n_steps, 5.0 / n_steps
     engine = engine_of("clock", N_WEIGHTS)
     engine.load(np.arange(1.0, N_WEIGHTS + 1), 0.0)
     idle(engine, eta, l1, l2, rule, n_steps, block=min(n_steps, 2**20))

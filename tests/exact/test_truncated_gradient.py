@@ -80,6 +80,20 @@ def test_the_stepper_hands_its_wear_on():
     assert stepper.engine.wear is wear
 
 
+def test_a_weight_at_the_threshold_is_pulled():
+    """The threshold itself belongs to the small weights: the first step makes w 1, and pulls it."""
+    rule = TruncatedGradient(threshold=1.0, schedule="constant", eta0=0.5)
+    stepper = Stepper(2, loss="squared_error", l1=0.5, rule=rule)
+    dense = DenseTruncatedGradient(
+        2, loss="squared_error", l1=0.5, threshold=1.0, schedule=lambda t: 0.5
+    )
+    for example in (([0], [1.0], 2.0), ([1], [1.0], 0.0), ([1], [1.0], 0.0)):
+        stepper.step(*example)
+        dense.step(*example)
+        assert stepper.weights.tolist() == list(dense.weights)
+    assert stepper.weights[0] == 0.25
+
+
 @pytest.mark.parametrize(("first", "second"), [(0.5, 10.0), (10.0, 0.5)])
 def test_another_threshold_concerns_only_the_steps_to_come(first, second):
     """What weights have missed under the first is had under the first; all steps are compared."""
