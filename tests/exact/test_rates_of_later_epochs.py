@@ -8,7 +8,7 @@ from scipy import sparse
 from support.engines import apart
 from support.parameters import in_rule
 
-from lazynet import RDA, AdaGrad, FromData, LazyNetClassifier, LazyNetRegressor
+from lazynet import RDA, AdaGrad, FoBoS, FromData, LazyNetClassifier, LazyNetRegressor
 from lazynet.engines.adagrad import AdaGradEngine
 from lazynet.losses import LOSSES
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
@@ -112,8 +112,8 @@ def test_rates_fall_where_nothing_is_set(options):
 @pytest.mark.parametrize(
     "options",
     [
-        {"l1": 1e-4}, {"l1": 0.0}, {"l2": 1e-4}, {"rule": AdaGrad(alpha=0.5)}, {"eta0": 0.5},
-        {"rule": RDA()}, {"rule": "ftrl"},
+        {"l1": 1e-4}, {"l1": 0.0}, {"l2": 1e-4}, {"rule": AdaGrad(alpha=0.5)},
+        {"rule": FoBoS(eta0=0.5)}, {"rule": RDA()}, {"rule": "ftrl"},
     ],
     ids=str,
 )  # fmt: skip

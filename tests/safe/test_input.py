@@ -622,7 +622,9 @@ def test_a_schedule_that_fails_midway_takes_the_call_back(
     # An order for each of five passes: the rates of a pass are asked for when it begins.
     with pytest.raises(BreaksAt.Broken, match="no rate at step"):
         model.partial_fit(X, y, sample_order=np.tile(np.arange(20), (5, 1)))
-    assert (len(sweeps) > 0) == (with_sweeps and storage != "dense")
+    # Where all weights are touched, only tables have more to copy before a sweep.
+    copies = storage == "tables" or (storage != "dense" and d > 10)
+    assert (len(sweeps) > 0) == (with_sweeps and copies)
     assert state_of(model) == before
 
 

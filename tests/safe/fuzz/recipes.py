@@ -196,6 +196,11 @@ class Parts(Sizes):
         outputs_clock.start_clocks(rows, np.zeros(outputs_clock.SCALARS))
         return self.place(rows)
 
+    def cell_fields(self):
+        # Tables have the scale of a clock, which is positive.
+        least = 1.0 if self.kind == "tables" else 0.0
+        return self.full(len(cells.fields(self.kind)), self.one_of(least, 5.0))
+
     def clock_fields(self):
         fields = self.full(clock.CLOCK_FIELDS)
         clock.start(fields)
@@ -320,7 +325,7 @@ DRAWN = {
     "hessian": Parts.root, "gram.descend.slopes": lambda p: p.reals(p.d),
     # cells of one output, by their kind; 5 suits counts, rates, sums of squares and an intercept
     "cells.settings": lambda p: p.reals(len(cells.settings(p.kind)), least=0.01),
-    "cells.fields": lambda p: p.full(len(cells.fields(p.kind)), p.one_of(0.0, 5.0)),
+    "cells.fields": Parts.cell_fields,
     "cells.cells": _cells_of, "entries": lambda p: p.full(2 * p.below(7, 30), 1.0),
     # several outputs
     "outputs.Block.kind": Parts.block_kind, "outputs.Block.cells": Parts.block_cells,
