@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from lazynet.engines.outputs import OutputsOnClock
 from lazynet.engines.wear import Wear
-from lazynet.kernels import outputs as kernel
 from lazynet.kernels import outputs_clock
 from lazynet.rules.affine import FoBoS
 from lazynet.rules.base import Rule
@@ -71,16 +70,6 @@ class OutputsInMaxGroups(GroupedOutputs):
 
     kind = "group_max"
     _per_weight = ("cells", "stamps")
-
-    def __init__(self, n_features: int, *rest: Any, **options: Any) -> None:
-        super().__init__(n_features, *rest, **options)
-        self.stamps = np.zeros(n_features)
-
-    def _block(self) -> kernel.Block:
-        return kernel.Block(self.kind, self.cells, self.width, self.stamps)
-
-    def _block_of(self, cells: NDArray[Any], which: Any) -> kernel.Block:
-        return kernel.Block(self.kind, cells, self.width, self.stamps[which].copy())
 
     def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         super().load_rows(weights, intercepts)

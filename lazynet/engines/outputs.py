@@ -53,6 +53,8 @@ class OutputsEngine(Engine):
     #: how the kernel calls the cells
     kind: ClassVar[str]
     _per_weight: ClassVar[tuple[str, ...]] = ("cells",)
+    #: a number per feature: the step up to which its row of weights is current; None: not needed
+    stamps: Any = None
 
     def __init__(
         self,
@@ -69,6 +71,8 @@ class OutputsEngine(Engine):
         self.width = width_of(n_outputs, self.dtype)
         columns = self.width * kernel.numbers(self.kind)
         self.cells = on_lines(n_features, columns, self.dtype)
+        if "stamps" in self._per_weight:
+            self.stamps = np.zeros(n_features)
 
     def _zeros(self, name: str, n_features: int) -> NDArray[Any]:
         if name != "cells":
@@ -83,11 +87,12 @@ class OutputsEngine(Engine):
 
     def _block(self) -> kernel.Block:
         """The cells as the kernel takes them."""
-        return self._block_of(self.cells, slice(None))
+        return kernel.Block(self.kind, self.cells, self.width, self.stamps)
 
     def _block_of(self, cells: NDArray[Any], which: Any) -> kernel.Block:
         """A block of the ``cells`` of the features ``which``."""
-        return kernel.Block(self.kind, cells, self.width)
+        stamps = None if self.stamps is None else self.stamps[which].copy()
+        return kernel.Block(self.kind, cells, self.width, stamps)
 
     # --- what the engine of a kind must provide ---
 

@@ -16,7 +16,6 @@ from lazynet.engines.outputs import Chunk, OutputsEngine
 from lazynet.engines.rda import RDAEngine
 from lazynet.engines.wear import Wear
 from lazynet.kernels import cells as cells_kernel
-from lazynet.kernels import outputs as kernel
 from lazynet.kernels import outputs_cells
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
@@ -151,17 +150,6 @@ class AdaGradOutputs(CellOutputs):
     name = kind = "adagrad"
     single = AdaGradEngine
     _per_weight = ("cells", "stamps")
-
-    def __init__(self, n_features: int, *rest: Any, **options: Any) -> None:
-        super().__init__(n_features, *rest, **options)
-        self.stamps = np.zeros(n_features)
-
-    def _block(self) -> kernel.Block:
-        return kernel.Block(self.kind, self.cells, self.width, self.stamps)
-
-    def _block_of(self, cells: NDArray[Any], which: Any) -> kernel.Block:
-        stamps = np.ascontiguousarray(self.stamps[which])
-        return kernel.Block(self.kind, cells, self.width, stamps)
 
     def _cells_of(self, number: int, which: Any) -> NDArray[np.float64]:
         pairs = super()._cells_of(number, which)
