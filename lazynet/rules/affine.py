@@ -42,7 +42,21 @@ GROUPS = ("l2", "max")
 
 
 @dataclass(repr=False)
-class FoBoS(Affine):
+class Proximal(Affine):
+    """The parameters that FoBoS and SGD share."""
+
+    _kinds = PROXIMAL
+    schedule: ScheduleLike = AUTO
+    eta0: float | None = None
+    average: AverageLike = False
+    storage: StorageLike = "clock"
+    batch_size: int = 1
+    step_order: str = "gradient_first"
+    positive: bool = False
+
+
+@dataclass(repr=False)
+class FoBoS(Proximal):
     """Shrink by the proximal map of the penalty; any rate is allowed.
 
     Parameters
@@ -79,23 +93,16 @@ class FoBoS(Affine):
     decay_below: ClassVar[float] = LARGEST_SHRINK
     why: ClassVar[str] = "larger products drive the weights out of the range of doubles"
     shrink = staticmethod(fobos)
-    schedule: ScheduleLike = AUTO
-    eta0: float | None = None
-    average: AverageLike = False
-    storage: StorageLike = "clock"
-    batch_size: int = 1
-    step_order: str = "gradient_first"
-    positive: bool = False
     group: str | None = None
 
 
 @dataclass(repr=False)
-class SGD(Affine):
+class SGD(Proximal):
     """Shrink by the subgradient of the penalty; rates must be less than 1 / l2.
 
     A step with eta * l2 >= 1 is refused: it would set every weight that the row does not touch to
-    0, or without l1 turn its sign.  Then the scale of the stored
-    weights, the product of all 1 - eta * l2, is not positive, and the closed form does not hold.
+    0, or without l1 turn its sign.  Then the scale of the stored weights, the product of all
+    1 - eta * l2, is not positive, and the closed form does not hold.
 
     The parameters are those of ``FoBoS``, without ``group``.
 
@@ -103,15 +110,7 @@ class SGD(Affine):
     SGD(step_order='shrink_first')
     """
 
-    _kinds = PROXIMAL
     name: ClassVar[str] = "sgd"
     decay_below: ClassVar[float] = 1.0
     why: ClassVar[str] = "eta*l2 >= 1 would flip or wipe every weight"
     shrink = staticmethod(sgd)
-    schedule: ScheduleLike = AUTO
-    eta0: float | None = None
-    average: AverageLike = False
-    storage: StorageLike = "clock"
-    batch_size: int = 1
-    step_order: str = "gradient_first"
-    positive: bool = False
