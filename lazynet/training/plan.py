@@ -6,7 +6,7 @@ schedule -> rates -> rule -> (a, b) -> a chunk of steps -> engine -> weights
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -66,17 +66,17 @@ class Plan:
     best_constant: float | None = None
     """The loss of the best constant prediction, with which the first epoch is compared."""
 
-    @cached_property
+    @property
     def adaptive(self) -> bool:
         """Whether the clock computes the rates from the rows."""
         return self.rule.scheduled and isinstance(self.schedule, FromData)
 
-    @cached_property
+    @property
     def coupled(self) -> bool:
         """Whether no output can learn without the others."""
         return self.softmax or self.rule.group is not None
 
-    @cached_property
+    @property
     def joins_outputs(self) -> bool:
         """Whether one engine can learn several outputs in one pass."""
         rule = self.rule
@@ -86,12 +86,12 @@ class Plan:
             return True
         return rule.storage == Clock() and not (self.adaptive and self.average is not None)
 
-    @cached_property
+    @property
     def sizes(self) -> str | None:
         """Which size of every row the examples must carry for the rates; None for no size."""
         return "squared_norms" if self.adaptive else self.rule.sizes
 
-    @cached_property
+    @property
     def engine_kind(self) -> EngineKind:
         """What two plans must share for an engine of one plan to serve the other."""
         rule = self.rule

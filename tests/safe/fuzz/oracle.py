@@ -37,7 +37,6 @@ WORDS_OF_CYTHON = re.compile(
     r"|an integer is required|has incorrect type|__cinit__|too large to convert|__index__"
     r"|arrays can be converted|truth value of an array|not supported between instances"
     r"|cannot be interpreted as an integer|positional argument|keyword argument|unsized object"
-    r"|unsupported operand type"
 )
 
 _FOLDERS = {

@@ -1,7 +1,6 @@
 """A picture of an object, deep and bit for bit, that can be compared with a later one."""
 
 from collections.abc import Mapping
-from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -48,12 +47,6 @@ def portrait(subject, seen=frozenset()):
     fields = vars(subject)
     if own is not None and own is not object.__getstate__ and hasattr(subject, "_per_weight"):
         fields = own(subject)
-    # A cached property follows from the other fields.
-    fields = {
-        key: value
-        for key, value in fields.items()
-        if not isinstance(getattr(type(subject), key, None), cached_property)
-    }
     return name, _of_fields(fields, seen)
 
 
