@@ -26,7 +26,7 @@ from lazynet.kernels.examples import (
     Steps,
     Task,
 )
-from lazynet.kernels.outputs import Block, Targets
+from lazynet.kernels.outputs import Block, OwnSteps, Targets
 from safe.fuzz import kernels
 from safe.fuzz.disguises import fenced
 from safe.fuzz.hunt import hunt
@@ -198,6 +198,9 @@ def test_every_kind_of_the_kernel_is_tested():
 def test_objects_are_made_once_and_are_not_copied(kind):
     """Pointers are neither pickled nor copied; a task has numbers alone."""
     made = Parts(np.random.default_rng(0)).made(kind)
+    if kind in (Block, Targets, OwnSteps):
+        with pytest.raises(TypeError):  # no object is half made
+            kind.__new__(kind)
     for call in (pickle.dumps, copy.copy, copy.deepcopy) if kind is not Task else ():
         with pytest.raises(TypeError):
             call(made)
