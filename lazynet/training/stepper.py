@@ -153,11 +153,16 @@ class Stepper:
 
     def predict(self, indices: ArrayLike, values: ArrayLike) -> float:
         """w.x + b at the present weights, at the cost of the nonzeros."""
-        return self._predict(*check_example(indices, values, self.n_features))
+        prediction = self._predict(*check_example(indices, values, self.n_features))
+        if not math.isfinite(prediction):
+            raise FloatingPointError(
+                "the prediction of this example is not a finite number. Scale values"
+            )
+        return prediction
 
     def _predict(self, columns: NDArray[Any], numbers: NDArray[Any]) -> float:
         weights = self.engine.weights_at(columns)
-        # A prediction that overflows is infinite, and a step refuses an infinite prediction.
+        # A prediction that overflows is infinite. ``step`` and ``predict`` refuse it.
         with np.errstate(over="ignore", invalid="ignore"):
             return float(np.dot(weights, numbers.astype(np.float64))) + self.engine.intercept
 

@@ -595,6 +595,16 @@ def test_garbage_elsewhere_is_refused_by_name(name, call_with):
         Stepper(D).step([0], [1.0], "1")
 
 
+def test_a_stepper_refuses_a_prediction_that_overflows():
+    stepper = Stepper(D, loss="squared_error", rule=FoBoS("constant", eta0=1.0))
+    stepper.step([0, 1], [1.0, 1.0], 4.0)
+    before = stepper.weights
+    for act in (lambda v: stepper.predict([0, 1], v), lambda v: stepper.step([0, 1], v, 1.0)):
+        with pytest.raises(FloatingPointError, match="not a finite number"):
+            act([1e308, 1e308])
+    np.testing.assert_array_equal(stepper.weights, before)
+
+
 @pytest.mark.parametrize(("name", "strategy_of"), OF_STRATEGIES)
 def test_garbage_is_refused_by_strategies(name, strategy_of):
     for value in ("a", 1j, -1, 10**400, True):
