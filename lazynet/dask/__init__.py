@@ -1,9 +1,9 @@
-"""More than one machine, on Dask: rows stay on the workers in blocks, each the result of a task.
+"""Training on several machines with Dask: the rows stay on the workers, in blocks.
 
-An online model is a chain of tasks, a visit for every block: the serial algorithm over the rows of
-all blocks in their order, with the same bits for any division into blocks and any number of
-workers.  A certified minimum follows from sums over blocks.  Where a worker is lost, Dask repeats
-its tasks.
+An online model is a chain of tasks, one for each block.  The chain is the serial algorithm over the
+rows of all blocks in their order: the weights are bit-identical for any division into blocks and
+any number of workers.  A certified minimum uses sums over blocks.  Dask repeats the tasks of a lost
+worker.
 
 >>> import lazynet.dask  # doctest: +SKIP
 >>> model = lazynet.dask.LazyNetClassifier().fit(X, y)  # Dask arrays  # doctest: +SKIP

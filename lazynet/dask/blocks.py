@@ -31,23 +31,23 @@ class UnreadableBlock(ValueError):
 
 
 class BlockFacts(NamedTuple):
-    """What the client knows of a block."""
+    """The facts of a block that the client has."""
 
     tally: Tally
     n_features: int
     n_labels: int | None
     #: whether a row has a weight above 0
-    counts: bool
+    has_weight: bool
     first: Chunk
 
 
-def _made(given: Any) -> Chunk:
+def _read_block(part: Any) -> Chunk:
     """The rows of a block: of (X, y), (X, y, weights) or a source.
 
-    >>> _made(([[0.0, 2.0]], [1])).X.toarray()
+    >>> _read_block(([[0.0, 2.0]], [1])).X.toarray()
     array([[0., 2.]])
     """
-    source = as_source(given if isinstance(given, Source) else [given])
+    source = as_source(part if isinstance(part, Source) else [part])
     chunks = [*source.chunks()]
     if chunks:
         return joined(chunks)
@@ -60,25 +60,25 @@ def _facts_of(chunk: Chunk) -> BlockFacts:
     tally = Tally()
     tally.add(chunk)
     n_labels = int(chunk.y.shape[1]) if sparse.issparse(chunk.y) else None
-    counts = chunk.weight is None or bool(chunk.weight.any())
+    has_weight = chunk.weight is None or bool(chunk.weight.any())
     first = taken(chunk, np.arange(min(1, chunk.X.shape[0])))
-    return BlockFacts(tally, int(chunk.X.shape[1]), n_labels, counts, first)
+    return BlockFacts(tally, int(chunk.X.shape[1]), n_labels, has_weight, first)
 
 
 def as_wide(chunk: Chunk, n_features: int, n_labels: int | None) -> Chunk:
     """The chunk with the columns that all blocks have together; nothing is copied."""
 
     def wide(matrix: sparse.csr_matrix, n_columns: int) -> sparse.csr_matrix:
-        found = sparse.csr_matrix((matrix.shape[0], n_columns), dtype=matrix.dtype)
-        found.data, found.indices, found.indptr = matrix.data, matrix.indices, matrix.indptr
-        return found
+        result = sparse.csr_matrix((matrix.shape[0], n_columns), dtype=matrix.dtype)
+        result.data, result.indices, result.indptr = matrix.data, matrix.indices, matrix.indptr
+        return result
 
     y = chunk.y if n_labels is None else wide(chunk.y, n_labels)
     return chunk._replace(X=wide(chunk.X, n_features), y=y)
 
 
 def order_of(seed: int | None, epoch: int, number: int, n_rows: int) -> NDArray[np.int64]:
-    """The order of the rows of a block in an epoch; without a seed that in which they lie."""
+    """The order of the rows of a block in an epoch; without a seed the order of the block."""
     if seed is None:
         return np.arange(n_rows)
     return np.random.default_rng([seed, epoch, number]).permutation(n_rows)
@@ -116,11 +116,11 @@ class Blocks(Source):
         seed: int | None = None,
     ) -> None:
         parts = list(parts)
-        for number, given in enumerate(parts):
-            if not isinstance(given, (Delayed, Future)):
+        for number, part in enumerate(parts):
+            if not isinstance(part, (Delayed, Future)):
                 raise TypeError(
                     f"parts must hold delayed calls or futures that give (X, y), and part {number} "
-                    f"is {shown(given):.100}"
+                    f"is {shown(part):.100}"
                 )
         self.names = [f"block {k}" for k in range(len(parts))] if names is None else list(names)
         if len(self.names) != len(parts):
@@ -129,20 +129,20 @@ class Blocks(Source):
             raise ValueError("parts must hold at least one block")
         self.seed = None if seed is None else check_integer("seed", seed, 0)
         self.client: Client = get_client() if client is None else client
-        workers, wanted = sorted(self.client.scheduler_info(n_workers=-1)["workers"]), []
+        workers, calls = sorted(self.client.scheduler_info(n_workers=-1)["workers"]), []
         unique = uuid.uuid4().hex
-        for number, given in enumerate(parts):
+        for number, part in enumerate(parts):
             place: dict[str, Any] = {}
-            # Blocks that follow each other are made on the same worker.
-            if workers and not _is_placed(given):
+            # Neighbouring blocks are made on the same worker.
+            if workers and not _is_placed(part):
                 worker = workers[number * len(workers) // len(parts)]
                 place = {"workers": [worker], "allow_other_workers": True}
             with dask.annotate(**place):
                 key = f"lazynet-block-{number}-{unique}"
-                wanted.append(delayed(_made, pure=False)(given, dask_key_name=key))
-        self.futures: list[Future] = self.client.compute(wanted)
-        self._known: list[BlockFacts] | None = None
-        self._asked: set[Future] = set()
+                calls.append(delayed(_read_block, pure=False)(part, dask_key_name=key))
+        self.futures: list[Future] = self.client.compute(calls)
+        self._block_facts: list[BlockFacts] | None = None
+        self._pending: set[Future] = set()
         self._prepared: dict[str, list[Future]] = {}
 
     @classmethod
@@ -155,34 +155,36 @@ class Blocks(Source):
         The blocks of a Dask array X, of CSR matrices or dense, or the partitions of a DataFrame of
         numbers: y and the weights are Dask arrays, or Series, with the blocks of rows of X.
         """
-        others = {"y": y, "sample_weight": sample_weight}
+        columns = {"y": y, "sample_weight": sample_weight}
         if isinstance(X, (Blocks, list, tuple)):
-            for name, given in others.items():
-                if given is not None:
+            for name, column in columns.items():
+                if column is not None:
                     raise ValueError(f"{name} must be None where X is blocks, which have it")
             return X if isinstance(X, Blocks) else cls(X, client=client, seed=seed)
         if sample_weight is None:
-            del others["sample_weight"]
+            del columns["sample_weight"]
         parts = []
-        for name, each in {"X": X, **others}.items():
-            if not hasattr(each, "to_delayed"):
-                what = "sparse matrix" if sparse.issparse(each) else type(each).__name__
+        for name, collection in {"X": X, **columns}.items():
+            if not hasattr(collection, "to_delayed"):
+                kind = type(collection).__name__
+                kind = "sparse matrix" if sparse.issparse(collection) else kind
                 kinds = "Blocks, a Dask array or DataFrame, or a list of delayed calls or futures"
                 raise TypeError(
                     f"{name} must be {kinds if name == 'X' else 'a Dask array or Series'}, got "
-                    f"{what}: for rows in memory take lazynet's own estimators"
+                    f"{kind}: for rows in memory take lazynet's own estimators"
                 )
-            if getattr(each, "ndim", 1) > 1 and getattr(each, "numblocks", (1, 1))[1] > 1:
+            blocks_of_columns = getattr(collection, "numblocks", (1, 1))[1:]
+            if getattr(collection, "ndim", 1) > 1 and max(blocks_of_columns, default=1) > 1:
                 raise ValueError(
                     f"{name} must have its columns in one block: write {name}.rechunk({{1: -1}}), "
                     f"so that a row is in one block"
                 )
-            parts.append(np.ravel(each.to_delayed()).tolist())
-            lengths = [getattr(one, "chunks", [()])[0] for one in (X, each)]
+            parts.append(np.ravel(collection.to_delayed()).tolist())
+            lengths = [getattr(rows, "chunks", [()])[0] for rows in (X, collection)]
             differ = any(a != b for a, b in zip(*lengths, strict=False) if a == a and b == b)
             if differ or len(parts[-1]) != len(parts[0]):
                 raise ValueError(f"{name} must have the blocks of rows of X: write {name}.rechunk")
-        tuples = [delayed(tuple)(list(each)) for each in zip(*parts, strict=True)]
+        tuples = [delayed(tuple)(list(block)) for block in zip(*parts, strict=True)]
         return cls(tuples, client=client, seed=seed)
 
     @classmethod
@@ -206,7 +208,7 @@ class Blocks(Source):
 
     def gathered(self, futures: Sequence[Future]) -> list[Any]:
         """The results; an error names the block that could not be made or learned from."""
-        self._asked.update(futures)
+        self._pending.update(futures)
         try:
             return self.client.gather(futures)  # type: ignore[no-any-return]
         except (CancelledError, FuturesCancelledError) as error:
@@ -216,68 +218,68 @@ class Blocks(Source):
             ) from error
         except Exception as error:
             rows = zip(self.futures, *self._prepared.values(), strict=True)
-            for name, made in zip(self.names, rows, strict=True):
-                if any(future.status == "error" for future in made):
-                    what = "read" if made[0].status == "error" else "learned from"
-                    raise UnreadableBlock(f"{name} cannot be {what}: {error}") from error
+            for name, tasks in zip(self.names, rows, strict=True):
+                if any(task.status == "error" for task in tasks):
+                    verb = "read" if tasks[0].status == "error" else "learned from"
+                    raise UnreadableBlock(f"{name} cannot be {verb}: {error}") from error
             raise
         finally:
-            self._asked.difference_update(futures)
+            self._pending.difference_update(futures)
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """End every fit that waits for results."""
-        self.client.cancel([*self._asked])
+        self.client.cancel([*self._pending])
 
-    def known(self) -> list[BlockFacts]:
+    def block_facts(self) -> list[BlockFacts]:
         """The facts of every block; waits until all blocks are made."""
-        if self._known is None:
-            found = self.gathered(self.client.map(_facts_of, self.futures, pure=False))
-            # A task that is bound to workers that are all lost would wait for them for ever.
+        if self._block_facts is None:
+            facts = self.gathered(self.client.map(_facts_of, self.futures, pure=False))
+            # A task that is bound to lost workers would wait for them without end.
             free = {future.key: None for future in self.futures}
             self.client.sync(self.client.scheduler.set_restrictions, worker=free)
-            if len({each.n_labels is None for each in found}) > 1:
+            if len({block.n_labels is None for block in facts}) > 1:
                 raise ValueError(
                     "y must have a column per label in every block, or a number per row in every "
                     "block"
                 )
-            self._width = max(each.n_features for each in found)
-            # A block without rows is no place to visit.
-            full = [k for k, each in enumerate(found) if each.tally.n_rows] or [0]
+            self._width = max(block.n_features for block in facts)
+            # No task visits a block without rows.
+            full = [k for k, block in enumerate(facts) if block.tally.n_rows] or [0]
             self.names = [self.names[k] for k in full]
             self.futures = [self.futures[k] for k in full]
-            self._known = [found[k] for k in full]
-        return self._known
+            self._block_facts = [facts[k] for k in full]
+        return self._block_facts
 
     def groups(self, span: int = 1) -> list[tuple[range, str | None]]:
-        """Blocks that follow each other on a worker, for one task; and the worker.
+        """Ranges of neighbouring blocks on one worker, a task each; and the address of the worker.
 
-        Of ``span`` blocks that belong together, the first says where.
+        ``span`` blocks stay together, on the worker of the first.
         """
-        has = self.client.who_has(self.futures)
-        found: list[tuple[range, str | None]] = []
+        workers = self.client.who_has(self.futures)
+        tasks: list[tuple[range, str | None]] = []
         n_values = 0
         for k in range(0, len(self), span):
             blocks = range(k, min(k + span, len(self)))
-            own = sum(each.tally.n_values for each in self.known()[k : blocks.stop])
-            homes = has.get(self.futures[k].key) or [None]
-            last, home = found[-1] if found else (range(0), None)
-            if last and home in homes and n_values + own <= _VALUES_OF_A_TASK:
-                found[-1], n_values = (range(last.start, blocks.stop), home), n_values + own
+            added = sum(block.tally.n_values for block in self.block_facts()[k : blocks.stop])
+            homes = workers.get(self.futures[k].key) or [None]
+            last, home = tasks[-1] if tasks else (range(0), None)
+            if last and home in homes and n_values + added <= _VALUES_OF_A_TASK:
+                tasks[-1], n_values = (range(last.start, blocks.stop), home), n_values + added
             else:
-                found.append((blocks, home if home in homes else homes[0]))
-                n_values = own
-        return found
+                tasks.append((blocks, home if home in homes else homes[0]))
+                n_values = added
+        return tasks
 
-    def submitted(self, key: str, function: Any, home: str | None, *given: Any) -> Future:
+    def submitted(self, key: str, function: Any, home: str | None, *arguments: Any) -> Future:
         """The future of a task that is best computed on the worker ``home``."""
         place = {"workers": [home], "allow_other_workers": True} if home else {}
         key = f"{key}-{uuid.uuid4().hex}"
-        # A model is large for a task; sent otherwise it would not outlive a worker.
+        # Dask warns of a large task. A model that is sent in another way is lost with its worker.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-            return self.client.submit(function, *given, key=key, pure=False, **place)
+            return self.client.submit(function, *arguments, key=key, pure=False, **place)
 
     def prepared(self, prepare: Callable[[Chunk], Any]) -> list[Future]:
-        """What ``prepare`` makes of every block; fits that ask for the same share it."""
+        """The results of ``prepare`` for every block; fits with the same ``prepare`` share them."""
         token = dask.tokenize.tokenize(prepare)
         if token not in self._prepared:
             make = partial(_prepared, prepare, (self.n_features, self.n_labels))
@@ -290,17 +292,18 @@ class Blocks(Source):
     @property
     def n_features(self) -> int:
         """The number of columns of the widest block."""
-        self.known()
+        self.block_facts()
         return self._width
 
     @property
     def n_labels(self) -> int | None:
         """The number of columns of y for several labels a row."""
-        return max((e.n_labels for e in self.known() if e.n_labels is not None), default=None)
+        labels = (block.n_labels for block in self.block_facts())
+        return max((n for n in labels if n is not None), default=None)
 
     def _find_facts(self) -> Facts:
         tally = Tally()
-        for block in self.known():
+        for block in self.block_facts():
             tally.join(block.tally)
         return tally.facts(self.n_features, self.n_labels)
 
@@ -320,9 +323,9 @@ def _prepared(prepare: Callable[[Chunk], Any], wide: tuple[int, int | None], chu
     return prepare(as_wide(chunk, *wide))
 
 
-def _is_placed(given: Any) -> bool:
-    """Whether a part is on a worker already, or is computed from what is on workers."""
-    if not isinstance(given, Delayed):
-        return isinstance(given, Future)
-    values = dict(given.__dask_graph__()).values()
+def _is_placed(part: Any) -> bool:
+    """Whether a part is on a worker already, or is computed from results on workers."""
+    if not isinstance(part, Delayed):
+        return isinstance(part, Future)
+    values = dict(part.__dask_graph__()).values()
     return any(isinstance(getattr(value, "value", value), Future) for value in values)

@@ -42,20 +42,19 @@ Numbers = NDArray[np.float64]
 _AT_ONCE = 32
 
 
-# --- a block, as a visit finds it ---------------------------------------------------------------
+# --- the rows of a block --------------------------------------------------------------------------
 
 
 class Prepared(NamedTuple):
-    """What the rows of a block are for a fit, beside the chunk itself."""
+    """The checked rows of a block: targets and norms, and a copy of X where the checks made one."""
 
-    #: X, where the checks of the estimator have copied it
     copied: sparse.csr_matrix | None
     problems: Targets
     squared_norms: Numbers
 
 
 def prepared_by(check: Prepare, chunk: Chunk) -> Prepared:
-    """What the checks of a serial estimator without a model make of a chunk."""
+    """The rows of a chunk after ``check``."""
     X, problems = check(chunk)
     norms = sizes_of(X, "squared_norms")
     assert norms is not None, "a kind of size is named"
@@ -64,12 +63,12 @@ def prepared_by(check: Prepare, chunk: Chunk) -> Prepared:
 
 
 def checks_by(serial: type[Any], settings: Settings, n_features: int, classes: Any) -> Prepare:
-    """What checks a chunk: a method of a serial estimator without a model."""
+    """A function that checks a chunk, as the serial estimator checks the rows of a fit."""
     probe = serial()
     probe.n_features_in_ = n_features
-    # Few settings matter here: fits of different settings share the result.
-    told = SimpleNamespace(class_weight=settings.class_weight, softmax=settings.softmax)
-    return partial(probe._prepared, told, classes)
+    # Only settings that matter here: fits of other settings share the result.
+    used = SimpleNamespace(class_weight=settings.class_weight, softmax=settings.softmax)
+    return partial(probe._prepared, used, classes)
 
 
 class Rows:
@@ -97,7 +96,7 @@ def _bytes_of_problems(problems: Targets) -> int:
 def _visit(
     step: Learns, blocks: Sequence[Any], numbers: range, seed: int | None, epoch: int, state: Any
 ) -> Any:
-    """The state after a step on each of some blocks."""
+    """The state after a visit to each of ``blocks``."""
     state = copy.deepcopy(state)
     for number, block in zip(numbers, blocks, strict=True):
         step(state, block, order_of(seed, epoch, number, block[0].X.shape[0]))
@@ -113,8 +112,8 @@ class Visiting:
     t: int
     n_rows: int = 0
     loss: float = 0.0
-    #: the rows of a chunk that the next block goes on with, over which a loss is summed first: the
-    #: predictions, targets and importances, or the sums of several outputs
+    #: the rows of a chunk that continues in the next block: their number, and their predictions,
+    #: targets and importances, or the sums of losses of several outputs
     open_rows: int = 0
     parts: list[tuple[Numbers, Numbers, Numbers]] = field(default_factory=list)
     sums: Numbers | None = None
@@ -132,7 +131,7 @@ class Learns:
     plan: Plan
     #: the outputs that the engine learns
     outputs: range
-    #: rows of a chunk; rows of an epoch; columns
+    #: the rows of a chunk, the rows of an epoch, and the columns
     length: int
     n_rows: int
     n_features: int
@@ -144,12 +143,12 @@ class Learns:
         problems = rows.problems.part(self.outputs)
         (learner,) = new_learners([state.engine], rows.X, problems, plan, sizes)
         while done < len(order):
-            some = order[done : done + self.length - state.open_rows]
-            done += len(some)
-            self._take(learner, problems, some, state)
-            state.t += plan.n_steps(len(some))
-            state.n_rows += len(some)
-            state.open_rows += len(some)
+            piece = order[done : done + self.length - state.open_rows]
+            done += len(piece)
+            self._take(learner, problems, piece, state)
+            state.t += plan.n_steps(len(piece))
+            state.n_rows += len(piece)
+            state.open_rows += len(piece)
             if state.open_rows == self.length or state.n_rows == self.n_rows:
                 state.loss += self._loss(state)
                 state.open_rows, state.parts, state.sums = 0, [], None
@@ -158,7 +157,7 @@ class Learns:
         self, learner: AnyLearner, problems: Targets, rows: NDArray[np.int64], state: Visiting
     ) -> None:
         """Take the steps on some rows of a chunk."""
-        steps, found = self.plan.steps(rows, state.t), np.empty(len(rows))
+        steps, predictions = self.plan.steps(rows, state.t), np.empty(len(rows))
         assert isinstance(steps, Steps), "of a row each"
         if isinstance(learner, OutputsLearner):
             if state.sums is None:
@@ -168,23 +167,24 @@ class Learns:
                 self.plan.softmax,
             )  # fmt: skip
             return
-        steps = steps.with_predictions(found)
+        steps = steps.with_predictions(predictions)
         learner.engine.take(learner.examples, steps, learner.task, state.t)
-        state.parts.append((found, problems.targets_of(0)[rows], problems.weights[rows]))
+        state.parts.append((predictions, problems.targets_of(0)[rows], problems.weights[rows]))
 
     def _loss(self, state: Visiting) -> float:
-        """The loss of a whole chunk, with the digits that it has in a serial fit."""
+        """The loss of a whole chunk, bit-identical to a serial fit."""
         with np.errstate(over="ignore"):
             if state.sums is not None:
                 return float(state.sums.sum())
-            found, targets, importances = map(np.concatenate, zip(*state.parts, strict=True))
-            n = len(found)
+            parts = map(np.concatenate, zip(*state.parts, strict=True))
+            predictions, targets, importances = parts
+            n = len(predictions)
             examples = as_examples(sparse.csr_matrix((n, 0)), targets, importances)
-            steps = Steps(np.arange(n), *np.ones((2, n)), *np.zeros((2, n)), None, found)
+            steps = Steps(np.arange(n), *np.ones((2, n)), *np.zeros((2, n)), None, predictions)
             return loss_of_predictions(examples, steps, self.plan.loss.code, self.plan.loss.epsilon)
 
 
-# --- what the defaults ask of all rows ----------------------------------------------------------
+# --- statistics of all rows, for automatic parameters ---------------------------------------------
 
 
 def _numbers_of(
@@ -223,7 +223,7 @@ class BlockRows(SourceRows):
         check_any_rows(blocks)
         self.X, self.targets = self._first()
         futures = blocks.prepared(partial(prepared_by, check))
-        self.rows = [[*each] for each in zip(blocks.futures, futures, strict=True)]
+        self.rows = [[*pair] for pair in zip(blocks.futures, futures, strict=True)]
 
     def hold_out(self, *_: Any) -> Any:
         raise ValueError("early_stopping must be False over blocks, which hold no rows out")
@@ -232,31 +232,32 @@ class BlockRows(SourceRows):
         return None
 
     def _first(self) -> tuple[sparse.csr_matrix, Targets]:
-        first = next(each.first for each in self.blocks.known() if each.tally.n_rows)
+        facts = self.blocks.block_facts()
+        first = next(block.first for block in facts if block.tally.n_rows)
         return self._prepare(as_wide(first, self.facts.n_features, self.facts.n_labels))
 
     def identity(self) -> dict[str, Any]:
         return {"the facts of X": vars(self.facts), "the seed of blocks": self.blocks.seed}
 
     def _count(self, settings: Settings, of_targets: bool) -> StreamStatistics:
-        """Add the numbers up over the same pieces of rows as a serial fit."""
+        """The sums over the same pieces of rows as in a serial fit."""
         blocks, n = self.blocks, len(self.rows)
-        ask = partial(_numbers_of, of_targets, blocks.seed)
-        asked = [
-            blocks.submitted("lazynet-numbers", ask, None, k, *rows)
+        task = partial(_numbers_of, of_targets, blocks.seed)
+        futures = [
+            blocks.submitted("lazynet-numbers", task, None, k, *rows)
             for k, rows in enumerate(self.rows)
         ]
-        some = (blocks.gathered(asked[k : k + _AT_ONCE]) for k in range(0, n, _AT_ONCE))
-        found = RowStatistics(self.targets.numbers_of_targets().shape[1] if of_targets else 0)
+        groups = (blocks.gathered(futures[k : k + _AT_ONCE]) for k in range(0, n, _AT_ONCE))
+        statistics = RowStatistics(self.targets.numbers_of_targets().shape[1] if of_targets else 0)
         largest = weighted = 0.0
-        for table in _in_pieces(chain.from_iterable(some)):
+        for table in _in_pieces(chain.from_iterable(groups)):
             norms, counts, *targets = table.T.copy()
-            found.add(norms, np.array(targets).T if targets else None, counts)
+            statistics.add(norms, np.array(targets).T if targets else None, counts)
             sizes = norms + float(settings.fit_intercept)
             with np.errstate(over="ignore"):
                 largest = max(largest, float(sizes.max()))
                 weighted = max(weighted, float((sizes * counts).max()))
-        return StreamStatistics(found, largest, weighted)
+        return StreamStatistics(statistics, largest, weighted)
 
     def visit(
         self,
@@ -278,32 +279,33 @@ class BlockRows(SourceRows):
         ends, first = [], 0
         for number, learner in enumerate(learners):
             outputs = range(first, first := first + learner.engine.n_outputs)
-            ends.append(self._begun(learner, outputs, number, len(learners), epoch, t))
-        found = self.blocks.gathered(ends)
-        for learner, state in zip(learners, found, strict=True):
+            ends.append(self._epoch_of(learner, outputs, number, len(learners), epoch, t))
+        states = self.blocks.gathered(ends)
+        for learner, state in zip(learners, states, strict=True):
             learner.engine.set_state(state.engine.state())
-        losses += [state.loss for state in found]
+        losses += [state.loss for state in states]
         after(n_rows)
-        return int(found[0].t)
+        return int(states[0].t)
 
-    def _begun(
+    def _epoch_of(
         self, learner: AnyLearner, outputs: range, number: int, n_learners: int, epoch: int, t: int
     ) -> Any:
-        """The future of an engine after an epoch: a task for the blocks of a worker each."""
+        """The future of an engine after an epoch: a chain of tasks, one per group of blocks."""
         facts, blocks = self.facts, self.blocks
         length = length_of_chunks(n_learners, facts.n_rows, facts.n_values, 1)
         step = Learns(learner.plan, outputs, length, facts.n_rows, facts.n_features)
         state: Any = Visiting(copy.deepcopy(learner.engine), t)
-        for some, home in blocks.groups():
-            key = f"lazynet-visit-{self.label}-{number}-epoch{epoch}-block{some.start}"
-            rows = [self.rows[k] for k in some]
-            state = blocks.submitted(key, _visit, home, step, rows, some, blocks.seed, epoch, state)
+        for group, home in blocks.groups():
+            key = f"lazynet-visit-{self.label}-{number}-epoch{epoch}-block{group.start}"
+            rows = [self.rows[k] for k in group]
+            arguments = step, rows, group, blocks.seed, epoch, state
+            state = blocks.submitted(key, _visit, home, *arguments)
         return state
 
 
 def check_any_rows(blocks: Blocks) -> None:
-    """Refuse blocks without a row that counts."""
+    """Refuse blocks in which no row has a weight above 0."""
     if not blocks.facts().n_rows:
         raise ValueError("X must have at least one row, and the blocks have none")
-    if not any(each.counts for each in blocks.known()):
+    if not any(block.has_weight for block in blocks.block_facts()):
         check_any_counts(np.zeros(1))

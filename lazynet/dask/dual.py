@@ -16,7 +16,7 @@ from lazynet.dask.blocks import Blocks
 from lazynet.dask.chains import check_any_rows, checks_by, prepared_by
 from lazynet.dask.estimators import OverBlocks, lazily
 from lazynet.dask.newton import MinimiserOnSums
-from lazynet.dask.sums import Facing, MeanOverBlocks
+from lazynet.dask.sums import MeanOverBlocks, OutputLoss
 from lazynet.data.arrays import as_examples
 from lazynet.data.weights import check_every_class_counts
 from lazynet.engines.undo import all_or_nothing
@@ -28,17 +28,17 @@ from lazynet.minimum.minimise import check_penalty
 
 
 def _counts_of(blocks: Sequence[Any]) -> list[tuple[Any, list[tuple[float, float]]]]:
-    """Of some prepared blocks: the classes that count, and sum s_i and sum s_i y_i by problem."""
-    found = []
-    for each in blocks:
-        problems, weights = each.problems, each.problems.importances
+    """For each prepared block: the classes with weight, and sum s_i and sum s_i y_i by output."""
+    sums = []
+    for block in blocks:
+        problems, weights = block.problems, block.problems.importances
         codes = getattr(problems, "codes", np.zeros(problems.n_rows, np.int64))
         counts = np.unique(codes if weights is None else codes[weights > 0.0])
         totals = [
             (importance_of_rows(y, s), math.fsum(y if s is None else y * s)) for y, s in problems
         ]
-        found.append((counts, totals))
-    return found
+        sums.append((counts, totals))
+    return sums
 
 
 def _best_intercept(loss: Loss, total: float, total_y: float) -> float:
@@ -51,7 +51,7 @@ def _best_intercept(loss: Loss, total: float, total_y: float) -> float:
 
 
 class _DualOnBlocks(OverBlocks, serial._DualNetModel):
-    #: the estimator whose checks of rows a minimum takes over
+    #: the online estimator, whose checks of rows are used
     _online: ClassVar[type[Any]]
 
     def fit(
@@ -61,7 +61,7 @@ class _DualOnBlocks(OverBlocks, serial._DualNetModel):
 
         The arguments are as in :meth:`lazynet.dask.LazyNetClassifier.fit`.
         """
-        # What cannot be is refused before a block is made.
+        # Bad parameters are refused before a block is made.
         p = self._settle()
         check_penalty(p.loss, p.l1, p.l2)
         if p.loss.curvature is None:
@@ -89,17 +89,17 @@ class _DualOnBlocks(OverBlocks, serial._DualNetModel):
             )
         self.n_features_in_ = facts.n_features
         self.__dict__.pop("feature_names_in_", None)
-        given = {"class_weight": self.class_weight} if hasattr(self, "class_weight") else {}
-        reader = self._online(**given)
+        options = {"class_weight": self.class_weight} if hasattr(self, "class_weight") else {}
+        reader = self._online(**options)
         settings, prepare = reader._source_reader(reader._read_settings(), blocks)
         classes = prepare.args[1]
         check = checks_by(self._online, settings, facts.n_features, classes)
         prepared = blocks.prepared(partial(prepared_by, check))
-        asked = [
-            blocks.submitted("lazynet-counts", _counts_of, home, [prepared[k] for k in some])
-            for some, home in blocks.groups()
+        futures = [
+            blocks.submitted("lazynet-counts", _counts_of, home, [prepared[k] for k in group])
+            for group, home in blocks.groups()
         ]
-        counts, totals = zip(*chain.from_iterable(blocks.gathered(asked)), strict=True)
+        counts, totals = zip(*chain.from_iterable(blocks.gathered(futures)), strict=True)
         if classes is not None:
             codes = np.concatenate(counts)
             check_every_class_counts(classes, classes[codes], np.ones(len(codes)))
@@ -110,9 +110,9 @@ class _DualOnBlocks(OverBlocks, serial._DualNetModel):
             problem: int, generator: np.random.RandomState, check: Callable[[], None]
         ) -> MinimiserOnSums:
             total, total_y = map(float, sums[problem])
-            facing = Facing(problem, p.loss, p.fit_intercept, total, facts.n_features)
+            output = OutputLoss(problem, p.loss, p.fit_intercept, total, facts.n_features)
             begin = _best_intercept(p.loss, total, total_y) if p.fit_intercept else 0.0
-            return MinimiserOnSums(MeanOverBlocks(blocks, prepared, facing), begin)
+            return MinimiserOnSums(MeanOverBlocks(blocks, prepared, output), begin)
 
         # The sums of one problem keep all workers busy.
         p.n_jobs = 1

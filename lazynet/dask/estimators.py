@@ -28,7 +28,7 @@ from lazynet.training.stream_rows import Prepare, SourceRows
 
 
 class OverBlocks:
-    """What the estimators over blocks have besides the serial ones."""
+    """The methods that estimators over blocks add to the serial ones."""
 
     #: the serial estimator, which has the same parameters
     _serial: ClassVar[type[Any]]
@@ -49,7 +49,7 @@ def _predicted(rows: Any, model: Any, method: str) -> Any:
 
 
 def lazily(method: str) -> Any:
-    """The method of the serial estimator, which for a Dask array gives a lazy one."""
+    """The method of the serial estimator; of a Dask array it returns a lazy Dask array."""
 
     def predict(self: Any, X: Any) -> Any:
         local = self.to_local()
@@ -149,20 +149,20 @@ def fit_all(
     raised.
     """
     blocks, estimators = Blocks.of(X, y, sample_weight, client=client), list(estimators)
-    blocks.known()
+    blocks.block_facts()
     if not estimators:
         return []
     with ThreadPoolExecutor(len(estimators), "lazynet fit") as pool:
-        fits = [pool.submit(each.fit, blocks, **options) for each in estimators]
+        fits = [pool.submit(model.fit, blocks, **options) for model in estimators]
         try:
-            found = [each.exception() for each in fits]
+            errors = [future.exception() for future in fits]
         except BaseException:
             # Ctrl-C: cancel the tasks; the fits leave their estimators unchanged.
             while wait(fits, timeout=0.1).not_done:
-                blocks.give_up()
+                blocks.cancel()
             raise
-    for number, error in enumerate(found):
+    for number, error in enumerate(errors):
         if error is not None:
-            error.add_note(f"estimator {number} of {len(found)}: {estimators[number]!r}")
+            error.add_note(f"estimator {number} of {len(errors)}: {estimators[number]!r}")
             raise error
     return estimators

@@ -1,8 +1,8 @@
-"""Newton's method on a working set, from sums over rows that are elsewhere.
+"""Newton's method on a working set, with rows on workers.
 
-The problem answers with sums over all rows (``MeanOverBlocks.sums``): the loss and the correlations
-with all features, the Hessian on the working set, or its product with a vector.  The small
-quadratic problem is solved here.
+``MeanOverBlocks.sums`` returns sums over all rows: the loss and the correlations with all features,
+the Hessian on the working set, or its product with a vector.  The small quadratic problem is solved
+here.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
 
-# The working set grows by at most the number of nonzero weights, or by this number; features join
-# it from this share of l1 on.
+# The working set grows by at most the number of nonzero weights, or by this number.  A feature
+# joins it where its correlation exceeds this share of l1.
 _LEAST_GROWTH, _SOON = 1000, 0.97
 # The most columns of a Hessian; with more, the most products of it with a vector in a step.
 _MOST_COLUMNS, _MOST_PRODUCTS = 3000, 12
@@ -46,23 +46,23 @@ class Standing(Place):
 
 
 class NewtonOnSums:
-    """The search: a step on the weights that are not 0 or may soon not be 0, and a look at all."""
+    """Newton steps on the weights that are not 0 or may become so, each checked on all features."""
 
     name = "newton"
 
     def __init__(self, mean: MeanOverBlocks, penalty: ElasticNet, target: float) -> None:
         self.mean, self.penalty, self.target, self.damping = mean, penalty, target, 0.0
-        # Of a Hessian: new pages of memory for each would take longer than to fill them.
+        # Room for a Hessian: allocating it for each step would take longer than filling it.
         self._room = np.empty((_MOST_COLUMNS + 1) ** 2)
 
     def look(self, weights: Vector, intercept: float) -> Standing:
         """The sums at these weights, and an estimate of the gap."""
-        return self.standing(weights, intercept, self.mean.sums("look", weights, intercept))
+        return self.standing(weights, intercept, self.mean.sums("evaluate", weights, intercept))
 
-    def standing(self, weights: Vector, intercept: float, found: tuple[Vector, Vector]) -> Standing:
-        """What the sums of a look say."""
+    def standing(self, weights: Vector, intercept: float, sums: tuple[Vector, Vector]) -> Standing:
+        """The place with its derivatives and an estimate of the gap, from the sums of all rows."""
         mean, l1, l2 = self.mean, self.penalty.l1, self.penalty.l2
-        (loss, _, bend, rise, fall, conjugate, first, second), u = found[0], found[1] * mean.share
+        (loss, _, bend, rise, fall, conjugate, first, second), u = sums[0], sums[1] * mean.share
         objective, over = loss + self.penalty.value(weights), np.maximum(np.abs(u) - l1, 0.0)
         # The sum of the conjugates at f a is convex in f, and 0 at f = 0.
         f = l1 / (l1 + over.max(initial=0.0)) if over.any() else 1.0
@@ -91,47 +91,48 @@ class NewtonOnSums:
             return new
         self.damping = max(4.0 * self.damping, 0.1)
         away, steps = weights - last.weights, 0.5 ** np.arange(1.0, 9.0)
-        given = {"few": few_of(away), "db": db, "steps": steps}
-        losses, _ = self.mean.sums("along", last.weights, last.intercept, **given)
-        found = losses + [self.penalty.value(last.weights + step * away) for step in steps]
-        best = int(np.argmin(found))
-        if found[best] >= last.objective:
+        options = {"few": few_of(away), "db": db, "steps": steps}
+        losses, _ = self.mean.sums("along", last.weights, last.intercept, **options)
+        objectives = losses + [self.penalty.value(last.weights + step * away) for step in steps]
+        best = int(np.argmin(objectives))
+        if objectives[best] >= last.objective:
             return last
         return self.look(last.weights + steps[best] * away, last.intercept + steps[best] * db)
 
     def _working_set(self, at: Standing) -> NDArray[np.int64]:
-        size, own, l1 = np.abs(at.u), at.weights != 0.0, self.penalty.l1
-        joins = ~own & (size > _SOON * l1) if (~own & (size > l1)).any() else np.zeros_like(own)
-        most, joining = max(_LEAST_GROWTH, int(own.sum())), np.flatnonzero(joins)
+        size, active, l1 = np.abs(at.u), at.weights != 0.0, self.penalty.l1
+        grows = (~active & (size > l1)).any()
+        joins = ~active & (size > _SOON * l1) if grows else np.zeros_like(active)
+        most, joining = max(_LEAST_GROWTH, int(active.sum())), np.flatnonzero(joins)
         if len(joining) > most:
             joining = joining[np.argpartition(size[joining], -most)[-most:]]
-        return np.union1d(np.flatnonzero(own), joining)
+        return np.union1d(np.flatnonzero(active), joining)
 
     def _by_hessian(self, at: Standing, chosen: NDArray[np.int64]) -> tuple[Vector, float]:
         """The minimum of the quadratic model on the working set."""
-        l1, l2, own, n = self.penalty.l1, self.penalty.l2, at.weights[chosen], len(chosen)
-        # The first step is a rough one, for which a part of many rows is enough.
-        every = 4 if not own.any() and self.mean.n_rows >= 100 * n else 1
-        given = {"features": chosen, "every": every}
-        _, packed = self.mean.sums("gram", at.weights, at.intercept, **given)
+        l1, l2, old, n = self.penalty.l1, self.penalty.l2, at.weights[chosen], len(chosen)
+        # The first step is rough: a part of many rows is enough for it.
+        stride = 4 if not old.any() and self.mean.n_rows >= 100 * n else 1
+        options = {"features": chosen, "stride": stride}
+        _, packed = self.mean.sums("gram", at.weights, at.intercept, **options)
         H = hessian_of(packed, self._room)
         diagonal, of_intercept, bend = np.diag(H)[1:].copy(), H[0, 1:].copy(), H[0, 0]
         # A little more than 0, where columns depend on each other.
         damping = self.damping * diagonal + 1e-12 * diagonal.sum() / max(n, 1)
         H[np.arange(1, n + 1), np.arange(1, n + 1)] += damping
         moves = self.mean.fit_intercept and bend > 0.0
-        slopes, new, size = at.u[chosen], own.copy(), np.abs(own).sum()
+        slopes, new, size = at.u[chosen], old.copy(), np.abs(old).sum()
         if moves:
             slopes = slopes + of_intercept * (at.slope / bend)
-        pull = slopes - l2 * own
-        violation = np.where(own, np.abs(pull - l1 * np.sign(own)), np.abs(pull) - l1)
+        pull = slopes - l2 * old
+        violation = np.where(old, np.abs(pull - l1 * np.sign(old)), np.abs(pull) - l1)
         accuracy = _ACCURACY * violation.max(initial=0.0)
         if size:
             accuracy = max(accuracy, _SHARE_OF_TARGET * self.target / size)
         for _ in range(_MOST_CALLS):
             if not descend(H, new, slopes, l1, l2, moves, accuracy) > accuracy:
                 break
-        return new, float(-(at.slope + of_intercept @ (new - own)) / bend) if moves else 0.0
+        return new, float(-(at.slope + of_intercept @ (new - old)) / bend) if moves else 0.0
 
     def _by_products(self, at: Standing, chosen: NDArray[np.int64]) -> tuple[Vector, float]:
         """Conjugate gradients with the signs held; a weight that would change its sign is 0."""
@@ -161,20 +162,20 @@ class NewtonOnSums:
 
 
 class Proof:
-    """What ``certify`` asks of all rows, at the place where a search has come."""
+    """The sums over all rows that ``certify`` needs, at the last place of the solver."""
 
     def __init__(self, mean: MeanOverBlocks, at: Standing) -> None:
         self._sums, self._sides = partial(mean.sums, weights=at.weights, b=at.intercept), at.sides
         self.share = mean.share
-        (*self._loss, rise, fall, known, lost), self._cells = self._sums("proof", sides=at.sides)
-        self._known = {1.0: (known, lost)}
+        (*self._loss, rise, fall, value, lost), self._cells = self._sums("proof", sides=at.sides)
+        self._conjugates = {1.0: (value, lost)}
         self._left_over = rise - fall if mean.fit_intercept else 0.0
 
     def balance(self, duals: Any) -> float:
         return self._left_over
 
     def margins(self, weights: Vector, compensated: bool) -> None:
-        """Of no use: ``value`` knows them."""
+        """Nothing: ``value`` returns the loss at the place without them."""
 
     def value(self, margins: None, intercept: float) -> tuple[float, float]:
         loss, lost = self._loss
@@ -184,31 +185,31 @@ class Proof:
         return self._cells
 
     def conjugate(self, duals: Any, factor: float) -> tuple[float, float]:
-        if factor not in self._known:
-            found, _ = self._sums("conjugate_of", sides=self._sides, factor=factor)
-            self._known[factor] = found[0], found[1]
-        return self._known[factor]
+        if factor not in self._conjugates:
+            (value, lost), _ = self._sums("conjugate_of", sides=self._sides, factor=factor)
+            self._conjugates[factor] = value, lost
+        return self._conjugates[factor]
 
 
 class MinimiserOnSums(Minimiser):
-    """Finds the minimum of one problem over rows that are elsewhere."""
+    """Finds the minimum of one output, with the rows on workers."""
 
     mean: MeanOverBlocks  # type: ignore[assignment]
 
     def __init__(self, mean: MeanOverBlocks, intercept: float) -> None:
-        """``intercept`` is where the search for that of zero weights begins."""
+        """``intercept`` is the first estimate of the best intercept of zero weights."""
         self.mean, self.far_targets, self.weights = mean, False, np.zeros(mean.n_columns)
         self.duals, self._correlations, self._known_duals = np.zeros(0), None, None
         least = np.inf
         for _ in range(30):
-            found = mean.sums("look", self.weights, intercept)
-            loss, lost, bend, rise, fall, *_ = found[0]
+            sums = mean.sums("evaluate", self.weights, intercept)
+            loss, lost, bend, rise, fall, *_ = sums[0]
             if not np.isfinite(loss):
                 raise ValueError("y is so large that the loss of zero weights overflows; scale y")
             if not loss < least:
                 break
             self.at_zero, self._rounding_at_zero, least = float(loss), float(lost), loss
-            self._at_zero, step = (intercept, found), (rise - fall) * mean.share
+            self._at_zero, step = (intercept, sums), (rise - fall) * mean.share
             if not mean.fit_intercept or bend <= 0.0 or abs(step) <= 1e-8 * loss:
                 break
             intercept += step / bend

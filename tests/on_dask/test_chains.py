@@ -129,7 +129,7 @@ def test_killed_workers_change_no_bit(processes):
             kills.append(kill_a_worker(processes))
 
     rows = lazynet.dask.Blocks(delayed_parts(parts), client=processes)
-    rows.known()
+    rows.block_facts()
     killer = threading.Thread(target=kill)
     killer.start()
     try:

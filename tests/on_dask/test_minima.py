@@ -117,7 +117,7 @@ def test_the_hessian_and_its_products_are_those_of_all_rows():
     from lazynet.data.chunks import Chunk
     from lazynet.data.targets import Columns
 
-    facing = sums.Facing(0, get_loss("squared_error"), True, 1000.0, X.shape[1])
+    output = sums.OutputLoss(0, get_loss("squared_error"), True, 1000.0, X.shape[1])
     wide = np.hstack([np.ones((1000, 1)), X.toarray()])
     wanted, n_spans = wide.T @ wide / 1000.0, 7
     features, size = np.arange(X.shape[1]), X.shape[1] + 1
@@ -127,24 +127,24 @@ def test_the_hessian_and_its_products_are_those_of_all_rows():
         spans.append((number, [(Chunk(X[rows], y[rows], None), prepared)]))
         thirds.append(rows[::3])
 
-    def total(ask, cuts=(), **given):
+    def total(method, cuts=(), **options):
         """The answer of all spans, asked in tasks between the cuts."""
         tasks = [spans[a:b] for a, b in pairwise([0, *cuts, n_spans])]
         at = sums.few_of(np.zeros(X.shape[1])), 0.0
-        parts = [sums._answers(facing, ask, at, given, task, n_spans) for task in tasks]
+        parts = [sums._answers(output, method, at, options, task, n_spans) for task in tasks]
         ((place, answer),) = sums._joined(parts[::-1], n_spans).items()
         assert place == (3, 0)
         return answer
 
-    _, packed = total("gram", features=features, every=1)
+    _, packed = total("gram", features=features, stride=1)
     room = np.full(size * size, np.nan)
     np.testing.assert_allclose(sums.hessian_of(packed, room), wanted, rtol=1e-7, atol=1e-9)
-    _, some = total("gram", features=features, every=3)
+    _, some = total("gram", features=features, stride=3)
     third = wide[np.concatenate(thirds)]
     wanted_of_some = (third.T @ third * 3.0 / 1000.0)[np.triu_indices(size)]
     np.testing.assert_allclose(some, wanted_of_some, rtol=1e-7, atol=1e-9)
     for cuts in ([1], [3, 4], [2, 5, 6], range(1, n_spans)):
-        assert np.array_equal(total("gram", cuts, features=features, every=1)[1], packed)
+        assert np.array_equal(total("gram", cuts, features=features, stride=1)[1], packed)
     v = np.random.default_rng(0).standard_normal(size)
     (last,), product = total("product", few=(features, v[1:]), vb=v[0])
     np.testing.assert_allclose(np.append(last, product), wanted @ v, rtol=1e-7, atol=1e-9)
