@@ -182,10 +182,12 @@ def get_loss(value: Any, name: str = "loss") -> Loss:
     """
     if isinstance(value, Loss):
         return value
+    if isinstance(value, str) and value in LOSSES:
+        return LOSSES[value]
     if isinstance(value, _OBJECTS):
         return replace(LOSSES[value.name], epsilon=value.settled().epsilon)
     refuse_class(name, value)
-    if isinstance(value, str) and value not in LOSSES and value in _FOREIGN:
+    if isinstance(value, str) and value in _FOREIGN:
         raise ValueError(
             f"{name} must be one of {sorted(LOSSES)}, got {shown(value)}: "
             f"write {name}={_FOREIGN[value]!r}"

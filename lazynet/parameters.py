@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields, is_dataclass
 from functools import partial
 from numbers import Real
 from types import MappingProxyType, SimpleNamespace
@@ -272,14 +271,12 @@ class ParameterObject(BaseEstimator):
         """A copy whose parameters are plain Python values; an error names the parameter."""
         if self._origin is not None:
             return self
-        if is_dataclass(self):  # without get_params' look at the signature, which takes longer
-            values = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
-        else:
-            values = self.get_params(deep=False)
+        # Without the constructor, which takes longer.
+        copy = object.__new__(type(self))
+        copy.__dict__.update(vars(self), _origin=self)
         for key, kind in self._kinds.items():
-            values[key] = kind.settled(f"{key} of {type(self).__name__}", values[key])
-        copy = type(self)(**values)
-        copy.__dict__["_origin"] = self
+            value = kind.settled(f"{key} of {type(self).__name__}", getattr(self, key))
+            copy.__dict__[key] = value
         return copy
 
     def __repr__(self) -> str:
@@ -289,11 +286,6 @@ class ParameterObject(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         # The mark is left out: a copy can be changed, and must be settled again.
         return {key: value for key, value in vars(self).items() if key != "_origin"}
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        # What is changed is settled anew.
-        self.__dict__.pop("_origin", None)
-        super().__setattr__(name, value)
 
 
 def refuse_class(name: str, value: Any, arguments: str = "") -> None:
@@ -322,7 +314,8 @@ def named_or_given(
     if isinstance(value, base):
         return value.settled()
     if isinstance(value, str):
-        return by_name[check_choice(name, value, by_name)]().settled()
+        kind = by_name.get(value) or by_name[check_choice(name, value, by_name)]
+        return kind().settled()
     kinds = ", ".join(sorted({kind.__name__ for kind in by_name.values()}))
     refuse_class(name, value)
     raise TypeError(

@@ -340,9 +340,9 @@ def check_schedule(name: str, schedule: Any) -> Any:
         if schedule in SCHEDULES:
             return SCHEDULES[schedule]().settled()
         raise ValueError(f"{name} must be {accepted}, got {schedule!r}")
-    refuse_class(name, schedule, "...")
     if isinstance(schedule, (Formula, FromData)):
         return schedule.settled()
+    refuse_class(name, schedule, "...")
     if isinstance(schedule, Schedule):
         return schedule
     if callable(schedule):

@@ -13,40 +13,8 @@ from numpy.typing import NDArray
 ROWS_OF_A_BLOCK = 8192
 
 
-class Moments:
-    """The mean and the variance of numbers that come in blocks.
-
-    >>> moments = Moments()
-    >>> moments.add(np.array([1.0, 2.0]))
-    >>> moments.add(np.array([6.0]))
-    >>> moments.count, moments.mean, round(moments.variance, 6)
-    (3, 3.0, 4.666667)
-    """
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.mean = self._squares = 0.0
-
-    def add(self, block: NDArray[np.float64]) -> None:
-        """Count the numbers of a block (Chan, Golub & LeVeque 1983, the updating formula)."""
-        n = len(block)
-        if not n:
-            return
-        mean = float(block.sum()) / n
-        away = block - mean
-        distance, total = mean - self.mean, self.count + n
-        self._squares += float((away * away).sum()) + distance * distance * self.count * n / total
-        self.mean += distance * n / total
-        self.count = total
-
-    @property
-    def variance(self) -> float:
-        """The mean squared distance from the mean."""
-        return self._squares / self.count if self.count else 0.0
-
-
 class RowStatistics:
-    """The sizes of the rows, their importances, and the spread of every target.
+    """The mean squared norm and importance of the rows, and the spread of every target.
 
     ``positive`` is the sum of the importances of the rows whose first target is above 0.
 
@@ -59,27 +27,10 @@ class RowStatistics:
     """
 
     def __init__(self, n_targets: int = 0) -> None:
-        self.norms, self.importances = Moments(), Moments()
-        self.targets = [Moments() for _ in range(n_targets)]
-        self.positive = 0.0
-
-    @classmethod
-    def of(
-        cls,
-        norms: NDArray[np.float64],
-        targets: NDArray[np.float64] | None,
-        importances: NDArray[np.float64] | None,
-    ) -> RowStatistics:
-        """The statistics of all rows of a matrix; ``targets`` has a column per target."""
-        statistics = cls(0 if targets is None else targets.shape[1])
-        for start in range(0, len(norms), ROWS_OF_A_BLOCK):
-            block = slice(start, start + ROWS_OF_A_BLOCK)
-            statistics.add(
-                norms[block],
-                None if targets is None else targets[block],
-                None if importances is None else importances[block],
-            )
-        return statistics
+        self.n_rows = 0
+        self.mean_squared_norm = self.mean_importance = self.positive = 0.0
+        #: the mean of every target, and the sum of the squared distances from it
+        self._means, self._squares = [0.0] * n_targets, [0.0] * n_targets
 
     def add(
         self,
@@ -87,30 +38,48 @@ class RowStatistics:
         targets: NDArray[np.float64] | None,
         importances: NDArray[np.float64] | None,
     ) -> None:
-        """Add a block of rows: their squared norms, targets and importances."""
+        """Add a block of rows: their squared norms, targets and importances.
+
+        Means and squares follow the updating formula of Chan, Golub & LeVeque (1983).
+        """
+        n, before = len(norms), self.n_rows
+        if not n:
+            return
+        self.n_rows = total = before + n
         # Numbers of an enormous size have a mean that overflows.
         with np.errstate(over="ignore", invalid="ignore"):
-            self.norms.add(norms)
-            weights = np.ones(len(norms)) if importances is None else importances
-            self.importances.add(weights)
-            if targets is not None:
-                self.positive += float(weights[targets[:, 0] > 0].sum())
-                for moments, column in zip(self.targets, targets.T, strict=True):
-                    moments.add(column)
-
-    @property
-    def n_rows(self) -> int:
-        return self.norms.count
-
-    @property
-    def mean_squared_norm(self) -> float:
-        return self.norms.mean
-
-    @property
-    def mean_importance(self) -> float:
-        return self.importances.mean
+            weights = np.ones(n) if importances is None else importances
+            self.mean_squared_norm += (float(norms.sum()) / n - self.mean_squared_norm) * n / total
+            self.mean_importance += (float(weights.sum()) / n - self.mean_importance) * n / total
+            if targets is None:
+                return
+            self.positive += float(weights[targets[:, 0] > 0].sum())
+            for k, column in enumerate(targets.T):
+                mean = float(column.sum()) / n
+                away, distance = column - mean, mean - self._means[k]
+                self._squares[k] += (
+                    float((away * away).sum()) + distance * distance * before * n / total
+                )
+                self._means[k] += distance * n / total
 
     @property
     def spreads(self) -> list[float]:
         """The standard deviation of every target."""
-        return [float(np.sqrt(moments.variance)) for moments in self.targets]
+        return [float(np.sqrt(squares / max(self.n_rows, 1))) for squares in self._squares]
+
+
+def statistics_of(
+    norms: NDArray[np.float64],
+    targets: NDArray[np.float64] | None,
+    importances: NDArray[np.float64] | None,
+) -> RowStatistics:
+    """The statistics of all rows of a matrix; ``targets`` has a column per target."""
+    statistics = RowStatistics(0 if targets is None else targets.shape[1])
+    for start in range(0, len(norms), ROWS_OF_A_BLOCK):
+        block = slice(start, start + ROWS_OF_A_BLOCK)
+        statistics.add(
+            norms[block],
+            None if targets is None else targets[block],
+            None if importances is None else importances[block],
+        )
+    return statistics

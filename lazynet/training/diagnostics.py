@@ -44,7 +44,7 @@ def fit_warnings(
     if settings.tol is None:
         return []
     constant = losses[0]
-    if targets is not None:
+    if targets is not None and not settings.follows_rows:
         constant = loss_of_constants(targets, plan)
         if loss_of_best >= NOTHING_LEARNED * constant:
             warnings = nothing_learned(settings, plan, targets, learners, eta0)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples, columns_with_values, sizes_of, touched_columns
-from lazynet.data.row_statistics import RowStatistics
+from lazynet.data.row_statistics import RowStatistics, statistics_of
 from lazynet.data.standardise import Units
 from lazynet.data.targets import Classes, Columns, Targets
 from lazynet.engines.base import Engine
@@ -115,7 +115,7 @@ class RowsInMemory:
         if self.trained is not None:
             norms, targets = norms[self.trained], targets.only(self.trained)
         numbers = targets.numbers_of_targets() if of_targets else None
-        return RowStatistics.of(norms, numbers, targets.importances)
+        return statistics_of(norms, numbers, targets.importances)
 
     def largest_norm(self, settings: Settings, weighted: bool) -> float:
         """The largest squared norm of a row, the intercept's 1 included, times its importance."""
