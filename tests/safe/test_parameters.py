@@ -37,7 +37,7 @@ from lazynet import (
 )
 from lazynet.averages import checked_counts
 from lazynet.data.weights import check_sample_weight
-from lazynet.engines.catalogue import ALGORITHMS, check_rule
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.parameters import (
     LARGEST_INTEGER,
     SettledFields,
