@@ -16,7 +16,6 @@ from lazynet.parameters import (
     ParameterObject,
     check_choice,
     refuse_class,
-    shown,
     table,
 )
 
@@ -107,21 +106,6 @@ SOFTMAX = replace(
 )
 
 
-# Names of losses in other libraries, and the names of the same losses here.
-_FOREIGN = {
-    "log": "log_loss",
-    "logistic": "log_loss",
-    "squared": "squared_error",
-    "squared_loss": "squared_error",
-    "mse": "squared_error",
-    "absolute": "absolute_error",
-}
-# Losses of other libraries that do not exist here, and the nearest losses.
-_NEAREST = {
-    "quantile": "absolute_error",
-}
-
-
 @dataclass(repr=False)
 class Huber(ParameterObject):
     """The loss "huber": quadratic up to a distance of ``epsilon`` from the target, linear beyond.
@@ -187,16 +171,6 @@ def get_loss(value: Any, name: str = "loss") -> Loss:
     if isinstance(value, _OBJECTS):
         return replace(LOSSES[value.name], epsilon=value.settled().epsilon)
     refuse_class(name, value)
-    if isinstance(value, str) and value in _FOREIGN:
-        raise ValueError(
-            f"{name} must be one of {sorted(LOSSES)}, got {shown(value)}: "
-            f"write {name}={_FOREIGN[value]!r}"
-        )
-    if isinstance(value, str) and value in _NEAREST:
-        raise ValueError(
-            f"{name} must be one of {sorted(LOSSES)}, got {shown(value)}, which does not exist "
-            f"here: the nearest loss is {_NEAREST[value]!r}"
-        )
     return LOSSES[check_choice(name, value, LOSSES)]
 
 

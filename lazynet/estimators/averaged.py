@@ -17,7 +17,7 @@ from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
 from lazynet.engines.undo import all_or_nothing
-from lazynet.estimators.base import SparseLinear, helpful
+from lazynet.estimators.base import SparseLinear
 from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.kernels.examples import Examples
@@ -281,7 +281,6 @@ class ASGDClassifier(SparseClassifier, _Averaged):
 
     _kinds = table(**_Averaged._kinds, class_weight=CLASS_WEIGHT)
 
-    @helpful
     def __init__(
         self,
         loss: LossLike = "log_loss",
@@ -328,7 +327,6 @@ class ASGDRegressor(SparseRegressor, _Averaged):
     (array([5.]), array([5.]), array([ 1.,  0., -2.]))
     """
 
-    @helpful
     def __init__(
         self,
         loss: LossLike = "absolute_error",

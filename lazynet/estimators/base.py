@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import wraps
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
@@ -17,12 +16,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet._version import __version__
-from lazynet.data.arrays import (
-    only_named_columns,
-)
+from lazynet.data.arrays import only_named_columns
 from lazynet.data.targets import Targets
 from lazynet.engines.undo import UndoLog, all_or_nothing
-from lazynet.estimators.foreign_parameters import advice, check_nested
 from lazynet.estimators.input_checks import checked_rows
 from lazynet.losses import LOSSES, LossLike
 from lazynet.parameters import Kind, check_array, check_flag, settle
@@ -34,25 +30,23 @@ _FEW = 1 / 8
 _NUMBERS_OF_A_BLOCK = 2**22
 
 
-def helpful(constructor: Callable[..., None]) -> Callable[..., None]:
-    """A constructor that says what to write instead of a parameter of another library.
+def _check_nested(estimator: Any, key: str, params: Mapping[str, Any]) -> None:
+    """Refuse a parameter ``key`` of a value that is no object, such as ``rule__gamma`` of "rda".
 
-    >>> from lazynet import LazyNetClassifier
-    >>> LazyNetClassifier(alpha=0.1)
-    Traceback (most recent call last):
-    ...
-    TypeError: LazyNetClassifier has no parameter alpha: write l1=alpha*l1_ratio, \
-l2=alpha*(1 - l1_ratio)
+    ``params`` are all parameters that are to be set.
     """
-
-    @wraps(constructor)
-    def construct(self: Any, *arguments: Any, **options: Any) -> None:
-        for name in options:
-            if text := advice(self, name):
-                raise TypeError(text)
-        constructor(self, *arguments, **options)
-
-    return construct
+    owner, names = estimator, key.split("__")
+    for end, (name, nested) in enumerate(pairwise(names), start=1):
+        place = "__".join(names[:end])
+        value = params.get(place, getattr(owner, name, None))
+        kind = getattr(owner, "_kinds", {}).get(name)
+        if kind is not None and not hasattr(value, "set_params"):
+            objects = [each for each in kind.objects if nested in each._kinds]
+            called = [each for each in objects if getattr(each, "name", None) == value]
+            write = " or ".join(f"{name}={each.__name__}()" for each in called or objects)
+            advice = f"write {write}" if write else f"no {name} has a parameter {nested}"
+            raise ValueError(f"{key} needs an object, and {place} is {value!r}: {advice}")
+        owner = value
 
 
 def _columns_of(rows: sparse.csr_matrix, which: NDArray[Any]) -> NDArray[np.float64]:
@@ -120,14 +114,8 @@ class SparseLinear(BaseEstimator):
         LazyNetClassifier(rule=RDA(gamma=5))
         """
         for key in params:
-            if text := advice(self, key.partition("__")[0]):
-                raise ValueError(text)
-            check_nested(self, key, params)
+            _check_nested(self, key, params)
         return super().set_params(**params)
-
-    def _check_X(self, X: Any, reset: bool, *, for_training: bool = True, **options: Any) -> Any:
-        """A tuple of X as CSR and, if ``options`` hold y, the checked y."""
-        return checked_rows(self, X, reset, for_training, options)
 
     def _problems(self, X: Any, y: Any, weights: Any) -> Targets:
         """Targets and importances of each binary or regression problem."""
@@ -150,7 +138,7 @@ class SparseLinear(BaseEstimator):
         """The checked X, and the weights and intercepts that predict."""
         check_is_fitted(self)
         given_sparse = sparse.issparse(X)
-        X, *_ = self._check_X(X, reset=False, for_training=False)
+        X, *_ = checked_rows(self, X, reset=False, for_training=False)
         few = given_sparse and X.nnz < _FEW * self.n_features_in_
         if few and not isinstance(self._coefficients, np.ndarray):
             # Bring current only the weights of the columns in X.

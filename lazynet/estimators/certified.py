@@ -19,7 +19,7 @@ from lazynet.data.weights import (
 )
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import all_or_nothing
-from lazynet.estimators.base import SparseLinear, helpful
+from lazynet.estimators.base import SparseLinear
 from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.losses import MINIMISED_LOSS, LossLike
@@ -242,7 +242,6 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
 
     _kinds = table(**_DualNetModel._kinds, class_weight=CLASS_WEIGHT)
 
-    @helpful
     def __init__(
         self,
         loss: LossLike = "log_loss",
@@ -296,7 +295,6 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
     array([4.])
     """
 
-    @helpful
     def __init__(
         self,
         loss: LossLike = "squared_error",

@@ -18,7 +18,6 @@ from lazynet.data.arrays import unusable
 from lazynet.data.targets import OutputTargets
 from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.threads import Workers
-from lazynet.estimators.base import helpful
 from lazynet.estimators.certified import load_minima
 from lazynet.estimators.search import KINDS, Search, grid_of, warnings_of_ends
 from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
@@ -253,7 +252,6 @@ class DualNetClassifierCV(SparseClassifier, Search):
     _kinds = table(**_KINDS, class_weight=CLASS_WEIGHT)
     _train = _search_paths
 
-    @helpful
     def __init__(
         self,
         loss: LossLike = "log_loss",
@@ -301,7 +299,6 @@ class DualNetRegressorCV(SparseRegressor, Search):
     _kinds = _KINDS
     _train = _search_paths
 
-    @helpful
     def __init__(
         self,
         loss: LossLike = "squared_error",

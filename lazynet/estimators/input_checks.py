@@ -15,31 +15,33 @@ from lazynet.data.source import Source
 
 
 def checked_rows(
-    estimator: Any, X: Any, reset: bool, for_training: bool, options: dict[str, Any]
+    estimator: Any, X: Any, reset: bool, *, for_training: bool = True, **options: Any
 ) -> Any:
     """A tuple of X as CSR and, if ``options`` hold y, the checked y.
 
     Every X passes through here.  Predicting needs neither sorted columns nor a second check of
     the values.
     """
-    already_checked = False
-    _check_no_rows_elsewhere(X)
-    if sparse.issparse(options.get("y")) and not options.get("multi_output"):
+    y = options.get("y")
+    if sparse.issparse(y) and not options.get("multi_output"):
         raise TypeError(
             f"y must be an array of a class or a number for every row, got a sparse matrix: "
             f"{type(estimator).__name__} does not learn several labels a row, and "
             f"LazyNetClassifier does"
         )
-    if not sparse.issparse(X) and getattr(getattr(X, "dtype", None), "kind", "") == "c":
-        raise ValueError("Complex data not supported: X must hold real numbers")
-    if getattr(getattr(options.get("y"), "dtype", None), "kind", "") == "c":
+    if getattr(getattr(y, "dtype", None), "kind", "") == "c":
         raise ValueError("Complex data not supported: y must hold real numbers")
-    if np.ma.is_masked(options.get("y")):
+    if np.ma.is_masked(y):
         raise ValueError("y must not have masked entries: leave their rows out, or fill them")
+    already_checked = False
     if sparse.issparse(X):
         # Check this first: SciPy and scikit-learn would follow indices that leave the matrix.
         X = checked_csr(X, only_range=not for_training)
         already_checked = for_training and X.dtype in (np.float32, np.float64)
+        if already_checked and _is_sound(X, y) and _has_the_features(estimator, X, reset):
+            return X, y
+    else:
+        _check_no_rows_elsewhere(X)
     # A value that the cast to float64 makes infinite or NaN is refused as infinite or NaN.
     casts = np.errstate(over="ignore", invalid="ignore")
     with casts, unusable("X or y" if "y" in options else "X"):
@@ -51,7 +53,6 @@ def checked_rows(
             dtype=[np.float64, np.float32],
             order="C",  # a dense product gives other bits in another order
             ensure_all_finite=not already_checked,
-            skip_check_array=already_checked and _is_sound(X, options.get("y")),
             reset=reset,
             **options,
         )
@@ -62,7 +63,7 @@ def checked_rows(
 
 
 def _check_no_rows_elsewhere(X: Any) -> None:
-    """Refuse the name of a file, and a source of rows, where X must be rows in memory."""
+    """Refuse the name of a file, a source of rows and complex numbers as rows in memory."""
     if isinstance(X, (str, os.PathLike)):
         raise TypeError(
             f"X must be rows, got the name {os.fspath(X)!r}: lazynet.data has readers of files, "
@@ -73,6 +74,20 @@ def _check_no_rows_elsewhere(X: Any) -> None:
             f"X must be rows in memory, got a {type(X).__name__}: take its rows a chunk at a time, "
             f"for X, y, weights in source.chunks()"
         )
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise ValueError("Complex data not supported: X must hold real numbers")
+
+
+def _has_the_features(estimator: Any, X: sparse.csr_matrix, reset: bool) -> bool:
+    """Whether X has the features of the model; with ``reset`` the model takes those of X.
+
+    A matrix has no names of features.
+    """
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+        vars(estimator).pop("feature_names_in_", None)
+    known = vars(estimator)
+    return known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known
 
 
 def _is_sound(X: sparse.csr_matrix, y: Any) -> bool:

@@ -25,9 +25,10 @@ from lazynet.data.weights import (
     check_classes,
     check_labels,
     check_sample_weight,
+    importances,
 )
 from lazynet.engines.catalogue import RuleLike
-from lazynet.estimators.base import helpful
+from lazynet.estimators.input_checks import checked_rows
 from lazynet.estimators.labels import (
     SPARSE_FORMS,
     form_of,
@@ -121,7 +122,6 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     #: one class for each row
     _labels_given: str | None = None
 
-    @helpful
     def __init__(
         self,
         loss: LossLike = "log_loss",
@@ -145,45 +145,49 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     ) -> None:
         self._keep(locals())
 
-    def _check_training(
-        self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
-    ) -> tuple[Any, Any, NDArray[Any]]:
-        if not has_a_column_per_label(y):
-            return super()._check_training(X, y, classes, reset)
-        X = self._check_X(X, reset)[0]
+    def _read_rows(
+        self,
+        settings: Settings,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: NDArray[Any] | None = None,
+        *,
+        reset: bool = False,
+        some_rows: bool = False,
+    ) -> tuple[sparse.csr_matrix, Targets, NDArray[Any], str | None]:
+        """The checked X, its targets, the classes or labels, and the form of y if it has labels."""
+        if has_a_column_per_label(y):
+            return self._read_labels(settings, X, y, sample_weight, classes, reset, some_rows)
+        X, y, classes = self._check_training(X, y, classes, reset)
+        weight_of = settings.class_weight
+        weights = importances(weight_of, classes, X, y, sample_weight, some_rows=some_rows)
+        return X, self._problems(X, (y, classes), weights), classes, None
+
+    def _read_labels(
+        self,
+        settings: Settings,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: NDArray[Any] | None,
+        reset: bool,
+        some_rows: bool,
+    ) -> tuple[sparse.csr_matrix, Targets, NDArray[Any], str]:
+        """As ``_read_rows``, for a y with a column per label."""
+        (X,) = checked_rows(self, X, reset)
         with unusable("y"):
             indicator = checked_indicator(y)
         if indicator.shape[0] != X.shape[0]:
             raise ValueError(
                 f"y must have a row for each row of X: {X.shape[0]}, got {indicator.shape[0]}"
             )
-        if classes is not None and len(classes) != indicator.shape[1]:
+        if classes is None:
+            classes = np.arange(indicator.shape[1])
+        if len(classes) != indicator.shape[1]:
             raise ValueError(
                 f"y must have a column for each of {len(classes)} labels, got {indicator.shape[1]}"
             )
-        indicator.form = form_of(y)
-        return X, indicator, np.arange(indicator.shape[1]) if classes is None else classes
-
-    def _note_labels(self, form: str | None) -> None:
-        """Remember in which form labels are to be predicted; sparse labels make weights sparse."""
-        if self._labels_given in SPARSE_FORMS and form not in SPARSE_FORMS:
-            self._sparse_coef = False
-        self._labels_given = form
-        if form in SPARSE_FORMS:
-            self._sparse_coef = True
-
-    def _importances(
-        self,
-        settings: Settings,
-        classes: NDArray[Any],
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        *,
-        some_rows: bool = False,
-    ) -> NDArray[np.float64] | None:
-        if not sparse.issparse(y):
-            return super()._importances(settings, classes, X, y, sample_weight, some_rows=some_rows)
         if settings.class_weight is not None:
             raise ValueError(
                 "class_weight must be None where y has a column per label, because a row has no "
@@ -194,13 +198,16 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
                 "loss='softmax' gives every row one class, and y has a column per label: write "
                 "loss='log_loss'"
             )
-        return check_sample_weight(sample_weight, X, some_rows=some_rows)
+        weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
+        return X, Labels(indicator, weights), classes, form_of(y)
 
-    def _problems(self, X: Any, y: Any, weights: Any) -> Targets:
-        given, _ = y
-        if sparse.issparse(given):
-            return Labels(given, weights)
-        return super()._problems(X, y, weights)
+    def _note_labels(self, form: str | None) -> None:
+        """Remember in which form labels are to be predicted; sparse labels make weights sparse."""
+        if self._labels_given in SPARSE_FORMS and form not in SPARSE_FORMS:
+            self._sparse_coef = False
+        self._labels_given = form
+        if form in SPARSE_FORMS:
+            self._sparse_coef = True
 
     def _log_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self._labels_given is not None and self._loss_row().name == "log_loss":
@@ -285,10 +292,9 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     def _read(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any
     ) -> tuple[sparse.csr_matrix, Targets]:
-        X, y, classes = self._check_training(X, y, None, reset=True)
-        weights = self._importances(settings, classes, X, y, sample_weight)
-        self._begin_with(settings, classes, getattr(y, "form", None))
-        return X, self._problems(X, (y, classes), weights)
+        X, targets, classes, form = self._read_rows(settings, X, y, sample_weight, reset=True)
+        self._begin_with(settings, classes, form)
+        return X, targets
 
     def _source_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
         facts = source.facts()
@@ -307,12 +313,13 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     def _prepared(
         self, settings: Settings, classes: NDArray[Any], chunk: Chunk, checked: bool = False
     ) -> tuple[sparse.csr_matrix, Targets]:
-        """The checked rows of a chunk and their problems."""
-        X, y = chunk.X, chunk.y
-        if not is_sound(chunk, self.n_features_in_, checked, classes):
-            X, y, _ = self._check_training(X, y, classes, reset=False)
-        weights = self._importances(settings, classes, X, y, chunk.weight, some_rows=True)
-        return X, self._problems(X, (y, classes), weights)
+        """The checked rows of a chunk and their targets."""
+        X, y, weights = chunk
+        if is_sound(chunk, self.n_features_in_, checked, classes):
+            weight_of = settings.class_weight
+            weights = importances(weight_of, classes, X, y, weights, some_rows=True)
+            return X, self._problems(X, (y, classes), weights)
+        return self._read_rows(settings, X, y, weights, classes, some_rows=True)[:2]
 
     def _begin_with(self, settings: Settings, classes: NDArray[Any], form: str | None) -> None:
         """Note classes and the form of y; refuse what a warm start cannot go on with."""
@@ -355,31 +362,26 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         >>> model.t_, model.coef_, model.intercept_  # -0.5, then +0.5
         (2, array([[-0.5,  1. ]]), array([0.]))
         """
-        self._warn(self._learn_on(X, y, sample_weight, sample_order, classes=classes))
+        self._warn(self._learn_on(X, y, sample_weight, sample_order, classes))
         return self
 
-    def _learn_rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        sample_order: Any = None,
-        *,
-        classes: Any,
-        of_pass: bool = False,
-    ) -> list[Warning]:
-        settings = self._read_settings()
-        settings = replace(settings, shuffle=settings.shuffle and not of_pass)
+    def _read_more(
+        self, settings: Settings, X: Any, y: Any, sample_weight: Any, classes: Any, of_pass: bool
+    ) -> tuple[sparse.csr_matrix, Targets]:
+        fitted, reset = self.__sklearn_is_fitted__(), not self.__sklearn_is_fitted__()
         count = partial(n_columns_of, y) if has_a_column_per_label(y) else None
         classes = self._classes_to_go_on_with(settings, classes, count)
-        fitted = self.__sklearn_is_fitted__()
-        X, y, _ = self._check_training(X, y, classes, reset=not fitted)
-        self._go_on_with_labels(getattr(y, "form", None))
-        weights = self._importances(settings, classes, X, y, sample_weight, some_rows=of_pass)
-        problems = self._problems(X, (y, classes), weights)
-        warnings = self._learn_once(settings, X, problems, sample_order)
-        self.classes_ = classes
-        return warnings
+        X, targets, self.classes_, form = self._read_rows(
+            settings, X, y, sample_weight, classes, reset=reset, some_rows=of_pass
+        )
+        if not fitted:
+            self._note_labels(form)
+        elif (form is None) != (self._labels_given is None):
+            raise ValueError(
+                "y must have a column per label in every call of partial_fit, or one class per "
+                "row in every call"
+            )
+        return X, targets
 
     def _classes_to_go_on_with(
         self, settings: Settings, classes: Any, count: Callable[[], int] | None
@@ -407,16 +409,6 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         if len(known) < 2 and count is None:
             raise ValueError(f"classes must name at least two classes, got {known}")
         return known
-
-    def _go_on_with_labels(self, form: str | None) -> None:
-        """Note the form of y in the first call of ``partial_fit``; refuse another kind later."""
-        if not self.__sklearn_is_fitted__():
-            self._note_labels(form)
-        elif (form is None) != (self._labels_given is None):
-            raise ValueError(
-                "y must have a column per label in every call of partial_fit, or one class per "
-                "row in every call"
-            )
 
 
 def _counts_rows(class_weight: Any) -> bool:

@@ -15,7 +15,6 @@ from lazynet.data.arrays import has_usual_size, sizes_of
 from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.catalogue import RuleLike
 from lazynet.engines.threads import Workers
-from lazynet.estimators.base import helpful
 from lazynet.estimators.online import LazyNetClassifier
 from lazynet.estimators.online_regressor import LazyNetRegressor
 from lazynet.estimators.search import KINDS, Search, grid_of, warnings_of_ends
@@ -253,7 +252,6 @@ class LazyNetClassifierCV(SparseClassifier, Search):
     _kinds = table(**_KINDS, class_weight=CLASS_WEIGHT)
     _train, _single = _search_grid, LazyNetClassifier
 
-    @helpful
     def __init__(
         self,
         loss: LossLike = "log_loss",
@@ -306,7 +304,6 @@ class LazyNetRegressorCV(SparseRegressor, Search):
     _kinds = _KINDS
     _train, _single = _search_grid, LazyNetRegressor
 
-    @helpful
     def __init__(
         self,
         loss: LossLike = "squared_error",

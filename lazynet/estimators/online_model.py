@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +15,6 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import check_order
-from lazynet.data.chunks import Chunk
 from lazynet.data.source import ROWS, Source
 from lazynet.data.standardise import Units
 from lazynet.data.targets import Targets
@@ -35,7 +34,6 @@ from lazynet.parameters import (
     Choice,
     Integer,
     Number,
-    as_array,
     check_integer,
     table,
 )
@@ -48,6 +46,7 @@ from lazynet.training.fit import (
     check_frozen_intercept,
     fit,
     learn_once,
+    start_identity,
     units_for_fit,
 )
 from lazynet.training.make_plan import make_plan
@@ -61,19 +60,6 @@ _ONLY_PREDICTS = (
     "this model was saved with training_state=False, so it predicts and cannot go on learning: "
     "save it with training_state=True, or train it anew with fit and warm_start=False"
 )
-
-
-class _ToLearn:
-    """An attribute of a model that can go on learning."""
-
-    def __set_name__(self, kind: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, model: Any, kind: type) -> Any:
-        # Reached only where the model itself has no such attribute.
-        if model is not None and "_coefficients" in vars(model):
-            raise ValueError(_ONLY_PREDICTS)
-        raise AttributeError(f"{kind.__name__!r} object has no attribute {self.name!r}")
 
 
 class OnlineModel(SparseLinear):
@@ -108,8 +94,9 @@ class OnlineModel(SparseLinear):
     #: the units in which the engines have learned; None for features as they were passed
     units_: Units | None = None
     history_: list[EpochRecord]
-    _engines: list[Engine] = _ToLearn()  # type: ignore[assignment]
-    _engine_kind: EngineKind = _ToLearn()  # type: ignore[assignment]
+    #: absent from a model that was loaded to predict
+    _engines: list[Engine]
+    _engine_kind: EngineKind
     _sparse_rows: sparse.csr_matrix | None = None
     #: whether a model without engines predicts with averages, whose last weights are not known
     _averaged: bool = True
@@ -200,43 +187,43 @@ class OnlineModel(SparseLinear):
     ) -> list[Warning]:  # fmt: skip
         """Train anew; returns the warnings to give."""
         settings = self._read_settings()
-        goes_on = settings.warm_start and self.__sklearn_is_fitted__()
-        model = self._model() if goes_on else None
+        model = self._model() if settings.warm_start and self.__sklearn_is_fitted__() else None
         with ExitStack() as files:
-            data = X, y, sample_weight, sample_order
-            settings, rows = self._rows_of_fit(settings, data, files)
+            rows: RowsInMemory | SourceRows
+            if isinstance(X, Source):
+                check_alone(y, sample_weight, sample_order)
+                settings, rows = self._rows_of_source(settings, X, files)
+            else:
+                X, targets = self._read(settings, X, y, sample_weight)
+                rows = RowsInMemory(X, targets, check_order(sample_order, X.shape[0]))
+            if settings.early_stopping and rows.order is not None:
+                raise ValueError(
+                    "sample_order cannot be given beside early_stopping=True, which chooses the "
+                    "rows to train on"
+                )
             if checkpoint is not None:
-                identity = rows.identity() | _start_identity(model, *start)
+                identity = rows.identity() | start_identity(model, *start)
                 seed = checkpoint.begin(self, settings, identity)
                 settings = replace(settings, random_state=seed)
+            given = any(part is not None for part in start)
+            replaced = partial(self._replaced, *start) if given else None
+            sparse_coef = self._sparse_coef
             result, warnings = fit(
-                settings, rows, model, self._replacing(start), callback, checkpoint,
-                self._sparse_coef,
-            )  # fmt: skip
+                settings, rows, model, replaced, callback, checkpoint, sparse_coef
+            )
         self.__dict__.update(result)
         return warnings
 
-    def _rows_of_fit(
-        self, settings: Settings, data: tuple[Any, ...], files: ExitStack
-    ) -> tuple[Settings, RowsInMemory | SourceRows]:
-        """The checked rows of a fit, and the settings that suit them."""
-        X, y, sample_weight, sample_order = data
-        if isinstance(X, Source):
-            check_alone(y, sample_weight, sample_order)
-            check_rule_streams(settings)
-            self.n_features_in_ = X.facts().n_features
-            self.__dict__.pop("feature_names_in_", None)
-            settings, prepare = self._source_reader(settings, X)
-            settings = replace(settings, shuffle=False)
-            return settings, self._source_rows(settings, X, prepare, files)
-        X, problems = self._read(settings, X, y, sample_weight)
-        order = check_order(sample_order, X.shape[0])
-        if settings.early_stopping and order is not None:
-            raise ValueError(
-                "sample_order cannot be given beside early_stopping=True, which chooses the rows "
-                "to train on"
-            )
-        return settings, RowsInMemory(X, problems, order)
+    def _rows_of_source(
+        self, settings: Settings, source: Source, files: ExitStack
+    ) -> tuple[Settings, SourceRows]:
+        """The rows of a source, and the settings that suit them."""
+        check_rule_streams(settings)
+        self.n_features_in_ = source.facts().n_features
+        self.__dict__.pop("feature_names_in_", None)
+        settings, prepare = self._source_reader(settings, source)
+        settings = replace(settings, shuffle=False)
+        return settings, self._source_rows(settings, source, prepare, files)
 
     def _read_settings(self) -> Settings:
         """The checked parameters."""
@@ -244,20 +231,27 @@ class OnlineModel(SparseLinear):
 
     def _model(self) -> Model:
         """What earlier calls have left."""
+        if not self._engines_are_here():
+            raise ValueError(_ONLY_PREDICTS)
+        generator = getattr(self, "_generator", None)
         return Model(
-            self._engines,
-            self._engine_kind,
-            self.units_,
-            self.t_,
-            self._scale,
-            self._schedules,
-            getattr(self, "_generator", None),
-        )
+            self._engines, self._engine_kind, self.units_, self.t_, self._scale, self._schedules,
+            generator,
+        )  # fmt: skip
 
     def _read(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any
     ) -> tuple[sparse.csr_matrix, Targets]:
-        """The checked rows of a fit and their problems."""
+        """The checked rows of a fit and their targets."""
+        raise NotImplementedError
+
+    def _read_more(
+        self, settings: Settings, X: Any, y: Any, sample_weight: Any, classes: Any, of_pass: bool
+    ) -> tuple[sparse.csr_matrix, Targets]:
+        """The checked rows of a call of ``partial_fit``, or of a chunk of its pass over a source.
+
+        ``classes`` are those of a classifier.
+        """
         raise NotImplementedError
 
     def _source_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
@@ -270,67 +264,62 @@ class OnlineModel(SparseLinear):
         """The rows of a source."""
         return SourceRows(source, prepare, files)
 
-    def _replacing(self, start: tuple[Any, Any]) -> Callable[..., Any] | None:
-        """A function that replaces weights and intercepts by those that the user gives, or None."""
-        coef, intercept = start
-        if coef is None and intercept is None:
-            return None
-
-        def replaced(rows: Any, offsets: Any) -> tuple[Any, Any]:
-            return (
-                self._start(coef, "coef_init", rows.shape, rows),
-                self._start(intercept, "intercept_init", offsets.shape, offsets),
-            )
-
-        return replaced
+    def _replaced(self, coef: Any, intercept: Any, rows: Any, offsets: Any) -> tuple[Any, Any]:
+        """Weights and intercepts, in place of which the user may give others."""
+        return (
+            self._start(coef, "coef_init", rows.shape, rows),
+            self._start(intercept, "intercept_init", offsets.shape, offsets),
+        )
 
     @all_or_nothing
     def _learn_on(
-        self, X: Any, y: Any, sample_weight: Any, sample_order: Any, **options: Any
+        self, X: Any, y: Any, sample_weight: Any, sample_order: Any, classes: Any = None
     ) -> list[Warning]:
-        """Go on training; ``options`` are the classes of a classifier."""
-        if not isinstance(X, Source):
-            return self._learn_rows(X, y, sample_weight, sample_order, **options)
-        check_alone(y, sample_weight, sample_order)
-
-        def learn(chunk: Chunk) -> list[Warning]:
-            return self._learn_rows(*chunk[:2], chunk.weight, of_pass=True, **options)
-
-        return self._learn_pass(X, learn)
+        """Go on training with one pass over the rows; ``classes`` are those of a classifier."""
+        if isinstance(X, Source):
+            check_alone(y, sample_weight, sample_order)
+            return self._learn_pass(X, classes)
+        return self._learn_rows(X, y, sample_weight, sample_order, classes)
 
     def _learn_rows(
-        self, X: Any, y: Any, sample_weight: Any, *order: Any, **options: Any
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        sample_order: Any = None,
+        classes: Any = None,
+        of_pass: bool = False,
     ) -> list[Warning]:
-        """Learn from rows in memory, or from a chunk of a pass over a source."""
-        raise NotImplementedError
-
-    def _learn_once(
-        self, settings: Settings, X: sparse.csr_matrix, problems: Targets, sample_order: Any
-    ) -> list[Warning]:
-        """Go on training with one pass over X."""
+        """Go on training with rows in memory, or with a chunk of a pass over a source."""
+        settings = self._read_settings()
         # The rule may have been replaced since the method was looked up.
         settings.rule.check_streams("partial_fit")
-        rows = RowsInMemory(X, problems, check_order(sample_order, X.shape[0]))
+        if of_pass:
+            settings = replace(settings, shuffle=False)
         model = self._model() if self.__sklearn_is_fitted__() else None
+        X, targets = self._read_more(settings, X, y, sample_weight, classes, of_pass)
+        rows = RowsInMemory(X, targets, check_order(sample_order, X.shape[0]))
         result, warnings = learn_once(settings, rows, model, getattr(self, "l1_", 0.0), self._undo)
         self.__dict__.update(result)
         self.n_iter_, self.history_ = getattr(self, "n_iter_", 0) + 1, getattr(self, "history_", [])
         return warnings
 
-    def _learn_pass(self, source: Source, learn: Callable[[Chunk], list[Warning]]) -> list[Warning]:
+    def _learn_pass(self, source: Source, classes: Any) -> list[Warning]:
         """Learn from one pass over a source.
 
         The model is bit-identical to one of calls of ``partial_fit`` with ``ROWS`` rows each.
         """
         n_iter = getattr(self, "n_iter_", 0)
-        if self.__sklearn_is_fitted__():
+        if self._engines_are_here():
             # The model before the call keeps its engines until the pass is done.
             self._engines = copy.deepcopy(self._engines)
         warnings: list[Warning] = []
         any_counts, n_rows = False, 0
         with closing(source.chunks(ROWS, 0)) as chunks:
             for chunk in chunks:
-                warnings += learn(chunk)
+                warnings += self._learn_rows(
+                    chunk.X, chunk.y, chunk.weight, classes=classes, of_pass=True
+                )
                 n_rows += chunk.X.shape[0]
                 any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())
         if not n_rows:
@@ -437,9 +426,10 @@ class OnlineModel(SparseLinear):
         plan = settings.plan(getattr(self, "l1_", 0.0), len(coefficients))
         plan.check_start("coef_", coefficients)
         engines = plan.new_engines(coefficients.shape[1], len(coefficients), settings.n_threads)
-        same = [item.n_outputs for item in engines] == [item.n_outputs for item in self._engines]
+        known = self._model().engines
+        same = [item.n_outputs for item in engines] == [item.n_outputs for item in known]
         if plan.adaptive and same:
-            for engine, old in zip(engines, self._engines, strict=True):
+            for engine, old in zip(engines, known, strict=True):
                 engine.continue_rates(old)
         units = self.units_ if settings.standardises else None
         load_all(engines, coefficients, intercepts, units)
@@ -471,7 +461,7 @@ class OnlineModel(SparseLinear):
         """Whether the model predicts with averages."""
         if not self._engines_are_here() and not self._averaged:
             return False
-        return any(engine.averaging for engine in self._engines)
+        return any(engine.averaging for engine in self._model().engines)
 
     @property
     def last_intercept_(self) -> NDArray[np.float64]:
@@ -485,16 +475,3 @@ class OnlineModel(SparseLinear):
     def support_(self) -> NDArray[np.bool_]:
         """Which weights are not zero after the last step: an array of the shape of ``coef_``."""
         return self.last_coef_ != 0.0
-
-
-def _start_identity(model: Model | None, coef_init: Any, intercept_init: Any) -> dict[str, Any]:
-    """The weights that a fit starts from, for a checkpoint to compare."""
-    start: dict[str, Any] = {
-        name: value
-        if value is None or sparse.issparse(value)
-        else as_array(name, "must hold numbers", value)
-        for name, value in (("coef_init", coef_init), ("intercept_init", intercept_init))
-    }
-    if model is not None:
-        start["the model before this call"] = [engine.state() for engine in model.engines]
-    return start

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -20,7 +19,7 @@ from lazynet.data.weights import (
 )
 from lazynet.engines.catalogue import RuleLike
 from lazynet.engines.stacked import outputs_of
-from lazynet.estimators.base import helpful
+from lazynet.estimators.input_checks import checked_rows
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.estimators.supervised import SparseRegressor
 from lazynet.losses import LossLike
@@ -82,7 +81,6 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
     #: whether y has a column per target, of which there may be one
     _several_targets: bool = False
 
-    @helpful
     def __init__(
         self,
         loss: LossLike = "squared_error",
@@ -106,7 +104,7 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
         self._keep(locals())
 
     def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
-        X, y = self._check_X(X, reset, y=y, y_numeric=True, multi_output=True)
+        X, y = checked_rows(self, X, reset, y=y, y_numeric=True, multi_output=True)
         if sparse.issparse(y):
             raise ValueError(
                 "y must be an array of numbers, got a sparse matrix: write y.toarray()"
@@ -169,20 +167,18 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
         self._warn(self._learn_on(X, y, sample_weight, sample_order))
         return self
 
-    def _learn_rows(
-        self, X: Any, y: Any, sample_weight: Any, sample_order: Any = None, *, of_pass: bool = False
-    ) -> list[Warning]:
-        settings = self._read_settings()
-        settings = replace(settings, shuffle=settings.shuffle and not of_pass)
+    def _read_more(
+        self, settings: Settings, X: Any, y: Any, sample_weight: Any, classes: None, of_pass: bool
+    ) -> tuple[sparse.csr_matrix, Targets]:
         fitted = self.__sklearn_is_fitted__()
         X, y = self._check_training(X, y, reset=not fitted)
         n_targets = y.shape[1] if y.ndim == 2 else 1
-        if fitted and n_targets != outputs_of(self._engines):
+        if not fitted:
+            self._several_targets = y.ndim == 2
+        elif n_targets != outputs_of(self._engines):
             raise ValueError(
                 f"y must have {outputs_of(self._engines)} columns, as in the first call, got "
                 f"{n_targets}"
             )
-        if not fitted:
-            self._several_targets = y.ndim == 2
         weights = check_sample_weight(sample_weight, X, some_rows=of_pass)
-        return self._learn_once(settings, X, self._problems(X, y, weights), sample_order)
+        return X, self._problems(X, y, weights)

@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import type_of_target
 
 from lazynet.data.weights import check_every_class_counts
+from lazynet.estimators.input_checks import checked_rows
 from lazynet.estimators.mapped_rows import in_memory
 from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
@@ -108,7 +109,7 @@ class NetPath:
         """w.x + b of every row of X at every point, shape (n_samples, n_points)."""
         model = SparseRegressor()
         model.n_features_in_ = self.coefs.shape[1]
-        X, *_ = model._check_X(X, reset=False, for_training=False)
+        X, *_ = checked_rows(model, X, reset=False, for_training=False)
         products = X @ self.coefs.T
         return (products.toarray() if sparse.issparse(products) else products) + self.intercepts
 

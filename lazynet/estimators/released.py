@@ -13,7 +13,6 @@ from lazynet.data.arrays import as_examples
 from lazynet.data.targets import OutputTargets
 from lazynet.engines.released import SCALE_ROWS, Draws, ReleasedEngine
 from lazynet.engines.stabilised import Bursts
-from lazynet.estimators.base import helpful
 from lazynet.estimators.stabilised import StagedClassifier
 from lazynet.losses import Loss, get_loss
 from lazynet.parameters import Integer, Kind, table
@@ -100,7 +99,6 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
     )
     _advice = SCALE_ROWS
 
-    @helpful
     def __init__(
         self,
         loss: str = "hinge",

@@ -22,7 +22,6 @@ from lazynet.engines.base import LOWER_ETA0, refuse_overflow
 from lazynet.engines.stabilised import Bursts, Data, Permutations, StabilisedEngine, Stages
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import all_or_nothing
-from lazynet.estimators.base import helpful
 from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.estimators.supervised import SparseClassifier
 from lazynet.losses import LOSS, LossLike
@@ -281,7 +280,6 @@ class StabilisedSGDClassifier(StagedClassifier):
     )
     _advice = LOWER_ETA0
 
-    @helpful
     def __init__(
         self,
         loss: LossLike = "hinge",

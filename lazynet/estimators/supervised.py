@@ -16,7 +16,7 @@ from lazynet.data.arrays import checked_targets
 from lazynet.data.targets import Classes, Columns, Targets
 from lazynet.data.weights import check_sample_weight, importances
 from lazynet.estimators.base import SparseLinear
-from lazynet.estimators.input_checks import are_classes_of
+from lazynet.estimators.input_checks import are_classes_of, checked_rows
 from lazynet.losses import LOSSES, Loss
 
 
@@ -109,7 +109,7 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
     ) -> tuple[Any, Any, NDArray[Any]]:
         """Checked X and y, and the classes; for ``classes=None`` the classes that occur in y."""
-        X, y = self._check_X(X, reset, y=y)
+        X, y = checked_rows(self, X, reset, y=y)
         result = np.unique(y) if classes is None and y.dtype.kind in "biuf" else None
         if result is None or not are_classes_of(result, len(y)):
             with np.errstate(invalid="ignore"):  # scikit-learn casts y to integers and back
@@ -124,24 +124,11 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
             raise ValueError(f"y has labels {unknown} that are not among the classes {classes}")
         return X, y, classes
 
-    def _importances(
-        self,
-        p: Any,
-        classes: NDArray[Any],
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        *,
-        some_rows: bool = False,
-    ) -> NDArray[np.float64] | None:
-        """The importances of the rows: their weights times those of their classes."""
-        return importances(p.class_weight, classes, X, y, sample_weight, some_rows=some_rows)
-
     def _rows_to_learn(
         self, p: Any, X: Any, y: Any, sample_weight: Any
     ) -> tuple[sparse.csr_matrix, Any, NDArray[np.float64] | None]:
         X, y, classes = self._check_training(X, y, None, reset=True)
-        return X, (y, classes), self._importances(p, classes, X, y, sample_weight)
+        return X, (y, classes), importances(p.class_weight, classes, X, y, sample_weight)
 
     def _problems(self, X: Any, y: Any, weights: Any) -> Targets:
         labels, classes = y
@@ -165,7 +152,7 @@ class SparseRegressor(RegressorMixin, SparseLinear):
         return self._decision(X).ravel()
 
     def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
-        X, y = self._check_X(X, reset, y=y, y_numeric=True)
+        X, y = checked_rows(self, X, reset, y=y, y_numeric=True)
         return X, checked_targets(y, warn=reset)
 
     def _rows_to_learn(

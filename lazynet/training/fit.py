@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lazynet.data.arrays import sizes_of, touched_columns
 from lazynet.data.standardise import Units
@@ -23,6 +24,7 @@ from lazynet.engines.stacked import (
 )
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import UndoLog
+from lazynet.parameters import as_array
 from lazynet.schedules import Adaptive, Schedule, needs_scale
 from lazynet.training.diagnostics import fit_warnings
 from lazynet.training.epochs import Epoch, Stopping
@@ -358,3 +360,16 @@ def _warnings_about(engines: Sequence[Engine], plan: Plan) -> list[Warning]:
     texts = [engine.warning_about(numbers) for engine in engines]
     warnings: list[Warning] = [UserWarning(text) for text in texts if text is not None]
     return warnings[:1]
+
+
+def start_identity(model: Model | None, coef_init: Any, intercept_init: Any) -> dict[str, Any]:
+    """The weights that a fit starts from, for a checkpoint to compare."""
+    start: dict[str, Any] = {
+        name: value
+        if value is None or sparse.issparse(value)
+        else as_array(name, "must hold numbers", value)
+        for name, value in (("coef_init", coef_init), ("intercept_init", intercept_init))
+    }
+    if model is not None:
+        start["the model before this call"] = [engine.state() for engine in model.engines]
+    return start

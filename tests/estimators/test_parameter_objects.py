@@ -3,7 +3,6 @@
 import copy
 import inspect
 import pickle
-import re
 from dataclasses import dataclass
 
 import pytest
@@ -18,8 +17,6 @@ import lazynet
 from lazynet import (
     ASGDClassifier,
     ASGDRegressor,
-    DualNetClassifierCV,
-    DualNetRegressorCV,
     FoBoS,
     FromData,
     FromStep,
@@ -149,84 +146,6 @@ def test_a_parameter_of_a_name_says_which_object_to_write(parameter, name, neste
     X, y = make_data(n_classes=0)
     with pytest.raises(ValueError, match=f"^{key} needs an object"):
         GridSearchCV(model, {key: [0.5, 5]}, cv=3, error_score="raise").fit(X, y)
-
-
-# --- what other libraries, and older habits, would write -------------------------------------
-
-
-OF_ONE_FIT = [
-    ("alpha", "l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)"),
-    ("l1_ratio", "l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)"),
-    ("penalty", "l1=... and l2=..."),
-    ("C", "l1=0, l2=1/(C*n_samples)"),
-    *((name, f"rule=FoBoS({name}=...)") for name in ("schedule", "eta0", "average", "group")),
-    ("learning_rate", "rule=FoBoS(schedule=...)"),
-    ("storage", "rule=FoBoS(storage=...)"),
-    ("positive", "rule=FoBoS(positive=...)"),
-    ("batch_size", "rule=FoBoS(batch_size=...) or rule=SGD(batch_size=...)"),
-    ("step_order", "rule=FoBoS(step_order=...)"),
-    ("gamma", "rule=RDA(gamma=...)"),
-    ("rho", "rule=RDA(rho=...)"),
-    ("beta", "rule=FTRL(beta=...)"),
-    ("delta", "rule=AdaGrad(delta=...)"),
-    ("initial", "rule=AdaGrad(initial=...)"),
-    ("period", "rule=TruncatedGradient(period=...)"),
-    ("threshold", "rule=TruncatedGradient(threshold=...)"),
-    ("power_t", "rule=FoBoS(schedule=Power(power_t=...))"),
-    ("epsilon", "loss=Huber(epsilon=...)"),
-]
-OF_A_CHOICE = [
-    ("alpha", "l1s=[alpha*l1_ratio], l2s=[alpha*(1 - l1_ratio)]"),
-    ("alphas", "l1s=alphas"),
-    ("l1_ratio", "l1s=[alpha*l1_ratio]"),
-    ("l1_ratios", "l1s=..., l2s=..."),
-    ("l1", "l1s=..."),
-    ("C", "l1s=[1/(C*n_samples)]"),
-    ("Cs", "l1s=1/(Cs*n_samples)"),
-    ("penalty", "l1s=... for l1"),
-    ("n_alphas", "l1s=n_alphas"),
-    ("eps", "l1s=... with the strengths"),
-]
-FOREIGN = [
-    *((kind, *each) for kind in (LazyNetClassifier, LazyNetRegressor) for each in OF_ONE_FIT),
-    *((kind, *each) for kind in (DualNetClassifierCV, DualNetRegressorCV) for each in OF_A_CHOICE),
-]
-
-
-@pytest.mark.parametrize(("Estimator", "foreign", "advice"), FOREIGN)
-def test_a_parameter_of_another_library_says_what_to_write(Estimator, foreign, advice):
-    """The constructor and set_params give the same advice."""
-    expected = re.escape(f"{Estimator.__name__} has no parameter {foreign}: write {advice}")
-    with pytest.raises(TypeError, match=f"^{expected}"):
-        Estimator(**{foreign: 0.5})
-    with pytest.raises(ValueError, match=f"^{expected}"):
-        Estimator().set_params(**{foreign: 0.5})
-
-
-@pytest.mark.parametrize("Estimator", ESTIMATORS)
-def test_advice_names_only_parameters_that_the_estimator_has(Estimator):
-    """An estimator without l1 or rules tells nobody to write them."""
-    accepted = inspect.signature(Estimator).parameters
-    for foreign in ("alpha", "penalty", "C", "gamma", "power_t", "epsilon"):
-        if foreign in accepted:
-            continue
-        with pytest.raises(TypeError) as error:
-            Estimator(**{foreign: 0.5})
-        assert foreign in str(error.value)
-        advised = str(error.value).partition(": write ")[2]
-        for name in ("l1", "l2", "rule", "loss"):
-            assert f"{name}=" not in advised or name in accepted, advised
-
-
-@pytest.mark.parametrize(
-    ("foreign", "own"),
-    [("log", "log_loss"), ("squared_loss", "squared_error"), ("mse", "squared_error")],
-)
-def test_a_loss_of_another_library_says_what_to_write(foreign, own):
-    """The error for a loss by its name elsewhere gives the name here."""
-    X, y = make_data()
-    with pytest.raises(ValueError, match=rf"^loss must be one of .*: write loss='{own}'$"):
-        LazyNetClassifier(foreign).fit(X, y)
 
 
 @pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor, Stepper])

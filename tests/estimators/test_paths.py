@@ -178,7 +178,7 @@ REFUSED = [
     (dict(l1s=[0.1, 0.0]), ValueError, "l1s and l2s must not both be 0 at a point"),
     (dict(l1s=0), ValueError, "l1s must be at least 2, got 0; an integer is a count"),
     (dict(smallest=0.0), ValueError, "smallest must lie between 1e-12 and 1"),
-    (dict(loss="log"), ValueError, "write loss='log_loss'"),
+    (dict(loss="log"), ValueError, "loss must be one of"),
     (dict(tol=0.0), ValueError, "tol must be finite and positive"),
     (dict(sample_weight=[1.0]), ValueError, "sample_weight must hold one real number"),
 ]
