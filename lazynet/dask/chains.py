@@ -266,7 +266,7 @@ class BlockRows(SourceRows):
         order: NDArray[np.int64] | None,
         t: int,
         losses: Numbers,
-        workers: Workers,
+        workers: Workers | None,
         begin: int,
         after: Callable[[int], None],
     ) -> int:

@@ -93,7 +93,7 @@ class _Averaged(SparseLinear):
         engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in range(len(problems))]
         examples = [as_examples(X, *problem) for problem in problems]
         orders = [order] if order is not None else _drawn(p, X.shape[0])
-        bar = progress_bar(n_steps, p.verbose > 0, "steps")
+        bar = progress_bar(n_steps, "steps") if p.verbose else None
         try:
             for rows in orders:
                 for begin, end in spans(len(rows), _STEPS_PER_CALL):

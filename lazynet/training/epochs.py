@@ -27,20 +27,13 @@ class EpochRecord(TypedDict):
 class Stopping:
     """Counts the epochs in a row that have not lowered the best loss by the share ``tol``.
 
-    ``constant`` is the loss of the best constant prediction; a first epoch is bad if its loss is
-    above this loss by more than that share.
-
     >>> stopping = Stopping(tol=0.1, patience=2)
     >>> [stopping.after(loss) for loss in (1.0, 0.95, 0.85, 0.8, 0.8)]
     [False, False, False, False, True]
-    >>> stopping = Stopping(0.1, 2, constant=0.7)
-    >>> stopping.is_bad(0.8), stopping.is_bad(0.75)
-    (True, False)
     """
 
-    def __init__(self, tol: float | None, patience: int, constant: float | None = None) -> None:
+    def __init__(self, tol: float | None, patience: int) -> None:
         self.tol, self.patience = tol, patience
-        self.constant = np.inf if constant is None else constant
         self.best = np.inf
         self.idle = 0
 
@@ -52,10 +45,6 @@ class Stopping:
         self.idle = 0 if progress else self.idle + 1
         self.best = min(self.best, loss)
         return self.idle >= self.patience
-
-    def is_bad(self, first_loss: float) -> bool:
-        """Whether a first epoch with this loss has predicted worse than the constant."""
-        return self.tol is not None and first_loss > self.constant * (1.0 + self.tol)
 
 
 class Epoch:

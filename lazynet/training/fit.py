@@ -22,12 +22,12 @@ from lazynet.engines.stacked import (
     stacked_rows,
     stacked_sparse_rows,
 )
-from lazynet.engines.threads import Workers
+from lazynet.engines.threads import threads_for
 from lazynet.engines.undo import UndoLog
 from lazynet.parameters import as_array
 from lazynet.schedules import Adaptive, Schedule, needs_scale
 from lazynet.training.diagnostics import fit_warnings
-from lazynet.training.epochs import Epoch, Stopping
+from lazynet.training.epochs import Epoch
 from lazynet.training.learners import new_learners, run_pass
 from lazynet.training.loop import Training
 from lazynet.training.make_plan import is_table, make_plan, scale_of_rates
@@ -100,21 +100,10 @@ def fit(
             else plan.new_engine(rows.n_features)
             for number in outputs
         ]
-    learners, held_out = rows.learners(engines, plan), rows.held_out(plan)
-    with Workers(min(settings.n_threads, len(engines))) as workers:
+    learners = rows.learners(engines, plan)
+    with threads_for(settings.n_threads, len(engines)) as workers:
         training = Training(
-            learners,
-            rows,
-            Stopping(settings.tol, settings.n_iter_no_change, plan.best_constant),
-            plan.max_iter,
-            workers,
-            generator,
-            None if held_out is None else lambda: held_out.evaluate(engines),
-            rows.columns() if settings.returns_to_best else None,
-            callback,
-            settings.verbose,
-            units,
-            checkpoint,
+            settings, plan, learners, rows, workers, generator, units, callback, checkpoint
         )
         training.run()
         sparse_rows = stacked_sparse_rows(engines, units, workers) if sparse_coef else None
@@ -211,7 +200,7 @@ def learn_once(
     sizes = plan.sizes if len(engines) == 1 else sizes_of(rows.X, plan.sizes)
     learners = new_learners(engines, rows.X, rows.targets, plan, sizes)
     touched, numbers = touched_columns(rows.X), plan.settings()
-    with Workers(min(settings.n_threads, len(engines))) as workers:
+    with threads_for(settings.n_threads, len(engines)) as workers:
         undo.before(engines, touched, workers)
         for engine in engines:
             engine.retune(numbers)

@@ -206,8 +206,8 @@ def run_pass(
     """
     plan, examples = learners[0].plan, learners[0].examples
     n_rows = examples.n_rows if order is None else len(order)
-    workers = Workers(1) if workers is None else workers
-    shares = [range(k, len(learners), workers.n_threads) for k in range(workers.n_threads)]
+    n_threads = 1 if workers is None else workers.n_threads
+    shares = [range(k, len(learners), n_threads) for k in range(n_threads)]
     # Memory in which a thread merges the rows of a batch, for all chunks.
     mergers = [Merger() for _ in shares]
     if length is None:
@@ -224,12 +224,16 @@ def run_pass(
 
         def visit(share: range, steps: Steps | Batches = steps, t: int = first_step) -> None:
             for number in share:
-                workers.check()
+                if workers is not None:
+                    workers.check()
                 loss = learners[number].visit(steps, t, losses is not None, mergers[share.start])
                 if losses is not None:
                     losses[number] += loss
 
-        workers.each(shares, visit)
+        if workers is None:
+            visit(shares[0])
+        else:
+            workers.each(shares, visit)
         if after is not None:
             after(stop)
     return t + plan.n_steps(n_rows)

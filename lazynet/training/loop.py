@@ -11,11 +11,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lazynet.data.standardise import Units
 from lazynet.engines.threads import Workers
@@ -25,6 +24,7 @@ from lazynet.training.epochs import Epoch, EpochRecord, Stopping
 from lazynet.training.learners import AnyLearner
 from lazynet.training.plan import Plan
 from lazynet.training.rows import RowsInMemory, Shuffle
+from lazynet.training.settings import Settings
 from lazynet.training.stream_rows import SourceRows
 
 #: By what the rates of AdaGrad are divided where a training begins anew, because its first epoch
@@ -32,9 +32,13 @@ from lazynet.training.stream_rows import SourceRows
 SLOWER = 4.0
 
 
-def progress_bar(total: int, show: bool, label: str) -> Any:
+#: What is printed of a bad epoch, before the loss above which it is bad.
+_BAD = "the epoch was no better than a constant prediction, whose loss is"
+
+
+def progress_bar(total: int, label: str) -> Any:
     """A bar of tqdm, if it is installed and the error stream is a terminal; else None."""
-    if not (show and sys.stderr.isatty()):
+    if not sys.stderr.isatty():
         return None
     try:
         from tqdm import tqdm
@@ -43,44 +47,63 @@ def progress_bar(total: int, show: bool, label: str) -> Any:
     return tqdm(total=total, desc=label, unit="example", leave=False, unit_scale=True)
 
 
-@dataclass
+def line_of_progress(line: EpochRecord) -> str:
+    """The line that is printed of an epoch.
+
+    >>> line_of_progress({"epoch": 0, "progressive_loss": 0.25, "seconds": 1.5})
+    'epoch    1  progressive loss 0.25  1.500 s'
+    """
+    figures = [
+        f"{name.replace('_', ' ')} {line[name]:.6g}"
+        for name in ("progressive_loss", "validation_loss", "validation_score")
+        if name in line
+    ]
+    return "  ".join([f"epoch {line['epoch'] + 1:4d}", *figures, f"{line['seconds']:.3f} s"])
+
+
 class Training:
     """Learners, the rows that all of them visit in the same order, and what decides when to end.
 
-    Where the first epoch is bad (``stopping``), the second one begins anew at lower rates.  If this
-    one is not bad, training ends with its weights.  Otherwise training goes back to the end of the
-    first epoch and ends after one more from there: more epochs would overfit.
+    Where the first epoch is bad (``Plan.bad_loss``), the second one begins anew at lower rates.  If
+    this one is not bad, training ends with its weights.  Otherwise training goes back to the end of
+    the first epoch and ends after one more from there: more epochs would overfit.
+
+    Where ``settings.returns_to_best``, the engines return to the end of the epoch with the least
+    loss: the loss on held-out rows, or else the progressive loss, which is that of the weights of
+    the whole epoch.
+
+    ``generator`` draws the order of the rows in every epoch; None: their own order.
+    ``checkpoint`` reads and writes the state, as ``lazynet.persistence.checkpoints.Checkpoint``.
+    ``units`` are those of the rows; a callback sees the model of rows as they were passed.
     """
 
-    learners: Sequence[AnyLearner]
-    rows: RowsInMemory | SourceRows
-    stopping: Stopping
-    max_iter: int
-    workers: Workers
-    generator: np.random.RandomState | None = None
-    """Draws the order of the rows in every epoch."""
-    validate: Callable[[], tuple[float, float]] | None = None
-    """The loss and the score of the present models on held-out rows; the loss then decides."""
-    columns: NDArray[Any] | None = None
-    """The columns that the steps may touch; None: the last epoch gives the weights.
-
-    Otherwise the engines return to the end of the epoch with the least loss: the loss on held-out
-    rows, or else the progressive loss, which is that of the weights of the whole epoch.
-    """
-    callback: Callable[[Epoch], Any] | None = None
-    verbose: int = 0
-    units: Units | None = None
-    """The units of the rows; a callback sees the model of rows as they were passed."""
-    checkpoint: Any = None
-    """Reads and writes the state, as ``lazynet.persistence.checkpoints.Checkpoint``."""
-
-    def __post_init__(self) -> None:
-        self.first_plan = self.best_plan = self.learners[0].plan
+    def __init__(
+        self,
+        settings: Settings,
+        plan: Plan,
+        learners: Sequence[AnyLearner],
+        rows: RowsInMemory | SourceRows,
+        workers: Workers | None,
+        generator: np.random.RandomState | None,
+        units: Units | None,
+        callback: Callable[[Epoch], Any] | None,
+        checkpoint: Any,
+    ) -> None:
+        self.learners, self.rows, self.workers = learners, rows, workers
+        self.generator, self.units, self.callback = generator, units, callback
+        self.checkpoint, self.verbose = checkpoint, settings.verbose
+        self.first_plan = self.best_plan = plan
+        self.stopping = Stopping(settings.tol, settings.n_iter_no_change)
+        self.held_out = rows.held_out(plan)
+        #: the columns that the steps may touch; None: the last epoch gives the weights
+        self.columns = rows.columns() if settings.returns_to_best else None
         #: the epoch, the first step of it, and the number of its rows that have been visited
         self.epoch = self.t = self.n_visited = 0
         #: the seconds that the visits took, and the losses of the rows by learner
-        self.seconds, self.losses = 0.0, np.zeros(len(self.learners))
+        self.seconds, self.losses = 0.0, np.zeros(len(learners))
         self.history: list[EpochRecord] = []
+        #: whether the first epoch was bad
+        self.began_badly = False
         #: the epoch at whose end the engines had the best weights, its loss and its last step
         self.best_epoch, self.best_loss, self.best_t = 0, math.inf, 0
         #: copies of these weights; they are made when the next epoch begins, so that those of the
@@ -103,10 +126,10 @@ class Training:
             if resumed is not None:
                 self._go_on_from(resumed)
             with following:
-                for epoch in range(self.epoch, self.max_iter):
+                for epoch in range(self.epoch, self.first_plan.max_iter):
                     order = self._begin_epoch(epoch, goes_on=resumed is not None)
                     resumed = None  # the engines have copies
-                    line, t = self._pass(order)
+                    line, t = self._visit_rows(order)
                     self._end_epoch(line, t)
                     if self.ended_early:
                         break
@@ -130,30 +153,25 @@ class Training:
             if self.columns is not None and epoch and self.best_epoch == epoch - 1:
                 for undo in self.undos:
                     undo.take()
-                self.undos = self.undos or [
-                    Undo(learner.engine, self.columns) for learner in self.learners
-                ]
+                if not self.undos:
+                    for learner in self.learners:
+                        self.undos.append(Undo(learner.engine, self.columns))
         order = self.rows.order_of(epoch, self.generator)
-        if epoch == 1 and self._began_badly() and not self.n_visited:
-            # Begin anew, at lower rates; the copies of the first epoch remain.
+        begins_anew = epoch == 1 and self.began_badly and not self.n_visited
+        divisor = SLOWER if begins_anew else self.first_plan.divisor_in(epoch)
+        if begins_anew:  # the copies of the first epoch remain
             self.t = 0
-            for learner in self.learners:
-                learner.engine.set_state(learner.plan.new_like(learner.engine).state())
-                learner.engine.retune(learner.plan.settings(SLOWER))
-        divisor = self.first_plan.divisor_in(epoch)
         if divisor != 1.0:
             for learner in self.learners:
+                if begins_anew:
+                    learner.engine.set_state(learner.plan.new_like(learner.engine).state())
                 learner.engine.retune(learner.plan.settings(divisor))
         return order
 
-    def _began_badly(self) -> bool:
-        """Whether the first epoch predicted worse than a constant."""
-        return self.stopping.is_bad(self.history[0]["progressive_loss"])
-
-    def _pass(self, order: Shuffle) -> tuple[EpochRecord, int]:
+    def _visit_rows(self, order: Shuffle) -> tuple[EpochRecord, int]:
         """Train to the end of the epoch; returns its line of the history and the next step."""
         n_rows = self.rows.n_visits if order is None else len(order)
-        bar = progress_bar(n_rows, self.verbose > 0, f"epoch {self.epoch + 1}")
+        bar = progress_bar(n_rows, f"epoch {self.epoch + 1}") if self.verbose else None
         began = time.perf_counter() - self.seconds
 
         def after(n_visited: int) -> None:
@@ -183,77 +201,68 @@ class Training:
 
     def _end_epoch(self, line: EpochRecord, t: int) -> None:
         """Complete the line of an epoch, tell it, and decide how training goes on."""
-        if self.validate is not None:
-            line["validation_loss"], line["validation_score"] = self.validate()
+        engines = [learner.engine for learner in self.learners]
+        if self.held_out is not None:
+            line["validation_loss"], line["validation_score"] = self.held_out.evaluate(engines)
         progressive = line["progressive_loss"]
         loss = line.get("validation_loss", progressive)
         for name, value in (("progressive", progressive), ("validation", loss)):
             if not math.isfinite(value):
                 raise FloatingPointError(
                     f"the model overflowed by step {t}: its {name} loss is {value}. "
-                    f"{self.learners[0].engine.advice}"
+                    f"{engines[0].advice}"
                 )
-        if self.verbose > 0:
-            figures = [
-                f"{name.replace('_', ' ')} {line[name]:.6g}"
-                for name in ("progressive_loss", "validation_loss", "validation_score")
-                if name in line
-            ]
-            print("  ".join([f"epoch {self.epoch + 1:4d}", *figures, f"{line['seconds']:.3f} s"]))
-        asked = False
-        if self.callback is not None:
-            in_memory = isinstance(self.rows, RowsInMemory)
-            told = Epoch(line, t, self.learners, self.units, in_memory=in_memory)
-            answer = self.callback(told)
-            try:
-                asked = bool(answer)
-            except (TypeError, ValueError) as error:
-                raise ValueError(
-                    f"callback must return something true or false, got {type(answer).__name__}: "
-                    f"{error}"
-                ) from None
+        if self.verbose:
+            print(line_of_progress(line))
+        asked = self.callback is not None and self._ask(line, t)
         if self.checkpoint is not None:
             self.checkpoint.point()
         self.history.append(line)
         self.t = t
-        self._decide(loss, asked)
-
-    def _decide(self, loss: float, asked: bool) -> None:
-        """Compare the epoch with those before it; the callback may have ``asked`` to end."""
-        epoch, stopping, plan = self.epoch, self.stopping, self.learners[0].plan
-        began_badly = epoch > 0 and self._began_badly()
-        # Lower rates have helped if they predict as well as a constant.
-        goes_back = began_badly and epoch == 1 and stopping.is_bad(loss)
-        if goes_back:
+        epoch, plan = self.epoch, self.learners[0].plan
+        is_bad = epoch < 2 and progressive > plan.bad_loss
+        if epoch == 0:
+            self.began_badly = is_bad
+            if is_bad and self.verbose:
+                print(f"{_BAD} {plan.bad_loss:.6g}: the next one begins anew, at lower rates")
+        elif self.began_badly and is_bad:
+            # An epoch that is undone does not count among those without progress.
             self._restore_best()
-            self.t = self.best_t
-        elif self.columns is not None and (loss < self.best_loss or epoch == 0):
+            self.t, self.ended_early = self.best_t, asked
+            if self.verbose:
+                print(f"{_BAD} {plan.bad_loss:.6g}: training goes back, and makes one more epoch")
+            return
+        if self.columns is not None and (loss < self.best_loss or epoch == 0):
             for undo in self.undos:
                 undo.done()
-            self.best_epoch, self.best_loss, self.best_t = epoch, loss, self.t
+            self.best_epoch, self.best_loss, self.best_t = epoch, loss, t
             self.best_plan = plan
-        if self.verbose > 0 and (goes_back or (epoch == 0 and stopping.is_bad(loss))):
-            then = (
-                "training goes back to the end of the first epoch, and makes one more from there"
-                if goes_back
-                else "the next epoch begins anew, at lower rates"
-            )
-            print(f"the best constant prediction has the loss {stopping.constant:.6g}: {then}")
-        if asked or (began_badly and not goes_back):
+        if asked or (self.began_badly and epoch > 0):
             self.ended_early = True
-        # An epoch that is undone does not count among those without progress.
-        elif not goes_back and stopping.after(loss):
-            schedule = plan.schedule
-            slower = schedule.lowered() if isinstance(schedule, Adaptive) else None
+        elif self.stopping.after(loss):
+            slower = plan.schedule.lowered() if isinstance(plan.schedule, Adaptive) else None
             if slower is None:
                 self.ended_early = True
                 return
-            stopping.idle = 0
+            self.stopping.idle = 0
             for learner in self.learners:
                 learner.plan = replace(plan, schedule=slower)
-        elif stopping.idle and plan.adaptive:
-            for learner in self.learners:
-                learner.engine.calm()
+        elif self.stopping.idle and plan.adaptive:
+            for engine in engines:
+                engine.calm()
+
+    def _ask(self, line: EpochRecord, t: int) -> bool:
+        """Tell the callback of an epoch; whether it asks to end."""
+        assert self.callback is not None
+        in_memory = isinstance(self.rows, RowsInMemory)
+        answer = self.callback(Epoch(line, t, self.learners, self.units, in_memory=in_memory))
+        try:
+            return bool(answer)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"callback must return something true or false, got {type(answer).__name__}: "
+                f"{error}"
+            ) from None
 
     def _restore_best(self) -> None:
         """Return every engine to the end of the best epoch."""
@@ -312,6 +321,8 @@ class Training:
         if state["generator"] is not None:
             self.drawn_from = state["generator"].get_state()
         self.stopping.best, self.stopping.idle = state["stopping"]
+        bad_loss = self.first_plan.bad_loss
+        self.began_badly = any(line["progressive_loss"] > bad_loss for line in self.history[:1])
         if self.columns is not None:
             best = state["best"]
             self.best_loss, self.best_epoch, self.best_t = best["loss"], best["epoch"], best["t"]

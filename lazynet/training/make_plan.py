@@ -41,8 +41,8 @@ def make_plan(
     """
     n_outputs, table = len(rows.targets), is_table(*rows.shape)
     classifies = settings.classifies
-    # The penalty, and the loss of a constant that a bad first epoch exceeds.
-    l1, best_constant = 0.0, None
+    # The penalty, and the loss that a bad first epoch exceeds.
+    l1, bad_loss = 0.0, math.inf
     if settings.computes_l1:
         compares = settings.may_restart and from_zero and n_outputs == 1
         statistics = rows.statistics(settings, follows_targets(settings.loss) or compares)
@@ -54,7 +54,7 @@ def make_plan(
             summed = loss_of_two_classes(
                 statistics.positive, total, settings.loss, settings.fit_intercept
             )
-            best_constant = summed / statistics.n_rows
+            bad_loss = summed / statistics.n_rows * (1.0 + settings.tol)
     plan = check_together(settings.plan(l1, n_outputs))
     # The number of epochs, and rates that suit this number.  Where neither is given, and rows are
     # no table, a classifier that goes on after its usual epochs overfits, unless its rates fall;
@@ -79,7 +79,7 @@ def make_plan(
         max_iter=max_iter,
         full_epochs=full_epochs,
         schedule=schedule,
-        best_constant=best_constant,
+        bad_loss=bad_loss,
     )
     if n_steps is None and settings.tol is None:
         n_steps = n_all

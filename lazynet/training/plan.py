@@ -5,6 +5,7 @@ schedule -> rates -> rule -> (a, b) -> a chunk of steps -> engine -> weights
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -63,8 +64,8 @@ class Plan:
     """The largest number of epochs."""
     eta0: float = 1.0
     """The scale of the rates."""
-    best_constant: float | None = None
-    """The loss of the best constant prediction, with which the first epoch is compared."""
+    bad_loss: float = math.inf
+    """A first epoch with a greater progressive loss is bad: worse than a constant prediction."""
 
     @property
     def adaptive(self) -> bool:

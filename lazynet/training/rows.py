@@ -174,7 +174,7 @@ class RowsInMemory:
         order: Shuffle,
         t: int,
         losses: NDArray[np.float64],
-        workers: Workers,
+        workers: Workers | None,
         begin: int,
         after: Callable[[int], None],
     ) -> int:

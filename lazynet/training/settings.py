@@ -167,6 +167,7 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
         may_restart=limits_epochs
         and rule.divides
         and loss.name == "log_loss"
+        and p["tol"] is not None
         and not (penalised or p["early_stopping"]),
         # The progressive loss is that of the last weights, not of their average.
         returns_to_best=p["early_stopping"] or (p["tol"] is not None and rule.average is None),

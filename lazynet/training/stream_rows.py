@@ -274,7 +274,7 @@ class SourceRows:
         order: NDArray[np.int64] | None,
         t: int,
         losses: NDArray[np.float64],
-        workers: Workers,
+        workers: Workers | None,
         begin: int,
         after: Callable[[int], None],
     ) -> int:
