@@ -41,11 +41,11 @@ def as_examples(
     ``checked_csr`` or ``usable_rows`` must have checked X.  The name of a size (``Plan.sizes``)
     lets the kernel compute it as a row is visited.
     """
-    numbers_of_rows: list[Any] = [
-        a if a is None or isinstance(a, str) else plain(a, np.dtype(np.float64))
-        for a in (y, sample_weight, sizes)
-    ]
-    return Examples(X.data, X.indices, X.indptr, X.shape[1], *numbers_of_rows)
+    double = np.dtype(np.float64)
+    y = y if y is None else plain(y, double)
+    sample_weight = sample_weight if sample_weight is None else plain(sample_weight, double)
+    sizes = sizes if sizes is None or isinstance(sizes, str) else plain(sizes, double)
+    return Examples(X.data, X.indices, X.indptr, X.shape[1], y, sample_weight, sizes)
 
 
 def csr_around(shape: tuple[int, int], values: Any, indices: Any, indptr: Any) -> sparse.csr_matrix:
@@ -146,8 +146,8 @@ def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
     These arrays are contiguous, aligned and of the machine's byte order; both index arrays hold
     int32 or both hold int64.
     """
-    old = (X.data, X.indices, X.indptr)
-    for name, array in zip(("data", "indices", "indptr"), old, strict=True):
+    for name in ("data", "indices", "indptr"):
+        array = getattr(X, name)
         if not isinstance(array, np.ndarray) or array.ndim != 1:
             raise TypeError(f"X.{name} must be a one-dimensional array, got {type(array).__name__}")
         if name != "data" and array.dtype.kind not in "iu":
@@ -155,11 +155,14 @@ def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
     if X.data.dtype.kind not in "biuf":
         what = "Complex data not supported: " if X.data.dtype.kind == "c" else ""
         raise ValueError(f"{what}X must hold real numbers, got {X.data.dtype}")
-    types = {array.dtype.newbyteorder("=") for array in old[1:]}
-    index_type = types.pop() if types in ({np.dtype("i4")}, {np.dtype("i8")}) else np.dtype("i8")
-    dtypes = (X.data.dtype.newbyteorder("="), index_type, index_type)
-    new = [plain(array, dtype) for array, dtype in zip(old, dtypes, strict=True)]
-    return X if all(map(operator.is_, new, old)) else csr_around(X.shape, *new)
+    narrow = np.dtype("i4")
+    both_narrow = X.indices.dtype.newbyteorder("=") == X.indptr.dtype.newbyteorder("=") == narrow
+    index_type = narrow if both_narrow else np.dtype("i8")
+    data = plain(X.data, X.data.dtype.newbyteorder("="))
+    indices, indptr = plain(X.indices, index_type), plain(X.indptr, index_type)
+    if data is X.data and indices is X.indices and indptr is X.indptr:
+        return X
+    return csr_around(X.shape, data, indices, indptr)
 
 
 def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr_matrix:

@@ -116,6 +116,8 @@ class Engine:
     _scalars: ClassVar[tuple[str, ...]]
     #: those of the small arrays that have any length
     _of_any_length: ClassVar[tuple[str, ...]] = ()
+    #: the attributes that hold arrays with an entry per step
+    _tables: ClassVar[tuple[str, ...]] = ()
     #: the sums of omega and of omega * intercept over the iterates; empty without an average
     totals: NDArray[np.float64] = np.zeros(0)
 
@@ -125,9 +127,9 @@ class Engine:
         self.before_sweep: Callable[[], None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        tables = self.tables
-        rooms = {name: len(getattr(self, name)) for name in tables}
-        copies = {name: table.copy() for name, table in tables.items()}
+        state = self.state()
+        rooms = {name: len(getattr(self, name)) for name in self._tables}
+        copies = {name: state[name].copy() for name in self._tables}
         return {**self.__dict__, **copies, "rooms": rooms, "before_sweep": None}
 
     def __setstate__(self, fields: dict[str, Any]) -> None:
@@ -152,8 +154,8 @@ class Engine:
         """Bring every weight current."""
 
     def _lengths(self, arrays: Arrays) -> dict[str, int]:
-        """The lengths of the tables, which have an entry per step, in a state with these arrays."""
-        return {}
+        """The lengths of the ``_tables`` in a state with these arrays."""
+        raise NotImplementedError
 
     def weights_at(self, which: Any) -> NDArray[np.float64]:
         """The current weights of the features ``which``, an index of arrays; changes nothing."""
@@ -276,20 +278,18 @@ class Engine:
         """The arrays that have an entry, or a row, per weight."""
         return {name: getattr(self, name) for name in self._per_weight}
 
-    @property
-    def tables(self) -> dict[str, NDArray[Any]]:
-        """The written part of the arrays that have an entry per step."""
-        result = {}
-        for name, length in self._lengths(vars(self)).items():
-            result[name] = getattr(self, name)[:length]
-        return result
-
     def state(self) -> dict[str, NDArray[Any]]:
-        """The arrays that make up the engine, by name; they are the engine's own, not copies."""
+        """The arrays that make up the engine, by name; they are the engine's own, not copies.
+
+        Of an array with an entry per step only the written part belongs to the state.
+        """
         result = {}
         for name in (*self._per_weight, *self._scalars):
             result[name] = getattr(self, name)
-        return result | self.tables
+        if self._tables:
+            for name, length in self._lengths(vars(self)).items():
+                result[name] = getattr(self, name)[:length]
+        return result
 
     def set_state(self, arrays: Arrays) -> None:
         """Copy the arrays of a state into this engine; an undo sees it as a sweep.
@@ -313,13 +313,15 @@ class Engine:
         if arrays.keys() != known.keys():
             raise ValueError(f"{kind} has the arrays {sorted(known)}, got {sorted(arrays)}")
         for name, array in arrays.items():
-            right, free = known[name], name in self.tables or name in self._of_any_length
+            right, free = known[name], name in (*self._tables, *self._of_any_length)
             suits = isinstance(array, np.ndarray) and array.dtype == right.dtype
             if not suits or (array.ndim != 1 if free else array.shape != right.shape):
                 raise ValueError(
                     f"{name} of {kind} must be an array of {right.dtype} with the shape "
                     f"{'(n,)' if free else right.shape}, got {shown(array)}"
                 )
+        if not self._tables:
+            return {}
         try:
             lengths = self._lengths(arrays)
         except (ValueError, OverflowError):

@@ -166,6 +166,7 @@ class AveragedClockEngine(OnTheClock):
     name = "clock"
     _per_weight = ("cells",)
     _scalars = ("fields", "rates", "totals")
+    _tables = ("shifts", "scales", "pulls")
 
     def __init__(
         self, n_features: int, wear: Wear | None = None, steps_per_block: int | None = None

@@ -308,6 +308,7 @@ class AveragedOutputs(OutputsOnClock):
 
     kind = "averaged clock"
     _scalars = ("clocks", "own", "scalars", "rates", "totals")
+    _tables = ("shifts", "scales", "pulls")
 
     def __init__(self, n_features: int, n_outputs: int, wear: Wear | None = None) -> None:
         super().__init__(n_features, n_outputs, np.float64, wear)

@@ -29,6 +29,7 @@ class TablesEngine(Engine):
     name = "tables"
     _per_weight = ("cells",)
     _scalars = ("fields",)
+    _tables = ("entries",)
 
     def __init__(
         self, n_features: int, budget: int = DEFAULT_BUDGET, wear: Wear | None = None

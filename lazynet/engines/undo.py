@@ -54,13 +54,12 @@ class Undo:
         # Free the memory of the former copies first, so that it is used again.
         self.copies.clear()
         self.swept.clear()
-        tables = self.engine.tables
         for name, array in self.engine.state().items():
             if name in self.picked:
                 self.copies[name] = array[self.touched]
-            elif name not in tables:
+            elif name not in self.engine._tables:
                 self.copies[name] = array.copy()
-        if self.picked or tables:
+        if self.picked or self.engine._tables:
             self.engine.before_sweep = self.copy_all
 
     def copy_all(self) -> None:

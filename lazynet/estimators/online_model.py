@@ -20,7 +20,7 @@ from lazynet.data.standardise import Units
 from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
-from lazynet.engines.catalogue import EngineKind, RuleLike, check_rule
+from lazynet.engines.catalogue import EngineKind, RuleLike
 from lazynet.engines.stacked import intercepts_of, load_all, stacked_rows, stacked_sparse_rows
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.base import SparseLinear
@@ -38,7 +38,7 @@ from lazynet.parameters import (
     table,
 )
 from lazynet.persistence.checkpoints import EVERY, Checkpoint, checkpoint_of
-from lazynet.schedules import Schedule, is_auto
+from lazynet.schedules import Schedule
 from lazynet.training.epochs import EpochRecord
 from lazynet.training.fit import (
     Callback,
@@ -292,7 +292,6 @@ class OnlineModel(SparseLinear):
     ) -> list[Warning]:
         """Go on training with rows in memory, or with a chunk of a pass over a source."""
         settings = self._read_settings()
-        # The rule may have been replaced since the method was looked up.
         settings.rule.check_streams("partial_fit")
         if of_pass:
             settings = replace(settings, shuffle=False)
@@ -328,16 +327,6 @@ class OnlineModel(SparseLinear):
             check_any_counts(np.zeros(1))
         self.n_iter_ = n_iter + 1
         return warnings[:1]
-
-    def _learns_from_streams(self) -> bool:
-        if is_auto(self.rule):
-            return True
-        try:
-            rule = check_rule("rule", self.rule)
-        except (TypeError, ValueError):
-            return True  # partial_fit says what is wrong with the rule
-        rule.check_streams("partial_fit")
-        return True
 
     def verify(
         self,
