@@ -10,12 +10,9 @@ import os
 import platform
 import shutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
-from setuptools.command.build_ext import build_ext
-from setuptools.errors import CompileError
 
 DEBUG = os.environ.get("LAZYNET_DEBUG", "") not in ("", "0")
 SANITIZE = os.environ.get("LAZYNET_SANITIZE", "")
@@ -50,7 +47,7 @@ VARIANTS = {
     "row_loops": LEVELS,
 }
 
-# A row gives the same bits wherever it lies in memory (see rows.h): no fused multiply-adds, and no
+# A row gives the same bits wherever it lies in memory (see lanes.h): no fused multiply-adds, and no
 # other liberty with floating point.  -fno-trapping-math changes no number: the compiler may compute
 # what a condition then discards, and without it most loops with a condition are vectorised for
 # AVX-512 alone.
@@ -75,9 +72,9 @@ LOOPS = {
 ONE_FUNCTION = ["-DCYTHON_INLINE=inline __attribute__((always_inline, unused))"]
 # The dense engine without vector units, to measure what these are worth.
 SCALAR = ["-fno-tree-vectorize", "-fno-tree-slp-vectorize"]
-# Without these flags the kernels are slower, and their numbers are the same.
-OPTIONAL_ARGS = ["-fopenmp-simd"]
 SANITIZE_ARGS = [f"-fsanitize={SANITIZE}"] if SANITIZE else []
+if SANITIZE:
+    GCC_ARGS += [*SANITIZE_ARGS, "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g", "-O1"]
 
 DIRECTIVES = {
     "language_level": 3,
@@ -114,7 +111,8 @@ def extension(source: Path, suffix: str, flags: list[str]) -> Extension:
         [str(source)],
         include_dirs=[str(KERNELS)],
         depends=[str(path) for path in HEADERS],
-        extra_compile_args=flags,
+        extra_compile_args=[*GCC_ARGS, *flags],
+        extra_link_args=SANITIZE_ARGS,
     )
 
 
@@ -127,33 +125,6 @@ def extensions() -> list[Extension]:
     ]
 
 
-class BuildForTheCompiler(build_ext):
-    """Gives each extension module the flags of the compiler that is there."""
-
-    def build_extensions(self) -> None:
-        compile_args = [*GCC_ARGS, *filter(self.is_understood, OPTIONAL_ARGS)]
-        if SANITIZE:
-            compile_args += [*SANITIZE_ARGS, "-fno-sanitize-recover=all"]
-            compile_args += ["-fno-omit-frame-pointer", "-g", "-O1"]
-        for module in self.extensions:
-            module.extra_compile_args = [*compile_args, *module.extra_compile_args]
-            module.extra_link_args = SANITIZE_ARGS
-        super().build_extensions()
-
-    def is_understood(self, flag: str) -> bool:
-        """Whether the compiler takes the flag."""
-        with TemporaryDirectory() as folder:
-            source = Path(folder, "empty.c")
-            source.write_text("int nothing;\n")
-            try:
-                self.compiler.compile(
-                    [str(source)], output_dir=folder, extra_postargs=["-Werror", flag]
-                )
-            except CompileError:
-                return False
-        return True
-
-
 OPTIONS = {
     "build": {"build_base": BUILD_BASE},
     "build_ext": {"parallel": os.cpu_count() or 1},
@@ -163,7 +134,12 @@ OPTIONS = {
 setup(
     ext_modules=cythonize(
         [
-            Extension(SHARED, [f"{SHARED.replace('.', '/')}.c"]),
+            Extension(
+                SHARED,
+                [f"{SHARED.replace('.', '/')}.c"],
+                extra_compile_args=GCC_ARGS,
+                extra_link_args=SANITIZE_ARGS,
+            ),
             *extensions(),
         ],
         compiler_directives=DIRECTIVES,
@@ -171,6 +147,5 @@ setup(
         annotate=ANNOTATE,
         build_dir=f"{BUILD_BASE}/cython",
     ),
-    cmdclass={"build_ext": BuildForTheCompiler},
     options=OPTIONS,
 )

@@ -1,1 +1,1 @@
-"""Compiled kernels: one file an algorithm, shared inline functions in ``.pxd`` and ``rows.h``."""
+"""Compiled kernels: one file an algorithm, shared inline functions in ``.pxd`` and ``lanes.h``."""

@@ -1,6 +1,5 @@
 # Averages of the iterates beside a clock: the counting after every step.
 from .rules.motion cimport Clock, two_sum
-from .rows cimport Past
 
 # One plain array holds these numbers between calls.
 cdef enum:
@@ -12,6 +11,17 @@ cdef enum:
     INTERCEPT_SUM = 5      # sum of omega b over all iterates, and its lost digits
     INTERCEPT_SUM_LOW = 6
     N_AVERAGE_FIELDS = 7
+
+
+# The past of a clock since it was set: for each iterate that counted, the shift and the prefix sums
+#
+#     scales[n] = sum_{i <= n} omega_i scale_i      pulls[n] = sum_{i <= n} omega_i scale_i shift_i
+cdef struct Past:
+    double* shifts
+    double* scales      # S0, from n = 0 on
+    double* pulls       # S1, from n = 0 on
+    Py_ssize_t n        # iterates that have counted
+    Py_ssize_t room     # iterates for which there is room
 
 
 cdef class Average:
@@ -28,6 +38,14 @@ cdef class Average:
 
 # Raises unless ``counts`` holds one omega per step.
 cdef int check_counts(const double[::1] counts, Py_ssize_t n_steps) except -1
+
+
+cdef inline double sum_alive(const Past* past, double z, Py_ssize_t n) noexcept nogil:
+    """The sum over the first n iterates of a weight that was stored as z and alive in all of them.
+
+    ``before`` of a cell subtracts the iterates before the weight was stored as z.
+    """
+    return past.scales[n] * z - past.pulls[n] * <double> ((z > 0.0) - (z < 0.0))
 
 
 cdef inline void add_to(double* total, double* low, double term) noexcept nogil:

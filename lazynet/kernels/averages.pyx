@@ -21,7 +21,7 @@ from libc.math cimport fabs
 
 from .rules.motion cimport N_CLOCK_FIELDS, SCALE, SHIFT, start_clock
 from .examples cimport check_aligned, check_cells, check_vector, pinned
-from .rows cimport Past, iterates_alive, soft, sum_alive
+from .rows cimport soft
 
 AVERAGE_FIELDS = N_AVERAGE_FIELDS
 COUNTED_FIELD = COUNTED
@@ -73,6 +73,21 @@ cdef int check_counts(const double[::1] counts, Py_ssize_t n_steps) except -1:
     if counts is None or counts.shape[0] != n_steps:
         raise ValueError("counts: steps must say what each of them counts in the average")
     return 0
+
+
+cdef inline Py_ssize_t iterates_alive(const Past* past, double magnitude) noexcept nogil:
+    """How many of the counted iterates have a shift below ``magnitude``, the |z| of a weight: the
+    iterates in which the weight was alive.
+
+    Shifts never fall.  The search halves the same ranges for every magnitude and no branch depends
+    on it, so that several searches run side by side.
+    """
+    cdef Py_ssize_t alive = 0, left = past.n, half
+    while left > 1:
+        half = left // 2
+        alive += half if past.shifts[alive + half - 1] < magnitude else 0
+        left -= half
+    return alive + (past.shifts[alive] < magnitude) if past.n > 0 else 0
 
 
 cdef inline double sum_of(const Past* past, double z, double before) noexcept nogil:

@@ -100,7 +100,7 @@ cdef const Loops* default_loops() except NULL
 # The loops over rows and over all weights of the highest level.
 cdef const RowLoops* default_row_loops() except NULL
 
-# The highest level of vector units that this machine can run (rows.h).
+# The highest level of vector units that this machine can run (lanes.h).
 cdef int highest_level() noexcept
 
 # Objects that keep NumPy from moving the arrays (examples.pyx).

@@ -20,9 +20,10 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from .lanes cimport best_level
 from .losses cimport N_LOSSES
 from .own_rows cimport OwnRow, Walk, end_walk, has_place, next_row
-from .rows cimport best_level, start_of
+from .rows cimport start_of
 
 STATUS_FINISHED = FINISHED
 STATUS_WORN_OUT = WORN_OUT
@@ -417,12 +418,9 @@ cdef object of_every_row(Examples examples, bint absolutes):
     sizes = np.zeros(examples.csr.n_rows)
     cdef double[::1] out = sizes
     cdef Py_ssize_t row
-    cdef OwnRow room
-    memset(&room, 0, sizeof(OwnRow))
     with nogil:
         for row in range(examples.csr.n_rows):
-            out[row] = examples.row_loops.size(&examples.csr, row, absolutes, &room)
-        free(room.room.bytes)
+            out[row] = examples.row_loops.size(&examples.csr, row, absolutes)
     return sizes
 
 

@@ -11,11 +11,17 @@
 #ifndef LAZYNET_LANES_H
 #define LAZYNET_LANES_H
 
-#include "elementary.h"
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
+
+#define LAZYNET_INLINE static inline __attribute__((always_inline, unused))
+#define LAZYNET_LANES 8
 
 #if defined(LAZYNET_REAL) && defined(__AVX512F__)
 #define LAZYNET_BYTES 64
@@ -45,6 +51,86 @@ typedef Real Lanes __attribute__((vector_size(LAZYNET_BYTES)));
 typedef Real LooseLanes __attribute__((vector_size(LAZYNET_BYTES), aligned(4), may_alias));
 typedef Bits Mask __attribute__((vector_size(LAZYNET_BYTES)));
 
+/* The highest level of vector units that this machine can run: 1 for v3, 2 for v4 (setup.py); both
+ * need every extension that they are compiled for, and popcnt, which these imply. */
+LAZYNET_INLINE int lazynet_best_level(void) {
+#if defined(__x86_64__)
+    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
+          __builtin_cpu_supports("popcnt")))
+        return 0;
+    if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+          __builtin_cpu_supports("avx512vl")))
+        return 1;
+    return 2;
+#else
+    return 0;
+#endif
+}
+
+/* --- exp, expm1 and log1p of one number, without a branch, so that the compiler computes several at
+ * once; the functions of a vector library have other bits on other vector units. */
+
+/* expm1(r) and 2^k with k the integer next to x / log 2 and r = x - k log 2, for -1021 log 2 < x <= 0.
+ * The first term left out of the series of expm1(r) is below the rounding of the others. */
+LAZYNET_INLINE double lazynet_reduced_expm1(double x, double *power) {
+    const double rounder = 0x1.8p52; /* a sum with it is an integer, in its lowest bits */
+    const double sum = x * 0x1.71547652b82fep0 + rounder, k = sum - rounder;
+    const double r = (x - k * 0x1.62e42fefa3800p-1) - k * 0x1.ef35793c76730p-45;
+    const double r2 = r * r, r4 = r2 * r2;
+    const double a = (1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120));
+    const double b = (1.0 / 720 + r * (1.0 / 5040)) + r2 * (1.0 / 40320 + r * (1.0 / 362880));
+    const double c = (1.0 / 3628800 + r * (1.0 / 39916800)) +
+                     r2 * (1.0 / 479001600 + r * (1.0 / 6227020800.0));
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    bits = (bits + 1023) << 52;
+    memcpy(power, &bits, sizeof bits);
+    return r + r2 * (a + r4 * (b + r4 * c));
+}
+
+/* expm1(x) for x <= 0 */
+LAZYNET_INLINE double lazynet_expm1_of_negative(double x) {
+    double power;
+    /* expm1(-40) is -1 to the last digit. */
+    const double series = lazynet_reduced_expm1(x < -40.0 ? -40.0 : x, &power);
+    return power * series + (power - 1.0);
+}
+
+/* exp(x) for x <= 0; below -700 it is exp(-700), less than 1e-304.  NaN stays NaN. */
+LAZYNET_INLINE double lazynet_exp_of_negative(double x) {
+    double power;
+    const double series = lazynet_reduced_expm1(x < -700.0 ? -700.0 : x, &power);
+    return power * series + power;
+}
+
+/* log1p(y) for y >= 0 without a branch.  With 1 + y = 2^k m, m next to 1, it is k log 2 + log m, and
+ * what 1 + y has lost to rounding is added.  log m is the series in s = (m - 1) / (m + 1) of fdlibm
+ * (Sun Microsystems, 1993). */
+LAZYNET_INLINE double lazynet_log1p(double y) {
+    const double u = 1.0 + y, beyond = 1.0 - (u - y), within = y - (u - 1.0);
+    const double lost = (u > 2.0 ? beyond : within) / u;
+    uint64_t bits, exponent;
+    double m, k;
+    memcpy(&bits, &u, sizeof bits);
+    bits += 0x3ff0000000000000 - 0x3fe6a09e00000000; /* 1 - sqrt(1/2), as bits */
+    exponent = (bits >> 52) | 0x4330000000000000;    /* 2^52 + 1023 + k, as a double */
+    bits = (bits & 0x000fffffffffffff) + 0x3fe6a09e00000000;
+    memcpy(&m, &bits, sizeof m);
+    memcpy(&k, &exponent, sizeof k);
+    k -= 4503599627371519.0; /* 2^52 + 1023 */
+    const double f = m - 1.0, half = 0.5 * f * f, s = f / (2.0 + f), z = s * s, w = z * z;
+    const double odd = z * (6.666666666666735130e-01 +
+                            w * (2.857142874366239149e-01 +
+                                 w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+    const double even = w * (3.999999999940941908e-01 +
+                             w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
+    const double low = k * 1.90821492927058770002e-10 + lost;
+    return s * (half + (odd + even)) + low - half + f + k * 6.93147180369123816490e-01;
+}
+
+/* --- lanes */
 /* The same number in every lane; Lanes stay what they are. */
 LAZYNET_INLINE Lanes lazynet_spread(Real a) { return a - (Lanes){0}; }
 LAZYNET_INLINE Lanes lazynet_same(Lanes a) { return a; }

@@ -1,4 +1,4 @@
-# Several numbers side by side (lanes.h).  To Cython, Lanes are a double.
+# Several numbers side by side, and numbers that the compiler computes so (lanes.h).  To Cython, Lanes are a double.
 from libc.stdint cimport int64_t, uint32_t
 
 cdef extern from "lanes.h" nogil:
@@ -7,6 +7,9 @@ cdef extern from "lanes.h" nogil:
     enum:
         LANES "LAZYNET_LANES"
         WIDTH
+    int best_level "lazynet_best_level"()  # of vector units
+    double exp_of_negative "lazynet_exp_of_negative"(double)
+    double log1p_of "lazynet_log1p"(double)  # of numbers that are not negative
     Lanes spread(double)  # of Lanes: what they are
     Lanes lanes_at(const Real*)
     void put_lanes(Real*, Lanes)

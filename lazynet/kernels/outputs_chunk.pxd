@@ -2,8 +2,8 @@
 # numbers, which the modules with the arrays (outputs_clock.pyx, outputs_cells.pyx) have checked.
 from libc.stdint cimport int64_t
 
+from .averages cimport Past
 from .chunk cimport Chunk, Status
-from .rows cimport Past
 from .rules.adagrad cimport AdaGrad
 from .rules.ftrl cimport Ftrl
 from .rules.rda cimport Rda

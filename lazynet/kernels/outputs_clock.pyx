@@ -17,7 +17,7 @@ tests/exact/test_outputs_with_own_rates_and_averages.py; the weights of groups e
 lazynet.reference.groups.DenseGroups after every step (tests/exact/test_groups.py).
 """
 
-from .averages cimport COUNTED, Average, check_counts
+from .averages cimport COUNTED, Average, Past, check_counts
 from .chunk cimport AVERAGED, CLOCK, FREELY_AVERAGED, GROUP_L2, GROUP_MAX
 from .examples cimport FINISHED, Examples, Status, Steps, Task, check_vector, has_sizes
 from .from_data cimport INTERCEPT_PROGRESS, N_FROM_DATA_FIELDS, PROGRESS, SQUARED_SLOPES
@@ -36,7 +36,6 @@ from .outputs_chunk cimport (
     WORK,
     Outputs,
 )
-from .rows cimport Past
 
 CLOCK_ROWS, OWN_ROWS, SCALARS = N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS
 INTERCEPT_ROW, INTERCEPT_SUM_ROW = INTERCEPT, INTERCEPT_SUM

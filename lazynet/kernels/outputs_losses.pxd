@@ -6,13 +6,10 @@
 from libc.math cimport fabs, log
 from libc.stdint cimport int64_t
 
+from .lanes cimport exp_of_negative, log1p_of
 from .losses cimport LOG_LOSS, loss_slope, loss_value
 from .outputs_chunk cimport LABELS, NUMBERS, POSITIVES, SHARED, Outputs, TargetRows
 from .rows cimport prefetch, read_once
-
-cdef extern from "elementary.h" nogil:
-    double exp_of_negative "lazynet_exp_of_negative"(double x)
-    double log1p_of "lazynet_log1p"(double y)
 
 
 cdef inline Py_ssize_t place_of(const Outputs* at, int64_t label) noexcept nogil:

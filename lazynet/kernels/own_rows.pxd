@@ -7,6 +7,7 @@ from libc.string cimport memcpy, memset
 from .chunk cimport AHEAD, BAD_ROW, FINISHED, NEAR, OUT_OF_MEMORY, Status
 from .lanes cimport LANES
 from .rows cimport (
+    WORTH_FETCHING,
     Csr,
     Room,
     copy_columns,
@@ -18,7 +19,6 @@ from .rows cimport (
 
 cdef enum:
     MOST_KEPT = 3            # numbers that a prediction keeps per nonzero
-    WORTH_FETCHING = 1024    # nonzeros of a row, at most, whose cells are fetched ahead
 
 
 # A checked row.  Its columns are a copy that the kernel owns, which no other thread can change.
@@ -136,38 +136,49 @@ cdef inline void fetch_cells(
         k += LANES
 
 
+ctypedef fused Value:
+    float
+    double
+
+
 cdef inline double term_of(double x, bint absolutes) noexcept nogil:
     return fabs(x) if absolutes else x * x
 
 
-cdef inline double size_of_row(const OwnRow* row, bint absolutes) noexcept nogil:
+cdef inline double size_of(
+    const Value* values, Py_ssize_t length, bint absolutes
+) noexcept nogil:
     """The sum of |x_j|, or of x_j^2, in the eight sums of a prediction (online.pyx)."""
     cdef double[LANES] sums
     cdef double sum = 0.0
-    cdef Py_ssize_t k = 0, last = row.length - LANES
+    cdef Py_ssize_t k = 0, last = length - LANES
     cdef int lane
     if last < 0:
-        for k in range(row.length):
-            sum += term_of(row.values[k], absolutes)
+        for k in range(length):
+            sum += term_of(values[k], absolutes)
         return sum
     for lane in range(LANES):
         sums[lane] = 0.0
     while k < last:
         for lane in range(LANES):
-            sums[lane] += term_of(row.values[k + lane], absolutes)
+            sums[lane] += term_of(values[k + lane], absolutes)
         k += LANES
     for lane in range(LANES):  # the last eight overlap the eight before and count once
-        sums[lane] += 0.0 if lane < k - last else term_of(row.values[last + lane], absolutes)
+        sums[lane] += 0.0 if lane < k - last else term_of(values[last + lane], absolutes)
     for lane in range(4):
         sums[lane] += sums[lane + 4]
     return (sums[0] + sums[2]) + (sums[1] + sums[3])
+
+
+cdef inline double size_of_row(const OwnRow* row, bint absolutes) noexcept nogil:
+    return size_of(row.values, row.length, absolutes)
 
 
 # What row_loops.pyx offers at each level of vector units.
 cdef struct RowLoops:
     void (*copy)(const Csr* csr, Py_ssize_t number, OwnRow* row) noexcept nogil
     # The sum of x_j^2, or of |x_j|; 0 for a row that cannot be read.
-    double (*size)(const Csr* csr, Py_ssize_t number, bint absolutes, OwnRow* room) noexcept nogil
+    double (*size)(const Csr* csr, Py_ssize_t number, bint absolutes) noexcept nogil
     # Whether every column is larger than the one before; whether all values are finite.
     bint (*increases)(const OwnRow* row) noexcept nogil
     bint (*is_finite)(const OwnRow* row) noexcept nogil

@@ -19,7 +19,9 @@ from .lanes cimport (
     Lanes,
     add_to_part,
     eight_zeros,
+    exp_of_negative,
     lanes_at,
+    log1p_of,
     soft,
     spread,
     sum_of_eight,
@@ -30,18 +32,13 @@ from .lanes cimport (
 from .own_rows cimport (
     OwnRow,
     RowLoops,
+    Value,
     copy_row,
-    copy_values,
     has_place,
-    has_room,
-    size_of_row,
+    size_of,
 )
 from .rows cimport Csr
 from .rows cimport soft as soft_number
-
-cdef extern from "elementary.h" nogil:
-    double exp_of_negative "lazynet_exp_of_negative"(double x)
-    double log1p "lazynet_log1p"(double y)
 
 # --- a row by itself ------------------------------------------------------------------------------
 
@@ -50,12 +47,20 @@ cdef void copy(const Csr* csr, Py_ssize_t number, OwnRow* row) noexcept nogil:
     copy_row(csr, number, row)
 
 
-cdef double size(const Csr* csr, Py_ssize_t number, bint absolutes, OwnRow* room) noexcept nogil:
-    cdef Py_ssize_t start = 0
-    if not has_place(csr, number, &start, &room.length) or not has_room(room, room.length):
+cdef double size(const Csr* csr, Py_ssize_t number, bint absolutes) noexcept nogil:
+    cdef Py_ssize_t start = 0, n = 0
+    if not has_place(csr, number, &start, &n):
         return 0.0
-    copy_values(csr, start, room)
-    return size_of_row(room, True) if absolutes else size_of_row(room, False)
+    if csr.wide_values:
+        return size_of_either(<const double*> csr.values + start, n, absolutes)
+    return size_of_either(<const float*> csr.values + start, n, absolutes)
+
+
+cdef inline double size_of_either(
+    const Value* values, Py_ssize_t n, bint absolutes
+) noexcept nogil:
+    # Two loops: a choice within one would keep it from computing several terms at once.
+    return size_of(values, n, True) if absolutes else size_of(values, n, False)
 
 
 cdef bint increases(const OwnRow* row) noexcept nogil:
@@ -246,7 +251,7 @@ cdef void log_losses(
     cdef double margin
     for k in range(n):
         margin = predictions[k] * targets[k]
-        losses[k] = log1p(exp_of_negative(-fabs(margin))) + max(-margin, 0.0)
+        losses[k] = log1p_of(exp_of_negative(-fabs(margin))) + max(-margin, 0.0)
 
 
 cdef RowLoops LOOPS

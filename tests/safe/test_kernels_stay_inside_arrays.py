@@ -292,9 +292,9 @@ def test_every_extension_that_is_compiled_in_is_tested_for():
     """A level of the loops is chosen where the machine has all that its code may use."""
     folder = Path(lazynet.kernels.__path__[0])
     setup = folder.parents[1] / "setup.py"
-    if not (setup.exists() and (folder / "rows.h").exists()):
+    if not (setup.exists() and (folder / "lanes.h").exists()):
         pytest.skip("the sources are not installed")
     compiled = set(re.findall(r'"-m((?:avx|bmi|fma)\w*)"', setup.read_text()))
-    asked = re.findall(r'__builtin_cpu_supports\("([^"]*)"\)', (folder / "rows.h").read_text())
+    asked = re.findall(r'__builtin_cpu_supports\("([^"]*)"\)', (folder / "lanes.h").read_text())
     assert compiled
     assert compiled <= set(asked)

@@ -35,7 +35,7 @@ from ..lanes cimport (
     with_sign,
     without,
 )
-from ..rows cimport Past, sum_alive
+from ..averages cimport Past, sum_alive
 from .motion cimport Clock
 
 

@@ -50,9 +50,6 @@ from ..lanes cimport (
 from ..rows cimport soft as soft_number
 from .scale cimport most_rows
 
-cdef extern from "elementary.h" nogil:
-    double small_expm1_number "lazynet_small_expm1"(double x)
-
 
 cdef struct Saga:
     # settings
@@ -92,7 +89,7 @@ cdef inline double one_step(const Saga* rule, double w, double d) noexcept nogil
 
 
 cdef inline double expm1_of(double x) noexcept nogil:
-    return small_expm1_number(x) if -1.0 / 32 <= x <= 0.0 else expm1(x)
+    return lane_of(small_expm1(spread(x)), 0) if -1.0 / 32 <= x <= 0.0 else expm1(x)
 
 
 cdef inline double size_after(const Saga* rule, double size, double q, double k) noexcept nogil:
