@@ -74,7 +74,13 @@ ONE_FUNCTION = ["-DCYTHON_INLINE=inline __attribute__((always_inline, unused))"]
 SCALAR = ["-fno-tree-vectorize", "-fno-tree-slp-vectorize"]
 SANITIZE_ARGS = [f"-fsanitize={SANITIZE}"] if SANITIZE else []
 if SANITIZE:
-    GCC_ARGS += [*SANITIZE_ARGS, "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g", "-O1"]
+    GCC_ARGS += [
+        *SANITIZE_ARGS,
+        "-fno-sanitize-recover=all",
+        "-fno-omit-frame-pointer",
+        "-g",
+        "-O1",
+    ]
 
 DIRECTIVES = {
     "language_level": 3,
