@@ -18,7 +18,7 @@ from lazynet.data.chunks import Passing, csr
 from lazynet.data.files import OPENERS, files_of
 from lazynet.data.rows_file import RowsFile
 from lazynet.data.source import Derived, Source
-from lazynet.data.tables import INDICES, VALUES, CSVFile, ParquetFile
+from lazynet.data.tables import CSVFile, names_of
 from lazynet.data.text_files import SvmlightFile, VWFile
 
 #: The name of standard input.
@@ -31,23 +31,19 @@ ENDINGS = {
     ".vw": "vw",
     ".csv": "csv",
     ".rows": "rows",
-    ".parquet": "parquet",
 }
-FORMS = ("svmlight", "vw", "csv", "parquet", "rows")
-_TABLES = ("csv", "parquet")
+FORMS = ("svmlight", "vw", "csv", "rows")
 #: The forms that each option of reading is for.
 FORMS_OF = {
     "base": ("svmlight",),
-    "features": ("svmlight", "parquet"),
+    "features": ("svmlight",),
     "bits": ("vw",),
     "multilabel": ("svmlight", "vw"),
-    "target": _TABLES,
-    "weight": _TABLES,
+    "target": ("csv",),
+    "weight": ("csv",),
 }
 #: What the file of a model remembers of how its rows were read.
 REMEMBERED = ("format", "base", "bits", "multilabel", "target", "columns")
-#: Two columns of lists in a table, the features of a row and their values.
-LISTS = [INDICES, VALUES]
 #: Rows whose columns say whether a file counts its columns from 0.
 _FIRST_ROWS = 1000
 #: Room for columns of a file that have not been counted.
@@ -75,8 +71,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         help="svmlight: the number of the first column (default: 0 if one of the first rows has a "
         "column 0, else 1)",
     )  # fmt: skip
-    group.add_argument("--features", type=count, metavar="N", help="svmlight, and lists in "
-                       "parquet: how many columns there are (default: counted)")  # fmt: skip
+    group.add_argument("--features", type=count, metavar="N",
+                       help="svmlight: how many columns there are (default: counted)")  # fmt: skip
     group.add_argument("--bits", type=count, metavar="BITS",
                        help="vw: features are hashed to 2^BITS columns (default: 18)")  # fmt: skip
     group.add_argument(
@@ -84,10 +80,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         help="svmlight, vw: a row has any number of labels 0, 1, 2, ..., with commas",
     )  # fmt: skip
     group.add_argument(
-        "--target", metavar="NAME", help="csv, parquet: the column of the target (default: target)"
+        "--target", metavar="NAME", help="csv: the column of the target (default: target)"
     )
-    group.add_argument("--weight", metavar="NAME", help="csv, parquet: a column of the weights of "
-                       "the rows")  # fmt: skip
+    group.add_argument("--weight", metavar="NAME", help="csv: a column of the weights of the rows")
 
 
 def form_of(paths: list[str], form: str | None) -> str:
@@ -157,7 +152,7 @@ def settle_reading(
                              f"and these have the form {form}: leave it out")  # fmt: skip
     options.format = form
     for name in REMEMBERED:
-        applies = form in FORMS_OF.get(name, _TABLES)
+        applies = form in FORMS_OF.get(name, ("csv",))
         if name != "format" and applies and getattr(options, name) is None:
             setattr(options, name, remembered.get(name))
     options.multilabel = bool(options.multilabel)
@@ -173,7 +168,7 @@ def settle_reading(
         options.bits = 18
     if form == "svmlight" and options.base is None:
         options.base = _base_of(options)
-    if form in _TABLES and options.target is None:
+    if form == "csv" and options.target is None:
         options.target = "target"
 
 
@@ -230,21 +225,14 @@ def source_of(options: argparse.Namespace, model: Any = None) -> Source:
         return SvmlightFile(files, zero_based=not base, n_features=width, **labels)
     if form == "vw":
         return VWFile(files, bits=options.bits, **labels)
-    if form in _TABLES:
-        return _table(options, model)
+    if form == "csv":
+        target = options.target
+        if model is not None and target not in names_of(files[0]):
+            target = None
+        return CSVFile(files, target=target, weight=options.weight, features=options.columns)
     if len(files) > 1:
         raise ValueError(f"one file of the form {form} at a time, got {len(files)}")
     return RowsFile(files[0])
-
-
-def _table(options: argparse.Namespace, model: Any) -> Source:
-    target, kind = options.target, CSVFile if options.format == "csv" else ParquetFile
-    if model is not None and target not in kind._names_of(options.files[0]):
-        target = None
-    columns = {"target": target, "weight": options.weight, "features": options.columns}
-    if kind is ParquetFile and (options.columns or LISTS) == LISTS:
-        columns["n_features"] = options.features
-    return kind(options.files, **columns)
 
 
 def no_rows(files: list[str]) -> ValueError:

@@ -4,7 +4,7 @@ A source has ``n_features``, ``n_labels``, ``facts()``, which takes a pass, and 
 epoch)``, which begins a pass and gives ``(X, y, weight)`` for ``rows`` rows at a time:
 
 - ``SvmlightFile`` and ``VWFile``: text of svmlight's and Vowpal Wabbit's form, packed or not
-- ``CSVFile`` and ``ParquetFile``: tables; Parquet's where pyarrow is installed
+- ``CSVFile``: tables of numbers
 - ``RowsFile``: what ``write_rows`` has written, mapped into memory
 - ``Chunks``: chunks that your program makes; ``as_source`` makes a source of any chunks
 
@@ -23,7 +23,7 @@ from lazynet.data.chunks import Chunk
 from lazynet.data.memory_mapped import mapped
 from lazynet.data.rows_file import RowsFile, cached, write_rows
 from lazynet.data.source import Chunks, Facts, Shuffled, Source, as_source
-from lazynet.data.tables import CSVFile, ParquetFile
+from lazynet.data.tables import CSVFile
 from lazynet.data.text_files import SvmlightFile, VWFile
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "Chunk",
     "Chunks",
     "Facts",
-    "ParquetFile",
     "RowsFile",
     "Shuffled",
     "Source",

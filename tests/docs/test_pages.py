@@ -1,10 +1,14 @@
 """The pages of docs/ do what they say: blocks of code print what is shown, and links lead on."""
 
 import re
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support import ROOT, numbers_in, without_numbers
+
+from lazynet.data import Chunks, RowsFile
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", re.DOTALL)
@@ -55,3 +59,45 @@ def test_links_lead_somewhere(path):
     targets = re.findall(r"\]\((?!http|#)([^)#]+)", path.read_text(encoding="utf-8"))
     missing = {target for target in targets if not (path.parent / target).exists()}
     assert not missing
+
+
+class Column(list):
+    """A column of pyarrow, as far as the page on files uses it."""
+
+    def flatten(self):
+        """The entries of all lists."""
+        return Column(entry for entries in self for entry in entries)
+
+    def value_lengths(self):
+        """The length of each list."""
+        return Column(map(len, self))
+
+    def to_numpy(self):
+        """The entries."""
+        return np.array(self)
+
+
+class Batch(dict):
+    """Rows of pyarrow: columns by their names."""
+
+    def __len__(self):
+        return len(self["label"])
+
+
+def test_the_recipe_for_parquet(monkeypatch, tmp_path):
+    """It writes the rows of all batches; pyarrow has a stand-in."""
+    monkeypatch.chdir(tmp_path)
+    first = Batch(indices=Column([[0, 7], []]), values=Column([[1.0, 2.5], []]))
+    second = Batch(indices=Column([[2_999]]), values=Column([[-3.0]]), label=Column([0]))
+    first["label"] = Column([1, 0])
+    table = SimpleNamespace(iter_batches=lambda: iter([first, second]))
+    parquet = SimpleNamespace(ParquetFile=lambda path: table)
+    monkeypatch.setitem(sys.modules, "pyarrow", SimpleNamespace(parquet=parquet))
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", parquet)
+    page = (ROOT / "docs" / "data_files.md").read_text(encoding="utf-8")
+    (recipe,) = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
+    exec(recipe, {"np": np, "Chunks": Chunks})
+    ((X, y, _),) = RowsFile("clicks.rows").chunks()
+    assert X.shape == (3, 3_000)
+    assert (X.indices.tolist(), X.indptr.tolist()) == ([0, 7, 2_999], [0, 2, 2, 3])
+    assert (X.data.tolist(), y.tolist()) == ([1.0, 2.5, -3.0], [1.0, 0.0, 0.0])

@@ -1,7 +1,6 @@
 """A source gives the same rows in whatever chunks they are asked for, and however they are kept."""
 
 import copy
-import importlib
 import os
 import pickle
 import threading
@@ -18,7 +17,6 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from lazynet.data import (
     Chunks,
     CSVFile,
-    ParquetFile,
     RowsFile,
     Shuffled,
     Source,
@@ -206,115 +204,6 @@ def test_shuffles_stay_in_their_windows():
     assert orders[0][0].tolist() != orders[1][0].tolist()
 
 
-def write_table(table, path):
-    """The table as a Parquet file, in several parts."""
-    importlib.import_module("pyarrow.parquet").write_table(table, path, row_group_size=9)
-    return path
-
-
-def test_tables(tmp_path):
-    """Columns of numbers, and lists of features and values."""
-    arrow = pytest.importorskip("pyarrow")
-    one = problem(np.random.default_rng(7), weighted=True)
-    dense = one.X.toarray()
-    lists = [slice(one.X.indptr[i], one.X.indptr[i + 1]) for i in range(23)]
-    table = arrow.table(
-        {
-            "y": one.y, "w": one.weight, "a": dense[:, 0], "b": dense[:, 1],
-            "indices": [one.X.indices[row].tolist() for row in lists],
-            "values": [one.X.data[row].tolist() for row in lists],
-            "text": ["x"] * 23, "holes": [None, *range(22)],
-        }
-    )  # fmt: skip
-    path = write_table(table, tmp_path / "one.parquet")
-    lists = dict(target="y", n_features=9)
-    source = ParquetFile(path, weight="w", **lists)
-    for rows in (1, 5, 100):
-        assert contents(source.chunks(rows=rows)) == contents([one])
-    uncounted = ParquetFile(path, target="y", weight="w")
-    assert uncounted.n_features == one.X.indices.max() + 1
-    assert contents(uncounted.chunks()) == contents([one])
-    assert contents(cached(source, tmp_path / "kept.rows").chunks()) == contents([one])
-    (chunk,) = ParquetFile(path, target="y", features=["b", "a"]).chunks()
-    assert chunk.X.toarray().tolist() == dense[:, [1, 0]].tolist()
-    for options, message in (
-        (dict(target="z", features=["a"]), "there is no column 'z'"),
-        (dict(target="y", features=["text"]), "column 'text' must hold numbers"),
-        (dict(target="holes", features=["a"]), "column 'holes' has missing values"),
-        ({**lists, "n_features": 2}, "must hold features from 0 to 1, got"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            list(ParquetFile(path, **options).chunks())
-
-
-def test_tables_of_every_type_of_number(tmp_path):
-    """Lists of any kind of list, integers and floats of any width, dictionaries, booleans."""
-    arrow = pytest.importorskip("pyarrow")
-    rows = [[0, 2], [], [4]]
-    expected = [[1.0, 0, 2.5, 0, 0], [0.0] * 5, [0, 0, 0, 0, -3.0]]
-    for number, (kind, integer, real) in enumerate(
-        [
-            (arrow.list_, arrow.int8(), arrow.float16()),
-            (arrow.large_list, arrow.uint64(), arrow.float32()),
-            (arrow.list_, arrow.int32(), arrow.float64()),
-        ]
-    ):
-        flat = arrow.array(np.array([1.0, 2.5, -3.0], real.to_pandas_dtype()), real)
-        offsets = arrow.array([0, 2, 2, 3], arrow.int64() if kind == arrow.large_list else None)
-        made = arrow.LargeListArray if kind == arrow.large_list else arrow.ListArray
-        if kind == arrow.list_:
-            offsets = offsets.cast(arrow.int32())
-        table = arrow.table(
-            {
-                "y": arrow.array([True, False, True]),
-                "indices": arrow.array(rows, kind(integer)),
-                "values": made.from_arrays(offsets, flat),
-                "d": arrow.array([1.0, 2.0, 1.0]).dictionary_encode(),
-            }
-        )
-        path = write_table(table, tmp_path / f"{number}.parquet")
-        (chunk,) = ParquetFile(path, target="y", n_features=5).chunks()
-        assert chunk.X.toarray().tolist() == expected
-        assert chunk.y.tolist() == [1.0, 0.0, 1.0]
-        (chunk,) = ParquetFile(path, target="y", features=["d"]).chunks()
-        assert chunk.X.toarray().tolist() == [[1.0], [2.0], [1.0]]
-    pairs = arrow.array([[0, 1], [2, 3]], arrow.list_(arrow.int32(), 2))
-    table = arrow.table({"y": [1, 0], "indices": pairs, "values": [[1.0, 2.0], [3.0, 4.0]]})
-    path = write_table(table, tmp_path / "pairs.parquet")
-    (chunk,) = ParquetFile(path, target="y", n_features=4).chunks()
-    assert chunk.X.toarray().tolist() == [[1.0, 2.0, 0, 0], [0, 0, 3.0, 4.0]]
-
-
-def test_tables_that_hold_no_rows_are_refused(tmp_path):
-    """The error names the file and the column."""
-    arrow = pytest.importorskip("pyarrow")
-    good = {"y": [1.0, 0.0], "indices": [[0], [1]], "values": [[1.0], [2.0]]}
-    lists = dict(target="y", n_features=3)
-    for column, held, words in (
-        ("values", [[1.0], [None]], "column 'values' has missing values"),
-        ("values", [[1.0], None], "column 'values' has missing values"),
-        ("values", [["a"], ["b"]], "column 'values' must hold numbers, got string"),
-        ("values", [[[1.0]], [[2.0]]], "column 'values' must hold numbers"),
-        ("values", [1.0, 2.0], "column 'values' must hold lists, got double"),
-        ("values", [[1.0], [2.0, 3.0]], "must hold lists that are equally long in each row"),
-        ("indices", [[0], [None]], "column 'indices' has missing values"),
-        ("indices", arrow.nulls(2), "column 'indices' must hold lists, got null"),
-        ("indices", [[0.0], [1.0]], "column 'indices' must hold integers, got double"),
-        ("indices", [[0], [-1]], "must hold features from 0 to 2, got -1 to 0"),
-        (
-            "indices",
-            arrow.array([[0], [2**63]], arrow.list_(arrow.uint64())),
-            "features from 0 to 2, got 0 to 9",
-        ),
-        ("indices", [[0], [3]], "must hold features from 0 to 2, got 0 to 3"),
-        ("y", ["a", "b"], "column 'y' must hold numbers, got string"),
-    ):
-        path = write_table(arrow.table({**good, column: held}), tmp_path / "bad.parquet")
-        with pytest.raises(ValueError, match=words) as caught:
-            list(ParquetFile(path, **lists).chunks())
-        assert str(path) in str(caught.value)
-
-
 def test_tables_of_text(tmp_path):
     """CSV files: the columns are found by their names, and all digits are kept."""
     one = problem(np.random.default_rng(7), weighted=True)
@@ -330,28 +219,6 @@ def test_tables_of_text(tmp_path):
     (chunk,) = CSVFile(tmp_path / "0.csv", target=None, features=["a, 3", "a, 1"]).chunks()
     assert chunk.X.toarray().tolist() == one.X[:10].toarray()[:, [3, 1]].tolist()
     assert chunk.y.tolist() == [0.0] * 10
-
-
-def test_damaged_tables(tmp_path):
-    """Flipped bits and lost ends give other rows or an error that names the file."""
-    arrow = pytest.importorskip("pyarrow")
-    table = arrow.table({"y": [1.0, 0.0] * 20, "a": np.arange(40.0)})
-    path = write_table(table, tmp_path / "one.parquet")
-    data, rng, refused = path.read_bytes(), np.random.default_rng(0), 0
-    for number in range(120):
-        found = bytearray(data)
-        if number % 2:
-            found = found[: rng.integers(0, len(found))]
-        else:
-            found[rng.integers(0, len(found))] ^= 1 << int(rng.integers(0, 8))
-        path.write_bytes(found)
-        try:
-            list(ParquetFile(path, target="y", features=["a"]).chunks())
-        except ValueError as error:
-            refused += str(path) in str(error)
-        else:
-            refused += number % 2 == 0
-    assert refused == 120
 
 
 def test_a_file_of_rows_is_pickled_by_its_name(tmp_path):

@@ -16,7 +16,6 @@ from support.damage import damages
 
 from lazynet.data import (
     Chunks,
-    ParquetFile,
     RowsFile,
     Shuffled,
     SvmlightFile,
@@ -103,15 +102,6 @@ def test_the_bad_line_is_named(tmp_path):
     assert sum(next(chunks).y[0] for _ in range(100)) == 0.0
     with pytest.raises(ValueError, match="line 1, column 7: expected a column from 1 to 2, found"):
         values(SvmlightFile(tmp_path / "a.svm", zero_based=False, n_features=2))
-
-
-def test_tables_need_pyarrow(tmp_path, monkeypatch):
-    """The error says what to install."""
-    path = tmp_path / "one.parquet"
-    path.write_bytes(b"")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match="pip install pyarrow"):
-        ParquetFile(path, target="y", features=["a"])
 
 
 @pytest.mark.parametrize(
