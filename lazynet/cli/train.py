@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> None:
         _check_outputs(options)
         source = _source(options)
         model = _fitted(options, source, old, parameters)
-        model_files.save(model, options.output, True, inputs.note_of(options, source))
+        model_files.save(model, options.output, inputs.note_of(options, source))
         _report(options, model, source, time.perf_counter() - began)
 
 

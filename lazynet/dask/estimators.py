@@ -39,9 +39,9 @@ class OverBlocks:
         model.__class__ = self._serial
         return model
 
-    def save(self, path: str | os.PathLike[str], *, training_state: bool = True) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, as the serial estimator does; ``lazynet.load`` gives one."""
-        self.to_local().save(path, training_state=training_state)
+        self.to_local().save(path)
 
 
 def _predicted(rows: Any, model: Any, method: str) -> Any:

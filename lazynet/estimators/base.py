@@ -21,7 +21,7 @@ from lazynet.data.targets import Targets
 from lazynet.engines.undo import UndoLog, all_or_nothing
 from lazynet.estimators.input_checks import checked_rows
 from lazynet.losses import LOSSES, LossLike
-from lazynet.parameters import Kind, check_array, check_flag, settle
+from lazynet.parameters import Kind, check_array, settle
 from lazynet.persistence import files
 
 # Columns are read one by one where X has fewer nonzeros than this share of the features.
@@ -122,7 +122,7 @@ class SparseLinear(BaseEstimator):
         raise NotImplementedError
 
     def _rows_to_learn(
-        self, p: Any, X: Any, y: Any, sample_weight: Any
+        self, p: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
     ) -> tuple[sparse.csr_matrix, Any, NDArray[np.float64] | None]:
         """The checked X, the y that ``_problems`` takes, and the importances of the rows."""
         raise NotImplementedError
@@ -221,7 +221,7 @@ class SparseLinear(BaseEstimator):
             self.__dict__["_sparsified"] = known, matrix
         return matrix
 
-    def save(self, path: str | os.PathLike[str], *, training_state: bool = True) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file, which ``lazynet.load`` reads with the same bits.
 
         The file appears as a whole or not at all; an earlier file at ``path`` stays until then.
@@ -232,9 +232,6 @@ class SparseLinear(BaseEstimator):
         ----------
         path : str or path
             The file.
-        training_state : bool, default=True
-            Whether to write what ``partial_fit`` and ``warm_start`` need to go on with the same
-            bits.  False: a smaller file, whose model only predicts.
 
         Examples
         --------
@@ -248,8 +245,7 @@ class SparseLinear(BaseEstimator):
         [True]
         """
         check_is_fitted(self)
-        wanted = check_flag("training_state", training_state)
-        files.save(self, path, wanted)
+        files.save(self, path)
 
     def _shaped(self, rows: Any) -> Any:
         """The ``rows`` of weights in the shape of ``coef_``."""

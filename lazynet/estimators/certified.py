@@ -11,12 +11,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from lazynet.data.weights import (
-    CLASS_WEIGHT,
-    check_every_class_counts,
-    check_sample_weight,
-    importances,
-)
+from lazynet.data.weights import CLASS_WEIGHT, check_every_class_counts
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.base import SparseLinear
@@ -83,9 +78,13 @@ class _DualNetModel(SparseLinear):
     def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
         """Find the minimum of every problem; returns the warnings to give."""
         p = self._settle()
-        X, y, weights = self._read(p, X, y, sample_weight)
+        reset = not self._goes_on(p)
+        X, targets, weights = self._rows_to_learn(p, X, y, sample_weight, reset=reset)
+        if isinstance(targets, tuple):
+            labels, self.classes_ = targets
+            check_every_class_counts(self.classes_, labels, weights)
         check_penalty(p.loss, p.l1, p.l2)
-        problems = list(self._problems(X, y, weights))
+        problems = list(self._problems(X, targets, weights))
 
         def minimiser_of(
             row: int, generator: np.random.RandomState, check: Callable[[], None]
@@ -95,10 +94,6 @@ class _DualNetModel(SparseLinear):
             return Minimiser(problem, generator)
 
         return self._find(p, (len(problems), *X.shape), minimiser_of)
-
-    def _read(self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
-        """The checked X, the y that ``_problems`` takes, and the importances of the rows."""
-        raise NotImplementedError
 
     def _find(
         self,
@@ -259,13 +254,6 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     ) -> None:
         self._keep(locals())
 
-    def _read(self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
-        X, y, classes = self._check_training(X, y, None, reset=not self._goes_on(p))
-        weights = importances(p.class_weight, classes, X, y, sample_weight)
-        check_every_class_counts(classes, y, weights)
-        self.classes_ = classes
-        return X, (y, classes), weights
-
 
 class DualNetRegressor(SparseRegressor, _DualNetModel):
     """Linear regression at the minimum of the elastic net, with a certificate of how near.
@@ -310,7 +298,3 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
         verbose: int = 0,
     ) -> None:
         self._keep(locals())
-
-    def _read(self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
-        X, y = self._check_training(X, y, reset=not self._goes_on(p))
-        return X, y, check_sample_weight(sample_weight, X)

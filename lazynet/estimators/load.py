@@ -37,8 +37,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     A file that is damaged, cut off, of another program, or of another format is refused with a
     ``ValueError`` that names the file and what is wrong, before anything is made of it.  Nothing in
-    a file is executed, so that a file from anywhere can be loaded.  Unless it was saved with
-    ``training_state=False``, ``partial_fit`` goes on as if nothing had happened.
+    a file is executed, so that a file from anywhere can be loaded.  ``partial_fit`` goes on as if
+    nothing had happened.
 
     >>> import os, tempfile
     >>> import lazynet

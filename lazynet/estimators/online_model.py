@@ -55,12 +55,6 @@ from lazynet.training.settings import RULE_OR_AUTO, SEED, Settings, read_setting
 from lazynet.training.stream_rows import Prepare, SourceRows, check_alone, check_rule_streams
 from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 
-# Why a model that was loaded from a file cannot learn.
-_ONLY_PREDICTS = (
-    "this model was saved with training_state=False, so it predicts and cannot go on learning: "
-    "save it with training_state=True, or train it anew with fit and warm_start=False"
-)
-
 
 class OnlineModel(SparseLinear):
     """A linear model that engines train, one row or one batch of rows at a time."""
@@ -94,12 +88,9 @@ class OnlineModel(SparseLinear):
     #: the units in which the engines have learned; None for features as they were passed
     units_: Units | None = None
     history_: list[EpochRecord]
-    #: absent from a model that was loaded to predict
     _engines: list[Engine]
     _engine_kind: EngineKind
     _sparse_rows: sparse.csr_matrix | None = None
-    #: whether a model without engines predicts with averages, whose last weights are not known
-    _averaged: bool = True
     #: the scale of the rates; None as long as the rates have none
     _scale: float | None = None
     #: the schedule that the last fit began with, and the schedule that it ended with
@@ -231,8 +222,6 @@ class OnlineModel(SparseLinear):
 
     def _model(self) -> Model:
         """What earlier calls have left."""
-        if not self._engines_are_here():
-            raise ValueError(_ONLY_PREDICTS)
         generator = getattr(self, "_generator", None)
         return Model(
             self._engines, self._engine_kind, self.units_, self.t_, self._scale, self._schedules,
@@ -309,7 +298,7 @@ class OnlineModel(SparseLinear):
         The model is bit-identical to one of calls of ``partial_fit`` with ``ROWS`` rows each.
         """
         n_iter = getattr(self, "n_iter_", 0)
-        if self._engines_are_here():
+        if self.__sklearn_is_fitted__():
             # The model before the call keeps its engines until the pass is done.
             self._engines = copy.deepcopy(self._engines)
         warnings: list[Warning] = []
@@ -376,31 +365,23 @@ class OnlineModel(SparseLinear):
 
     # --- the weights ------------------------------------------------------------------------
 
-    def _engines_are_here(self) -> bool:
-        """Whether the model has engines; one that was loaded to predict has none."""
-        return "_engines" in self.__dict__
-
     def _dense_coef(self) -> NDArray[np.float64]:
         if self._coefficients is None:
             self._coefficients = stacked_rows(self._engines, self.units_)
         return super()._dense_coef()
 
     def _raw_coef(self) -> Any:
-        if not self._sparse_coef or not self._engines_are_here():
+        if not self._sparse_coef:
             return super()._raw_coef()
         if self._sparse_rows is None:
             self._sparse_rows = stacked_sparse_rows(self._engines, self.units_)
         return self._sparse_rows
 
     def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
-        if not self._engines_are_here():
-            return super()._coef_at(columns)
         rows = np.vstack([engine.rows_at(columns) for engine in self._engines])
         return rows if self.units_ is None else self.units_.weights(rows, columns)
 
     def _intercepts(self) -> NDArray[np.float64]:
-        if not self._engines_are_here():
-            return self._offsets
         own = np.concatenate([engine.model_intercepts for engine in self._engines])
         if self.units_ is None:
             return own
@@ -415,10 +396,9 @@ class OnlineModel(SparseLinear):
         plan = settings.plan(getattr(self, "l1_", 0.0), len(coefficients))
         plan.check_start("coef_", coefficients)
         engines = plan.new_engines(coefficients.shape[1], len(coefficients), settings.n_threads)
-        known = self._model().engines
-        same = [item.n_outputs for item in engines] == [item.n_outputs for item in known]
+        same = [item.n_outputs for item in engines] == [item.n_outputs for item in self._engines]
         if plan.adaptive and same:
-            for engine, old in zip(engines, known, strict=True):
+            for engine, old in zip(engines, self._engines, strict=True):
                 engine.continue_rates(old)
         units = self.units_ if settings.standardises else None
         load_all(engines, coefficients, intercepts, units)
@@ -448,9 +428,7 @@ class OnlineModel(SparseLinear):
 
     def _averages(self) -> bool:
         """Whether the model predicts with averages."""
-        if not self._engines_are_here() and not self._averaged:
-            return False
-        return any(engine.averaging for engine in self._model().engines)
+        return any(engine.averaging for engine in self._engines)
 
     @property
     def last_intercept_(self) -> NDArray[np.float64]:

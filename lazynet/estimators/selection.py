@@ -51,43 +51,36 @@ class SelectionReport:
 
     def __str__(self) -> str:
         """The means and standard deviations over the runs, in one line."""
-        error = f"test error {_mean_and_sd(self.errors)}, " if len(self.errors) else ""
-        nonzeros = _mean_and_sd(self.nonzeros).replace(" ", " nonzeros ", 1)
-        kappa = f", kappa {_mean_and_sd(self.kappas)}" if len(self.kappas) else ""
-        return f"{len(self.nonzeros)} runs: {error}{nonzeros}{kappa}"
+        parts = [("test error {}", self.errors), ("{} nonzeros", self.nonzeros)]
+        parts.append(("kappa {}", self.kappas))
+        told = [
+            f"{text.format(_short(values.mean()))} (sd {_short(_spread(values))})"
+            for text, values in parts
+            if len(values)
+        ]
+        return f"{len(self.nonzeros)} runs: {', '.join(told)}"
 
     def plot(self) -> Figure:
         """``plot_selection`` of this report."""
         return plot_selection({"": self})
 
 
-def _mean_and_sd(values: NDArray[Any]) -> str:
+def _spread(values: NDArray[Any]) -> float:
     # Equal values have the spread 0, although the rounding of their mean could give another.
-    spread = values.std(ddof=1) if np.ptp(values) > 0 else 0.0
-    return f"{_three_figures(values.mean())} (sd {_three_figures(spread)})"
+    return float(values.std(ddof=1)) if np.ptp(values) > 0 else 0.0
 
 
-def _three_figures(number: float) -> str:
-    """``number`` to three significant figures; large numbers are whole and have no exponent.
-
-    >>> _three_figures(12345.6), _three_figures(0.012345)
-    ('12,346', '0.0123')
-    """
+def _short(number: float) -> str:
+    """Three significant figures; large numbers are whole and have no exponent."""
     return f"{number:,.0f}" if abs(number) >= 999.5 else f"{number:.3g}"
 
 
-def kappa(first: ArrayLike, second: ArrayLike) -> float:
-    """Cohen's kappa of two selections of features: agreement beyond chance, 1 if they are equal.
-
-    >>> kappa([True, True, False, False], [True, False, True, False])
-    0.0
-    """
-    both = sparse.csr_matrix(np.stack([np.asarray(first, bool), np.asarray(second, bool)]))
-    return float(pairwise_kappa(both)[0])
-
-
 def pairwise_kappa(selected: sparse.csr_matrix) -> NDArray[np.float64]:
-    """Cohen's kappa of every pair of rows; each row is a selection of the columns."""
+    """Cohen's kappa of every pair of rows; each row is a selection of the columns.
+
+    >>> pairwise_kappa(sparse.csr_matrix([[1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0]]))
+    array([0., 1., 0.])
+    """
     # Products of the sizes of selections need 64 bits.
     selected = sparse.csr_matrix(selected, dtype=np.int64)
     p = selected.shape[1]
@@ -152,17 +145,20 @@ def selection_stability(
         raise ValueError(
             f"estimator must have a random_state to vary, and {type(estimator).__name__} has none"
         )
+
+    def run(seed: int) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
+        model = clone(estimator).set_params(**dict.fromkeys(names, seed)).fit(X, y)
+        losses = np.empty(0) if X_test is None else _losses(model, X_test, y_test)
+        return _chosen(model[-1] if isinstance(model, Pipeline) else model), losses
+
     seeds = check_random_state(random_state).randint(2**31, size=n_runs).tolist()
     # No more threads than runs: joblib would start them all.
     n_threads = n_jobs if n_jobs is None or n_jobs < 0 else min(n_jobs, n_runs)
-    runs = Parallel(n_jobs=n_threads, prefer="threads")(
-        delayed(_run)(estimator, dict.fromkeys(names, seed), X, y, X_test, y_test) for seed in seeds
-    )
-    supports, losses = zip(*runs, strict=True)
-    selected = sparse.vstack(supports, format="csr")
-    errors = [of_run.mean() for of_run in losses if len(of_run)]
+    runs = Parallel(n_jobs=n_threads, prefer="threads")(delayed(run)(seed) for seed in seeds)
+    chosen, losses = zip(*runs, strict=True)
+    selected = sparse.vstack(chosen, format="csr")
     return SelectionReport(
-        errors=np.array(errors, dtype=np.float64),
+        errors=np.array([of_run.mean() for of_run in losses if len(of_run)]),
         nonzeros=np.diff(selected.indptr).astype(np.int64),
         kappas=pairwise_kappa(selected),
         frequency=np.bincount(selected.indices, minlength=selected.shape[1]) / n_runs,
@@ -170,35 +166,27 @@ def selection_stability(
     )
 
 
-def _run(
-    estimator: Any, seeds: dict[str, int], X: Any, y: Any, X_test: Any, y_test: Any
-) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
-    """Train a copy; returns the row of chosen features, and the loss of each test row."""
-    model = clone(estimator).set_params(**seeds).fit(X, y)
-    linear = model[-1] if isinstance(model, Pipeline) else model
-    if not hasattr(linear, "coef_"):
-        raise TypeError(
-            f"estimator must have a coef_ once fitted; {type(linear).__name__} has none"
-        )
-    coefficients = linear.coef_
-    if sparse.issparse(coefficients):
-        coefficients = coefficients.toarray()
-    support = np.atleast_2d(coefficients) != 0.0
+def _chosen(model: Any) -> sparse.csr_matrix:
+    """The features that have a weight in any class, as a row."""
+    if not hasattr(model, "coef_"):
+        raise TypeError(f"estimator must have a coef_ once fitted; {type(model).__name__} has none")
+    weights = model.coef_.toarray() if sparse.issparse(model.coef_) else model.coef_
+    chosen = np.atleast_2d(weights) != 0.0
     # ``support_`` of this package belongs to the weights after the last step, which stay sparse
     # where an average is dense; in other libraries the name means something else.
-    if np.shape(getattr(linear, "support_", ())) == support.shape:
-        support = np.asarray(linear.support_, dtype=bool)
-    chosen = sparse.csr_matrix(support.any(axis=0))
-    if X_test is None:
-        return chosen, np.empty(0)
-    return chosen, _row_losses(y_test, model.predict(X_test), is_classifier(model))
+    if np.shape(getattr(model, "support_", ())) == chosen.shape:
+        chosen = np.asarray(model.support_, dtype=bool)
+    return sparse.csr_matrix(chosen.any(axis=0))
 
 
-def _row_losses(truth: Any, predicted: Any, classifies: bool) -> NDArray[np.float64]:
+def _losses(model: Any, X: Any, y: Any) -> NDArray[np.float64]:
     """Per row whether it is misclassified, in any of its labels, or its mean squared error."""
-    check_consistent_length(truth, predicted)
-    pair = (y.toarray() if sparse.issparse(y) else np.asarray(y) for y in (truth, predicted))
-    truth, predicted = (y.reshape(len(y), -1) for y in pair)
-    if classifies:
+    predicted = model.predict(X)
+    check_consistent_length(y, predicted)
+    pair = (
+        each.toarray() if sparse.issparse(each) else np.asarray(each) for each in (y, predicted)
+    )
+    truth, predicted = (each.reshape(len(each), -1) for each in pair)
+    if is_classifier(model):
         return (truth != predicted).any(axis=1).astype(np.float64)
     return np.square(np.subtract(truth, predicted, dtype=np.float64)).mean(axis=1)

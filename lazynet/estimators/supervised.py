@@ -125,9 +125,9 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         return X, y, classes
 
     def _rows_to_learn(
-        self, p: Any, X: Any, y: Any, sample_weight: Any
+        self, p: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
     ) -> tuple[sparse.csr_matrix, Any, NDArray[np.float64] | None]:
-        X, y, classes = self._check_training(X, y, None, reset=True)
+        X, y, classes = self._check_training(X, y, None, reset=reset)
         return X, (y, classes), importances(p.class_weight, classes, X, y, sample_weight)
 
     def _problems(self, X: Any, y: Any, weights: Any) -> Targets:
@@ -156,9 +156,9 @@ class SparseRegressor(RegressorMixin, SparseLinear):
         return X, checked_targets(y, warn=reset)
 
     def _rows_to_learn(
-        self, p: Any, X: Any, y: Any, sample_weight: Any
+        self, p: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
     ) -> tuple[sparse.csr_matrix, Any, NDArray[np.float64] | None]:
-        X, y = self._check_training(X, y, reset=True)
+        X, y = self._check_training(X, y, reset=reset)
         return X, y, check_sample_weight(sample_weight, X)
 
     def _problems(self, X: Any, y: Any, weights: Any) -> Targets:

@@ -37,8 +37,6 @@ FORMAT = "lazynet checkpoint"
 EVERY = 60.0
 
 _SECONDS = Number(least=0)
-# Writing takes at most this share of the time, except where a file is asked for after every chunk.
-_SHARE = 1 / 64
 # Parameters that change no bit of a model.
 _NOT_COMPARED = {"verbose", "n_jobs"}
 _WHAT_TO_DO = "Delete the file to begin anew, or name another file by checkpoint=..."
@@ -152,7 +150,6 @@ class Checkpoint:
 
     def _write(self) -> None:
         """Write the file; a run is not lost because its file cannot be written."""
-        began = time.monotonic()
         try:
             arrays: Arrays = {}
             state = encoded("state", self._state(), arrays)
@@ -163,9 +160,7 @@ class Checkpoint:
                 f"the checkpoint {self.path} could not be written ({error}); the fit goes on, and "
                 f"tries again"
             )
-        ended = time.monotonic()
-        rest = (ended - began) * (1.0 / _SHARE - 1.0) if self.every else 0.0
-        self._next = ended + max(self.every, rest)
+        self._next = time.monotonic() + self.every
 
     def _warn(self, text: str) -> None:
         """Warn once; not by an error, which would end the fit."""

@@ -22,8 +22,6 @@ from lazynet.persistence.values import Arrays, CannotSave, decoded, encoded
 #: What the header of a file calls it.
 FORMAT = "lazynet model"
 
-# Attributes that only further learning needs.
-_TO_LEARN = {"_engines", "_engine_kind", "_generator", "_scale", "_schedules", "_duals"}
 # Attributes that are written as ``coef`` and ``intercept``, or are made anew.  And the requests for
 # metadata: scikit-learn sets them only while its metadata routing is enabled.
 _NOT_WRITTEN = {
@@ -34,12 +32,7 @@ _NOT_WRITTEN = {
 # --- writing -----------------------------------------------------------------------------------
 
 
-def save(
-    model: Any,
-    path: str | os.PathLike[str],
-    training_state: bool,
-    note: Mapping[str, Any] | None = None,
-) -> None:
+def save(model: Any, path: str | os.PathLike[str], note: Mapping[str, Any] | None = None) -> None:
     """Write a fitted model; refuses a value that a file cannot hold, before anything is written.
 
     ``note`` says how the rows of the model were read; ``note_of`` reads it.
@@ -51,7 +44,7 @@ def save(
         )
     arrays: Arrays = {}
     try:
-        document = _document(model, training_state, arrays)
+        document = _document(model, arrays)
     except CannotSave as error:
         raise CannotSave(f"the model cannot be saved: {error}") from None
     header = {
@@ -64,7 +57,7 @@ def save(
     container.write(path, FORMAT, header, arrays)
 
 
-def _document(model: Any, training_state: bool, arrays: Arrays) -> dict[str, Any]:
+def _document(model: Any, arrays: Arrays) -> dict[str, Any]:
     """The JSON of a model, whose arrays are added to ``arrays``."""
     parameters = {}
     for name in model._kinds:
@@ -75,7 +68,6 @@ def _document(model: Any, training_state: bool, arrays: Arrays) -> dict[str, Any
     values = {name: part for name, part in vars(model).items() if name not in model._kinds}
     engines = values.get("_engines")
     if engines is not None:
-        values["_averaged"] = any(engine.averaging for engine in engines)
         values["_engines"] = [
             {
                 "outputs": engine.n_outputs if isinstance(engine, OutputsEngine) else None,
@@ -85,7 +77,6 @@ def _document(model: Any, training_state: bool, arrays: Arrays) -> dict[str, Any
         ]
     if "_generator" in values and values["_generator"] is model.random_state:
         values["_generator"] = "random_state"  # the parameter itself, which is written once
-    left_out = _NOT_WRITTEN if training_state else _NOT_WRITTEN | _TO_LEARN
     return {
         "class": type(model).__name__,
         "parameters": parameters,
@@ -94,7 +85,7 @@ def _document(model: Any, training_state: bool, arrays: Arrays) -> dict[str, Any
         "attributes": {
             name: encoded(name, part, arrays)
             for name, part in values.items()
-            if name not in left_out
+            if name not in _NOT_WRITTEN
         },
     }
 

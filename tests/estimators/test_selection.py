@@ -22,7 +22,7 @@ from lazynet import (
     plot_selection,
     selection_stability,
 )
-from lazynet.estimators.selection import kappa, pairwise_kappa
+from lazynet.estimators.selection import pairwise_kappa
 
 
 def data(seed=0, n=200, d=40):
@@ -45,7 +45,6 @@ def test_kappas_of_all_pairs_are_those_of_scikit_learn(sets, extra):
         # Votes that are all the same leave chance no room for agreement.
         expected = cohen_kappa_score(*pair) if len(np.unique(pair)) == 2 else 1.0
         assert value == pytest.approx(expected, abs=1e-12)
-    assert kappa(votes[0], votes[1]) == kappas[0]
 
 
 def test_kappa_of_many_features_does_not_overflow():

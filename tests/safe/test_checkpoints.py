@@ -394,18 +394,6 @@ def test_what_a_killed_process_has_left_is_removed(path):
     assert [*path.parent.iterdir()] == [other]
 
 
-def test_large_files_are_written_less_often(path, monkeypatch):
-    """Writing takes a sixty-fourth of the time at most, unless every chunk is asked for."""
-    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(container, "write", lambda *_: None)
-    for every, rest in ((1.0, 2.0 * 63), (0.0, 0.0)):
-        clock = iter([0.0, 10.0, 12.0])
-        checkpoint = Checkpoint(str(path), every)
-        checkpoint._next = 0.0
-        checkpoint.point()
-        assert checkpoint._next == 12.0 + rest
-
-
 # --- damage --------------------------------------------------------------------------------------
 
 
