@@ -26,8 +26,6 @@ from paper_repro.rows import Rows
 
 #: A limit on iterations must not end a run early.
 _MOST, _MOST_SETS, _MOST_PASSES = 1_000_000, 500, 10_000
-#: Features beyond which newton-cholesky's square matrix takes more than a gigabyte.
-MOST_SQUARED = 10_000
 #: Points of adelie's path to one penalty.
 _POINTS = 10
 

@@ -83,7 +83,7 @@ class Bench:
         for name in turns(list(present()), repeat):
             peer = present()[name]
             task = self.task(kind, peer.most_rows)
-            if order in peer.orders and peer.refuses(task) is None:
+            if order in peer.orders and peer.takes(task):
                 rows, later = self.prepared(name), int(self.size["later"])
                 run = partial(passes, peer, rows, task, order, later)
                 found[name] = caged(run, float(self.size["seconds"]))

@@ -8,51 +8,35 @@ from __future__ import annotations
 
 from benchmarks.programs import (
     cyanure_variance,
-    glmnet_path,
-    linear_svc,
     logistic,
     own,
     river_rows,
     sgd,
     snapml_dual,
-    solved,
     wabbit,
 )
 from benchmarks.programs.base import Peer
 from paper_repro.study import Record
 
-OURS: dict[str, Peer] = {
-    peer.name: peer for peer in (own.FoBoS(), own.Default(), own.Dual(), own.DualRidge())
-}
-OTHERS: dict[str, Peer] = {
+ALL: dict[str, Peer] = {
     peer.name: peer
     for peer in (
+        own.FoBoS(),
+        own.Default(),
         sgd.SGD(),
         logistic.Saga(),
-        logistic.Liblinear(),
-        logistic.Lbfgs(),
-        logistic.NewtonCholesky(),
-        linear_svc.LinearSVC(),
         wabbit.Plain(),
         wabbit.Default(),
         river_rows.River(),
-        solved.Skglm(),
-        solved.Celer(),
         cyanure_variance.Cyanure(),
         snapml_dual.SnapML(),
-        glmnet_path.Glmnet(),
     )
 }
-ALL: dict[str, Peer] = {**OURS, **OTHERS}
 
 
-def present(*, tuned: bool = False) -> dict[str, Peer]:
-    """The peers that can run here: those that are tuned, or those that differ by more than that."""
-    return {
-        name: peer
-        for name, peer in ALL.items()
-        if peer.missing is None and (peer.tuned if tuned else not peer.only_tuned)
-    }
+def present() -> dict[str, Peer]:
+    """The peers that can run here."""
+    return {name: peer for name, peer in ALL.items() if peer.missing is None}
 
 
 def participants() -> Record:

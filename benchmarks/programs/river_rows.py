@@ -7,33 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.programs.base import (
-    LASSO,
-    LYING,
-    NONE,
-    RIDGE,
-    Array,
-    How,
-    Peer,
-    Setting,
-    by_rate,
-)
-from lazynet.penalties import ElasticNet
-from paper_repro.minima import LOGISTIC, Task
-
-#: Rates in the unit 1 / (mean squared length of a row), and the passes of a tuned fit.
-_RATES, _PASSES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0), 3
+from benchmarks.programs.base import LASSO, LYING, NONE, RIDGE, Array, How, Peer
+from paper_repro.minima import Task
 
 
 class River(Peer):
     name = "River"
     package, module = "river", "river.linear_model"
-    losses = (LOGISTIC,)
     #: Its documentation excludes both penalties together.
     penalties = (NONE, LASSO, RIDGE)
     orders = (LYING,)
     has_rate = True
-    tuned = "learning rate"
     most_rows = 2_000
 
     def prepare(self, task: Task) -> Any:
@@ -53,7 +37,7 @@ class River(Peer):
         schedule = InverseScaling(rate, 0.5)
         model = LogisticRegression(SGD(schedule), l1=task.l1, l2=task.l2, intercept_lr=0.0)
         targets = (task.y > 0).tolist()
-        for _ in range(how.passes or 1):
+        for _ in range(how.passes):
             for x, y in zip(rows, targets, strict=True):
                 model.learn_one(x, y)
         return model
@@ -63,6 +47,3 @@ class River(Peer):
         for feature, weight in model.weights.items():
             found[feature] = weight
         return found
-
-    def settings(self, task: Task) -> list[Setting]:
-        return by_rate(task, _RATES, How(passes=_PASSES), ElasticNet())

@@ -10,12 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import dump_svmlight_file
 
-from benchmarks.programs.base import LYING, TUNED_PASSES, Array, How, Peer, Setting
-from lazynet.penalties import ElasticNet
-from paper_repro.minima import HINGE, LOGISTIC, Task
-
-#: Learning rates, in its own unit, around its default of 0.5.
-_RATES = (0.01, 0.03, 0.1, 0.5, 1.5, 5.0, 15.0, 50.0)
+from benchmarks.programs.base import LYING, Array, How, Peer
+from paper_repro.minima import Task
 
 
 @dataclass
@@ -36,7 +32,6 @@ class File:
 
 class _Wabbit(Peer):
     package, module = "vowpalwabbit", "vowpalwabbit"
-    losses = (LOGISTIC, HINGE)
     orders = (LYING,)
     flags: tuple[str, ...] = ()
 
@@ -57,8 +52,8 @@ class _Wabbit(Peer):
         bits = max(18, int(np.ceil(np.log2(max(2, rows.n_features)))))
         arguments = [
             *("-d", str(rows.text), "--cache_file", str(rows.cache)),
-            *("--passes", str(how.passes or 1), "--holdout_off", "--quiet"),
-            *("--loss_function", {LOGISTIC: "logistic", HINGE: "hinge"}[task.loss]),
+            *("--passes", str(how.passes), "--holdout_off", "--quiet"),
+            *("--loss_function", "logistic"),
             *("-b", str(bits), "--noconstant", *self.flags),
         ]
         if how.rate is not None:
@@ -95,10 +90,3 @@ class Default(_Wabbit):
     """Its default updates: adaptive, normalised, and aware of importances."""
 
     name = "Vowpal Wabbit"
-    tuned = "-l"
-
-    def settings(self, task: Task) -> list[Setting]:
-        return [
-            Setting(f"-l {rate:g}", ElasticNet(), How(passes=TUNED_PASSES, rate=rate))
-            for rate in _RATES
-        ]
