@@ -12,7 +12,7 @@ from paper_repro.published import EARLY, PUBLISHED, Printed
 from paper_repro.score import duration, significant
 from paper_repro.studies.accuracy import GAP_PENALTIES, UNWATCHED, gap_key, unwatched_key
 from paper_repro.studies.averaging import ASGD as AVERAGE
-from paper_repro.studies.averaging import PASSES, RIDGE, Averages
+from paper_repro.studies.averaging import PASSES, Averages
 from paper_repro.studies.averaging import SGD as LAST
 from paper_repro.studies.claims import (
     ASGD,
@@ -242,9 +242,9 @@ def naive_cost(found: Committed, _: Printed) -> Found:
 def average_better(found: Committed, _: Printed) -> Found:
     """After every number of passes the objectives of the average and of the last iterate."""
     averages = Averages(found.of("averaging"))
-    average, last = (averages.curve(RIDGE, name, "objective") for name in (AVERAGE, LAST))
+    average, last = (averages.curve(name, "objective") for name in (AVERAGE, LAST))
     better = [passes for passes, a, b in zip(PASSES, average, last, strict=True) if a < b]
-    errors = [averages.curve(RIDGE, name, "error")[-1] for name in (AVERAGE, LAST)]
+    errors = [averages.curve(name, "error")[-1] for name in (AVERAGE, LAST)]
     return Found(
         PAGE(
             "average better" if average[-1] < last[-1] else "average worse",

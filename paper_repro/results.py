@@ -3,8 +3,7 @@
 Every record goes to a journal on disk before the next cell begins.  After Ctrl-C, a full disk or a
 power cut, the next run with the same settings, data, code and machine continues after the last
 record; runs that differ in any of these have journals of their own.  A finished result replaces an
-older one file by file, each whole or not at all, the numbers first.  Journals and results carry
-digests: a file that was changed is refused.
+older one file by file, each whole or not at all, the numbers first.
 """
 
 from __future__ import annotations
@@ -22,10 +21,9 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from lazynet.plots import as_svg, styled
-from paper_repro.damaged import DamagedFile
+from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.folder import svmlight_files
 from paper_repro.machine import describe_machine, provenance
-from paper_repro.sealed import SealedLines, document_in, entries_in, sealed_document
 from paper_repro.study import Cell, Record, Report, Settings, Study
 from paper_repro.whole import write_whole
 
@@ -50,14 +48,16 @@ class Journal:
         self.path = out / f"{header['study']}.{digest}.partial.jsonl"
         self.records: dict[str, Record] = {}
         self.resumed = 0
-        self.sealed = SealedLines()
 
     def recover(self) -> None:
         """Take over the records of an interrupted run, or refuse a damaged journal."""
         if not self.path.exists():
             return
-        for number, entry in enumerate(entries_in(self.path, REMEDY), start=1):
-            match entry:
+        with told_of(self.path, "see that it can be read, or move it away"):
+            # What a killed process was writing has no end.
+            *lines, _unfinished = self.path.read_bytes().split(b"\n")
+        for number, line in enumerate(lines, start=1):
+            match _in_json(line, self.path, REMEDY):
                 case {"header": dict() as header} if number == 1 and self._is_same_run(header):
                     # The code that measured the first record is what the document tells of.
                     self.header = header
@@ -81,12 +81,11 @@ class Journal:
         if self.resumed:
             entries.append({"resumed": self.resumed})
         entries += [{"key": key, "record": record} for key, record in self.records.items()]
-        self.sealed = SealedLines()
-        write_whole(self.path, "".join(self.sealed.line(entry) for entry in entries))
+        write_whole(self.path, "".join(_line(entry) for entry in entries))
         return left
 
     def add(self, key: str, record: Record) -> None:
-        line = self.sealed.line({"key": key, "record": record})
+        line = _line({"key": key, "record": record})
         with self.path.open("a") as lines:
             lines.write(line)
             lines.flush()
@@ -199,7 +198,7 @@ def finished(
 def write(report: Report, document: Mapping[str, Any], out: Path) -> None:
     """Write NAME.json, NAME.md and NAME.svg in ``out``; page and figure use the document alone."""
     out.mkdir(parents=True, exist_ok=True)
-    write_page(report, document, out, {"json": sealed_document(document)})
+    write_page(report, document, out, {"json": text_of(document)})
 
 
 def write_page(
@@ -213,15 +212,54 @@ def write_page(
 
 
 def load(name: str, out: Path = RESULTS) -> Any:
-    """The document of a finished study, or None; raises ``DamagedFile`` if the file was changed."""
+    """The document of a finished study, or None."""
     path = out / f"{name}.json"
     if not path.exists():
         return None
     remedy = f"restore the file, or delete it and run the study {name!r} again"
-    document = document_in(path, remedy)
-    if document.get("study") != name:
-        raise DamagedFile(path, f"is of the study {document.get('study')!r}", remedy)
+    with told_of(path, remedy):
+        document = _in_json(path.read_bytes(), path, remedy)
+    if not isinstance(document, dict) or document.get("study") != name:
+        raise DamagedFile(path, f"is no result of the study {name!r}", remedy)
     return document
+
+
+def text_of(document: Mapping[str, Any]) -> str:
+    """The document in JSON, each entry and each of its records on a line.
+
+    >>> print(text_of({"value": 1.5, "records": {"a": {"b": 1}, "c": {}}}), end="")
+    {
+     "value": 1.5,
+     "records": {
+      "a": {"b": 1},
+      "c": {}
+     }
+    }
+    """
+    entries = {name: json.dumps(value, allow_nan=False) for name, value in document.items()}
+    if isinstance(records := document.get("records"), dict):
+        lines = {key: json.dumps(record, allow_nan=False) for key, record in records.items()}
+        entries["records"] = _object(lines, depth=1)
+    return _object(entries) + "\n"
+
+
+def _object(texts: Mapping[str, str], depth: int = 0) -> str:
+    """An object in JSON, a line for each of the values, which are JSON already."""
+    end = "\n" + depth * " "
+    lines = (f"{end} {json.dumps(name)}: {text}" for name, text in texts.items())
+    return f"{{{','.join(lines)}{end}}}"
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    """A line of a journal."""
+    return json.dumps(entry, allow_nan=False) + "\n"
+
+
+def _in_json(text: bytes, path: Path, remedy: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DamagedFile(path, f"is not JSON ({error})", remedy) from error
 
 
 def whole_page(report: Report, document: Mapping[str, Any]) -> str:

@@ -1,11 +1,9 @@
 """A damaged journal or result is read back as written, or refused in one line."""
 
 import shutil
-from dataclasses import replace
 
 import pytest
 from support import one_line_about
-from support.damage import damages
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
@@ -47,41 +45,6 @@ def journal(quick, tmp_path):
     return path, expected
 
 
-def test_a_damaged_journal_is_refused_or_does_no_harm(journal, capsys):
-    """No damage makes another number come out, and --fresh always gets the run done."""
-    path, expected = journal
-    out, whole, refused = path.parent, path.read_bytes(), 0
-    for data in damages(whole, 250):
-        path.write_bytes(data)
-        code = main(["counting", "--out", str(out)])
-        if code:
-            refused += 1
-            assert code == 1
-            assert "give --fresh" in one_line_about(capsys.readouterr().err, path)
-            assert path.read_bytes() == data
-            assert main(["counting", "--out", str(out), "--fresh"]) == 0
-        assert load("counting", out)["records"] == expected
-        assert not path.exists()
-        (out / "counting.json").unlink()
-    assert refused > 150
-
-
-def test_the_line_that_was_changed_is_named(journal, capsys):
-    """The error names the changed line, so that one can look at it; and a file that is a folder."""
-    path, _ = journal
-    lines = path.read_text().splitlines(keepends=True)
-    for number in (3, 5):
-        other = [*lines]
-        other[number - 1] = other[number - 1].replace('"count": 9', '"count": 8')
-        path.write_text("".join(other))
-        with pytest.raises(DamagedFile, match=f"^{path}: line {number} does not fit its digest"):
-            run(Counting(), QUICK, path.parent)
-    path.unlink()
-    path.mkdir()
-    assert main(["counting", "--out", str(path.parent)]) == 1
-    assert "Is a directory" in one_line_about(capsys.readouterr().err, path)
-
-
 def test_a_journal_may_end_anywhere(journal):
     """A run that is killed while it writes loses no more than what it was writing."""
     path, expected = journal
@@ -92,26 +55,28 @@ def test_a_journal_may_end_anywhere(journal):
         assert document["records"] == expected
 
 
-ENTRIES = [
-    {"key": "x", "record": {}}, {"header": {}}, {"header": []}, {"key": 1, "record": {}},
-    {"key": "a"}, {"resumed": "1"}, {},
-]  # fmt: skip
-
-
-def test_a_line_that_belongs_elsewhere_is_refused(journal):
-    """A line in the wrong place is refused even with the right digest, and so is another run's."""
-    path, _ = journal
-    words = "line 1 is not what stands there in a journal of this"
-    for entry in ENTRIES:
-        path.write_text(results.SealedLines().line(entry))
-        with pytest.raises(DamagedFile, match=words):
-            run(Counting(), QUICK, path.parent)
-    with pytest.raises(Stopped):
-        run(Counting(failing="c"), replace(QUICK, seed=1), path.parent)
-    [other] = set(path.parent.glob("*.jsonl")) - {path}
-    other.replace(path)
-    with pytest.raises(DamagedFile, match=words):
-        run(Counting(), QUICK, path.parent)
+@pytest.mark.parametrize(
+    ("number", "line", "words"),
+    [
+        (2, "{", "is not JSON"),
+        (1, '{"key": "x", "record": {}}', "line 1 is not what stands there in a journal of this"),
+        (3, '{"key": 1, "record": {}}', "line 3 is not what stands there"),
+    ],
+)
+def test_a_damaged_journal_is_refused(journal, capsys, number, line, words):
+    """Nothing is changed, and --fresh gets the run done."""
+    path, expected = journal
+    lines = path.read_text().splitlines()
+    lines[number - 1] = line
+    path.write_text("\n".join([*lines, ""]))
+    data = path.read_bytes()
+    assert main(["counting", "--out", str(path.parent)]) == 1
+    told = one_line_about(capsys.readouterr().err, path)
+    assert words in told
+    assert "give --fresh" in told
+    assert path.read_bytes() == data
+    assert main(["counting", "--out", str(path.parent), "--fresh"]) == 0
+    assert load("counting", path.parent)["records"] == expected
 
 
 # --- results ---------------------------------------------------------------------------------
@@ -123,16 +88,13 @@ def test_the_readme_is_not_made_from_damaged_results(tmp_path, monkeypatch, caps
     for name in readme.FOLDERS:
         shutil.copy(readme.FOLDERS[name] / f"{name}.json", tmp_path)
     monkeypatch.setattr(readme, "README", tmp_path / "README.md")
-    monkeypatch.setattr(readme, "FIGURE", tmp_path / "seconds.svg")
     monkeypatch.setattr(readme, "FOLDERS", dict.fromkeys(readme.FOLDERS, tmp_path))
     before = readme.README.read_bytes()
     path = tmp_path / "throughput.json"
-    whole = path.read_bytes()
-    for data in damages(whole, 60):
-        path.write_bytes(data)
-        if benchmarks_main(["readme"]):
-            one_line_about(capsys.readouterr().err, path, "benchmarks")
-        assert readme.README.read_bytes() == before
+    path.write_bytes(path.read_bytes()[:-100])
+    assert benchmarks_main(["readme"]) == 1
+    one_line_about(capsys.readouterr().err, path, "benchmarks")
+    assert readme.README.read_bytes() == before
 
 
 def test_a_damaged_readme_is_told(tmp_path, monkeypatch, capsys):
@@ -152,13 +114,13 @@ def test_a_damaged_readme_is_told(tmp_path, monkeypatch, capsys):
 def test_damaged_results_of_studies(quick, tmp_path, capsys):
     """Of another study: told before the hours of a run; of this study: replaced."""
     other, own = tmp_path / "table.json", tmp_path / "counting.json"
-    other.write_bytes((RESULTS / "table.json").read_bytes().replace(b"1", b"2", 1))
+    other.write_bytes((RESULTS / "table.json").read_bytes()[:-100])
     assert main(["counting", "--out", str(tmp_path)]) == 1
-    assert "does not fit its digest" in one_line_about(capsys.readouterr().err, other)
+    assert "is not JSON" in one_line_about(capsys.readouterr().err, other)
     assert not own.exists()
     # A whole file can be the wrong one.
     shutil.copy(RESULTS / "corpus.json", other)
-    with pytest.raises(DamagedFile, match="is of the study 'corpus'"):
+    with pytest.raises(DamagedFile, match="is no result of the study 'table'"):
         load("table", tmp_path)
     other.unlink()
     own.write_bytes(b"\x00")
