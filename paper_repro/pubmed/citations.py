@@ -5,16 +5,18 @@ It reads files that the NLM distributes (baseline and daily updates) and files t
 
 from __future__ import annotations
 
+import gzip
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, BinaryIO
 
 from lxml import etree
 
 from paper_repro.damaged import DamagedFile
-from paper_repro.pubmed.opened import OnRead, opened
 
 BOOK_ARTICLE = "book article"
 NO_ABSTRACT = "no abstract"
@@ -22,6 +24,14 @@ NO_PMID = "no PMID"
 
 # Elements of formulas stand for words of their own; <i>, <sub> and the like are parts of words.
 _MATHML = "{http://www.w3.org/1998/Math/MathML}*"
+_GZIP_MAGIC = b"\x1f\x8b"
+# An export, or one of its records alone, as tools that split exports leave them.
+_ROOTS = {
+    "PubmedArticleSet", "PubmedBookArticleSet", "PubmedArticle", "PubmedBookArticle",
+    "DeleteCitation",
+}  # fmt: skip
+#: Called with the number of bytes, packed or not, that were read from the file since the last call.
+OnRead = Callable[[int], None]
 _NUMBER = re.compile(r"[0-9]{1,15}")
 
 
@@ -57,12 +67,12 @@ def read_citations(
 ) -> Iterator[Citation | Deleted | Skipped]:
     """Read a file, packed with gzip or not, in its order.
 
-    Raises ``DamagedFile`` where the file is broken or harmful, and OSError where it cannot be read.
-    Records that were yielded before the error are whole.
+    Raises ``DamagedFile`` where the file is broken or declares entities, and OSError where it
+    cannot be read.  Records that were yielded before the error are whole.
     """
-    with opened(path, on_read) as source:
+    with _opened(path) as (stream, packed):
         records = etree.iterparse(
-            source,
+            stream,
             events=("end",),
             tag=("PubmedArticle", "PubmedBookArticle", "DeleteCitation"),
             resolve_entities=False,
@@ -70,15 +80,33 @@ def read_citations(
             load_dtd=False,
             huge_tree=False,
         )
+        reported = 0
         try:
             for _, element in records:
-                _refuse_unknown_entities(path, records)
+                _refuse_entities(path, records, element)
                 yield from _READERS[element.tag](element)
                 _forget(element)
-                source.record_ended()
+                if on_read is not None and packed.seekable():
+                    on_read(packed.tell() - reported)
+                    reported = packed.tell()
         except etree.XMLSyntaxError as error:
             raise DamagedFile(path, f"broken XML: {_first_problem(records, error)}") from error
-        _refuse_unknown_entities(path, records)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DamagedFile(path, f"damaged gzip data: {error}") from error
+        _refuse_entities(path, records, records.root)
+        if records.root.tag not in _ROOTS:
+            raise DamagedFile(path, f"the outermost element is {records.root.tag!r}")
+
+
+@contextmanager
+def _opened(path: str | PathLike[str]) -> Iterator[tuple[Any, BinaryIO]]:
+    """The text and the file; its first bytes, not its name, say whether it is packed."""
+    with open(path, "rb") as packed:
+        if packed.peek(2)[:2] != _GZIP_MAGIC:
+            yield packed, packed
+            return
+        with gzip.GzipFile(fileobj=packed) as unpacked:
+            yield unpacked, packed
 
 
 def _article(element: Any) -> Iterator[Citation | Skipped]:
@@ -147,7 +175,11 @@ def _forget(element: Any) -> None:
         element = parent
 
 
-def _refuse_unknown_entities(path: str | PathLike[str], records: Any) -> None:
+def _refuse_entities(path: str | PathLike[str], records: Any, element: Any) -> None:
+    """Refuse entities, whose text is missing: PubMed's files declare none."""
+    declared = element.getroottree().docinfo.internalDTD
+    for entity in declared.iterentities() if declared is not None else ():
+        raise DamagedFile(path, f"it declares the entity {entity.name!r}")
     # With an external DTD, where it might be declared, the parser merely warns of these.
     for entry in records.error_log:
         if entry.type == etree.ErrorTypes.WAR_UNDECLARED_ENTITY:

