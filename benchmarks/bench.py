@@ -14,19 +14,16 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
 from lazynet import Dense, FoBoS, LazyNetClassifier
-from paper_repro.documents import Corpus, from_settings, medline
+from paper_repro.documents import Corpus, from_settings
 from paper_repro.measure import turns
 from paper_repro.render import Content, Dots, Table
 from paper_repro.runs import ETA0, L1, L2, Epoch, plan
-from paper_repro.score import Spread, equality, significant
+from paper_repro.score import Spread, significant
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 
-#: How many times more features the wide corpus has.
-WIDER = 16
 #: Examples that a dense engine visits in its turn.
 DENSE_EXAMPLES = 200
 #: Epochs that a fit is timed over.
@@ -62,27 +59,23 @@ LINES = (
     Line("scikit-learn SGD, no penalty / clock", "sklearn none", "clock in fit", 1.0),
     Line("tables / clock", "tables", "clock", 2.5),
     Line("dense with sparse predictions / clock", "dense", "clock", 150.0),
-    Line(f"clock, {WIDER}x the features / clock", "clock wide", "clock", 2.0, True),
     Line("clock with exact averages / clock", "averaged", "clock", 1.6, True),
     Line("RDA / clock", "rda", "clock", 2.0, True),
     Line("FTRL-Proximal / clock", "ftrl", "clock", 2.0, True),
     Line("AdaGrad / clock", "adagrad", "clock", 1.6, True),
     DENSE,
-    Line("scikit-learn, elastic net / clock, whole fits of one epoch", "sklearn fit", "clock fit"),
-    Line("clock, float32 values / float64", "clock, float32", "clock"),
 )
 
 
 def cells(settings: Settings) -> Sequence[Cell]:
     bench = Workbench(settings)
     return [
-        Cell("corpus", bench.corpora),
+        Cell("corpus", lambda _: {"corpus": bench.corpus.statistics()}),
         *(
             Cell(f"{order}/round {k}", partial(bench.round, order, k), 15.0)
             for order in ORDERS
             for k in range(settings.repeats + 1)
         ),
-        Cell("same weights", bench.same_weights),
     ]
 
 
@@ -96,14 +89,6 @@ class Workbench:
     def corpus(self) -> Corpus:
         return from_settings(self.settings)
 
-    @cached_property
-    def wide(self) -> Corpus:
-        rows, columns = self.corpus.X.shape
-        return medline(rows, WIDER * columns, self.corpus.X.nnz / rows, seed=self.settings.seed)
-
-    def corpora(self, _: Records) -> Record:
-        return {"corpus": self.corpus.statistics(), "wide": self.wide.statistics()}
-
     def round(self, order: str, repeat: int, _: Records) -> Record:
         """Seconds per example of all competitors in turn; round 0 does not count."""
         timed = self.epochs(order)
@@ -114,7 +99,6 @@ class Workbench:
         corpus, n = self.corpus, self.corpus.X.shape[0]
         visited = np.random.default_rng(0).permutation(n) if order == RANDOM else None
         few = (np.arange(n) if visited is None else visited)[:DENSE_EXAMPLES]
-        narrow = Corpus(corpus.X.astype(np.float32), corpus.y, corpus.origin)
 
         def clock(*rule_and_penalty: Any, **options: Any) -> Epoch:
             return Epoch(corpus, plan(*rule_and_penalty, **options), visited)
@@ -132,31 +116,11 @@ class Workbench:
             "tables": clock(FoBoS(storage="tables")),
             "dense": Epoch(corpus, plan(FoBoS(storage="dense")), few),
             "dense predictions": Epoch(corpus, plan(FoBoS(storage=Dense(predictions=True))), few),
-            "clock wide": Epoch(self.wide, plan(), visited),
             "averaged": clock(FoBoS(average=True)),
             **{rule: clock(rule) for rule in ("rda", "ftrl", "adagrad")},
-            "clock, float32": Epoch(narrow, plan(), visited),
             "clock in fit": epoch_of(ours, n),
             "sklearn en": epoch_of(theirs, n),
             "sklearn none": epoch_of(plain, n),
-            "clock fit": lambda: seconds(lambda: ours(1)) / n,
-            "sklearn fit": lambda: seconds(lambda: theirs(1)) / n,  # type: ignore[no-untyped-call]
-        }
-
-    def same_weights(self, _: Records) -> Record:
-        """Compare the clock with the tables after an epoch, with the dense loop after few rows."""
-        n = self.corpus.X.shape[0]
-        few = min(n, DENSE_EXAMPLES)
-
-        def weights(storage: str, rows: int) -> NDArray[np.float64]:
-            epoch = Epoch(self.corpus, plan(FoBoS(storage=storage)), np.arange(rows))
-            epoch()
-            return epoch.weights
-
-        return {
-            "few": few,
-            "tables": equality(weights("clock", n), weights("tables", n), "clock and tables"),
-            "dense": equality(weights("clock", few), weights("dense", few), "clock and dense"),
         }
 
 
@@ -221,7 +185,6 @@ class EpochTimes(Measured):
 def content(document: Mapping[str, Any]) -> Content:
     measured = EpochTimes(document)
     corpus = measured.corpus
-    same = measured.records["same weights"]
     nanoseconds = Spread.of([1e9 * each for each in measured.rounds(LYING, "clock")])
     sklearn, dense = (measured.ratio(LYING, line) for line in (SKLEARN, DENSE))
     return Content(
@@ -233,29 +196,16 @@ def content(document: Mapping[str, Any]) -> Content:
             f"({corpus['origin']}). A line is the ratio of two times taken in turns in one run: "
             f"its median over {measured.repeats} rounds and its range (logistic loss, FoBoS, l1 = "
             f"{L1:g}, l2 = {L2:g}, rates {ETA0:g} / sqrt(t + 1)). *Expected* is the goal of the "
-            "package. The lines with scikit-learn compare the additional time of one more epoch, "
-            "unless whole fits are named.",
+            "package. The lines with scikit-learn compare the additional time of one more epoch.",
             *(measured.table(order) for order in ORDERS),
             f"The clock takes {nanoseconds} ns per example, "
-            f"{significant(nanoseconds.median / corpus['nonzeros_per_example'])} ns per nonzero. "
-            f"The largest difference of the weights is {same['tables']['relative']:.2g} of the "
-            f"largest weight between clock and tables after {corpus['examples']:,} steps, and "
-            f"{same['dense']['relative']:.2g} between clock and dense after {same['few']:,}.",
+            f"{significant(nanoseconds.median / corpus['nonzeros_per_example'])} ns per nonzero.",
         ],
-        [ratios_and_bounds("An epoch", LINES, measured.ratio, ORDERS)],
+        [Dots("An epoch", "ratio of times", {line.label: dots(measured, line) for line in LINES})],
     )
 
 
-def ratios_and_bounds(
-    title: str,
-    lines: Sequence[Line],
-    ratio: Callable[[str, Line], Spread],
-    groups: Sequence[str],
-) -> Dots:
-    """A panel with the ratios of every group, and with the bounds."""
-    rows: dict[str, dict[str, float | Spread]] = {}
-    for line in lines:
-        rows[line.label] = {f"{group}": ratio(group, line) for group in groups}
-        if line.bound is not None:
-            rows[line.label]["expected"] = line.bound
-    return Dots(title, "ratio of times", rows)
+def dots(measured: EpochTimes, line: Line) -> dict[str, float | Spread]:
+    """The ratio for every order of the rows, and the bound."""
+    found: dict[str, float | Spread] = {order: measured.ratio(order, line) for order in ORDERS}
+    return found if line.bound is None else {**found, "expected": line.bound}

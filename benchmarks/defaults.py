@@ -2,8 +2,7 @@
 
 Every program is fitted as its constructor makes it, with one exception: SGDClassifier of
 scikit-learn has no probabilities by default, so that it runs a second time with the log loss.  The
-programs learn from the same rows in the same form, in turns, on one thread.  Beside them stands the
-best of a grid of rates of lazynet's own, chosen by the test loss: an oracle that no user has.
+programs learn from the same rows in the same form, in turns, on one thread.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from benchmarks.programs.untuned import (
     SGD_LOG,
     SGD_SQUARED,
     Program,
-    grid,
     programs,
 )
 from paper_repro.machine import version_of
@@ -36,13 +34,13 @@ from paper_repro.study import Cell, Measured, Record, Records, Settings
 
 #: Seeds, and the seconds that the rounds of a program may take, in a quick run and in a full one.
 QUICK_SEEDS, FULL_SEEDS, QUICK_ROUNDS, FULL_ROUNDS = 3, 5, 1.0, 20.0
-#: A quick run has raw rows alone, and no grid, for more classes than these.
+#: A quick run has raw rows alone for more classes than these.
 QUICK_CLASSES = 10
 #: Rows of the fits that do not count.
 FEW = 200
-#: Bounds: the test loss in units of the best other program's and of the grid's, and the seconds in
-#: units of scikit-learn's stochastic gradient descent, at most and in the geometric mean.
-NEAR_BEST, NEAR_GRID, MOST_TIME, MEAN_TIME = 1.05, 1.5, 2.0, 1.0
+#: Bounds: the test loss in units of the best other program's, and the seconds in units of
+#: scikit-learn's stochastic gradient descent, at most and in the geometric mean.
+NEAR_BEST, MOST_TIME, MEAN_TIME = 1.05, 2.0, 1.0
 
 
 # --- measuring -------------------------------------------------------------------------------
@@ -68,20 +66,15 @@ def cells(settings: Settings) -> Sequence[Cell]:
         versions = {each: version_of(each) for each in ("scikit-learn", "vowpalwabbit")}
         return {"sets": sets, "versions": versions}
 
-    def run(name: str, form: str, tuned: bool, _: Records) -> Record:
-        kind, rows = found[name].kind, in_form(raw(name), form)
-        if tuned:
-            return {each: listed([p.judged(rows, 0)]) for each, p in grid(kind, rows).items()}
-        return in_turns(programs(kind), rows, settings)
+    def run(name: str, form: str, _: Records) -> Record:
+        return in_turns(programs(found[name].kind), in_form(raw(name), form), settings)
 
     return [
         Cell("setting", setting, 5.0),
         *(
-            Cell(f"{part}/{name}/{form}", partial(run, name, form, part == "grid"), 3.0)
+            Cell(f"race/{name}/{form}", partial(run, name, form), 3.0)
             for name in found
             for form in chosen[name]
-            for part in ("race", "grid")
-            if part == "race" or settings.full or found[name].classes <= QUICK_CLASSES
         ),
     ]
 
@@ -114,15 +107,14 @@ def listed(runs: Sequence[Record]) -> dict[str, list[Any]]:
 
 @dataclass(frozen=True)
 class Set:
-    """A set of rows in one form: the medians of every program, and of the grid."""
+    """A set of rows in one form: the medians of every program."""
 
     name: str
     kind: str
     race: Mapping[str, Record]
-    grid: Mapping[str, Record] | None
 
-    def value(self, program: str, what: str, runs: Any = None) -> float | None:
-        found = (runs or self.race).get(program, {what: []})[what]
+    def value(self, program: str, what: str) -> float | None:
+        found = self.race.get(program, {what: []})[what]
         known = [value for value in found if value is not None]
         return float(median(known)) if known else None
 
@@ -134,13 +126,6 @@ class Set:
     def loss_ratio(self) -> float:
         return (self.value(OURS, "loss") or HUGE) / self.best()
 
-    def grid_ratio(self) -> float | None:
-        """Our test loss in units of the best one of the grid."""
-        if self.grid is None:
-            return None
-        losses = (self.value(name, "loss", self.grid) for name in self.grid)
-        return (self.value(OURS, "loss") or HUGE) / min(x for x in losses if x is not None)
-
     def time_ratio(self) -> float:
         """Our seconds in units of scikit-learn's stochastic gradient descent."""
         theirs = self.value(SGD_SQUARED if self.kind == NUMBERS else SGD, "seconds")
@@ -150,12 +135,7 @@ class Set:
 def sets_of(document: Mapping[str, Any]) -> list[Set]:
     records = Measured(document).records
     return [
-        Set(
-            f"{name}, {form}",
-            about["kind"],
-            records[f"race/{name}/{form}"],
-            records.get(f"grid/{name}/{form}"),
-        )
+        Set(f"{name}, {form}", about["kind"], records[f"race/{name}/{form}"])
         for name, about in records["setting"]["sets"].items()
         for form in about["forms"]
     ]
@@ -165,12 +145,10 @@ def content(document: Mapping[str, Any]) -> Content:
     sets, setting = sets_of(document), document["records"]["setting"]
     losses = {each.name: each.loss_ratio() for each in sets}
     times = {each.name: each.time_ratio() for each in sets}
-    against_grid = {e.name: ratio for e in sets if (ratio := e.grid_ratio()) is not None}
     near = sum(ratio <= NEAR_BEST for ratio in losses.values())
     worst, slowest, mean = max(losses.values()), max(times.values()), geometric_mean(times.values())
     bounds = [
         ("test loss / that of the best other program: largest", worst, NEAR_BEST),
-        ("test loss / that of the grid: largest", max(against_grid.values()), NEAR_GRID),
         ("seconds / those of SGD: largest", slowest, MOST_TIME),
         ("seconds / those of SGD: geometric mean", mean, MEAN_TIME),
     ]
@@ -186,8 +164,6 @@ def content(document: Mapping[str, Any]) -> Content:
             f"rows on one thread ({versions}). *{SGD}* and *{SGD_SQUARED}* are scikit-learn's "
             "SGDClassifier and SGDRegressor; the classifier has no probabilities, so that "
             f"*{SGD_LOG}* is the same with the log loss. Seconds are processor seconds. "
-            "*Grid* is lazynet's test loss divided by the lowest one on a grid of rates for "
-            "FoBoS and AdaGrad. The grid uses the test loss, which a user cannot do. "
             "*TF-IDF* weights are computed from the training rows; in *scaled* rows every feature "
             "is divided by its largest absolute value in the training rows. One label is "
             "classified against the rest unless the classes are named."
@@ -199,7 +175,7 @@ def content(document: Mapping[str, Any]) -> Content:
                     for label, found, bound in bounds
                 ],
             ),
-            *_tables(sets, losses, against_grid, times),
+            *_tables(sets, losses, times),
             "## The rows",
             Table(
                 ["", "targets", "rows x features", "test rows", "nonzeros per row", "origin"],
@@ -252,7 +228,6 @@ def _relative_losses(each: Set) -> Iterator[tuple[str, float]]:
 def _tables(
     sets: Sequence[Set],
     losses: Mapping[str, float],
-    against_grid: Mapping[str, float],
     times: Mapping[str, float],
 ) -> Iterator[str | Table]:
     """A row for every set, a column for every program; classifiers and regressors apart."""
@@ -272,15 +247,13 @@ def _tables(
                 for name in dict.fromkeys(name for each in chosen for name in each.race)
                 if any(each.value(name, what) is not None for each in chosen)
             ]
-            last = {"loss": ["lazynet / best other", "grid"], "seconds": ["lazynet / SGD"]}
+            last = {"loss": ["lazynet / best other"], "seconds": ["lazynet / SGD"]}
             rows = []
             for each in chosen:
                 values = [each.value(name, what) for name in names]
                 cells = ["" if value is None else told(value) for value in values]
                 if what == "loss":
-                    grid_told = against_grid.get(each.name)
                     cells.append(significant(losses[each.name]))
-                    cells.append("" if grid_told is None else significant(grid_told))
                 elif what == "seconds":
                     cells.append(significant(times[each.name]))
                 rows.append([each.name, *cells])

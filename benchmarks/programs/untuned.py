@@ -23,8 +23,7 @@ from sklearn.svm import LinearSVC
 
 import lazynet
 from benchmarks.problems import NUMBERS, SEVERAL
-from lazynet import AdaGrad, FoBoS, LazyNetClassifier, LazyNetRegressor
-from lazynet.rules.adagrad import INITIAL
+from lazynet import LazyNetClassifier, LazyNetRegressor
 from paper_repro.rows import Rows
 from paper_repro.study import Record
 
@@ -32,10 +31,6 @@ OURS, DUAL = "lazynet", "DualNet"
 SGD, SGD_LOG, SGD_SQUARED, WABBIT = "SGD (hinge)", "SGD (log loss)", "SGD", "Vowpal Wabbit"
 #: Programs whose result depends on the seed; all others are judged once.
 BY_CHANCE = (OURS, SGD, SGD_LOG, SGD_SQUARED)
-#: Rates of FoBoS in the unit 1 / (mean squared length of a row + 1), and of AdaGrad in the unit
-#: 1 / (mean sum of a row's absolute values).
-FOBOS_RATES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-ADAGRAD_RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 #: What a program predicts: a decision for each class by itself, or for all together; or numbers.
 EACH, ALL, SQUARED = "each class", "all classes", "numbers"
 #: JSON has no infinity and no NaN: the loss of a model that overflows, or of no model at all.
@@ -131,21 +126,4 @@ def programs(kind: str) -> dict[str, Program]:
         name: program
         for name, program in every.items()
         if find_spec(program.module) and not (name == WABBIT and kind == SEVERAL)
-    }
-
-
-def grid(kind: str, rows: Rows) -> dict[str, Program]:
-    """Our own estimators at every rate of the grid."""
-    squared = float(rows.X.multiply(rows.X).sum() / rows.X.shape[0]) + 1.0
-    absolute = float(abs(rows.X).sum() / rows.X.shape[0]) or 1.0
-    estimator = LazyNetRegressor if kind == NUMBERS else LazyNetClassifier
-    fixed: dict[str, Any] = {
-        f"FoBoS, eta0 {rate:g}": {"rule": FoBoS(eta0=rate / squared)} for rate in FOBOS_RATES
-    }
-    for rate in ADAGRAD_RATES:
-        rule = AdaGrad(alpha=rate / absolute, initial=0.0 if kind == NUMBERS else INITIAL)
-        fixed[f"AdaGrad, alpha {rate:g}"] = {"rule": rule}
-    probabilities = SQUARED if kind == NUMBERS else EACH
-    return {
-        name: Program(partial(estimator, **given), probabilities) for name, given in fixed.items()
     }
