@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paper_repro.published import Printed
-from paper_repro.studies.stability import Selections
+from paper_repro.studies.stability_outcomes import Selections
 
 ERRATA = "[the errata](../../docs/errata.md)"
 

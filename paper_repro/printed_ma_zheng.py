@@ -10,7 +10,8 @@ from paper_repro.pages import Template
 from paper_repro.published import DEXTER_FEATURES, UPDATES, Printed
 from paper_repro.studies.claims import REGRET_LOSSES, REGRET_STEPS, Claims
 from paper_repro.studies.released import ERROR, NONZEROS, RELEASED, Runs
-from paper_repro.studies.stability import LOSSES, Selections, is_insensitive
+from paper_repro.studies.stability import LOSSES
+from paper_repro.studies.stability_outcomes import Selections, is_insensitive
 from paper_repro.studies.stability_page import Verdicts, data_name, signs_in_words
 from paper_repro.studies.tuning import TRUNCATED, UNIVERSAL
 

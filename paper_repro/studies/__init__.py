@@ -7,6 +7,7 @@ from typing import Any
 from paper_repro.render import drawn, rendered
 from paper_repro.studies import (
     accuracy,
+    accuracy_page,
     averaging,
     claims,
     corpus,
@@ -21,9 +22,10 @@ from paper_repro.studies import (
 from paper_repro.study import Study
 
 
-def _rendered(name: str, module: Any, title: str, **more: Any) -> Study:
-    """A study whose ``content`` is rendered."""
-    return Study(name=name, title=title, cells=module.cells, **rendered(module.content), **more)
+def _rendered(name: str, module: Any, title: str, page: Any = None, **more: Any) -> Study:
+    """A study whose ``content`` is rendered, that of ``page`` where there is a second module."""
+    content = (page or module).content
+    return Study(name=name, title=title, cells=module.cells, **rendered(content), **more)
 
 
 #: In the order in which they run.
@@ -46,7 +48,11 @@ STUDIES: dict[str, Study] = {
             "scaling", scaling, "What a step costs: features, nonzeros, steps", on_corpus=False
         ),
         _rendered(
-            "accuracy", accuracy, "How exact: long runs against extended precision", on_corpus=False
+            "accuracy",
+            accuracy,
+            "How exact: long runs against extended precision",
+            accuracy_page,
+            on_corpus=False,
         ),
         _rendered(
             "averaging",

@@ -15,14 +15,9 @@ from paper_repro.pages import Template, paragraphs, table
 from paper_repro.render import Curves
 from paper_repro.score import significant
 from paper_repro.studies import reconstructed
-from paper_repro.studies.stability import (
-    AGAIN,
-    LOSSES,
-    RUNS,
-    SHARES,
+from paper_repro.studies.stability import AGAIN, LOSSES, RUNS, SHARES, SWEEP_RUNS, UPDATES
+from paper_repro.studies.stability_outcomes import (
     STABLER,
-    SWEEP_RUNS,
-    UPDATES,
     Selections,
     deviation,
     is_insensitive,
@@ -147,28 +142,6 @@ def _how_far(told: Verdicts, all_of_it: str, part_of_it: str, nothing: str) -> s
     return all_of_it if told.held == told.judged else part_of_it
 
 
-def best_of_the_tried(found: Selections) -> str:
-    """Which settings of the reconstruction were sparser than truncated gradient, and how good."""
-    return "\n".join(
-        PAGE(
-            "tried",
-            loss=title,
-            tried=len(trials),
-            sparser=len(sparser),
-            nonzeros=rival["nonzeros"],
-            theirs=rival["error"],
-            best=f", and the best of these an error of {min(t['error'] for t in sparser):.1%}"
-            if sparser
-            else "",
-        )
-        for loss, title in LOSSES.items()
-        for record in [found.tuning(loss, TRUNCATED)]
-        for rival in [record["trials"][record["chosen"]]]
-        for trials in [found.tuning(loss, INFORMATIVE)["trials"]]
-        for sparser in [[t for t in trials if t["fewest"] and t["nonzeros"] < rival["nonzeros"]]]
-    )
-
-
 def signs_in_words(points: Sequence[Record], n_test: int) -> str:
     """The signs with the least error, or that the test rows cannot tell which sign is better."""
     signs = signs_with_the_least_error(points, n_test)
@@ -203,7 +176,6 @@ def page(document: Mapping[str, Any]) -> str:
         searched=searched(found),
         released=_on_released(found),
         reconstructed=reconstructed.points(),
-        ranges_table=ranges_table(found),
         algorithms=len(found.stabilised),
         losses=paragraphs(
             PAGE(
@@ -215,7 +187,6 @@ def page(document: Mapping[str, Any]) -> str:
             for loss, title in LOSSES.items()
         ),
         verdicts="\n".join(verdict_on(found, name) for name in found.stabilised),
-        tried=best_of_the_tried(found),
         updates=UPDATES,
         updates_table=updates_table(found),
         sweep_runs=SWEEP_RUNS,
@@ -238,16 +209,8 @@ def searched(found: Selections) -> str:
         for loss, name in product(LOSSES, found.tuned)
         for parameter in found.tuning(loss, name)["at a bound"]
     ]
-    ends = [
-        f"{parameter} of {name} ({LOSSES[loss]})"
-        for loss, name in product(LOSSES, found.tuned)
-        for parameter, place in found.tuning(loss, name)["places"].items()
-        if not EDGE <= place <= 1.0 - EDGE
-        and parameter not in found.tuning(loss, name)["at a bound"]
-    ]
     return PAGE(
         "searched",
-        at_ends=PAGE("at ends", edge=EDGE, which=", ".join(ends)) if ends else "",
         edge=EDGE,
         widenings=MOST_WIDENINGS,
         settings=found.settings_of_a_parameter,
@@ -262,22 +225,6 @@ def searched(found: Selections) -> str:
         path_passes=PATH_PASSES,
         period=PERIOD,
     )
-
-
-def ranges_table(found: Selections) -> str:
-    """Settings tried, widenings, and where each chosen value lies in its range."""
-    rows = []
-    for loss, name in product(LOSSES, found.tuned):
-        record = found.tuning(loss, name)
-        chosen = record["trials"][record["chosen"]]["parameters"]
-        told = "; ".join(
-            f"{parameter} {low:.3g} to {high:.3g}: {chosen[parameter]:.3g} "
-            f"({record['places'][parameter]:.0%})"
-            for parameter, (low, high) in record["ranges"].items()
-        )
-        tried = f"{len(record['trials']):,}"
-        rows.append([LOSSES[loss], name, tried, str(record["widenings"]), told])
-    return table(["loss", "", "settings", "widened", "range: chosen (place)"], rows)
 
 
 def sweeps_table(found: Selections) -> str:
@@ -358,15 +305,17 @@ def updates_table(found: Selections) -> str:
 
 
 def tuning_table(found: Selections) -> str:
-    """The chosen setting of every method, its error and the least error of all settings."""
+    """Settings tried, the chosen one, its error and the least error of all settings."""
     rows = []
     for loss, name in product(LOSSES, found.methods):
         record = found.tuning(loss, name)
         trial = record["trials"][record["chosen"]]
         least = min(other["error"] for other in record["trials"])
         settings = shown(trial["parameters"]) or "not tuned"
-        rows.append([LOSSES[loss], name, f"{trial['error']:.2%}, {least:.2%}", settings])
-    return table(["loss", "", "validation error: chosen, least of all", "settings chosen"], rows)
+        tried = f"{len(record['trials']):,}" if name in found.tuned else ""
+        rows.append([LOSSES[loss], name, tried, f"{trial['error']:.2%}, {least:.2%}", settings])
+    header = ["loss", "", "settings", "validation error: chosen, least of all", "settings chosen"]
+    return table(header, rows)
 
 
 def panels(document: Mapping[str, Any]) -> list[Curves]:

@@ -16,7 +16,7 @@ from paper_repro import planted
 from paper_repro.__main__ import main
 from paper_repro.planted import rows_of
 from paper_repro.studies import STUDIES, stability, stability_page, tuning
-from paper_repro.studies.stability import Outcome, verdict
+from paper_repro.studies.stability_outcomes import Outcome, verdict
 from paper_repro.studies.tuning import (
     METHODS,
     RELEASED,
