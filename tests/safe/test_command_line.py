@@ -361,7 +361,7 @@ def test_a_note_that_is_not_as_it_must_be(folder, capsys):
     assert run("train", "two.svm", "-o", "m.lazy") == 0
     model = lazynet.load("m.lazy")
     for note, message in (([], "does not say how its rows"), ({"format": "other"}, None)):
-        model_files.save(model, "n.lazy", True, note)
+        model_files.save(model, "n.lazy", note)
         assert run("test", "n.lazy", "two.svm") == (0 if message is None else 2)
         assert message is None or message in capsys.readouterr().err
 
