@@ -4,10 +4,9 @@
 nonzeros of its example.  `DualNetClassifier` and `DualNetRegressor` find the minimum of the same
 objective and certify it; `net_path` finds the minima along a path of penalties,
 `DualNetClassifierCV` and `DualNetRegressorCV` choose a penalty by cross-validation, and `plot_path`
-and `plot_choice` draw them.  `ASGDClassifier`, `ASGDRegressor`, `StabilisedSGDClassifier` and
-`ReleasedStabilisedSGDClassifier` implement one algorithm each; `selection_stability` compares what
-features models choose; `Stepper` takes one example at a time.  `model.save(path)` and `load(path)`
-keep models in files.
+and `plot_choice` draw them.  `ASGDClassifier`, `ASGDRegressor` and `StabilisedSGDClassifier`
+implement one algorithm each; `selection_stability` compares what features models choose; `Stepper`
+takes one example at a time.  `model.save(path)` and `load(path)` keep models in files.
 
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from lazynet.estimators.online_cv import LazyNetClassifierCV, LazyNetRegressorCV
     from lazynet.estimators.online_regressor import LazyNetRegressor
     from lazynet.estimators.path import NetPath, net_path
-    from lazynet.estimators.released import ReleasedStabilisedSGDClassifier
     from lazynet.estimators.selection import SelectionReport, selection_stability
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
     from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
@@ -113,7 +111,6 @@ _ROOMS = {
     "PolynomialDecay": "lazynet.averages",
     "Power": "lazynet.schedules",
     "RDA": "lazynet.rules.rda",
-    "ReleasedStabilisedSGDClassifier": "lazynet.estimators.released",
     "Rescaled": "lazynet.rules.storage",
     "SAGA": "lazynet.rules.saga",
     "SGD": "lazynet.rules.affine",
@@ -173,7 +170,6 @@ __all__ = [
     "Pegasos",
     "PolynomialDecay",
     "Power",
-    "ReleasedStabilisedSGDClassifier",
     "Rescaled",
     "SelectionReport",
     "SquaredEpsilonInsensitive",

@@ -105,18 +105,6 @@ def columns_with_values(X: sparse.csr_matrix) -> NDArray[Any]:
     return touched_columns(X)[X.data[X.indptr[0] : X.indptr[-1]] != 0]
 
 
-def rows_with(X: sparse.csr_matrix, columns: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether each row has a value that is not zero in one of the marked columns.
-
-    >>> rows_with(sparse.csr_matrix([[0.0, 2.0], [3.0, 0.0]]), np.array([True, False]))
-    array([False,  True])
-    """
-    start, stop = int(X.indptr[0]), int(X.indptr[-1])
-    marked = columns[X.indices[start:stop]] & (X.data[start:stop] != 0)
-    counts = np.concatenate([[0], np.cumsum(marked)])[X.indptr - start]
-    return np.asarray(counts[1:] > counts[:-1])
-
-
 def only_named_columns(X: sparse.csr_matrix) -> tuple[NDArray[Any], sparse.csr_matrix]:
     """The columns that the rows name, in order, and X without all other columns.
 

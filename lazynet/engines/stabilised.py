@@ -34,11 +34,7 @@ _LARGEST_COUNT = 2**31 - 1
 
 @dataclass(frozen=True)
 class Bursts(SettledFields):
-    """How long bursts are, how much they truncate, and what is purged; with the paper's symbols.
-
-    ``lazynet.engines.released`` counts updates where this module counts steps, and counts
-    rejections after every update where this module counts them after every burst.
-    """
+    """How long bursts are, how much they truncate, and what is purged; with the paper's symbols."""
 
     _kinds = table(
         bursts_per_stage=Integer(least=1),

@@ -27,8 +27,6 @@ from lazynet.training.diagnostics import WORSE, loss_of_constant
 from lazynet.training.learners import mean_loss, spans
 from lazynet.training.loop import progress_bar
 from lazynet.training.settings import SEED, new_generator
-from lazynet.verify.averaged import verify_averaged
-from lazynet.verify.online import VerificationReport
 
 # Steps between two advances of the progress bar.
 _STEPS_PER_CALL = 2**16
@@ -118,31 +116,6 @@ class _Averaged(SparseLinear):
         warnings = (_warning_of(p, *model, mean, n_steps) for model in models)
         first = next(filter(None, warnings), None)
         return [] if first is None else [first]
-
-    def verify(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        max_rows: int = 200,
-        epochs: int = 1,
-    ) -> VerificationReport:
-        """Train a dense twin and the lazy model side by side on the first rows of X.
-
-        The twin centers every row at the mean of the rows used, and sums every weight after every
-        step.  Last iterates and averages are compared; see :meth:`LazyNetClassifier.verify`.
-
-        >>> from lazynet import ASGDClassifier, ASGDRegressor
-        >>> ASGDClassifier().verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
-        True
-        >>> ASGDRegressor().verify([[1.0, 0.0], [0.0, 2.0]], [3.0, 5.0]).agrees
-        True
-        """
-        probe = type(self)(**self.get_params(deep=False))
-        p = probe._settle()
-        X, y, weights = probe._rows_to_learn(p, X, y, sample_weight)
-        return verify_averaged(p, X, probe._problems(X, y, weights), max_rows, epochs)
 
     @property
     def last_coef_(self) -> NDArray[np.float64]:

@@ -11,7 +11,6 @@ from lazynet.estimators.certified_cv import DualNetClassifierCV, DualNetRegresso
 from lazynet.estimators.online import LazyNetClassifier
 from lazynet.estimators.online_cv import LazyNetClassifierCV, LazyNetRegressorCV
 from lazynet.estimators.online_regressor import LazyNetRegressor
-from lazynet.estimators.released import ReleasedStabilisedSGDClassifier
 from lazynet.estimators.stabilised import StabilisedSGDClassifier
 from lazynet.persistence import files
 
@@ -27,7 +26,6 @@ ESTIMATORS: tuple[type[Any], ...] = (
     LazyNetClassifierCV,
     LazyNetRegressor,
     LazyNetRegressorCV,
-    ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -31,15 +30,12 @@ from lazynet.parameters import (
     Choice,
     Integer,
     Number,
-    check_integer,
     check_n_steps,
     table,
 )
 from lazynet.schedules import InverseSqrt
 from lazynet.training.make_plan import suitable_rate
 from lazynet.training.settings import SEED, new_generator
-from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, first_rows
-from lazynet.verify.staged import verify_staged
 
 # With a bounded slope no step can diverge, and short steps leave the margins small for long.
 _LONG_STEPS = 8.0
@@ -129,40 +125,6 @@ class StagedClassifier(SparseClassifier):
         self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
         self.classes_ = classes
         return _warnings_of_purged(p, trace, len(models), n_stable.count(0))
-
-    def verify(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        max_rows: int = 200,
-        epochs: int | None = None,
-    ) -> VerificationReport:
-        """Train a dense twin and this model side by side on the first rows of X.
-
-        Both start from zero weights and draw the same rows.  The weights of the first path are
-        compared after every step, and the mean of the paths at the end; see
-        :meth:`LazyNetClassifier.verify`.  ``epochs`` replaces ``max_iter``.
-
-        >>> from lazynet import StabilisedSGDClassifier
-        >>> StabilisedSGDClassifier().verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
-        True
-        """
-        probe = type(self)(**self.get_params(deep=False))
-        p = probe._settle()
-        X, _, problems = probe._read(X, y, sample_weight)
-        max_rows = check_integer("max_rows", max_rows, 1)
-        epochs = p.max_iter if epochs is None else epochs
-        p.max_iter = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
-        # A quarter: the comparison takes a second or two, also with many paths.
-        visits = math.ceil(p.max_iter * p.n_paths / 4)
-        head, features = first_rows(X, affordable_rows(X, max_rows, visits))
-        problems = problems.only(np.arange(head.shape[0]))
-        p.random_state = int(new_generator(copy.deepcopy(p.random_state)).randint(2**31))
-        return verify_staged(
-            lambda rows: next(probe._new_engines(p, rows, problems)), head, problems[0], features, p
-        )
 
     @property
     def support_(self) -> NDArray[np.bool_]:

@@ -74,7 +74,7 @@ class Judged:
 class DenseReleased(Paths):
     """Every path, burst and stage as the authors' program computes them, in plain Python.
 
-    The parameters have the names of ``ReleasedStabilisedSGDClassifier``; the program writes K_0 for
+    The parameters have the names of ``StabilisedSGDClassifier``; the program writes K_0 for
     ``burst_size``, nK for ``bursts_per_stage``, beta_0 for ``rejection_rate``, gamma for
     ``annealing``, pi_0 for ``stability`` and Theta for ``theta``.  It returns the paths, and has no
     intercept.

@@ -2,9 +2,9 @@
 
 Ma & Zheng's own program was run under R on its own data, Dexter, with its own parameters, for the
 seeds 1 to 20.  (One line had to be repaired: a helper returns a vector, and its caller takes a
-field of a list.)  This study runs ``ReleasedStabilisedSGDClassifier`` with its defaults, which
-are these parameters, under as many seeds, and compares the figures.  The draws are not the draws
-of R: means are compared, not runs.
+field of a list.)  This study runs the algorithm of ``lazynet.reference.released`` with these
+parameters, under as many seeds, and compares the figures.  The draws are not the draws of R: means
+are compared, not runs.
 
     python -m paper_repro released --full --data dexter.train.svm.gz dexter.test.svm.gz
 
@@ -21,14 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from lazynet import ReleasedStabilisedSGDClassifier
-from lazynet.data.arrays import as_examples
-from lazynet.engines.released import Draws, ReleasedEngine, ReleasedPath
-from lazynet.engines.stabilised import Bursts
-from lazynet.engines.threads import Workers
-from lazynet.losses import get_loss
 from paper_repro import sources
 from paper_repro.pages import Template, table
 from paper_repro.planted import rows_of
@@ -36,6 +29,7 @@ from paper_repro.render import Curves
 from paper_repro.rows import Rows
 from paper_repro.score import significant
 from paper_repro.studies import reconstructed
+from paper_repro.studies.released_program import ReleasedClassifier, ReleasedProgram
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 
 PAGE = Template.beside(__file__)
@@ -106,41 +100,23 @@ def runs(settings: Settings, _: Records) -> Record:
 
 def run(rows: Rows, seed: int) -> tuple[dict[str, float], list[float]]:
     """The figures of one run, and the mean error of the paths after each of their bursts."""
-    engine = engine_of(rows.X, rows.y, seed)
-    errors: dict[int, list[float]] = {number: [] for number in range(len(engine.paths))}
-
-    def observe(path: ReleasedPath) -> None:
-        errors[engine.paths.index(path)].append(error(path.weights(), rows))
-
-    with Workers(1) as workers:
-        while not engine.over:
-            engine.take_stage(workers, observe)
-    after = np.array([errors[number] for number in errors])
-    weights = [path.weights() for path in engine.paths]
+    model = ReleasedClassifier()
+    generators = [np.random.default_rng([seed, path]) for path in range(model.n_paths)]
+    program = ReleasedProgram(model, rows.X, rows.y, generators)
+    errors: list[list[float]] = [[] for _ in range(model.n_paths)]
+    for path in program.bursts():
+        errors[path].append(error(program.weights()[path], rows))
+    after, weights = np.array(errors), program.weights()
+    mean = weights.mean(axis=0)
     return {
         ERROR: float(after[:, -1].mean()),
         NONZEROS: float(np.mean([np.count_nonzero(w) for w in weights])),
-        LEFT: float(engine.n_stable),
+        LEFT: float(len(program.left)),
         LEAST: float(after.min()),
-        MEAN_ERROR: error(engine.weights(), rows),
-        MEAN_NONZEROS: float(np.count_nonzero(engine.weights())),
+        MEAN_ERROR: error(mean, rows),
+        MEAN_NONZEROS: float(np.count_nonzero(mean)),
         BURSTS: float(after.shape[1]),
     }, after.mean(axis=0).tolist()
-
-
-def engine_of(X: sparse.csr_matrix, y: NDArray[np.float64], seed: int) -> ReleasedEngine:
-    """The engine that the estimator runs with its defaults; its paths have seeds of their own."""
-    defaults = ReleasedStabilisedSGDClassifier().get_params()
-    return ReleasedEngine(
-        as_examples(X, y),
-        X,
-        get_loss(defaults["loss"]),
-        Bursts(**{name: defaults[name] for name in Bursts.of_estimators()}),
-        [
-            Draws(X.shape[0], defaults["max_iter"], np.random.default_rng([seed, path]))
-            for path in range(defaults["n_paths"])
-        ],
-    )
 
 
 def error(weights: NDArray[np.float64], rows: Rows) -> float:

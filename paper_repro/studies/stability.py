@@ -11,7 +11,7 @@ logistic loss.  The study measures
 
 Stabilised truncated SGD is two algorithms: the one that ``lazynet.reference.stabilised``
 reconstructs from the text of the paper, and the one that the program of its authors computes
-(``lazynet.reference.released``).  Both take part.
+(``lazynet.reference.released``).  Both take part; ``released_program`` runs the latter.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from lazynet import InverseSqrt, ReleasedStabilisedSGDClassifier, StabilisedSGDClassifier
+from lazynet import InverseSqrt, StabilisedSGDClassifier
 from lazynet.data.arrays import as_examples, columns_with_values
-from lazynet.engines.released import Draws, ReleasedEngine
 from lazynet.engines.stabilised import Bursts, Data, Permutations, StabilisedEngine, Stages
 from lazynet.engines.threads import Workers
 from lazynet.losses import get_loss
 from paper_repro.planted import rows_of
 from paper_repro.rows import Rows
+from paper_repro.studies.released_program import Path, ReleasedClassifier, ReleasedProgram
 from paper_repro.studies.tuning import (
     METHODS,
     PASSES,
@@ -92,10 +92,7 @@ def cells(settings: Settings) -> Sequence[Cell]:
 
 
 def methods_of(settings: Settings) -> list[str]:
-    """All methods; the released program only where it can be tuned in minutes.
-
-    Its update costs the nonzeros of all weights.
-    """
+    """All methods; the released program, whose updates visit all weights, only on small data."""
     small = problem(settings).X.nnz <= SMALL
     return [name for name in METHODS if small or name not in (RELEASED, RELEASED_EXAMPLE)]
 
@@ -241,26 +238,31 @@ def updates_of_a_path(model: StabilisedSGDClassifier, rows: Rows) -> list[int]:
     return list(counts)
 
 
-def updates_of_a_released_path(model: ReleasedStabilisedSGDClassifier, rows: Rows) -> list[int]:
+class _CountedProgram(ReleasedProgram):
+    """The program, and the nonzeros of its first path after each of the last draws."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.counts: deque[int] = deque(maxlen=UPDATES)
+
+    def draw(self, path: Path) -> bool:
+        updated = super().draw(path)
+        if path is self.paths[0]:
+            self.counts.append(int(np.count_nonzero(path.weights)))
+        return updated
+
+    def truncate(self, path: Path) -> None:
+        super().truncate(path)
+        if path is self.paths[0]:
+            self.counts[-1] = int(np.count_nonzero(path.weights))
+
+
+def updates_of_a_released_path(model: ReleasedClassifier, rows: Rows) -> list[int]:
     """Nonzeros of the first path after each of its last draws."""
-    counts: deque[int] = deque(maxlen=UPDATES)
-    parameters = model.get_params()
-    # ``fit`` draws the same seeds for its paths with random_state=0.
-    seeds = np.random.SeedSequence(int(check_random_state(0).randint(2**31))).spawn(model.n_paths)
-    engine = ReleasedEngine(
-        as_examples(rows.X, rows.y),
-        rows.X,
-        get_loss(model.loss),
-        Bursts(**{name: parameters[name] for name in Bursts.of_estimators()}),
-        [Draws(len(rows.y), model.max_iter, np.random.default_rng(seed)) for seed in seeds],
-    )
-    path = engine.paths[0]
-    with Workers(1) as workers:
-        while not engine.over:
-            engine.take_stage(
-                workers, None, lambda: counts.append(int(np.count_nonzero(path.cells[:, 0])))
-            )
-    return list(counts)
+    model.set_params(random_state=0)
+    program = _CountedProgram(model, rows.X, rows.y, model.generators())
+    deque(program.bursts(), maxlen=0)
+    return list(program.counts)
 
 
 def stages(

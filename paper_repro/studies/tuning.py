@@ -26,15 +26,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
 import lazynet
-from lazynet import (
-    LazyNetClassifier,
-    ReleasedStabilisedSGDClassifier,
-    StabilisedSGDClassifier,
-    selection_stability,
-)
+from lazynet import LazyNetClassifier, StabilisedSGDClassifier, selection_stability
 from lazynet.data.arrays import as_examples
 from lazynet.estimators.selection import SelectionReport
 from lazynet.rules.base import Rule
+from paper_repro.studies.released_program import ReleasedClassifier
 
 #: Passes of each path of stabilised SGD, and the number of its paths.  The other methods make as
 #: many passes as all paths together.
@@ -236,10 +232,10 @@ def _stabilised(**fixed: Any) -> Callable[[str, Parameters], Any]:
     return make
 
 
-def _released(loss: str, parameters: Parameters) -> ReleasedStabilisedSGDClassifier:
+def _released(loss: str, parameters: Parameters) -> ReleasedClassifier:
     """``PATHS`` paths of ``PATH_PASSES`` passes, as the authors' program runs them."""
     options = {"n_paths": PATHS, "max_iter": PATH_PASSES, **parameters}
-    return ReleasedStabilisedSGDClassifier(loss, **options)
+    return ReleasedClassifier(loss, **options)
 
 
 METHODS: dict[str, Method] = {

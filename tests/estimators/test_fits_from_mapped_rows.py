@@ -18,7 +18,6 @@ from lazynet import (
     LazyNetClassifier,
     LazyNetClassifierCV,
     LazyNetRegressorCV,
-    ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
     net_path,
 )
@@ -46,12 +45,6 @@ CASES = {
     "asgd, numbers": (lambda: ASGDRegressor(max_iter=3, replace=False, random_state=0), R),
     "stabilised": (
         lambda: StabilisedSGDClassifier(burst_size=20, max_iter=3, n_paths=2, random_state=0), Y
-    ),
-    "released": (
-        lambda: ReleasedStabilisedSGDClassifier(
-            burst_size=5, max_iter=3, n_paths=2, stability=0.5, random_state=0
-        ),
-        Y,
     ),
     "grid": (
         lambda: LazyNetClassifierCV(l2s=1e-4, l1s=3, cv=3, max_iter=3, random_state=0), Y3

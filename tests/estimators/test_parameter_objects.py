@@ -25,7 +25,6 @@ from lazynet import (
     LazyNetRegressor,
     Pegasos,
     Power,
-    ReleasedStabilisedSGDClassifier,
     Rescaled,
     StabilisedSGDClassifier,
     Stepper,
@@ -57,7 +56,6 @@ ESTIMATORS = [
     ASGDClassifier,
     ASGDRegressor,
     StabilisedSGDClassifier,
-    ReleasedStabilisedSGDClassifier,
 ]
 
 

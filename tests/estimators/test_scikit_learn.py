@@ -31,7 +31,6 @@ from lazynet import (
     LazyNetClassifierCV,
     LazyNetRegressor,
     LazyNetRegressorCV,
-    ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
     Stepper,
     Tables,
@@ -66,13 +65,8 @@ LONG_FIRST_STEPS = (
     "steps at the rate 1 / (l2 t) begin with a length of 1 / l2, which class weights of 1000 and "
     "rows of squared norm 800 make longer still: 1000 epochs of 50 rows do not outlast them"
 )
-MANY_FEATURES = (
-    "after every update the smallest of the weights is rejected, so that the authors' program "
-    "purges both features of this check: it is made for problems where most features do not matter"
-)
 OWN_FAILURES = {
     ASGDClassifier: {"check_class_weight_classifiers": LONG_FIRST_STEPS},
-    ReleasedStabilisedSGDClassifier: {"check_classifiers_train": MANY_FEATURES},
 }
 
 
@@ -97,7 +91,6 @@ MINIMA = [
         ASGDClassifier(),
         ASGDRegressor(),
         StabilisedSGDClassifier(),
-        ReleasedStabilisedSGDClassifier(),
         *(LazyNetClassifier(**options_of(default_of(name))) for name in WITH_STATE),
         LazyNetClassifier(rule="saga"),
         LazyNetRegressor(rule=TruncatedGradient(threshold=0.5), l2=0.0),

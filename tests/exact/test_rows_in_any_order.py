@@ -31,7 +31,6 @@ from lazynet import (
     FoBoS,
     LazyNetClassifier,
     LazyNetRegressor,
-    ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
     net_path,
 )
@@ -87,7 +86,6 @@ _OTHERS = [
     LazyNetClassifier(**in_rule(**(_SHORT | dict(l1=0.0)), eta0=0.1, storage="rescaled")),
     ASGDClassifier(random_state=0, max_iter=2, l2=10.0),
     StabilisedSGDClassifier("log_loss", random_state=0, n_paths=2, max_iter=4, burst_size=20),
-    ReleasedStabilisedSGDClassifier("log_loss", random_state=0, n_paths=2, max_iter=4),
     DualNetClassifier(random_state=0, l1=1e-2, l2=1e-2, tol=1e-10),
 ]
 

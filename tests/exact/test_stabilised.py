@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from support.matrices import rows_of_signs as signs
 from support.matrices import rows_without_ties as problem
 
-from lazynet import ReleasedStabilisedSGDClassifier, StabilisedSGDClassifier
+from lazynet import StabilisedSGDClassifier
 from lazynet.data.arrays import as_examples
 from lazynet.engines.stabilised import (
     Data,
@@ -149,7 +149,6 @@ BURSTS = dict(burst_size=12, bursts_per_stage=3, rejection_rate=0.3, stability=0
 MODELS = {
     "universal": StabilisedSGDClassifier("log_loss", eta0=0.5, **BURSTS),
     "informative": StabilisedSGDClassifier("log_loss", gravity="informative", eta0=0.5, **BURSTS),
-    "released": ReleasedStabilisedSGDClassifier("log_loss", **BURSTS),
 }
 
 

@@ -200,7 +200,7 @@ GRID = dict(l1s=4, max_iter=3, cv=3)
 PATH = dict(l1s=6, cv=3, l2s=[1e-3, 0.0])
 STAGES = dict(burst_size=50, max_iter=4, rejection_rate=0.3, stability=0.5)
 CHOSEN, MEANS = lazynet.LazyNetClassifierCV, lazynet.ASGDClassifier
-STABLE, RELEASED = lazynet.StabilisedSGDClassifier, lazynet.ReleasedStabilisedSGDClassifier
+STABLE = lazynet.StabilisedSGDClassifier
 #: Options of further fits.
 FURTHER = {
     "fobos, shrink first": dict(rule=lazynet.FoBoS(step_order="shrink_first"), eta0=0.2),
@@ -241,8 +241,6 @@ FURTHER = {
     "averaged, number": dict(kind=lazynet.ASGDRegressor, y="number", max_iter=3, replace=False),
     "stabilised": dict(kind=STABLE, n_jobs=2, **STAGES),
     "stabilised, informative": dict(kind=STABLE, y="three", gravity="informative", **STAGES),
-    "released": dict(kind=RELEASED, **STAGES),
-    "released, log loss": dict(kind=RELEASED, loss="log_loss", y="three", **STAGES),
 }
 #: Options of minima at a penalty that folds choose.
 LABELS_BY_FOLDS = dict(kind=lazynet.DualNetClassifierCV, cv=3)

@@ -1,17 +1,62 @@
-"""Study released compares mean figures with those of the authors' program, by standard errors."""
+"""Study released runs the reference's algorithm, and compares mean figures by standard errors."""
 
 import copy
 
+import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
+from support.matrices import rows_without_ties
 from support.studies import tiny_run
 
+from lazynet.reference.released import DenseReleased
 from paper_repro import planted
 from paper_repro.studies import STUDIES, released
+from paper_repro.studies.released_program import ReleasedClassifier, ReleasedProgram
 from paper_repro.study import Settings
+
+
+class Observed(DenseReleased):
+    """The reference, and what it was after every burst."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.after_bursts = []
+
+    def truncate(self, path):
+        super().truncate(path)
+        self.after_bursts.append((path, list(self.paths[path]), self.positions[path]))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_program_is_the_reference(loss, seed):
+    """Weights and positions after every burst, features that are left at the end."""
+    X, y = rows_without_ties(seed)
+    options = dict(
+        loss=loss, n_paths=2, max_iter=12, burst_size=6, bursts_per_stage=3, rejection_rate=0.5,
+        stability=0.5,
+    )  # fmt: skip
+    program = ReleasedProgram(
+        ReleasedClassifier(**options), X, y, [np.random.default_rng([seed, k]) for k in range(2)]
+    )
+    draws = [(path.rows.tolist(), path.permutation.tolist()) for path in program.paths]
+    found = [
+        (number, program.weights()[number], program.paths[number].position)
+        for number in program.bursts()
+    ]
+    reference = Observed(X.shape[1], **options)
+    examples = [(row.indices.tolist(), row.data.tolist(), t) for row, t in zip(X, y, strict=True)]
+    reference.fit(examples, lambda path: draws[path])
+    assert len({stage.stable for stage in reference.trace}) > 1  # it purges
+    if (loss, seed) == ("hinge", 1):
+        assert any(stage.went_back for stage in reference.trace)
+    assert set(program.left) == reference.stable
+    for (path, weights, position), expected in zip(found, reference.after_bursts, strict=True):
+        assert (path, position) == (expected[0], expected[2])
+        np.testing.assert_allclose(weights, expected[1], rtol=1e-10, atol=1e-10)
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from lazynet import (
     LazyNetClassifier,
     LazyNetClassifierCV,
     LazyNetRegressor,
-    ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
     Stepper,
     Tables,
@@ -150,7 +149,6 @@ def test_ctrl_c_is_heard_soon_and_leaves_the_old_model(name):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize(("Estimator", "options", "endless"), [
     (StabilisedSGDClassifier, dict(stability=0.0), dict(max_iter=10**6)),
-    (ReleasedStabilisedSGDClassifier, dict(stability=0.0), dict(max_iter=10**6, burst_size=10**9)),
     (LazyNetClassifierCV, dict(tol=None), dict(max_iter=10**6)),
     (DualNetClassifier, dict(loss="hinge"), dict(max_iter=10**9, tol=1e-15, l1=1e-7, l2=1e-9)),
 ])  # fmt: skip

@@ -43,7 +43,6 @@ from lazynet import (
     LazyNetRegressor,
     LazyNetRegressorCV,
     Power,
-    ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
     Tables,
     TruncatedGradient,
@@ -116,7 +115,6 @@ FITS = {
     "stabilised": (
         StabilisedSGDClassifier(burst_size=20, max_iter=5, eta0=0.1), THREE,
     ),
-    "released": (ReleasedStabilisedSGDClassifier(burst_size=5, max_iter=2), THREE),
 }  # fmt: skip
 MODELS = {**STREAMS, **FITS}
 

@@ -19,7 +19,6 @@ from lazynet import (
     FromData,
     LazyNetClassifier,
     LazyNetRegressor,
-    ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
 )
 from safe.fuzz.models import needs_the_length
@@ -43,7 +42,6 @@ OTHERS = [
     ASGDClassifier(max_iter=2, random_state=0),
     ASGDRegressor(max_iter=2, random_state=0),
     StabilisedSGDClassifier(max_iter=2, burst_size=10, random_state=0),
-    ReleasedStabilisedSGDClassifier(max_iter=4, burst_size=10, random_state=0),
 ]
 
 

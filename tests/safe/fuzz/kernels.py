@@ -149,7 +149,7 @@ def use_again(given, how, random):
                 value.squared_norms()
             elif kind in ("Steps", "Batches"):
                 len(value)
-            elif kind in ("Records", "Listed"):
+            elif kind == "Records":
                 getattr(value, "clear", int)()
                 repr(value.features)
             elif kind == "WorkingSet":

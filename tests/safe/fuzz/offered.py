@@ -15,7 +15,6 @@ from lazynet.kernels.columns import Columns
 from lazynet.kernels.examples import Examples, Steps, Task, Visited
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block, OwnSteps, Targets
-from lazynet.kernels.released import Listed
 from lazynet.kernels.stabilised import Records
 
 ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
@@ -45,7 +44,6 @@ CLASSES = {
           "enough_work soft_reach hard_reach",
     Average: "shifts scales pulls fields",
     Records: "features ratios vanished",
-    Listed: "features sizes kept",
     WorkingSet: "examples loss epsilon curvature share fit_intercept",
     Columns: "examples",
     Targets: "first n_outputs labels starts positives numbers shared",
@@ -147,13 +145,12 @@ class Sizes:
 PLAIN = {
     # numbers
     "intercept_scale": lambda p: p.one_of(0.0, 1.0), "cushion": lambda p: p.one_of(0.0, 1.0),
-    "stop": lambda p: p.n, "n_left": lambda p: p.d, "n_outputs": lambda p: p.n_outputs,
+    "stop": lambda p: p.n, "n_outputs": lambda p: p.n_outputs,
     "smallest_scale": lambda p: 2.0**-500, "largest_cushion": lambda p: 2.0**10,
     "enough_work": lambda p: 16.0 * p.d, "soft_reach": lambda p: 2.0**6,
     "hard_reach": lambda p: 2.0**10, "accuracy": lambda p: 1e-3, "l2": lambda p: p.one_of(0.0, 0.1),
     "gravity": lambda p: p.one_of(-1.0, 0.0, 0.01),
-    "released.run.share": lambda p: p.one_of(0.0, 0.5, 0.9),
-    "stabilised.run.size": lambda p: p.below(1, 6), "released.run.size": lambda p: p.below(1, 6),
+    "stabilised.run.size": lambda p: p.below(1, 6),
     **dict.fromkeys(("first", "start", "row", "step", "level"), lambda p: 0),
     **dict.fromkeys(("l1", "share", "epsilon", "strength"), lambda p: 0.1),
     **dict.fromkeys(("intercept", "shift", "factor", "threshold", "kappa", "old"), lambda p: 0.5),
@@ -175,13 +172,10 @@ PLAIN = {
     "mean": lambda p: p.reals(p.one_of(0, p.d)),
     "features": lambda p: p.place(p.random.integers(0, p.d, 3)),
     "cells": lambda p: p.reals(p.d, 2), "others": lambda p: p.reals(p.d, 2),
-    "counts": lambda p: p.full((p.d, 2), 0, np.int32), "live": lambda p: p.full(p.n, 1, np.uint8),
+    "counts": lambda p: p.full((p.d, 2), 0, np.int32),
     "stabilised.fields": lambda p: p.reals(stabilised.STABILISED_FIELDS, least=0.0),
     "dual.fields": lambda p: p.full(dual.DUAL_FIELDS), "dual.duals": lambda p: p.full(p.n),
     "averages.Average.fields": lambda p: p.full(averages.AVERAGE_FIELDS),
-    "released.Listed.features": lambda p: p.full(2 * p.d + 3, 0, np.int64),
-    "released.Listed.sizes": lambda p: p.full(2 * p.d + 3),
-    "kept": lambda p: p.full(p.d, 0, np.int64),
     "dense.run.intercept": lambda p: p.reals(1), "spread": lambda p: p.full(p.one_of(0, p.d)),
     "sums.excess.sums": lambda p: p.reals(p.d, p.below(1, 3)),
 }  # fmt: skip

@@ -16,7 +16,6 @@ from lazynet.kernels import (
     dekel,
     outputs,
     outputs_clock,
-    released,
     stabilised,
 )
 from lazynet.kernels.averages import Average
@@ -24,7 +23,6 @@ from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.examples import MEASURED, Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block, OwnSteps, Targets
-from lazynet.kernels.released import Listed
 from lazynet.kernels.stabilised import Records
 from lazynet.losses import get_loss
 from lazynet.schedules import FromData
@@ -106,13 +104,6 @@ class Parts(Sizes):
         given = self.arguments("stabilised.run", signature_of("stabilised.run"))
         stabilised.run(**{**given, "records": self.last, "size": 10**6})
         return self.last
-
-    def listed(self):
-        """A list with some features on it; the cells that belong to it are drawn next."""
-        listed, self.held = self.made(Listed), self.full((self.d, 2))
-        features = self.random.integers(0, self.d, 3)
-        released.go_back(listed, self.held, features, self.random.normal(size=3))
-        return listed
 
     def working_set(self, until=""):
         """A working set on which the methods up to the one called ``until`` have been called."""
@@ -270,7 +261,6 @@ DRAWN = {
     "task": lambda p: p.made(Task), "outputs_clock.task": Parts.task,
     "average": lambda p: p.made(Average),
     "records": Parts.records, "stabilised.run.records": lambda p: p.made(Records),
-    "listed": Parts.listed, "released.run.listed": lambda p: p.made(Listed),
     "merger": lambda p: Merger(), "batches.Batches.merger": lambda p: p.one_of(Merger(), None),
     "block": Parts.block, "targets": lambda p: p.signs(p.n),
     **{f"{module}.targets": Parts.targets
@@ -304,7 +294,7 @@ DRAWN = {
     "loss": lambda p: p.below(0, 8), "kind": lambda p: p.kind,
     "nu": Parts.nu, "position": lambda p: 1.0, "least": lambda p: 1,
     "held": lambda p: p.reals(p.n if p.smoothed else 0),
-    "columns.features": Parts.new_features, "released.go_back.weights": lambda p: p.reals(3),
+    "columns.features": Parts.new_features,
     "fields": Parts.clock_fields, "dekel.fields": lambda p: p.full(dekel.DEKEL_FIELDS, 1.0),
     "shifts": lambda p: p.full(p.room(1, 30)), "scales": lambda p: p.full(p.size + 1),
     "pulls": lambda p: p.full(p.size + 1),
@@ -315,7 +305,6 @@ DRAWN = {
     "stabilised.Records.extend.vanished": lambda p: p.full(p.last.n + p.size, 0, np.uint8),
     "stabilised.ratios.out": lambda p: p.reals(p.last.n - p.last.began),
     "purged": lambda p: p.full(p.last.n, 0, np.int64),
-    "released.cells": lambda p: p.held, "released.run.cells": lambda p: p.full((p.d, 2)),
     "dense.run.sums": lambda p: p.full(p.d * p.room(0, 2)),
     "totals": lambda p: p.full(averages.AVERAGE_FIELDS * p.size),
     "places": lambda p: p.integers(
