@@ -146,7 +146,7 @@ class Learns:
             piece = order[done : done + self.length - state.open_rows]
             done += len(piece)
             self._take(learner, problems, piece, state)
-            state.t += plan.n_steps(len(piece))
+            state.t += len(piece)
             state.n_rows += len(piece)
             state.open_rows += len(piece)
             if state.open_rows == self.length or state.n_rows == self.n_rows:
@@ -270,11 +270,9 @@ class BlockRows(SourceRows):
         begin: int,
         after: Callable[[int], None],
     ) -> int:
-        plan, n_rows = learners[0].plan, self.facts.n_rows
-        if plan.rule.batch_size > 1:
-            raise ValueError(f"batch_size must be 1 over blocks, got {plan.rule.batch_size}")
+        n_rows = self.facts.n_rows
         if begin == n_rows:
-            return t + plan.n_steps(n_rows)
+            return t + n_rows
         # The engines change together: a pass that fails changes none of them.
         ends, first = [], 0
         for number, learner in enumerate(learners):
@@ -292,7 +290,7 @@ class BlockRows(SourceRows):
     ) -> Any:
         """The future of an engine after an epoch: a chain of tasks, one per group of blocks."""
         facts, blocks = self.facts, self.blocks
-        length = length_of_chunks(n_learners, facts.n_rows, facts.n_values, 1)
+        length = length_of_chunks(n_learners, facts.n_rows, facts.n_values)
         step = Learns(learner.plan, outputs, length, facts.n_rows, facts.n_features)
         state: Any = Visiting(copy.deepcopy(learner.engine), t)
         for group, home in blocks.groups():

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from lazynet.engines.nonzeros import NonzeroWeights
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
-from lazynet.kernels.batches import Batches
 from lazynet.kernels.examples import (
     DEFECTS,
     STATUS_BAD_ROW,
@@ -331,10 +330,8 @@ class Engine:
                 raise ValueError(f"{name} of {kind} cannot have {length} entries")
         return lengths
 
-    def take(self, examples: Examples, steps: Steps | Batches, task: Task, t: int = 0) -> None:
+    def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
         """Take all steps of the chunk; its first step is step ``t`` of the run."""
-        if isinstance(steps, Batches):
-            steps.begin()
         take_until_done(
             partial(self._run, examples, steps, task),
             len(steps),

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from lazynet.engines.base import Engine, advice_on_overflow
 from lazynet.engines.wear import Wear
 from lazynet.kernels import cells as kernel
-from lazynet.kernels.batches import Batches
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
@@ -59,9 +58,7 @@ class CellEngine(Engine):
         """Set the field called ``name``."""
         self.fields[kernel.fields(self.kind).index(name)] = value
 
-    def _run(
-        self, examples: Examples, steps: Steps | Batches, task: Task, first: int
-    ) -> tuple[int, int]:
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
         return kernel.run(
             self.kind, examples, steps, task, self.settings, self.cells, self.fields, first
         )

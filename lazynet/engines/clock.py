@@ -11,7 +11,6 @@ from lazynet.engines.base import Arrays, Engine
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import clock as clock_kernel
-from lazynet.kernels.batches import Batches
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.losses import Loss
 from lazynet.schedules import FromData
@@ -129,9 +128,7 @@ class ClockEngine(OnTheClock):
         super().__init__(n_features, wear)
         self.stored = np.zeros(n_features)
 
-    def _run(
-        self, examples: Examples, steps: Steps | Batches, task: Task, first: int
-    ) -> tuple[int, int]:
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
         return clock_kernel.run(
             examples, steps, task, self.stored, self.fields, first, None, self.rates
         )
@@ -183,9 +180,7 @@ class AveragedClockEngine(OnTheClock):
     def _past(self) -> averages_kernel.Average:
         return averages_kernel.Average(self.shifts, self.scales, self.pulls, self.totals)
 
-    def _run(
-        self, examples: Examples, steps: Steps | Batches, task: Task, first: int
-    ) -> tuple[int, int]:
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
         cells = self.cells.reshape(-1)
         return clock_kernel.run(
             examples, steps, task, cells, self.fields, first, self._past(), self.rates

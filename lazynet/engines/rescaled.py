@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from lazynet.engines.clock import ClockEngine
-from lazynet.kernels.batches import Batches
 from lazynet.kernels.examples import Examples, Steps, Task
 
 
@@ -21,9 +20,7 @@ class RescaledEngine(ClockEngine):
 
     name = "rescaled"
 
-    def _run(
-        self, examples: Examples, steps: Steps | Batches, task: Task, first: int
-    ) -> tuple[int, int]:
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
         if task.pulls:
             raise ValueError("storage='rescaled' knows no l1 penalty: l1 must be 0")
         return super()._run(examples, steps, task, first)

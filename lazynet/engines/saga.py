@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from lazynet.engines.cells import LaggingEngine
 from lazynet.engines.wear import Wear
 from lazynet.kernels import cells as kernel
-from lazynet.kernels.batches import Batches
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
@@ -52,7 +51,7 @@ class SAGAEngine(LaggingEngine):
         self.set_field("intercept", intercept)
         self.slopes = np.zeros(0)
 
-    def take(self, examples: Examples, steps: Steps | Batches, task: Task, t: int = 0) -> None:
+    def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
         """Take all steps of the chunk; ``examples`` are the same data set in every call."""
         n_rows = examples.n_rows
         if not self.field("steps") and len(self.slopes) != n_rows:
@@ -63,9 +62,7 @@ class SAGAEngine(LaggingEngine):
             )
         super().take(examples, steps, task, t)
 
-    def _run(
-        self, examples: Examples, steps: Steps | Batches, task: Task, first: int
-    ) -> tuple[int, int]:
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
         return kernel.run(
             self.kind, examples, steps, task, self.settings, self.cells, self.fields, first,
             self.slopes,

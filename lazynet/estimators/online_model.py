@@ -57,7 +57,7 @@ from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable
 
 
 class OnlineModel(SparseLinear):
-    """A linear model that engines train, one row or one batch of rows at a time."""
+    """A linear model that engines train, one row at a time."""
 
     _kinds = table(
         loss=LOSS,
@@ -359,7 +359,7 @@ class OnlineModel(SparseLinear):
                 )
         units = units_for_fit(settings, rows, None)
         rows = rows if units is None else rows.standardised(units)
-        n_steps = settings.plan().n_steps(affordable_rows(rows.X, max_rows, epochs)) * epochs
+        n_steps = affordable_rows(rows.X, max_rows, epochs) * epochs
         plan = make_plan(settings, rows, from_zero=False, n_steps=n_steps)
         return verify(plan, rows.X, rows.targets, max_rows, epochs)
 

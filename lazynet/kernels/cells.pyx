@@ -11,7 +11,6 @@ an entry per row of the data set: the importance times the slope of the loss at 
 
 from libc.string cimport memcpy
 
-from .batches cimport Batches
 from .chunk cimport (
     ADAGRAD,
     CARPENTER,
@@ -28,8 +27,8 @@ from .examples cimport (
     FINISHED,
     Examples,
     Status,
+    Steps,
     Task,
-    Visited,
     check_cells,
     check_runnable,
     check_vector,
@@ -175,7 +174,7 @@ cdef bint measures(_Described of, const AnyRule* rule) noexcept:
 def run(
     str kind not None,
     Examples examples,
-    Visited steps,
+    Steps steps,
     Task task,
     const double[::1] settings not None,
     double[:, ::1] cells not None,   # IN/OUT
@@ -184,13 +183,9 @@ def run(
     double[::1] slopes=None,         # IN/OUT: an entry per row, for SAGA
     double[::1] entries=None,        # IN/OUT: {P, B} of every step, for tables
 ):
-    """Take the steps from ``first`` on; returns how the call ended and the first step not taken.
-
-    A call may end within a batch; the next call goes on.
-    """
+    """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef _Described of = described(kind)
-    cdef Batches batches = steps if isinstance(steps, Batches) else None
-    cdef Py_ssize_t n_steps = len(steps)
+    cdef Py_ssize_t n_steps = steps.order.shape[0]
     cdef Status status
     cdef AnyRule rule
     cdef Chunk at
@@ -199,8 +194,6 @@ def run(
         if slopes is None:
             raise TypeError("slopes must be an array with an entry per row, got None")
         check_vector("slopes", slopes, examples.csr.n_rows)
-    if batches is not None and of.kind in (SAGA, CARPENTER, TABLES):
-        raise ValueError(f"kind must be one that learns from batches of rows, got {kind!r}")
     check_cells(cells, examples.csr.n_columns, of.numbers)
     check_runnable(examples, task.loss)
     rule_of(&rule, of, settings, fields, True)
@@ -213,18 +206,14 @@ def run(
         )
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
-    at = chunk_of(examples, steps, task, n_steps, first)
+    at = chunk_of(examples, steps, task, first)
     at.cells = &cells[0, 0] if cells.shape[0] else NULL
     if of.kind == TABLES:
         rule.tables.shrink_first = task.shrink_first
     at.slopes = &slopes[0] if of.kind == SAGA and slopes.shape[0] else NULL
-    if batches is not None:
-        at.batch_size, at.merging = batches.size, batches.merger.begin(examples)
     code = code_of(of, &rule)
     with nogil:
         status = examples.loops.walk(code, &rule, &at)
-    if batches is not None:
-        batches.merger.end()
     end_rule(&rule, of, &fields[0])
     return <int> status, at.step
 

@@ -1,6 +1,6 @@
 # A chunk of steps as the loops of online.pyx see it: addresses and numbers, which the modules with the
 # arrays (clock.pyx, cells.pyx) have checked.
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t
 
 from .averages cimport Reach
 from .from_data cimport Tuning
@@ -40,24 +40,6 @@ cdef enum:
     PATIENCE = 8388608
 
 
-# A batch that is being merged.  A call of a kernel may end within a batch and the next call go on.
-cdef struct Merging:
-    double* sums         # for every column the sum of slope * x over the rows merged; else 0
-    uint32_t* columns    # the columns merged; some may be there twice
-    double* values       # of the merged row
-    Py_ssize_t n_columns
-    Py_ssize_t length    # the number of entries of ``columns``: twice the columns of the matrix, at most
-    bint begun           # whether the following describes a batch
-    Py_ssize_t start     # the places in the order of the batch's first row ...
-    Py_ssize_t stop      # ... and of the row after its last
-    Py_ssize_t measured  # the place of the next row to measure, for rates that follow the rows
-    Py_ssize_t next      # the place of the next row to merge
-    Py_ssize_t visited   # the nonzeros of the rows merged so far
-    double slopes        # the sum of the slopes of the rows merged so far
-    double sizes         # the sum of the sizes of these slopes
-    double importances   # the sum of the importances of these rows
-
-
 cdef struct Chunk:
     const Csr* csr
     const double* targets
@@ -73,11 +55,8 @@ cdef struct Chunk:
     double* predictions          # OUT: or NULL
     double* cells                # IN/OUT
     double* slopes               # IN/OUT: of every row at its last visit, for rules that remember
-    Py_ssize_t n_rows            # entries of ``order``
-    Py_ssize_t n_steps
+    Py_ssize_t n_steps           # entries of ``order``
     Py_ssize_t step              # IN/OUT: the first step not taken
-    Py_ssize_t batch_size
-    Merging* merging             # NULL without batches
     int loss
     double epsilon
     bint shrink_first

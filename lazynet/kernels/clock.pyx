@@ -24,7 +24,6 @@ Property: the weights after every step equal the weights of lazynet.reference.De
 """
 
 from .averages cimport COUNTED, Average, check_counts
-from .batches cimport Batches
 from .chunk cimport AVERAGED, CLOCK, FREELY_AVERAGED, Chunk
 from .rules.motion cimport (
     INTERCEPT,
@@ -42,8 +41,8 @@ from .examples cimport (
     FINISHED,
     Examples,
     Status,
+    Steps,
     Task,
-    Visited,
     check_runnable,
     check_vector,
     chunk_of,
@@ -78,7 +77,7 @@ cdef double[N_FROM_DATA_FIELDS] NO_STATE
 
 def run(
     Examples examples,
-    Visited steps,
+    Steps steps,
     Task task,
     double[::1] stored not None,   # IN/OUT: z, or the cells {z, before}
     double[::1] fields not None,   # IN/OUT: the clock and the intercept
@@ -86,12 +85,8 @@ def run(
     Average average=None, # IN/OUT: the past of the clock, where iterates are averaged
     double[::1] rates=None,   # IN/OUT: what rates computed from the rows depend on
 ):
-    """Take the steps from ``first`` on; returns how the call ended and the first step not taken.
-
-    A call may end within a batch; the next call goes on.  Batches have rates of a schedule.
-    """
-    cdef Py_ssize_t n_steps = len(steps)
-    cdef Batches batches = steps if isinstance(steps, Batches) else None
+    """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
+    cdef Py_ssize_t n_steps = steps.order.shape[0]
     cdef bint adaptive = task.tuning.adaptive
     cdef Status status
     cdef OnClock on
@@ -100,11 +95,6 @@ def run(
     check_vector("stored", stored, examples.csr.n_columns * (1 if average is None else 2))
     check_vector("fields", fields, N_CLOCK_FIELDS)
     check_runnable(examples, task.loss)
-    if batches is not None and (adaptive or task.positive):
-        raise ValueError(
-            "task: steps on batches know neither rates that are computed from the rows nor "
-            "positive weights"
-        )
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
     if adaptive:
@@ -113,7 +103,7 @@ def run(
         check_vector("rates", rates, N_FROM_DATA_FIELDS)
         if not has_sizes(examples):
             raise ValueError("examples must have sizes where rates are computed from the rows")
-    at = chunk_of(examples, steps, task, n_steps, first)
+    at = chunk_of(examples, steps, task, first)
     at.cells = &stored[0] if stored.shape[0] else NULL
     load_clock(&on.clock, &fields[0])
     on.intercept, on.work = fields[INTERCEPT], fields[WORK]
@@ -127,12 +117,8 @@ def run(
         on.past = average.past()
         # Without a pull no weight vanishes.
         kind = FREELY_AVERAGED if not task.pulls and on.clock.shift == 0.0 else AVERAGED
-    if batches is not None:
-        at.batch_size, at.merging = batches.size, batches.merger.begin(examples)
     with nogil:
         status = examples.loops.walk(kind, &on, &at)
-    if batches is not None:
-        batches.merger.end()
     save_clock(&on.clock, &fields[0])
     fields[INTERCEPT], fields[WORK] = on.intercept, on.work
     fields[PENDING], fields[PENDING_MOVE] = on.pending, on.pending_move

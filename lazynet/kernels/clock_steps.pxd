@@ -85,7 +85,7 @@ cdef inline Status start_on_clock(OnClock* on, const Chunk* at, const Proposal* 
     if at.counts != NULL and past_is_worn(
         &on.past, on.totals, &on.clock, at.reach, on.work, step.keep, step.pull
     ):
-        # The step begins again after the sweep; a row counts only once, and a batch is merged once.
+        # The step begins again after the sweep; a row counts only once.
         if at.tuning.adaptive:
             on.pending = COUNTED_ROW
         return WORN_OUT

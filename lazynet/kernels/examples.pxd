@@ -18,7 +18,6 @@ from .chunk cimport (
     Chunk,
     Loops,
     Measured,
-    Merging,
     Status,
 )
 from .from_data cimport Tuning
@@ -39,8 +38,8 @@ cdef class Examples:
     cdef object owners              # keeps the arrays alive and in place
 
 
-cdef class Visited:
-    """The rows that a chunk of steps visits, and the scalars of the steps.
+cdef class Steps:
+    """A chunk of steps: the rows that they visit, and their scalars.
 
     The shrink of a step is |w| <- [a |w| - b]+.
     """
@@ -52,15 +51,6 @@ cdef class Visited:
     cdef const double[::1] counts     # omega of each step; None without an average
     cdef double* predictions          # OUT: the prediction for each row before its step; NULL: not kept
     cdef object pins                  # keeps the arrays in place
-
-    cdef int take_scalars(
-        self, rates, keep, keep_low, pull, counts, Py_ssize_t n, str beside) except -1
-    # Takes an array, if given, into which the predictions are written: an entry for every row.
-    cdef int keep_predictions(self, predictions) except -1
-
-
-cdef class Steps(Visited):
-    """A chunk of steps, each on one row."""
 
 
 cdef class Task:
@@ -80,9 +70,8 @@ cdef class Task:
 # Raises unless the examples have targets and the loss is one of the table.
 cdef int check_runnable(Examples examples, int loss) except -1
 
-# The chunk of the steps from ``first`` on; ``size`` is that of a batch, whose rows ``merging`` takes.
-cdef Chunk chunk_of(
-    Examples examples, Visited steps, Task task, Py_ssize_t n_steps, Py_ssize_t first) noexcept
+# The chunk of the steps from ``first`` on.
+cdef Chunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t first) noexcept
 
 # Raises unless the array called ``name`` is aligned to its numbers of ``itemsize`` bytes.
 cdef int check_aligned(str name, const void* first, size_t itemsize=*) except -1
@@ -115,11 +104,11 @@ cdef inline void walk_rows(
 
 
 cdef inline void keep_prediction(
-    Visited visited, Py_ssize_t place, double prediction
+    Steps steps, Py_ssize_t step, double prediction
 ) noexcept nogil:
-    """Store the prediction for the row at ``place`` in the order, made before its update."""
-    if visited.predictions != NULL:
-        visited.predictions[place] = prediction
+    """Store the prediction of a step, made before its update."""
+    if steps.predictions != NULL:
+        steps.predictions[step] = prediction
 
 
 cdef inline bint has_sizes(Examples examples) noexcept nogil:

@@ -433,7 +433,7 @@ cdef int check_runnable(Examples examples, int loss) except -1:
 
 
 cdef Chunk chunk_of(
-    Examples examples, Visited steps, Task task, Py_ssize_t n_steps, Py_ssize_t first
+    Examples examples, Steps steps, Task task, Py_ssize_t first
 ) noexcept:
     """The steps from ``first`` on; the cells are to be filled in.  There is at least one step."""
     cdef Chunk at
@@ -443,7 +443,7 @@ cdef Chunk chunk_of(
     at.order, at.predictions = &steps.order[0], steps.predictions
     at.rates, at.keep, at.keep_low = &steps.rates[0], &steps.keep[0], &steps.keep_low[0]
     at.pull = &steps.pull[0]
-    at.n_rows, at.n_steps, at.step = steps.order.shape[0], n_steps, first
+    at.n_steps, at.step = steps.order.shape[0], first
     at.loss, at.epsilon = task.loss, task.epsilon
     at.shrink_first, at.fit_intercept = task.shrink_first, task.fit_intercept
     at.wear, at.reach, at.tuning = &task.wear, &task.reach, &task.tuning
@@ -451,48 +451,7 @@ cdef Chunk chunk_of(
 
 
 @cython.binding(False)  # a method then checks the type of self
-cdef class Visited:
-    """The rows that a chunk of steps visits, in order; and the predictions that are kept."""
-
-    cdef int take_scalars(
-        self, rates, keep, keep_low, pull, counts, Py_ssize_t n, str beside
-    ) except -1:
-        """Take the arrays, each with ``n`` entries."""
-        cdef const double[::1] numbers
-        self.rates, self.keep, self.keep_low = rates, keep, keep_low
-        self.pull, self.counts = pull, counts
-        for name, array in (
-            ("rates", rates), ("keep", keep), ("keep_low", keep_low), ("pull", pull),
-            ("counts", counts),
-        ):
-            if array is None:
-                continue
-            numbers = array
-            if numbers.shape[0] != n:
-                raise ValueError(f"{name} must have {n} entries, {beside}, got {numbers.shape[0]}")
-            if n:
-                check_aligned(name, &numbers[0])
-        return 0
-
-    cdef int keep_predictions(self, predictions) except -1:
-        cdef double[::1] written
-        cdef Py_ssize_t n = self.order.shape[0]
-        if n:
-            check_aligned("order", &self.order[0])
-        self.predictions = NULL
-        if predictions is None:
-            return 0
-        written = predictions
-        if written.shape[0] != n:
-            raise ValueError(f"predictions must have {n} entries, as order, got {written.shape[0]}")
-        if n:
-            check_aligned("predictions", &written[0])
-            self.predictions = &written[0]
-        return 0
-
-
-@cython.binding(False)  # a method then checks the type of self
-cdef class Steps(Visited):
+cdef class Steps:
     """The scalars of consecutive steps, each array with one entry per step.
 
     A kernel stores in ``predictions``, if given, the prediction before the update of each step.
@@ -502,9 +461,27 @@ cdef class Steps(Visited):
         self, order not None, rates not None, keep not None, keep_low not None, pull not None,
         counts=None, predictions=None,
     ):
+        cdef const double[::1] numbers
+        cdef double[::1] written
         self.order = order
-        self.take_scalars(rates, keep, keep_low, pull, counts, self.order.shape[0], "as order")
-        self.keep_predictions(predictions)
+        self.rates, self.keep, self.keep_low = rates, keep, keep_low
+        self.pull, self.counts = pull, counts
+        cdef Py_ssize_t n = self.order.shape[0]
+        self.predictions = NULL
+        if n:
+            check_aligned("order", &self.order[0])
+        for name, array in (
+            ("rates", rates), ("keep", keep), ("keep_low", keep_low), ("pull", pull),
+            ("counts", counts),
+        ):
+            if array is not None:
+                numbers = array
+                check_vector(name, numbers, n)
+        if predictions is not None:
+            written = predictions
+            check_vector("predictions", written, n)
+            if n:
+                self.predictions = &written[0]
         arrays = (order, rates, keep, keep_low, pull, counts, predictions)
         held = None if predictions is None else memoryview(predictions)
         self.pins = (arrays, pinned(arrays), held)

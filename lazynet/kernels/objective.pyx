@@ -13,7 +13,7 @@ from .examples cimport (
     OUT_OF_MEMORY,
     PATIENCE,
     Examples,
-    Visited,
+    Steps,
     check_aligned,
     check_runnable,
     check_vector,
@@ -94,7 +94,7 @@ def total_loss(
     return total, row, status != FINISHED
 
 
-def loss_of_predictions(Examples examples, Visited steps, int loss, double epsilon):
+def loss_of_predictions(Examples examples, Steps steps, int loss, double epsilon):
     """Sum of s_i l(p_i, y_i) over the rows that the steps visit, p_i the prediction before."""
     cdef Py_ssize_t step = 0, n_steps = steps.order.shape[0], n, k
     cdef double total = 0.0, lost = 0.0

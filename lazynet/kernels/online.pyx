@@ -12,16 +12,15 @@ This module is compiled once per level of vector units (setup.py), with the same
 clock.pyx and cells.pyx check the arrays and call its functions by address.
 
 Property: the weights after every step equal those of the dense references
-(tests/exact/test_lazy_equals_dense.py, test_rules_with_state.py, test_batches.py), and any split into
-chunks gives the same bits.
+(tests/exact/test_lazy_equals_dense.py, test_rules_with_state.py), and any split into chunks
+gives the same bits.
 """
 
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
-from .batches cimport begin_batch, mean_slope, merge_row, merged_row, size_of_slopes
 from .chunk cimport (
     ADAGRAD,
     AHEAD,
@@ -33,7 +32,6 @@ from .chunk cimport (
     FREELY_AVERAGED,
     FTRL,
     NEAR,
-    OUT_OF_MEMORY,
     OUT_OF_RANGE,
     OVERFLOWED,
     PATIENCE,
@@ -44,7 +42,6 @@ from .chunk cimport (
     WORN_OUT,
     Chunk,
     Loops,
-    Merging,
     Status,
 )
 from .from_data cimport Proposal, begin_proposal
@@ -62,7 +59,7 @@ from .lanes cimport (
     sum_of_eight,
     without_first,
 )
-from .own_rows cimport OwnRow, copy_row, fetch_cells, fetch_eight, fill_up, has_room, row_at
+from .own_rows cimport OwnRow, copy_row, fetch_cells, fetch_eight, row_at
 from .rows cimport fetch_row, prefetch
 from .any_rule cimport (
     MOST_NUMBERS,
@@ -105,7 +102,7 @@ from .rules.truncated_gradient cimport Truncated
 
 cdef inline Py_ssize_t upcoming(const Chunk* at, Py_ssize_t place) noexcept nogil:
     """The number of the row at this place in the order, or -1."""
-    return row_at(at.csr, at.order, at.n_rows, place)
+    return row_at(at.csr, at.order, at.n_steps, place)
 
 
 cdef void copy_upcoming(const Chunk* at, Py_ssize_t place, OwnRow* row) noexcept nogil:
@@ -231,7 +228,6 @@ cdef void update(
 cdef struct Rows:
     OwnRow here[2]    # the row at hand and the next row, by turns
     int turn          # where the row at hand is
-    OwnRow merged     # of a batch
 
 
 cdef inline bint is_far(const Rule* rule, const Chunk* at) noexcept nogil:
@@ -276,66 +272,6 @@ cdef inline double predict_row(
     return prediction
 
 
-cdef Status merge_batch(
-    Rule* rule, const Chunk* at, Rows* rows, Py_ssize_t* touched
-) noexcept nogil:
-    """Predict the rows of a batch, and merge them into one row; a call may pause within."""
-    cdef Merging* merging = at.merging
-    cdef OwnRow* row
-    cdef const OwnRow* next
-    cdef double prediction, slope
-    cdef Status status
-    if measures(rule):
-        while merging.measured < merging.stop:
-            copy_upcoming(at, merging.measured, &rows.merged)
-            if rows.merged.status == FINISHED and measure(rule, size_of(at, &rows.merged)):
-                return WORN_OUT  # the same row is measured again after the sweep
-            merging.measured += 1
-    while merging.next < merging.stop:
-        row = &rows.here[rows.turn]
-        if row.status != FINISHED:
-            return row.status
-        next = far_row(rule, at, rows, merging.next)
-        prediction = predict_row(rule, at, row, merging.next, next)
-        slope = slope_of(at, row.number, prediction)
-        if not (isfinite(prediction) and isfinite(at.rates[at.step] * slope)):
-            return OVERFLOWED
-        look_ahead(rule, at, rows, merging.next)
-        status = merge_row(
-            merging, row.values, row.columns, row.length, slope,
-            at.importances[row.number] if at.importances != NULL else 1.0,
-        )
-        if status != FINISHED:
-            return status
-        rows.turn = 1 - rows.turn
-        touched[0] += row.length
-        if touched[0] > PATIENCE:
-            return PAUSED
-    return FINISHED
-
-
-cdef Status take_merged(
-    const Rule* rule, const Chunk* at, OwnRow* merged, Proposal* step
-) noexcept nogil:
-    """The merged row, and how far the step goes along it."""
-    cdef double unit = 1.0
-    if Rule is AdaGrad:
-        unit = size_of_slopes(at.merging) if rule.initial > 0.0 else 1.0
-    elif Rule is DecayingAdaGrad:
-        unit = size_of_slopes(at.merging) if rule.rule.initial > 0.0 else 1.0
-    step.intercept_move = step.rate * mean_slope(at.merging)
-    step.move = step.rate * unit
-    merged.length = merged_row(at.merging, unit)
-    if not has_room(merged, merged.length):
-        return OUT_OF_MEMORY
-    merged.values = merged.copied
-    memcpy(merged.copied, at.merging.values, merged.length * sizeof(double))
-    memcpy(merged.columns, at.merging.columns, merged.length * sizeof(uint32_t))
-    fill_up(merged)
-    predict(rule, at.cells, merged, NULL)  # keeps what the step needs
-    return FINISHED
-
-
 cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
     """Take the steps in order; returns how the call ended."""
     cdef Status status = FINISHED
@@ -350,9 +286,7 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
     cdef bint scheduled = Rule is Truncated or Rule is Carpenter or Rule is OnTables
     memset(&rows, 0, sizeof(Rows))
     begin_proposal(&step)
-    if at.merging != NULL:
-        begin_batch(at.merging, at.batch_size, at.step, at.n_rows)
-    copy_upcoming(at, at.step if at.merging == NULL else at.merging.next, &rows.here[0])
+    copy_upcoming(at, at.step, &rows.here[0])
     while at.step < at.n_steps:
         row = &rows.here[rows.turn]
         if on_clock:
@@ -366,73 +300,58 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
             if tables.full(rule):
                 status = WORN_OUT
                 break
-        if at.merging != NULL:
-            begin_batch(at.merging, at.batch_size, at.step, at.n_rows)
-            status = merge_batch(rule, at, &rows, &touched)
-            if status == FINISHED and on_clock:
-                if on.pending == HALF_A_STEP:
-                    on.pending = NOTHING
-                else:
-                    status = start_on_clock(on, at, &step)
-            if status != FINISHED:
-                break
-            row, visited = &rows.merged, at.merging.visited
-            status = take_merged(rule, at, row, &step)
-            if status != FINISHED:
-                break
-        elif row.status != FINISHED:
+        if row.status != FINISHED:
             status = row.status
             break
-        else:
-            visited = row.length
-            touched += visited
-            next = far_row(rule, at, &rows, at.step)
-            if on_clock and on.pending == HALF_A_STEP:
-                # The first half of this step was taken before the sweep, which has changed the cells.
-                predict(rule, at.cells, row, next)
-                step.move = step.intercept_move = on.pending_move
-                if at.tuning.adaptive:
-                    step.intercept_move = on.state.intercept_move
-                on.pending = NOTHING
-            elif on_clock:
-                if at.tuning.adaptive:
-                    status = count_on_clock(on, at, row)
-                    if status != FINISHED:
-                        break
-                prediction = predict_row(rule, at, row, at.step, next)
-                status = propose_on_clock(on, at, row, prediction, &step)
-                if status == FINISHED:
-                    status = start_on_clock(on, at, &step)
+        visited = row.length
+        touched += visited
+        next = far_row(rule, at, &rows, at.step)
+        if on_clock and on.pending == HALF_A_STEP:
+            # The first half of this step was taken before the sweep, which has changed the cells.
+            predict(rule, at.cells, row, next)
+            step.move = step.intercept_move = on.pending_move
+            if at.tuning.adaptive:
+                step.intercept_move = on.state.intercept_move
+            on.pending = NOTHING
+        elif on_clock:
+            if at.tuning.adaptive:
+                status = count_on_clock(on, at, row)
                 if status != FINISHED:
                     break
-            else:
-                if measures(rule) and measure(rule, size_of(at, row)):
-                    status = WORN_OUT
+            prediction = predict_row(rule, at, row, at.step, next)
+            status = propose_on_clock(on, at, row, prediction, &step)
+            if status == FINISHED:
+                status = start_on_clock(on, at, &step)
+            if status != FINISHED:
+                break
+        else:
+            if measures(rule) and measure(rule, size_of(at, row)):
+                status = WORN_OUT
+                break
+            prediction = predict_row(rule, at, row, at.step, next)
+            slope = slope_of(at, row.number, prediction)
+            step.move = step.rate * slope
+            if Rule is Saga:
+                step.move = slope - at.slopes[row.number]
+            step.intercept_move = step.move
+            if not (isfinite(prediction) and isfinite(step.move)):
+                status = OVERFLOWED
+                break
+            if Rule is AdaGrad:
+                if at.importances != NULL:
+                    rule.first = rule.initial * at.importances[row.number]
+            elif Rule is DecayingAdaGrad:
+                if at.importances != NULL:
+                    rule.rule.first = rule.rule.initial * at.importances[row.number]
+            elif Rule is OnTables:
+                if not tables.advance(
+                    rule, at.keep[at.step], at.keep_low[at.step], step.pull, visited
+                ):
+                    status = OUT_OF_RANGE
                     break
-                prediction = predict_row(rule, at, row, at.step, next)
-                slope = slope_of(at, row.number, prediction)
-                step.move = step.rate * slope
-                if Rule is Saga:
-                    step.move = slope - at.slopes[row.number]
-                step.intercept_move = step.move
-                if not (isfinite(prediction) and isfinite(step.move)):
-                    status = OVERFLOWED
-                    break
-                if Rule is AdaGrad:
-                    if at.importances != NULL:
-                        rule.first = rule.initial * at.importances[row.number]
-                elif Rule is DecayingAdaGrad:
-                    if at.importances != NULL:
-                        rule.rule.first = rule.rule.initial * at.importances[row.number]
-                elif Rule is OnTables:
-                    if not tables.advance(
-                        rule, at.keep[at.step], at.keep_low[at.step], step.pull, visited
-                    ):
-                        status = OUT_OF_RANGE
-                        break
-            # The processor does this while it computes the slope, for which it would wait.
-            look_ahead(rule, at, &rows, at.step)
-            rows.turn = 1 - rows.turn
+        # The processor does this while it computes the slope, for which it would wait.
+        look_ahead(rule, at, &rows, at.step)
+        rows.turn = 1 - rows.turn
         if Rule is Carpenter or Rule is OnTables or step.move != 0.0:
             update(
                 rule, at.cells, row, step.move * on.clock.inverse if on_clock else step.move
@@ -453,7 +372,6 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
             break
     free(rows.here[0].room.bytes)
     free(rows.here[1].room.bytes)
-    free(rows.merged.room.bytes)
     return status
 
 

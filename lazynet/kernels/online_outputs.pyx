@@ -259,8 +259,8 @@ cdef void look_ahead(Run* run) noexcept nogil:
     """Copy the row after the row at hand, and fetch a later row."""
     cdef Chunk* chunk = &run.at.chunk
     cdef OwnRow* next = &run.here[1 - run.turn]
-    cdef Py_ssize_t ahead = row_at(chunk.csr, chunk.order, chunk.n_rows, chunk.step + AHEAD)
-    copy_row(chunk.csr, row_at(chunk.csr, chunk.order, chunk.n_rows, chunk.step + 1), next)
+    cdef Py_ssize_t ahead = row_at(chunk.csr, chunk.order, chunk.n_steps, chunk.step + AHEAD)
+    copy_row(chunk.csr, row_at(chunk.csr, chunk.order, chunk.n_steps, chunk.step + 1), next)
     if ahead >= 0:
         fetch_row(chunk.csr, ahead)
     fetch_targets(&run.at.targets, ahead, next.number)
@@ -302,7 +302,7 @@ cdef Status walk(Outputs* at) noexcept nogil:
     cdef Run run
     if not begin(&run, at):
         return OUT_OF_MEMORY
-    copy_row(chunk.csr, row_at(chunk.csr, chunk.order, chunk.n_rows, chunk.step), &run.here[0])
+    copy_row(chunk.csr, row_at(chunk.csr, chunk.order, chunk.n_steps, chunk.step), &run.here[0])
     while status == FINISHED and chunk.step < chunk.n_steps:
         status = take_step(&run)
     end(&run)

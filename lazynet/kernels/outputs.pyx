@@ -270,5 +270,5 @@ cdef void add_run(
     Outputs* at, Examples examples, Targets targets, Steps steps, Task task, double[::1] losses,
     Py_ssize_t first
 ) noexcept:
-    at.chunk = chunk_of(examples, steps, task, steps.order.shape[0], first)
+    at.chunk = chunk_of(examples, steps, task, first)
     at.targets, at.n, at.losses = targets.rows, targets.n_outputs, &losses[0]

@@ -8,10 +8,9 @@ features of its example.
 
 A class is made by ``Class(n_features, *, loss, l1, l2, fit_intercept, epsilon, ...)`` with the
 parameters of its rule besides, and has ``step(indices, values, target, weight=1)``, ``weights``,
-``intercept`` and the step count ``t``.  The ``Dense...`` classes of rules that learn from batches
-have ``step_batch(examples)`` too: one step on the mean gradient.  A penalty that the algorithm does
-not have is refused unless it is 0.  ``DenseDualAscent`` differs, because it has a variable for
-every example: it is made with all examples, and ``step(i)`` visits example i.
+``intercept`` and the step count ``t``.  A penalty that the algorithm does not have is refused
+unless it is 0.  ``DenseDualAscent`` differs, because it has a variable for every example: it is
+made with all examples, and ``step(i)`` visits example i.
 
 >>> twin = DenseRDA(2, loss="squared_error", gamma=2.0)
 >>> twin.step([0], [1.0], target=4.0)
@@ -23,7 +22,7 @@ every example: it is made with all examples, and ``step(i)`` visits example i.
 - ``lazynet.reference.shrink``: one shrink of one weight, for every rule of the affine family
 - ``lazynet.reference.closed_forms``: what a gap of missed shrinks amounts to; also as the papers
   misprint it
-- ``lazynet.reference.learner``: what the learners share, and the mean gradient of a batch
+- ``lazynet.reference.learner``: what the learners share
 - ``lazynet.reference.dense``: SGD and FoBoS as the papers describe them
 - ``lazynet.reference.plain``: the step that the lazy forms of SGD and FoBoS share
 - ``lazynet.reference.clock``: the clock, with one number per weight and two scalars

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lazynet.reference.learner import Example, Learner, mean_gradient
+from lazynet.reference.learner import Learner
 from lazynet.reference.scale import Scale
 from lazynet.reference.shrink import fobos_shrink
 
@@ -71,51 +71,24 @@ class DenseAdaGrad(Learner):
         """All weights as of now."""
         return [self.weight(j) for j in range(self.n_features)]
 
-    def step_batch(self, batch: Sequence[Example]) -> list[float]:
-        """Learn from all examples of the batch by one step; return the predictions before.
+    def step(
+        self, indices: Sequence[int], values: Sequence[float], target: float, weight: float = 1
+    ) -> float:
+        """Learn from one example of importance ``weight``; return the prediction before.
 
-        The squared gradients are the squares of the mean gradient.  Where the rates follow the
-        data, all rows of the batch are measured, one after the other, before the first prediction.
-
-        >>> twin = DenseAdaGrad(1, loss="squared_error", alpha=1.0, delta=0.0)
-        >>> twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 8.0, 1.0)])
-        [0.0, 0.0]
-        >>> twin.G, twin.weights  # the mean gradient is -6
-        ([36.0], [1.0])
+        Where the rates follow the data, the row is measured before the prediction.
         """
-        for indices, values, _, _ in batch:
-            self._measure(values)
-            self._catch_up(indices)
-        predictions = [
-            sum((self.w[j] * x for j, x in zip(indices, values, strict=True)), self.intercept)
-            for indices, values, _, _ in batch
-        ]
-        gradient, slope = mean_gradient(batch, predictions, self.slope, self.epsilon)
-        sizes = self._sizes(batch, predictions, gradient)
-        for j, g in gradient.items():
-            self._move(j, g, sizes[j])
+        self._measure(values)
+        self._catch_up(indices)
+        pairs = list(zip(indices, values, strict=True))
+        prediction = sum((self.w[j] * x for j, x in pairs), self.intercept)
+        slope = weight * self.slope(prediction, target, self.epsilon)
+        for j, x in pairs:
+            self._move(j, slope * x, weight * x)
         self._move_intercept(slope)
         self._shrink_all()
         self.t += 1
-        return predictions
-
-    def _sizes(
-        self, batch: Sequence[Example], predictions: Sequence[float], gradient: dict[int, float]
-    ) -> dict[int, float]:
-        """x_j times the importance; in a batch, the mean gradient by the mean size of the slopes.
-
-        In the mean of |l'(p, y)| an example counts by its importance; below 2^-960 the mean is 1.
-        """
-        if len(batch) == 1:
-            ((indices, values, _, weight),) = batch
-            return {j: weight * x for j, x in zip(indices, values, strict=True)}
-        slopes = [
-            w * self.slope(p, y, self.epsilon)
-            for (_, _, y, w), p in zip(batch, predictions, strict=True)
-        ]
-        weights = sum(weight for _, _, _, weight in batch)
-        size = sum(abs(slope) for slope in slopes) / weights if weights else 0.0
-        return {j: g / (size if size >= 2.0**-960 else 1.0) for j, g in gradient.items()}
+        return prediction
 
     def _move(self, j: int, g: float, x: float) -> None:
         """Move weight j by the gradient g; G_j begins at (initial x)^2."""

@@ -14,7 +14,6 @@ from typing import Any
 
 from lazynet.reference.clock import PlainClock
 from lazynet.reference.dense import DenseReference
-from lazynet.reference.learner import Example
 
 Omega = Callable[[int], Any]
 
@@ -39,14 +38,16 @@ class DenseAverage(DenseReference):
         self.sums = [self.zero] * n_features
         self.intercept_sum = self.total = self.zero
 
-    def step_batch(self, batch: Sequence[Example]) -> list[Any]:
-        """Learn from a batch and count the iterate; return the predictions before."""
-        predictions = super().step_batch(batch)
+    def step(
+        self, indices: Sequence[int], values: Sequence[Any], target: Any, weight: Any = 1
+    ) -> Any:
+        """Learn from one example and count the iterate; return the prediction before."""
+        prediction = super().step(indices, values, target, weight)
         omega = self.omega(self.t)
         self.sums = [s + omega * w for s, w in zip(self.sums, self.weights, strict=True)]
         self.intercept_sum += omega * self.intercept
         self.total += omega
-        return predictions
+        return prediction
 
     @property
     def averages(self) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from lazynet.reference.learner import Example, Learner, mean_gradient
+from lazynet.reference.learner import Learner
 from lazynet.reference.shrink import SHRINKS
 
 
@@ -48,16 +48,17 @@ class DenseReference(Learner):
         pairs = zip(indices, values, strict=True)
         return sum((self.weights[j] * x for j, x in pairs), self.intercept)
 
-    def step_batch(self, batch: Sequence[Example]) -> list[Any]:
-        """Learn from the examples of a batch by one step; return the predictions before."""
-        eta = self.schedule(self.t)
-        predictions = [self.predict(indices, values) for indices, values, _, _ in batch]
-        gradient, slope = mean_gradient(batch, predictions, self.slope, self.epsilon)
+    def step(
+        self, indices: Sequence[int], values: Sequence[Any], target: Any, weight: Any = 1
+    ) -> Any:
+        """Learn from one example of importance ``weight``; return the prediction before."""
+        eta, prediction = self.schedule(self.t), self.predict(indices, values)
+        slope = weight * self.slope(prediction, target, self.epsilon)
 
         if self.step_order == "shrink_first":
             self._shrink_all(eta)
-        for j, g in gradient.items():
-            self.weights[j] -= eta * g
+        for j, x in zip(indices, values, strict=True):
+            self.weights[j] -= eta * (slope * x)
             if self.positive and self.weights[j] < 0:
                 self.weights[j] = self.zero
         if self.step_order == "gradient_first":
@@ -66,7 +67,7 @@ class DenseReference(Learner):
         if self.fit_intercept:
             self.intercept -= eta * slope
         self.t += 1
-        return predictions
+        return prediction
 
     def _shrink_all(self, eta: Any) -> None:
         self.weights = [self.shrink(w, eta, self.l1, self.l2) for w in self.weights]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from lazynet.reference.learner import Example, Learner, mean_gradient
+from lazynet.reference.learner import Learner
 from lazynet.reference.scale import Scale
 
 
@@ -23,7 +23,7 @@ class DenseFTRL(Learner):
     is a coordinate without penalties.
 
     With ``alpha=None`` the rates follow the data.  With m the mean of |x|_1 over the rows seen so
-    far (``Scale``; all rows of a batch before its first prediction), alpha is ``alpha_unit`` / m,
+    far (``Scale``), the row of the step included, alpha is ``alpha_unit`` / m,
     and beta is multiplied by ``beta_unit`` m.  The intercept then has ``intercept_alpha`` and beta
     itself.
 
@@ -87,22 +87,20 @@ class DenseFTRL(Learner):
         """The intercept as of now."""
         return self.weight(self.n_features)
 
-    def step_batch(self, batch: Sequence[Example]) -> list[float]:
-        """Learn from the examples of a batch by one step; return the predictions before."""
-        for _, values, _, _ in batch:
-            self.scale.count(sum(abs(x) for x in values))
-        b = self.intercept
-        predictions = [
-            sum((self.weight(j) * x for j, x in zip(indices, values, strict=True)), b)
-            for indices, values, _, _ in batch
-        ]
-        gradient, slope = mean_gradient(batch, predictions, self.slope, self.epsilon)
-        for j, g in gradient.items():
-            self._move(j, g)
+    def step(
+        self, indices: Sequence[int], values: Sequence[float], target: float, weight: float = 1
+    ) -> float:
+        """Learn from one example of importance ``weight``; return the prediction before."""
+        self.scale.count(sum(abs(x) for x in values))
+        pairs = list(zip(indices, values, strict=True))
+        prediction = sum((self.weight(j) * x for j, x in pairs), self.intercept)
+        slope = weight * self.slope(prediction, target, self.epsilon)
+        for j, x in pairs:
+            self._move(j, slope * x)
         if self.fit_intercept:
             self._move(self.n_features, slope)
         self.t += 1
-        return predictions
+        return prediction
 
     def _move(self, j: int, g: float) -> None:
         """Add a gradient of coordinate j."""

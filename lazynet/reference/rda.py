@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from lazynet.reference.learner import Example, Learner, mean_gradient
+from lazynet.reference.learner import Learner
 from lazynet.reference.scale import Scale
 
 
@@ -18,8 +18,8 @@ class DenseRDA(Learner):
     weight is a function of its gradients alone, so that no shrink is ever missed.
 
     With ``gamma=None`` gamma follows the data: it is ``gamma_unit`` m^2, m the mean Euclidean norm
-    of the rows seen so far (``Scale``), all rows of a batch included before its first prediction.
-    The intercept then has ``intercept_gamma``.
+    of the rows seen so far (``Scale``), the row of the step included.  The intercept then has
+    ``intercept_gamma``.
 
     >>> twin = DenseRDA(1, loss="squared_error", l1=0.5, gamma=2.0, fit_intercept=True)
     >>> _ = twin.step([0], [1.0], 4.0)
@@ -76,19 +76,17 @@ class DenseRDA(Learner):
         """The intercept as of now."""
         return self._minimiser(self.intercept_sum, 0.0, 0.0, self.intercept_gamma)
 
-    def step_batch(self, batch: Sequence[Example]) -> list[float]:
-        """Learn from the examples of a batch by one step; return the predictions before."""
-        for _, values, _, _ in batch:
-            self.scale.count(math.sqrt(sum(x * x for x in values)))
-        w, b = self.weights, self.intercept
-        predictions = [
-            sum((w[j] * x for j, x in zip(indices, values, strict=True)), b)
-            for indices, values, _, _ in batch
-        ]
-        gradient, slope = mean_gradient(batch, predictions, self.slope, self.epsilon)
-        for j, g in gradient.items():
-            self.gradient_sums[j] += g
+    def step(
+        self, indices: Sequence[int], values: Sequence[float], target: float, weight: float = 1
+    ) -> float:
+        """Learn from one example of importance ``weight``; return the prediction before."""
+        self.scale.count(math.sqrt(sum(x * x for x in values)))
+        w, pairs = self.weights, list(zip(indices, values, strict=True))
+        prediction = sum((w[j] * x for j, x in pairs), self.intercept)
+        slope = weight * self.slope(prediction, target, self.epsilon)
+        for j, x in pairs:
+            self.gradient_sums[j] += slope * x
         if self.fit_intercept:
             self.intercept_sum += slope
         self.t += 1
-        return predictions
+        return prediction

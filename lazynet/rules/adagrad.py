@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from lazynet.losses import Loss
 from lazynet.parameters import POSITIVE, Number, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import BATCHES, LOG_LOSS, Rule, constant_of
+from lazynet.rules.base import LOG_LOSS, Rule, constant_of
 
 #: alpha times the mean of ||x||_1 by the name of the loss, where alpha follows the data: without
 #: ``initial``, and with it.  The first visit to a row moves its prediction by at most this number.
@@ -39,8 +39,7 @@ class AdaGrad(Rule):
     that first moves the weight, times the importance of the row: as if a row with the slope
     ``initial`` had been seen.  So the first steps of a weight follow the sizes of its gradients.
     Without it the first step has the size alpha even where the gradient is tiny, and where one
-    class is rare, most first gradients are.  In a batch the mean gradient of the weight, divided by
-    the mean size of the slopes, replaces |x_j| times the importance.
+    class is rare, most first gradients are.
 
     Without ``alpha`` the rates follow the data: alpha is a constant of the loss divided by m, the
     mean of ||x||_1 over the rows seen so far, and delta is multiplied by m.  So multiplying X by a
@@ -52,8 +51,6 @@ class AdaGrad(Rule):
     counts as if their alpha had been the new one.  The intercept has the rate
     1 / (delta + sqrt(n)).
 
-    A step takes the mean gradient of ``batch_size`` rows.
-
     >>> AdaGrad(alpha=0.5)
     AdaGrad(alpha=0.5)
     """
@@ -62,7 +59,6 @@ class AdaGrad(Rule):
         alpha=Number(above=0, optional=True),
         delta=POSITIVE,
         initial=Number(least=0, optional=True),
-        **BATCHES,
     )
     name: ClassVar[str] = "adagrad"
     scheduled: ClassVar[bool] = False
@@ -73,7 +69,6 @@ class AdaGrad(Rule):
     alpha: float | None = None
     delta: float = 1e-6
     initial: float | None = None
-    batch_size: int = 1
 
     @property
     def sizes(self) -> str | None:

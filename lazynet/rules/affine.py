@@ -50,7 +50,6 @@ class Proximal(Affine):
     eta0: float | None = None
     average: AverageLike = False
     storage: StorageLike = "clock"
-    batch_size: int = 1
     step_order: str = "gradient_first"
     positive: bool = False
 
@@ -64,7 +63,7 @@ class FoBoS(Proximal):
     schedule : str, object, array or callable, default="auto"
         The learning rate of step t = 0, 1, 2, ...: "constant", "power", ``Power(eta0, power_t)``,
         the rates, a function of t.  "auto": rates from the rows; but "power" with ``eta0``, with a
-        storage other than the clock, in batches and with groups.
+        storage other than the clock and with groups.
     eta0 : float or None, default=None
         The scale of a schedule that has none; None: the largest rate that overshoots on no row of
         the first call.
@@ -73,8 +72,6 @@ class FoBoS(Proximal):
         step k on; "suffix": over the last half (needs ``tol=None``); "polynomial".
     storage : str or object, default="clock"
         The storage of the weights: "clock", "tables", "rescaled" (l1=0 only) or "dense".
-    batch_size : int, default=1
-        The number of rows of a step, which takes the mean of their gradients.
     step_order : "gradient_first" or "shrink_first", default="gradient_first"
         w <- shrink(w - eta g x), or w <- shrink(w) - eta g x.
     positive : bool, default=False

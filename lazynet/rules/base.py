@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lazynet.averages import AVERAGE
 from lazynet.losses import Loss, get_loss
-from lazynet.parameters import FLAG, Choice, Integer, ParameterObject, table
+from lazynet.parameters import FLAG, Choice, ParameterObject, table
 from lazynet.penalties import ElasticNet
 from lazynet.rules.storage import STORAGE, Clock
 from lazynet.schedules import SCALE, SCHEDULE
@@ -23,12 +23,10 @@ LARGEST_SHRINK = 2.0**200
 
 STEP_ORDERS = ("gradient_first", "shrink_first")
 
-#: The kinds of the parameters of a rule whose step can take the mean gradient of several rows.
-BATCHES = table(batch_size=Integer(least=1))
 #: The kinds of the parameters of a rule whose rates come from a schedule.
 SCHEDULED = table(schedule=SCHEDULE, eta0=SCALE)
 #: The kinds of the parameters of a rule that shrinks all weights by the same map.
-AFFINE = table(**SCHEDULED, average=AVERAGE, storage=STORAGE, **BATCHES)
+AFFINE = table(**SCHEDULED, average=AVERAGE, storage=STORAGE)
 #: The kinds of the parameters of FoBoS and SGD.
 PROXIMAL = table(**AFFINE, step_order=Choice(accepted=STEP_ORDERS), positive=FLAG)
 #: Parameters that the plan of a training applies, and not the rule itself.
@@ -75,7 +73,6 @@ class Rule(ParameterObject):
     eta0: float | None = None
     average: Any = None
     storage: Any = Clock()
-    batch_size: int = 1
     step_order: str = "gradient_first"
     positive: bool = False
     group: str | None = None

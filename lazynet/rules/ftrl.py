@@ -9,7 +9,7 @@ from lazynet.losses import Loss
 from lazynet.parameters import STRENGTH, Choice, Number, table
 from lazynet.penalties import ElasticNet
 from lazynet.rules.adagrad import PLAIN_PRODUCTS
-from lazynet.rules.base import BATCHES, LOG_LOSS, Rule, constant_of
+from lazynet.rules.base import LOG_LOSS, Rule, constant_of
 
 PENALTIES = ("per_example", "once")
 
@@ -36,8 +36,6 @@ class FTRL(Rule):
     rule.  "once": the penalty is l1 and l2 however many examples have been seen, which is the
     published form; its strengths are about t times as large for the same weights.
 
-    A step takes the mean gradient of ``batch_size`` rows.
-
     >>> FTRL(alpha=0.5)
     FTRL(alpha=0.5)
     """
@@ -46,7 +44,6 @@ class FTRL(Rule):
         alpha=Number(above=0, optional=True),
         beta=STRENGTH,
         penalty=Choice(accepted=PENALTIES),
-        **BATCHES,
     )
     name: ClassVar[str] = "ftrl"
     scheduled: ClassVar[bool] = False
@@ -56,7 +53,6 @@ class FTRL(Rule):
     alpha: float | None = None
     beta: float = 1.0
     penalty: str = "per_example"
-    batch_size: int = 1
 
     @property
     def sizes(self) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from lazynet.losses import Loss
 from lazynet.parameters import STRENGTH, Number, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import BATCHES, LOG_LOSS, Rule, constant_of
+from lazynet.rules.base import LOG_LOSS, Rule, constant_of
 
 #: gamma over the squared mean norm of a row by the name of the loss, where gamma follows the data.
 #: The step of a smooth loss whose slope has no bound must not overshoot; a bounded slope allows
@@ -43,13 +43,11 @@ class RDA(Rule):
     weights are then computed from the same sums with the new gamma.  The intercept has a gamma of
     its own, which follows nothing.
 
-    A step takes the mean gradient of ``batch_size`` rows.
-
     >>> RDA(gamma=5)
     RDA(gamma=5)
     """
 
-    _kinds = table(gamma=Number(above=0, optional=True), rho=STRENGTH, **BATCHES)
+    _kinds = table(gamma=Number(above=0, optional=True), rho=STRENGTH)
     name: ClassVar[str] = "rda"
     scheduled: ClassVar[bool] = False
     continues: ClassVar[bool] = True
@@ -57,7 +55,6 @@ class RDA(Rule):
     remedy: ClassVar[str] = "Raise gamma of RDA"
     gamma: float | None = None
     rho: float = 0.0
-    batch_size: int = 1
 
     @property
     def sizes(self) -> str | None:

@@ -40,7 +40,6 @@ class TruncatedGradient(Affine):
     eta0: float | None = None
     average: AverageLike = False
     storage: StorageLike = "clock"
-    batch_size: int = 1
 
     @property
     def has_state(self) -> bool:

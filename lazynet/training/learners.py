@@ -18,7 +18,6 @@ from lazynet.data.targets import Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.threads import Workers
-from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.examples import Examples, Steps
 from lazynet.kernels.objective import loss_of_predictions, total_loss, weight_sums
 from lazynet.losses import Loss
@@ -46,21 +45,18 @@ class Learner:
     def __post_init__(self) -> None:
         self.task = self.plan.task(self.engine)
 
-    def visit(self, steps: Steps | Batches, t: int, with_loss: bool, merger: Merger) -> float:
+    def visit(self, steps: Steps, t: int, with_loss: bool) -> float:
         """Take the steps, the first of which is step ``t`` of the run.
 
         Returns the sum of the losses of the predictions before each update; 0 where it is not
         computed, without ``with_loss``.
-        ``merger`` has the memory in which the rows of a batch are merged.
         """
-        if isinstance(steps, Batches):
-            steps = steps.with_predictions(np.empty(steps.n_rows) if with_loss else None, merger)
-        elif with_loss:
+        if with_loss:
             steps = steps.with_predictions(np.empty(len(steps)))
         self.engine.take(self.examples, steps, self.task, t)
         return self.loss_before(steps) if with_loss else 0.0
 
-    def loss_before(self, steps: Steps | Batches) -> float:
+    def loss_before(self, steps: Steps) -> float:
         """The sum of importance times loss over rows, of the predictions before each update."""
         loss = self.plan.loss
         return loss_of_predictions(self.examples, steps, loss.code, loss.epsilon)
@@ -92,9 +88,8 @@ class OutputsLearner:
         self.task = self.plan.task(self.engine)
         self.block = self.targets.block(self.first, self.engine.n_outputs)
 
-    def visit(self, steps: Steps | Batches, t: int, with_loss: bool, merger: Merger) -> float:
+    def visit(self, steps: Steps, t: int, with_loss: bool) -> float:
         """As ``Learner.visit``."""
-        assert isinstance(steps, Steps), "outputs in batches have an engine each"
         losses = np.zeros(self.engine.n_outputs)
         self.engine.learn(self.examples, self.block, steps, self.task, t, losses, self.plan.softmax)
         # Losses with large importances may have an infinite sum, as an engine of one output does.
@@ -208,25 +203,20 @@ def run_pass(
     n_rows = examples.n_rows if order is None else len(order)
     n_threads = 1 if workers is None else workers.n_threads
     shares = [range(k, len(learners), n_threads) for k in range(n_threads)]
-    # Memory in which a thread merges the rows of a batch, for all chunks.
-    mergers = [Merger() for _ in shares]
     if length is None:
-        length = length_of_chunks(
-            len(learners), examples.n_rows, examples.n_values, plan.rule.batch_size
-        )
+        length = length_of_chunks(len(learners), examples.n_rows, examples.n_values)
     if begin % length and begin != n_rows:
         raise ValueError(f"begin must be at the end of a chunk of {length} rows, got {begin}")
     for start in range(begin, n_rows, length):
         stop = min(start + length, n_rows)
         rows = np.arange(start, stop) if order is None else order[start:stop]
-        first_step = t + start // plan.rule.batch_size
-        steps = plan.steps(rows, first_step)
+        steps = plan.steps(rows, t + start)
 
-        def visit(share: range, steps: Steps | Batches = steps, t: int = first_step) -> None:
+        def visit(share: range, steps: Steps = steps, t: int = t + start) -> None:
             for number in share:
                 if workers is not None:
                     workers.check()
-                loss = learners[number].visit(steps, t, losses is not None, mergers[share.start])
+                loss = learners[number].visit(steps, t, losses is not None)
                 if losses is not None:
                     losses[number] += loss
 
@@ -236,18 +226,16 @@ def run_pass(
             workers.each(shares, visit)
         if after is not None:
             after(stop)
-    return t + plan.n_steps(n_rows)
+    return t + n_rows
 
 
-def length_of_chunks(n_learners: int, n_rows: int, n_values: int, batch_size: int) -> int:
+def length_of_chunks(n_learners: int, n_rows: int, n_values: int) -> int:
     """The number of rows in a chunk: fewer for several learners where rows are long.
 
-    A chunk ends where a batch ends.
-
-    >>> length_of_chunks(1, 10_000, 5_000_000, 1), length_of_chunks(2, 10_000, 50_000_000, 100)
-    (8192, 800)
+    >>> length_of_chunks(1, 10_000, 5_000_000), length_of_chunks(2, 10_000, 50_000_000)
+    (8192, 838)
     """
     rows = _LARGEST_CHUNK
     if n_learners > 1 and n_values:
         rows = min(rows, _NONZEROS_OF_A_CHUNK * n_rows // n_values)
-    return max(rows // batch_size, 1) * batch_size
+    return max(rows, 1)

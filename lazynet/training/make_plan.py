@@ -71,7 +71,7 @@ def make_plan(
         if not classifies and chosen and plan.loss.name == "squared_error":
             factor = math.sqrt(max(1.0, EPOCHS_OF_REGRESSORS / max_iter))
             schedule = check_schedule("schedule", FromData(factor))
-    n_all = check_n_steps("max_iter", max_iter, plan.n_steps(rows.n_visits))
+    n_all = check_n_steps("max_iter", max_iter, rows.n_visits)
     if settings.tol is None and rows.n_orders is not None and rows.n_orders < max_iter:
         raise ValueError(f"sample_order has {rows.n_orders} epochs, fewer than max_iter={max_iter}")
     plan = replace(

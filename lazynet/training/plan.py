@@ -19,7 +19,6 @@ from lazynet.engines.catalogue import EngineKind, algorithm_of, new_engine, new_
 from lazynet.engines.clock import tuning_of
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.wear import Wear
-from lazynet.kernels.batches import Batches
 from lazynet.kernels.examples import Steps
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
@@ -81,7 +80,7 @@ class Plan:
     def joins_outputs(self) -> bool:
         """Whether one engine can learn several outputs in one pass."""
         rule = self.rule
-        if algorithm_of(rule).outputs is None or self.penalty.positive or rule.batch_size > 1:
+        if algorithm_of(rule).outputs is None or self.penalty.positive:
             return False
         if rule.has_state:
             return True
@@ -221,25 +220,17 @@ class Plan:
             tuning=tuning,
         )
 
-    def n_steps(self, n_rows: int) -> int:
-        """The number of steps of a pass over ``n_rows`` rows; the last may have fewer rows."""
-        return -(-n_rows // self.rule.batch_size)
-
     def steps(
         self, order: NDArray[np.int64], t: int, predictions: NDArray[np.float64] | None = None
-    ) -> Steps | Batches:
+    ) -> Steps:
         """The chunk of steps that visits the rows ``order``, starting with step ``t``.
 
         The prediction for every row, made before its update, is written to ``predictions``.
         """
-        n_steps = self.n_steps(len(order))
-        stop = t + n_steps
+        stop = t + len(order)
         counts = None if self.average is None else checked_counts(self.average, t, stop)  # type: ignore[arg-type]
         rates, keep, lost, pull = self._rates_and_shrinks(t, stop)
-        scalars = rates, keep, lost, pull, counts, predictions
-        if self.rule.batch_size > 1:
-            return Batches(order, self.rule.batch_size, *scalars)
-        return Steps(order, *scalars)
+        return Steps(order, rates, keep, lost, pull, counts, predictions)
 
     def _rates_and_shrinks(self, start: int, stop: int) -> tuple[NDArray[np.float64], ...]:
         """Rates, a, the digits that a has lost, and b, of the steps from ``start`` to ``stop``."""

@@ -146,9 +146,9 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
     check_scale(rule.schedule, rule.eta0)
     schedule = rule.schedule
     if is_auto(schedule):
-        # Rates from the rows need a clock that takes one row in a step.
+        # Rates from the rows need a clock.
         plain = isinstance(rule, (FoBoS, SGD)) and rule.storage == Clock()
-        plain = plain and rule.batch_size == 1 and rule.group is None and rule.eta0 is None
+        plain = plain and rule.group is None and rule.eta0 is None
         schedule = check_schedule("schedule", FromData() if plain else Power())
     penalised = bool(p["l2"]) or p["l1"] is not None
     follows_rows = rule.sizes is not None or (rule.scheduled and isinstance(schedule, FromData))
@@ -188,13 +188,11 @@ def _joining() -> str:
     return ", ".join(repr(name) for name, row in ALGORITHMS.items() if row.outputs is not None)
 
 
-def _refuse(what: str, rows: Iterable[Row], reason: str = "", otherwise: str = "") -> None:
+def _refuse(what: str, rows: Iterable[Row]) -> None:
     """Refuse the first parameter that does not go with ``what``."""
     for name, value, accepted, write in rows:
         if not accepted:
-            raise ValueError(
-                f"{what} does not go with {name}={value!r}{reason}: write {name}={write}{otherwise}"
-            )
+            raise ValueError(f"{what} does not go with {name}={value!r}: write {name}={write}")
 
 
 def check_together(plan: Plan) -> Plan:
@@ -203,7 +201,7 @@ def check_together(plan: Plan) -> Plan:
     rule.check_penalty(penalty)
     rule.check_loss(plan.loss)
     on_clock, no_average = storage == Clock(), plan.average is None
-    one_row, signed = rule.batch_size == 1, not penalty.positive
+    signed = not penalty.positive
     if penalty.l1 and not storage.takes_l1:
         raise ValueError(
             f"storage={storage.name!r} knows no l1 penalty, got l1={penalty.l1:g}; set l1=0, "
@@ -228,17 +226,13 @@ def check_together(plan: Plan) -> Plan:
         order: Row = (
             "step_order", rule.step_order, rule.step_order == "gradient_first", "'gradient_first'"
         )  # fmt: skip
-        batch: Row = ("batch_size", rule.batch_size, one_row, "1")
-        _refuse(f"group={rule.group!r}", (order, clock, average, positive, batch, scheduled))
+        _refuse(f"group={rule.group!r}", (order, clock, average, positive, scheduled))
     if plan.dtype != "float64" and not (no_average and plan.joins_outputs):
         raise ValueError(
             f"dtype={plan.dtype!r} is for outputs that are learned in one pass, by one of the "
-            f"rules {_joining()} with storage='clock', without positive=True, without an "
-            f"average and with batch_size=1"
+            f"rules {_joining()} with storage='clock', without positive=True and without "
+            f"an average"
         )
-    if not one_row:
-        reason, otherwise = ", which takes one row in a step", ", or batch_size=1"
-        _refuse(f"batch_size={rule.batch_size}", (clock, scheduled, positive), reason, otherwise)
     if rule.has_state:
         _refuse("a threshold", (clock, average))
     return plan
@@ -254,8 +248,7 @@ def _check_softmax(plan: Plan) -> None:
     if not plan.joins_outputs:
         raise ValueError(
             f"loss='softmax' needs one of the rules {_joining()} with "
-            f"storage='clock', without positive=True and with batch_size=1, got "
-            f"rule={plan.rule!r}"
+            f"storage='clock' and without positive=True, got rule={plan.rule!r}"
         )
 
 

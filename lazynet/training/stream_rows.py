@@ -284,13 +284,13 @@ class SourceRows:
         """
         facts, plan = self.facts, learners[0].plan
         engines = [learner.engine for learner in learners]
-        length = length_of_chunks(len(engines), facts.n_rows, facts.n_values, plan.rule.batch_size)
+        length = length_of_chunks(len(engines), facts.n_rows, facts.n_values)
         n_rows, counts, sound = 0, bool(begin), not begin
         with closing(self.learned.chunks(length, epoch)) as chunks:
             for chunk in chunks:
                 n_rows += chunk.X.shape[0]
                 if n_rows <= begin:
-                    t += plan.n_steps(chunk.X.shape[0])
+                    t += chunk.X.shape[0]
                     continue
                 X, targets = self._prepare(chunk, self._checked)
                 sound = sound and X is chunk.X

@@ -15,9 +15,8 @@ from lazynet.data.arrays import sizes_of
 from lazynet.data.targets import Targets
 from lazynet.engines.catalogue import ALGORITHMS, algorithm_of
 from lazynet.engines.outputs import OutputsEngine
-from lazynet.kernels.batches import Merger
 from lazynet.reference.learner import Example
-from lazynet.training.learners import new_learners, spans
+from lazynet.training.learners import new_learners
 from lazynet.training.plan import Plan
 from lazynet.verify.tolerance import AGREE
 from lazynet.verify.twin import BoundedTwin
@@ -280,31 +279,26 @@ def verify(
 
     engine = plan.new_engines(len(features), len(problems))[0]
     (learner,) = new_learners([engine], head, problems, plan, sizes_of(head, plan.sizes))
-    merger = Merger()
     twin = BoundedTwin.of_plan(plan, len(features), engine.wear.largest_cushion, n_rows)
     comparison = Comparison(features)
     mean = None if plan.average is None else _MeanOfTwin(plan.average, len(features))
     lazy = _FirstOutput(engine) if isinstance(engine, OutputsEngine) else engine
     examples = examples_of(head, y, weights_of_rows)
 
-    batches = list(spans(n_rows, plan.rule.batch_size))
-    for t in range(len(batches) * epochs):
-        epoch, number = divmod(t, len(batches))
+    for t in range(n_rows * epochs):
+        epoch, row = divmod(t, n_rows)
         divisor = plan.divisor_in(epoch)
-        if number == 0 and divisor != 1.0:
+        if row == 0 and divisor != 1.0:
             twin.divide_rates(divisor)
             engine.retune(plan.settings(divisor))
-        rows = range(*batches[number])
-        steps = plan.steps(np.array(rows), t)
-        if plan.rule.batch_size == 1:
-            twin.step(*examples[rows[0]], rows[0])
-        else:
-            twin.step_batch([examples[row] for row in rows])
+        steps = plan.steps(np.array([row]), t)
+        indices, values, target, importance = examples[row]
+        twin.step(indices, values, target, importance, row)
         if not twin.comparable:
             comparison.ended = twin.ended
             break
         try:
-            learner.visit(steps, t, False, merger)
+            learner.visit(steps, t, False)
         except FloatingPointError:
             comparison.overflows()
             break
@@ -319,7 +313,7 @@ def verify(
                 break
             average = lazy.model(), float(lazy.model_intercept)
             comparison.average_after_step(t, average, expected)
-    return comparison.report(engine.name, n_rows, len(batches) * epochs, twin.bound)
+    return comparison.report(engine.name, n_rows, n_rows * epochs, twin.bound)
 
 
 def first_rows(X: sparse.csr_matrix, n_rows: int) -> tuple[sparse.csr_matrix, NDArray[np.intp]]:

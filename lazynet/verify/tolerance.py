@@ -6,8 +6,6 @@ Let e be the difference of the two weight vectors (intercept included) in the Eu
 * A gradient step on a loss with curvature at most L multiplies e by at most
   max(1, c - 1) if the shrink follows it and max(1, c) if both start from the same weights, where
   c = eta s L |x|^2 (s the importance of the example).
-* A step on a batch has the mean of the losses of its rows: c is the mean of c over the rows, the
-  move at most the mean of their moves, and the sum over the rows adds a rounding for each row.
 * Rounding adds a few units in the last place of the weights, of the move, and, in a lazy form, of
   the cushion C of the clock, which follows the same map as a weight: C <- a C + b.
 
@@ -112,12 +110,10 @@ class ErrorBudget(Budget):
 
     >>> from lazynet.losses import get_loss
     >>> from lazynet.rules.affine import FoBoS
-    >>> one, same = (
-    ...     ErrorBudget(get_loss("log_loss"), FoBoS(), ElasticNet(l1=0.1)) for _ in range(2))
+    >>> budget = ErrorBudget(get_loss("log_loss"), FoBoS(), ElasticNet(l1=0.1))
     >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
-    >>> one.after_batch(0.5, [row], weights=[0.2])
-    >>> same.after_batch(0.5, [row, row], weights=[0.2])
-    >>> 0 < one.bound < same.bound < 2 * one.bound < 1e-14
+    >>> budget.after_step(0.5, row, weights=[0.2])
+    >>> 0 < budget.bound < 1e-14
     True
     """
 
@@ -136,15 +132,15 @@ class ErrorBudget(Budget):
 
     # A number that overflows here ends the comparison, and ``ended`` gives the reason.
     @np.errstate(over="ignore", invalid="ignore")
-    def after_batch(
+    def after_step(
         self,
         eta: float,
-        rows: Sequence[VisitedRow],
+        row: VisitedRow,
         *,
         weights: Sequence[float],
         intercept: float = 0.0,
     ) -> None:
-        """Account for one step on a batch of rows, after which the weights are ``weights``."""
+        """Account for one step on a row, after which the weights are ``weights``."""
         w = np.asarray(weights, dtype=float)
         shrink = self.rule.unchecked_shrinks(np.array([eta], dtype=float), self.penalty, self.t)
         self.t += 1
@@ -154,38 +150,32 @@ class ErrorBudget(Budget):
         largest = float(np.abs(w).max(initial=0.0))
         if not (np.isfinite(w).all() and math.isfinite(intercept)):
             self.end(OVERFLOWED)
-        n = len(rows)
-        stretch = move = blurred = 0.0
-        for values, prediction, slope, target, importance, touched_weights in rows:
-            x = np.asarray(values, dtype=float)
-            norm = float(np.sqrt(np.dot(x, x) + self.fit_intercept))
-            before = (
-                np.full(len(x), largest) if touched_weights is None else np.abs(touched_weights)
-            )
+        values, prediction, slope, target, importance, touched_weights = row
+        x = np.asarray(values, dtype=float)
+        norm = float(np.sqrt(np.dot(x, x) + self.fit_intercept))
+        before = np.full(len(x), largest) if touched_weights is None else np.abs(touched_weights)
 
-            # The prediction: a sum of len(x) products, in any order.
-            terms = float(np.dot(np.abs(x), before + self.cushion)) + abs(intercept)
-            prediction_error = UNIT_ROUNDOFF * (len(x) + 4) * terms
-            if not (math.isfinite(prediction) and math.isfinite(eta * importance * slope)):
-                self.end(OVERFLOWED)
-            # Before anything has been rounded, zero weights predict 0 in both implementations.
-            exact = self.bound == 0.0 and prediction == 0.0 and not before.any()
-            if not exact:
-                blur = prediction_error + self.bound * norm
-                wide = blur * max(1.0, abs(target)) if self.loss.margin else blur
-                wide += 4 * UNIT_ROUNDOFF * (abs(prediction) + abs(target))
-                if distance_to_kink(self.loss, prediction, target) <= wide:
-                    self.end(AT_A_KINK)
+        # The prediction: a sum of len(x) products, in any order.
+        terms = float(np.dot(np.abs(x), before + self.cushion)) + abs(intercept)
+        prediction_error = UNIT_ROUNDOFF * (len(x) + 4) * terms
+        if not (math.isfinite(prediction) and math.isfinite(eta * importance * slope)):
+            self.end(OVERFLOWED)
+        # Before anything has been rounded, zero weights predict 0 in both implementations.
+        exact = self.bound == 0.0 and prediction == 0.0 and not before.any()
+        if not exact:
+            blur = prediction_error + self.bound * norm
+            wide = blur * max(1.0, abs(target)) if self.loss.margin else blur
+            wide += 4 * UNIT_ROUNDOFF * (abs(prediction) + abs(target))
+            if distance_to_kink(self.loss, prediction, target) <= wide:
+                self.end(AT_A_KINK)
 
-            curvature = importance * (self.loss.curvature or 0.0)
-            stretch += eta * curvature * norm * norm / n
-            blurred += eta * curvature * prediction_error * norm / n
-            move += eta * abs(importance * slope) * norm / n
-
+        curvature = importance * (self.loss.curvature or 0.0)
+        stretch = eta * curvature * norm * norm
+        blurred = eta * curvature * prediction_error * norm
+        move = eta * abs(importance * slope) * norm
         growth = max(1.0, stretch - 1.0 if self.rule.step_order == "gradient_first" else stretch)
         rounding = UNIT_ROUNDOFF * (
             _ROUNDINGS * (float(np.linalg.norm(w)) + abs(intercept) + 2 * move)
-            + 2 * (n - 1) * move
             + _CUSHION_ROUNDINGS * self.cushion * np.sqrt(len(w))
         )
         self.bound = float(growth * self.bound + blurred + rounding)
@@ -214,7 +204,7 @@ class StateBudget(Budget):
     >>> from lazynet.losses import get_loss
     >>> budget = StateBudget(get_loss("log_loss"))
     >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
-    >>> budget.after_batch(0.5, [row, row], weights=[0.2])
+    >>> budget.after_step(0.5, row, weights=[0.2])
     >>> round(budget.bound * 1e10, 2)  # one weight, of 0.2
     1.2
     """
@@ -223,52 +213,36 @@ class StateBudget(Budget):
         super().__init__(loss)
         self.threshold, self.has_moved = threshold, False
 
-    def after_batch(
+    def after_step(
         self,
         eta: float,
-        rows: Sequence[VisitedRow],
+        row: VisitedRow,
         *,
         weights: Sequence[float],
         intercept: float = 0.0,
     ) -> None:
-        """Account for one step on a batch; see ``ErrorBudget.after_batch``."""
+        """Account for one step; see ``ErrorBudget.after_step``."""
         w = np.asarray(weights, dtype=float)
         size = np.abs(w)
         largest = float(size.max(initial=abs(intercept)))
-        for row in rows:
-            prediction, target = row.prediction, row.target
-            near = _NEAR_A_KINK * (1.0 + abs(prediction) + abs(target))
-            if not np.isfinite([largest, prediction, row.slope]).all():
-                self.end(OVERFLOWED)
-            elif abs(prediction) >= _LARGEST_PREDICTION * (1.0 + abs(target)):
-                self.end(DIVERGED)
-            # Until a slope has moved a number, the prediction is 0 in both, without any rounding.
-            elif (self.has_moved or prediction != 0.0) and (
-                distance_to_kink(self.loss, prediction, target) <= near
-            ):
-                self.end(AT_A_KINK)
+        prediction, target = row.prediction, row.target
+        near = _NEAR_A_KINK * (1.0 + abs(prediction) + abs(target))
+        if not np.isfinite([largest, prediction, row.slope]).all():
+            self.end(OVERFLOWED)
+        elif abs(prediction) >= _LARGEST_PREDICTION * (1.0 + abs(target)):
+            self.end(DIVERGED)
+        # Until a slope has moved a number, the prediction is 0 in both, without any rounding.
+        elif (self.has_moved or prediction != 0.0) and (
+            distance_to_kink(self.loss, prediction, target) <= near
+        ):
+            self.end(AT_A_KINK)
         # An infinite weight has no distance to the threshold, and has ended the comparison.
         size = size[np.isfinite(size) & (size > 0)]
         if (np.abs(size - self.threshold) <= _NEAR_A_KINK * (1.0 + size)).any():
             self.end(AT_THE_THRESHOLD)
-        self.has_moved = self.has_moved or any(row.importance * row.slope != 0.0 for row in rows)
+        self.has_moved = self.has_moved or row.importance * row.slope != 0.0
         # The Euclidean norm of differences that are each within the bound of one weight.
         self.bound = AGREE * (1.0 + largest) * math.sqrt(max(1, len(w)))
-
-
-def take_step(reference: Any, batch: Sequence[Example], **numbered: int) -> list[float]:
-    """Let a reference take one step on a batch; returns the predictions before the step.
-
-    A reference without batches has ``step`` alone.  ``numbered`` is the ``row`` of a reference that
-    does not learn from a stream.
-
-    >>> from lazynet.reference.rda import DenseRDA
-    >>> take_step(DenseRDA(1), [([0], [2.7], 1.0, 1.0)])
-    [0.0]
-    """
-    if len(batch) == 1:
-        return [float(reference.step(*batch[0], **numbered))]
-    return [float(p) for p in reference.step_batch(batch)]
 
 
 class NearbyRun:
@@ -282,7 +256,7 @@ class NearbyRun:
     >>> options = dict(loss="squared_hinge", l1=1.0)
     >>> twin, nearby = DenseRDA(1, **options), NearbyRun(DenseRDA(1, **options))
     >>> example = [0], [2.7], 1.0, 1.0
-    >>> apart = [twin.step(*example) is None or nearby.amplifies([example], twin.weights)
+    >>> apart = [twin.step(*example) is None or nearby.amplifies(example, twin.weights)
     ...          for _ in range(60)]
     >>> apart[0], any(apart)
     (False, True)
@@ -291,15 +265,15 @@ class NearbyRun:
     def __init__(self, reference: Any) -> None:
         self.reference = reference
 
-    def amplifies(
-        self, batch: Sequence[Example], weights: Sequence[float], **numbered: int
-    ) -> bool:
+    def amplifies(self, example: Example, weights: Sequence[float], **numbered: int) -> bool:
         """Whether, after one more step, the weights are far from the ``weights`` of the twin.
 
         ``numbered`` is the ``row`` of a twin that does not learn from a stream.
         """
-        nudged = [(row[0], [x * (1.0 + NUDGE) for x in row[1]], *row[2:]) for row in batch]
-        take_step(self.reference, nudged, **numbered)
+        indices, values, target, weight = example
+        self.reference.step(
+            indices, [x * (1.0 + NUDGE) for x in values], target, weight, **numbered
+        )
         w = np.asarray(weights, dtype=float)
         gap = np.abs(np.asarray(self.reference.weights, dtype=float) - w).max(initial=0.0)
         # Written so that NaN amplifies.

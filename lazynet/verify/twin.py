@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from lazynet.engines.catalogue import RuleLike, algorithm_of, check_rule, new_reference
 from lazynet.losses import Loss, LossLike, get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.reference.learner import Example
 from lazynet.rules.base import Affine
 from lazynet.schedules import FromData, checked_rates
 from lazynet.training.plan import Plan
@@ -23,7 +22,6 @@ from lazynet.verify.tolerance import (
     NearbyRun,
     StateBudget,
     VisitedRow,
-    take_step,
 )
 
 
@@ -125,37 +123,25 @@ class BoundedTwin:
         from a stream ask for.
         """
         numbered = {} if self.streams else {"row": row}
-        return self.step_batch([(indices, values, target, weight)], **numbered)[0]
-
-    def step_batch(self, batch: Sequence[Example], **numbered: int) -> list[float]:
-        """Take one step on all examples of a batch; returns the predictions before the step.
-
-        >>> twin = BoundedTwin(1, loss="squared_error", schedule=lambda t: 0.5)
-        >>> twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 8.0, 1.0)])
-        [0.0, 0.0]
-        >>> twin.weights, twin.comparable
-        (array([3.]), True)
-        """
         dense = self.dense
         # The rate, if a schedule gives it.
         eta = self.schedule(dense.t) if self.scheduled else 1.0
-        touched: list[list[float] | None] = [None] * len(batch)
+        touched: list[float] | None = None
         if self.nearby is None:  # only the derived bound asks for the weights before the step
             before_step = dense.weights
-            touched = [[before_step[j] for j in indices] for indices, _, _, _ in batch]
-        predictions = take_step(dense, batch, **numbered)
-        rows = [
-            VisitedRow(values, p, dense.slope(p, y, self.loss.epsilon), y, weight, before)
-            for (_, values, y, weight), p, before in zip(batch, predictions, touched, strict=True)
-        ]
-        self.budget.after_batch(eta, rows, weights=dense.weights, intercept=dense.intercept)
+            touched = [before_step[j] for j in indices]
+        prediction = float(dense.step(indices, values, target, weight, **numbered))
+        slope = dense.slope(prediction, target, self.loss.epsilon)
+        visited = VisitedRow(values, prediction, slope, target, weight, touched)
+        self.budget.after_step(eta, visited, weights=dense.weights, intercept=dense.intercept)
+        example = indices, values, target, weight
         if (
             self.nearby is not None
             and self.comparable
-            and self.nearby.amplifies(batch, dense.weights, **numbered)
+            and self.nearby.amplifies(example, dense.weights, **numbered)
         ):
             self.budget.end(DIVERGED)
-        return predictions
+        return prediction
 
     def divide_rates(self, divisor: float) -> None:
         """Divide the rates of the weights that follow the data, from the next step on.

@@ -27,7 +27,7 @@ JOINED = [
     FoBoS(eta0=0.3, average=True),
 ]  # fmt: skip
 #: Rules of which every output has an engine of its own.
-ENGINES_EACH = [TruncatedGradient(eta0=0.3), FoBoS(eta0=0.3, batch_size=8)]
+ENGINES_EACH = [TruncatedGradient(eta0=0.3)]
 EVERY_RULE = pytest.mark.parametrize("rule", JOINED + ENGINES_EACH, ids=str)
 
 
@@ -93,8 +93,6 @@ def test_threads_and_blocks_change_no_bit(rule, dtype):
 def test_partial_fit_goes_on(rule):
     """Rows one by one give the weights of one call; a pickle goes on alike."""
     X, Y = with_labels()
-    if rule.batch_size > 1:
-        pytest.skip("a call makes batches of its own rows")
     whole = LazyNetClassifier(rule=rule, l1=1e-4, shuffle=False).partial_fit(X, Y)
     bit = LazyNetClassifier(rule=rule, l1=1e-4, shuffle=False)
     for row in range(N):
@@ -165,9 +163,6 @@ REFUSED = {
     ),
     "softmax and a schedule": (
         dict(SOFTMAX, rule="fobos"), CLASSES, "loss='softmax' does not go with schedule",
-    ),
-    "softmax in batches": (
-        dict(SOFTMAX, rule=FoBoS(batch_size=4, eta0=0.1)), CLASSES, "loss='softmax' needs one of",
     ),
     "float32 and averages": (
         dict(dtype="float32", rule=FoBoS(average=True)), lambda Y: Y,
@@ -317,18 +312,6 @@ def test_labels_that_are_none(y, message):
     assert len(str(refused.value)) < 600
     with pytest.raises((TypeError, ValueError), match=message):
         LazyNetClassifier().partial_fit(with_labels()[0], y, classes=None if y is None else [0, 1])
-
-
-def test_learning_goes_on_in_batches():
-    """Classes that were learned in one pass get an engine each once a step has several rows."""
-    X, y, classes = np.eye(6), np.arange(6) % 3, [0, 1, 2]
-    model = LazyNetClassifier(rule=FoBoS(eta0=0.5), l1=0.01, shuffle=False).partial_fit(
-        X, y, classes
-    )
-    before = model.coef_
-    model.set_params(rule__batch_size=2).partial_fit(X, y)
-    assert model.t_ == 6 + 3
-    assert ((model.coef_ != before).sum(axis=1) == 6).all()
 
 
 def test_classes_begin_to_share_the_softmax():

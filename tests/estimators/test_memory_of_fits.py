@@ -15,7 +15,6 @@ MODELS = {
     # So strong a shrink that weights are brought current many times.
     "swept": dict(rule="fobos", l2=0.5), "swept by a schedule": dict(rule=FoBoS(eta0=0.9), l2=0.9),
     "engines each": dict(rule=TruncatedGradient(eta0=0.3)),
-    "batches": dict(rule=FoBoS(eta0=0.3, batch_size=8)),
     "positive": dict(rule=FoBoS(eta0=0.3, positive=True)),
     "in order": dict(shuffle=False), "float32": dict(dtype="float32"),
     "float32, rda": dict(rule="rda", dtype="float32"),

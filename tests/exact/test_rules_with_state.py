@@ -147,7 +147,7 @@ def assert_matches_reference(problem, rule, penalty, engine_class=None, **option
         example = problem.example(step)
         row = numbered(rule, problem.order[step])
         prediction = twin.step(*example, **row)
-        if nearby.amplifies([example], twin.weights, **row):
+        if nearby.amplifies(example, twin.weights, **row):
             return
         if near_a_kink(problem, prediction, example[2]) or not abs(prediction) < 1e6:
             return

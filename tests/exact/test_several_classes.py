@@ -22,8 +22,6 @@ _BASE = dict(max_iter=3, tol=None, random_state=0, l1=1e-4, l2=1e-3)
 MODELS = {
     "clock": dict(eta0=0.1),
     "average": dict(eta0=0.1, average=True),
-    "batches": dict(eta0=0.1, batch_size=16),
-    "batches of a rule with a state": dict(rule="adagrad", batch_size=16),
     "tables": dict(eta0=0.1, storage="tables"),
     "held out": dict(eta0=0.1, early_stopping=True, max_iter=5, tol=1e-3),
     **{name: options_of(GIVEN[name]) for name in RULES_WITH_STATE},

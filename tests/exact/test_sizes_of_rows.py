@@ -18,7 +18,6 @@ N, D = 90, 40
 #: Every kernel whose rates follow the sizes of the rows.
 MODELS = {
     "adagrad": dict(rule="adagrad", l1=1e-3),
-    "adagrad in batches": dict(rule="adagrad", l1=1e-3, l2=1e-3, batch_size=4),
     "rda": dict(rule="rda", l1=1e-3),
     "ftrl": dict(rule="ftrl", l1=1e-3),
     "fobos": dict(rule="fobos", l1=1e-3),

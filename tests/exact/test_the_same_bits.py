@@ -69,16 +69,6 @@ ONE = {
     "average from data": dict(average=FromStep(2), schedule=FromData()),
     "dense average": dict(average=FromStep(2), storage=Dense()),
 }  # fmt: skip
-ONE |= {
-    f"{name} in batches": options | dict(batch_size=7)
-    for name, options in ONE.items()
-    if "rescaled" not in name
-    and "tables" not in name
-    and "dense" not in name
-    and options.get("schedule") is None
-    and not options.get("positive")
-    and name not in ("saga", "carpenter_inexact")
-}
 SEVERAL = {
     **{name: dict(rule=rule) for name, rule in _RULES.items()
        if rule.name in ("fobos", "sgd", "rda", "ftrl", "adagrad")},
@@ -121,15 +111,9 @@ def examples_of(chosen, n_outputs, values=np.float64, indices=np.int32):
     return Examples(*rows, targets, IMPORTANCES, sizes_of(X, chosen.sizes))
 
 
-def n_steps(chosen):
-    """The steps of an epoch."""
-    return -(-N // chosen.rule.batch_size)
-
-
 def take(engine, chosen, examples, start, stop):
     """Take the steps from ``start`` up to ``stop`` as one chunk."""
-    order = np.arange(N)[start * chosen.rule.batch_size : stop * chosen.rule.batch_size]
-    steps = chosen.steps(order, start)
+    steps = chosen.steps(np.arange(start, stop), start)
     if isinstance(engine, OutputsEngine):
         targets, losses = Targets(0, engine.n_outputs, numbers=NUMBERS), np.zeros(N_OUTPUTS)
         engine.learn(examples, targets, steps, chosen.task(engine), start, losses)
@@ -153,7 +137,7 @@ def learned(options, n_outputs, wear=None, **types):
     """What an engine has after an epoch in one chunk."""
     chosen = plan_of(options)
     engine = new_engine(chosen, n_outputs, wear)
-    take(engine, chosen, examples_of(chosen, n_outputs, **types), 0, n_steps(chosen))
+    take(engine, chosen, examples_of(chosen, n_outputs, **types), 0, N)
     return read(engine)
 
 
@@ -162,14 +146,12 @@ def learned(options, n_outputs, wear=None, **types):
 def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
     """Before each chunk the engine is read and pickled, and takes steps that are undone."""
     chosen, wear = plan_of(options), data.draw(st.sampled_from([None, RESTLESS]))
-    last = n_steps(chosen)
-    cuts = sorted(data.draw(st.sets(st.integers(1, last - 1), max_size=4)))
+    cuts = sorted(data.draw(st.sets(st.integers(1, N - 1), max_size=4)))
     engine, examples = new_engine(chosen, n_outputs, wear), examples_of(chosen, n_outputs)
-    for start, stop in itertools.pairwise([0, *cuts, last]):
+    for start, stop in itertools.pairwise([0, *cuts, N]):
         before = read(engine)
         engine = pickle.loads(pickle.dumps(engine))
-        rows = X[start * chosen.rule.batch_size : stop * chosen.rule.batch_size]
-        undo = Undo(engine, np.unique(rows.indices))
+        undo = Undo(engine, np.unique(X[start:stop].indices))
         take(engine, chosen, examples, start, stop)
         undo.rollback()
         assert_same(read(engine), before)
@@ -205,7 +187,7 @@ def test_vector_units_change_no_bit(options, n_outputs, values, monkeypatch):
             block = engine._block()
             used.add(block.at_level(level))
             monkeypatch.setattr(engine, "_block", lambda block=block: block)
-        take(engine, chosen, examples, 0, n_steps(chosen))
+        take(engine, chosen, examples, 0, N)
         monkeypatch.undo()
         assert_same(read(engine), wanted)
     assert 0 in used

@@ -86,7 +86,6 @@ CASES = {
         name: (lambda rule=rule, l1=l1: classifier(rule=rule, l1=l1, l2=1e-3), X, Y)
         for name, rule, l1 in (
             ("from a step on", FoBoS(average=FromStep(150), eta0=1.0), None),
-            ("batches", FoBoS(batch_size=3), None),
             ("tables", FoBoS(storage="tables", eta0=0.5), 1e-3),
             ("rescaled", FoBoS(storage="rescaled", eta0=0.5), 0),
             ("positive", FoBoS(positive=True), 1e-2),

@@ -221,8 +221,8 @@ def test_parameters_of_the_estimator(folder, told, capsys):
     options = ["--set", "rule=fobos(schedule=power(power_t=0.5), eta0=0.3, average=true)"]
     assert told("train", "two.svm", "-o", "m.lazy", *options)[0] == 0
     assert lazynet.load("m.lazy").rule == FoBoS(Power(power_t=0.5), eta0=0.3, average=True)
-    assert run("train", "two.svm", "-o", "n.lazy", "--set", "batch_size=8") == 2
-    assert "write --set 'rule=fobos(batch_size=...)'" in capsys.readouterr().err
+    assert run("train", "two.svm", "-o", "n.lazy", "--set", "average=true") == 2
+    assert "write --set 'rule=fobos(average=...)'" in capsys.readouterr().err
     for twice in (["--l1", 1, "--set", "l1=2"], ["--set", "C=1", "--set", "C=2"],
                   ["--passes", 1, "--set", "max_iter=2"]):  # fmt: skip
         assert run("train", "two.svm", "-o", "n.lazy", *twice) == 2

@@ -89,7 +89,6 @@ STREAMS = {
     "threshold": (LazyNetClassifier(l1=0.01, rule=TruncatedGradient(threshold=0.5)), TWO),
     "carpenter": (LazyNetClassifier(l1=0.01, rule=Carpenter()), TWO),
     "positive": (LazyNetClassifier(l1=0.01, rule=FoBoS(positive=True)), TWO),
-    "batches": (LazyNetClassifier(l1=0.01, rule=AdaGrad(batch_size=7)), THREE),
     "groups": (LazyNetClassifier(l1=0.01, rule=FoBoS(group="l2")), THREE),
     "max groups": (LazyNetClassifier(l1=0.01, rule=FoBoS(group="max")), LABELS),
     "adaptive": (LazyNetClassifier(l1=0.01, rule=FoBoS("adaptive", eta0=0.5)), TWO),

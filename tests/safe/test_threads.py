@@ -14,7 +14,7 @@ from support.algorithms import STREAMING_RULES
 from support.engines import storage_engine
 from support.matrices import reversed_rows
 
-from lazynet import AdaGrad, DualNetClassifier, DualNetRegressor, FoBoS, LazyNetClassifier
+from lazynet import DualNetClassifier, DualNetRegressor, FoBoS, LazyNetClassifier
 from lazynet.data.arrays import as_examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -123,7 +123,7 @@ def test_a_matrix_that_changes_under_a_kernel_leads_it_nowhere(model, form):
 
 @pytest.mark.parametrize("rule", [
     *(FoBoS(storage=storage) for storage in ELASTIC_STORAGES),
-    FoBoS(average=True), AdaGrad(batch_size=7), *STREAMING_RULES,
+    FoBoS(average=True), *STREAMING_RULES,
 ], ids=str)  # fmt: skip
 def test_threads_that_train_one_model_do_no_harm_beyond_it(rule):
     """Such a model may be wrong; the process goes on, and the next fit does not know of it."""

@@ -144,7 +144,7 @@ def assert_matches_twins(run, new_twin=None, spoil=nothing):
         for k, twin in enumerate(twins):
             target = float(run.numbers[row, k])
             prediction = twin.step(indices, values, target, importance)
-            far = nearby[k].amplifies([(indices, values, target, importance)], twin.weights)
+            far = nearby[k].amplifies((indices, values, target, importance), twin.weights)
             # Until a slope has moved a number, the prediction is 0 in both, without any rounding.
             doubtful = moved[k] and near_a_kink(problem, prediction, target)
             if far or doubtful or not abs(prediction) < _LARGEST_PREDICTION:

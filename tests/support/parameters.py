@@ -2,7 +2,7 @@
 
 from sklearn.base import clone
 
-from lazynet import AdaGrad, FoBoS
+from lazynet import FoBoS
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.rules.base import OF_TRAINING
 
@@ -19,12 +19,12 @@ def rule_with(rule, **parameters):
 def in_rule(**options):
     """The options of an estimator, with the parameters of a rule in its rule.
 
-    Without a rule they are those of FoBoS, or of AdaGrad where only ``batch_size`` is given.
+    Without a rule they are those of FoBoS.
     """
     of_rule = {name: options.pop(name) for name in OF_RULES & set(options)}
     if not of_rule:
         return options
     rule = options.get("rule", "auto")
     if isinstance(rule, str) and rule == "auto":
-        rule = AdaGrad() if set(of_rule) == {"batch_size"} else FoBoS()
+        rule = FoBoS()
     return options | {"rule": rule_with(rule, **of_rule)}

@@ -10,17 +10,15 @@ import lazynet.kernels
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.kernels import averages, dual, outputs, stabilised
 from lazynet.kernels.averages import Average
-from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.columns import Columns
-from lazynet.kernels.examples import Examples, Steps, Task, Visited
+from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block, OwnSteps, Targets
 from lazynet.kernels.stabilised import Records
 
 ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
-#: Every kind of cell that an engine has, and those whose engines can take a step on several rows.
+#: Every kind of cell that an engine has.
 KINDS = sorted(["tables", *(row.engine.kind for row in ENGINES)])
-IN_BATCHES = sorted(row.engine.kind for row in ENGINES if "batch_size" in row.rule._kinds)
 #: The kinds of cells of several outputs: those of rules with a state, groups, and all.
 RULES, GROUPS = ("adagrad", "ftrl", "rda"), ("group_l2", "group_max")
 WIDE_KINDS = ("clock", "averaged clock", *GROUPS, *RULES)
@@ -39,7 +37,6 @@ ODD_PLACES = [-1, -7, 7, 1000, 2**31 - 1, -(2**31), 2**62, -(2**63), 2**63 - 1]
 CLASSES = {
     Examples: "values columns starts n_columns targets importances sizes",
     Steps: "order rates keep keep_low pull counts predictions",
-    Batches: "order size rates keep keep_low pull counts predictions merger",
     Task: "loss epsilon shrink_first fit_intercept smallest_scale cushion largest_cushion "
           "enough_work soft_reach hard_reach",
     Average: "shifts scales pulls fields",
@@ -49,7 +46,6 @@ CLASSES = {
     Targets: "first n_outputs labels starts positives numbers shared",
     OwnSteps: "rates keep keep_low pull",
     Block: "kind cells width stamps",
-    Merger: "", Visited: "",
 }  # fmt: skip
 
 
@@ -166,8 +162,7 @@ PLAIN = {
     **dict.fromkeys(("predictions", "duals", "factors", "margins", "slopes", "sums.out",
                      "curvatures"), lambda p: p.reals(p.n)),
     **dict.fromkeys(("squared_norms", "sizes", "importances"), lambda p: p.reals(p.n, least=0.0)),
-    **dict.fromkeys(("batches.Batches.predictions", "examples.Steps.predictions"),
-                    lambda p: p.reals(p.k)),
+    "examples.Steps.predictions": lambda p: p.reals(p.k),
     "sums.sizes": lambda p: p.one_of(p.reals(p.n, least=0.0), None),
     "mean": lambda p: p.reals(p.one_of(0, p.d)),
     "features": lambda p: p.place(p.random.integers(0, p.d, 3)),

@@ -19,7 +19,6 @@ from lazynet.kernels import (
     stabilised,
 )
 from lazynet.kernels.averages import Average
-from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.examples import MEASURED, Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block, OwnSteps, Targets
@@ -32,7 +31,6 @@ from safe.fuzz.offered import (
     FORMS,
     FUNCTIONS,
     GROUPS,
-    IN_BATCHES,
     KINDS,
     PLAIN,
     RULES,
@@ -88,11 +86,6 @@ class Parts(Sizes):
         """Rows to visit; the scalars of their steps are as many."""
         self.n_scalars = self.k
         return self.integers(self.random.integers(0, self.n, self.k))
-
-    def batch_size(self):
-        size = self.below(1, 2 * self.k + 2)
-        self.n_scalars = -(-self.k // size)
-        return size
 
     def room(self, least, most):
         self.size = self.below(least, most)
@@ -224,15 +217,9 @@ def _clock_run(p):
     if p.flag():
         task = p.tuned(p.arguments("examples.Task", CLASSES[Task].split()))
         given |= dict(task=task, rates=p.full(clock.FROM_DATA_FIELDS))
-    elif p.flag():
-        given |= dict(steps=p.made(Batches))
     if p.flag():
         given |= dict(stored=p.reals(2 * p.d), average=p.made(Average))
     return given
-
-
-def _steps_of_cells(p):
-    return p.made(Batches if p.kind in IN_BATCHES and p.flag() else Steps)
 
 
 def _cells_of(p):
@@ -257,11 +244,9 @@ DRAWN = {
     **PLAIN,
     # objects of the kernels
     "examples": lambda p: p.made(Examples), "steps": lambda p: p.made(Steps),
-    "cells.steps": _steps_of_cells,
     "task": lambda p: p.made(Task), "outputs_clock.task": Parts.task,
     "average": lambda p: p.made(Average),
     "records": Parts.records, "stabilised.run.records": lambda p: p.made(Records),
-    "merger": lambda p: Merger(), "batches.Batches.merger": lambda p: p.one_of(Merger(), None),
     "block": Parts.block, "targets": lambda p: p.signs(p.n),
     **{f"{module}.targets": Parts.targets
        for module in ("outputs_clock", "outputs_cells")},
@@ -271,8 +256,7 @@ DRAWN = {
        for function in ("sweep_clock", "read_on_clock")},
     "examples.Examples.self": lambda p: p.made(Examples),
     "examples.Steps.self": lambda p: p.made(Steps),
-    "batches.Batches.self": lambda p: p.made(Batches),
-    "batches.Merger.self": lambda p: Merger(), "stabilised.Records.self": Parts.records,
+    "stabilised.Records.self": Parts.records,
     "outputs.Block.self": lambda p: p.block(*WIDE_KINDS),
     "newton.WorkingSet.self": Parts.working_set, "columns.Columns.self": Parts.working_set,
     "columns.Columns.name.self": lambda p: p.made(WorkingSet),
@@ -284,12 +268,11 @@ DRAWN = {
     "values": Parts.values, "columns": lambda p: p.integers(p._columns),
     "starts": lambda p: p.integers(p._starts), "n_columns": lambda p: p.d,
     "examples.sizes": lambda p: p.one_of(p.reals(p.n, least=0.0), *MEASURED),
-    "order": Parts.order, "batches.Batches.size": Parts.batch_size,
-    "rates": lambda p: p.reals(p.n_scalars, least=0.0),
-    "keep": lambda p: p.full(p.n_scalars, 0.99), "keep_low": lambda p: p.full(p.n_scalars),
-    "pull": lambda p: p.full(p.n_scalars, p.one_of(0.0, 0.01)),
-    "examples.Steps.counts": lambda p: p.full(p.n_scalars, 1.0),
-    "batches.Batches.counts": lambda p: p.full(p.n_scalars, 1.0),
+    "order": Parts.order,
+    "rates": lambda p: p.reals(p.k, least=0.0),
+    "keep": lambda p: p.full(p.k, 0.99), "keep_low": lambda p: p.full(p.k),
+    "pull": lambda p: p.full(p.k, p.one_of(0.0, 0.01)),
+    "examples.Steps.counts": lambda p: p.full(p.k, 1.0),
     "clock.run.rates": lambda p: None, "clock.run.average": lambda p: None,
     "loss": lambda p: p.below(0, 8), "kind": lambda p: p.kind,
     "nu": Parts.nu, "position": lambda p: 1.0, "least": lambda p: 1,
