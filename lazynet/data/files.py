@@ -9,8 +9,9 @@ import lzma
 import os
 import zlib
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Semaphore, Thread
 from typing import IO, Any, TypeVar
 
 from lazynet.data.source import Source
@@ -120,12 +121,38 @@ def ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
     >>> list(ahead(number * number for number in range(4)))
     [0, 1, 4, 9]
     """
-    end, thread = object(), ThreadPoolExecutor(1, "lazynet chunks")
+    end = object()
+    made: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+    wanted, left = Semaphore(), Event()
+
+    def make() -> None:
+        item: Any = None
+        while item is not end:
+            wanted.acquire()
+            if left.is_set():
+                return
+            try:
+                item = next(items, end)
+            except BaseException as error:  # the caller gets it
+                made.put((end, error))
+                return
+            made.put((item, None))
+
+    thread = Thread(target=make, name="lazynet chunks", daemon=True)
     try:
-        coming = thread.submit(next, items, end)
-        while (item := coming.result()) is not end:
-            coming = thread.submit(next, items, end)
-            yield item  # type: ignore[misc]
+        thread.start()
+        while True:
+            item, error = made.get()
+            if error is not None:
+                raise error
+            if item is end:
+                return
+            wanted.release()
+            yield item
     finally:
-        thread.shutdown()
+        left.set()
+        wanted.release()
+        # Ctrl-C may have come before the thread had begun; then it finds that the caller has left.
+        if thread.ident is not None:
+            thread.join()
         items.close()
