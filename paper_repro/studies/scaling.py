@@ -142,7 +142,7 @@ def state_bytes(engine: Engine) -> dict[str, int]:
     """Bytes that the engine needs to continue: for the weights, and for the steps so far."""
     return {
         "weights": sum(array.nbytes for array in engine.per_weight.values()),
-        "steps": sum(array.nbytes for array in engine.tables.values()),
+        "steps": sum(getattr(engine, name).nbytes for name in engine._tables),
     }
 
 

@@ -11,7 +11,8 @@ pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from paper_repro.pages import Template
 
 REPRO = ROOT / "paper_repro"
-TEMPLATES = sorted(set(REPRO.glob("**/*.md")) - set(REPRO.glob("results/**/*.md")))
+NO_TEMPLATES = {*REPRO.glob("results/**/*.md"), REPRO / "published.md"}
+TEMPLATES = sorted(set(REPRO.glob("**/*.md")) - NO_TEMPLATES)
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
