@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.special import log_expit, log_softmax, softmax
+from scipy.special import log_expit
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import unusable
@@ -37,7 +37,7 @@ from lazynet.estimators.labels import (
 )
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.estimators.supervised import SparseClassifier
-from lazynet.losses import LOSS_OF_CLASSES, SOFTMAX, LossLike
+from lazynet.losses import LOSS_OF_CLASSES, LossLike
 from lazynet.parameters import check_integer, table
 from lazynet.schedules import AUTO
 from lazynet.training.settings import N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION, Settings
@@ -154,11 +154,16 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         *,
         reset: bool = False,
         some_rows: bool = False,
+        checked: bool = False,
     ) -> tuple[sparse.csr_matrix, Targets, NDArray[Any], str | None]:
-        """The checked X, its targets, the classes or labels, and the form of y if it has labels."""
+        """The checked X, its targets, the classes or labels, and the form of y if it has labels.
+
+        X and a y of classes may have been ``checked`` before.
+        """
         if has_a_column_per_label(y):
             return self._read_labels(settings, X, y, sample_weight, classes, reset, some_rows)
-        X, y, classes = self._check_training(X, y, classes, reset)
+        if not checked or classes is None:
+            X, y, classes = self._check_training(X, y, classes, reset)
         weight_of = settings.class_weight
         weights = importances(weight_of, classes, X, y, sample_weight, some_rows=some_rows)
         return X, self._problems(X, (y, classes), weights), classes, None
@@ -211,8 +216,6 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     def _log_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self._labels_given is not None and self._loss_row().name == "log_loss":
             return np.asarray(log_expit(decision), dtype=np.float64)
-        if self._loss_row() == SOFTMAX and decision.shape[1] > 1:
-            return np.asarray(log_softmax(decision, axis=1), dtype=np.float64)
         return super()._log_probabilities(decision)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -279,8 +282,6 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self._labels_given is not None:
             return self._probabilities_of_positives(decision)
-        if self._loss_row() == SOFTMAX and decision.shape[1] > 1:
-            return np.asarray(softmax(decision, axis=1), dtype=np.float64)
         return super()._probabilities(decision)
 
     def __sklearn_tags__(self) -> Any:
@@ -313,12 +314,8 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         self, settings: Settings, classes: NDArray[Any], chunk: Chunk, checked: bool = False
     ) -> tuple[sparse.csr_matrix, Targets]:
         """The checked rows of a chunk and their targets."""
-        X, y, weights = chunk
-        if is_sound(chunk, self.n_features_in_, checked, classes):
-            weight_of = settings.class_weight
-            weights = importances(weight_of, classes, X, y, weights, some_rows=True)
-            return X, self._problems(X, (y, classes), weights)
-        return self._read_rows(settings, X, y, weights, classes, some_rows=True)[:2]
+        sound = is_sound(chunk, self.n_features_in_, checked, classes)
+        return self._read_rows(settings, *chunk, classes, some_rows=True, checked=sound)[:2]
 
     def _begin_with(self, settings: Settings, classes: NDArray[Any], form: str | None) -> None:
         """Note classes and the form of y; refuse what a warm start cannot go on with."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -17,7 +17,7 @@ from lazynet.data.targets import Classes, Columns, Targets
 from lazynet.data.weights import check_sample_weight, importances
 from lazynet.estimators.base import SparseLinear
 from lazynet.estimators.input_checks import are_classes_of, checked_rows
-from lazynet.losses import LOSSES, Loss
+from lazynet.losses import LOSSES, SOFTMAX, Loss
 
 
 class SparseClassifier(ClassifierMixin, SparseLinear):
@@ -70,6 +70,8 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         binary = decision.shape[1] == 1
+        if self._loss_row() == SOFTMAX and not binary:
+            return np.asarray(softmax(decision, axis=1), dtype=np.float64)
         # Each class gets its own p, not 1 - the other, so that small probabilities keep digits.
         sides = np.hstack([-decision, decision]) if binary else decision
         positive = self._probabilities_of_positives(sides)
@@ -102,6 +104,8 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         if self._loss_row().name in ("log_loss", "softmax") and decision.shape[1] == 1:
             sides = np.hstack([-decision, decision])
             return np.asarray(log_expit(sides), dtype=np.float64)
+        if self._loss_row() == SOFTMAX:
+            return np.asarray(log_softmax(decision, axis=1), dtype=np.float64)
         with np.errstate(divide="ignore"):
             return np.log(self._probabilities(decision))
 
