@@ -46,10 +46,9 @@ from lazynet.training.fit import (
     check_frozen_intercept,
     fit,
     learn_once,
+    plan_to_verify,
     start_identity,
-    units_for_fit,
 )
-from lazynet.training.make_plan import make_plan
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import RULE_OR_AUTO, SEED, Settings, read_settings
 from lazynet.training.stream_rows import Prepare, SourceRows, check_alone, check_rule_streams
@@ -344,23 +343,8 @@ class OnlineModel(SparseLinear):
         rows = RowsInMemory(*probe._read(settings, X, y, sample_weight))
         max_rows = check_integer("max_rows", max_rows, 1)
         epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
-        if settings.plan(n_outputs=len(rows.targets)).softmax:
-            raise ValueError(
-                "verify compares one output with its twin, and loss='softmax' couples "
-                "all outputs: verify the same parameters with loss='log_loss'"
-            )
-        for name, value, needed, why in (
-            ("group", settings.rule.group, None, "weights that are shrunk one by one"),
-            ("dtype", settings.dtype, "float64", "weights in float64"),
-        ):
-            if value != needed:
-                raise ValueError(
-                    f"verify compares {why} with their twin: write {name}={needed!r}, got {value!r}"
-                )
-        units = units_for_fit(settings, rows, None)
-        rows = rows if units is None else rows.standardised(units)
-        n_steps = affordable_rows(rows.X, max_rows, epochs) * epochs
-        plan = make_plan(settings, rows, from_zero=False, n_steps=n_steps)
+        count = partial(affordable_rows, max_rows=max_rows, epochs=epochs)
+        plan, rows = plan_to_verify(settings, rows, count, epochs)
         return verify(plan, rows.X, rows.targets, max_rows, epochs)
 
     # --- the weights ------------------------------------------------------------------------
