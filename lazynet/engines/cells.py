@@ -41,7 +41,6 @@ class CellEngine(Engine):
     ) -> None:
         super().__init__(n_features, wear)
         rule = rule.settled()
-        rule.check_penalty(penalty)
         self.advice = advice_on_overflow(rule.remedy)
         self.settings = np.array(rule.settings(penalty, loss), dtype=np.float64)
         self.cells = _aligned_zeros(n_features, kernel.numbers(self.kind))

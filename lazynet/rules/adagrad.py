@@ -64,30 +64,12 @@ class AdaGrad(Rule):
     scheduled: ClassVar[bool] = False
     continues: ClassVar[bool] = True
     divides: ClassVar[bool] = True
+    _follows: ClassVar[tuple[str, str] | None] = ("alpha", "absolute_sums")
     rate: ClassVar[str] = "AdaGrad(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of AdaGrad"
     alpha: float | None = None
     delta: float = 1e-6
     initial: float | None = None
-
-    @property
-    def sizes(self) -> str | None:
-        """The sums of absolute values, unless ``alpha`` is given.
-
-        >>> AdaGrad().sizes, AdaGrad(alpha=0.5).sizes
-        ('absolute_sums', None)
-        """
-        return "absolute_sums" if self.alpha is None else None
-
-    def _initial(self, loss: Loss) -> float:
-        """``initial``, or what it is where it is not given."""
-        if self.initial is not None:
-            return self.initial
-        return INITIAL if self.alpha is None and loss.margin else 0.0
-
-    def _product(self, loss: Loss) -> float:
-        """The constant of the loss where alpha follows the data."""
-        return constant_of(loss, PRODUCTS if self._initial(loss) else PLAIN_PRODUCTS)
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:
         """alpha, delta, initial, and the constant of the loss.
@@ -95,8 +77,8 @@ class AdaGrad(Rule):
         >>> AdaGrad().twin_options(LOG_LOSS)
         {'alpha': None, 'delta': 1e-06, 'initial': 1.0, 'product': 8.0}
         """
-        own = {"initial": self._initial(loss), "product": self._product(loss)}
-        return super().twin_options(loss) | own
+        *_, product, _, _, initial = self.settings(ElasticNet(), loss)
+        return super().twin_options(loss) | {"initial": initial, "product": product}
 
     def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2, alpha, delta, 0 and initial; or the constant of the loss for alpha, and 1 for 0.
@@ -106,10 +88,13 @@ class AdaGrad(Rule):
         >>> AdaGrad(delta=0.25).settings(ElasticNet(l1=0.5))
         (0.5, 0.0, 8.0, 0.25, 1.0, 1.0)
         """
-        follows = self.alpha is None
-        alpha = self._product(loss) if self.alpha is None else self.alpha
-        own = (alpha, self.delta, float(follows), self._initial(loss))
-        return (penalty.l1, penalty.l2, *own)
+        initial = self.initial
+        if initial is None:
+            initial = INITIAL if self.alpha is None and loss.margin else 0.0
+        if self.alpha is not None:
+            return (penalty.l1, penalty.l2, self.alpha, self.delta, 0.0, initial)
+        product = constant_of(loss, PRODUCTS if initial else PLAIN_PRODUCTS)
+        return (penalty.l1, penalty.l2, product, self.delta, 1.0, initial)
 
     def with_divided_rates(self, settings: tuple[float, ...], divisor: float) -> tuple[float, ...]:
         """The ``settings`` with another alpha for the weights; the intercept keeps its rates.

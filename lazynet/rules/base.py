@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -56,6 +56,8 @@ class Shrink(NamedTuple):
 class Rule(ParameterObject):
     """How a step learns from its example and how it shrinks the weights."""
 
+    #: whether the rule keeps a state of its own, in place of weights in a storage
+    has_state: bool = True
     #: whether the rates of the rule come from a schedule
     scheduled: ClassVar[bool] = True
     #: the constructor call that sets the rate of a rule without a schedule, for error messages
@@ -66,6 +68,8 @@ class Rule(ParameterObject):
     continues: ClassVar[bool] = False
     #: whether the rates that follow the data can be divided by a number, see ``with_divided_rates``
     divides: ClassVar[bool] = False
+    #: the parameter that fixes the rates, and the size of rows that they follow without it
+    _follows: ClassVar[tuple[str, str] | None] = None
     #: what to do about a model that overflows
     remedy: ClassVar[str] = "Lower eta0"
     # Parameters that only some rules have, and their values for the other rules.
@@ -78,38 +82,23 @@ class Rule(ParameterObject):
     group: str | None = None
 
     @property
-    def has_state(self) -> bool:
-        """Whether the rule keeps a state of its own, in place of weights in a storage.
-
-        >>> from lazynet import RDA, SGD
-        >>> RDA().has_state, SGD().has_state
-        (True, False)
-        """
-        return True
-
-    @property
     def sizes(self) -> str | None:
         """Which size of every row the rates follow: "absolute_sums", "squared_norms" or None.
 
-        >>> from lazynet import SGD
-        >>> SGD().sizes is None  # the rates of a schedule
-        True
+        >>> from lazynet import AdaGrad, SGD
+        >>> AdaGrad().sizes, AdaGrad(alpha=0.5).sizes, SGD().sizes
+        ('absolute_sums', None, None)
         """
-        return None
+        if self._follows is None:
+            return None
+        name, sizes = self._follows
+        return sizes if getattr(self, name) is None else None
 
-    def check_penalty(self, penalty: ElasticNet) -> None:
-        """Refuse a penalty that the rule cannot have.
+    def check(self, penalty: ElasticNet, loss: Loss) -> None:
+        """Refuse a penalty or a loss that the rule cannot have.
 
         >>> from lazynet import RDA
-        >>> RDA().check_penalty(ElasticNet(l1=0.1))  # RDA can have any
-        """
-
-    def check_loss(self, loss: Loss) -> None:
-        """Refuse a loss that the rule cannot have.
-
-        >>> from lazynet import RDA
-        >>> from lazynet.losses import get_loss
-        >>> RDA().check_loss(get_loss("hinge"))  # RDA can have any
+        >>> RDA().check(ElasticNet(l1=0.1), LOG_LOSS)  # RDA can have any
         """
 
     def check_streams(self, what: str) -> None:
@@ -127,18 +116,6 @@ set and visits it again; use fit
                 f"{what} cannot train with rule={self!r}, which remembers every row of a data set "
                 f"and visits it again; use fit"
             )
-
-    def rate_for(self, largest: Callable[[], float]) -> float:
-        """The scale of the rates of a rule with rates of its own.
-
-        ``largest`` computes the largest rate at which no gradient step on a row overshoots.
-
-        >>> from lazynet import FTRL, RDA, SAGA
-        >>> [rule.rate_for(lambda: 0.75) for rule in (FTRL(alpha=0.2), RDA(), SAGA())]
-        [0.2, 1.0, 0.25]
-        """
-        alpha = getattr(self, "alpha", None)
-        return 1.0 if alpha is None else float(alpha)
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:
         """The parameters of the plain Python twin, with what the twin cannot know of the loss.
@@ -160,15 +137,8 @@ set and visits it again; use fit
         return self
 
     def with_divided_rates(self, settings: tuple[float, ...], divisor: float) -> tuple[float, ...]:
-        """The ``settings`` with rates of the weights that are divided by a number.
-
-        >>> from lazynet import FTRL
-        >>> FTRL().with_divided_rates((), 2.0)
-        Traceback (most recent call last):
-        ...
-        NotImplementedError: the rates of FTRL() cannot be divided
-        """
-        raise NotImplementedError(f"the rates of {self!r} cannot be divided")
+        """The ``settings`` of a rule that ``divides``, with lower rates of the weights."""
+        raise NotImplementedError
 
     def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """The numbers that the kernel of a rule with a state receives, in the kernel's order.
@@ -214,6 +184,7 @@ class Affine(Rule):
     paper_repro/results/accuracy.md.)
     """
 
+    has_state = False
     #: the bound that eta * l2 must stay below
     decay_below: ClassVar[float]
     #: the reason for the bound of eta * l2, for error messages
@@ -230,16 +201,6 @@ class Affine(Rule):
         Shrink(keep=0.5, decay=0.5, pull=1.5)
         """
         raise NotImplementedError
-
-    @property
-    def has_state(self) -> bool:
-        """Whether the rule keeps a state of its own; else a storage keeps the weights.
-
-        >>> from lazynet import SGD
-        >>> SGD().has_state
-        False
-        """
-        return False
 
     def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
         """The common shrink of every step from ``first`` on; refuses rates that are too large.

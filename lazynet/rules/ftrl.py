@@ -48,25 +48,17 @@ class FTRL(Rule):
     name: ClassVar[str] = "ftrl"
     scheduled: ClassVar[bool] = False
     continues: ClassVar[bool] = True
+    _follows: ClassVar[tuple[str, str] | None] = ("alpha", "absolute_sums")
     rate: ClassVar[str] = "FTRL(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of FTRL"
     alpha: float | None = None
     beta: float = 1.0
     penalty: str = "per_example"
 
-    @property
-    def sizes(self) -> str | None:
-        """The sum of |x_j| of every row, unless alpha is given.
-
-        >>> FTRL().sizes, FTRL(alpha=0.5).sizes
-        ('absolute_sums', None)
-        """
-        return "absolute_sums" if self.alpha is None else None
-
-    def check_penalty(self, penalty: ElasticNet) -> None:
+    def check(self, penalty: ElasticNet, loss: Loss) -> None:
         """Refuse l2 = 0 beside beta = 0: the first rate would be infinite.
 
-        >>> FTRL(beta=0.0).check_penalty(ElasticNet(l2=0.1))  # l2 bounds the first step
+        >>> FTRL(beta=0.0).check(ElasticNet(l2=0.1), LOG_LOSS)  # l2 bounds the first step
         """
         if not self.beta and not penalty.l2:
             raise ValueError(

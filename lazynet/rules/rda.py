@@ -51,19 +51,11 @@ class RDA(Rule):
     name: ClassVar[str] = "rda"
     scheduled: ClassVar[bool] = False
     continues: ClassVar[bool] = True
+    _follows: ClassVar[tuple[str, str] | None] = ("gamma", "squared_norms")
     rate: ClassVar[str] = "RDA(gamma=...)"
     remedy: ClassVar[str] = "Raise gamma of RDA"
     gamma: float | None = None
     rho: float = 0.0
-
-    @property
-    def sizes(self) -> str | None:
-        """The squared norm of every row, unless gamma is given.
-
-        >>> RDA().sizes, RDA(gamma=2.0).sizes
-        ('squared_norms', None)
-        """
-        return "squared_norms" if self.gamma is None else None
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:
         """The parameters of the twin: where gamma is None, also its unit and the intercept's gamma.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -38,12 +37,12 @@ class SAGA(Rule):
     remedy: ClassVar[str] = "Lower alpha of SAGA"
     alpha: float | None = None
 
-    def check_loss(self, loss: Loss) -> None:
+    def check(self, penalty: ElasticNet, loss: Loss) -> None:
         """Refuse a loss whose slope jumps, unless the rate is given.
 
         >>> from lazynet.losses import get_loss
-        >>> SAGA(alpha=0.1).check_loss(get_loss("hinge"))
-        >>> SAGA().check_loss(get_loss("hinge"))  # doctest: +ELLIPSIS
+        >>> SAGA(alpha=0.1).check(ElasticNet(), get_loss("hinge"))
+        >>> SAGA().check(ElasticNet(), get_loss("hinge"))  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
         ValueError: rule=SAGA() finds its rate from the curvature of the loss, which has no bound \
@@ -59,14 +58,6 @@ for loss='hinge'; use one of [...], or write rule=SAGA(alpha=...)
                 f"rule={self!r} finds its rate from the curvature of the loss, which has no bound "
                 f"for loss={loss.name!r}; use one of {smooth}, or write rule={self.rate}"
             )
-
-    def rate_for(self, largest: Callable[[], float]) -> float:
-        """The given rate, or a third of the largest at which no step on a row overshoots.
-
-        >>> SAGA().rate_for(lambda: 0.75), SAGA(alpha=0.5).rate_for(lambda: 0.75)
-        (0.25, 0.5)
-        """
-        return largest() / 3 if self.alpha is None else float(self.alpha)
 
     def known(self, scale: float) -> SAGA:
         """SAGA at the rate ``scale``.

@@ -42,7 +42,7 @@ class TruncatedGradient(Affine):
     storage: StorageLike = "clock"
 
     @property
-    def has_state(self) -> bool:
+    def has_state(self) -> bool:  # type: ignore[override]
         """Whether a weight must remember when it was stored, as a threshold requires.
 
         >>> TruncatedGradient().has_state, TruncatedGradient(threshold=0.5).has_state
@@ -50,10 +50,10 @@ class TruncatedGradient(Affine):
         """
         return self.threshold < math.inf
 
-    def check_penalty(self, penalty: ElasticNet) -> None:
+    def check(self, penalty: ElasticNet, loss: Loss) -> None:
         """Refuse l2 > 0 beside a threshold.
 
-        >>> TruncatedGradient(threshold=0.5).check_penalty(ElasticNet(l1=0.1))
+        >>> TruncatedGradient(threshold=0.5).check(ElasticNet(l1=0.1), LOG_LOSS)
         """
         if self.has_state and penalty.l2:
             raise ValueError(

@@ -125,7 +125,7 @@ def fit(
     )
     attributes = {
         "_engines": engines,
-        "_engine_kind": settings.plan().engine_kind,
+        "_engine_kind": plan.engine_kind,
         "_coefficients": coefficients,
         "_sparse_rows": sparse_rows,
         "_scale": plan.eta0 if settings.has_scale else None,

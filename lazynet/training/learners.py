@@ -54,11 +54,9 @@ class Learner:
         if with_loss:
             steps = steps.with_predictions(np.empty(len(steps)))
         self.engine.take(self.examples, steps, self.task, t)
-        return self.loss_before(steps) if with_loss else 0.0
-
-    def loss_before(self, steps: Steps) -> float:
-        """The sum of importance times loss over rows, of the predictions before each update."""
         loss = self.plan.loss
+        if not with_loss:
+            return 0.0
         return loss_of_predictions(self.examples, steps, loss.code, loss.epsilon)
 
     def evaluate(self) -> tuple[float, float, int]:

@@ -15,7 +15,7 @@ from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.schedules import FromData, check_schedule, is_auto, needs_scale
 from lazynet.training.diagnostics import loss_of_two_classes
 from lazynet.training.plan import Plan
-from lazynet.training.settings import Settings, check_together
+from lazynet.training.settings import Settings
 
 #: Epochs of a fit at most, where the user names no number.  A classifier that goes on
 #: overfits, unless the rows are a table or the user gives a penalty, which takes more epochs to
@@ -55,7 +55,7 @@ def make_plan(
                 statistics.positive, total, settings.loss, settings.fit_intercept
             )
             bad_loss = summed / statistics.n_rows * (1.0 + settings.tol)
-    plan = check_together(settings.plan(l1, n_outputs))
+    plan = settings.plan(l1, n_outputs)
     # The number of epochs, and rates that suit this number.  Where neither is given, and rows are
     # no table, a classifier that goes on after its usual epochs overfits, unless its rates fall;
     # and a regressor of few epochs is far from the minimum, unless its rates are high: a fit of n
@@ -153,11 +153,11 @@ def scale_of_rates(settings: Settings, plan: Plan, rows: Any) -> float:
     if rule.eta0 is not None:
         return rule.eta0
     if not rule.scheduled:
-        return float(
-            rule.rate_for(
-                lambda: suitable_rate(rows.largest_norm(settings, True), plan.loss, rule.rate)
-            )
-        )
+        alpha: float | None = getattr(rule, "alpha", None)
+        if alpha is not None or rule.streams:
+            return 1.0 if alpha is None else alpha
+        # SAGA converges at a third of the largest rate.
+        return suitable_rate(rows.largest_norm(settings, True), plan.loss, rule.rate) / 3
     if not needs_scale(schedule):
         return float(getattr(schedule, "eta0", 1.0))
     # With a bounded slope training cannot diverge, however large an importance is; a rate that

@@ -6,7 +6,7 @@ schedule -> rates -> rule -> (a, b) -> a chunk of steps -> engine -> weights
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -66,15 +66,20 @@ class Plan:
     bad_loss: float = math.inf
     """A first epoch with a greater progressive loss is bad: worse than a constant prediction."""
 
-    @property
-    def adaptive(self) -> bool:
-        """Whether the clock computes the rates from the rows."""
-        return self.rule.scheduled and isinstance(self.schedule, FromData)
+    # What follows from the fields above.
+    adaptive: bool = field(init=False)
+    """Whether the clock computes the rates from the rows."""
+    coupled: bool = field(init=False)
+    """Whether no output can learn without the others."""
+    sizes: str | None = field(init=False)
+    """Which size of every row the examples must carry for the rates; None for no size."""
 
-    @property
-    def coupled(self) -> bool:
-        """Whether no output can learn without the others."""
-        return self.softmax or self.rule.group is not None
+    def __post_init__(self) -> None:
+        adaptive = self.rule.scheduled and isinstance(self.schedule, FromData)
+        sizes = "squared_norms" if adaptive else self.rule.sizes
+        object.__setattr__(self, "adaptive", adaptive)
+        object.__setattr__(self, "coupled", self.softmax or self.rule.group is not None)
+        object.__setattr__(self, "sizes", sizes)
 
     @property
     def joins_outputs(self) -> bool:
@@ -85,11 +90,6 @@ class Plan:
         if rule.has_state:
             return True
         return rule.storage == Clock() and not (self.adaptive and self.average is not None)
-
-    @property
-    def sizes(self) -> str | None:
-        """Which size of every row the examples must carry for the rates; None for no size."""
-        return "squared_norms" if self.adaptive else self.rule.sizes
 
     @property
     def engine_kind(self) -> EngineKind:
@@ -254,7 +254,9 @@ class Plan:
 @lru_cache(maxsize=8)
 def _repeated(n_steps: int, *numbers: float) -> tuple[NDArray[np.float64], ...]:
     """An array of each number, the same read-only one for all chunks of ``n_steps`` steps."""
-    result = tuple(np.full(n_steps, number) for number in numbers)
-    for array in result:
+    result = []
+    for number in numbers:
+        array = np.full(n_steps, number)
         array.flags.writeable = False
-    return result
+        result.append(array)
+    return tuple(result)

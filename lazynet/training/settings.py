@@ -198,8 +198,7 @@ def _refuse(what: str, rows: Iterable[Row]) -> None:
 def check_together(plan: Plan) -> Plan:
     """The plan itself; refuses parameters that do not go together."""
     rule, storage, penalty = plan.rule, plan.rule.storage, plan.penalty
-    rule.check_penalty(penalty)
-    rule.check_loss(plan.loss)
+    rule.check(penalty, plan.loss)
     on_clock, no_average = storage == Clock(), plan.average is None
     signed = not penalty.positive
     if penalty.l1 and not storage.takes_l1:
@@ -233,7 +232,7 @@ def check_together(plan: Plan) -> Plan:
             f"rules {_joining()} with storage='clock', without positive=True and without "
             f"an average"
         )
-    if rule.has_state:
+    if rule.has_state and not (on_clock and no_average):
         _refuse("a threshold", (clock, average))
     return plan
 

@@ -5,7 +5,7 @@ from lazynet.engines.catalogue import ALGORITHMS, new_engine
 from lazynet.losses import get_loss
 from lazynet.parameters import check_choice, check_flag, check_integer, check_number
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import OF_TRAINING
+from lazynet.rules.base import LOG_LOSS, OF_TRAINING
 from lazynet.rules.storage import DEFAULT_BUDGET, STORAGES, Dense, Tables
 
 #: The rules whose weights any storage keeps.
@@ -94,7 +94,7 @@ def loss_of(problem):
 def penalty_of(rule, l1, l2):
     """The penalty, without l2 where the rule refuses l2."""
     try:
-        rule.check_penalty(ElasticNet(l1, l2))
+        rule.check(ElasticNet(l1, l2), LOG_LOSS)
     except ValueError:
         return ElasticNet(l1, 0.0)
     return ElasticNet(l1, l2)
