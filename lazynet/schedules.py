@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,6 +65,17 @@ class Formula(OfSteps, ParameterObject):
 
     def _of_model(self, eta0: float, l2: float) -> float:
         return eta0
+
+    def known(self, eta0: float, l2: float) -> Self:
+        """The schedule in a model whose rates have the scale ``eta0`` and whose penalty has ``l2``.
+
+        >>> Power().known(0.5, 0.0), Pegasos().known(0.5, 0.1)
+        (Power(eta0=0.5), Pegasos(l2=0.1))
+        """
+        name = self._from_model
+        if getattr(self, name) is not None:
+            return self.settled()
+        return replace(self, **{name: self._of_model(eta0, l2)}).settled()
 
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
         """The rates of the steps from ``start`` to ``stop``."""
@@ -373,20 +384,6 @@ def needs_scale(schedule: Any) -> bool:
     (True, False, False)
     """
     return isinstance(schedule, Scaled) and schedule.eta0 is None
-
-
-def known_schedule(schedule: Any, eta0: float, l2: float) -> Any:
-    """``schedule`` in a model whose rates have the scale ``eta0`` and whose penalty has ``l2``.
-
-    >>> known_schedule(Power(), 0.5, 0.0), known_schedule(Pegasos(), 0.5, 0.1)
-    (Power(eta0=0.5), Pegasos(l2=0.1))
-    """
-    if not isinstance(schedule, Formula):
-        return schedule
-    name = schedule._from_model
-    if getattr(schedule, name) is not None:
-        return schedule.settled()
-    return replace(schedule, **{name: schedule._of_model(eta0, l2)}).settled()
 
 
 def checked_rates(schedule: Schedule, start: int, stop: int) -> NDArray[np.float64]:

@@ -222,7 +222,7 @@ class EngineKind(NamedTuple):
         """An engine to be filled with a state, of one output or of ``n_outputs``."""
         # Any rule of the name and any penalty will do: the state has their numbers.
         row, penalty = ALGORITHMS["fobos" if self.rule == "affine" else self.rule], ElasticNet()
-        rule, average = row.rule().settled().known(1.0), self.average is not None
+        rule, average = row.rule().settled(), self.average is not None
         if n_outputs is None and row.engine is not None:
             return row.engine(n_features, rule, penalty)
         if n_outputs is None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from lazynet.kernels.examples import Task
-from lazynet.losses import Loss
 from lazynet.parameters import Kind, Number, SettledFields, shown, table
 
 
@@ -39,37 +37,6 @@ class Wear(SettledFields):
     nonzeros_per_weight: float = 16.0
     reach: float = 2.0**6
     largest_reach: float = 2.0**10
-
-    def task(
-        self,
-        n_features: int,
-        loss: Loss,
-        step_order: str,
-        fit_intercept: bool,
-        pulls: bool = True,
-        positive: bool = False,
-        tuning: tuple[float, ...] | None = None,
-    ) -> Task:
-        """The task of a kernel in one run.
-
-        ``pulls`` says whether there is an l1 penalty, ``positive`` whether no weight may be
-        negative.  ``tuning`` is given where the kernel computes the rates from the rows.
-        """
-        return Task(
-            loss.code,
-            loss.epsilon,
-            step_order == "shrink_first",
-            fit_intercept,
-            self.smallest_scale,
-            self.cushion,
-            self.largest_cushion,
-            self.nonzeros_per_weight * n_features,
-            self.reach,
-            self.largest_reach,
-            pulls,
-            positive,
-            tuning,
-        )
 
 
 def _check_wear(name: str, value: Any) -> Wear:

@@ -127,15 +127,6 @@ set and visits it again; use fit
         parameters = self.get_params(deep=False)
         return {name: value for name, value in parameters.items() if name not in OF_TRAINING}
 
-    def known(self, scale: float) -> Rule:
-        """The rule of a run whose rates have the scale ``scale``.
-
-        >>> from lazynet import RDA, SAGA
-        >>> RDA().known(0.5), SAGA().known(0.5)
-        (RDA(), SAGA(alpha=0.5))
-        """
-        return self
-
     def with_divided_rates(self, settings: tuple[float, ...], divisor: float) -> tuple[float, ...]:
         """The ``settings`` of a rule that ``divides``, with lower rates of the weights."""
         raise NotImplementedError

@@ -59,14 +59,6 @@ for loss='hinge'; use one of [...], or write rule=SAGA(alpha=...)
                 f"for loss={loss.name!r}; use one of {smooth}, or write rule={self.rate}"
             )
 
-    def known(self, scale: float) -> SAGA:
-        """SAGA at the rate ``scale``.
-
-        >>> SAGA().known(0.25)
-        SAGA(alpha=0.25)
-        """
-        return SAGA(scale)
-
     def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2 and alpha, 0 standing for a rate that is not known yet.
 

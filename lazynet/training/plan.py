@@ -19,13 +19,13 @@ from lazynet.engines.catalogue import EngineKind, algorithm_of, new_engine, new_
 from lazynet.engines.clock import tuning_of
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.wear import Wear
-from lazynet.kernels.examples import Steps
+from lazynet.kernels.examples import Steps, Task
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules.affine import FoBoS
 from lazynet.rules.base import Affine, Rule, lost_digits
 from lazynet.rules.storage import Clock
-from lazynet.schedules import Constant, FromData, checked_rates, known_schedule
+from lazynet.schedules import Constant, Formula, FromData, checked_rates
 
 #: In the k-th epoch after ``full_epochs`` the rates are divided by 1 + k times this number, so that
 #: their sum is infinite.
@@ -105,13 +105,14 @@ class Plan:
 
         ``n_steps`` is the length of the run, None where it is not known.
         """
-        return replace(
-            self,
-            eta0=eta0,
-            rule=self.rule.known(eta0),
-            schedule=known_schedule(self.schedule, eta0, self.penalty.l2),
-            average=known_average(self.average, n_steps),
-        )
+        schedule, average = self.schedule, self.average
+        if isinstance(schedule, Formula):
+            schedule = schedule.known(eta0, self.penalty.l2)
+        if average is not None:
+            average = known_average(average, n_steps)
+        # SAGA remembers its rate itself.
+        rule = self.rule if self.rule.streams else replace(self.rule, alpha=eta0).settled()
+        return replace(self, eta0=eta0, rule=rule, schedule=schedule, average=average)
 
     # --- engines ---
 
@@ -202,22 +203,30 @@ class Plan:
             return 1.0
         return 1.0 + CALMING * max(0, epoch + 1 - self.full_epochs)
 
-    def task(self, engine: Engine) -> Any:
-        """The task of the kernel of ``engine``, the same for the whole run."""
-        rule, penalty, tuning = self.rule, self.penalty, None
+    def task(self, engine: Engine, pulls: bool | None = None) -> Task:
+        """The task of the kernel of ``engine``, the same for the whole run.
+
+        ``pulls`` says whether weights are pulled to zero; None: with an l1 penalty.
+        """
+        rule, penalty, loss, wear = self.rule, self.penalty, self.loss, engine.wear
+        tuning = None
         if self.adaptive:
-            largest = rule.largest_rate(penalty) / 2
-            tuning = tuning_of(
-                self.schedule, self.loss, penalty.l1, penalty.l2, largest, isinstance(rule, FoBoS)
-            )
-        return engine.wear.task(
-            engine.n_features,
-            self.loss,
-            rule.step_order,
+            largest, proximal = rule.largest_rate(penalty) / 2, isinstance(rule, FoBoS)
+            tuning = tuning_of(self.schedule, loss, penalty.l1, penalty.l2, largest, proximal)
+        return Task(
+            loss.code,
+            loss.epsilon,
+            rule.step_order == "shrink_first",
             self.fit_intercept,
-            pulls=penalty.l1 > 0,
-            positive=penalty.positive,
-            tuning=tuning,
+            wear.smallest_scale,
+            wear.cushion,
+            wear.largest_cushion,
+            wear.nonzeros_per_weight * engine.n_features,
+            wear.reach,
+            wear.largest_reach,
+            penalty.l1 > 0 if pulls is None else pulls,
+            penalty.positive,
+            tuning,
         )
 
     def steps(

@@ -67,10 +67,7 @@ def omega_of(averaging):
 def averaging_stepper(problem, averaging, engine, pulls):
     stepper = problem.stepper(rule=rule_with(problem.rule, average=averaging))
     stepper.engine = engine
-    plan = stepper.plan
-    stepper.task = engine.wear.task(
-        problem.n_features, plan.loss, plan.rule.step_order, problem.fit_intercept, pulls
-    )
+    stepper.task = stepper.plan.task(engine, pulls)
     return stepper
 
 

@@ -58,7 +58,8 @@ def test_the_reference_takes_the_parameters_of_the_rule(row):
     data = [([0], [1.0], 2.0), ([1], [-0.5], 1.0), ([0, 1], [0.3, 2.0], -1.0)]
     X = sparse.csr_matrix([[1.0, 0.0], [0.0, -0.5], [0.3, 2.0]])
     targets = np.array([target for _, _, target in data])
-    for rule in (row.rule().known(0.1), GIVEN[row.rule.name]):
+    options = {} if row.rule.streams else {"alpha": 0.1}
+    for rule in (row.rule(**options), GIVEN[row.rule.name]):
         penalty = penalty_of(rule, 0.01, 0.1)
         twin = new_reference(
             rule, 2, loss=get_loss("squared_error"), penalty=penalty, schedule=lambda t: 0.1,
