@@ -65,13 +65,6 @@ class Targets(Sequence[OutputTargets]):
         """
         return Part(self, outputs)
 
-    def positives(self) -> NDArray[np.float64] | None:
-        """The sum of the importances of the rows with the target +1, an entry per output.
-
-        None where targets are numbers.
-        """
-        return None
-
     def __getitem__(self, number: int) -> OutputTargets:  # type: ignore[override]
         if not 0 <= number < len(self):
             # This ends an iteration.
@@ -128,10 +121,6 @@ class Classes(Targets):
     def only(self, rows: NDArray[np.int64]) -> Classes:
         return Classes(self.codes[rows], self.n_classes, self.importances_of(rows))
 
-    def positives(self) -> NDArray[np.float64]:
-        counts = np.bincount(self.codes, weights=self.importances, minlength=self.n_classes)
-        return np.asarray(counts[1:] if self.n_classes == 2 else counts, dtype=np.float64)
-
 
 class Labels(Targets):
     """Any number of labels for every row: ``indicator`` is a CSR matrix, 1 where a row has one."""
@@ -160,11 +149,6 @@ class Labels(Targets):
     def only(self, rows: NDArray[np.int64]) -> Labels:
         return Labels(self.indicator[rows], self.importances_of(rows))
 
-    def positives(self) -> NDArray[np.float64]:
-        rows = np.repeat(np.arange(self.n_rows), np.diff(self.starts))
-        counts = np.bincount(self.columns, self.importances_of(rows), minlength=len(self))
-        return np.asarray(counts, dtype=np.float64)
-
 
 class Part(Targets):
     """The targets of the ``outputs`` among those of ``whole``."""
@@ -187,10 +171,6 @@ class Part(Targets):
 
     def only(self, rows: NDArray[np.int64]) -> Part:
         return Part(self.whole.only(rows), self.outputs)
-
-    def positives(self) -> NDArray[np.float64] | None:
-        positives = self.whole.positives()
-        return positives if positives is None else positives[self.outputs.start : self.outputs.stop]
 
 
 _HOLDS_LABELS = "must hold 0 and 1 only where it has a column per label"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from lazynet.data.targets import OutputTargets, Targets
+from lazynet.data.targets import Classes, OutputTargets, Targets
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import Loss
 from lazynet.training.learners import AnyLearner, evaluated
@@ -127,30 +127,15 @@ def loss_of_constants(targets: Targets, plan: Plan) -> float:
     >>> round(loss_of_constants(Classes(np.array([0, 1, 2]), 3, None), plan), 6)  # log 3
     1.098612
     """
-    positives = targets.positives()
-    if positives is None:
+    if not plan.softmax:
         return sum(loss_of_constant(item, plan.loss, plan.fit_intercept) for item in targets)
+    assert isinstance(targets, Classes), "the softmax is a loss of classes"
     total, n = float(targets.weights.sum()), targets.n_rows
-    if plan.softmax:
-        if not plan.fit_intercept:
-            return float(total * np.log(len(positives)) / n)
-        shares = positives[positives > 0] / total
-        return float(-(shares * np.log(shares)).sum() * total / n)
-    rest = total, plan.loss, plan.fit_intercept
-    return sum(loss_of_two_classes(up, *rest) for up in positives) / n
-
-
-def loss_of_two_classes(up: float, total: float, loss: Loss, fit_intercept: bool) -> float:
-    """The summed losses of the best constant prediction of targets -1 and +1, nearly.
-
-    ``total`` is the sum of the importances of the rows, ``up`` of those with the target +1.
-
-    >>> from lazynet.losses import get_loss
-    >>> round(loss_of_two_classes(4.0, 8.0, get_loss("log_loss"), True), 6)  # 8 log 2
-    5.545177
-    """
-    weights = np.array([up, max(total - up, 0.0)])
-    return 2 * loss_of_constant((np.array([1.0, -1.0]), weights), loss, fit_intercept)
+    if not plan.fit_intercept:
+        return float(total * np.log(targets.n_classes) / n)
+    shares = np.bincount(targets.codes, targets.importances) / total
+    shares = shares[shares > 0]
+    return float(-(shares * np.log(shares)).sum() * total / n)
 
 
 # Sums of huge losses or sample weights overflow to infinity, which no fit is compared with.

@@ -13,7 +13,7 @@ from lazynet.losses import Loss
 from lazynet.parameters import check_n_steps
 from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.schedules import FromData, check_schedule, is_auto, needs_scale
-from lazynet.training.diagnostics import loss_of_two_classes
+from lazynet.training.diagnostics import loss_of_constant
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
 
@@ -51,9 +51,9 @@ def make_plan(
         l1 = found_l1(statistics, settings.loss, share)
         total = statistics.n_rows * statistics.mean_importance
         if compares and not table and total > 0:
-            summed = loss_of_two_classes(
-                statistics.positive, total, settings.loss, settings.fit_intercept
-            )
+            of_classes = np.array([statistics.positive, max(total - statistics.positive, 0.0)])
+            output = np.array([1.0, -1.0]), of_classes
+            summed = 2 * loss_of_constant(output, settings.loss, settings.fit_intercept)
             bad_loss = summed / statistics.n_rows * (1.0 + settings.tol)
     plan = settings.plan(l1, n_outputs)
     # The number of epochs, and rates that suit this number.  Where neither is given, and rows are
