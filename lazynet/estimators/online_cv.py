@@ -30,7 +30,6 @@ from lazynet.training.diagnostics import (
     still_falls,
 )
 from lazynet.training.epochs import Stopping
-from lazynet.training.fit import units_for_fit
 from lazynet.training.folds import Fold, RowsInFolds
 from lazynet.training.grid import GridTraining, check_offered, planned
 from lazynet.training.learners import new_learners
@@ -44,6 +43,7 @@ from lazynet.training.settings import (
     check_together,
     new_generator,
 )
+from lazynet.training.start import units_for_fit
 
 #: The first l1 of the grid where none is given, in units of the l1 that a fit of one setting takes
 #: where it is given none; and the last l1 as a share of the first.

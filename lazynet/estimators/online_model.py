@@ -21,7 +21,7 @@ from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import EngineKind, RuleLike
-from lazynet.engines.stacked import intercepts_of, load_all, stacked_rows, stacked_sparse_rows
+from lazynet.engines.stacked import intercepts_of, stacked_rows, stacked_sparse_rows
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.base import SparseLinear
 from lazynet.losses import LOSS
@@ -40,17 +40,10 @@ from lazynet.parameters import (
 from lazynet.persistence.checkpoints import EVERY, Checkpoint, checkpoint_of
 from lazynet.schedules import Schedule
 from lazynet.training.epochs import EpochRecord
-from lazynet.training.fit import (
-    Callback,
-    Model,
-    check_frozen_intercept,
-    fit,
-    learn_once,
-    plan_to_verify,
-    start_identity,
-)
+from lazynet.training.fit import Callback, fit, learn_once, plan_to_verify
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import RULE_OR_AUTO, SEED, Settings, read_settings
+from lazynet.training.start import Model, engines_with, start_identity
 from lazynet.training.stream_rows import Prepare, SourceRows, check_alone, check_rule_streams
 from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 
@@ -117,16 +110,13 @@ class OnlineModel(SparseLinear):
         Parameters
         ----------
         X : sparse matrix or array of shape (n_samples, n_features)
-            A CSR matrix of float32 or float64 with int32 or int64 indices is read in place.  Or a
-            source of chunks, such as ``lazynet.data.SvmlightFile(path)``, which has y and the
-            weights of rows in it: every epoch reads it anew, in its own order and in constant
-            memory.  Features of a source are not standardised; rows that are held out are kept in a
-            temporary file.
+            A CSR matrix of float32 or float64 is read in place.  Or a source of chunks, such as
+            ``lazynet.data.SvmlightFile(path)``, which has y and the weights of rows in it: every
+            epoch reads it anew, in its own order, and its features are not standardised.
         y : array of shape (n_samples,), or matrix of shape (n_samples, n_outputs)
-            A regressor takes a number, or a column for each target.  A classifier takes class
-            labels of any kind; or, in an array or a sparse matrix, 1 in the column of each label
-            that a row has and 0 elsewhere.  A sparse y makes ``coef_`` and predictions sparse.  An
-            array of one column holds classes, a sparse matrix of one column one label.
+            Numbers, in a column for each target; or class labels of any kind; or, in an array or a
+            sparse matrix, 1 in the column of each label that a row has and 0 elsewhere.  A sparse
+            y makes ``coef_`` and predictions sparse.
         sample_weight : array of shape (n_samples,), optional
             The importance of each row: a factor of its loss.
         sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
@@ -144,15 +134,13 @@ class OnlineModel(SparseLinear):
             removes the file when it is done, and refuses the file of another call.
         every : float, default=60
             The seconds between two files; 0: a file after every chunk of rows.  Above 0, writing
-            takes at most a sixty-fourth of the time, so that large files are written less often.
+            takes at most a sixty-fourth of the time.
 
         Warns
         -----
         ConvergenceWarning
-            With ``tol``: if the loss still falls by more than a tenth in the last of ``max_iter``
-            epochs, unless the model chooses both its rates and the number of epochs; or if the
-            model is no better than a constant, with rates of the user that may be too small or too
-            large for the rows.
+            With ``tol``: the loss still falls fast in the last of ``max_iter`` epochs; or the model
+            is no better than a constant, and its rates are those of the user.
 
         Examples
         --------
@@ -375,19 +363,9 @@ class OnlineModel(SparseLinear):
 
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         # New engines: the model keeps the old ones until this call is done.
-        settings = self._read_settings()
-        check_frozen_intercept(settings, "intercept_", intercepts)
-        plan = settings.plan(getattr(self, "l1_", 0.0), len(coefficients))
-        plan.check_start("coef_", coefficients)
-        engines = plan.new_engines(coefficients.shape[1], len(coefficients), settings.n_threads)
-        same = [item.n_outputs for item in engines] == [item.n_outputs for item in self._engines]
-        if plan.adaptive and same:
-            for engine, old in zip(engines, self._engines, strict=True):
-                engine.continue_rates(old)
-        units = self.units_ if settings.standardises else None
-        load_all(engines, coefficients, intercepts, units)
-        self._engines, self._engine_kind, self.units_ = engines, plan.engine_kind, units
-        self._coefficients = self._sparse_rows = None
+        settings, l1 = self._read_settings(), getattr(self, "l1_", 0.0)
+        changed = engines_with(settings, self._model(), l1, coefficients, intercepts)
+        self.__dict__.update(changed)
 
     @property
     def last_coef_(self) -> Any:
@@ -395,15 +373,6 @@ class OnlineModel(SparseLinear):
 
         Without an average these are the same numbers as ``coef_``.  Under an l1 penalty the last
         weights are sparse and their averages are not: an average remembers every iterate.
-
-        Two steps that can be followed by hand: the weight is 1 after the first and 1.5 after the
-        second, and the model is their mean.
-
-        >>> from lazynet import FoBoS, LazyNetRegressor
-        >>> rule = FoBoS("constant", eta0=0.25, average=True)
-        >>> model = LazyNetRegressor(rule=rule, l1=0.0, max_iter=2, tol=None).fit([[1.0]], [4.0])
-        >>> model.coef_, model.last_coef_, model.last_intercept_, model.support_
-        (array([1.25]), array([1.5]), array([1.5]), array([ True]))
         """
         check_is_fitted(self)
         if not self._averages():

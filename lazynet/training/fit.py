@@ -1,62 +1,45 @@
-"""A fit and a pass of ``partial_fit``: from settings and rows to the attributes of a model."""
+"""A fit and a pass of ``partial_fit``: from settings and rows to the attributes of a model.
+
+settings -> rows -> plan -> engines -> learners -> training -> attributes
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
+from typing import Any
 
 from lazynet.data.arrays import sizes_of, touched_columns
-from lazynet.data.standardise import Units
-from lazynet.engines.base import Engine, refuse_overflow
-from lazynet.engines.catalogue import EngineKind
-from lazynet.engines.outputs import OutputsEngine
+from lazynet.engines.base import refuse_overflow
 from lazynet.engines.stacked import (
     intercepts_of,
-    load_all,
-    outputs_of,
     stacked_rows,
     stacked_sparse_rows,
 )
 from lazynet.engines.threads import threads_for
 from lazynet.engines.undo import UndoLog
-from lazynet.parameters import as_array
-from lazynet.schedules import Adaptive, Schedule, needs_scale
+from lazynet.schedules import Adaptive, needs_scale
 from lazynet.training.diagnostics import fit_warnings
 from lazynet.training.epochs import Epoch
 from lazynet.training.learners import new_learners, run_pass
 from lazynet.training.loop import Training
-from lazynet.training.make_plan import is_table, make_plan, scale_of_rates
+from lazynet.training.make_plan import make_plan, scale_of_rates
 from lazynet.training.plan import Plan
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import Settings, new_generator
+from lazynet.training.start import (
+    Model,
+    Replace,
+    engines_for_fit,
+    engines_for_pass,
+    units_for_fit,
+)
 from lazynet.training.stream_rows import SourceRows
 
-Array = NDArray[np.float64]
-#: Replaces weights and intercepts by those that the user gives.
-Replace = Callable[[Array, Array], tuple[Array, Array]]
 #: A function that is called after every epoch.
 Callback = Callable[[Epoch], Any]
 #: The attributes of a model, and the warnings to give.
 Result = tuple[dict[str, Any], list[Warning]]
-
-
-class Model(NamedTuple):
-    """What an earlier call of ``fit`` or ``partial_fit`` has left."""
-
-    engines: list[Engine]
-    engine_kind: EngineKind
-    units: Units | None
-    t: int
-    #: the scale of the rates; None where they have none
-    scale: float | None
-    #: the schedule that the fit began with, and the schedule that it ended with
-    schedules: tuple[Schedule, Schedule] | None
-    generator: np.random.RandomState | None
 
 
 def fit(
@@ -84,22 +67,10 @@ def fit(
         rows = rows if units is None else rows.standardised(units)
     from_zero = model is None and replace_weights is None and rows.order is None
     plan = make_plan(settings, rows, from_zero=from_zero)
-    n_outputs = len(rows.targets)
     outputs = None if checkpoint is None else checkpoint.outputs()
-    warnings: list[Warning] = []
-    if outputs is None or replace_weights is not None or settings.warm_start:
-        engines, warnings = engines_for_fit(
-            settings, plan, rows.n_features, n_outputs, units, model, replace_weights
-        )
-    if outputs is not None:
-        if sum(outputs) != n_outputs or min(outputs) < 1:
-            raise ValueError(f"the engines of the checkpoint do not have {n_outputs} outputs")
-        engines = [
-            plan.new_outputs(rows.n_features, number)
-            if _is_joined(plan, n_outputs)
-            else plan.new_engine(rows.n_features)
-            for number in outputs
-        ]
+    engines, warnings = engines_for_fit(
+        settings, plan, rows, units, model, replace_weights, outputs
+    )
     learners = rows.learners(engines, plan)
     with threads_for(settings.n_threads, len(engines)) as workers:
         training = Training(
@@ -140,25 +111,6 @@ def fit(
         "history_": history,
     }
     return attributes, warnings
-
-
-def units_for_fit(settings: Settings, rows: RowsInMemory, model: Model | None) -> Units | None:
-    """The units in which a fit learns; None for features as they were passed.
-
-    A penalty that is given acts on the weights of ``coef_``, and a rate that is given belongs to
-    the rows as they were passed.  A model that goes on learning keeps its units.  To find the units
-    and to copy the rows costs as much as a few epochs: a regressor makes many epochs, a classifier
-    only where rows are a table.
-    """
-    if not settings.standardises:
-        return None
-    if model is not None:
-        units = model.units
-        # Other features are refused where the engines are compared with the rows.
-        return units if units is None or len(units.sizes) == rows.n_features else None
-    if settings.classifies and not is_table(*rows.shape):
-        return None
-    return rows.units(settings)
 
 
 def learn_once(
@@ -251,141 +203,3 @@ def plan_to_verify(
     rows = rows if units is None else rows.standardised(units)
     n_steps = count(rows.X) * epochs
     return make_plan(settings, rows, from_zero=False, n_steps=n_steps), rows
-
-
-# --- the engines that a call starts from: new ones, or those of an earlier call ---
-
-
-def engines_for_fit(
-    settings: Settings,
-    plan: Plan,
-    n_features: int,
-    n_outputs: int,
-    units: Units | None,
-    model: Model | None,
-    replace_weights: Replace | None,
-) -> tuple[list[Engine], list[Warning]]:
-    """The engines that ``fit`` starts from, and the warnings about the start."""
-    if model is None:
-        engines = plan.new_engines(n_features, n_outputs, settings.n_threads)
-    else:
-        known = outputs_of(model.engines)
-        if known != n_outputs or model.engines[0].n_features != n_features:
-            raise ValueError(
-                f"warm_start=True continues a model of {known} output(s) with "
-                f"{model.engines[0].n_features} features, but these data make {n_outputs} "
-                f"with {n_features}; fit them with warm_start=False"
-            )
-        engines = _divided(model.engines, plan, n_outputs)
-        if units is not model.units:
-            engines = _as_passed(engines, model.units, plan)
-        else:
-            engines = [_restarted(engine, model.engine_kind, plan) for engine in engines]
-    if replace_weights is not None:
-        now = stacked_rows(engines, units, last=True), intercepts_of(engines, units, last=True)
-        rows, offsets = replace_weights(*now)
-        check_frozen_intercept(settings, "intercept_init", offsets)
-        plan.check_start("coef_init", rows)
-        load_all(engines, rows, offsets, units)
-    if replace_weights is not None or settings.warm_start:
-        return engines, _warnings_about(engines, plan)
-    return engines, []
-
-
-def engines_for_pass(
-    plan: Plan,
-    kind: EngineKind,
-    n_outputs: int,
-    units: Units | None,
-    model: Model,
-) -> tuple[list[Engine], list[Warning]]:
-    """The engines with which ``partial_fit`` continues ``model``; changes nothing.
-
-    ``kind`` is that of the plan without the facts of the rows.
-    """
-    engines = _divided(model.engines, plan, n_outputs)
-    if units is not model.units:
-        engines = _as_passed(engines, model.units, plan)
-    elif model.engine_kind != kind or engines is not model.engines:
-        same_average = model.engine_kind.average == kind.average
-        engines = [plan.continued(engine, average=same_average) for engine in engines]
-    return engines, _warnings_about(engines, plan)
-
-
-def _is_joined(plan: Plan, n_outputs: int) -> bool:
-    """Whether the plan gives several outputs to one engine."""
-    return plan.coupled or (n_outputs > 1 and plan.joins_outputs)
-
-
-def _divided(engines: list[Engine], plan: Plan, n_outputs: int) -> list[Engine]:
-    """The engines of a model, divided among the outputs as the plan divides them.
-
-    Any division of outputs that share no norm and no loss gives the same bits.
-    """
-    joined = _is_joined(plan, n_outputs)
-    if not (plan.coupled and len(engines) > 1) and all(
-        isinstance(engine, OutputsEngine) == joined for engine in engines
-    ):
-        return engines
-    rows = np.concatenate([engine.rows(last=True) for engine in engines])
-    offsets = np.concatenate([engine.intercepts for engine in engines])
-    new = plan.new_engines(rows.shape[1], n_outputs)
-    load_all(new, rows, offsets, None)
-    return new
-
-
-def _as_passed(engines: Sequence[Engine], units: Units | None, plan: Plan) -> list[Engine]:
-    """New engines for rows as they were passed, from ``engines`` that have learned in ``units``."""
-    assert units is not None, "the engines have learned in units"
-    new, first = [], 0
-    for engine in engines:
-        part = units.of_outputs(first, engine.n_outputs)
-        weights = part.weights(engine.rows(last=True))
-        new.append(plan.new_like(engine))
-        new[-1].load_rows(weights, part.intercept(weights[:, part.moved], engine.intercepts))
-        first += engine.n_outputs
-    return new
-
-
-def _restarted(engine: Engine, kind: EngineKind, plan: Plan) -> Engine:
-    """A new engine for a fit that starts from ``engine``, an engine of ``kind``.
-
-    A rule whose rates follow from its own sums of gradients continues from these sums; with the
-    weights alone its first steps would be as long as those of a model that knows nothing.
-    """
-    if not (plan.rule.continues and kind == plan.engine_kind):
-        return plan.continued(engine, average=False)
-    new = plan.new_like(engine)
-    new.set_state(engine.state())
-    new.retune(plan.settings())
-    return new
-
-
-def check_frozen_intercept(settings: Settings, name: str, intercepts: Array) -> None:
-    """Refuse an intercept that a rule with rates of its own would not train with."""
-    if not settings.fit_intercept and not settings.rule.scheduled and intercepts.any():
-        raise ValueError(
-            f"{name} must be 0 with rule={settings.rule!r} and fit_intercept=False: the rule "
-            f"trains without an intercept"
-        )
-
-
-def _warnings_about(engines: Sequence[Engine], plan: Plan) -> list[Warning]:
-    """The warning before these engines go on, one for all outputs; or no warning."""
-    numbers = plan.settings()
-    texts = [engine.warning_about(numbers) for engine in engines]
-    warnings: list[Warning] = [UserWarning(text) for text in texts if text is not None]
-    return warnings[:1]
-
-
-def start_identity(model: Model | None, coef_init: Any, intercept_init: Any) -> dict[str, Any]:
-    """The weights that a fit starts from, for a checkpoint to compare."""
-    start: dict[str, Any] = {
-        name: value
-        if value is None or sparse.issparse(value)
-        else as_array(name, "must hold numbers", value)
-        for name, value in (("coef_init", coef_init), ("intercept_init", intercept_init))
-    }
-    if model is not None:
-        start["the model before this call"] = [engine.state() for engine in model.engines]
-    return start

@@ -50,7 +50,7 @@ def make_plan(
         share = L1_SHARE_OF_DOCUMENTS if documents else L1_SHARE
         l1 = found_l1(statistics, settings.loss, share)
         total = statistics.n_rows * statistics.mean_importance
-        if compares and not table and total > 0:
+        if compares and settings.tol is not None and not table and total > 0:
             of_classes = np.array([statistics.positive, max(total - statistics.positive, 0.0)])
             output = np.array([1.0, -1.0]), of_classes
             summed = 2 * loss_of_constant(output, settings.loss, settings.fit_intercept)

@@ -95,7 +95,7 @@ class Settings:
     n_threads: int
     classifies: bool
     softmax: bool
-    class_weight: Balanced | Mapping[Any, float] | None
+    class_weight: Balanced | dict[Any, float] | None
     # What follows from the parameters.
     penalised: bool
     """Whether the user gives a penalty."""
@@ -167,7 +167,6 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
         may_restart=limits_epochs
         and rule.divides
         and loss.name == "log_loss"
-        and p["tol"] is not None
         and not (penalised or p["early_stopping"]),
         # The progressive loss is that of the last weights, not of their average.
         returns_to_best=p["early_stopping"] or (p["tol"] is not None and rule.average is None),
