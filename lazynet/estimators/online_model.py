@@ -20,7 +20,7 @@ from lazynet.data.standardise import Units
 from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
-from lazynet.engines.catalogue import EngineKind, RuleLike
+from lazynet.engines.catalogue import EngineKind
 from lazynet.engines.stacked import intercepts_of, stacked_rows, stacked_sparse_rows
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.base import SparseLinear
@@ -69,7 +69,6 @@ class OnlineModel(SparseLinear):
         n_jobs=THREADS,
         verbose=VERBOSITY,
     )
-    rule: RuleLike
 
     # Set by training.
     n_iter_: int
@@ -83,6 +82,8 @@ class OnlineModel(SparseLinear):
     _engines: list[Engine]
     _engine_kind: EngineKind
     _sparse_rows: sparse.csr_matrix | None = None
+    #: what draws the orders of the rows; None: no call has drawn one
+    _generator: np.random.RandomState | None = None
     #: the scale of the rates; None as long as the rates have none
     _scale: float | None = None
     #: the schedule that the last fit began with, and the schedule that it ended with
@@ -174,21 +175,14 @@ class OnlineModel(SparseLinear):
             else:
                 X, targets = self._read(settings, X, y, sample_weight)
                 rows = RowsInMemory(X, targets, check_order(sample_order, X.shape[0]))
-            if settings.early_stopping and rows.order is not None:
-                raise ValueError(
-                    "sample_order cannot be given beside early_stopping=True, which chooses the "
-                    "rows to train on"
-                )
             if checkpoint is not None:
                 identity = rows.identity() | start_identity(model, *start)
                 seed = checkpoint.begin(self, settings, identity)
                 settings = replace(settings, random_state=seed)
-            given = any(part is not None for part in start)
+            given = start[0] is not None or start[1] is not None
             replaced = partial(self._replaced, *start) if given else None
-            sparse_coef = self._sparse_coef
-            result, warnings = fit(
-                settings, rows, model, replaced, callback, checkpoint, sparse_coef
-            )
+            sparse = self._sparse_coef
+            result, warnings = fit(settings, rows, model, replaced, callback, checkpoint, sparse)
         self.__dict__.update(result)
         return warnings
 
@@ -209,10 +203,9 @@ class OnlineModel(SparseLinear):
 
     def _model(self) -> Model:
         """What earlier calls have left."""
-        generator = getattr(self, "_generator", None)
         return Model(
             self._engines, self._engine_kind, self.units_, self.t_, self._scale, self._schedules,
-            generator,
+            self._generator,
         )  # fmt: skip
 
     def _read(
@@ -255,16 +248,10 @@ class OnlineModel(SparseLinear):
         if isinstance(X, Source):
             check_alone(y, sample_weight, sample_order)
             return self._learn_pass(X, classes)
-        return self._learn_rows(X, y, sample_weight, sample_order, classes)
+        return self._learn_rows(X, y, sample_weight, sample_order, classes, of_pass=False)
 
     def _learn_rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        sample_order: Any = None,
-        classes: Any = None,
-        of_pass: bool = False,
+        self, X: Any, y: Any, sample_weight: Any, sample_order: Any, classes: Any, of_pass: bool
     ) -> list[Warning]:
         """Go on training with rows in memory, or with a chunk of a pass over a source."""
         settings = self._read_settings()
@@ -292,9 +279,7 @@ class OnlineModel(SparseLinear):
         any_counts, n_rows = False, 0
         with closing(source.chunks(ROWS, 0)) as chunks:
             for chunk in chunks:
-                warnings += self._learn_rows(
-                    chunk.X, chunk.y, chunk.weight, classes=classes, of_pass=True
-                )
+                warnings += self._learn_rows(*chunk, None, classes, of_pass=True)
                 n_rows += chunk.X.shape[0]
                 any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())
         if not n_rows:
@@ -320,10 +305,8 @@ class OnlineModel(SparseLinear):
         weight; the number of rows is halved until the comparison takes seconds.  The estimator does
         not change.  With several classes the first class against the rest is compared.
 
-        >>> from lazynet import LazyNetClassifier, LazyNetRegressor
+        >>> from lazynet import LazyNetClassifier
         >>> LazyNetClassifier(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
-        True
-        >>> LazyNetRegressor(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], [3.0, 5.0]).agrees
         True
         """
         probe = type(self)(**self.get_params(deep=False))
@@ -331,8 +314,8 @@ class OnlineModel(SparseLinear):
         rows = RowsInMemory(*probe._read(settings, X, y, sample_weight))
         max_rows = check_integer("max_rows", max_rows, 1)
         epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
-        count = partial(affordable_rows, max_rows=max_rows, epochs=epochs)
-        plan, rows = plan_to_verify(settings, rows, count, epochs)
+        n_rows = partial(affordable_rows, max_rows=max_rows, epochs=epochs)
+        plan, rows = plan_to_verify(settings, rows, n_rows, epochs)
         return verify(plan, rows.X, rows.targets, max_rows, epochs)
 
     # --- the weights ------------------------------------------------------------------------

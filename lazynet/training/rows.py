@@ -77,6 +77,11 @@ class RowsInMemory:
 
     def hold_out(self, settings: Settings, generator: np.random.RandomState) -> RowsInMemory:
         """The same rows, of which some are held out; every class keeps its share."""
+        if self.order is not None:
+            raise ValueError(
+                "sample_order cannot be given beside early_stopping=True, which chooses the rows "
+                "to train on"
+            )
         strata = self.targets.codes if isinstance(self.targets, Classes) else None
         trained, validation = split(
             self.X.shape[0], settings.validation_fraction, generator, strata
