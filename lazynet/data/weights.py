@@ -231,3 +231,12 @@ def importances(
             "class_weight times sample_weight must be finite for every row, got infinity"
         )
     return by_row
+
+
+def counts_rows(class_weight: Any) -> bool:
+    """Whether class weights need the number of rows of every class.
+
+    >>> counts_rows(Balanced()), counts_rows(Balanced(class_counts={0: 1, 1: 2}))
+    (True, False)
+    """
+    return isinstance(class_weight, Balanced) and class_weight.class_counts is None

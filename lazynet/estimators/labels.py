@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.data.weights import check_classes, check_labels, counts_rows
+
 #: The forms of y with a column per label of which predictions and weights are sparse.
 SPARSE_FORMS = ("sparse matrix", "sparse array")
 
@@ -25,6 +27,34 @@ def has_a_column_per_label(y: Any) -> bool:
 def n_columns_of(y: Any) -> int:
     """The number of columns of a matrix."""
     return int(y.shape[1] if sparse.issparse(y) else np.shape(y)[1])
+
+
+def classes_to_go_on_with(
+    known: NDArray[Any] | None, given: Any, y: Any, class_weight: Any
+) -> NDArray[Any]:
+    """The checked classes of a call of ``partial_fit``, or names of the columns of labels.
+
+    ``known`` are the classes of the model so far, ``given`` those that the call names.
+    """
+    of_labels = has_a_column_per_label(y)
+    if given is not None:
+        given = (check_labels if of_labels else check_classes)(given)
+        if known is not None and not np.array_equal(known, given):
+            raise ValueError(f"classes={given} is not the same as on the last call: {known}")
+        known = given
+    elif known is None and of_labels:
+        known = np.arange(n_columns_of(y))
+    if known is None:
+        raise ValueError("classes must be passed on the first call to partial_fit")
+    if counts_rows(class_weight):
+        raise ValueError(
+            "class_weight='balanced' counts the rows of every class, and partial_fit sees only "
+            "some of the rows: write class_weight=Balanced(class_counts={class: number of "
+            "rows}), or pass a dict of weights"
+        )
+    if len(known) < 2 and not of_labels:
+        raise ValueError(f"classes must name at least two classes, got {known}")
+    return known
 
 
 def form_of(y: Any) -> str:

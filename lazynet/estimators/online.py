@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -19,21 +18,19 @@ from lazynet.data.source import Source
 from lazynet.data.targets import Labels, Targets, checked_indicator
 from lazynet.data.weights import (
     CLASS_WEIGHT,
-    Balanced,
     ClassWeightLike,
-    check_classes,
-    check_labels,
     check_sample_weight,
+    counts_rows,
     importances,
 )
 from lazynet.engines.catalogue import RuleLike
 from lazynet.estimators.input_checks import checked_rows
 from lazynet.estimators.labels import (
     SPARSE_FORMS,
+    classes_to_go_on_with,
     form_of,
     has_a_column_per_label,
     highest_columns,
-    n_columns_of,
 )
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.estimators.supervised import SparseClassifier
@@ -305,7 +302,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
             raise ValueError(f"y must have at least two classes, and the source has {what}")
         else:
             classes, form = np.array(facts.classes), None
-            if _counts_rows(settings.class_weight):
+            if counts_rows(settings.class_weight):
                 settings = replace(settings, class_weight=balanced_for(source))
         self._begin_with(settings, classes, form)
         return settings, partial(self._prepared, settings, classes)
@@ -364,10 +361,11 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         self, settings: Settings, X: Any, y: Any, sample_weight: Any, classes: Any, of_pass: bool
     ) -> tuple[sparse.csr_matrix, Targets]:
         fitted, reset = self.__sklearn_is_fitted__(), not self.__sklearn_is_fitted__()
-        count = partial(n_columns_of, y) if has_a_column_per_label(y) else None
-        classes = self._classes_to_go_on_with(settings, classes, count)
+        known = classes_to_go_on_with(
+            getattr(self, "classes_", None), classes, y, settings.class_weight
+        )
         X, targets, self.classes_, form = self._read_rows(
-            settings, X, y, sample_weight, classes, reset=reset, some_rows=of_pass
+            settings, X, y, sample_weight, known, reset=reset, some_rows=of_pass
         )
         if not fitted:
             self._note_labels(form)
@@ -377,35 +375,3 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
                 "row in every call"
             )
         return X, targets
-
-    def _classes_to_go_on_with(
-        self, settings: Settings, classes: Any, count: Callable[[], int] | None
-    ) -> NDArray[Any]:
-        """The checked classes of a call of ``partial_fit``, or names of the columns of labels.
-
-        ``count`` counts the columns of a y that has one for each label; None: a class per row.
-        """
-        known: NDArray[Any] | None = getattr(self, "classes_", None)
-        if classes is None and known is None and count is not None:
-            known = np.arange(count())
-        if classes is not None:
-            given = (check_classes if count is None else check_labels)(classes)
-            if known is not None and not np.array_equal(known, given):
-                raise ValueError(f"classes={given} is not the same as on the last call: {known}")
-            known = given
-        if known is None:
-            raise ValueError("classes must be passed on the first call to partial_fit")
-        if _counts_rows(settings.class_weight):
-            raise ValueError(
-                "class_weight='balanced' counts the rows of every class, and partial_fit sees only "
-                "some of the rows: write class_weight=Balanced(class_counts={class: number of "
-                "rows}), or pass a dict of weights"
-            )
-        if len(known) < 2 and count is None:
-            raise ValueError(f"classes must name at least two classes, got {known}")
-        return known
-
-
-def _counts_rows(class_weight: Any) -> bool:
-    """Whether class weights need the number of rows of every class."""
-    return isinstance(class_weight, Balanced) and class_weight.class_counts is None
