@@ -367,14 +367,13 @@ def check_schedule(name: str, schedule: Any) -> Any:
 SCHEDULE = Kind(check_schedule, objects=tuple(SCHEDULES.values()))
 
 
-def check_scale(schedule: Any, eta0: float | None) -> None:
+def check_scale(schedule: Any, eta0: float) -> None:
     """Refuse ``eta0`` beside a settled ``schedule`` that does not use it."""
-    if eta0 is None or is_auto(schedule) or needs_scale(schedule):
-        return
-    raise ValueError(
-        f"eta0 is the scale of a schedule without a scale, got eta0={shown(eta0)} beside "
-        f"schedule={shown(schedule)}: leave eta0 at its default"
-    )
+    if not is_auto(schedule) and not needs_scale(schedule):
+        raise ValueError(
+            f"eta0 is the scale of a schedule without a scale, got eta0={shown(eta0)} beside "
+            f"schedule={shown(schedule)}: leave eta0 at its default"
+        )
 
 
 def needs_scale(schedule: Any) -> bool:

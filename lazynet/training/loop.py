@@ -94,7 +94,7 @@ class Training:
         self.checkpoint, self.verbose = checkpoint, settings.verbose
         self.first_plan = self.best_plan = plan
         self.stopping = Stopping(settings.tol, settings.n_iter_no_change)
-        self.held_out = rows.held_out(plan)
+        self.held_out = rows.held_out(plan) if settings.early_stopping else None
         #: the columns that the steps may touch; None: the last epoch gives the weights
         self.columns = rows.columns() if settings.returns_to_best else None
         #: the epoch, the first step of it, and the number of its rows that have been visited

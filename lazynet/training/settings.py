@@ -143,7 +143,8 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
         numbers = not classifies or (loss.unbounded_slope and not loss.margin)
         rule = FoBoS().settled() if numbers else AdaGrad().settled()
         p["rule"] = rule
-    check_scale(rule.schedule, rule.eta0)
+    if rule.eta0 is not None:
+        check_scale(rule.schedule, rule.eta0)
     schedule = rule.schedule
     if is_auto(schedule):
         # Rates from the rows need a clock.

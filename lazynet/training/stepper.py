@@ -89,7 +89,8 @@ class Stepper:
         # Here locals() holds only the arguments: settle them by name.
         p = settle(self._kinds, locals())
         p.rule.check_streams("Stepper")
-        check_scale(p.rule.schedule, p.rule.eta0)
+        if p.rule.eta0 is not None:
+            check_scale(p.rule.schedule, p.rule.eta0)
         penalty = ElasticNet(p.l1, p.l2, p.rule.positive)
         schedule = Power().settled() if is_auto(p.rule.schedule) else p.rule.schedule
         plan = Plan(p.loss, penalty, p.rule, schedule, p.rule.average, p.fit_intercept)

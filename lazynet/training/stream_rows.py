@@ -35,8 +35,6 @@ from lazynet.training.settings import Settings
 
 #: What makes a matrix of a source, in errors.
 MAPPED = "lazynet.data.mapped(source)"
-# With at most this many classes, the labels of a chunk are compared with each class.
-_FEW_CLASSES = 4
 #: Checked rows of a chunk and their targets; takes the chunk, and whether it was checked before.
 Prepare = Callable[..., tuple[sparse.csr_matrix, Targets]]
 
@@ -89,24 +87,10 @@ def is_sound(
     sound = plain_arrays(X) is X if checked else usable_rows(X) is X
     if not (sound and (checked or np.isfinite(y).all())):
         return False
-    return classes is None or are_classes(y, classes)
-
-
-def are_classes(y: NDArray[np.float64], classes: NDArray[Any]) -> bool:
-    """Whether every label is one of the classes, and all classes are whole numbers.
-
-    >>> are_classes(np.array([1.0, -1.0]), np.array([-1, 1])), are_classes(np.ones(2), np.zeros(1))
-    (True, False)
-    """
-    if not (classes == np.round(classes)).all():
-        return False
-    if len(classes) > _FEW_CLASSES:
-        return bool(np.isin(y, classes).all())
-    # A few comparisons take less time than a search.
-    matches = np.zeros(len(y), dtype=np.bool_)
-    for label in classes:
-        matches |= y == label
-    return bool(matches.all())
+    if classes is None:
+        return True
+    # Labels of another kind than whole numbers need the checks of scikit-learn.
+    return bool((classes == np.round(classes)).all() and np.isin(y, classes).all())
 
 
 class StreamStatistics(NamedTuple):
