@@ -144,7 +144,7 @@ class Labels(Targets):
         return targets
 
     def block(self, first: int, n_outputs: int) -> kernel.Targets:
-        return kernel.Targets(first, n_outputs, starts=self.starts, positives=self.columns)
+        return kernel.Targets(first, n_outputs, labels=self.columns, starts=self.starts)
 
     def only(self, rows: NDArray[np.int64]) -> Labels:
         return Labels(self.indicator[rows], self.importances_of(rows))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lazynet.engines.outputs import OutputsOnClock
 from lazynet.engines.wear import Wear
-from lazynet.kernels import outputs_clock
+from lazynet.kernels import outputs as kernel
 from lazynet.rules.affine import FoBoS
 from lazynet.rules.base import Rule
 
@@ -41,11 +41,8 @@ class GroupedOutputs(OutputsOnClock):
         wear = replace(wear, smallest_scale=max(wear.smallest_scale, _SMALLEST_SCALE))
         super().__init__(n_features, n_outputs, dtype, wear)
 
-    def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
-        cells = np.ascontiguousarray(self.cells[which])
-        found = np.empty((len(cells), self.n_outputs))
-        outputs_clock.read_on_clock(self._block_of(cells, which), self.clocks, found)
-        return found
+    def _block_to_read(self, which: Any) -> kernel.Block:
+        return self._block_of(np.ascontiguousarray(self.cells[which]), which)
 
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         # The norm of a row may overflow where its entries do not.

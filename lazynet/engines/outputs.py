@@ -23,7 +23,6 @@ from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import clock as clock_kernel
 from lazynet.kernels import outputs as kernel
-from lazynet.kernels import outputs_clock
 from lazynet.kernels.examples import Examples, Steps, Task
 
 #: Features whose weights are read at once: their cells stay in the cache.
@@ -32,6 +31,19 @@ _FEATURES_AT_ONCE = 2**12
 _LARGE_ARRAY = 2**22
 # The smallest scale of a clock beside weights in float, whose exponents end at 127.
 _SMALLEST_NARROW_SCALE = 2.0**-60
+
+
+class OwnSteps(NamedTuple):
+    """The rates and shrinks of consecutive steps that differ from output to output.
+
+    Each array has a row per step, with an entry per output of the block, filled up to its width;
+    but for ``pull``, one entry for all outputs will do.
+    """
+
+    rates: NDArray[np.float64]
+    keep: NDArray[np.float64]
+    keep_low: NDArray[np.float64]
+    pull: NDArray[np.float64]
 
 
 class Chunk(NamedTuple):
@@ -53,8 +65,14 @@ class OutputsEngine(Engine):
     #: how the kernel calls the cells
     kind: ClassVar[str]
     _per_weight: ClassVar[tuple[str, ...]] = ("cells",)
+    #: the arrays that the kernel has of a block, beside its cells and stamps
+    _beside: ClassVar[tuple[str, ...]]
     #: a number per feature: the step up to which its row of weights is current; None: not needed
     stamps: Any = None
+    #: the rates and shrinks of every output in the chunk, where they differ; None: of the steps
+    own_steps: OwnSteps | None = None
+    #: l1, l2 and the largest rate of every output, where they differ; None: those of the task
+    strengths: NDArray[np.float64] | None = None
 
     def __init__(
         self,
@@ -86,15 +104,18 @@ class OutputsEngine(Engine):
         self.cells = cells
 
     def _block(self) -> kernel.Block:
-        """The cells as the kernel takes them."""
-        return kernel.Block(self.kind, self.cells, self.width, self.stamps)
+        """The weights as the kernel takes them."""
+        return self._block_of(self.cells, slice(None))
 
-    def _block_of(self, cells: NDArray[Any], which: Any) -> kernel.Block:
+    def _block_of(self, cells: NDArray[Any], which: Any, kind: str | None = None) -> kernel.Block:
         """A block of the ``cells`` of the features ``which``."""
-        stamps = None if self.stamps is None else self.stamps[which].copy()
-        return kernel.Block(self.kind, cells, self.width, stamps)
+        stamps = None if self.stamps is None else np.ascontiguousarray(self.stamps[which])
+        beside = {name: getattr(self, name) for name in self._beside}
+        return kernel.Block(kind or self.kind, cells, self.width, stamps, **beside)
 
-    # --- what the engine of a kind must provide ---
+    def _past(self) -> averages_kernel.Average | None:
+        """The past of the averages; None where there are none."""
+        return None
 
     def _call(
         self, chunk: Chunk, first: int, *, softmax: bool = False, learns: bool = True
@@ -103,9 +124,10 @@ class OutputsEngine(Engine):
 
         Where nothing ``learns``, only the losses are added up.
         """
-        raise NotImplementedError
-
-    # --- what the engines of all kinds share ---
+        return kernel.run(
+            self._block(), *chunk, first, softmax, learns, self.own_steps, self._past(),
+            self.strengths,
+        )  # fmt: skip
 
     def learn(
         self,
@@ -144,9 +166,16 @@ class OutputsEngine(Engine):
         )
         return chunk.losses
 
+    def _block_to_read(self, which: Any) -> kernel.Block:
+        """The weights of some features, perhaps copied."""
+        return self._block_of(np.ascontiguousarray(self.cells[which], np.float64), which)
+
     def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
         """The weights of some features, a row per feature: the model's or the last weights."""
-        raise NotImplementedError
+        block = self._block_to_read(which)
+        found = np.empty((block.n_features, self.n_outputs))
+        kernel.read(block, found)
+        return found
 
     def _chunks(self, model: bool) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """The weights of some features after the other, a row per feature."""
@@ -223,11 +252,7 @@ class OutputsOnClock(OutputsEngine):
 
     name = "clock"
     kind = "clock"
-    _scalars: ClassVar[tuple[str, ...]] = ("clocks", "own", "scalars", "rates")
-    #: l1, l2 and the largest rate of every output, where they differ; None: those of the task
-    strengths: NDArray[np.float64] | None = None
-    #: the rates and shrinks of every output in the chunk, where they differ; None: of the steps
-    own_steps: kernel.OwnSteps | None = None
+    _scalars = _beside = ("clocks", "own", "scalars", "rates")
 
     def __init__(
         self,
@@ -238,40 +263,28 @@ class OutputsOnClock(OutputsEngine):
         own_clocks: bool = False,
     ) -> None:
         super().__init__(n_features, n_outputs, dtype, wear)
-        self.clocks = np.zeros((outputs_clock.CLOCK_ROWS, self.width if own_clocks else 1))
-        self.own = np.zeros((outputs_clock.OWN_ROWS, self.width))
-        self.scalars = np.zeros(outputs_clock.SCALARS)
+        self.clocks = np.zeros((kernel.CLOCK_ROWS, self.width if own_clocks else 1))
+        self.own = np.zeros((kernel.OWN_ROWS, self.width))
+        self.scalars = np.zeros(kernel.SCALARS)
         self.rates = np.zeros((n_outputs, clock_kernel.FROM_DATA_FIELDS))
-        outputs_clock.start_clocks(self.clocks, self.scalars)
+        self._start_clocks()
 
-    def _past(self) -> averages_kernel.Average | None:
-        """The past of the averages; None where there are none."""
-        return None
-
-    def _call(
-        self, chunk: Chunk, first: int, *, softmax: bool = False, learns: bool = True
-    ) -> tuple[int, int]:
-        return outputs_clock.run_on_clock(
-            self._block(), *chunk, first, self.clocks, self.own, self.scalars, softmax, learns,
-            self.own_steps, self.rates, self._past(), self.strengths,
-        )  # fmt: skip
+    def _start_clocks(self) -> None:
+        """Set the clocks to their start; a pending step is kept."""
+        self.clocks[0], self.clocks[1:] = 1.0, 0.0
+        self.scalars[kernel.WORK_SCALAR] = 0.0
 
     def _sweep(self) -> None:
-        outputs_clock.sweep_clock(self._block(), self.clocks, self.scalars)
+        kernel.sweep(self._block())
+        self._start_clocks()
 
-    def _scale_and_shift(self) -> NDArray[np.float64]:
-        """Scale and shift of every output: two rows."""
-        both = self.clocks[[0, 2], : self.n_outputs]
-        return np.broadcast_to(both, (2, self.n_outputs))
-
-    def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
-        scale, shift = self._scale_and_shift()
-        z = self.cells[which, : self.n_outputs].astype(np.float64)
-        return (z - np.clip(z, -shift, shift)) * scale
+    def _block_to_read(self, which: Any) -> kernel.Block:
+        first_numbers = np.ascontiguousarray(self.cells[which][:, : self.width], np.float64)
+        return self._block_of(first_numbers, which, "clock")
 
     @property
     def intercepts(self) -> NDArray[np.float64]:
-        return self.own[outputs_clock.INTERCEPT_ROW, : self.n_outputs].copy()
+        return self.own[kernel.INTERCEPT_ROW, : self.n_outputs].copy()
 
     @property
     def model_intercepts(self) -> NDArray[np.float64]:
@@ -295,8 +308,8 @@ class OutputsOnClock(OutputsEngine):
         self.cells[:, : self.n_outputs] = weights.T
         self.rates[:, clock_kernel.LOADED_FIELD] = weights.any(axis=1)
         self.own[...] = 0.0
-        self.own[outputs_clock.INTERCEPT_ROW, : self.n_outputs] = intercepts
-        outputs_clock.start_clocks(self.clocks, self.scalars)
+        self.own[kernel.INTERCEPT_ROW, : self.n_outputs] = intercepts
+        self._start_clocks()
         self.scalars[:] = 0.0
 
     def go_on_from(self, other: Engine) -> None:
@@ -307,7 +320,7 @@ class AveragedOutputs(OutputsOnClock):
     """One clock for all outputs, with a second number per weight for the average."""
 
     kind = "averaged clock"
-    _scalars = ("clocks", "own", "scalars", "rates", "totals")
+    _scalars = (*OutputsOnClock._beside, "totals")
     _tables = ("shifts", "scales", "pulls")
 
     def __init__(self, n_features: int, n_outputs: int, wear: Wear | None = None) -> None:
@@ -333,7 +346,7 @@ class AveragedOutputs(OutputsOnClock):
             averages_kernel.sums(self._pairs(number, slice(None)), self._past(), sums)
             self.cells[:, self.width + number] = -sums
         self.cells[:, : self.n_outputs] = self._by_feature(slice(None), False)
-        outputs_clock.start_clocks(self.clocks, self.scalars)
+        self._start_clocks()
         averages_kernel.begin(self._past())
 
     def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
@@ -348,7 +361,7 @@ class AveragedOutputs(OutputsOnClock):
     def model_intercepts(self) -> NDArray[np.float64]:
         if not self.counted:
             return self.intercepts
-        return self.own[outputs_clock.INTERCEPT_SUM_ROW, : self.n_outputs] / self.counted
+        return self.own[kernel.INTERCEPT_SUM_ROW, : self.n_outputs] / self.counted
 
     def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         super().load_rows(weights, intercepts)
@@ -363,7 +376,7 @@ class AveragedOutputs(OutputsOnClock):
             ).T
             kept = averages_kernel.TOTAL_FIELD
             self.totals[kept] = other.totals[kept]
-            self.own[outputs_clock.INTERCEPT_SUM_ROW, : self.n_outputs] = (
+            self.own[kernel.INTERCEPT_SUM_ROW, : self.n_outputs] = (
                 other.model_intercepts * other.counted
             )
 

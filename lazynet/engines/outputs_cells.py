@@ -12,11 +12,11 @@ from lazynet.engines.adagrad import FOLLOWS, AdaGradEngine
 from lazynet.engines.base import Engine, advice_on_overflow
 from lazynet.engines.cells import CellEngine
 from lazynet.engines.ftrl import FTRLEngine
-from lazynet.engines.outputs import Chunk, OutputsEngine
+from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.rda import RDAEngine
 from lazynet.engines.wear import Wear
 from lazynet.kernels import cells as cells_kernel
-from lazynet.kernels import outputs_cells
+from lazynet.kernels import outputs as kernel
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
@@ -25,7 +25,7 @@ from lazynet.rules.base import LOG_LOSS, Rule
 class CellOutputs(OutputsEngine):
     """The rules with a state of their own.  ``settings`` and ``fields`` have a row per output."""
 
-    _scalars = ("settings", "fields")
+    _scalars = _beside = ("settings", "fields")
     #: the engine of one output
     single: ClassVar[type[CellEngine]]
 
@@ -47,19 +47,6 @@ class CellOutputs(OutputsEngine):
         given += [given[0]] * (self.width - len(given))
         self.settings = np.array(given, dtype=np.float64)
         self.fields = np.zeros((self.width, len(cells_kernel.fields(self.kind))))
-
-    def _call(
-        self, chunk: Chunk, first: int, *, softmax: bool = False, learns: bool = True
-    ) -> tuple[int, int]:
-        return outputs_cells.run_cells(
-            self._block(), *chunk, first, self.settings, self.fields, softmax, learns
-        )
-
-    def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
-        cells = np.ascontiguousarray(self.cells[which], dtype=np.float64)
-        found = np.empty((len(cells), self.n_outputs))
-        outputs_cells.read_cells(self._block_of(cells, which), self.settings, self.fields, found)
-        return found
 
     def output(self, number: int, which: Any = slice(None)) -> CellEngine:
         """An engine of one output with the state of output ``number``, for some features."""
@@ -184,4 +171,4 @@ class AdaGradOutputs(CellOutputs):
             super().retune(settings)
 
     def _sweep(self) -> None:
-        outputs_cells.sweep_adagrad(self._block(), self.settings, self.fields)
+        kernel.sweep(self._block())

@@ -5,8 +5,8 @@ the loops over the weights.  What exists once per output (predictions, slopes, c
 of a rule) is double.
 
 This module is compiled for cells in float64 and for cells in float32, and each once per level of
-vector units (setup.py); every level gives the same bits.  The modules outputs_clock.pyx and
-outputs_cells.pyx check the arrays and call its functions by address.
+vector units (setup.py); every level gives the same bits.  outputs.pyx checks the arrays and calls
+its functions by address.
 
 Property: the weights of an output equal the weights of a model of this output alone after every
 step (tests/exact/test_outputs.py), and with the softmax those of
@@ -19,48 +19,20 @@ from libc.math cimport fabs
 from libc.stdint cimport uintptr_t
 
 from .chunk cimport (
-    ADAGRAD,
-    AHEAD,
-    AVERAGED,
-    CLOCK,
-    DECAYING_ADAGRAD,
-    FINISHED,
-    FREELY_AVERAGED,
-    FTRL,
-    OUT_OF_MEMORY,
-    OVERFLOWED,
-    PATIENCE,
-    PAUSED,
-    RDA,
-    WORN_OUT,
-    Chunk,
-    Status,
+    ADAGRAD, AHEAD, AVERAGED, CLOCK, DECAYING_ADAGRAD, FINISHED, FREELY_AVERAGED, FTRL,
+    OUT_OF_MEMORY, OVERFLOWED, PATIENCE, PAUSED, RDA, WORN_OUT, Chunk, Status,
 )
 from .outputs_chunk cimport (
-    HALF_DONE,
-    NOTHING_DONE,
-    PENDING,
-    PENDING_MOVE,
-    ROW_COUNTED,
-    WORK,
-    OutputLoops,
-    Outputs,
+    HALF_DONE, NOTHING_DONE, PENDING, PENDING_MOVE, WORK, OutputLoops, Outputs,
 )
 from .outputs_groups cimport predict_groups, read_group, update_groups
-from .outputs_loops cimport predict_by, read_by, update_by
-from .outputs_losses cimport fetch_targets, fill_targets, find_slopes
-from .outputs_motion cimport advance, average_is_worn, count_averages, find_moves, shrink
-from .outputs_rates cimport count_rows
+from .outputs_loops cimport Rule, predict_by, read_by, update_by
+from .outputs_losses cimport fetch_targets, find_slopes
+from .outputs_motion cimport (
+    average_is_worn, count_averages, count_row_of_step, find_moves, shrink,
+)
 from .outputs_run cimport (
-    Run,
-    begin,
-    end,
-    finish,
-    measure,
-    measures,
-    see_row,
-    show_clocks,
-    show_rules,
+    Run, begin, end, finish, measure, measures, see_row, show_clocks, show_rules,
 )
 from .own_rows cimport OwnRow, copy_row, row_at
 from .rows cimport fetch_row
@@ -70,57 +42,74 @@ from .rules.clock cimport AveragedLanes, FreelyAveragedLanes, OnClockLanes
 from .rules.ftrl cimport FtrlLanes
 from .rules.rda cimport RdaLanes
 
+# --- the loops over the weights, by the kind of the cells -----------------------------------------
+
+# What is done with the weights of a row of X, or of a feature.
+cdef enum Action:
+    PREDICT    # numbers <- the sums x_j w_j of every output
+    UPDATE     # output k moves by numbers_k along the row
+    READ       # numbers <- the weights of the feature, as of now, of every output
+
+
+cdef void act_by(
+    const Rule* rules, Run* run, Action action, OwnRow* row, const OwnRow* next,
+    Py_ssize_t feature, double* numbers
+) noexcept nogil:
+    if action == PREDICT:
+        predict_by(rules, run.at, row, next, numbers)
+    elif action == UPDATE:
+        update_by(rules, run.at, row, next, numbers)
+    elif Rule is not AveragedLanes and Rule is not FreelyAveragedLanes:
+        read_by(rules, run.at, feature, run.scales, numbers)
+
+
+cdef void act_on_groups(
+    Run* run, Action action, OwnRow* row, const OwnRow* next, Py_ssize_t feature, double* numbers
+) noexcept nogil:
+    if action == PREDICT:
+        predict_groups(run.at, row, numbers)
+    elif action == UPDATE:
+        update_groups(run.at, row, next, numbers)
+    else:
+        read_group(run.at, feature, numbers)
+
+
+cdef void act(
+    Run* run, Action action, OwnRow* row, const OwnRow* next, Py_ssize_t feature, double* numbers
+) noexcept nogil:
+    cdef int kind = run.at.kind
+    if kind == CLOCK:
+        act_by(<const OnClockLanes*> run.lanes, run, action, row, next, feature, numbers)
+    elif kind == AVERAGED:
+        act_by(<const AveragedLanes*> run.lanes, run, action, row, next, feature, numbers)
+    elif kind == FREELY_AVERAGED:
+        act_by(<const FreelyAveragedLanes*> run.lanes, run, action, row, next, feature, numbers)
+    elif kind == RDA:
+        act_by(<const RdaLanes*> run.lanes, run, action, row, next, feature, numbers)
+    elif kind == FTRL:
+        act_by(<const FtrlLanes*> run.lanes, run, action, row, next, feature, numbers)
+    elif kind == ADAGRAD:
+        act_by(<const AdaGradLanes*> run.lanes, run, action, row, next, feature, numbers)
+    elif kind == DECAYING_ADAGRAD:
+        act_by(<const DecayingLanes*> run.lanes, run, action, row, next, feature, numbers)
+    else:
+        act_on_groups(run, action, row, next, feature, numbers)
+
 
 cdef void predict(Run* run, OwnRow* row, const OwnRow* next) noexcept nogil:
     """The predictions and losses of a row, and the slopes of the losses."""
-    cdef Outputs* at = run.at
     cdef double* out = run.predictions
-    cdef Py_ssize_t k, label
-    if at.kind == CLOCK:
-        predict_by(<const OnClockLanes*> run.lanes, at, row, next, out)
-    elif at.kind == AVERAGED:
-        predict_by(<const AveragedLanes*> run.lanes, at, row, next, out)
-    elif at.kind == FREELY_AVERAGED:
-        predict_by(<const FreelyAveragedLanes*> run.lanes, at, row, next, out)
-    elif at.kind == RDA:
-        predict_by(<const RdaLanes*> run.lanes, at, row, next, out)
-    elif at.kind == FTRL:
-        predict_by(<const FtrlLanes*> run.lanes, at, row, next, out)
-    elif at.kind == ADAGRAD:
-        predict_by(<const AdaGradLanes*> run.lanes, at, row, next, out)
-    elif at.kind == DECAYING_ADAGRAD:
-        predict_by(<const DecayingLanes*> run.lanes, at, row, next, out)
-    else:
-        predict_groups(at, row, out)
-    for k in range(at.width):
+    cdef Py_ssize_t k
+    act(run, PREDICT, row, next, -1, out)
+    for k in range(run.at.width):
         out[k] = out[k] * run.scales[k] + run.intercepts[k]
-    label = fill_targets(at, row.number, run.targets, &run.touched)
-    find_slopes(at, out, run.targets, label, run.importance, run.slopes, run.losses)
+    find_slopes(run.at, out, run.targets, run.label, run.importance, run.slopes, run.losses)
 
 
-cdef void update(
-    Run* run, const OwnRow* row, const OwnRow* next, const double* moves
-) noexcept nogil:
+cdef void update(Run* run, OwnRow* row, const OwnRow* next, double* moves) noexcept nogil:
     """Output k moves by moves_k along the row."""
-    cdef Outputs* at = run.at
-    if all_zero(moves, at.n):
-        return
-    if at.kind == CLOCK:
-        update_by(<const OnClockLanes*> run.lanes, at, row, next, moves)
-    elif at.kind == AVERAGED:
-        update_by(<const AveragedLanes*> run.lanes, at, row, next, moves)
-    elif at.kind == FREELY_AVERAGED:
-        update_by(<const FreelyAveragedLanes*> run.lanes, at, row, next, moves)
-    elif at.kind == RDA:
-        update_by(<const RdaLanes*> run.lanes, at, row, next, moves)
-    elif at.kind == FTRL:
-        update_by(<const FtrlLanes*> run.lanes, at, row, next, moves)
-    elif at.kind == ADAGRAD:
-        update_by(<const AdaGradLanes*> run.lanes, at, row, next, moves)
-    elif at.kind == DECAYING_ADAGRAD:
-        update_by(<const DecayingLanes*> run.lanes, at, row, next, moves)
-    else:
-        update_groups(at, row, next, moves)
+    if not all_zero(moves, run.at.n):
+        act(run, UPDATE, row, next, -1, moves)
 
 
 cdef inline bint all_zero(const double* numbers, Py_ssize_t n) noexcept nogil:
@@ -163,33 +152,13 @@ cdef Status step_by_rules(Run* run, OwnRow* row, const OwnRow* next) noexcept no
 # --- a step on the clock --------------------------------------------------------------------------
 
 
-cdef Status count_row(Run* run, const OwnRow* row) noexcept nogil:
-    """Every output counts the row of the step, where the rates are computed from the rows."""
-    cdef Outputs* at = run.at
-    cdef Status status
-    if at.scalars[PENDING] == NOTHING_DONE:
-        fill_targets(at, row.number, run.targets, &run.touched)
-        count_rows(at, run.states, run.size, run.targets, run.keep, run.keep_low, run.pull)
-        if run.keep[0] != 1.0:
-            # The mean size of the rows is the same for all outputs.
-            status = advance(run, run.keep, run.keep_low, run.pull)
-            if status != FINISHED:
-                return status
-            if run.beyond:
-                at.scalars[PENDING] = ROW_COUNTED
-                return WORN_OUT
-    # Where it is ROW_COUNTED, the row was counted before the sweep.
-    at.scalars[PENDING] = NOTHING_DONE
-    return FINISHED
-
-
 cdef Status start_on_clock(Run* run, OwnRow* row, const OwnRow* next) noexcept nogil:
     """What a step does before its row moves; a sweep may interrupt it."""
     cdef Outputs* at = run.at
     cdef Status status
     cdef Py_ssize_t k
     if at.learns and run.states != NULL:
-        status = count_row(run, row)
+        status = count_row_of_step(run)
         if status != FINISHED:
             return status
     show_clocks(run)
@@ -332,30 +301,13 @@ cdef bint begin_reading(Run* run, Outputs* at) noexcept nogil:
     return True
 
 
-cdef void read_feature(Run* run, Py_ssize_t feature) noexcept nogil:
-    """predictions <- the weights of a feature as of now, of every output."""
-    cdef Outputs* at = run.at
-    if at.kind == CLOCK:
-        read_by(<const OnClockLanes*> run.lanes, at, feature, run.scales, run.predictions)
-    elif at.kind == RDA:
-        read_by(<const RdaLanes*> run.lanes, at, feature, run.scales, run.predictions)
-    elif at.kind == FTRL:
-        read_by(<const FtrlLanes*> run.lanes, at, feature, run.scales, run.predictions)
-    elif at.kind == ADAGRAD:
-        read_by(<const AdaGradLanes*> run.lanes, at, feature, run.scales, run.predictions)
-    elif at.kind == DECAYING_ADAGRAD:
-        read_by(<const DecayingLanes*> run.lanes, at, feature, run.scales, run.predictions)
-    else:
-        read_group(at, feature, run.predictions)
-
-
 cdef bint read(Outputs* at, double* out, Py_ssize_t n) noexcept nogil:
     cdef Run run
     cdef Py_ssize_t feature, k
     if not begin_reading(&run, at):
         return False
     for feature in range(at.n_features):
-        read_feature(&run, feature)
+        act(&run, READ, NULL, NULL, feature, run.predictions)
         for k in range(n):
             out[feature * n + k] = run.predictions[k]
     end(&run)
@@ -371,7 +323,7 @@ cdef bint sweep(Outputs* at) noexcept nogil:
         for k in range(at.width):
             run.scales[k] = adagrad.change_scale(&at.rules[k].adagrad)
     for feature in range(at.n_features):
-        read_feature(&run, feature)
+        act(&run, READ, NULL, NULL, feature, run.predictions)
         put_row(at, feature, run.predictions)
         if at.stamps != NULL:
             at.stamps[feature] = at.rules[0].adagrad.steps if at.rules != NULL else 0.0

@@ -4,41 +4,78 @@ An output is one column of targets with the weights that predict it: a class aga
 label, a target of a regression.  The weights of one feature lie side by side, an entry per output,
 so that a step loads the feature once for all outputs; outputs_loops.pxd describes the loops.
 
-Here are the objects that a run is handed: the targets, the weights, and rates and shrinks that
-differ from output to output.
+Here the arrays of a run are checked; the step loop is in online_outputs.pyx.  The kinds of weights
+are
 
-    online_outputs.pyx    the step loop, for cells in float64 and in float32
-    outputs_clock.pyx     checks the arrays of SGD and FoBoS on a clock, and calls the loop
-    outputs_cells.pyx     the same for the rules with a state of their own: RDA, FTRL and AdaGrad
+    "clock"            one clock for all outputs that share the penalty and the rates, or a clock
+                       for each output (clock.pyx)
+    "averaged clock"   one clock, and the past of every weight (averages.pyx)
+    "group_l2", "group_max"
+                       FoBoS on one clock, with a penalty of every row of weights: its Euclidean
+                       norm or its largest weight (rules/groups.pxd)
+    "rda", "ftrl", "adagrad"
+                       rules with a state of their own (cells.pyx).  A number of a rule exists once
+                       per output, and AdaGrad has one stamp for the row of a feature: a step
+                       touches all of it.
 
-Property: see online_outputs.pyx.
+The steps of all outputs have the same rates and shrinks, or each output on a clock of its own has
+its own: given for every step, or computed from the rows (from_data.pxd).
+
+Property: see online_outputs.pyx; rates of their own and averages in
+tests/exact/test_outputs_with_own_rates_and_averages.py; the weights of groups equal
+lazynet.reference.groups.DenseGroups after every step (tests/exact/test_groups.py).
 """
 
 cimport cython
-from libc.stdint cimport uintptr_t
+from libc.stdint cimport int64_t, uintptr_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from importlib import import_module
 from importlib.util import find_spec
 
-import numpy as np
-
-from .chunk cimport ADAGRAD, AVERAGED, CLOCK, FTRL, GROUP_L2, GROUP_MAX, RDA
+from .averages cimport COUNTED, Average, Past, check_counts
+from .cells cimport AnyRule, _Described, begin_rule, described, end_rule, measures
+from .chunk cimport (
+    ADAGRAD, AVERAGED, CLOCK, DECAYING_ADAGRAD, FREELY_AVERAGED, FTRL, GROUP_L2, GROUP_MAX, RDA,
+)
 from .examples cimport (
+    FINISHED,
     Examples,
+    Status,
     Steps,
     Task,
     check_aligned,
     check_vector,
     chunk_of,
+    has_sizes,
     highest_level,
     pinned,
 )
+from .from_data cimport N_FROM_DATA_FIELDS
 from .losses cimport N_LOSSES
-from .outputs_chunk cimport LABELS, NUMBERS, POSITIVES, SHARED, OutputLoops, Outputs
+from .outputs_chunk cimport (
+    INTERCEPT,
+    INTERCEPT_SUM,
+    LABELS,
+    NUMBERS,
+    N_CLOCK_ROWS,
+    N_OWN_ROWS,
+    N_SCALARS,
+    N_STRENGTHS,
+    POSITIVES,
+    SHARED,
+    WORK,
+    OutputLoops,
+    OutputRule,
+    Outputs,
+    TargetRows,
+)
 
 #: Bytes to which a row of weights is filled up: a cache line.
 LINE_BYTES = 64
+CLOCK_ROWS, OWN_ROWS, SCALARS = N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS
+INTERCEPT_ROW, INTERCEPT_SUM_ROW, WORK_SCALAR = INTERCEPT, INTERCEPT_SUM, WORK
 
 # The number of a kind among the rules, and how many numbers a weight has.
 cdef dict KINDS = {
@@ -73,152 +110,175 @@ cdef int find_loops() except -1:
     return 0
 
 
-cdef tuple described(str kind):
-    """What ``KINDS`` says of the kind."""
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
-    return KINDS[kind]
-
-
 def numbers(str kind not None):
     """How many numbers a weight has."""
-    return described(kind)[1]
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
+    return KINDS[kind][1]
+
+
+cdef class _Held:
+    """An array of this shape, any number of entries where it is None; held, it stays in place.
+
+    ``formats`` has the letters of its type; ``begin`` is NULL where it is empty.
+    """
+    cdef void* begin
+    cdef tuple shape
+    cdef object view, pins
+
+    def __cinit__(self, str name, array, tuple shape, str formats="d", bint writes=True):
+        cdef const unsigned char[::1] flat
+        try:
+            self.view = memoryview(array)
+        except TypeError:
+            raise TypeError(f"{name} must be an array, got {type(array).__name__}") from None
+        # What is asked of the buffer is true; the attributes of an array can be wrong.
+        self.shape, self.pins = self.view.shape, pinned((array,))
+        size = 4 if self.view.format == "f" else 8
+        if self.view.format not in tuple(formats) or self.view.itemsize != size:
+            raise TypeError(f"{name} must have the type {formats!r}, got {self.view.format!r}")
+        fits = len(self.shape) == len(shape) and all(
+            wanted is None or wanted == got for wanted, got in zip(shape, self.shape)
+        )
+        if not fits:
+            wanted = tuple("any" if n is None else n for n in shape)
+            raise ValueError(f"{name} must have the shape {wanted}, got {self.shape}")
+        if not self.view.c_contiguous:
+            raise ValueError(f"{name} must be C-contiguous")
+        if writes and self.view.readonly:
+            raise ValueError(f"{name} must be writeable")
+        if self.view.nbytes:
+            flat = self.view.cast("B")
+            self.begin = <void*> &flat[0]
+        check_aligned(name, self.begin, self.view.itemsize)
 
 
 @cython.binding(False)  # a method then checks the type of self
 cdef class Targets:
     """The targets of a block of outputs for every row of X.
 
-    Exactly one form is given.  ``labels``: the output that has the target +1, all others have -1;
-    -1 for none.  ``starts`` and ``positives``: the outputs with the target +1, in CSR form.
-    ``numbers``: the targets themselves, a row for each row of X.  ``shared``: one target for each
-    row of X, the same for all outputs.  The block holds the outputs from ``first`` on,
-    ``n_outputs`` of them.
+    ``labels``: the output that has the target +1 in each row, or -1; with ``starts``, any number of
+    them, in CSR form; all other outputs have -1.  Or ``numbers``: the targets themselves, a row for
+    each row of X, with one column where all outputs have the same.  The block holds the outputs
+    from ``first`` on, ``n_outputs`` of them.
     """
+    cdef readonly Py_ssize_t n_rows, first, n_outputs
+    cdef TargetRows rows
+    cdef object held
 
     def __cinit__(
-        self, Py_ssize_t first, Py_ssize_t n_outputs, labels=None, starts=None, positives=None,
-        numbers=None, shared=None,
+        self, Py_ssize_t first, Py_ssize_t n_outputs, labels=None, starts=None, numbers=None
     ):
         cdef TargetRows* rows = &self.rows
+        cdef _Held array, begins
         if not 0 <= first <= GREATEST_WIDTH:
             raise ValueError(f"first must lie between 0 and {GREATEST_WIDTH}, got {first}")
         if not 1 <= n_outputs <= GREATEST_WIDTH:
             raise ValueError(f"n_outputs must lie between 1 and {GREATEST_WIDTH}, got {n_outputs}")
-        if (starts is None) != (positives is None):
-            raise TypeError("starts and positives must be given together")
-        forms = [form is not None for form in (labels, starts, numbers, shared)]
-        if sum(forms) != 1:
-            raise TypeError(
-                "exactly one of labels, starts with positives, numbers and shared must be given, "
-                f"got {sum(forms)} of them"
-            )
-        given = (labels, starts, positives, numbers, shared)
-        self.pins = pinned(given), given
-        if labels is not None:
-            self.labels = labels
-            self.n_rows, rows.form = self.labels.shape[0], LABELS
-            rows.labels = &self.labels[0] if self.n_rows else NULL
-            check_aligned("labels", rows.labels)
-        elif shared is not None:
-            self.shared = shared
-            self.n_rows, rows.form = self.shared.shape[0], SHARED
-            rows.shared = &self.shared[0] if self.n_rows else NULL
-            check_aligned("shared", rows.shared)
-        elif numbers is not None:
-            self.numbers = numbers
-            self.n_rows, rows.n_columns = self.numbers.shape[0], self.numbers.shape[1]
-            if rows.n_columns < first + n_outputs:
+        if (labels is None) == (numbers is None) or (labels is None and starts is not None):
+            raise TypeError("labels, labels with starts, or numbers must be given, and nothing else")
+        if numbers is not None:
+            array = _Held("numbers", numbers, (None, None), "d", False)
+            rows.n_columns, rows.numbers = array.shape[1], <const double*> array.begin
+            rows.form = SHARED if rows.n_columns == 1 else NUMBERS
+            if rows.form == NUMBERS and rows.n_columns < first + n_outputs:
                 raise ValueError(
-                    f"numbers must have {first + n_outputs} columns, got {rows.n_columns}"
+                    f"numbers must have 1 or {first + n_outputs} columns, got {rows.n_columns}"
                 )
-            rows.form, rows.numbers = NUMBERS, &self.numbers[0, 0] if self.n_rows else NULL
-            check_aligned("numbers", rows.numbers)
+            if rows.form == NUMBERS and rows.numbers != NULL:
+                rows.numbers += first
         else:
-            self.starts, self.positives = starts, positives
-            if self.starts.shape[0] == 0:
+            array = _Held("labels", labels, (None,), "lq", False)
+            rows.form, rows.labels = LABELS, <const int64_t*> array.begin
+        self.held, self.n_rows = array, array.shape[0]
+        if starts is not None:
+            begins = _Held("starts", starts, (None,), "lq", False)
+            if begins.begin == NULL:
                 raise ValueError("starts must not be empty")
-            self.n_rows, rows.form = self.starts.shape[0] - 1, POSITIVES
-            rows.starts, rows.n_positives = &self.starts[0], self.positives.shape[0]
-            rows.positives = &self.positives[0] if rows.n_positives else NULL
-            check_aligned("starts", rows.starts)
-            check_aligned("positives", rows.positives)
+            rows.form, rows.starts = POSITIVES, <const int64_t*> begins.begin
+            rows.n_labels, self.n_rows = self.n_rows, <Py_ssize_t> begins.shape[0] - 1
+            self.held = array, begins
         self.first, self.n_outputs = first, n_outputs
-        rows.first, rows.n_rows = first, self.n_rows
-
-
-@cython.binding(False)  # a method then checks the type of self
-cdef class OwnSteps:
-    """The rates and shrinks of consecutive steps that differ from output to output.
-
-    Each array has a row per step.  ``pull`` has an entry per output of the block, filled up to its
-    width; ``rates``, ``keep`` and ``keep_low`` too, or one entry for all outputs.
-    """
-
-    def __cinit__(self, rates not None, keep not None, keep_low not None, pull not None):
-        cdef const double[:, ::1] numbers
-        self.pins = pinned((rates, keep, keep_low, pull)), (rates, keep, keep_low, pull)
-        self.rates, self.keep, self.keep_low, self.pull = rates, keep, keep_low, pull
-        self.shared = self.rates.shape[1] == 1
-        for name, array in (("rates", rates), ("keep", keep), ("keep_low", keep_low)):
-            numbers = array
-            check_matrix(name, numbers, self.rates.shape[0], self.rates.shape[1])
-        check_matrix(
-            "pull", self.pull, self.rates.shape[0],
-            self.pull.shape[1] if self.shared else self.rates.shape[1],
-        )
+        rows.first = first
 
 
 @cython.binding(False)  # a method then checks the type of self
 cdef class Block:
-    """The weights of a block of outputs, checked once: cells in float32 or float64, and stamps.
+    """The weights of a block of outputs, and all that the rule keeps beside them.
 
-    ``cells`` has a row per feature, ``numbers(kind)`` rows of ``width`` numbers each.
+    ``cells`` has a row per feature, ``numbers(kind)`` rows of ``width`` float32 or float64 each.
+    ``stamps`` has an entry per feature for "adagrad" and "group_max".  Weights on a clock have
+    ``clocks``, a column for all outputs or one for each, ``own``, ``scalars``, and ``rates`` where
+    these are computed from the rows; rules with a state have ``settings`` and ``fields``, a row per
+    output, whose columns are those of a single output.
     """
+    cdef readonly str kind
+    cdef readonly Py_ssize_t width, n_features
+    cdef Outputs outputs             # what is known of the block alone
+    cdef const OutputLoops* loops
+    cdef list held
+    cdef _Described of               # the rule with a state; None on the clock
+    cdef AnyRule* rules
+    cdef _Held settings, fields      # of its outputs
+    cdef Py_ssize_t n_rates          # outputs that have rates from the rows
 
-    def __cinit__(self, str kind not None, cells not None, Py_ssize_t width, stamps=None):
-        cdef Outputs* outputs = &self.outputs
-        cdef Py_ssize_t columns
-        memset(outputs, 0, sizeof(Outputs))
-        self.kind, self.width = kind, width
-        outputs.kind, n_numbers = described(kind)
-        if not isinstance(cells, np.ndarray):
-            raise TypeError(f"cells must be an array, got {type(cells).__name__}")
-        if cells.dtype not in (np.float32, np.float64):
-            raise TypeError(f"cells must be float32 or float64, got {cells.dtype}")
-        outputs.narrow = cells.dtype == np.float32
-        if outputs.narrow and kind == "averaged clock":
+    def __cinit__(
+        self, str kind not None, cells not None, Py_ssize_t width, stamps=None, clocks=None,
+        own=None, scalars=None, rates=None, settings=None, fields=None,
+    ):
+        cdef Outputs* at = &self.outputs
+        cdef _Held array
+        memset(at, 0, sizeof(Outputs))
+        self.kind, self.width, self.held = kind, width, []
+        n_numbers = numbers(kind)
+        at.kind, at.width = KINDS[kind][0], width
+        array = self.hold("cells", cells, (None, None), "df")
+        at.cells, at.narrow = array.begin, array.view.format == "f"
+        self.n_features = at.n_features = array.shape[0]
+        if at.narrow and kind == "averaged clock":
             raise TypeError("cells must be float64 where iterates are averaged, got float32")
-        line = LINE_BYTES // (4 if outputs.narrow else 8)
+        line = LINE_BYTES // (4 if at.narrow else 8)
         if not line <= width <= GREATEST_WIDTH or width % line:
             raise ValueError(
                 f"width must be a multiple of {line} up to {GREATEST_WIDTH}, got {width}"
             )
-        if not cells.flags.writeable:
-            raise ValueError("cells must be writeable")
-        self.pins = pinned((cells, stamps)), (cells, stamps)
-        outputs.width, outputs.stride = width, width * n_numbers
-        if outputs.narrow:
-            self.narrow_cells = cells
-            self.n_features, columns = self.narrow_cells.shape[0], self.narrow_cells.shape[1]
+        at.stride = width * <Py_ssize_t> n_numbers
+        if array.shape[1] != at.stride:
+            raise ValueError(f"cells must have {at.stride} columns, got {array.shape[1]}")
+        if at.kind == ADAGRAD or at.kind == GROUP_MAX:
+            array = self.hold("stamps", stamps, (self.n_features,))
+            at.stamps = <double*> array.begin
+        if at.kind == ADAGRAD or at.kind == FTRL or at.kind == RDA:
+            self.of = described(kind)
+            self.settings = self.hold("settings", settings, (width, len(self.of.settings)))
+            self.fields = self.hold("fields", fields, (width, len(self.of.fields)))
+            self.rules = <AnyRule*> calloc(<size_t> width, sizeof(AnyRule))
+            if self.rules == NULL:
+                raise MemoryError(f"no memory for the rules of {width} outputs")
         else:
-            self.wide_cells = cells
-            self.n_features, columns = self.wide_cells.shape[0], self.wide_cells.shape[1]
-        if columns != outputs.stride:
-            raise ValueError(f"cells must have {outputs.stride} columns, got {columns}")
-        outputs.n_features = self.n_features
-        if self.n_features and outputs.narrow:
-            outputs.cells = &self.narrow_cells[0, 0]
-        elif self.n_features:
-            outputs.cells = &self.wide_cells[0, 0]
-        check_aligned("cells", outputs.cells, 4 if outputs.narrow else 8)
-        if outputs.kind == ADAGRAD or outputs.kind == GROUP_MAX:
-            if stamps is None:
-                raise TypeError("stamps must be an array with an entry per feature, got None")
-            self.stamped = stamps
-            check_vector("stamps", self.stamped, self.n_features)
-            outputs.stamps = &self.stamped[0] if self.n_features else NULL
+            array = self.hold("clocks", clocks, (N_CLOCK_ROWS, None))
+            at.clocks, at.n_clocks = <double*> array.begin, array.shape[1]
+            if at.n_clocks != 1 and (at.kind != CLOCK or at.n_clocks != width):
+                raise ValueError(
+                    f"clocks must have 1 column, or {width} where the kind is 'clock', got "
+                    f"{at.n_clocks} for {kind!r}"
+                )
+            array = self.hold("own", own, (N_OWN_ROWS, width))
+            at.own = <double*> array.begin
+            array = self.hold("scalars", scalars, (N_SCALARS,))
+            at.scalars = <double*> array.begin
+            if rates is not None:
+                array = self.hold("rates", rates, (None, N_FROM_DATA_FIELDS))
+                at.rates, self.n_rates = <double*> array.begin, array.shape[0]
         self.at_level(MOST_LEVELS)
+
+    def __dealloc__(self):
+        free(self.rules)
+
+    cdef _Held hold(self, str name, array, tuple shape, str formats="d"):
+        held = _Held(name, array, shape, formats)
+        self.held.append(held)
+        return held
 
     def at_level(self, int level):
         """Use the loops of a lower vector level, 0 the generic one; returns the level in use.
@@ -233,19 +293,38 @@ cdef class Block:
         self.loops = LOOPS[2 * level + narrow]
         return level
 
+    cdef Outputs now(self) except *:
+        """What a call is told of the block, with the rules as of now."""
+        cdef Outputs at = self.outputs
+        cdef Py_ssize_t k, n_settings, n_fields
+        at.rates = NULL
+        if self.of is None:
+            return at
+        n_settings, n_fields = self.settings.shape[1], self.fields.shape[1]
+        at.rules = <OutputRule*> self.rules
+        for k in range(self.width):
+            try:
+                begin_rule(
+                    &self.rules[k], self.of, <double*> self.settings.begin + k * n_settings,
+                    <double*> self.fields.begin + k * n_fields, True,
+                )
+            except ValueError as problem:
+                raise ValueError(f"output {k}: {problem}") from None
+            if at.kind == ADAGRAD and self.rules[k].adagrad.l2 > 0.0:
+                at.kind = DECAYING_ADAGRAD
+        return at
 
-cdef int check_matrix(
-    str name, const double[:, ::1] array, Py_ssize_t rows, Py_ssize_t columns
-) except -1:
-    if array.shape[0] != rows or array.shape[1] != columns:
-        raise ValueError(
-            f"{name} must have the shape {(rows, columns)}, got {(array.shape[0], array.shape[1])}"
-        )
-    return check_aligned(name, &array[0, 0] if rows and columns else NULL)
+    cdef int save_rules(self) except -1:
+        """Write the fields as of now."""
+        cdef Py_ssize_t k
+        for k in range(self.width if self.of is not None else 0):
+            end_rule(&self.rules[k], self.of, <double*> self.fields.begin + k * len(self.of.fields))
+        return 0
 
 
 cdef int check_run(
-    Block block, Examples examples, Targets targets, Task task, double[::1] losses, bint softmax
+    Block block, Examples examples, Targets targets, Task task, double[::1] losses, bint softmax,
+    bint learns
 ) except -1:
     if block.n_features != examples.csr.n_columns:
         raise ValueError(
@@ -263,12 +342,166 @@ cdef int check_run(
         raise ValueError("targets must be labels where softmax is asked for")
     if not 0 <= task.loss < N_LOSSES:
         raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {task.loss}")
+    if not learns and block.outputs.kind in (AVERAGED, GROUP_L2, GROUP_MAX):
+        raise ValueError(f"block must not be of the kind {block.kind!r} if nothing learns")
     return check_vector("losses", losses, targets.n_outputs)
 
 
-cdef void add_run(
-    Outputs* at, Examples examples, Targets targets, Steps steps, Task task, double[::1] losses,
-    Py_ssize_t first
-) noexcept:
+cdef int check_steps_on_clock(
+    Block block, Examples examples, Targets targets, Task task, bint softmax, bint has_own,
+    bint averaged
+) except -1:
+    """Raises unless the options of the steps fit each other."""
+    cdef bint adaptive = task.tuning.adaptive
+    if averaged != (block.outputs.kind == AVERAGED):
+        raise ValueError("average must be given for the kind 'averaged clock', and for no other")
+    if block.outputs.kind in (GROUP_L2, GROUP_MAX) and task.shrink_first:
+        raise ValueError("task must not shrink first where the weights of a feature are a group")
+    if has_own and adaptive:
+        raise ValueError("own_steps must not be given where rates are computed from the rows")
+    if (block.outputs.n_clocks == 1) == (has_own or adaptive):
+        raise ValueError(
+            "block must have a clock per output where the steps of outputs differ, else 1 clock"
+        )
+    if softmax and adaptive:
+        raise ValueError("softmax must not be asked for with rates computed from the rows")
+    if adaptive and block.n_rates < targets.n_outputs:
+        raise ValueError(
+            f"block must have {targets.n_outputs} rows of rates, which are computed from the rows, "
+            f"got {block.n_rates}"
+        )
+    if adaptive and not has_sizes(examples):
+        raise ValueError("examples must have sizes where rates are computed from the rows")
+    return 0
+
+
+cdef list add_own_steps(Outputs* at, own_steps, Py_ssize_t n_steps):
+    """Let every output take steps of its own; returns what is held."""
+    cdef list held = []
+    if not isinstance(own_steps, tuple) or len(own_steps) != 4:
+        raise TypeError(
+            f"own_steps must be four arrays: rates, keep, keep_low and pull, got {own_steps!r:.40}"
+        )
+    for name, array in zip(("rates", "keep", "keep_low", "pull"), own_steps):
+        columns = at.width if name == "pull" else None if name == "rates" else at.rate_columns
+        held.append(_Held(f"{name} of own_steps", array, (n_steps, columns), "d", False))
+        if name == "rates":
+            at.rate_columns = (<_Held> held[0]).shape[1]
+            if at.rate_columns != 1 and at.rate_columns != at.width:
+                raise ValueError(
+                    f"rates of own_steps must have 1 or {at.width} columns, got {at.rate_columns}"
+                )
+    at.rates_of_steps = <const double*> (<_Held> held[0]).begin
+    at.own_keep = <const double*> (<_Held> held[1]).begin
+    at.own_keep_low = <const double*> (<_Held> held[2]).begin
+    at.own_pull = <const double*> (<_Held> held[3]).begin
+    return held
+
+
+def run(
+    Block block,
+    Examples examples,
+    Targets targets,
+    Steps steps,
+    Task task,
+    double[::1] losses not None,      # IN/OUT: the sums of importance times loss
+    Py_ssize_t first,
+    bint softmax=False,
+    bint learns=True,
+    own_steps=None,               # rates, keep, keep_low and pull of each output: a row per step with
+                                  # an entry per output; but for pull, or one entry for all outputs
+    Average average=None,         # IN/OUT: the past of the one clock, where iterates are averaged
+    strengths=None,               # l1, l2 and the largest rate of each output, where rates are
+                                  # computed from the rows; else those of the task
+):
+    """Take the steps from ``first`` on; returns how the call ended and the first step not taken.
+
+    Without ``learns`` no step is taken, and the losses of the last weights are added up.  AdaGrad's
+    weights of the rows are brought current, which changes them by rounding alone.
+    """
+    cdef Py_ssize_t n_steps = steps.order.shape[0]
+    cdef Status status
+    cdef Outputs at
+    cdef Past past
+    cdef list held = []
+    cdef bint on_clock = block.of is None
+    check_run(block, examples, targets, task, losses, softmax, learns)
+    at = block.now()
+    if on_clock and learns:
+        check_steps_on_clock(
+            block, examples, targets, task, softmax, own_steps is not None, average is not None
+        )
+    elif learns and measures(block.of, &block.rules[0]) and not has_sizes(examples):
+        raise ValueError(
+            f"examples must have sizes: the rates of {block.kind!r} follow the sizes of the rows"
+        )
+    if not 0 <= first < n_steps:
+        return <int> FINISHED, n_steps
     at.chunk = chunk_of(examples, steps, task, first)
     at.targets, at.n, at.losses = targets.rows, targets.n_outputs, &losses[0]
+    at.softmax, at.learns = softmax, learns
+    at.rates_of_steps, at.rate_columns = at.chunk.rates, 1
+    if on_clock and learns:
+        if own_steps is not None:
+            held = add_own_steps(&at, own_steps, n_steps)
+        if task.tuning.adaptive:
+            at.rates = block.outputs.rates
+            if strengths is not None:
+                held = [_Held("strengths", strengths, (at.n, N_STRENGTHS), "d", False)]
+                at.strengths = <const double*> (<_Held> held[0]).begin
+        if average is not None:
+            check_counts(steps.counts, n_steps)
+            past = average.past()
+            at.chunk.counts, at.past, at.totals = &steps.counts[0], &past, &average.fields[0]
+            if not task.pulls:
+                at.kind = FREELY_AVERAGED
+    with nogil:
+        status = block.loops.walk(&at)
+    block.save_rules()
+    if at.past != NULL:
+        average.fields[COUNTED] = <double> past.n
+    return <int> status, at.chunk.step
+
+
+cdef int check_done(bint done, Block block) except -1:
+    if not done:
+        raise MemoryError(f"no memory for the weights of {block.width} outputs")
+    return 0
+
+
+def read(
+    Block block,
+    double[:, ::1] out not None,  # OUT: a row per feature, a column per output
+):
+    """The weights of every output as of now, but for averages."""
+    cdef Outputs at = block.now()
+    cdef Py_ssize_t n = out.shape[1]
+    cdef bint done
+    if at.kind == AVERAGED:
+        raise ValueError("block must be of a kind without averages, got 'averaged clock'")
+    if out.shape[0] != at.n_features or n > at.width:
+        raise ValueError(
+            f"out must have {at.n_features} rows and up to {at.width} columns, got "
+            f"{(out.shape[0], n)}"
+        )
+    if at.n_features == 0 or n == 0:
+        return
+    check_aligned("out", &out[0, 0])
+    with nogil:
+        done = block.loops.read(&at, &out[0, 0], n)
+    check_done(done, block)
+
+
+def sweep(Block block):
+    """Bring every weight current; AdaGrad changes the scale of its rates if that is due.
+
+    The clocks are then to be set to their start.
+    """
+    cdef Outputs at = block.now()
+    cdef bint done
+    if at.kind in (AVERAGED, RDA, FTRL):
+        raise ValueError(f"block must be of a kind that is swept in one call, got {block.kind!r}")
+    with nogil:
+        done = block.loops.sweep(&at)
+    check_done(done, block)
+    block.save_rules()

@@ -1,5 +1,5 @@
 # A chunk of steps of several outputs as the loops of online_outputs.pyx see it: addresses and
-# numbers, which the modules with the arrays (outputs_clock.pyx, outputs_cells.pyx) have checked.
+# numbers, which outputs.pyx has checked.
 from libc.stdint cimport int64_t
 
 from .averages cimport Past
@@ -46,8 +46,8 @@ cdef enum:
 
 
 cdef enum TargetsForm:
-    LABELS     # a number of the output that is positive, for each row
-    POSITIVES  # several of them, in CSR form
+    LABELS     # the number of the output that is positive, for each row
+    POSITIVES  # any number of them for each row, in CSR form
     NUMBERS    # a target for each row and output
     SHARED     # a target for each row, the same for all outputs
 
@@ -56,14 +56,11 @@ cdef enum TargetsForm:
 cdef struct TargetRows:
     TargetsForm form
     Py_ssize_t first          # the number of the first output of the block
-    Py_ssize_t n_rows
     const int64_t* labels
-    const int64_t* starts
-    const int64_t* positives
-    Py_ssize_t n_positives
-    const double* numbers
-    Py_ssize_t n_columns      # of ``numbers``
-    const double* shared
+    const int64_t* starts     # of the labels of each row, of ``n_labels`` in all
+    Py_ssize_t n_labels
+    const double* numbers     # of the first output of the block
+    Py_ssize_t n_columns      # from row to row
 
 
 # The rule of one output, an AnyRule of cells.pxd.
@@ -96,13 +93,13 @@ cdef struct Outputs:
     Py_ssize_t n_clocks       # 1 or width
     double* own               # IN/OUT: N_OWN_ROWS rows of ``width``
     double* scalars           # IN/OUT
-    # A row per step, of ``width`` numbers; of one, but for the pulls, where ``shared_keep``.  NULL
-    # where all outputs have the steps of the chunk.
-    const double* own_rates
+    # A row per step, of ``rate_columns`` numbers: one for every output, or one for all.
+    const double* rates_of_steps
+    Py_ssize_t rate_columns
+    # Shrinks that differ from output to output: rows as long, but of ``width`` pulls; or NULL.
     const double* own_keep
     const double* own_keep_low
     const double* own_pull
-    bint shared_keep
     double* rates             # IN/OUT: the fields of rates from the rows (from_data.pxd), or NULL
     const double* strengths   # N_STRENGTHS of each output, or NULL
     Past* past                # of the one clock, where iterates are averaged; else NULL

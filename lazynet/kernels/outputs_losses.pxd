@@ -20,28 +20,25 @@ cdef inline Py_ssize_t place_of(const Outputs* at, int64_t label) noexcept nogil
 
 
 cdef inline Py_ssize_t begin_of(const TargetRows* targets, Py_ssize_t row) noexcept nogil:
-    """Where the positives of a row begin, and those of the row before end."""
+    """Where the labels of a row begin, and those of the row before end."""
     # Another thread may be writing to the array: each bound is read once and checked.
     return <Py_ssize_t> min(
-        max(read_once(&targets.starts[row]), <int64_t> 0), <int64_t> targets.n_positives
+        max(read_once(&targets.starts[row]), <int64_t> 0), <int64_t> targets.n_labels
     )
 
 
 cdef inline void fetch_targets(
     const TargetRows* targets, Py_ssize_t ahead, Py_ssize_t next
 ) noexcept nogil:
-    """Fetch the targets of a row ``ahead``, and of the row ``next`` the positives; -1 is no row."""
-    if ahead >= 0:
-        if targets.form == NUMBERS:
-            prefetch(targets.numbers + ahead * targets.n_columns + targets.first)
-        elif targets.form == SHARED:
-            prefetch(targets.shared + ahead)
-        elif targets.form == LABELS:
-            prefetch(targets.labels + ahead)
-        else:
-            prefetch(targets.starts + ahead)
+    """Fetch the targets of a row ``ahead``, and of the row ``next`` the labels; -1 is no row."""
+    if targets.numbers != NULL and ahead >= 0:
+        prefetch(targets.numbers + ahead * targets.n_columns)
+    elif targets.form == LABELS and ahead >= 0:
+        prefetch(targets.labels + ahead)
+    elif targets.form == POSITIVES and ahead >= 0:
+        prefetch(targets.starts + ahead)
     if targets.form == POSITIVES and next >= 0:
-        prefetch(targets.positives + begin_of(targets, next))
+        prefetch(targets.labels + begin_of(targets, next))
 
 
 cdef inline Py_ssize_t fill_targets(
@@ -49,15 +46,15 @@ cdef inline Py_ssize_t fill_targets(
 ) noexcept nogil:
     """y <- the targets of the row; returns the place of its label in the block, or -1.
 
-    Adds the entries of ``positives`` that were visited to ``touched``.
+    Adds the labels that were visited, where there are several, to ``touched``.
     """
     cdef const TargetRows* targets = &at.targets
     cdef Py_ssize_t k, label, place, start, stop
     for k in range(at.n):
         if targets.form == NUMBERS:
-            y[k] = targets.numbers[row * targets.n_columns + targets.first + k]
+            y[k] = targets.numbers[row * targets.n_columns + k]
         else:
-            y[k] = targets.shared[row] if targets.form == SHARED else -1.0
+            y[k] = targets.numbers[row] if targets.form == SHARED else -1.0
     if targets.form == LABELS:
         label = place_of(at, read_once(&targets.labels[row]))
         if label >= 0:
@@ -66,7 +63,7 @@ cdef inline Py_ssize_t fill_targets(
     if targets.form == POSITIVES:
         start, stop = begin_of(targets, row), begin_of(targets, row + 1)
         for place in range(start, stop):
-            label = place_of(at, read_once(&targets.positives[place]))
+            label = place_of(at, read_once(&targets.labels[place]))
             if label >= 0:
                 y[label] = 1.0
         touched[0] += max(stop - start, <Py_ssize_t> 0)

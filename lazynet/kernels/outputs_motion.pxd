@@ -2,9 +2,12 @@
 from libc.float cimport DBL_MAX, DBL_MIN
 
 from .averages cimport add_to, count_iterate, past_is_worn
-from .chunk cimport FINISHED, OUT_OF_RANGE, Status
-from .outputs_chunk cimport INTERCEPT_SUM, SCALE, SCALE_LOW, SHIFT, SHIFT_LOW, WORK, Outputs
-from .outputs_rates cimport propose_steps
+from .chunk cimport FINISHED, OUT_OF_RANGE, WORN_OUT, Chunk, Status
+from .from_data cimport FromData, Proposal, Tuning, count_row, propose
+from .outputs_chunk cimport (
+    INTERCEPT_SUM, NOTHING_DONE, N_STRENGTHS, OWN_L1, OWN_L2, OWN_LARGEST_RATE, PENDING,
+    ROW_COUNTED, SCALE, SCALE_LOW, SHIFT, SHIFT_LOW, WORK, Outputs,
+)
 from .outputs_run cimport Run
 from .rules.motion cimport Clock, Wear, decay_scale, push_shift
 
@@ -37,43 +40,85 @@ cdef inline Status advance(
     return OUT_OF_RANGE if broken else FINISHED
 
 
+cdef inline void propose_steps(Run* run) noexcept nogil:
+    """Moves and shrinks <- the step of every output on a counted row; the states then know it."""
+    cdef Outputs* at = run.at
+    cdef Tuning tuning = at.chunk.tuning[0]   # of the output at hand
+    cdef const double* strengths = at.strengths
+    cdef Py_ssize_t k
+    cdef FromData* state
+    cdef Proposal step
+    for k in range(at.n):
+        state = &run.states[k]
+        if strengths != NULL:
+            tuning.l1, tuning.l2 = strengths[OWN_L1], strengths[OWN_L2]
+            tuning.largest_rate = strengths[OWN_LARGEST_RATE]
+            strengths += N_STRENGTHS
+        propose(
+            &step, state, &tuning, at.chunk.loss, at.chunk.epsilon, at.chunk.fit_intercept,
+            run.size, run.importance, run.targets[k], run.predictions[k],
+        )
+        run.moves[k], run.intercept_moves[k] = step.move, step.intercept_move
+        run.keep[k], run.keep_low[k], run.pull[k] = step.keep, step.keep_low, step.pull
+        state.progress, state.rate = step.progress, step.rate
+        state.intercept_progress = step.intercept_progress
+        state.intercept_move = step.intercept_move
+        state.squared_slopes = step.squared_slopes
+
+
 cdef inline void find_moves(Run* run) noexcept nogil:
     """How far the step moves every output, and its shrinks if these are computed from the rows."""
     cdef Outputs* at = run.at
-    cdef Py_ssize_t k, step = at.chunk.step
+    cdef const double* rates = at.rates_of_steps + at.chunk.step * at.rate_columns
+    cdef Py_ssize_t k
     if run.states != NULL:
-        propose_steps(
-            at, run.states, run.size, run.importance, run.targets, run.predictions, run.moves,
-            run.intercept_moves, run.keep, run.keep_low, run.pull,
-        )
-    elif at.own_rates != NULL and not at.shared_keep:
+        propose_steps(run)
+    elif at.rate_columns > 1:
         for k in range(at.n):
-            run.moves[k] = at.own_rates[step * at.width + k] * run.slopes[k]
+            run.moves[k] = rates[k] * run.slopes[k]
     else:
         for k in range(at.n):
-            run.moves[k] = (
-                at.own_rates[step] if at.own_rates != NULL else at.chunk.rates[step]
-            ) * run.slopes[k]
+            run.moves[k] = rates[0] * run.slopes[k]
 
 
 cdef inline Status shrink(Run* run) noexcept nogil:
     """The shrink of the step at hand."""
     cdef Outputs* at = run.at
-    cdef Py_ssize_t k, step = at.chunk.step, place = step * at.width
-    cdef const double* keep = run.keep
-    cdef const double* keep_low = run.keep_low
-    cdef const double* pull = run.pull
-    if run.states == NULL and at.own_rates == NULL:
-        keep, keep_low = at.chunk.keep + step, at.chunk.keep_low + step
-        pull = at.chunk.pull + step
-    elif run.states == NULL:
-        pull = at.own_pull + place
-        if at.shared_keep:
-            for k in range(at.width):
-                run.keep[k], run.keep_low[k] = at.own_keep[step], at.own_keep_low[step]
-        else:
-            keep, keep_low = at.own_keep + place, at.own_keep_low + place
-    return advance(run, keep, keep_low, pull)
+    cdef Chunk* chunk = &at.chunk
+    cdef Py_ssize_t k, place = chunk.step * at.rate_columns
+    if run.states != NULL:
+        return advance(run, run.keep, run.keep_low, run.pull)
+    if at.own_pull == NULL:
+        return advance(
+            run, chunk.keep + chunk.step, chunk.keep_low + chunk.step, chunk.pull + chunk.step
+        )
+    for k in range(at.width):
+        run.keep[k] = at.own_keep[place + (k if at.rate_columns > 1 else 0)]
+        run.keep_low[k] = at.own_keep_low[place + (k if at.rate_columns > 1 else 0)]
+    return advance(run, run.keep, run.keep_low, at.own_pull + chunk.step * at.width)
+
+
+cdef inline Status count_row_of_step(Run* run) noexcept nogil:
+    """Every output counts the row of the step, where the rates are computed from the rows."""
+    cdef Outputs* at = run.at
+    cdef Status status = FINISHED
+    cdef Py_ssize_t k
+    if at.scalars[PENDING] == NOTHING_DONE:
+        for k in range(at.width):
+            run.keep[k], run.keep_low[k], run.pull[k] = 1.0, 0.0, 0.0
+        for k in range(at.n):
+            run.keep[k] = count_row(
+                &run.states[k], at.chunk.tuning, run.size, run.targets[k]
+            )
+        if run.keep[0] != 1.0:
+            # The mean size of the rows is the same for all outputs.
+            status = advance(run, run.keep, run.keep_low, run.pull)
+            if status == FINISHED and run.beyond:
+                at.scalars[PENDING] = ROW_COUNTED
+                return WORN_OUT
+    # Where it is ROW_COUNTED, the row was counted before the sweep.
+    at.scalars[PENDING] = NOTHING_DONE
+    return status
 
 
 cdef inline void one_clock(const Outputs* at, Clock* clock) noexcept nogil:

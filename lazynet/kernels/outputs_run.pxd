@@ -1,14 +1,16 @@
 # What a call of the step loop of several outputs needs beside its chunk, and what a step reads of
 # the rules and clocks of the outputs.
 from libc.stdint cimport uintptr_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from .chunk cimport ABSOLUTE_SUM, FTRL, RDA, Chunk
-from .from_data cimport FromData
+from .from_data cimport (
+    N_FROM_DATA_FIELDS, FromData, find_factors, load_from_data, save_from_data,
+)
 from .lanes cimport WIDTH, Lanes, lanes_of_doubles, spread
 from .outputs_chunk cimport SHIFT, Outputs
-from .outputs_rates cimport load_states, save_states
+from .outputs_losses cimport fill_targets
 from .own_rows cimport OwnRow, size_of_row
 from .rules cimport adagrad, ftrl, rda
 from .rules.adagrad cimport AdaGradLanes
@@ -36,6 +38,7 @@ cdef struct Run:
     double* keep_low
     double* pull
     FromData* states          # of rates that are computed from the rows
+    Py_ssize_t label          # of the row at hand: the place of the positive output, or -1
     double importance         # of the row at hand
     double size               # of the row at hand, for rates that follow the data
     bint beyond               # whether a clock is beyond one of its hard limits ...
@@ -45,6 +48,17 @@ cdef struct Run:
 cdef enum:
     MOST_LANES = 7            # numbers that a step reads of a rule
     N_ARRAYS = 11
+
+
+cdef inline FromData* load_states(const Outputs* at) noexcept nogil:
+    """The state of every output, from its row of fields; NULL without memory."""
+    cdef FromData* states = <FromData*> malloc(at.n * sizeof(FromData))
+    cdef Py_ssize_t k
+    if states != NULL:
+        for k in range(at.n):
+            load_from_data(&states[k], at.rates + k * N_FROM_DATA_FIELDS)
+            find_factors(&states[k], at.chunk.tuning)
+    return states
 
 
 cdef inline bint begin(Run* run, Outputs* at) noexcept nogil:
@@ -75,8 +89,11 @@ cdef inline bint begin(Run* run, Outputs* at) noexcept nogil:
 
 
 cdef inline void end(Run* run) noexcept nogil:
+    cdef Py_ssize_t k
     if run.states != NULL:
-        save_states(run.at, run.states)
+        for k in range(run.at.n):
+            save_from_data(&run.states[k], run.at.rates + k * N_FROM_DATA_FIELDS)
+    free(run.states)
     free(run.here[0].room.bytes)
     free(run.here[1].room.bytes)
     free(run.memory)
@@ -124,7 +141,7 @@ cdef inline void show_clocks(Run* run) noexcept nogil:
             averaged.pull_sum = spread(at.past.pulls[at.past.n])
     for k in range(at.width):
         run.scales[k] = at.clocks[k if own else 0]
-        run.intercepts[k] = at.own[k] if at.own != NULL else 0.0
+        run.intercepts[k] = at.own[k]
 
 
 cdef inline bint measures(const Outputs* at) noexcept nogil:
@@ -165,9 +182,10 @@ cdef inline void finish(Outputs* at, const double* slopes) noexcept nogil:
 
 
 cdef inline void see_row(Run* run, const OwnRow* row) noexcept nogil:
-    """The importance of a row, and its size where rates follow the data."""
+    """The importance and the targets of a row, and its size where rates follow the data."""
     cdef Chunk* chunk = &run.at.chunk
     cdef bint follows = run.states != NULL or (run.at.rules != NULL and measures(run.at))
+    run.label = fill_targets(run.at, row.number, run.targets, &run.touched)
     run.importance = chunk.importances[row.number] if chunk.importances != NULL else 1.0
     if follows and chunk.sizes != NULL:
         run.size = chunk.sizes[row.number]

@@ -17,12 +17,11 @@ from scipy import sparse
 
 from lazynet.data.arrays import as_examples
 from lazynet.data.targets import Targets
-from lazynet.engines.outputs import OutputsEngine, OutputsOnClock
+from lazynet.engines.outputs import OutputsEngine, OutputsOnClock, OwnSteps
 from lazynet.engines.outputs_cells import AdaGradOutputs, CellOutputs, FTRLOutputs, RDAOutputs
 from lazynet.engines.threads import Workers
 from lazynet.kernels import outputs as kernel
 from lazynet.kernels.examples import Steps
-from lazynet.kernels.outputs import OwnSteps
 from lazynet.rules.base import collected, lost_digits
 from lazynet.schedules import Adaptive, Formula, checked_rates, needs_scale
 from lazynet.training.folds import Fold, weights_of_folds
@@ -99,7 +98,9 @@ class GridTraining:
         self.plans, self.folds, self.n_outputs = plans, folds, len(targets)
         self.examples = as_examples(X, None, targets.importances, sizes)
         self.blocks = [
-            kernel.Targets(0, len(plans), shared=np.require(numbers, np.float64, ["C", "A"]))
+            kernel.Targets(
+                0, len(plans), numbers=np.require(numbers, np.float64, ["C", "A"])[:, None]
+            )
             for numbers, _ in targets
         ]
         #: the matrices, those of a fold side by side

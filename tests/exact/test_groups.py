@@ -29,9 +29,9 @@ from lazynet.engines.groups import (
     OutputsInMaxGroups,
     check_rule_of_groups,
 )
+from lazynet.engines.outputs import OutputsOnClock
 from lazynet.engines.wear import Wear
-from lazynet.kernels.outputs import Block, Targets
-from lazynet.kernels.outputs_clock import read_on_clock, run_on_clock
+from lazynet.kernels.outputs import Targets, read, run
 from lazynet.losses import LOSSES
 from lazynet.reference import DenseGroups, PlainGroupsOnClock, PlainGroupsWithStamps
 from lazynet.reference.groups import PROXES, l2_prox, level, max_prox, shrink_row
@@ -196,7 +196,7 @@ def test_weights_in_float32_are_near_the_dense_reference(problem):
 
 def levels():
     """Every vector level of this machine."""
-    block = Block("clock", np.zeros((1, 8)), 8)
+    block = OutputsOnClock(1, 8)._block()
     return sorted({block.at_level(wanted) for wanted in range(5)})
 
 
@@ -227,7 +227,7 @@ def test_every_vector_level_reads_the_same_bits(kind, n_outputs, dtype):
     for wanted in levels():
         block, out = engine._block(), np.empty((50, n_outputs))
         block.at_level(wanted)
-        read_on_clock(block, engine.clocks, out)
+        read(block, out)
         found.append(out)
     for other in found[1:]:
         np.testing.assert_array_equal(found[0], other)
@@ -290,10 +290,8 @@ def take_one_step(block, engine, value, step_order="gradient_first"):
     chosen = plan(loss="squared_error", rule=FoBoS(step_order=step_order), l1=1e-3, eta0=1.0)
     X = sparse.csr_matrix(np.full((1, 1), value))
     targets = Targets(0, 2, numbers=np.ones((1, 2)))
-    return run_on_clock(
-        block, as_examples(X, None), targets, chosen.steps(np.zeros(1, dtype=np.int64), 0),
-        chosen.task(engine), np.zeros(2), 0, engine.clocks, engine.own, engine.scalars,
-    )  # fmt: skip
+    steps = chosen.steps(np.zeros(1, dtype=np.int64), 0)
+    return run(block, as_examples(X, None), targets, steps, chosen.task(engine), np.zeros(2), 0)
 
 
 @given(problem=group_problems(losses=CALM))

@@ -28,7 +28,6 @@ from lazynet.averages import check_average, known_average
 from lazynet.engines.clock import AveragedClockEngine
 from lazynet.engines.outputs import AveragedOutputs, OutputsOnClock
 from lazynet.engines.wear import Wear
-from lazynet.kernels import outputs_clock
 from lazynet.penalties import ElasticNet
 from lazynet.reference.averages import DenseAverage
 from lazynet.verify.strategies import problems
@@ -229,7 +228,7 @@ class SweepsTheClocksAlone(OutputsOnClock):
     """Sets the clocks to their start and leaves the weights as they were stored."""
 
     def _sweep(self):
-        outputs_clock.start_clocks(self.clocks, self.scalars)
+        self._start_clocks()
 
 
 def test_clocks_that_are_swept_alone_are_caught():

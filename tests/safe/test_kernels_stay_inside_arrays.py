@@ -26,12 +26,12 @@ from lazynet.kernels.examples import (
     Steps,
     Task,
 )
-from lazynet.kernels.outputs import Block, OwnSteps, Targets
+from lazynet.kernels.outputs import Block, Targets
 from safe.fuzz import kernels
 from safe.fuzz.disguises import fenced
 from safe.fuzz.hunt import hunt
 from safe.fuzz.offered import CLASSES, RULES, WIDE_KINDS
-from safe.fuzz.recipes import Parts, run_outputs
+from safe.fuzz.recipes import Parts, run_of, run_outputs
 
 #: A clock that never wears out.
 TASK = Task(0, 0.1, False, True, 2.0**-500, 1.0, 2.0**10, 1e9, 2.0**6, 2.0**10)
@@ -63,10 +63,13 @@ def steps_of(order):
     return Steps(numbers(order), *scalars)
 
 
-def block_of(kind, n_features):
+def block_of(kind, n_features, **state):
     """A block that has learned nothing, in fences."""
-    shape = n_features, WIDTH * outputs.numbers(kind)
-    return Block(kind, fenced(np.zeros(shape)), WIDTH, fenced(np.zeros(n_features)))
+    parts = Parts(np.random.default_rng(0), fenced)
+    parts.d, parts.n_outputs, parts.narrow, parts.kind = n_features, WIDTH, False, run_of(kind)
+    given = parts.arguments("outputs.Block", CLASSES[Block].split())
+    cells = fenced(np.zeros((n_features, WIDTH * outputs.numbers(kind))))
+    return Block(**{**given, "cells": cells, "scalars": np.zeros(outputs.SCALARS), **state})
 
 
 def run_wide(kind, block, examples, targets, order, **others):
@@ -133,10 +136,10 @@ def test_a_bad_row_ends_a_run_over_several_outputs(kind):
         settings = {"settings": np.full((WIDTH, len(names)), 0.5) * ~np.array(follow)}
     columns = numbers([0, 9])
     examples = Examples(np.ones(2), columns, numbers([0, 1, 2]), 2)
-    targets, block = Targets(0, 3, labels=numbers([0, 1])), block_of(kind, 2)
-    assert run_wide(kind, block, examples, targets, [0, 1], **settings) == (STATUS_BAD_ROW, 1)
+    targets, block = Targets(0, 3, labels=numbers([0, 1])), block_of(kind, 2, **settings)
+    assert run_wide(kind, block, examples, targets, [0, 1]) == (STATUS_BAD_ROW, 1)
     columns[1] = 1
-    assert run_wide(kind, block, examples, targets, [0, 1], **settings) == (STATUS_FINISHED, 2)
+    assert run_wide(kind, block, examples, targets, [0, 1]) == (STATUS_FINISHED, 2)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
@@ -161,7 +164,7 @@ def test_a_thread_that_changes_the_columns():
     examples = Examples(np.ones(n * d), columns, starts, d, sizes=np.ones(n))
     labels, begins, positives = np.zeros(n, np.int64), np.arange(n + 1), np.zeros(n, np.int64)
     done = threading.Event()
-    both = Targets(0, WIDTH, labels=labels), Targets(0, WIDTH, starts=begins, positives=positives)
+    both = Targets(0, WIDTH, labels=labels), Targets(0, WIDTH, labels=positives, starts=begins)
 
     def scribble():
         random = np.random.default_rng(0)
@@ -198,7 +201,7 @@ def test_every_kind_of_the_kernel_is_tested():
 def test_objects_are_made_once_and_are_not_copied(kind):
     """Pointers are neither pickled nor copied; a task has numbers alone."""
     made = Parts(np.random.default_rng(0)).made(kind)
-    if kind in (Block, Targets, OwnSteps):
+    if kind in (Block, Targets):
         with pytest.raises(TypeError):  # no object is half made
             kind.__new__(kind)
     for call in (pickle.dumps, copy.copy, copy.deepcopy) if kind is not Task else ():
@@ -242,12 +245,10 @@ def test_a_pending_step_does_not_write_behind_a_past_that_is_full():
     fields = np.zeros(averages.AVERAGE_FIELDS)
     fields[averages.COUNTED_FIELD] = room
     average, scalars = Average(*past, fields), np.array([0.0, 1.0])
-    block, targets = block_of("averaged clock", 2), Targets(0, 3, labels=rows(2))
+    block, targets = block_of("averaged clock", 2, scalars=scalars), Targets(0, 3, labels=rows(2))
     examples = Examples(*two_rows(np.int64), 2, np.ones(2))
-    held = dict(average=average, scalars=scalars)
-    assert run_wide("averaged clock", block, examples, targets, [0, 1], **held) == (
-        STATUS_WORN_OUT, 0,
-    )  # fmt: skip
+    ended = run_wide("averaged clock", block, examples, targets, [0, 1], average=average)
+    assert ended == (STATUS_WORN_OUT, 0)
     assert scalars[1] == 1.0
 
 
@@ -270,7 +271,7 @@ def test_lengths_are_those_of_the_memory():
     with pytest.raises(ValueError, match="equally long"):
         Examples(liars[0], columns[:1], starts, 2)
     stamps = array.array("d", [0.0, 0.0])
-    block = Block("adagrad", np.zeros((2, 16)), 8, stamps)
+    block = block_of("adagrad", 2, stamps=stamps)
     with pytest.raises(BufferError):
         stamps.extend([0.0] * 10**6)
     assert block.n_features == 2

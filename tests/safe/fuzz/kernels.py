@@ -19,7 +19,7 @@ from safe.fuzz.worker import stopped_after
 NAMES = sorted(FUNCTIONS)
 NO_NUMBERS = [None, "x", 1j, [], {}, object(), b"", np.zeros(2), np.nan, 1.5, 10**400]
 #: Classes by the names of the arguments that hold them in a run over several outputs.
-HELD = {"Block": "block", "Targets": "targets", "OwnSteps": "own_steps"}
+HELD = {"Block": "block", "Targets": "targets"}
 #: Methods of a working set, out of order; those that are refused change nothing.
 OUT_OF_ORDER = [
     ("descend", 1e-9), ("place", "size + 1"), ("pick", 0), ("place", "size"), ("refresh",),
@@ -162,7 +162,7 @@ def use_again(given, how, random):
 
 
 def use_outputs(held, kind, parts):
-    """Run the kernel once with this block, these targets or these own steps."""
+    """Run the kernel once with this block or these targets."""
     if kind == "Block":
         held.at_level(parts.below(-1, 4))
         parts.d, parts.n_outputs = held.n_features, held.width

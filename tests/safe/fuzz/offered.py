@@ -13,7 +13,7 @@ from lazynet.kernels.averages import Average
 from lazynet.kernels.columns import Columns
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
-from lazynet.kernels.outputs import Block, OwnSteps, Targets
+from lazynet.kernels.outputs import Block, Targets
 from lazynet.kernels.stabilised import Records
 
 ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
@@ -23,13 +23,13 @@ KINDS = sorted(["tables", *(row.engine.kind for row in ENGINES)])
 RULES, GROUPS = ("adagrad", "ftrl", "rda"), ("group_l2", "group_max")
 WIDE_KINDS = ("clock", "averaged clock", *GROUPS, *RULES)
 #: The forms of targets, and where the rates and shrinks of a run on the clock come from.
-FORMS = ("labels", "positives", "numbers", "shared")
+FORMS = ("labels", "several labels", "numbers", "shared")
 RUNS = ("of shared steps", "of own steps", "of rates from the rows", "with an average", *GROUPS)
 #: Functions and classes that are listed once for each of several variants.
 VARIANTS = {
     "cells.sweep": ("adagrad",), "cells.retune": ("adagrad",),
     "outputs.numbers": WIDE_KINDS, "outputs.Block": WIDE_KINDS, "outputs.Targets": FORMS,
-    "outputs_cells.run_cells": RULES, "outputs_clock.run_on_clock": RUNS,
+    "outputs.run": (*RULES, *RUNS),
 }  # fmt: skip
 #: Numbers that are seldom a place in an array.
 ODD_PLACES = [-1, -7, 7, 1000, 2**31 - 1, -(2**31), 2**62, -(2**63), 2**63 - 1]
@@ -43,9 +43,8 @@ CLASSES = {
     Records: "features ratios vanished",
     WorkingSet: "examples loss epsilon curvature share fit_intercept",
     Columns: "examples",
-    Targets: "first n_outputs labels starts positives numbers shared",
-    OwnSteps: "rates keep keep_low pull",
-    Block: "kind cells width stamps",
+    Targets: "first n_outputs labels starts numbers",
+    Block: "kind cells width stamps clocks own scalars rates settings fields",
 }  # fmt: skip
 
 

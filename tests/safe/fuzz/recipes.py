@@ -15,13 +15,12 @@ from lazynet.kernels import (
     clock,
     dekel,
     outputs,
-    outputs_clock,
     stabilised,
 )
 from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import MEASURED, Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
-from lazynet.kernels.outputs import Block, OwnSteps, Targets
+from lazynet.kernels.outputs import Block, Targets
 from lazynet.kernels.stabilised import Records
 from lazynet.losses import get_loss
 from lazynet.schedules import FromData
@@ -143,15 +142,13 @@ class Parts(Sizes):
         given = dict(first=first, n_outputs=self.n_outputs)
         if form == "labels":
             given["labels"] = self.integers(self.random.integers(-1, stop + 1, self.n))
-        elif form == "positives":
+        elif form == "several labels":
             lengths = self.random.integers(0, 4, self.n)
             starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
             given["starts"] = self.integers(starts)
-            given["positives"] = self.integers(self.random.integers(0, stop + 1, starts[-1]))
-        elif form == "numbers":
-            given["numbers"] = self.signs(self.n, stop)
+            given["labels"] = self.integers(self.random.integers(0, stop + 1, starts[-1]))
         else:
-            given["shared"] = self.signs(self.n)
+            given["numbers"] = self.signs(self.n, stop if form == "numbers" else 1)
         return given
 
     def targets(self):
@@ -159,25 +156,37 @@ class Parts(Sizes):
         self.softmax = self.flag() and self.kind != "of rates from the rows"
         return Targets(**self.target_arguments("labels" if self.softmax else ""))
 
-    def own_rates(self):
-        self.shape = self.k, self.one_of(1, self.width)  # all outputs may have one rate
-        return self.reals(*self.shape, least=0.0)
+    def own_steps(self):
+        """Rates and shrinks that differ from output to output; all may have one rate."""
+        shape = self.k, self.one_of(1, self.width)
+        return (
+            self.reals(*shape, least=0.0), self.full(shape, 0.99), self.full(shape),
+            self.full((self.k, self.width), 0.01),
+        )  # fmt: skip
 
     def settings_of_outputs(self):
         """Settings of every output, whose rates follow the rows or do not."""
-        kind = self.kind if self.kind in RULES else self.of_block
-        names = cells.settings(kind)
+        if self.of_block not in RULES:
+            return None
+        names = cells.settings(self.of_block)
         settings = self.random.uniform(0.01, 2.0, (self.width, len(names)))
         if self.flag():  # these settings say that the rates follow the rows
             follow = [name == "follows" or name.startswith("free") for name in names]
             settings[:, follow] = 0.0
-        self.shape = self.width, len(cells.fields(kind))
         return self.place(settings)
 
-    def clocks(self, n_clocks):
-        """Clocks at their start."""
-        rows = np.zeros((outputs_clock.CLOCK_ROWS, n_clocks))
-        outputs_clock.start_clocks(rows, np.zeros(outputs_clock.SCALARS))
+    def fields_of_outputs(self):
+        if self.of_block not in RULES:
+            return None
+        shape = self.width, len(cells.fields(self.of_block))
+        return self.full(shape, self.one_of(0.0, 5.0))
+
+    def clocks(self):
+        """Clocks at their start: one for all outputs, or one for each."""
+        known, free = self.kind in RUNS, self.of_block == "clock" and self.flag()
+        own = self.kind in RUNS[1:3] if known else free
+        rows = np.zeros((outputs.CLOCK_ROWS, self.width if own else 1))
+        rows[0] = 1.0
         return self.place(rows)
 
     def cell_fields(self):
@@ -244,16 +253,13 @@ DRAWN = {
     **PLAIN,
     # objects of the kernels
     "examples": lambda p: p.made(Examples), "steps": lambda p: p.made(Steps),
-    "task": lambda p: p.made(Task), "outputs_clock.task": Parts.task,
+    "task": lambda p: p.made(Task), "outputs.run.task": Parts.task,
     "average": lambda p: p.made(Average),
     "records": Parts.records, "stabilised.run.records": lambda p: p.made(Records),
     "block": Parts.block, "targets": lambda p: p.signs(p.n),
-    **{f"{module}.targets": Parts.targets
-       for module in ("outputs_clock", "outputs_cells")},
-    "outputs_cells.read_cells.block": lambda p: p.block(*RULES),
-    "outputs_cells.sweep_adagrad.block": lambda p: p.block("adagrad"),
-    **{f"outputs_clock.{function}.block": lambda p: p.block("clock", *GROUPS)
-       for function in ("sweep_clock", "read_on_clock")},
+    "outputs.run.targets": Parts.targets,
+    "outputs.read.block": lambda p: p.block("clock", *GROUPS, *RULES),
+    "outputs.sweep.block": lambda p: p.block("clock", *GROUPS, "adagrad"),
     "examples.Examples.self": lambda p: p.made(Examples),
     "examples.Steps.self": lambda p: p.made(Steps),
     "stabilised.Records.self": Parts.records,
@@ -303,27 +309,18 @@ DRAWN = {
     "outputs.Block.kind": Parts.block_kind, "outputs.Block.cells": Parts.block_cells,
     "width": lambda p: p.width,
     "stamps": lambda p: p.full(p.d) if p.of_block in ("adagrad", "group_max") else None,
-    "outputs.OwnSteps.rates": Parts.own_rates,
-    "outputs.OwnSteps.keep": lambda p: p.full(p.shape, 0.99),
-    "outputs.OwnSteps.keep_low": lambda p: p.full(p.shape),
-    "outputs.OwnSteps.pull": lambda p: p.full((p.k, p.width), 0.01),
-    "settings": Parts.settings_of_outputs,
-    "outputs_cells.fields": lambda p: p.full(p.shape, p.one_of(0.0, 5.0)),
-    **dict.fromkeys(("outputs_cells.read_cells.out", "outputs_clock.read_on_clock.out"),
-                    lambda p: p.reals(p.d, p.n_outputs)),
-    "clocks": lambda p: p.clocks(p.width if p.of_block == "clock" and p.flag() else 1),
-    "outputs_clock.run_on_clock.clocks": lambda p: p.clocks(
-        p.width if p.kind in RUNS[1:3] else 1),
-    "outputs_clock.start_clocks.clocks": lambda p: p.clocks(p.width),
+    "outputs.Block.settings": Parts.settings_of_outputs,
+    "outputs.Block.fields": Parts.fields_of_outputs,
+    "outputs.Block.clocks": Parts.clocks,
+    "outputs.Block.rates": lambda p: p.full((p.n_outputs, clock.FROM_DATA_FIELDS)),
+    "outputs.read.out": lambda p: p.reals(p.d, p.n_outputs),
     # Groups and averages only learn.
-    "outputs_clock.run_on_clock.learns": lambda p: p.kind in RUNS[3:] or p.flag(),
-    "own": lambda p: p.reals(outputs_clock.OWN_ROWS, p.width),
+    "outputs.run.learns": lambda p: p.kind in RUNS[3:] or p.flag(),
+    "own": lambda p: p.reals(outputs.OWN_ROWS, p.width),
     "scalars": lambda p: p.place(np.array([0.0, p.one_of(0.0, 0.0, 1.0, 2.0)])),
     "losses": lambda p: p.full(p.n_outputs), "softmax": lambda p: p.softmax,
-    "own_steps": lambda p: p.made(OwnSteps) if p.kind == "of own steps" else None,
-    "outputs_clock.rates": lambda p: p.full((p.n_outputs, clock.FROM_DATA_FIELDS))
-        if p.kind == "of rates from the rows" else None,
-    "outputs_clock.average": lambda p: p.made(Average) if p.kind == "with an average" else None,
+    "own_steps": lambda p: p.own_steps() if p.kind == "of own steps" else None,
+    "outputs.run.average": lambda p: p.made(Average) if p.kind == "with an average" else None,
     "strengths": lambda p: p.place(p.random.uniform(0.0, 0.1, (p.n_outputs, 3)))
         if p.kind == "of rates from the rows" else None,
 }  # fmt: skip
@@ -357,11 +354,12 @@ def call(name, given):
 
 def run_outputs(parts, kind, **held):
     """One run over a block of this kind, with what is held in place of some of its arguments."""
-    if kind in RULES:
-        name = f"outputs_cells.run_cells {kind}"
-    elif kind in WIDE_KINDS:
-        run = {"averaged clock": "with an average"}.get(kind, kind if kind in GROUPS else RUNS[0])
-        name = f"outputs_clock.run_on_clock {'of own steps' if 'own_steps' in held else run}"
-    else:
+    if kind not in WIDE_KINDS:
         return None
+    name = f"outputs.run {run_of(kind)}"
     return call(name, {**recipe(name, parts), "softmax": False, **held})
+
+
+def run_of(kind):
+    """The variant of a run over a block of this kind."""
+    return {"clock": RUNS[0], "averaged clock": "with an average"}.get(kind, kind)
