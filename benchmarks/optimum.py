@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.minima import Task, largest_l1
 from benchmarks.programs.cage import DONE, STOPPED, caged
 from benchmarks.shapes import shapes
 from benchmarks.solvers import (
@@ -30,7 +31,6 @@ from benchmarks.solvers import (
 )
 from lazynet.penalties import ElasticNet
 from paper_repro.measure import turns
-from paper_repro.minima import LOGISTIC, Task, largest_l1
 from paper_repro.render import Content, Dots, Table
 from paper_repro.rows import Rows
 from paper_repro.score import Spread, duration, ratios, significant
@@ -73,8 +73,8 @@ def race(
     """The loosest tolerance at which each program arrives, and its seconds in turns."""
     warm_up()
     rows = made(shape)
-    l1 = share * largest_l1(rows, LOGISTIC)
-    task = Task(rows, LOGISTIC, ElasticNet(l1, KINDS[kind] * l1))
+    l1 = share * largest_l1(rows)
+    task = Task(rows, ElasticNet(l1, KINDS[kind] * l1))
     exact = timed(OURS, task, EXACT)
     target = exact["objective"] + LEVEL * task.at_zero
     cap, runs, found = MOST_SECONDS, {}, {}

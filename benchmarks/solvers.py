@@ -20,8 +20,8 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 import lazynet
+from benchmarks.minima import Task
 from lazynet.penalties import ElasticNet
-from paper_repro.minima import LOGISTIC, SQUARED, Task
 from paper_repro.rows import Rows
 
 #: A limit on iterations must not end a run early.
@@ -85,15 +85,10 @@ def tolerances(most: float, least: float) -> tuple[float, ...]:
 # --- how they are called ---------------------------------------------------------------------
 
 
-def dual_net(task: Task, tol: float) -> Any:
-    """The estimator of lazynet for a task, not fitted."""
-    kind = lazynet.DualNetRegressor if task.loss == SQUARED else lazynet.DualNetClassifier
-    options = dict(l1=task.l1, l2=task.l2, tol=tol, max_iter=_MOST, random_state=0)
-    return kind(task.loss, fit_intercept=False, **options)
-
-
 def _lazynet(X: Any, task: Task, tol: float) -> Answer:
-    model = dual_net(task, tol).fit(X, task.y)
+    model = lazynet.DualNetClassifier(
+        l1=task.l1, l2=task.l2, tol=tol, max_iter=_MOST, random_state=0, fit_intercept=False
+    ).fit(X, task.y)
     return Answer(model.coef_.ravel(), float(model.duality_gap_))
 
 
@@ -201,11 +196,11 @@ def _cyanure(X: Any, task: Task, tol: float) -> Answer:
 
 
 def _lasso(task: Task) -> bool:
-    return task.loss == LOGISTIC and task.l1 > 0 and not task.l2
+    return task.l1 > 0 and not task.l2
 
 
 def _net(task: Task) -> bool:
-    return task.loss == LOGISTIC and task.l1 > 0
+    return task.l1 > 0
 
 
 def _any(task: Task) -> bool:
@@ -257,7 +252,7 @@ def warm_up() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for penalty in (ElasticNet(0.01), ElasticNet(0.01, 0.01)):
-            task = Task(rows, LOGISTIC, penalty)
+            task = Task(rows, penalty)
             for solver in PEERS.values():
                 if solver.missing is None and solver.solves(task):
                     solver.fit(solver.form(task), task, solver.dials[len(solver.dials) // 2])

@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache, partial
 from statistics import median
 from typing import Any
 
+from benchmarks.minima import Task
 from benchmarks.programs import ALL, participants, present
 from benchmarks.programs.base import ANY, LASSO, LYING, NET, RANDOM, RIDGE, How, Peer
 from benchmarks.programs.cage import DONE, Meter, caged
@@ -22,7 +23,6 @@ from benchmarks.programs.wabbit import Plain
 from lazynet.penalties import ElasticNet
 from paper_repro.documents import Corpus, from_settings
 from paper_repro.measure import turns
-from paper_repro.minima import LOGISTIC, Task
 from paper_repro.render import Content, Dots, Table
 from paper_repro.rows import Rows
 from paper_repro.runs import ETA0, L1, L2
@@ -72,7 +72,7 @@ class Bench:
 
     def task(self, kind: str, most: int | None) -> Task:
         X, y = self.corpus.X[:most], self.corpus.y[:most]
-        return Task(Rows(X, y, X[:1], y[:1], ""), LOGISTIC, ElasticNet(*STRENGTHS[kind]))
+        return Task(Rows(X, y, X[:1], y[:1], ""), ElasticNet(*STRENGTHS[kind]))
 
     def _prepared(self, name: str) -> Any:
         return ALL[name].prepare(self.task(NET, ALL[name].most_rows))

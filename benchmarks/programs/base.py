@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.minima import Task
 from lazynet.penalties import ElasticNet
 from paper_repro.machine import version_of
-from paper_repro.minima import Task
 
 Array = NDArray[np.float64]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.minima import Task
 from benchmarks.programs.base import LASSO, NET, RANDOM, RIDGE, How, Peer
 from benchmarks.solvers import logistic
-from paper_repro.minima import Task
 
 
 class Saga(Peer):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.minima import Task
 from benchmarks.programs.base import LYING, RANDOM, How, Peer
 from lazynet import AdaGrad, LazyNetClassifier
 from lazynet import FoBoS as FoBoSRule
 from lazynet.rules.base import Rule
-from paper_repro.minima import Task
 
 
 class _ByRows(Peer):

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.minima import Task
 from benchmarks.programs.base import LASSO, LYING, NONE, RIDGE, Array, How, Peer
-from paper_repro.minima import Task
 
 
 class River(Peer):

@@ -6,8 +6,8 @@ from typing import Any
 
 from sklearn.linear_model import SGDClassifier
 
+from benchmarks.minima import Task
 from benchmarks.programs.base import LYING, RANDOM, How, Peer
-from paper_repro.minima import Task
 
 
 class SGD(Peer):
@@ -22,7 +22,7 @@ class SGD(Peer):
             rates = dict(learning_rate="invscaling", eta0=how.rate, power_t=0.5)
         penalised = task.l1 + task.l2 > 0
         return SGDClassifier(
-            loss=task.loss,
+            loss="log_loss",
             penalty="elasticnet" if penalised else None,
             # The schedule "optimal" computes its rates from alpha, which must not be 0.
             alpha=task.strength or 1e-4,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.minima import Task
 from benchmarks.programs.base import LASSO, RANDOM, RIDGE, How, Peer, kind
-from paper_repro.minima import Task
 
 
 class SnapML(Peer):

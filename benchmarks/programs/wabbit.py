@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import dump_svmlight_file
 
+from benchmarks.minima import Task
 from benchmarks.programs.base import LYING, Array, How, Peer
-from paper_repro.minima import Task
 
 
 @dataclass

@@ -27,7 +27,6 @@ from sklearn.exceptions import ConvergenceWarning
 from lazynet import ASGDClassifier, DualNetClassifier, LazyNetClassifier, TruncatedGradient
 from lazynet.reference.stabilised import rejected_share
 from paper_repro.measure import in_turns
-from paper_repro.minima import VALUES
 from paper_repro.pages import Template, table
 from paper_repro.planted import planted
 from paper_repro.render import Curves
@@ -60,7 +59,11 @@ REJECTION_RATE, POINTS = 0.8, 41
 #: The rate of a run of T steps is eta0 / sqrt(T) throughout.
 REGRET_STEPS = (250, 1_000, 4_000, 16_000)
 REGRET_FEATURES, REGRET_ETA0, REGRET_L1 = 1_000, 1.0, 0.002
-REGRET_LOSSES = ("hinge", "log_loss")
+#: The value of each loss at a prediction p and a label y.
+REGRET_LOSSES: dict[str, Callable[[Any, float], Any]] = {
+    "hinge": lambda p, y: np.maximum(0.0, 1.0 - y * p),
+    "log_loss": lambda p, y: np.logaddexp(0.0, -y * p),
+}
 
 
 def cells(settings: Settings) -> Sequence[Cell]:
@@ -180,7 +183,7 @@ def regret(settings: Settings, loss: str, steps: int, _: Records) -> Record:
         # What the weights before the step are worth on its row.
         weights = model.coef_.ravel() if row else np.zeros(X.shape[1])
         one = X[[row]]
-        value = VALUES[loss](one @ weights, y[row])[0]
+        value = REGRET_LOSSES[loss](one @ weights, y[row])[0]
         total += float(value) + REGRET_L1 * float(np.abs(weights).sum())
         model.partial_fit(one, y[[row]], classes)
     best = DualNetClassifier(loss, l1=REGRET_L1, l2=0.0, tol=1e-4, fit_intercept=False).fit(X, y)

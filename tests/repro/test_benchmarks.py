@@ -19,11 +19,11 @@ pytest.importorskip("benchmarks.studies", reason="only in a checkout")
 from support.studies import tiny_run
 
 from benchmarks import defaults, problems, programs
+from benchmarks.minima import Task
 from benchmarks.programs import cage, untuned
 from benchmarks.programs.base import How
 from benchmarks.studies import STUDIES
 from lazynet.penalties import ElasticNet
-from paper_repro.minima import LOGISTIC, Task
 from paper_repro.rows import Rows
 from paper_repro.study import Settings
 
@@ -195,7 +195,7 @@ def test_every_program_that_is_installed_lowers_the_objective(name):
     peer = programs.ALL[name]
     if peer.missing:
         pytest.skip(peer.missing)
-    task = Task(planted_rows(), LOGISTIC, ElasticNet(0.005))
+    task = Task(planted_rows(), ElasticNet(0.005))
     how = How(passes=10, rate=RATE if peer.has_rate else None)
     weights = peer.weights(peer.fit(peer.prepare(task), task, how), task)
     assert weights.shape == (task.X.shape[1],)

@@ -1,7 +1,6 @@
 """Models in files: the same bits back, for every estimator, rule, storage and average."""
 
 import copy
-import json
 import os
 import pickle
 import re
@@ -14,7 +13,6 @@ from types import SimpleNamespace
 import joblib
 import numpy as np
 import pytest
-import safetensors
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
@@ -424,17 +422,6 @@ def test_coefficients_of_loaded_models(name, path):
 
 
 # --- the container ------------------------------------------------------------------------------
-
-
-def test_safetensors_reads_the_arrays(path):
-    """The file is one of safetensors, with the weights under their names."""
-    model = fitted("default").sparsify()
-    model.save(path)
-    with safetensors.safe_open(path, "np") as file:
-        assert json.loads(file.metadata()["lazynet"])["document"]["class"] == "LazyNetClassifier"
-        found = [file.get_tensor(f"coef/{part}") for part in ("data", "indices", "indptr")]
-    coef = model.coef_
-    assert same_bits(found, [coef.data, coef.indices, coef.indptr])
 
 
 def test_an_old_file_stays_until_the_new_one_is_whole(path, monkeypatch):
