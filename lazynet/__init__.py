@@ -10,7 +10,7 @@ takes one example at a time.  `model.save(path)` and `load(path)` keep models in
 
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
-`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`, `Optimal`, `Adaptive`, `FromData`), engines
+`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`, `Optimal`, `FromData`), engines
 (`Clock`, `Tables`, `Rescaled`, `Dense`), averages (`FromStep`, `Suffix`, `PolynomialDecay`) and
 losses (`Huber`, `EpsilonInsensitive`, `SquaredEpsilonInsensitive`).
 
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from lazynet.rules.storage import Clock, Dense, Rescaled, Tables
     from lazynet.rules.truncated_gradient import TruncatedGradient
     from lazynet.schedules import (
-        Adaptive,
         Constant,
         FromArray,
         FromCallable,
@@ -80,7 +79,6 @@ _ROOMS = {
     "ASGDClassifier": "lazynet.estimators.averaged",
     "ASGDRegressor": "lazynet.estimators.averaged",
     "AdaGrad": "lazynet.rules.adagrad",
-    "Adaptive": "lazynet.schedules",
     "Balanced": "lazynet.data.weights",
     "Carpenter": "lazynet.rules.carpenter",
     "Clock": "lazynet.rules.storage",
@@ -141,7 +139,6 @@ __all__ = [
     "ASGDClassifier",
     "ASGDRegressor",
     "AdaGrad",
-    "Adaptive",
     "Balanced",
     "Carpenter",
     "Clock",

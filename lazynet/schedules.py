@@ -205,30 +205,6 @@ class Optimal(Pegasos):
 
 
 @dataclass(repr=False)
-class Adaptive(Constant):
-    """A constant rate that is divided by ``divisor`` when training makes no more progress.
-
-    ``fit`` divides the rate where it would stop with another schedule, and stops when the rate is
-    at most ``least``.  Without ``tol`` and in ``partial_fit`` the rate is constant.
-
-    >>> Adaptive(0.5).rates(0, 3).tolist(), Adaptive(0.5).lowered()
-    ([0.5, 0.5, 0.5], Adaptive(eta0=0.1))
-    """
-
-    _kinds = table(eta0=SCALE, divisor=Number(above=1), least=Number(above=0))
-    name: ClassVar[str] = "adaptive"
-    divisor: float = 5.0
-    least: float = 1e-6
-
-    def lowered(self) -> Adaptive | None:
-        """The schedule after a stall; None where training ends."""
-        settled = self.settled()
-        if settled.eta0 is None or settled.eta0 <= settled.least:
-            return None
-        return replace(settled, eta0=settled.eta0 / settled.divisor).settled()
-
-
-@dataclass(repr=False)
 class FromData(OfSteps, ParameterObject):
     """Automatic learning rates: the clock computes them from the rows.
 
@@ -329,7 +305,7 @@ def _check_rates(values: NDArray[np.float64], start: int) -> None:
 #: The schedules that have a name.
 SCHEDULES: dict[str, type[Formula] | type[FromData]] = {
     kind.name: kind
-    for kind in (Constant, InverseTime, InverseSqrt, Power, Pegasos, Optimal, Adaptive, FromData)
+    for kind in (Constant, InverseTime, InverseSqrt, Power, Pegasos, Optimal, FromData)
 }
 
 

@@ -38,7 +38,6 @@ from lazynet.parameters import (
     table,
 )
 from lazynet.persistence.checkpoints import EVERY, Checkpoint, checkpoint_of
-from lazynet.schedules import Schedule
 from lazynet.training.epochs import EpochRecord
 from lazynet.training.fit import Callback, fit, learn_once, plan_to_verify
 from lazynet.training.rows import RowsInMemory
@@ -86,8 +85,6 @@ class OnlineModel(SparseLinear):
     _generator: np.random.RandomState | None = None
     #: the scale of the rates; None as long as the rates have none
     _scale: float | None = None
-    #: the schedule that the last fit began with, and the schedule that it ended with
-    _schedules: tuple[Schedule, Schedule] | None = None
 
     # --- training ---------------------------------------------------------------------------
 
@@ -204,8 +201,7 @@ class OnlineModel(SparseLinear):
     def _model(self) -> Model:
         """What earlier calls have left."""
         return Model(
-            self._engines, self._engine_kind, self.units_, self.t_, self._scale, self._schedules,
-            self._generator,
+            self._engines, self._engine_kind, self.units_, self.t_, self._scale, self._generator
         )  # fmt: skip
 
     def _read(

@@ -6,7 +6,6 @@ settings -> rows -> plan -> engines -> learners -> training -> attributes
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from lazynet.data.arrays import sizes_of, touched_columns
@@ -18,7 +17,7 @@ from lazynet.engines.stacked import (
 )
 from lazynet.engines.threads import threads_for
 from lazynet.engines.undo import UndoLog
-from lazynet.schedules import Adaptive, needs_scale
+from lazynet.schedules import needs_scale
 from lazynet.training.diagnostics import fit_warnings
 from lazynet.training.epochs import Epoch
 from lazynet.training.learners import new_learners, run_pass
@@ -101,7 +100,6 @@ def fit(
         "_sparse_rows": sparse_rows,
         "_scale": plan.eta0 if settings.has_scale else None,
         "_generator": generator,
-        "_schedules": (plan.schedule, learners[0].plan.schedule),
         "units_": units,
         "t_": t,
         "l1_": plan.penalty.l1,
@@ -140,11 +138,6 @@ def learn_once(
         )
     else:
         generator, t = model.generator, model.t
-        # Rates that an earlier fit has lowered stay, unless the parameters changed.
-        if model.schedules is not None and isinstance(plan.schedule, Adaptive):
-            first, last = model.schedules
-            if first == plan.schedule:
-                plan = replace(plan, schedule=last)
         engines, warnings = engines_for_pass(plan, kind, n_outputs, units, model)
     if settings.shuffle and generator is None:
         generator = new_generator(settings.random_state)

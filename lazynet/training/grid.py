@@ -23,7 +23,7 @@ from lazynet.engines.threads import Workers
 from lazynet.kernels import outputs as kernel
 from lazynet.kernels.examples import Steps
 from lazynet.rules.base import collected, lost_digits
-from lazynet.schedules import Adaptive, Formula, checked_rates, needs_scale
+from lazynet.schedules import Formula, checked_rates, needs_scale
 from lazynet.training.folds import Fold, weights_of_folds
 from lazynet.training.learners import spans
 from lazynet.training.plan import Plan
@@ -38,7 +38,7 @@ _RULES_WITH_STATE: dict[str, type[CellOutputs]] = {
 
 
 def check_offered(plan: Plan) -> None:
-    """Refuse a rule or a schedule that a grid cannot have.
+    """Refuse a rule that a grid cannot have.
 
     >>> from lazynet import SAGA, LazyNetClassifier
     >>> check_offered(LazyNetClassifier(rule=SAGA())._read_settings().plan())
@@ -47,16 +47,11 @@ def check_offered(plan: Plan) -> None:
     ValueError: rule=SAGA() cannot learn a grid of settings in one pass; accepted are 'fobos', \
 'sgd', 'truncated_gradient' without a threshold, 'rda', 'ftrl' and 'adagrad'
     """
-    rule, schedule = plan.rule, plan.schedule
+    rule = plan.rule
     if rule.has_state and rule.name not in _RULES_WITH_STATE:
         raise ValueError(
             f"rule={rule!r} cannot learn a grid of settings in one pass; accepted are 'fobos', "
             f"'sgd', 'truncated_gradient' without a threshold, 'rda', 'ftrl' and 'adagrad'"
-        )
-    if rule.scheduled and isinstance(schedule, Adaptive):
-        raise ValueError(
-            f"schedule={schedule!r} cannot be used for a grid of settings: it lowers the rates "
-            f"when one setting stalls, and settings stall at different times"
         )
 
 

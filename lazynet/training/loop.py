@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ import numpy as np
 from lazynet.data.standardise import Units
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import Undo
-from lazynet.schedules import Adaptive, Schedule
 from lazynet.training.epochs import Epoch, EpochRecord, Stopping
 from lazynet.training.learners import AnyLearner
 from lazynet.training.plan import Plan
@@ -92,7 +90,7 @@ class Training:
         self.learners, self.rows, self.workers = learners, rows, workers
         self.generator, self.units, self.callback = generator, units, callback
         self.checkpoint, self.verbose = checkpoint, settings.verbose
-        self.first_plan = self.best_plan = plan
+        self.plan = plan
         self.stopping = Stopping(settings.tol, settings.n_iter_no_change)
         self.held_out = rows.held_out(plan) if settings.early_stopping else None
         #: the columns that the steps may touch; None: the last epoch gives the weights
@@ -126,7 +124,7 @@ class Training:
             if resumed is not None:
                 self._go_on_from(resumed)
             with following:
-                for epoch in range(self.epoch, self.first_plan.max_iter):
+                for epoch in range(self.epoch, self.plan.max_iter):
                     order = self._begin_epoch(epoch, goes_on=resumed is not None)
                     resumed = None  # the engines have copies
                     line, t = self._visit_rows(order)
@@ -158,14 +156,15 @@ class Training:
                         self.undos.append(Undo(learner.engine, self.columns))
         order = self.rows.order_of(epoch, self.generator)
         begins_anew = epoch == 1 and self.began_badly and not self.n_visited
-        divisor = SLOWER if begins_anew else self.first_plan.divisor_in(epoch)
+        plan = self.plan
+        divisor = SLOWER if begins_anew else plan.divisor_in(epoch)
         if begins_anew:  # the copies of the first epoch remain
             self.t = 0
         if divisor != 1.0:
             for learner in self.learners:
                 if begins_anew:
-                    learner.engine.set_state(learner.plan.new_like(learner.engine).state())
-                learner.engine.retune(learner.plan.settings(divisor))
+                    learner.engine.set_state(plan.new_like(learner.engine).state())
+                learner.engine.retune(plan.settings(divisor))
         return order
 
     def _visit_rows(self, order: Shuffle) -> tuple[EpochRecord, int]:
@@ -219,7 +218,7 @@ class Training:
             self.checkpoint.point()
         self.history.append(line)
         self.t = t
-        epoch, plan = self.epoch, self.learners[0].plan
+        epoch, plan = self.epoch, self.plan
         is_bad = epoch < 2 and progressive > plan.bad_loss
         if epoch == 0:
             self.began_badly = is_bad
@@ -236,17 +235,8 @@ class Training:
             for undo in self.undos:
                 undo.done()
             self.best_epoch, self.best_loss, self.best_t = epoch, loss, t
-            self.best_plan = plan
-        if asked or (self.began_badly and epoch > 0):
+        if asked or (self.began_badly and epoch > 0) or self.stopping.after(loss):
             self.ended_early = True
-        elif self.stopping.after(loss):
-            slower = plan.schedule.lowered() if isinstance(plan.schedule, Adaptive) else None
-            if slower is None:
-                self.ended_early = True
-                return
-            self.stopping.idle = 0
-            for learner in self.learners:
-                learner.plan = replace(plan, schedule=slower)
         elif self.stopping.idle and plan.adaptive:
             for engine in engines:
                 engine.calm()
@@ -268,8 +258,6 @@ class Training:
         """Return every engine to the end of the best epoch."""
         for undo in self.undos:
             undo.rollback()
-        for learner in self.learners:
-            learner.plan = self.best_plan
 
     # --- for a later run ---
 
@@ -284,7 +272,6 @@ class Training:
             "loss": self.best_loss,
             "epoch": self.best_epoch,
             "t": self.best_t,
-            "schedule": self._changed_schedule(self.best_plan),
             # Copies are made when the second epoch begins.
             "engines": [undo.state() for undo in self.undos] if self.epoch else [],
         }
@@ -299,17 +286,8 @@ class Training:
             "history": self.history,
             "generator": generator,
             "stopping": [self.stopping.best, self.stopping.idle],
-            "schedule": self._changed_schedule(self.learners[0].plan),
             "best": None if self.columns is None else best,
         }
-
-    def _changed_schedule(self, plan: Plan) -> Schedule | None:
-        """The schedule, if the training has changed it."""
-        return None if plan.schedule is self.first_plan.schedule else plan.schedule
-
-    def _plan_with(self, schedule: Schedule | None) -> Plan:
-        """The plan with a schedule that a training has changed."""
-        return self.first_plan if schedule is None else replace(self.first_plan, schedule=schedule)
 
     def _go_on_from(self, state: dict[str, Any]) -> None:
         """Take over the state of an earlier run of the same training."""
@@ -321,15 +299,13 @@ class Training:
         if state["generator"] is not None:
             self.drawn_from = state["generator"].get_state()
         self.stopping.best, self.stopping.idle = state["stopping"]
-        bad_loss = self.first_plan.bad_loss
+        bad_loss = self.plan.bad_loss
         self.began_badly = any(line["progressive_loss"] > bad_loss for line in self.history[:1])
         if self.columns is not None:
             best = state["best"]
             self.best_loss, self.best_epoch, self.best_t = best["loss"], best["epoch"], best["t"]
-            self.best_plan = self._plan_with(best["schedule"])
             for learner, arrays in zip(self.learners, best["engines"], strict=self.epoch > 0):
                 learner.engine.set_state(arrays)
                 self.undos.append(Undo(learner.engine, self.columns))
         for learner, arrays in zip(self.learners, state["engines"], strict=True):
             learner.engine.set_state(arrays)
-            learner.plan = self._plan_with(state["schedule"])

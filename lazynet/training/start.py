@@ -15,7 +15,6 @@ from lazynet.engines.catalogue import EngineKind
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.stacked import intercepts_of, load_all, outputs_of, stacked_rows
 from lazynet.parameters import as_array
-from lazynet.schedules import Schedule
 from lazynet.training.make_plan import is_table
 from lazynet.training.plan import Plan
 from lazynet.training.rows import RowsInMemory
@@ -36,8 +35,6 @@ class Model(NamedTuple):
     t: int
     #: the scale of the rates; None where they have none
     scale: float | None
-    #: the schedule that the fit began with, and the schedule that it ended with
-    schedules: tuple[Schedule, Schedule] | None
     generator: np.random.RandomState | None
 
 

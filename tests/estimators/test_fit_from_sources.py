@@ -31,7 +31,6 @@ MODELS = {
     "ftrl": dict(rule="ftrl", l1=1e-3),
     "average": dict(rule=FoBoS(eta0=0.3, average=True), tol=None),
     "suffix": dict(rule=FoBoS(eta0=0.3, average="suffix"), tol=None),
-    "adaptive": dict(rule=FoBoS("adaptive", eta0=1.0), n_iter_no_change=1),
     "tables": dict(rule=FoBoS(eta0=0.3, storage="tables"), l1=1e-3),
     "positive": dict(rule=FoBoS(positive=True)),
 }

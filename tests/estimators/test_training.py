@@ -1,7 +1,5 @@
 """How long fit trains, what it tells of every epoch, and which weights it keeps."""
 
-import copy
-import pickle
 import warnings
 
 import numpy as np
@@ -21,7 +19,6 @@ from lazynet import (
     SAGA,
     SGD,
     AdaGrad,
-    Adaptive,
     Balanced,
     Constant,
     Dense,
@@ -540,66 +537,7 @@ def test_loss_of_the_best_constant(loss, weighted):
     )
 
 
-# --- schedules that react -------------------------------------------------------------------
-
-
-def test_adaptive_divides_its_rate_when_the_loss_stays():
-    """The steps are those of the rates that the recorded losses call for, bit for bit."""
-    X, y = learnable()
-    options = dict(l1=1e-3, tol=0.05, shuffle=False, n_iter_no_change=2, max_iter=60)
-    seen = []
-    model = LazyNetClassifier(rule=FoBoS(Adaptive(2.0, least=0.1)), **options)
-    model.fit(X, y, callback=lambda epoch: seen.append(epoch.coef))
-    losses = [line["progressive_loss"] for line in model.history_]
-    rates, rate, idle, best = [], 2.0, 0, np.inf
-    for loss in losses:
-        rates += [rate] * len(y)
-        idle = 0 if loss < best * 0.95 else idle + 1
-        best = min(best, loss)
-        if idle >= 2:
-            if rate <= 0.1:
-                break
-            rate, idle = rate / 5, 0
-    assert len(rates) == len(losses) * len(y), "it ends when a rate of at most `least` stalls"
-    assert len(set(rates)) == 3
-    options.update(tol=None, max_iter=len(losses))
-    by_hand = []
-    LazyNetClassifier(rule=FoBoS(rates), **options).fit(
-        X, y, callback=lambda epoch: by_hand.append(epoch.coef)
-    )
-    assert all(same_bits(*pair) for pair in zip(seen, by_hand, strict=True))
-
-
-def test_adaptive_goes_on_at_the_rate_of_the_weights_that_are_kept():
-    """partial_fit takes the lowered rate; parameters that change begin anew."""
-    X, y = learnable()
-    options = dict(l1=1e-3, tol=0.05, n_iter_no_change=1, max_iter=60, random_state=0)
-    model = LazyNetClassifier(rule=FoBoS(Adaptive(2.0)), **options).fit(X, y)
-    lowered = model._schedules[1].eta0
-    assert lowered < 2.0
-    for rate, changes in ((lowered, {}), (1.0, dict(rule__schedule=Adaptive(1.0)))):
-        twin = copy.deepcopy(model).set_params(rule__schedule=Constant(rate))
-        other = pickle.loads(pickle.dumps(model)).set_params(**changes)
-        for each in (twin, other):
-            each.partial_fit(X[:1], y[:1])
-        assert same_bits(twin.coef_, other.coef_)
-    again = clone(model).partial_fit(X[:1], y[:1], classes=[0, 1])
-    first = clone(model).set_params(rule__schedule=Constant(2.0))
-    assert same_bits(again.coef_, first.partial_fit(X[:1], y[:1], classes=[0, 1]).coef_)
-
-
-def test_the_rate_goes_back_with_the_weights():
-    """Where the best epoch came before a stall, the rate of the best epoch is kept."""
-    X, y = make_data(n=60)
-    y = np.where(np.random.RandomState(0).random_sample(60) < 0.3, 1 - y, y)
-    options = dict(rule=FoBoS(Adaptive(1.0)), l1=0.0, random_state=0, early_stopping=True)
-    seen = []
-    model = LazyNetClassifier(tol=0.01, n_iter_no_change=2, max_iter=12, **options)
-    model.fit(X, y, callback=lambda epoch: seen.append(epoch.coef))
-    assert model.best_epoch_ < 6, "the validation loss rises"
-    assert model._schedules[1].eta0 == 1.0
-    again = clone(model).set_params(max_iter=12, rule__schedule=Constant(1.0)).fit(X, y)
-    assert not same_bits(seen[-1], again.coef_)
+# --- a schedule of scikit-learn ---------------------------------------------------------------
 
 
 def test_optimal_has_the_rates_of_scikit_learn():

@@ -18,7 +18,6 @@ from lazynet.reference.shrink import MAPS, SHRINKS
 from lazynet.rules.base import LARGEST_SHRINK, lost_digits
 from lazynet.schedules import (
     SCHEDULES,
-    Adaptive,
     Constant,
     Formula,
     FromArray,
@@ -190,7 +189,6 @@ FORMULAS = {
     "pegasos": (Pegasos(0.3), lambda t: 1 / (0.3 * (2 + t))),
     "optimal": (Optimal(0.3), lambda t: 1 / (0.3 * (0.3**-0.75 + t))),
     "optimal_from_2": (Optimal(0.3, t0=2), lambda t: 1 / (0.3 * (2 + t))),
-    "adaptive": (Adaptive(0.3), lambda t: 0.3),
     "pegasos_from_1": (Pegasos(0.3, t0=1), lambda t: 1 / (0.3 * (1 + t))),
     "array": (FromArray([1 / (2 + t) for t in range(500)]), lambda t: 1 / (2 + t)),
     "callable": (FromCallable(lambda t: 0.9**t), lambda t: 0.9**t),
@@ -249,7 +247,6 @@ def made(schedule, eta0=0.1, l2=0.0):
         ("power", Power(0.2)),
         ("pegasos", Pegasos(0.1)),
         ("optimal", Optimal(0.1)),
-        ("adaptive", Adaptive(0.2)),
     ],
 )
 def test_schedule_by_name(name, expected):

@@ -187,8 +187,6 @@ EVERY_AFFINE = {
     "polynomial": dict(average="polynomial", y="three"),
     "dense average": dict(average=True, storage="dense"),
     **{name: dict(schedule=name) for name in ("constant", "inverse_time", "inverse_sqrt")},
-    "adaptive with stalls": dict(schedule="adaptive", max_iter=40, tol=0.05, n_iter_no_change=3),
-    "adaptive": dict(schedule="adaptive", max_iter=9, n_iter_no_change=1),
     "pegasos": dict(schedule="pegasos", l2=0.1, eta0=None),
     "optimal": dict(schedule="optimal", eta0=None),
     "array of rates": dict(schedule=1 / np.arange(2.0, 2.0 + 3 * N_ROWS), eta0=None),

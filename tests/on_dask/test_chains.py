@@ -42,7 +42,6 @@ SETTINGS = [
     dict(rule=FoBoS(average=True), max_iter=3),
     dict(rule=TruncatedGradient(eta0=0.1), max_iter=3),
     dict(rule=FoBoS(storage="tables", eta0=0.1), max_iter=2),
-    dict(rule=FoBoS("adaptive", eta0=0.5), max_iter=12, n_iter_no_change=1),
 ]
 
 

@@ -76,9 +76,6 @@ CASES = {
     "last steps": (
         lambda: classifier(rule=FoBoS(average="suffix", eta0=1.0), tol=None), X, Y,
     ),
-    "adaptive": (
-        lambda: classifier(rule=FoBoS("adaptive", eta0=5.0), n_iter_no_change=1, max_iter=9), X, Y,
-    ),
     "dense": (
         lambda: classifier(rule=FoBoS(storage="dense", eta0=0.5, average=True), tol=None), X, Y,
     ),
