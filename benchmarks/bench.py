@@ -153,12 +153,11 @@ def sklearn_sgd(
     )  # fmt: skip
 
 
-def lazynet_fit(corpus: Corpus, *, shuffle: bool, **options: Any) -> Callable[[int], object]:
+def lazynet_fit(corpus: Corpus, *, shuffle: bool) -> Callable[[int], object]:
     """LazyNetClassifier with the same loss, rates and strengths, for a number of epochs."""
     rule = FoBoS("inverse_sqrt", eta0=ETA0)
-    given = dict(l1=L1, l2=L2, rule=rule, tol=None, random_state=0)
     return lambda epochs: LazyNetClassifier(
-        max_iter=epochs, shuffle=shuffle, **given, **options
+        l1=L1, l2=L2, rule=rule, max_iter=epochs, tol=None, shuffle=shuffle, random_state=0
     ).fit(corpus.X, corpus.y)
 
 

@@ -26,7 +26,7 @@ from lazynet.data import Chunks
 from paper_repro.documents import medline
 
 BLOCKS = 16
-ONLINE = {"max_iter": 12, "tol": None}
+ONLINE: dict[str, Any] = {"max_iter": 12, "tol": None}
 L1S = [1e-5 * 0.5**k for k in range(8)]
 PENALTIES = ((1e-3, 0.0), (1e-4, 0.0), (1e-4, 1e-4))
 
@@ -53,7 +53,7 @@ def fits() -> dict[str, Fits]:
 
 
 def _minimum(l1: float, l2: float) -> Fits:
-    given = {"l1": l1, "l2": l2}
+    given: dict[str, Any] = {"l1": l1, "l2": l2}
     return (
         lambda source, X, y: lazynet.DualNetClassifier(**given, random_state=0).fit(X, y),
         lambda blocks: lazynet.dask.DualNetClassifier(**given).fit(blocks),

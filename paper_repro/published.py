@@ -87,10 +87,11 @@ def _entries() -> Iterator[Printed]:
     for line in Path(__file__).with_suffix(".md").read_text(encoding="utf-8").splitlines():
         if not line.startswith("| ") or line.startswith("| key "):
             continue
-        *words, number, repeatable = (cell.strip() for cell in line[1:-1].split("|"))
+        cells = [cell.strip() for cell in line[1:-1].split("|")]
+        key, text, where, what, printed, number, repeatable = cells
         dividend, _, divisor = number.partition(" / ")
         value = float(dividend) / float(divisor or 1) if number else None
-        yield Printed(*words, value, repeatable == "yes")
+        yield Printed(key, text, where, what, printed, value, repeatable == "yes")
 
 
 #: Everything that the five texts print, text by text.

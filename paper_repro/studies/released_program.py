@@ -149,7 +149,7 @@ class ReleasedProgram:
         return sizes <= quantile * (1.0 + TIE), quantile
 
 
-class ReleasedClassifier(ClassifierMixin, BaseEstimator):
+class ReleasedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The program as an estimator: ``coef_`` is the mean of ``coef_of_paths_``.
 
     The defaults are the parameters of the authors' example.
@@ -181,7 +181,7 @@ class ReleasedClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: sparse.csr_matrix, y: NDArray[np.float64]) -> Self:
         """Run the program."""
         self.classes_, numbers = np.unique(y, return_inverse=True)
-        program = ReleasedProgram(self, X, 2.0 * numbers - 1.0, self.generators())
+        program = ReleasedProgram(self, X, np.where(numbers, 1.0, -1.0), self.generators())
         for _ in program.bursts():
             pass
         self.coef_of_paths_ = program.weights()
