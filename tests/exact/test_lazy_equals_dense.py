@@ -1,73 +1,214 @@
-"""Every affine engine has the dense twin's weights after every step, whatever the chunks."""
+"""Every way to keep the weights of SGD and FoBoS gives the dense twin's, whatever the chunks."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.linear_model import ElasticNet
 from support import ELASTIC_STORAGES, plan, rows
-from support.algorithms import AFFINE_RULES, BOTH_ORDERS, storage_of
-from support.engines import run_in_chunks
-from support.parameters import in_rule, rule_with
-from support.wears import wears
+from support.algorithms import AFFINE_RULES, BOTH_ORDERS
+from support.caught import caught
+from support.matrices import make_data
+from support.parameters import in_rule
+from support.twins import (
+    Run,
+    Twins,
+    assert_matches_twins,
+    chunks,
+    disordered_problems,
+    plan_of,
+    seeded_problem,
+)
+from support.wears import restless_wears
 
-from lazynet import FoBoS, FromArray, Stepper
+from lazynet import (
+    Dense,
+    FoBoS,
+    FromArray,
+    FromData,
+    FromStep,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    PolynomialDecay,
+    Rescaled,
+    Stepper,
+    Tables,
+    TruncatedGradient,
+)
 from lazynet.data.arrays import as_examples
-from lazynet.engines.clock import ClockEngine
+from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.engines.dense import DenseEngine
+from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.tables import TablesEngine
 from lazynet.engines.wear import Wear
+from lazynet.kernels import averages as averages_kernel
+from lazynet.kernels import clock as clock_kernel
 from lazynet.losses import LOSSES, get_loss
-from lazynet.verify.strategies import assert_matches_twin, problems
 from lazynet.verify.twin import BoundedTwin
 
-BUDGETS = st.integers(1, 40)
-BOTH = (False, True)
 # Limits that every shrinking step exceeds.
 SWEEPS_AT_ONCE = Wear(
     smallest_scale=0.9999, cushion=0.0, largest_cushion=0.0, nonzeros_per_weight=0.0
 )
+AVERAGES = st.one_of(
+    st.builds(FromStep, st.integers(1, 12)), st.builds(PolynomialDecay, st.integers(0, 3))
+)
+#: How the weights are kept, with the parameters of the rule or the plan.
+WAYS = {
+    "clock": st.just({}),
+    "tables": st.builds(lambda budget: dict(storage=Tables(budget)), st.integers(1, 40)),
+    "dense": st.builds(lambda each: dict(storage=Dense(each)), st.booleans()),
+    "rescaled": st.just(dict(storage=Rescaled())),
+    "positive": st.just(dict(positive=True)),
+    "average": st.builds(lambda average: dict(average=average), AVERAGES),
+    "dense average": st.builds(lambda average: dict(average=average, storage=Dense()), AVERAGES),
+    "from data": st.just(dict(schedule=FromData())),
+    "average from data": st.builds(
+        lambda average: dict(average=average, schedule=FromData()), AVERAGES
+    ),
+}
 
 
+@st.composite
+def runs(draw, way, losses=tuple(LOSSES), kind=None, **options):
+    """A run of any rule and order on any problem, with any wear."""
+    given = draw(WAYS[way])
+    name = draw(st.sampled_from([*AFFINE_RULES, "gravity"]))
+    if name == "gravity" and given.keys() & {"positive", "schedule"}:
+        name = "sgd"
+    if name == "gravity":
+        rule = TruncatedGradient(draw(st.integers(1, 7)))
+    else:
+        rule = ALGORITHMS[name].rule(step_order=draw(st.sampled_from(BOTH_ORDERS)))
+    of_plan = {key: given[key] for key in ("schedule", "average") if key in given}
+    rule.set_params(**{key: given[key] for key in given if key not in of_plan})
+    if way == "rescaled":
+        options["l1"] = 0.0
+    if "from data" in way:
+        options |= dict(max_steps=80)
+    problem = draw(disordered_problems(list(losses), [rule], **options))
+    chosen, wear = plan_of(problem, rule.settled(), **of_plan), draw(restless_wears())
+    engine = None
+    if kind is not None:
+        engine = kind(problem.n_features, wear)
+    elif way.startswith("average"):
+        blocks = draw(st.sampled_from([100, 7, 3, 2, 1]))
+        engine = AveragedClockEngine(problem.n_features, wear, blocks)
+    return Run(problem, chosen, wear=wear, engine=engine)
+
+
+@pytest.mark.every_case
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("step_order", BOTH_ORDERS)
-@pytest.mark.parametrize("rule", AFFINE_RULES)
-@pytest.mark.parametrize("engine", ELASTIC_STORAGES)
+@pytest.mark.parametrize("way", WAYS)
 @given(data=st.data())
-def test_every_step_equals_the_dense_twin(engine, rule, step_order, loss, data):
-    """The first promise, over the whole table, with any rebases and any budget."""
-    problem = data.draw(problems([loss], [rule], [step_order], BOTH))
-    wear = data.draw(wears())
-    form = storage_of(engine, data.draw(BUDGETS), data.draw(st.booleans()))
-    stepper = problem.stepper(rule=rule_with(problem.rule, storage=form), wear=wear)
-    assert_matches_twin(stepper, problem, twin=problem.twin(wear.largest_cushion))
+def test_every_step_equals_the_dense_twin(way, loss, data):
+    """Any rule, penalty, rates and rebases; weights, intercept and average; no weight below 0."""
+    run = data.draw(runs(way, [loss]))
+    assert_matches_twins(run, ends=data.draw(chunks(len(run.problem.order))))
+    assert way != "positive" or run.last()[:, :-1].min() >= 0.0
 
 
-@given(problem=problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
-def test_most_steps_are_compared(problem):
+@pytest.mark.parametrize("way", ["clock", "average", "positive", "from data"])
+def test_most_steps_are_compared(way):
+    """The conditions that end a comparison are no loophole."""
+    given = dict(schedule=FromData()) if way == "from data" else {}
+    given |= dict(average=FromStep()) if way == "average" else {}
+    compared = taken = 0
+    for seed in range(40):
+        problem = seeded_problem(seed)
+        rule = FoBoS(positive=way == "positive").settled()
+        compared += assert_matches_twins(Run(problem, plan_of(problem, rule, **given)))
+        taken += len(problem.order)
+    assert compared > 0.9 * taken, (compared, taken)
+
+
+@given(problem=disordered_problems())
+def test_every_step_that_does_not_overshoot_is_compared(problem):
     """The derived bound stays below a millionth of the weights: it is not an empty promise."""
-    compared = assert_matches_twin(problem.stepper(), problem)
+    compared = assert_matches_twins(Run(problem, plan_of(problem, FoBoS().settled())))
     curvature = get_loss(problem.loss).curvature
-    if curvature and np.all(
-        problem.rates * problem.importances.max() * curvature
-        * (np.asarray(problem.X.multiply(problem.X).sum(axis=1)).max() + 1) <= 1
-    ):  # fmt: skip
+    norms = np.asarray(problem.X.multiply(problem.X).sum(axis=1)).max() + 1
+    if curvature and np.all(problem.rates * problem.importances.max() * curvature * norms <= 1):
         assert compared == len(problem.order)
+
+
+# --- the tests are tested -----------------------------------------------------------------------
+
+
+class ForgetsToSweep(ClockEngine):
+    """Begins again and leaves the stored numbers as they were."""
+
+    def _sweep(self):
+        clock_kernel.start(self.fields)
+
+
+class SweepsWithoutTheScale(RescaledEngine):
+    """Begins again at the scale 1 and leaves the stored numbers as they were."""
+
+    def _sweep(self):
+        clock_kernel.start(self.fields)
+
+
+class IgnoresTheDead(AveragedClockEngine):
+    """Sums a vanished weight as if its curve went on below zero."""
+
+    def _sums(self, out):
+        n = int(self.totals[averages_kernel.COUNTED_FIELD])
+        z, before = self.cells.T
+        out[:] = z * self.scales[n] - np.sign(z) * self.pulls[n] - before
+
+
+class DropsTheSign(AveragedClockEngine):
+    """Reads sums as if there were no shift."""
+
+    def _sums(self, out):
+        super()._sums(out)
+        n = int(self.totals[averages_kernel.COUNTED_FIELD])
+        out += np.sign(self.cells[:, 0]) * self.pulls[n]
+
+
+@pytest.mark.parametrize(
+    ("way", "kind"),
+    [
+        ("clock", ForgetsToSweep), ("rescaled", SweepsWithoutTheScale),
+        ("average", IgnoresTheDead), ("average", DropsTheSign),
+    ],
+)  # fmt: skip
+def test_broken_engines_are_caught(way, kind):
+    """The property finds every engine that is broken on purpose."""
+
+    @caught(2000)
+    @given(data=st.data())
+    def equal(data):
+        assert_matches_twins(data.draw(runs(way, kind=kind)))
+
+
+def test_a_twin_whose_weights_may_be_negative_is_told_apart():
+    """The property fails for some problem where the twin does not clip."""
+
+    @caught(500)
+    @given(data=st.data())
+    def equal(data):
+        run = data.draw(runs("positive"))
+        free = run.plan.rule.set_params(positive=False)
+        assert_matches_twins(run, Twins(run, rule=free, positive=False))
+
+
+# --- vector units, sweeps, long calls -----------------------------------------------------------
 
 
 @given(data=st.data())
 def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
     """One weight at a time or several: only the time differs."""
-    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
-    predictions = data.draw(st.booleans())
-    scalar, vectorised = (
-        run_in_chunks(
-            problem, DenseEngine(problem.n_features, predictions, vectorised=vectorised), []
-        )
-        for vectorised in (False, True)
-    )
-    np.testing.assert_array_equal(scalar.weights(), vectorised.weights())
-    assert scalar.intercept == vectorised.intercept
+    found = []
+    run, predictions = data.draw(runs("dense")), data.draw(st.booleans())
+    for vectorised in (False, True):
+        run.engine = DenseEngine(run.problem.n_features, predictions, vectorised=vectorised)
+        run.take(0, len(run.problem.order))
+        found.append(run.last())
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize("wear", [Wear(), SWEEPS_AT_ONCE], ids=["seldom", "sweeps"])
@@ -78,10 +219,9 @@ def test_long_rows_take_the_vector_path(engine, l1, step_order, wear):
     """Rows longer than any vector and block, with a tail; sweeps may interrupt every step."""
     if engine == "rescaled" and l1:
         pytest.skip("the rescaled engine knows no l1")
-    generator = np.random.default_rng(0)
     X = sparse.random(40, 400, density=0.3, format="csr", random_state=0)
     X.sort_indices()
-    y = np.where(generator.random(40) < 0.5, -1.0, 1.0)
+    y = np.where(np.random.default_rng(0).random(40) < 0.5, -1.0, 1.0)
     options = dict(
         schedule=lambda t: 0.1, loss="log_loss", rule=FoBoS(step_order=step_order), l1=l1, l2=1e-2,
         fit_intercept=True,
@@ -113,20 +253,14 @@ def test_the_tables_begin_again_before_they_overflow():
         assert engine.weights()[0] == pytest.approx(truth, rel=1e-6, abs=1e-24)
 
 
-def test_a_step_with_an_overwhelming_pull_keeps_its_digits():
+@pytest.mark.parametrize("l1", [1.0, 1e4, 1e12, 1e17])
+@pytest.mark.parametrize("engine", ELASTIC_STORAGES)
+def test_a_step_with_an_overwhelming_pull_keeps_its_digits(engine, l1):
     """Shrink first: the move is stored after the pull, beside a shift that may be huge."""
-    for engine in ELASTIC_STORAGES:
-        for l1 in (1.0, 1e4, 1e12, 1e17):
-            stepper = Stepper(
-                1,
-                loss="squared_error",
-                l1=l1,
-                rule=FoBoS(
-                    step_order="shrink_first", schedule="constant", eta0=1.0, storage=engine
-                ),
-            )
-            stepper.step([0], [0.3], target=1.0)
-            assert abs(stepper.weight(0) - 0.3) <= 2.0**-53 * 6 * min(l1, 1024.0)
+    rule = FoBoS("constant", eta0=1.0, step_order="shrink_first", storage=engine)
+    stepper = Stepper(1, loss="squared_error", l1=l1, rule=rule)
+    stepper.step([0], [0.3], target=1.0)
+    assert abs(stepper.weight(0) - 0.3) <= 2.0**-53 * 6 * min(l1, 1024.0)
 
 
 def test_a_long_call_pauses_and_goes_on():
@@ -134,31 +268,148 @@ def test_a_long_call_pauses_and_goes_on():
     X = sparse.csr_matrix(np.ones((2, 3_000_000), dtype=np.float32))
     chosen = plan(l1=1e-3)
     weights = []
-    for chunks in ([[0, 1] * 3], [[0], [1], [0], [1], [0], [1]]):
+    for parts in ([[0, 1] * 3], [[0], [1], [0], [1], [0], [1]]):
         built, t = ClockEngine(X.shape[1]), 0
-        for chunk in chunks:
-            order = np.array(chunk, dtype=np.int64)
+        for part in parts:
+            order = np.array(part, dtype=np.int64)
             built.take(as_examples(X, np.ones(2)), chosen.steps(order, t), chosen.task(built))
-            t += len(chunk)
+            t += len(part)
         weights.append(built.weights())
     np.testing.assert_array_equal(*weights)
 
 
-def test_rebases_are_few_where_the_penalty_is_light():
-    """The clock sweeps once per cushion / (l1 eta) steps at most, and not before work pays."""
-    sweeps = 0
+def counting(kind):
+    """An engine that counts its sweeps."""
 
-    class Counting(ClockEngine):
+    class Counting(kind):
+        sweeps = 0
+
         def _sweep(self):
-            nonlocal sweeps
-            sweeps += 1
+            self.sweeps += 1
             super()._sweep()
 
-    engine = Counting(100, Wear(nonzeros_per_weight=0.0))
+    return Counting
+
+
+def test_rebases_are_few_where_the_penalty_is_light():
+    """The clock sweeps once per cushion / (l1 eta) steps at most, and not before work pays."""
+    engine = counting(ClockEngine)(100, Wear(nonzeros_per_weight=0.0))
     X = sparse.random(1000, 100, density=0.05, format="csr", random_state=1)
     X.sort_indices()
     chosen = plan(l1=0.1, schedule=FromArray(np.full(1000, 0.1)))
-    examples = as_examples(X, np.ones(1000))
-    engine.take(examples, chosen.steps(np.arange(1000), 0), chosen.task(engine))
+    engine.take(as_examples(X, np.ones(1000)), chosen.steps(rows(1000), 0), chosen.task(engine))
     # The cushion grows by 0.01 a step and is bounded by 1: every 100 steps or so.
-    assert 9 <= sweeps <= 10
+    assert 9 <= engine.sweeps <= 10
+
+
+def test_few_sweeps_of_the_rescaled_engine_over_a_long_run():
+    """A hundred thousand steps with eta l2 = 0.1: thirty, for 0.9^3290 < 2^-500."""
+    X, learned = sparse.csr_matrix(np.eye(3)), []
+    for engine in (counting(RescaledEngine)(3), DenseEngine(3)):
+        chosen = plan(l2=1.0, rule="sgd", eta0=0.1)
+        order = np.random.default_rng(0).integers(0, 3, 100_000)
+        engine.take(as_examples(X, np.ones(3)), chosen.steps(order, 0), chosen.task(engine))
+        learned.append(engine.weights())
+        assert getattr(engine, "sweeps", 30) == 30
+    np.testing.assert_allclose(*learned, rtol=0, atol=1e-14)
+
+
+# --- the rescaled storage, gravity --------------------------------------------------------------
+
+
+def test_the_rescaled_storage_refuses_an_l1_penalty_everywhere():
+    """The estimators, the stepper and the kernel refuse an l1 penalty, which would be forgotten."""
+    X, y = sparse.csr_matrix(np.eye(2)), np.array([0, 1])
+    with pytest.raises(ValueError, match="knows no l1 penalty, got l1=1e-06; set l1=0"):
+        LazyNetClassifier(rule=FoBoS(storage="rescaled"), l1=1e-6).fit(X, y)
+    # An l1 that is left to the model is 0.
+    left_open = LazyNetClassifier(rule=FoBoS()).fit(X, y)
+    assert left_open.l1_ > 0.0
+    assert left_open.set_params(rule__storage="rescaled").fit(X, y).l1_ == 0.0
+    with pytest.raises(ValueError, match="knows no l1 penalty"):
+        Stepper(2, rule=FoBoS(storage="rescaled"), l1=0.5)
+    engine, chosen = RescaledEngine(2), plan(l1=0.5)
+    with pytest.raises(ValueError, match="knows no l1 penalty"):
+        engine.take(as_examples(X, np.ones(2)), chosen.steps(rows(2), 0), chosen.task(engine))
+
+
+def test_gravity_at_every_step_is_the_subgradient_rule():
+    """K = 1 and no threshold: rule="sgd", bit for bit, with l2 too."""
+    X, y = make_data()
+    options = dict(l1=1e-2, l2=1e-2, eta0=0.2, max_iter=3, tol=None, random_state=0)
+    here = LazyNetClassifier(**in_rule(rule="truncated_gradient", **options)).fit(X, y)
+    there = LazyNetClassifier(**in_rule(rule="sgd", **options)).fit(X, y)
+    np.testing.assert_array_equal(here.coef_, there.coef_)
+
+
+# --- weights that stay at 0 or above ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("l1", "l2"), [(0.01, 0.1), (0.1, 0.05)])
+def test_training_goes_to_the_minimum_among_positive_weights(l1, l2):
+    """Which scikit-learn's coordinate descent finds, of the same objective."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 4))
+    y = X @ [1.0, -1.0, 2.0, 0.0] + 0.1 * rng.normal(size=50) + 3.0
+    other = ElasticNet(alpha=l1 + l2, l1_ratio=l1 / (l1 + l2), positive=True, tol=1e-10).fit(X, y)
+    rule = FoBoS(positive=True, schedule=lambda t: 5.0 / (t + 100))
+    ours = LazyNetRegressor(
+        l1=l1, l2=l2, rule=rule, max_iter=400, tol=None, random_state=0
+    ).fit(X, y)  # fmt: skip
+    np.testing.assert_allclose(ours.coef_, other.coef_, atol=2e-2)
+    np.testing.assert_allclose(ours.intercept_, other.intercept_, atol=2e-2)
+    assert ours.coef_[1] == 0.0 == other.coef_[1]
+
+
+@pytest.mark.parametrize("eta0", [None, 0.3])
+def test_verify_compares_with_a_twin_that_clips(eta0):
+    """The report covers steps that clip, and agrees; also where the rates come from the data."""
+    X, y = make_data(n=90, d=40)
+    rule = FoBoS(positive=True, eta0=eta0)
+    model = LazyNetClassifier(rule=rule, l1=1e-3, l2=1e-3, random_state=0)
+    assert model.verify(X, y, max_rows=60).agrees
+    assert model.fit(X, y).coef_.min() == 0.0 < model.coef_.max()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(storage="tables"), r"positive=True does not go with storage=Tables\(\)"),
+        (dict(storage="dense"), r"positive=True does not go with storage=Dense\(\)"),
+        (dict(average=True), "positive=True does not go with average=.*: write average=False"),
+        (dict(positive="yes"), "positive of FoBoS must be"),
+    ],
+)
+def test_what_cannot_keep_the_sign_is_refused(options, message):
+    """By estimators and the Stepper alike, before anything is trained."""
+    X, y = make_data(n=20, d=5)
+    options = {"positive": True} | options
+    model = LazyNetClassifier(**in_rule(**options))
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "coef_")
+    with pytest.raises((ValueError, TypeError), match=message):
+        Stepper(5, **in_rule(**options))
+
+
+def test_negative_weights_are_no_start():
+    """Given, assigned, or of a model that has learned them."""
+    X, y = make_data(n=40, d=10)
+    model = LazyNetClassifier(rule=FoBoS(positive=True, eta0=0.1), max_iter=5, tol=None)
+    negative = -np.ones((1, 10))
+    with pytest.raises(ValueError, match=r"coef_init must not hold a negative weight .* got -1"):
+        model.fit(X, y, coef_init=negative)
+    model.fit(X, y, coef_init=-negative)
+    kept = model.coef_.copy()
+    with pytest.raises(ValueError, match="coef_ must not hold a negative weight"):
+        model.coef_ = negative
+    np.testing.assert_array_equal(model.coef_, kept)
+    free = LazyNetClassifier(rule=FoBoS(eta0=0.1), max_iter=5, tol=None).fit(X, y)
+    assert free.coef_.min() < 0.0
+    for call in ("partial_fit", "fit"):
+        free.set_params(rule__positive=True, warm_start=True)
+        with pytest.raises(ValueError, match="must not hold a negative weight"):
+            getattr(free, call)(X, y)
+    free.coef_ = np.abs(free.set_params(rule__positive=False).coef_)
+    free.set_params(rule__positive=True).partial_fit(X, y)
+    assert free.coef_.min() >= 0.0

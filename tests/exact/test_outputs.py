@@ -5,7 +5,6 @@ lazynet.reference.outputs.DenseSoftmax.
 """
 
 import dataclasses
-from functools import partial
 
 import numpy as np
 import pytest
@@ -13,154 +12,238 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from support import examples_of, plan
-from support.algorithms import penalty_of
+from support.algorithms import BOTH_ORDERS
 from support.caught import caught
 from support.engines import apart
 from support.matrices import corpus
-from support.outputs import (
-    OverOutputs,
+from support.twins import (
+    STRENGTHS,
+    Run,
+    SoftmaxTwins,
     assert_matches_twins,
-    assert_softmax_matches,
+    chunks,
+    disordered_problems,
     plan_of,
     seeded_problem,
-    targets_of,
 )
+from support.wears import RESTLESS, restless_wears
 
-from lazynet import FTRL, RDA, SGD, AdaGrad, FoBoS, FromData, FromStep
+from lazynet import FTRL, RDA, SGD, AdaGrad, FoBoS, FromData, FromStep, PolynomialDecay
 from lazynet.data.targets import Classes, Columns, Labels, checked_indicator
 from lazynet.engines.catalogue import ALGORITHMS, new_outputs
-from lazynet.engines.outputs import OutputsOnClock
+from lazynet.engines.clock import AveragedClockEngine
+from lazynet.engines.outputs import AveragedOutputs, OutputsOnClock
 from lazynet.engines.outputs_cells import AdaGradOutputs
 from lazynet.engines.wear import Wear
-from lazynet.kernels import cells
+from lazynet.kernels import cells, outputs_clock
 from lazynet.kernels.outputs import Targets
-from lazynet.penalties import ElasticNet
+from lazynet.losses import LOSSES
 from lazynet.reference.outputs import DenseSoftmax
 from lazynet.training.learners import OutputsLearner, run_pass
-from lazynet.verify.strategies import problems
 
-#: Every rule whose outputs learn in one pass, with rates that are given and rates of the rows.
+AVERAGES = st.one_of(
+    st.builds(FromStep, st.integers(1, 12)), st.builds(PolynomialDecay, st.integers(0, 3))
+)
+EACH_ORDER = {f"{kind.__name__} {order}": kind(step_order=order)
+              for kind in (FoBoS, SGD) for order in BOTH_ORDERS}  # fmt: skip
+#: Every rule whose outputs learn in one pass, with rates that are given and rates of the rows; the
+#: clock also with a clock for each output, and with averages.
 RULES = {
-    "fobos": FoBoS(),
-    "sgd": SGD(),
-    "shrink_first": SGD(step_order="shrink_first"),
-    "rda": RDA(gamma=2.0),
-    "rda follows": RDA(),
-    "ftrl": FTRL(alpha=0.3),
-    "ftrl once": FTRL(alpha=0.3, penalty="once"),
-    "ftrl follows": FTRL(),
-    "adagrad": AdaGrad(alpha=0.3, delta=0.1),
-    "adagrad follows": AdaGrad(),
+    **{name: (rule, {}) for name, rule in EACH_ORDER.items()},
+    **{f"{name} from data": (rule, dict(schedule=FromData())) for name, rule in EACH_ORDER.items()},
+    **{f"average of {name}": (rule, dict(average=FromStep())) for name, rule in EACH_ORDER.items()},
+    "rda": (RDA(gamma=2.0), {}),
+    "rda follows": (RDA(), {}),
+    "ftrl": (FTRL(alpha=0.3), {}),
+    "ftrl once": (FTRL(alpha=0.3, penalty="once"), {}),
+    "ftrl follows": (FTRL(), {}),
+    "adagrad": (AdaGrad(alpha=0.3, delta=0.1), {}),
+    "adagrad follows": (AdaGrad(), {}),
 }
-STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0, 10.0])
-EVERY_RULE = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
-#: Options of ``problems`` whose predictions are far beyond the range of exp.
+#: Predictions far beyond the range of exp.
 LARGE = dict(scale=30.0, rate=1.0)
+#: Rates are lowered after 32 steps, where losses of numbers look at their slopes.
+LOWERED = dict(
+    losses=["squared_error", "huber", "absolute_error", "epsilon_insensitive"],
+    min_steps=60, max_steps=80,
+)  # fmt: skip
 
 
 def test_every_rule_of_the_catalogue_that_joins_outputs_is_tested():
     """The rules above are those whose row names an engine of outputs."""
     joining = {name for name, row in ALGORITHMS.items() if row.outputs is not None}
-    assert {rule.name for rule in RULES.values()} == joining
+    assert {rule.name for rule, _ in RULES.values()} == joining
 
 
-def penalty_for(problem, rule, l1, l2):
-    """The penalty as far as the rule takes it, with the rates of the problem."""
-    penalty = penalty_of(rule, l1, l2)
-    try:
-        plan_of(problem, rule, penalty).steps(problem.order, 0)
-    except ValueError:
-        return ElasticNet(l1, 0.0)  # SGD refuses a rate above 1 / l2
-    return penalty
+def run_of(problem, name, n_outputs, wear, *, softmax=False, average=None, room=100, seed=0,
+           kind=None, **strengths):  # fmt: skip
+    """A run of a rule; averages fold their past every ``room`` steps."""
+    rule, of_plan = RULES[name]
+    if average is not None and "average" in of_plan:
+        of_plan = of_plan | dict(average=average)
+    chosen = plan_of(problem, rule.settled(), softmax=softmax, **of_plan, **strengths)
+    run = Run(problem, chosen, n_outputs, wear=wear, seed=seed)
+    if kind is not None:
+        options = dict(own_clocks=True) if chosen.adaptive else {}
+        run.engine = kind(problem.n_features, n_outputs, wear=wear, **options)
+    if chosen.average is not None:
+        single = AveragedClockEngine(problem.n_features, wear, steps_per_block=room)
+        for part in ("shifts", "scales", "pulls", "totals"):
+            setattr(run.engine, part, getattr(single, part))
+    return run
 
 
-def drawn_outputs(data, rule):
-    """A run of an engine with any loss, penalty, importances, rows and number of outputs."""
-    problem = data.draw(problems(intercepts=[False, True], max_steps=25))
-    penalty = penalty_for(problem, rule, data.draw(STRENGTHS), data.draw(STRENGTHS))
-    n_outputs = data.draw(st.sampled_from([1, 2, 3, 8, 9]))
-    return outputs_of(problem, rule, penalty, n_outputs, data.draw(st.integers(0, 9)))
+@st.composite
+def runs(draw, name, softmax=False, kind=None, wear=None, **options):
+    """A run with any loss, penalty, importances, rows, wear and number of outputs."""
+    options = dict(losses=["log_loss"] if softmax else list(LOSSES), max_steps=25) | options
+    return run_of(
+        draw(disordered_problems(**options)),
+        name,
+        draw(st.sampled_from([2, 3, 9] if softmax else [1, 2, 3, 8, 9])),
+        draw(restless_wears()) if wear is None else wear,
+        softmax=softmax,
+        average=draw(AVERAGES),
+        room=draw(st.sampled_from([100, 7, 3, 2, 1])),
+        seed=draw(st.integers(0, 9)),
+        kind=kind,
+        l1=draw(STRENGTHS),
+        l2=draw(STRENGTHS),
+    )
 
 
-def outputs_of(problem, rule, penalty, n_outputs, seed):
-    """A run whose outputs have the targets of the problem, and others from the seed."""
-    numbers = targets_of(problem, n_outputs, seed)
-    return OverOutputs(problem, plan_of(problem, rule, penalty), n_outputs, numbers=numbers)
+#: What is coupled by the softmax has no rates from the data, which are those of one loss.
+COUPLED = [name for name in RULES if "from data" not in name]
+KINDS = [
+    *(pytest.param(name, {}, id=name) for name in RULES),
+    *(pytest.param(name, dict(softmax=True), id=f"softmax, {name}") for name in COUPLED),
+    *(pytest.param(name, dict(softmax=True, **LARGE), id=f"large, {name}") for name in COUPLED),
+]
 
 
-def drawn_softmax(data, rule, **options):
-    """A run of an engine whose classes share the softmax; ``options`` are those of ``problems``."""
-    given = dict(intercepts=[False, True], max_steps=20) | options
-    problem = data.draw(problems(["log_loss"], **given))
-    penalty = penalty_for(problem, rule, data.draw(STRENGTHS), data.draw(STRENGTHS))
-    n_classes = data.draw(st.sampled_from([2, 3, 9]))
-    one = st.integers(0, n_classes - 1)
-    n_rows = len(problem.y)
-    codes = np.array(data.draw(st.lists(one, min_size=n_rows, max_size=n_rows)), dtype=np.int64)
-    return softmax_of(problem, rule, penalty, n_classes, codes)
-
-
-def softmax_of(problem, rule, penalty, n_classes, codes):
-    """A run in which row i has the class ``codes[i]``."""
-    chosen = plan_of(problem, rule, penalty, softmax=True)
-    return OverOutputs(problem, chosen, n_classes, codes=codes)
-
-
-def seeded_outputs(seed, rule):
-    problem = seeded_problem(seed)
-    penalty = penalty_for(problem, rule, problem.l1, problem.l2)
-    return outputs_of(problem, rule, penalty, 3, seed)
-
-
-def seeded_softmax(seed, rule):
-    problem = seeded_problem(seed, ["log_loss"])
-    penalty = penalty_for(problem, rule, problem.l1, problem.l2)
-    codes = np.random.default_rng(seed).integers(0, 3, len(problem.y))
-    return softmax_of(problem, rule, penalty, 3, codes)
-
-
-@EVERY_RULE
+@pytest.mark.every_case
+@pytest.mark.parametrize(("name", "options"), KINDS)
 @given(data=st.data())
-def test_every_output_equals_its_twin_after_every_step(rule, data):
-    """Any loss, penalty, importances, rows and number of outputs."""
-    assert_matches_twins(drawn_outputs(data, rule))
+def test_every_output_equals_its_twin_after_every_step(name, options, data):
+    """Alone, or coupled by the softmax, whose exp of large predictions would overflow."""
+    run = data.draw(runs(name, **options))
+    assert_matches_twins(run, ends=data.draw(chunks(len(run.problem.order))))
 
 
-@EVERY_RULE
+@pytest.mark.parametrize("name", [name for name in RULES if "from data" in name])
 @given(data=st.data())
-def test_the_softmax_equals_its_twin_after_every_step(rule, data):
-    """The classes are coupled; after every step each has the weights of the dense classes."""
-    assert_softmax_matches(drawn_softmax(data, rule))
+def test_outputs_whose_rates_are_lowered_equal_their_twins(name, data):
+    """Each output looks at its own slopes."""
+    assert_matches_twins(data.draw(runs(name, **LOWERED)))
 
 
-@EVERY_RULE
-@given(data=st.data())
-def test_the_softmax_of_large_predictions_equals_its_twin(rule, data):
-    """exp of the predictions themselves would overflow."""
-    assert_softmax_matches(drawn_softmax(data, rule, **LARGE))
-
-
-@EVERY_RULE
 @pytest.mark.parametrize(
-    ("seeded", "check"),
-    [(seeded_outputs, assert_matches_twins), (seeded_softmax, assert_softmax_matches)],
-    ids=["outputs", "softmax"],
+    ("name", "softmax"), [*((name, False) for name in RULES), *((name, True) for name in COUPLED)]
 )
-def test_most_steps_are_compared(seeded, check, rule):
+def test_most_steps_are_compared(name, softmax):
     """The conditions that end a comparison are no loophole."""
-    runs = [seeded(seed, rule) for seed in range(40)]
-    compared = sum(check(run) for run in runs)
-    taken = sum(len(run.problem.order) for run in runs)
-    assert compared > 0.9 * taken, (compared, taken)
+    averages = [FromStep(1), PolynomialDecay(3), FromStep(13), FromStep(5)]
+    compared = taken = 0
+    for seed in range(40):
+        problem = seeded_problem(seed, ["log_loss"] if softmax else LOSSES)
+        options = dict(softmax=softmax, average=averages[seed % 4], room=7, seed=seed)
+        compared += assert_matches_twins(run_of(problem, name, 3, RESTLESS, **options))
+        taken += len(problem.order)
+    assert compared >= 0.9 * taken, (compared, taken)
+
+
+# --- the tests are tested -----------------------------------------------------------------------
+
+
+def without_stamps(engine):
+    """AdaGrad forgets that rows have missed steps."""
+    engine.stamps[:] = engine.fields[0, cells.fields("adagrad").index("steps")]
+
+
+def with_the_numbers_of_the_first(engine):
+    """The last output takes the numbers of the first."""
+    engine.cells[:, engine.n_outputs - 1] = engine.cells[:, 0]
+
+
+def with_the_rates_of_the_first(engine):
+    """The last output goes by the rates of the first output."""
+    engine.rates[-1] = engine.rates[0]
+
+
+class SweepsTheClocksAlone(OutputsOnClock):
+    """Sets the clocks to their start and leaves the weights as they were stored."""
+
+    def _sweep(self):
+        outputs_clock.start_clocks(self.clocks, self.scalars)
+
+
+class FoldsTheFirstForAll(AveragedOutputs):
+    """Gives every output the sum of the first output in a sweep."""
+
+    def _sweep(self):
+        super()._sweep()
+        first = self.cells[:, self.width]
+        self.cells[:, self.width : self.width + self.n_outputs] = first[:, None]
+
+
+class OfTheLosersAlone(DenseSoftmax):
+    """Leaves the class of the row as it is."""
+
+    def __init__(self, twins):
+        super().__init__(twins)
+        for twin in self.twins:
+            twin.slope = lambda prediction, slope, epsilon: max(slope, 0.0)
+
+
+def nothing_subtracted(predictions, label):
+    """The slopes with exp of the predictions themselves, as a kernel in C would compute them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = np.exp(np.array(predictions))
+        slopes = sizes / sizes.sum()
+    slopes[label] -= 1.0
+    return slopes.tolist()
+
+
+PLAIN = "FoBoS gradient_first"
+OWN, AVERAGED = f"{PLAIN} from data", f"average of {PLAIN}"
+BROKEN = {
+    "stamps": ("adagrad", {}, without_stamps, None),
+    "stamps of rates that follow": ("adagrad follows", {}, without_stamps, None),
+    **{f"numbers of {name}": (name, {}, with_the_numbers_of_the_first, None)
+       for name in (PLAIN, "rda", "ftrl", "adagrad")},
+    "rates": (OWN, {}, with_the_rates_of_the_first, None),
+    "sweeps": (OWN, dict(kind=SweepsTheClocksAlone, wear=RESTLESS), None, None),
+    "folds": (AVERAGED, dict(kind=FoldsTheFirstForAll), None, None),
+    "folds of the softmax": (AVERAGED, dict(kind=FoldsTheFirstForAll, softmax=True), None, None),
+    "the class of the row": (PLAIN, dict(softmax=True), None, OfTheLosersAlone),
+}  # fmt: skip
+
+
+def assert_caught(name, options, spoil=None, kind=None):
+    """The property fails as an assertion on a run that is spoiled, or beside a broken twin."""
+
+    @caught(500)
+    @given(data=st.data())
+    def equal(data):
+        run = data.draw(runs(name, **options))
+        assert_matches_twins(run, None if kind is None else SoftmaxTwins(run, kind), spoil=spoil)
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_broken_engines_are_caught(fault):
+    """The property finds engines that are spoiled or broken, and a twin without a part."""
+    assert_caught(*BROKEN[fault])
+
+
+def test_a_softmax_that_overflows_is_caught(monkeypatch):
+    """The maximum that is not subtracted shows where predictions are large."""
+    monkeypatch.setattr("lazynet.reference.outputs.softmax_slopes", nothing_subtracted)
+    assert_caught(PLAIN, dict(softmax=True, **LARGE))
 
 
 # --- the same bits ------------------------------------------------------------------------------
 
-MANY = {
-    **{name: dict(rule=rule) for name, rule in RULES.items()},
-    "from data": dict(rule="fobos", schedule=FromData()),
-    "average": dict(rule="fobos", average=FromStep(1)),
-}
+MANY = {name: dict(rule=rule, **of_plan) for name, (rule, of_plan) in RULES.items()}
 EVERY_MODEL = pytest.mark.parametrize("options", MANY.values(), ids=list(MANY))
 
 
@@ -203,24 +286,21 @@ def test_loaded_weights_are_read_back(options):
     np.testing.assert_array_equal(engine.rows_at(np.array([5, 2])), engine.rows()[:, [5, 2]])
 
 
-@EVERY_MODEL
+@pytest.mark.parametrize("options", [one for one in MANY.values() if "average" not in one], ids=str)
 def test_weights_in_float32_are_close(options):
     """The error is that of float32, some roundings of the largest weight."""
-    if "average" in options:
-        pytest.skip("averages are kept in float64")
     narrow, wide = learned(options, dtype="float32"), learned(options)
     assert narrow.cells.dtype == np.float32
     for found, expected in zip(narrow.rows(), wide.rows(), strict=True):
         assert apart(found, expected) <= 2000 * np.finfo(np.float32).eps
 
 
-@pytest.mark.parametrize("options", [dict(rule="fobos"), dict(rule=SGD(step_order="shrink_first")),
-                                     MANY["from data"], MANY["average"]], ids=str)  # fmt: skip
-def test_clocks_that_wear_out_often_change_little(options):
+@pytest.mark.parametrize("name", [name for name in MANY if "SGD" in name])
+def test_clocks_that_wear_out_often_change_little(name):
     """Sweeps after every few steps give the weights of a run without a sweep."""
     often = Wear(cushion=1e-3, largest_cushion=2e-3, nonzeros_per_weight=0.0, reach=2.0,
                  largest_reach=4.0)  # fmt: skip
-    swept, plain = learned(options, wear=often), learned(options)
+    swept, plain = learned(MANY[name], wear=often), learned(MANY[name])
     for found, expected in zip(swept.rows(), plain.rows(), strict=True):
         assert apart(found, expected) <= 1e-12
     assert apart(swept.intercepts, plain.intercepts) <= 1e-12
@@ -255,79 +335,7 @@ def test_all_forms_of_targets_say_the_same():
     np.testing.assert_array_equal(found[0], found[2])
 
 
-# --- the tests are tested -----------------------------------------------------------------------
-
-
-def without_stamps(engine):
-    """AdaGrad forgets that rows have missed steps."""
-    engine.stamps[:] = engine.fields[0, cells.fields("adagrad").index("steps")]
-
-
-def with_one_clock_for_two_rates(engine):
-    """The last output takes the number of the first."""
-    engine.cells[:, engine.n_outputs - 1] = engine.cells[:, 0]
-
-
-BROKEN = [
-    (RULES["adagrad"], without_stamps),
-    (RULES["adagrad follows"], without_stamps),
-    *((RULES[name], with_one_clock_for_two_rates) for name in ("fobos", "rda", "ftrl", "adagrad")),
-]
-
-
-@pytest.mark.parametrize(("rule", "spoil"), BROKEN, ids=lambda each: getattr(each, "__name__", ""))
-def test_broken_engines_are_caught(rule, spoil):
-    """The property of equal steps finds every engine that is spoiled after its steps."""
-
-    @caught(300)
-    @given(data=st.data())
-    def equal(data):
-        problem = data.draw(problems(["squared_error"], intercepts=[True], min_steps=8))
-        chosen = plan_of(problem, rule, ElasticNet(l1=0.1))
-        run = OverOutputs(problem, chosen, 3, numbers=targets_of(problem, 3, 0))
-        assert_matches_twins(run, spoil=spoil)
-
-
-class OfTheLosersAlone(DenseSoftmax):
-    """Leaves the class of the row as it is."""
-
-    def __init__(self, twins):
-        super().__init__(twins)
-        for twin in self.twins:
-            twin.slope = lambda prediction, slope, epsilon: max(slope, 0.0)
-
-
-def nothing_subtracted(predictions, label):
-    """The slopes with exp of the predictions themselves, as a kernel in C would compute them."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        sizes = np.exp(np.array(predictions))
-        slopes = sizes / sizes.sum()
-    slopes[label] -= 1.0
-    return slopes.tolist()
-
-
-def assert_caught(draw, check, **options):
-    """The property ``check``, run on what ``draw`` draws, fails as an assertion."""
-
-    @caught(300)
-    @given(data=st.data())
-    def equal(data):
-        check(draw(data), **options)
-
-
-def test_a_softmax_that_leaves_out_its_class_is_caught():
-    """A twin that leaves out a part of the formula is far from the kernel."""
-    draw = partial(drawn_softmax, rule=FoBoS())
-    assert_caught(draw, assert_softmax_matches, kind=OfTheLosersAlone)
-
-
-def test_a_softmax_that_overflows_is_caught(monkeypatch):
-    """The maximum that is not subtracted shows where predictions are large."""
-    monkeypatch.setattr("lazynet.reference.outputs.softmax_slopes", nothing_subtracted)
-    assert_caught(partial(drawn_softmax, rule=FoBoS(), **LARGE), assert_softmax_matches)
-
-
 def test_the_engines_above_are_of_several_outputs():
     """Otherwise the tests would compare an engine of one output with itself."""
-    assert isinstance(learned(MANY["fobos"]), OutputsOnClock)
+    assert isinstance(learned(MANY[PLAIN]), OutputsOnClock)
     assert isinstance(learned(MANY["adagrad"]), AdaGradOutputs)

@@ -18,9 +18,10 @@ from support.algorithms import (
 )
 from support.broken_engines import BROKEN_ENGINES
 from support.caught import caught
-from support.engines import OverRows, apart, near_a_kink, numbered
+from support.engines import apart
 from support.matrices import corpus, make_data
 from support.parameters import in_rule
+from support.twins import STRENGTHS, Run, assert_matches_twins, chunks, disordered_problems, plan_of
 from support.wears import wears
 
 from lazynet import (
@@ -36,17 +37,15 @@ from lazynet import (
 )
 from lazynet.engines.catalogue import ALGORITHMS, new_reference
 from lazynet.engines.ftrl import FTRLEngine
-from lazynet.losses import LOSSES, get_loss
+from lazynet.engines.wear import Wear
+from lazynet.losses import LOSSES
 from lazynet.parameters import check_choice, check_flag, check_integer
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
+from lazynet.reference.truncated_gradient import DenseTruncatedGradient
 from lazynet.rules.base import OF_TRAINING
-from lazynet.training.learners import Learner, run_pass
-from lazynet.verify.strategies import problems
-from lazynet.verify.tolerance import NearbyRun
 
-STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0, 10.0])
 RULES = RULES_WITH_STATE
 
 
@@ -105,86 +104,55 @@ def test_every_rule_with_a_state_is_tested():
 
 
 @st.composite
-def cases(draw, name):
-    """A rule with any parameters, and any penalty that it takes."""
+def runs(draw, name, losses=tuple(LOSSES), kind=None):
+    """A run of a rule with any parameters, on any problem with any penalty and wear."""
     parameters = {key: draw(values) for key, values in PARAMETERS[name].items()}
-    rule = ALGORITHMS[name].rule(**parameters)
-    return rule, penalty_of(rule, draw(STRENGTHS), draw(STRENGTHS))
+    rule = ALGORITHMS[name].rule(**parameters).settled()
+    problem = draw(disordered_problems(list(losses)))
+    chosen = plan_of(problem, rule, l1=draw(STRENGTHS), l2=draw(STRENGTHS))
+    engine = None
+    if kind is not None:
+        engine = kind(problem.n_features, rule, chosen.penalty, loss=chosen.loss)
+    return Run(problem, chosen, wear=draw(wears()), engine=engine)
 
 
-def reference_of(rule, n_features, penalty, schedule, n_rows, loss="log_loss", fit_intercept=True):
-    """The plain Python twin that the catalogue names."""
-    return new_reference(
-        rule, n_features, loss=get_loss(loss), penalty=penalty, schedule=schedule,
-        fit_intercept=fit_intercept, n_rows=n_rows,
-    )  # fmt: skip
-
-
-def twin_of(problem, rule, penalty):
-    return reference_of(
-        rule, problem.n_features, penalty, problem.rate, problem.X.shape[0], problem.loss,
-        problem.fit_intercept,
-    )  # fmt: skip
-
-
-def stepper_of(problem, rule, penalty, **options):
-    if not rule.streams:
-        return OverRows(problem, plan(
-            loss=problem.loss, l1=penalty.l1, l2=penalty.l2, rule=rule,
-            fit_intercept=problem.fit_intercept,
-        ))  # fmt: skip
-    return problem.stepper(rule=rule, l1=penalty.l1, l2=penalty.l2, **options)
-
-
-def assert_matches_reference(problem, rule, penalty, engine_class=None, **options):
-    """Compare to 1e-10 of 1 + the largest, until rounding may decide a step or the run diverges."""
-    twin, lazy = twin_of(problem, rule, penalty), stepper_of(problem, rule, penalty, **options)
-    if engine_class is not None:
-        lazy.engine = engine_class(problem.n_features, rule, penalty, loss=get_loss(problem.loss))
-    threshold = getattr(rule, "threshold", np.inf)
-    nearby = NearbyRun(twin_of(problem, rule, penalty))
-    for step in range(len(problem.order)):
-        example = problem.example(step)
-        row = numbered(rule, problem.order[step])
-        prediction = twin.step(*example, **row)
-        if nearby.amplifies(example, twin.weights, **row):
-            return
-        if near_a_kink(problem, prediction, example[2]) or not abs(prediction) < 1e6:
-            return
-        if any(abs(abs(w) - threshold) <= 1e-9 * (1 + abs(w)) for w in twin.weights):
-            return
-        lazy.step(*example)
-        assert apart(lazy.weights, twin.weights) <= 1e-10
-        assert apart(lazy.intercept, twin.intercept) <= 1e-10
-
-
+@pytest.mark.every_case
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("rule", RULES)
 @given(data=st.data())
 def test_every_step_equals_the_reference(rule, loss, data):
     """Every step equals the reference for any sparsity, importances, strengths and sweeps."""
-    problem = data.draw(problems([loss], intercepts=(False, True)))
-    assert_matches_reference(problem, *data.draw(cases(rule)), wear=data.draw(wears()))
+    run = data.draw(runs(rule, [loss]))
+    assert_matches_twins(run, ends=data.draw(chunks(len(run.problem.order))))
 
 
-def learner(rule, X, y):
-    rule = default_of(rule)
-    penalty = penalty_of(rule, 1e-3, 1e-4)
-    chosen = plan(l1=penalty.l1, l2=penalty.l2, rule=rule, fit_intercept=True)
-    return Learner(chosen.new_engine(X.shape[1]), examples_of(chosen, X, y), chosen)
+@pytest.mark.parametrize("rule", RULES)
+def test_broken_engines_are_caught(rule):
+    """The property of equal steps finds every engine broken on purpose."""
+
+    @caught()
+    @given(data=st.data())
+    def equal(data):
+        assert_matches_twins(data.draw(runs(rule, ["squared_error"], BROKEN_ENGINES[rule])))
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_long_rows_equal_the_reference(rule):
     """Rows longer than any vector."""
     X, y = corpus()
-    each = learner(rule, X, y)
-    run_pass([each], None, 0)
-    chosen = default_of(rule)
-    twin = reference_of(chosen, X.shape[1], penalty_of(chosen, 1e-3, 1e-4), lambda t: 0.1, 400)
+    rule = default_of(rule)
+    penalty = penalty_of(rule, 1e-3, 1e-4)
+    chosen = plan(l1=penalty.l1, l2=penalty.l2, rule=rule, fit_intercept=True)
+    engine = chosen.new_engine(X.shape[1])
+    engine.take(examples_of(chosen, X, y), chosen.steps(np.arange(400), 0), chosen.task(engine))
+    twin = new_reference(
+        rule, X.shape[1], loss=chosen.loss, penalty=penalty, schedule=lambda t: 0.1,
+        fit_intercept=True, n_rows=400,
+    )  # fmt: skip
     for i in range(400):
-        twin.step(X[i].indices.tolist(), X[i].data.tolist(), y[i], **numbered(chosen, i))
-    assert apart(each.engine.weights(), twin.weights) <= 1e-12
+        numbered = {} if rule.streams else dict(row=i)
+        twin.step(X[i].indices.tolist(), X[i].data.tolist(), y[i], **numbered)
+    assert apart(engine.weights(), twin.weights) <= 1e-12
 
 
 @pytest.mark.parametrize("alpha", [None, 0.1])
@@ -202,20 +170,6 @@ def test_adagrad_on_rows_of_every_length(l2, alpha):
         lazy.step(columns, values, target)
         twin.step(columns.tolist(), values.tolist(), target)
         assert apart(lazy.weights, twin.weights) <= 1e-12
-
-
-# --- the tests are tested -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_broken_engines_are_caught(rule):
-    """The property of equal steps finds every engine broken on purpose."""
-
-    @caught()
-    @given(data=st.data())
-    def equal(data):
-        problem = data.draw(problems(["squared_error"], intercepts=[True]))
-        assert_matches_reference(problem, *data.draw(cases(rule)), BROKEN_ENGINES[rule])
 
 
 # --- engines ------------------------------------------------------------------------------------
@@ -387,3 +341,55 @@ def test_an_intercept_is_carried_over_to_ftrl_without_beta():
     engine.load(np.array([2.0]), -3.0)
     assert engine.weights()[0] == pytest.approx(2.0)
     assert engine.intercept == pytest.approx(-3.0)
+
+
+# --- thresholds ---------------------------------------------------------------------------------
+
+
+def test_a_weight_at_the_threshold_is_pulled():
+    """The threshold itself belongs to the small weights: the first step makes w 1, and pulls it."""
+    rule = TruncatedGradient(threshold=1.0, schedule="constant", eta0=0.5)
+    stepper = Stepper(2, loss="squared_error", l1=0.5, rule=rule)
+    dense = DenseTruncatedGradient(
+        2, loss="squared_error", l1=0.5, threshold=1.0, schedule=lambda t: 0.5
+    )
+    for example in (([0], [1.0], 2.0), ([1], [1.0], 0.0), ([1], [1.0], 0.0)):
+        stepper.step(*example)
+        dense.step(*example)
+        assert stepper.weights.tolist() == list(dense.weights)
+    assert stepper.weights[0] == 0.25
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.5, 10.0), (10.0, 0.5)])
+def test_another_threshold_concerns_only_the_steps_to_come(first, second):
+    """What weights have missed under the first is had under the first; all steps are compared."""
+    rows = [([0], [1.0], 4.0), *5 * [([1], [1.0], 0.1)], ([0, 1], [0.5, 2.0], 1.0)]
+    rule = TruncatedGradient(threshold=first, schedule="constant", eta0=0.5)
+    model = LazyNetRegressor(rule=rule, l1=0.1, l2=0.0, fit_intercept=False, shuffle=False)
+    dense = DenseTruncatedGradient(
+        2, loss="squared_error", l1=0.1, threshold=first, schedule=lambda t: 0.5
+    )
+    for step, (indices, values, target) in enumerate([*rows, *rows]):
+        if step == 4:
+            model.set_params(rule__threshold=second)
+            dense.threshold = second
+        row = np.zeros((1, 2))
+        row[0, indices] = values
+        model.partial_fit(row, [target])
+        dense.step(indices, values, target)
+        assert apart(model.coef_, dense.weights) <= 1e-10
+
+
+@pytest.mark.parametrize("threshold", [np.inf, 1.0])
+def test_a_pull_beyond_the_range_of_doubles_is_refused(threshold):
+    """A pull that overflows is refused with a threshold and without one."""
+    rule = TruncatedGradient(threshold=threshold, schedule="constant", eta0=1e100)
+    with pytest.raises(ValueError, match=r"eta must be less than .* with l1=1e\+200"):
+        LazyNetClassifier(rule=rule, l1=1e200, l2=0.0).fit(*make_data())
+
+
+def test_the_stepper_hands_its_wear_on():
+    """Engines of a state of their own get the wear of the stepper as well."""
+    wear = Wear(largest_cushion=0.01)
+    stepper = Stepper(2, rule=TruncatedGradient(threshold=1.0), wear=wear)
+    assert stepper.engine.wear is wear
