@@ -12,14 +12,15 @@ from support import plan
 from support.caught import caught
 from support.groups import (
     NORMS,
-    Compiled,
-    assert_compiled_matches,
-    assert_plain_matches,
-    group_problems,
+    GroupTwins,
+    PlainRun,
+    assert_matches_groups,
+    group_runs,
 )
 from support.matrices import make_data
 from support.parameters import in_rule
-from support.wears import wears
+from support.twins import Run, chunks
+from support.wears import RESTLESS, wears
 
 from lazynet import SGD, FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data.arrays import as_examples
@@ -36,11 +37,9 @@ from lazynet.losses import LOSSES
 from lazynet.reference import DenseGroups, PlainGroupsOnClock, PlainGroupsWithStamps
 from lazynet.reference.groups import PROXES, l2_prox, level, max_prox, shrink_row
 
-PLAIN_FORMS = {"l2": PlainGroupsOnClock, "max": PlainGroupsWithStamps}
+PLAIN_FORMS = [PlainGroupsOnClock, PlainGroupsWithStamps]
 #: Losses with a bounded slope: no run leaves the range of floats.
 CALM = ["log_loss", "hinge", "absolute_error", "huber"]
-RESTLESS = Wear(cushion=0.01, largest_cushion=0.01)
-
 numbers = st.integers(-60, 60).map(lambda k: k * 0.13)
 vectors = st.lists(numbers, min_size=1, max_size=20)
 sizes = st.integers(0, 400).map(lambda k: k * 0.07)
@@ -110,11 +109,16 @@ def test_the_level_has_the_mass_above_it(row, a):
 # --- lazy forms in plain Python ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("norm", NORMS)
+def plain_runs(form):
+    """Runs of a form in plain Python, with the norm that it takes."""
+    return group_runs(form.norms, kind=type("OfForm", (PlainRun,), dict(form=form)))
+
+
+@pytest.mark.parametrize("form", PLAIN_FORMS)
 @given(data=st.data())
-def test_the_plain_lazy_forms_equal_the_dense_reference(norm, data):
+def test_the_plain_lazy_forms_equal_the_dense_reference(form, data):
     """The pages for reading, in floating point, after every step."""
-    assert_plain_matches(data.draw(group_problems([norm])), PLAIN_FORMS[norm])
+    assert_matches_groups(data.draw(plain_runs(form)))
 
 
 fraction_rows = st.lists(
@@ -156,60 +160,51 @@ def test_a_form_refuses_the_other_norm():
 # --- compiled engines --------------------------------------------------------------------------
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("norm", NORMS)
 @given(data=st.data())
 def test_every_step_equals_the_dense_reference(norm, loss, data):
     """Any loss or the softmax, any penalty, schedule, number of outputs and wear."""
-    problem = data.draw(group_problems([norm], losses=[loss]))
-    assert_compiled_matches(problem, problem.engine(wear=data.draw(wears())))
+    run = data.draw(group_runs([norm], wears(), losses=[loss]))
+    assert_matches_groups(run, data.draw(chunks(len(run.problem.order))))
 
 
-@given(problem=group_problems(losses=["log_loss", "squared_error"]))
-def test_most_steps_are_compared(problem):
+def overshoots(run):
+    """Whether a step may be too long for the log loss or the squared error."""
+    one = run.problem
+    norms = np.asarray(one.X.multiply(one.X).sum(axis=1)).max() + 1
+    return np.any(one.rates * one.importances.max() * norms > 1)
+
+
+@given(run=group_runs(losses=["log_loss", "squared_error"]))
+def test_most_steps_are_compared(run):
     """The bound stays below a millionth of the weights: it is not an empty promise."""
-    compared = assert_compiled_matches(problem, problem.engine())
-    one = problem.problem
-    norms = np.asarray(one.X.multiply(one.X).sum(axis=1)).max() + 1
-    if np.all(one.rates * one.importances.max() * norms <= 1):
-        assert compared == len(one.order)
+    compared = assert_matches_groups(run)
+    assert overshoots(run) or compared == len(run.problem.order)
 
 
-@given(problem=group_problems(losses=["log_loss", "squared_error"], scale=0.25))
-def test_weights_in_float32_are_near_the_dense_reference(problem):
+@given(run=group_runs(losses=["log_loss", "squared_error"], scale=0.25))
+def test_weights_in_float32_are_near_the_dense_reference(run):
     """Where no step amplifies, every step adds a few roundings of a float."""
-    one = problem.problem
-    norms = np.asarray(one.X.multiply(one.X).sum(axis=1)).max() + 1
-    if np.any(one.rates * one.importances.max() * norms > 1):
+    if overshoots(run):
         return
-    dense = problem.learner(DenseGroups)
-    compiled = Compiled(problem, problem.engine(np.float32, RESTLESS))
-    largest = 1.0
-    for step in range(len(one.order)):
-        dense.step(*problem.example(step))
-        compiled.take(step, step + 1)
-        expected = np.array(dense.weights).T
+    twin, largest = GroupTwins(run), 1.0
+    kind = GROUPED_OUTPUTS[run.plan.rule.group]
+    run.engine = kind(run.problem.n_features, run.n_outputs, FoBoS(), np.float32, RESTLESS)
+    for step in range(len(run.problem.order)):
+        twin.step(step)
+        run.take(step, step + 1)
+        expected = twin.rows()
         largest = max(largest, np.abs(expected).max())
         blur = 2.0**-24 * 60 * (step + 1) * largest
-        np.testing.assert_allclose(compiled.engine.weights(), expected, rtol=0, atol=blur)
+        np.testing.assert_allclose(run.last(), expected, rtol=0, atol=blur)
 
 
 def levels():
     """Every vector level of this machine."""
     block = OutputsOnClock(1, 8)._block()
     return sorted({block.at_level(wanted) for wanted in range(5)})
-
-
-def at_level(kind, wanted):
-    """The engine with the loops of a vector level, for learning."""
-
-    class AtLevel(kind):
-        def _block(self):
-            block = super()._block()
-            block.at_level(wanted)
-            return block
-
-    return AtLevel
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -294,16 +289,16 @@ def take_one_step(block, engine, value, step_order="gradient_first"):
     return run(block, as_examples(X, None), targets, steps, chosen.task(engine), np.zeros(2), 0)
 
 
-@given(problem=group_problems(losses=CALM))
-def test_a_sweep_changes_no_weight_that_is_read(problem):
+@given(run=group_runs(losses=CALM))
+def test_a_sweep_changes_no_weight_that_is_read(run):
     """Reading is the sweep of a copy."""
-    engine = Compiled(problem, problem.engine()).take_in_chunks([]).engine
+    run.take(0, len(run.problem.order))
+    engine, other = run.engine, run.new_engine()
     before = engine.weights()
-    some = np.arange(problem.problem.n_features)[::-1]
+    some = np.arange(run.problem.n_features)[::-1]
     np.testing.assert_array_equal(engine.weights_at(some), before[:, some])
     engine.sweep()
     np.testing.assert_array_equal(engine.weights(), before)
-    other = problem.engine()
     other.go_on_from(engine)
     np.testing.assert_array_equal(other.weights(), before)
     np.testing.assert_array_equal(other.intercepts, engine.intercepts)
@@ -403,27 +398,32 @@ class CompiledLosesStamps(OutputsInMaxGroups):
         super().learn(*arguments)
 
 
-def assert_caught(norm, check):
-    """The property ``check``, run on problems with the norm, fails as an assertion."""
+class Spoiled:
+    """Runs of an engine that is broken on purpose."""
 
-    @caught(match="away from the dense twin")
-    @given(problem=group_problems([norm]))
-    def property_holds(problem):
-        check(problem)
+    def __init__(self, kind):
+        self.kind = kind
 
-
-@pytest.mark.parametrize("form", [ShrinksEachWeight, StampsAreNotSet])
-def test_a_broken_form_is_caught(form):
-    """The property finds each of the ways in which a lazy group goes wrong."""
-    assert_caught(form.norms[0], lambda problem: assert_plain_matches(problem, form))
+    def __call__(self, problem, chosen, n_outputs, *, wear, seed):
+        run = Run(problem, chosen, n_outputs, seed=seed)
+        run.engine = self.kind(problem.n_features, n_outputs, FoBoS(), wear=wear)
+        return run
 
 
 @pytest.mark.parametrize(
-    ("norm", "kind"), [("l2", CompiledSweepsTheClockAlone), ("max", CompiledLosesStamps)]
+    "runs",
+    [
+        plain_runs(ShrinksEachWeight),
+        plain_runs(StampsAreNotSet),
+        group_runs(["l2"], st.just(RESTLESS), Spoiled(CompiledSweepsTheClockAlone)),
+        group_runs(["max"], st.just(RESTLESS), Spoiled(CompiledLosesStamps)),
+    ],
+    ids=["each weight", "no stamps", "sweeps", "lost stamps"],
 )
-def test_a_broken_engine_is_caught(norm, kind):
-    """The property sees through the compiled kernel as well."""
-    assert_caught(
-        norm,
-        lambda problem: assert_compiled_matches(problem, problem.engine(wear=RESTLESS, kind=kind)),
-    )
+def test_broken_forms_and_engines_are_caught(runs):
+    """The property finds each of the ways in which a lazy group goes wrong."""
+
+    @caught(match="away from the dense twin")
+    @given(run=runs)
+    def property_holds(run):
+        assert_matches_groups(run)

@@ -10,10 +10,13 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import sparse
-from support import plan
+from support import examples_of, plan
 from support.algorithms import AFFINE_RULES, engine_of
 
+from lazynet import FromData, FromStep
 from lazynet.data.arrays import as_examples
+from lazynet.engines.clock import AveragedClockEngine
+from lazynet.kernels.outputs import Targets
 from lazynet.reference.shrink import MAPS
 from lazynet.schedules import Constant, InverseSqrt, InverseTime
 from lazynet.verify.tolerance import UNIT_ROUNDOFF
@@ -118,46 +121,86 @@ def test_a_million_steps():
     assert errors["clock"] < errors["dense"]
 
 
-def decayed(weight, eta, l1, l2, rule, n_steps):
-    """An untouched weight after n steps at a constant rate, to fifty digits."""
+# --- millions of steps in which no row touches a weight -------------------------------------------
+
+#: The weights at the start, and the intercept.
+START, INTERCEPT = np.arange(1.0, N_WEIGHTS + 1), 0.1
+#: Engines on the clock: of one output or of two, with an average or with rates from the data.
+CLOCKS = ["clock", "average", "from data", "outputs", "average of outputs", "outputs from data"]
+
+
+def idle(kind, rule, l1, l2, n_steps):
+    """An engine after steps that touch no weight, and its rate.
+
+    The first row has a size and no importance: it sets the scale of rates from the data.
+    """
+    average = FromStep() if "average" in kind else None
+    schedule = FromData() if "data" in kind else Constant(0.1)
+    given = dict(l1=l1, l2=l2, rule=rule, schedule=schedule, average=average)
+    chosen = plan(**given)
+    if "outputs" in kind:
+        engine = chosen.new_outputs(N_WEIGHTS, 2)
+        engine.load_rows(np.tile(START, (2, 1)), np.full(2, INTERCEPT))
+    else:
+        engine = chosen.new_engine(N_WEIGHTS)
+        engine.load(START, INTERCEPT)
+    if average is not None:
+        # One block for all steps: its sums are as long as they can be.
+        single = AveragedClockEngine(N_WEIGHTS, steps_per_block=n_steps)
+        for name in ("shifts", "scales", "pulls", "totals"):
+            setattr(engine, name, getattr(single, name))
+    X = sparse.csr_matrix(([1.0], ([0], [0])), shape=(2, N_WEIGHTS))
+    targets = None if "outputs" in kind else np.ones(2)
+    examples = examples_of(chosen, X, targets, np.zeros(2))
+    block = 2**18
+    for start in range(0, n_steps, block):
+        order = np.ones(block, dtype=np.int64)
+        order[0] = min(start, 1)
+        steps, task = chosen.steps(order, start), chosen.task(engine)
+        if "outputs" in kind:
+            numbers = Targets(0, 2, numbers=np.ones((2, 2)))
+            engine.learn(examples, numbers, steps, task, start, np.zeros(2))
+        else:
+            engine.take(examples, steps, task, start)
+    return engine, 0.1 if engine.present_rate is None else engine.present_rate
+
+
+def after_decay(weight, eta, l1, l2, rule, n_steps):
+    """An untouched weight after n steps at a constant rate, and its mean, to fifty digits."""
     with localcontext() as context:
         context.prec = 50
         keep, pull = MAPS[rule](Decimal(eta), Decimal(l1), Decimal(l2))
         rho = (keep.ln() * n_steps).exp()
         fixed_point = -pull / (1 - keep)
-        return float(Decimal(weight) * rho + fixed_point * (1 - rho))
+        start = Decimal(weight) - fixed_point
+        mean = start * keep * (1 - rho) / (1 - keep) / n_steps
+        return float(start * rho + fixed_point), float(mean + fixed_point)
 
 
-def idle(engine, eta, l1, l2, rule, n_steps, block):
-    """Let n steps pass in which nothing is touched."""
-    chosen = plan(l1=l1, l2=l2, rule=rule, eta0=eta)
-    X = sparse.csr_matrix((1, N_WEIGHTS))
-    steps = chosen.steps(np.zeros(block, dtype=np.int64), 0)
-    for _ in range(n_steps // block):
-        engine.take(as_examples(X, np.ones(1)), steps, chosen.task(engine))
-
-
-def assert_clock_is_true(n_steps, rule):
+def assert_true_time(kind, rule, n_steps):
+    """A handful of roundings, however many steps: of l1 / l2, of the rate, of the read."""
     # An l1 as large as l2: the low digits of the shift decide on the last digits of the weights.
-    eta, l1, l2 = 0.1, 5.0 / n_steps, 5.0 / n_steps
-    engine = engine_of("clock", N_WEIGHTS)
-    engine.load(np.arange(1.0, N_WEIGHTS + 1), 0.0)
-    idle(engine, eta, l1, l2, rule, n_steps, block=min(n_steps, 2**20))
-    passed = n_steps // min(n_steps, 2**20) * min(n_steps, 2**20)
-    for j, weight in enumerate(engine.weights()):
-        truth = decayed(j + 1.0, eta, l1, l2, rule, passed)
-        # A handful of roundings, however many steps: of l1 / l2, of the rate, of the read.
-        assert abs(weight - truth) <= 8 * UNIT_ROUNDOFF * (abs(truth) + 1.0)
+    strength = 5.0 / n_steps / (100.0 if "data" in kind else 1.0)
+    engine, eta = idle(kind, rule, strength, strength, n_steps)
+    last, model = engine.rows(last=True)[0], engine.rows()[0]
+    for j, weight in enumerate(START):
+        truth, mean = after_decay(weight, eta, strength, strength, rule, n_steps)
+        assert abs(last[j] - truth) <= 8 * UNIT_ROUNDOFF * (abs(truth) + 1.0)
+        if "average" in kind:
+            assert abs(model[j] - mean) <= 16 * UNIT_ROUNDOFF * (abs(mean) + 1.0)
+    assert abs(engine.model_intercepts[0] - INTERCEPT) <= 4 * UNIT_ROUNDOFF * INTERCEPT
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("rule", AFFINE_RULES)
-def test_the_clock_keeps_true_time_over_millions_of_steps(rule):
-    """The scalars are exact to a few units in the last place, not to so many per step."""
-    assert_clock_is_true(4 * 2**20, rule)
+@pytest.mark.parametrize("kind", CLOCKS)
+def test_the_clock_keeps_true_time_over_millions_of_steps(kind, rule):
+    """Scalars and sums are exact to a few units in the last place, not to so many per step."""
+    assert_true_time(kind, rule, 4 * 2**20 if kind == "clock" else 2**20)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("rule", AFFINE_RULES)
 def test_the_clock_keeps_true_time_over_a_billion_steps(rule):
     """The scalars are exact to a few units in the last place after 10^9 steps too."""
-    assert_clock_is_true(954 * 2**20, rule)
+    assert_true_time("clock", rule, 954 * 2**20)

@@ -138,7 +138,9 @@ class Run:
             return self.plan.new_engine(d, self.wear)
         engine = self.plan.new_outputs(d, self.n_outputs)
         if self.wear is not None:
-            engine.wear = self.wear
+            # Some engines have a smallest scale of their own.
+            least = max(self.wear.smallest_scale, engine.wear.smallest_scale)
+            engine.wear = dataclasses.replace(self.wear, smallest_scale=least)
         return engine
 
     def take(self, start, stop):
