@@ -1,18 +1,17 @@
-"""Lazy averages equal the plain mean of all dense iterates, in kernels and estimators."""
+"""Averages over long rows and long runs, and in estimators, equal the plain mean of all iterates.
+
+After every step they are compared in test_lazy_equals_dense.py and test_outputs.py.
+"""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from support import Evaluated
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS, engine_of
-from support.caught import caught
 from support.engines import apart
 from support.matrices import corpus
-from support.parameters import in_rule, rule_with
-from support.wears import wears
+from support.parameters import in_rule
 
 from lazynet import (
     FoBoS,
@@ -27,92 +26,10 @@ from lazynet.averages import check_average
 from lazynet.data.arrays import as_examples
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import AveragedClockEngine
-from lazynet.engines.wear import Wear
-from lazynet.kernels import averages as kernel
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.reference.averages import DenseAverage
 from lazynet.training.learners import Learner, run_pass
 from lazynet.training.plan import Plan
-from lazynet.verify.strategies import problems
-
-BOTH = (False, True)
-AVERAGINGS = st.one_of(
-    st.builds(FromStep, st.integers(1, 12)), st.builds(PolynomialDecay, st.integers(0, 3))
-)
-BLOCKS = st.sampled_from([1, 2, 3, 7, 100])
-
-
-def restless_wears():
-    """Every wear, and reaches so short that sums are folded again and again."""
-    return st.builds(
-        lambda wear, reach, largest: Wear(
-            wear.smallest_scale,
-            wear.cushion,
-            wear.largest_cushion,
-            wear.nonzeros_per_weight,
-            reach,
-            largest,
-        ),
-        wears(),
-        st.sampled_from([2.0**6, 2.0, 0.0]),
-        st.sampled_from([2.0**10, 1.5, 0.0]),
-    )
-
-
-def omega_of(averaging):
-    return lambda i: float(averaging.counts(i - 1, i)[0])
-
-
-def averaging_stepper(problem, averaging, engine, pulls):
-    stepper = problem.stepper(rule=rule_with(problem.rule, average=averaging))
-    stepper.engine = engine
-    stepper.task = stepper.plan.task(engine, pulls)
-    return stepper
-
-
-def assert_averages_match(problem, averaging, engine, pulls=True):
-    """Compare averages after every step, until rounding at a kink makes the runs themselves part.
-
-    Without an l1 penalty ``pulls`` may be False, and the update of the weights is another one.
-    """
-    twin = problem.twin(engine.wear.largest_cushion)
-    dense = DenseAverage(
-        problem.n_features,
-        schedule=problem.rate,
-        omega=omega_of(averaging),
-        **problem.plain_options,
-    )
-    lazy = averaging_stepper(problem, averaging, engine, pulls)
-    for step in range(len(problem.order)):
-        example = problem.example(step)
-        for learner in (twin, dense, lazy):
-            learner.step(*example)
-        # Past this bound rounding explains more than the property allows.
-        if not (twin.comparable and twin.bound <= 1e-11 * (1.0 + np.abs(twin.weights).max())):
-            return
-        assert apart(lazy.averages, dense.averages) <= 1e-10
-        assert apart(lazy.average_intercept, dense.average_intercept) <= 1e-10
-        assert twin.distance(lazy.weights, lazy.intercept) <= twin.bound
-
-
-@pytest.mark.parametrize("step_order", BOTH_ORDERS)
-@pytest.mark.parametrize("rule", AFFINE_RULES)
-@given(data=st.data())
-def test_lazy_averages_are_the_mean_of_all_dense_iterates(rule, step_order, data):
-    """Every loss, schedule, weighing, block and wear gives the mean; weights stay unaveraged."""
-    problem = data.draw(problems(rules=[rule], step_orders=[step_order], intercepts=BOTH))
-    engine = AveragedClockEngine(problem.n_features, data.draw(restless_wears()), data.draw(BLOCKS))
-    pulls = problem.l1 > 0 or data.draw(st.booleans())
-    assert_averages_match(problem, data.draw(AVERAGINGS), engine, pulls)
-
-
-@given(data=st.data())
-def test_the_dense_engine_adds_up_every_weight(data):
-    """The naive average, compiled: what the lazy one is timed against."""
-    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
-    engine = engine_of("dense", problem.n_features, average=True)
-    assert_averages_match(problem, data.draw(AVERAGINGS), engine)
 
 
 def plan(l1=0.0, l2=0.0, rule=None, average=None, schedule=None, loss="log_loss", intercept=True):
@@ -127,6 +44,18 @@ def plan(l1=0.0, l2=0.0, rule=None, average=None, schedule=None, loss="log_loss"
     )
 
 
+def averages_of(X, y, order, chosen, steps_per_block=None):
+    """The averages that the clock and the dense engine have after the rows in ``order``."""
+    found, d = [], X.shape[1]
+    for engine in (
+        AveragedClockEngine(d, steps_per_block=steps_per_block),
+        engine_of("dense", d, average=True),
+    ):
+        run_pass([Learner(engine, as_examples(X, y), chosen)], order, 0)
+        found.append(np.append(engine.model(), engine.model_intercept))
+    return found
+
+
 @pytest.mark.parametrize("step_order", BOTH_ORDERS)
 @pytest.mark.parametrize("rule", AFFINE_RULES)
 @pytest.mark.parametrize("l2", [0.0, 1e-3, 3.0])
@@ -136,12 +65,7 @@ def test_thousands_of_steps_on_long_rows(l1, l2, rule, step_order):
     X, y = corpus()
     order = np.random.default_rng(1).integers(0, X.shape[0], 4000)
     chosen = plan(l1, l2, ALGORITHMS[rule].rule(step_order), schedule=InverseSqrt(0.2))
-    averages = []
-    for engine in (AveragedClockEngine(X.shape[1], steps_per_block=1500),
-                   engine_of("dense", X.shape[1], average=True)):  # fmt: skip
-        run_pass([Learner(engine, as_examples(X, y), chosen)], order, 0)
-        averages.append(np.append(engine.model(), engine.model_intercept))
-    assert apart(*averages) <= 1e-12
+    assert apart(*averages_of(X, y, order, chosen, 1500)) <= 1e-12
 
 
 @pytest.mark.parametrize("step_order", BOTH_ORDERS)
@@ -155,16 +79,12 @@ def test_steps_that_wipe_out_nearly_everything(l1, rule, leap, step_order):
     rates = np.full(400, 0.05)
     rates[50::50] = leap
     X, y = corpus(100, 20)
-    learned = []
-    for engine in (AveragedClockEngine(20), engine_of("dense", 20, average=True)):
-        chosen = plan(
-            l1, 1.0, ALGORITHMS[rule].rule(step_order), schedule=FromArray(rates),
-            loss="absolute_error", intercept=False,
-        )  # fmt: skip
-        order = np.random.default_rng(0).integers(0, 100, 400)
-        run_pass([Learner(engine, as_examples(X, y), chosen)], order, 0)
-        learned.append(engine.model())
-    assert apart(*learned) <= 1e-12
+    chosen = plan(
+        l1, 1.0, ALGORITHMS[rule].rule(step_order), schedule=FromArray(rates),
+        loss="absolute_error", intercept=False,
+    )  # fmt: skip
+    order = np.random.default_rng(0).integers(0, 100, 400)
+    assert apart(*averages_of(X, y, order, chosen)) <= 1e-12
 
 
 def test_features_that_come_late_and_large():
@@ -178,15 +98,10 @@ def test_features_that_come_late_and_large():
         ),
         shape=(n, d),
     )
-    learned = []
-    for engine in (AveragedClockEngine(d), engine_of("dense", d, average=True)):
-        chosen = plan(
-            l2=1e-3, schedule=FromArray(np.ones(n)), loss="absolute_error", intercept=False
-        )
-        run_pass([Learner(engine, as_examples(rows, np.r_[np.zeros(n - 10), np.ones(10)]), chosen)],
-                 None, 0)  # fmt: skip
-        learned.append(engine.model())
-    assert apart(*learned) <= 1e-11
+    y = np.r_[np.zeros(n - 10), np.ones(10)]
+    rates = FromArray(np.ones(n))
+    chosen = plan(l2=1e-3, schedule=rates, loss="absolute_error", intercept=False)
+    assert apart(*averages_of(rows, y, None, chosen)) <= 1e-11
 
 
 def test_sums_are_folded_when_the_block_is_full_and_no_sooner():
@@ -205,54 +120,6 @@ def test_sums_are_folded_when_the_block_is_full_and_no_sooner():
     assert folds == (X.shape[0] - 1) // 100
     assert AveragedClockEngine(10**6).shifts.shape == (250_000 + 12_144,)
     assert len(AveragedClockEngine(10).shifts) == 4096
-
-
-# --- the tests are tested ---------------------------------------------------------------------
-
-
-class IgnoresTheDead(AveragedClockEngine):
-    """Sums a vanished weight as if its curve went on below zero."""
-
-    def _sums(self, out):
-        n = int(self.totals[kernel.COUNTED_FIELD])
-        z, before = self.cells.T
-        out[:] = z * self.scales[n] - np.sign(z) * self.pulls[n] - before
-
-
-class DropsTheSign(AveragedClockEngine):
-    """Reads sums as if there were no shift."""
-
-    def _sums(self, out):
-        super()._sums(out)
-        n = int(self.totals[kernel.COUNTED_FIELD])
-        out += np.sign(self.cells[:, 0]) * self.pulls[n]
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        IgnoresTheDead,
-        DropsTheSign,
-    ],
-)
-def test_broken_engines_are_caught(broken):
-    """The property of lazy averages finds every engine broken on purpose, on some problem."""
-
-    @caught(2000)
-    @given(problem=problems(step_orders=BOTH_ORDERS, intercepts=[True]))
-    def equal(problem):
-        assert_averages_match(problem, FromStep(), broken(problem.n_features, Wear(), 3))
-
-
-# --- engines: copies, rollback, bad input -------------------------------------------------------
-
-
-def trained(l1=1e-3, storage="clock"):
-    X, y = corpus()
-    built = engine_of(storage, X.shape[1], average=True)
-    learner = Learner(built, as_examples(X, y), plan(l1))
-    run_pass([learner], None, 0)
-    return built, learner
 
 
 # --- estimators ---------------------------------------------------------------------------------

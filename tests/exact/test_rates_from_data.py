@@ -2,17 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from support import plan
 from support.algorithms import BOTH_ORDERS
 from support.matrices import corpus
-from support.parameters import in_rule
-from support.rates import (
-    NeverLooks,
-    NoRescaling,
-)
+from support.parameters import in_rule, rule_with
 
 from lazynet import (
     SGD,
@@ -26,7 +20,6 @@ from lazynet import (
 )
 from lazynet.data.arrays import as_examples, sizes_of
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
-from lazynet.engines.wear import Wear
 from lazynet.kernels.examples import Steps
 from lazynet.losses import LOSS_OBJECTS, LOSSES
 from lazynet.reference import DenseFromData
@@ -48,9 +41,12 @@ def stream(loss, n_rows, d=6, seed=0, importances=True):
 
 
 def gaps(stepper, twin, examples):
-    """How far the stepper is from the twin after every step, in units of the bound."""
-    found = []
-    for columns, values, y, importance in examples:
+    """How far the stepper is from the twin after every step, in units of the bound.
+
+    Its average is compared with the mean of the twin's weights.
+    """
+    found, total = [], 0.0
+    for t, (columns, values, y, importance) in enumerate(examples, start=1):
         stepper.step(columns, values, y, importance)
         twin.step(columns.tolist(), values.tolist(), y, importance)
         # The first prediction of the perceptron is 0 in both and meets the kink: both go on alike.
@@ -58,6 +54,10 @@ def gaps(stepper, twin, examples):
             break
         found.append(twin.distance(stepper.weights, stepper.intercept) / twin.bound)
         assert stepper.engine.present_rate == pytest.approx(twin.dense.rate, rel=1e-9, abs=0)
+        if stepper.plan.average is not None:
+            total = total + np.append(twin.weights, twin.intercept)
+            average = np.append(stepper.averages, stepper.average_intercept)
+            np.testing.assert_allclose(average, total / t, rtol=1e-9, atol=1e-10)
     return found
 
 
@@ -69,74 +69,29 @@ def test_every_step_equals_the_dense_twin(rule, loss):
         [(False, False, 0.0, 0.0, 1.0), (True, True, 1e-3, 1e-2, 1.0), (True, False, 0.1, 0.0, 4.5),
          (False, True, 0.0, 0.5, 0.3), (True, True, 0.1, 0.1, 1.0)]
     ):  # fmt: skip
-        schedule = FromData(factor)
-        stepper = Stepper(
-            6,
-            **in_rule(
-                loss=loss,
-                rule=rule,
-                schedule=schedule,
-                l1=l1,
-                l2=l2,
-                fit_intercept=intercept,
-                average=average,
-            ),
-        )
+        of_rule = dict(schedule=FromData(factor), average=average)
+        options = dict(loss=loss, l1=l1, l2=l2, fit_intercept=intercept)
+        stepper = Stepper(6, rule=rule_with(rule, **of_rule), **options)
         twin = BoundedTwin.of_plan(stepper.plan, 6, 1024.0)
         found = gaps(stepper, twin, stream(loss, 150, seed=seed))
         assert len(found) == 150, twin.ended
         assert max(found) <= 1.0
 
 
-@given(data=st.data())
-def test_any_wear_equals_the_dense_twin(data):
-    """Sweeps may fall between the refresh and the step, and between the halves of a step."""
-    loss = data.draw(st.sampled_from(list(LOSSES)))
-    wear = Wear(
-        smallest_scale=data.draw(st.sampled_from([0.0, 0.5, 0.9, 1.0])),
-        cushion=data.draw(st.sampled_from([0.0, 0.1, 1.0])),
-        largest_cushion=data.draw(st.sampled_from([0.0, 1.0, 16.0])),
-        nonzeros_per_weight=data.draw(st.sampled_from([0.0, 1.0])),
-        reach=data.draw(st.sampled_from([0.0, 2.0])),
-        largest_reach=data.draw(st.sampled_from([0.0, 4.0, 64.0])),
-    )
-    stepper = Stepper(
-        6,
-        **in_rule(
-            loss=loss,
-            rule=data.draw(st.sampled_from(RULES)),
-            schedule=FromData(),
-            l1=data.draw(st.sampled_from([0.0, 1e-3, 0.1])),
-            l2=data.draw(st.sampled_from([0.0, 1e-2, 0.5])),
-            fit_intercept=data.draw(st.booleans()),
-            average=data.draw(st.booleans()),
-            wear=wear,
-        ),
-    )
-    twin = BoundedTwin.of_plan(stepper.plan, 6, wear.largest_cushion)
-    found = gaps(stepper, twin, stream(loss, 40, seed=data.draw(st.integers(0, 99))))
-    assert max(found, default=0.0) <= 1.0
+class NoRescaling(DenseFromData):
+    """Refreshes m and leaves the weights."""
+
+    def _measure(self, size):
+        weights = self.weights
+        super()._measure(size)
+        self.weights = weights
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_averages_are_the_plain_means(loss):
-    """The mean of the iterates after every step, as each was at its time."""
-    stepper = Stepper(
-        6,
-        loss=loss,
-        rule=FoBoS(schedule=FromData(), average=True),
-        l1=1e-3,
-        l2=1e-2,
-        fit_intercept=True,
-    )
-    twin = BoundedTwin.of_plan(stepper.plan, 6, 1024.0)
-    total, intercepts = np.zeros(6), 0.0
-    for t, (columns, values, y, importance) in enumerate(stream(loss, 120), start=1):
-        stepper.step(columns, values, y, importance)
-        twin.step(columns.tolist(), values.tolist(), y, importance)
-        total, intercepts = total + twin.weights, intercepts + twin.intercept
-        np.testing.assert_allclose(stepper.averages, total / t, rtol=1e-9, atol=1e-10)
-        assert stepper.average_intercept == pytest.approx(intercepts / t, rel=1e-9, abs=1e-10)
+class NeverLooks(DenseFromData):
+    """Never lowers a rate."""
+
+    def _look(self):
+        pass
 
 
 @pytest.mark.parametrize(("broken", "loss"), [(NoRescaling, "log_loss"), (NeverLooks, "huber")])

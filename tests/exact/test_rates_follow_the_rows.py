@@ -1,38 +1,64 @@
 """Rules whose rates follow the sizes of the rows: exact, lazy, and blind to the scale of X.
 
 The weights of FTRL and RDA are functions of sums and of the scale, so that a new scale visits no
-weight.  AdaGrad sweeps: more about its sweeps is in test_adagrad_follows_the_data.py.
+weight.  AdaGrad sweeps.
 """
 
 import numpy as np
 import pytest
 from scipy import sparse
-from support import examples_of, plan
+from support import examples_of, plan, rows
+from support.engines import apart
 from support.matrices import corpus
 from support.parameters import in_rule
-from support.rates import PENALTIES, part_ways, stream
 
 from lazynet import FTRL, RDA, AdaGrad, DualNetClassifier, LazyNetClassifier, Stepper
+from lazynet.data.arrays import as_examples, sizes_of
 from lazynet.engines.adagrad import AdaGradEngine
-from lazynet.engines.catalogue import new_reference
+from lazynet.engines.catalogue import ALGORITHMS, new_reference
 from lazynet.engines.ftrl import FTRLEngine
-from lazynet.engines.rda import RDAEngine
+from lazynet.kernels import cells as kernel
 from lazynet.losses import LOSSES, get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.training.learners import Learner, run_pass
+from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
+from lazynet.rules.adagrad import PLAIN_PRODUCTS, PRODUCTS
 
 RULES = [FTRL(), FTRL(penalty="once"), RDA(), RDA(rho=0.01), AdaGrad()]
-ENGINES = {"ftrl": FTRLEngine, "rda": RDAEngine, "adagrad": AdaGradEngine}
+OF_CLASSES = [name for name, loss in LOSSES.items() if loss.margin]
+PENALTIES = [(0.0, 0.0), (1e-2, 0.0), (0.0, 1e-2), (1e-3, 1e-3)]
 
 
 # --- lazy equals dense --------------------------------------------------------------------------
+
+
+def stream(n=140, d=9, empty=3):
+    """Examples whose sizes change a hundredfold, the first few without nonzeros."""
+    rng = np.random.default_rng(0)
+    for i in range(n):
+        length = 0 if i < empty else int(rng.integers(0, d))
+        columns = np.sort(rng.choice(d, length, replace=False)).tolist()
+        values = (rng.standard_normal(length) * (0.1 if i < 20 else 10.0)).tolist()
+        yield columns, values, float(rng.choice([-1.0, 1.0])), float(rng.random() * 2.0)
+
+
+def part_ways(lazy, dense, examples):
+    """Whether the weights or the intercepts of the two learners differ after any step."""
+    for example in examples:
+        lazy.step(*example)
+        dense.step(*example)
+        if apart(lazy.weights, dense.weights) > 1e-11:
+            return True
+        if apart(lazy.intercept, dense.intercept) > 1e-11:
+            return True
+    assert np.any(np.asarray(lazy.weights) != 0.0)
+    return False
 
 
 def differs_from_the_reference(rule, engine=None, empty=3, l1=1e-3, l2=1e-3, loss="log_loss"):
     """Whether the weights or the intercept leave those of the dense reference at any step."""
     options = dict(l1=l1, l2=l2, loss=loss, fit_intercept=True)
     lazy = Stepper(9, **in_rule(rule=rule, **options))
-    kind = ENGINES[rule.name] if engine is None else engine
+    kind = ALGORITHMS[rule.name].engine if engine is None else engine
     lazy.engine = kind(9, rule, ElasticNet(l1, l2), loss=lazy.plan.loss)
     dense = new_reference(
         rule, 9, loss=get_loss(loss), penalty=ElasticNet(l1, l2), schedule=None, fit_intercept=True
@@ -40,7 +66,7 @@ def differs_from_the_reference(rule, engine=None, empty=3, l1=1e-3, l2=1e-3, los
     return part_ways(lazy, dense, stream(empty=empty))
 
 
-@pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if loss.margin])
+@pytest.mark.parametrize("loss", OF_CLASSES)
 @pytest.mark.parametrize("empty", [0, 1, 3, 33])
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_every_step_equals_the_reference_across_refreshes(rule, loss, empty):
@@ -57,23 +83,80 @@ class KeepsTheWeights(FTRLEngine):
         return super()._run(examples, steps, task, first)
 
 
-def test_a_broken_scale_is_caught():
-    """The comparison above notices weights that do not follow the scale."""
-    assert differs_from_the_reference(FTRL(), KeepsTheWeights)
+class WithoutRescale(AdaGradEngine):
+    """Computes alpha anew and leaves the weights what they are."""
+
+    def _sweep(self):
+        before = self.weights()
+        super()._sweep()
+        self.cells[:, 0] = before
 
 
-def test_the_scale_is_computed_before_the_steps_that_are_powers_of_two():
-    """alpha is the constant over the mean of the rows as of the last refresh."""
-    sizes = [0.0, 0.0, 4.0, 2.0, 8.0, 1.0, 0.5, 3.0, 7.0, 5.0]
-    lazy, rates = Stepper(1, rule=FTRL(), loss="hinge"), []
-    first = lazy.engine.present_rate
-    for t, size in enumerate(sizes):
+class BeginsAtNothing(AdaGradEngine):
+    """Lets the sums of squared gradients begin at 0."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.settings[kernel.settings("adagrad").index("initial")] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("rule", "broken"),
+    [(FTRL(), KeepsTheWeights), (AdaGrad(), WithoutRescale), (AdaGrad(), BeginsAtNothing)],
+)
+def test_broken_engines_are_caught(rule, broken):
+    """The comparison notices every fault of a refresh, and of the first step of a weight."""
+    assert differs_from_the_reference(rule, broken)
+
+
+@pytest.mark.parametrize("empty", [0, 3])
+def test_the_lazy_reference_of_adagrad_equals_the_dense_one(empty):
+    """PlainAdaGrad visits all weights at a refresh and no other time."""
+    options = dict(l1=1e-2, l2=1e-2, fit_intercept=True)
+    lazy, dense = PlainAdaGrad(9, **options), DenseAdaGrad(9, **options)
+    assert not part_ways(lazy, dense, stream(empty=empty))
+    assert lazy.alpha == dense.alpha
+
+
+def rates_of(rule, sizes):
+    """The rate after each of the rows, of rows with one nonzero of these sizes."""
+    lazy, rates = Stepper(1, rule=rule, loss="hinge"), []
+    for size in sizes:
         lazy.step([0] if size else [], [size] if size else [], 1.0)
         rates.append(lazy.engine.present_rate)
-        last = 0 if t == 0 else 2 ** int(np.log2(t))
-        mean = sum(sizes[: last + 1]) / (last + 1)
-        assert rates[-1] == pytest.approx(first / (mean or 1.0))
-    assert len(set(rates)) == 4  # none before the first row, then steps 2, 4 and 8
+    return rates
+
+
+def alphas_after(sizes, product, least_change):
+    """alpha after each of the rows, from their sizes alone."""
+    mean, found = 0.0, []
+    for t in range(len(sizes)):
+        now = float(np.mean(sizes[: t + 1]))
+        is_due = t in (0, 1, 2, 4, 8, 16, 32, 64) and abs(now - mean) > mean * least_change
+        mean = now if is_due or (not mean and now) else mean
+        found.append(product / mean if mean else product)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("rule", "least_change"), [(FTRL(), 0.0), (AdaGrad(), 1.0 / 16.0)], ids=["ftrl", "adagrad"]
+)
+def test_alpha_is_computed_before_the_steps_that_are_powers_of_two(rule, least_change):
+    """alpha is the constant over the mean of the rows as of the last refresh."""
+    sizes = [0.0, 0.0, 4.0, 2.0, 8.0, 1.0, 0.5, 3.0, 1.5, *[2.0] * 9]
+    seen, first = rates_of(rule, sizes), rates_of(rule, [0.0])[0]
+    np.testing.assert_allclose(seen, alphas_after(sizes, first, least_change), rtol=1e-15)
+    # None before the first row, then steps 2, 4 and 8, and not 16 if it changes too little.
+    assert len(set(seen)) == (4 if least_change else 5)
+    assert abs(np.mean(sizes[:17]) / np.mean(sizes[:9]) - 1.0) < 1 / 16
+
+
+def test_the_first_row_that_is_not_empty_gives_alpha_whenever_it_comes():
+    """Rows 3 and 5 are between the powers of two; alpha has to wait for step 8 with the second."""
+    sizes = [0.0, 0.0, 0.0, 4.0, 1.0, 1000.0, 0.0, 0.0, 0.0]
+    seen = rates_of(AdaGrad(), sizes)
+    np.testing.assert_allclose(seen, alphas_after(sizes, PRODUCTS["hinge"], 1 / 16), rtol=1e-15)
+    assert (seen[2], seen[3], seen[5], seen[8]) == (5.0, 5.0, 5.0, 5.0 / (1005 / 9))
 
 
 @pytest.mark.parametrize("rule", [FTRL(), FTRL(beta=0.0), RDA()], ids=str)
@@ -84,10 +167,9 @@ def test_a_new_scale_multiplies_the_weights(rule):
     """
     chosen = plan(rule=rule, l2=0.0 if rule.name == "rda" or rule.beta else 1e-12)
     X, y = corpus(n_rows=18, d=12)
-    each = Learner(chosen.new_engine(12), examples_of(chosen, X, y), chosen)
-    run_pass([each], np.arange(16), 0)
-    engine, cells = each.engine, each.engine.cells.copy()
-    weights, unit = engine.weights(), engine.unit
+    engine = chosen.new_engine(12)
+    engine.take(examples_of(chosen, X, y), chosen.steps(rows(16), 0), chosen.task(engine))
+    cells, weights, unit = engine.cells.copy(), engine.weights(), engine.unit
     engine.set_field("mean", 2.0 * unit)
     ratio = engine.weights()[weights != 0] / weights[weights != 0]
     if rule.name == "rda":
@@ -111,7 +193,7 @@ def test_a_new_scale_multiplies_the_weights(rule):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if loss.margin])
+@pytest.mark.parametrize("loss", OF_CLASSES)
 def test_the_scale_of_X_changes_nothing_but_the_scale_of_the_weights(rule, loss, exponent):
     """X times 2^k gives the weights times 2^-k bit for bit, and the same intercept."""
     X, y = corpus(n_rows=200, d=90)
@@ -125,7 +207,41 @@ def test_the_scale_of_X_changes_nothing_but_the_scale_of_the_weights(rule, loss,
     assert np.count_nonzero(model.coef_) > 50
 
 
-# --- chunks, copies, failed calls, loaded weights -----------------------------------------------
+def test_importances_that_are_all_ten_times_as_large_change_nothing():
+    """A sum begins with the importance of its row, as the squared gradients do."""
+    X, y = corpus(n_rows=80, d=50)
+    options = dict(rule=AdaGrad(delta=1e-12), max_iter=2, tol=None, random_state=0, l2=0.0)
+    once = LazyNetClassifier(**in_rule(l1=1e-3, **options)).fit(X, y)
+    ten = LazyNetClassifier(**in_rule(l1=1e-2, **options)).fit(
+        X, y, sample_weight=np.full(80, 10.0)
+    )
+    np.testing.assert_allclose(ten.coef_, once.coef_, rtol=1e-9, atol=1e-9)
+
+
+# --- other settings, loaded weights, what is refused ---------------------------------------------
+
+
+def test_from_a_given_alpha_to_the_data_and_back():
+    """The weights go on as they are; rows are counted from the switch on, and not with alpha."""
+    X, y = corpus(n_rows=60, d=40)
+    options = dict(shuffle=False, l1=0.0, l2=0.0)
+    model = LazyNetClassifier(**in_rule(rule=AdaGrad(alpha=0.1), **options))
+    model.partial_fit(X, y, classes=[-1, 1])
+    assert model.eta0_ == 0.1
+    before = model.coef_.copy()
+    nothing = sparse.csr_matrix((1, 40))
+    model.set_params(rule="adagrad").partial_fit(nothing, y[:1])
+    np.testing.assert_array_equal(model.coef_, before)
+    assert model.eta0_ == PRODUCTS["log_loss"]  # of the loss, until a row is not empty
+    model.partial_fit(X[:1], y[:1])
+    assert model.eta0_ == PRODUCTS["log_loss"] / (sizes_of(X[:1], "absolute_sums")[0] / 2)
+    model.partial_fit(X[1:], y[1:])
+    last = np.concatenate([[0.0], sizes_of(X, "absolute_sums")])
+    assert model.eta0_ == pytest.approx(alphas_after(last, PRODUCTS["log_loss"], 1 / 16)[-1])
+    before = model.coef_.copy()
+    model.set_params(rule=AdaGrad(alpha=0.1)).partial_fit(nothing, y[:1])
+    np.testing.assert_array_equal(model.coef_, before)
+    assert model.eta0_ == 0.1
 
 
 @pytest.mark.parametrize("rule", [FTRL(), RDA()], ids=str)
@@ -148,6 +264,17 @@ def test_loaded_weights_keep_their_size(rule):
     assert model.intercept_[0] == pytest.approx(2.0)
 
 
+def test_loaded_weights_of_adagrad_keep_their_size():
+    """The first alpha multiplies no weight that was given."""
+    X, _ = corpus(n_rows=20, d=40)
+    model = LazyNetClassifier(rule="adagrad", max_iter=1, tol=None, shuffle=False, l1=0.0, l2=0.0)
+    given_weights = np.arange(40.0)
+    model.fit(X[:2], [0, 1], coef_init=given_weights)
+    untouched = np.setdiff1d(np.arange(40), X[:2].indices)
+    ratio = model.eta0_ / (PRODUCTS["log_loss"] / sizes_of(X[:1], "absolute_sums")[0])
+    np.testing.assert_allclose(model.coef_[0, untouched], given_weights[untouched] * ratio)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
@@ -165,6 +292,26 @@ def test_fields_that_no_run_leaves_behind_are_refused(rule, name, value, message
     engine.set_field(name, value)
     with pytest.raises(ValueError, match=message):
         engine.take(examples_of(chosen, X, y), chosen.steps(np.arange(4), 0), chosen.task(engine))
+
+
+def test_examples_without_sizes_are_refused():
+    """The kernel says what is missing; with a given alpha nothing is."""
+    X, y = corpus(n_rows=4, d=5)
+    for rule in (AdaGrad(alpha=0.1), AdaGrad()):
+        chosen = plan(rule=rule)
+        engine = chosen.new_engine(5)
+        steps = chosen.steps(rows(4), 0)
+        if rule.sizes is None:
+            engine.take(as_examples(X, y), steps, chosen.task(engine))
+            continue
+        with pytest.raises(ValueError, match="examples must have sizes: the rates of 'adagrad'"):
+            engine.take(as_examples(X, y), steps, chosen.task(engine))
+        assert not engine.fields.any()
+
+
+def test_every_loss_has_a_constant():
+    """The table of constants names the losses, all of them."""
+    assert set(PRODUCTS) == set(PLAIN_PRODUCTS) == set(LOSSES)
 
 
 # --- one meaning of l1 and l2 -------------------------------------------------------------------
