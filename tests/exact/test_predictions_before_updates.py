@@ -1,4 +1,4 @@
-"""Every kernel hands out the prediction made before each update, and the losses add up."""
+"""The losses of the predictions that were made before each update add up."""
 
 from decimal import Decimal, localcontext
 
@@ -7,48 +7,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
-from support import plan
-from support.algorithms import GIVEN, RULES_WITH_STATE, penalty_of
 from support.matrices import corpus
 
-from lazynet import SGD
 from lazynet.data.arrays import as_examples
-from lazynet.engines.catalogue import new_engine
 from lazynet.kernels.examples import Steps
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.losses import LOSSES, get_loss
 from lazynet.reference import losses as reference
-from lazynet.rules.storage import STORAGES
-
-CASES = [
-    *[(SGD(), STORAGES[name]()) for name in STORAGES],
-    *[(GIVEN[r], None) for r in RULES_WITH_STATE],
-]
 
 
 def keeping(order, predictions):
     """The same steps, which keep their predictions."""
     n = len(order)
     return Steps(order, np.full(n, 0.1), np.ones(n), np.zeros(n), np.zeros(n), None, predictions)
-
-
-@pytest.mark.parametrize(("rule", "storage"), CASES, ids=lambda c: getattr(c, "name", ""))
-def test_predictions_are_those_of_the_weights_before_each_step(rule, storage):
-    """A prediction equals the dot product with the weights read before the step."""
-    X, y = corpus(n_rows=30, d=60)
-    penalty = penalty_of(rule, 0.0, 0.0)
-    chosen = plan(rule=rule, fit_intercept=True)
-    engine = new_engine(rule, penalty, 60, storage=storage)
-    examples = as_examples(X, y)
-    task = chosen.task(engine)
-    expected, kept = [], []
-    for step, row in enumerate([3, 29, 3, *range(30)]):
-        expected.append((X[[row]] @ engine.weights()).item() + engine.intercept)
-        predictions = np.full(1, np.nan)
-        engine.take(examples, keeping(np.array([row]), predictions), task, step)
-        kept.append(predictions[0])
-    assert np.abs(expected).max() > 0.01
-    np.testing.assert_allclose(kept, expected, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("n_steps", [1, 50, 255, 256, 257, 600])
@@ -113,3 +84,5 @@ def test_sizes_of_rows():
     np.testing.assert_allclose(examples.squared_norms(), X.multiply(X).sum(axis=1).A1)
     with pytest.raises(ValueError, match=r"sizes must have one entry per row \(30\), got 3"):
         as_examples(X, y, None, np.ones(3))
+    with pytest.raises(ValueError, match="sizes must be one of absolute_sums, squared_norms"):
+        as_examples(X, y, None, "norms")

@@ -1,10 +1,10 @@
 """The columns of a row may come in any order: the model is the same up to rounding.
 
 Every kernel needs the columns of a row to be distinct.  Rows with a column twice are summed first.
+After every step disordered rows are compared in test_lazy_equals_dense.py and its like.
 """
 
 import copy
-import dataclasses
 import sys
 
 import numpy as np
@@ -15,15 +15,12 @@ from scipy import sparse
 from support import ELASTIC_STORAGES
 from support.algorithms import (
     AFFINE_RULES,
-    BOTH_ORDERS,
     GIVEN,
     RULES_WITH_STATE,
     options_of,
-    storage_of,
 )
-from support.matrices import corpus, reversed_rows, shuffled_rows, with_rows_arranged
-from support.parameters import in_rule, rule_with
-from support.wears import wears
+from support.matrices import corpus, reversed_rows, shuffled_rows
+from support.parameters import in_rule
 
 from lazynet import (
     ASGDClassifier,
@@ -36,32 +33,9 @@ from lazynet import (
 )
 from lazynet.data.arrays import checked_csr, usable_rows
 from lazynet.kernels.examples import DEFECT_REPEATED, DEFECTS, Examples
-from lazynet.verify.strategies import assert_matches_twin, problems
 
 BOTH = (False, True)
 DISORDERS = pytest.mark.parametrize("disorder", [reversed_rows, shuffled_rows])
-
-
-@st.composite
-def disordered(draw, problem):
-    """The problem with the columns of every row in an order that is drawn."""
-    X = with_rows_arranged(
-        problem.X, lambda n: np.array(draw(st.permutations(range(n))), dtype=int)
-    )
-    return dataclasses.replace(problem, X=X)
-
-
-@pytest.mark.parametrize("rule", AFFINE_RULES)
-@pytest.mark.parametrize("engine", ELASTIC_STORAGES)
-@given(data=st.data())
-def test_every_step_equals_the_dense_twin(engine, rule, data):
-    """The first promise, for rows whose columns come in any order."""
-    problem = data.draw(disordered(data.draw(problems(
-        rules=[rule], step_orders=BOTH_ORDERS, intercepts=BOTH))))  # fmt: skip
-    assert usable_rows(problem.X) is problem.X
-    wear = data.draw(wears())
-    stepper = problem.stepper(rule=rule_with(problem.rule, storage=storage_of(engine)), wear=wear)
-    assert_matches_twin(stepper, problem, twin=problem.twin(wear.largest_cushion))
 
 
 def assert_same_up_to_rounding(left, right, X, other):

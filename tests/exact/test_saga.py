@@ -221,39 +221,25 @@ def test_a_stream_is_refused():
         Stepper(3, rule="saga")
 
 
-def test_another_rule_goes_on_from_the_weights():
-    """And SAGA from the weights of another rule, with no slopes remembered."""
-    X, y = make_data()
-    options = dict(l1=1e-3, l2=1e-3, random_state=0, max_iter=3, tol=None, warm_start=True)
-    model = LazyNetClassifier(rule="saga", **options).fit(X, y)
-    weights = model.coef_.copy()
-    model.set_params(rule="fobos")
-    assert np.array_equal(model.coef_, weights)
-    model.partial_fit(X, y)
-    weights, intercept = model.coef_[0].copy(), model.intercept_[0]
-    model.set_params(rule=SAGA(alpha=0.1), shuffle=False, max_iter=1).fit(X, y)
-    twin = DenseSAGA(X.shape[1], n_rows=60, l1=1e-3, l2=1e-3, alpha=0.1, fit_intercept=True)
-    twin.weights, twin.intercept = weights.tolist(), intercept
-    for i in range(60):
-        twin.step(X[i].indices, X[i].data, 2.0 * y[i] - 1, row=i)
-    assert apart(model.coef_[0], twin.weights) <= 1e-12
-    assert apart(model.intercept_[0], twin.intercept) <= 1e-12
-
-
-def test_the_order_may_leave_rows_out_and_repeat_them():
-    """The mean is over all rows of X, the visited ones and the others."""
+def test_the_order_may_leave_rows_out_and_repeat_them_from_any_weights():
+    """The mean is over all rows of X; SAGA begins with no slopes, and another rule goes on."""
     X, y = make_data(n_classes=0)
     order = np.array([3, 3, 7, 0, 3, 7, 59])
-    model = LazyNetRegressor(rule=SAGA(alpha=0.05), l1=1e-3, l2=1e-3, max_iter=4, tol=None).fit(
-        X, y, sample_order=order
-    )
+    options = dict(l1=1e-3, l2=1e-3, max_iter=4, tol=None, warm_start=True)
+    model = LazyNetRegressor(rule="saga", **options).fit(X, y)
+    weights = model.coef_.copy()
+    np.testing.assert_array_equal(model.set_params(rule="fobos").coef_, weights)
+    weights, intercept = model.partial_fit(X, y).coef_, model.intercept_[0]
+    model.set_params(rule=SAGA(alpha=0.05)).fit(X, y, sample_order=order)
     twin = DenseSAGA(
         X.shape[1], n_rows=60, loss="squared_error", l1=1e-3, l2=1e-3, alpha=0.05,
         fit_intercept=True,
     )  # fmt: skip
+    twin.weights, twin.intercept = weights.tolist(), intercept
     for i in np.tile(order, 4):
         twin.step(X[i].indices, X[i].data, y[i], row=i)
     assert apart(model.coef_, twin.weights) <= 1e-12
+    assert apart(model.intercept_[0], twin.intercept) <= 1e-12
     assert model.t_ == twin.t == 28
 
 

@@ -103,12 +103,13 @@ def new_engine(chosen, n_outputs, wear=None):
     return engine
 
 
-def examples_of(chosen, n_outputs, values=np.float64, indices=np.int32):
-    """The rows in these types."""
+def examples_of(chosen, n_outputs, values=np.float64, indices=np.int32, measured=False):
+    """The rows in these types, with the sizes that rates follow, or with their name alone."""
     starts = X.indptr.astype(indices)
     rows = X.data.astype(values), X.indices.astype(indices), starts, D
     targets = Y if n_outputs is None else None
-    return Examples(*rows, targets, IMPORTANCES, sizes_of(X, chosen.sizes))
+    sizes = chosen.sizes if measured else sizes_of(X, chosen.sizes)
+    return Examples(*rows, targets, IMPORTANCES, sizes)
 
 
 def take(engine, chosen, examples, start, stop):
@@ -166,9 +167,13 @@ def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
 
 @EVERY_CASE
 def test_types_of_numbers_change_no_bit(options, n_outputs):
-    """float32 or float64, int32 or int64: the values are what counts."""
+    """float32 or float64, int32 or int64: the values are what counts.
+
+    Nor do sizes that a kernel computes as it visits a row, in place of sizes that it is handed.
+    """
     wanted = learned(options, n_outputs)
     assert np.count_nonzero(wanted[0]) > 0
+    assert_same(learned(options, n_outputs, measured=True), wanted)
     for values, indices in itertools.product((np.float32, np.float64), (np.int32, np.int64)):
         assert_same(learned(options, n_outputs, values=values, indices=indices), wanted)
 
