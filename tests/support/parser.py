@@ -1,7 +1,7 @@
-"""Lines of svmlight's and Vowpal Wabbit's text, read byte by byte in plain Python.
+"""Lines of svmlight's and Vowpal Wabbit's text, read by regular expressions.
 
-The kernel lazynet/kernels/text.pyx must give the same rows, and refuse the same text at
-the same line and column: tests/exact/test_parser.py.
+The kernel lazynet/kernels/text.pyx must give the same rows, and refuse the same lines:
+tests/exact/test_parser.py.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ import re
 from typing import NamedTuple
 
 _SPACES = b" \t\r"
-_NUMBER = re.compile(rb"[+-]?(?P<digits>\d+\.?\d*|\.\d+)(?P<exponent>[eE][+-]?\d+)?")
+_BETWEEN = re.compile(rb"[ \t\r]+")
+_NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 class BadLine(ValueError):
-    """A line that cannot be read, and where: both counted from 1."""
+    """A line that cannot be read, counted from 1."""
 
-    def __init__(self, line: int, column: int, expected: str) -> None:
-        super().__init__(f"line {line}, column {column}: expected {expected}")
-        self.line, self.column = line, column
+    def __init__(self, line: int) -> None:
+        super().__init__(f"line {line}")
+        self.line = line
 
 
 class Row(NamedTuple):
@@ -55,14 +56,29 @@ def murmur(text: bytes, seed: int) -> int:
     return state
 
 
+def finite(number: float) -> float:
+    """The number, unless it is infinite."""
+    if math.isinf(number):
+        raise ValueError
+    return number
+
+
+def matched(pattern: bytes, word: bytes) -> re.Match[bytes]:
+    """The match of a whole word."""
+    found = re.fullmatch(pattern, word, re.DOTALL)
+    if found is None:
+        raise ValueError
+    return found
+
+
 class PlainParser:
     """Rows from a whole text.
 
-    >>> PlainParser().rows(b"1 0:2 5:0.5 # words\\n-1 5:1")
-    [Row(label=1.0, importance=1.0, entries={0: 2.0, 5: 0.5}), Row(label=-1.0, importance=1.0, entries={5: 1.0})]
+    >>> PlainParser().rows(b"1 0:2 5:0.5 # words\\n-1 5:1")[1]
+    Row(label=-1.0, importance=1.0, entries={5: 1.0})
     >>> PlainParser(vowpal=True).rows(b"1 |f a:2")[0].entries
     {14355: 2.0}
-    """  # noqa: E501
+    """
 
     def __init__(
         self,
@@ -76,148 +92,71 @@ class PlainParser:
     ) -> None:
         self.vowpal, self.several, self.base, self.bits = vowpal, several, base, bits
         self.n_columns, self.n_labels = n_columns, n_labels
-        self.text, self.at, self.number_of_line = b"", 0, 0
 
     def rows(self, text: bytes) -> list[Row]:
-        """Every row of the text.
+        """Every row of the text; the first line that is none raises BadLine.
 
         >>> PlainParser(several=True).rows(b"3,1 0:2")[0].label
         [3, 1]
         """
         found = []
         for number, line in enumerate(text.split(b"\n"), 1):
-            self.text, self.at, self.number_of_line = line, 0, number
-            row = self.vowpal_row() if self.vowpal else self.svmlight_row()
+            try:
+                row = self.vowpal_row(line) if self.vowpal else self.svmlight_row(line)
+            except ValueError:
+                raise BadLine(number) from None
             if row is not None:
                 found.append(row)
         return found
 
-    # --- where the line is read ---
-
-    def byte(self) -> bytes:
-        """The byte that comes next; none at the end of the line."""
-        return self.text[self.at : self.at + 1]
-
-    def skip(self, which: bytes) -> None:
-        """Go behind the bytes that are among these."""
-        while self.byte() and self.byte() in which:
-            self.at += 1
-
-    def word(self, ends: bytes) -> bytes:
-        """The bytes up to one of these, or to the end of the line."""
-        start = self.at
-        while self.byte() and self.byte() not in ends:
-            self.at += 1
-        return self.text[start : self.at]
-
-    def bad(self, expected: str, at: int | None = None) -> BadLine:
-        """The error for the byte that comes next, or for another one."""
-        return BadLine(self.number_of_line, (self.at if at is None else at) + 1, expected)
-
     # --- pieces ---
 
-    def number(self) -> float:
+    def number(self, word: bytes) -> float:
         """A number, as Python's ``float`` understands it."""
-        start = self.at
-        found = _NUMBER.match(self.text, start)
-        if not found:
-            self.skip_sign()
-            self.at += self.byte() == b"."
-            raise self.bad("a number")
-        self.at = found.end()
-        if not found["exponent"] and self.byte() in (b"e", b"E"):
-            self.at += 1
-            self.skip_sign()
-            raise self.bad("an exponent")
-        if math.isinf(float(found[0])):
-            raise self.bad("a number that is not so large", start)
-        return float(found[0])
+        return finite(float(matched(_NUMBER.pattern, word)[0]))
 
-    def skip_sign(self) -> None:
-        """Go behind a sign."""
-        self.at += self.byte() in (b"+", b"-")
+    def integer(self, word: bytes, least: int, n: int) -> int:
+        """One of ``n`` numbers from ``least`` on, in at most 18 digits."""
+        found = int(matched(rb"\d{1,18}", word)[0])
+        if not least <= found < least + n:
+            raise ValueError
+        return found
 
-    def integer(self, least: int, most: int) -> int:
-        """Digits that make a number between these."""
-        start = self.at
-        digits = self.word_of_digits()
-        if not digits:
-            raise self.bad("digits")
-        # Numbers of more than 18 digits are refused whatever the bounds are.
-        if len(digits) > 18 or not least <= int(digits) <= most:
-            raise self.bad(f"a number from {least} to {most}", start)
-        return int(digits)
-
-    def word_of_digits(self) -> bytes:
-        """The digits that come next."""
-        start = self.at
-        self.skip(b"0123456789")
-        return self.text[start : self.at]
-
-    def labels(self) -> list[int]:
-        """Labels with commas between them."""
-        start = self.at
-        labels = [self.integer(0, self.n_labels - 1)]
-        while self.byte() == b",":
-            self.at += 1
-            labels.append(self.integer(0, self.n_labels - 1))
+    def label(self, word: bytes) -> float | list[int]:
+        """A number, or labels with commas between them, none of them twice."""
+        if not self.several:
+            return self.number(word)
+        labels = [self.integer(part, 0, self.n_labels) for part in word.split(b",")]
         if len(set(labels)) < len(labels):
-            raise self.bad("labels that differ", start)
+            raise ValueError
         return labels
 
-    def add(self, entries: dict[int, float], column: int, value: float) -> None:
-        """One more entry of a row; values of one column are added up."""
-        entries[column] = entries[column] + value if column in entries else value
-
-    def checked(self, row: Row) -> Row:
-        """The row, unless values of one column have added up to infinity."""
-        if all(map(math.isfinite, row.entries.values())):
-            return row
-        raise self.bad("a sum that is not so large", 0)
+    def row(self, label: float | list[int], importance: float, pairs: list[tuple]) -> Row:
+        """A row in which the values of one column are added up."""
+        entries: dict[int, float] = {}
+        for column, value in pairs:
+            entries[column] = entries[column] + value if column in entries else value
+        for total in entries.values():
+            finite(total)
+        return Row(label, importance, entries)
 
     # --- svmlight ---
 
-    def end_of_word(self) -> None:
-        """Refuse what is neither a space nor the end of what counts."""
-        if self.byte() and self.byte() not in _SPACES + b"#":
-            raise self.bad("a space")
-
-    def svmlight_row(self) -> Row | None:
+    def svmlight_row(self, line: bytes) -> Row | None:
         """The row of a line; None for a line of comments."""
-        self.skip(_SPACES)
-        if self.byte() in (b"", b"#"):
+        words = [word for word in _BETWEEN.split(line.partition(b"#")[0]) if word]
+        if not words:
             return None
-        label: float | list[int]
-        if not self.several:
-            label = self.number()
-            self.end_of_word()
-        elif re.match(rb"q|\d*:", self.text[self.at :]):
-            label = []
-        else:
-            label = self.labels()
-            self.end_of_word()
-        self.skip(_SPACES)
-        if self.text.startswith(b"qid:", self.at):
-            self.at += 4
-            if not self.word_of_digits():
-                raise self.bad("digits")
-            self.end_of_word()
-        entries: dict[int, float] = {}
-        while True:
-            self.skip(_SPACES)
-            if self.byte() in (b"", b"#"):
-                return self.checked(Row(label, 1.0, entries))
-            start = self.at
-            if not self.word_of_digits():
-                raise self.bad("a column")
-            if self.byte() != b":":
-                raise self.bad("':'")
-            self.at = start
-            column = self.integer(self.base, self.base + self.n_columns - 1) - self.base
-            self.at += 1
-            value = self.number()
-            self.end_of_word()
-            self.add(entries, column, value)
+        unlabelled = self.several and re.match(rb"q|\d*:", words[0])
+        label = [] if unlabelled else self.label(words.pop(0))
+        if words and words[0].startswith(b"qid:"):
+            matched(rb"qid:\d+", words.pop(0))
+        pairs = []
+        for word in words:
+            column, value = matched(rb"([^:]*):([^:]*)", word).groups()
+            place = self.integer(column, self.base, self.n_columns) - self.base
+            pairs.append((place, self.number(value)))
+        return self.row(label, 1.0, pairs)
 
     # --- Vowpal Wabbit ---
 
@@ -228,83 +167,41 @@ class PlainParser:
             return int(name or b"0") + seed
         return murmur(name, seed)
 
-    def vowpal_row(self) -> Row | None:
+    def named(self, word: bytes) -> tuple[bytes, float]:
+        """A name and the number behind its colon, 1 without one."""
+        name, colon, number = word.partition(b":")
+        return name, self.number(number) if colon else 1.0
+
+    def vowpal_row(self, line: bytes) -> Row | None:
         """The row of a line; None for an empty line."""
-        if not self.text.strip(_SPACES):
+        if not line.strip(_SPACES):
             return None
-        label, importance = self.vowpal_head()
-        entries: dict[int, float] = {}
-        while self.byte() == b"|":
-            self.at += 1
-            self.namespace(entries)
-        return self.checked(Row(label, importance, entries))
+        head, *spaces = line.split(b"|")
+        if not spaces:
+            raise ValueError
+        # The last word touches the bar and is the tag.  A tag with a quote may also stand before it.
+        *words, tag = _BETWEEN.split(head.lstrip(_SPACES))
+        if not tag and words and words[-1].startswith(b"'"):
+            words.pop()
+        if len(words) > 2 or not (words or self.several):
+            raise ValueError
+        label = self.label(words[0]) if words else []
+        importance = self.number(words[1]) if len(words) > 1 else 1.0
+        if len(words) > 1 and words[1].startswith(b"-"):
+            raise ValueError
+        return self.row(label, importance, [pair for part in spaces for pair in self.pairs(part)])
 
-    def vowpal_head(self) -> tuple[float | list[int], float]:
-        """The label or labels, and the importance, in front of the first bar."""
-        label: float | list[int] | None = [] if self.several else None
-        importance, n_words = 1.0, 0
-        while True:
-            self.skip(_SPACES)
-            start = self.at
-            word = self.word(_SPACES + b"|")
-            end = self.at
-            if word.startswith(b"'"):
-                self.skip(_SPACES)
-                if self.byte() != b"|":
-                    raise self.bad("'|' behind the tag")
-            if not self.byte():
-                raise self.bad("'|'")
-            if self.byte() == b"|":
-                break  # a word that touches the bar is a tag
-            self.at = start
-            if n_words == 0:
-                label = self.labels() if self.several else self.number()
-            elif n_words == 1:
-                if word.startswith(b"-"):
-                    raise self.bad("an importance that is not negative")
-                importance = self.number()
-            else:
-                raise self.bad("'|'")
-            if self.at != end:
-                raise self.bad("a space")
-            n_words += 1
-        if label is None:
-            raise self.bad("a label")
-        return label, importance
-
-    def end_of_feature(self) -> None:
-        """Refuse what is neither a space nor a bar."""
-        if self.byte() and self.byte() not in _SPACES + b"|":
-            raise self.bad("a space or '|'")
-
-    def namespace(self, entries: dict[int, float]) -> None:
-        """The features up to the next bar."""
-        if self.byte() == b":":
-            raise self.bad("a namespace")
-        factor, unnamed = 1.0, 0
-        name = self.word(_SPACES + b"|:")
-        seed = self.hash_of_name(name, 0) if name else 0
-        if self.byte() == b":":
-            self.at += 1
-            factor = self.number()
-            self.end_of_feature()
-        while True:
-            self.skip(_SPACES)
-            if self.byte() in (b"", b"|"):
-                return
-            start = self.at
-            name = self.word(_SPACES + b"|:")
-            value = 1.0
-            if self.byte() == b":":
-                self.at += 1
-                value = self.number()
-                self.end_of_feature()
-            value *= factor
-            if math.isinf(value):
-                raise self.bad("a number that is not so large", start)
-            if name:
-                hashed = self.hash_of_name(name, seed)
-            else:
-                hashed, unnamed = seed + unnamed, unnamed + 1
-            if value:
-                self.add(entries, hashed % 2**self.bits, value)
+    def pairs(self, text: bytes) -> list[tuple[int, float]]:
+        """The columns and values of a namespace that are not 0."""
+        space, *features = _BETWEEN.split(text)
+        if space.startswith(b":"):
+            raise ValueError
+        name, factor = self.named(space)
+        seed, unnamed, found = self.hash_of_name(name, 0) if name else 0, 0, []
+        for feature in filter(None, features):
+            name, value = self.named(feature)
+            column = self.hash_of_name(name, seed) if name else seed + unnamed
+            unnamed += not name
+            if finite(value * factor):
+                found.append((column % 2**self.bits, value * factor))
+        return found

@@ -103,7 +103,7 @@ def compared(source, data, form, rows):
                 for row in PlainParser(**options).rows(data)
             ]
         except BadLine as error:
-            expected = f"line {error.line}, column {error.column}: "
+            expected = f"line {error.line}, column "
     try:
         found = rows_of(source, rows)
     except ValueError as error:
