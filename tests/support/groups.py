@@ -20,8 +20,9 @@ def group_runs(draw, norms=NORMS, wears=None, kind=Run, losses=LOSSES, **options
     coupled = draw(st.booleans())
     problem = draw(disordered_problems(list(losses), ["fobos"], **options))
     chosen = plan_of(problem, FoBoS(group=norm).settled(), softmax=coupled)
+    wear = None if wears is None else draw(wears)
     seed = draw(st.integers(0, 9))
-    return kind(problem, chosen, draw(st.integers(1, 20)), wear=draw(wears or st.none()), seed=seed)
+    return kind(problem, chosen, draw(st.integers(1, 20)), wear=wear, seed=seed)
 
 
 def plain_learner(run, form=DenseGroups):

@@ -179,7 +179,7 @@ class PlainParser:
         head, *spaces = line.split(b"|")
         if not spaces:
             raise ValueError
-        # The last word touches the bar and is the tag.  A tag with a quote may also stand before it.
+        # The last word touches the bar and is the tag; a tag with a quote may stand before the bar.
         *words, tag = _BETWEEN.split(head.lstrip(_SPACES))
         if not tag and words and words[-1].startswith(b"'"):
             words.pop()
