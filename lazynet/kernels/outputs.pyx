@@ -21,8 +21,7 @@ are
 The steps of all outputs have the same rates and shrinks, or each output on a clock of its own has
 its own: given for every step, or computed from the rows (from_data.pxd).
 
-Property: see online_outputs.pyx; rates of their own and averages in
-tests/exact/test_outputs_with_own_rates_and_averages.py; the weights of groups equal
+Property: see online_outputs.pyx; the weights of groups equal
 lazynet.reference.groups.DenseGroups after every step (tests/exact/test_groups.py).
 """
 

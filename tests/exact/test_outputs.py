@@ -35,7 +35,7 @@ from lazynet.engines.clock import AveragedClockEngine
 from lazynet.engines.outputs import AveragedOutputs, OutputsOnClock
 from lazynet.engines.outputs_cells import AdaGradOutputs
 from lazynet.engines.wear import Wear
-from lazynet.kernels import cells, outputs_clock
+from lazynet.kernels import cells
 from lazynet.kernels.outputs import Targets
 from lazynet.losses import LOSSES
 from lazynet.reference.outputs import DenseSoftmax
@@ -174,7 +174,7 @@ class SweepsTheClocksAlone(OutputsOnClock):
     """Sets the clocks to their start and leaves the weights as they were stored."""
 
     def _sweep(self):
-        outputs_clock.start_clocks(self.clocks, self.scalars)
+        self._start_clocks()
 
 
 class FoldsTheFirstForAll(AveragedOutputs):
