@@ -132,15 +132,6 @@ def check_rule(name: str, value: Any) -> Rule:
 RULE = Kind(check_rule, objects=tuple(row.rule for row in ALGORITHMS.values()))
 
 
-def algorithm_of(rule: Rule) -> Algorithm:
-    """The row of a rule.
-
-    >>> algorithm_of(FoBoS()).paper
-    'Duchi & Singer (2009); Lipton & Elkan, Eq. 2 and Theorem 2'
-    """
-    return ALGORITHMS[rule.name]
-
-
 def new_engine(
     rule: Rule,
     penalty: ElasticNet,
@@ -158,7 +149,7 @@ def new_engine(
     >>> new_engine(RDA(), ElasticNet(), 3).name, new_engine(FoBoS(), ElasticNet(), 3).name
     ('rda', 'clock')
     """
-    engine = algorithm_of(rule).engine
+    engine = ALGORITHMS[rule.name].engine
     if rule.has_state and engine is not None:
         return engine(n_features, rule, penalty, wear, loss)
     if isinstance(storage, Tables):
@@ -191,7 +182,7 @@ def new_outputs(
     """
     if rule.group is not None:
         return GROUPED_OUTPUTS[rule.group](n_features, n_outputs, rule, dtype)
-    kind = algorithm_of(rule).outputs
+    kind = ALGORITHMS[rule.name].outputs
     if kind is not None and issubclass(kind, CellOutputs):
         penalties = [penalty] * n_outputs
         return kind(n_features, n_outputs, rule, penalties, dtype, wear, loss)
@@ -281,4 +272,4 @@ def new_reference(
                 f"the rate: write rule={rule.rate}"
             )
         options["n_rows"] = n_rows
-    return algorithm_of(rule).reference(n_features, **options)
+    return ALGORITHMS[rule.name].reference(n_features, **options)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,32 +200,40 @@ def run_pass(
     """
     plan, examples = learners[0].plan, learners[0].examples
     n_rows = examples.n_rows if order is None else len(order)
-    n_threads = 1 if workers is None else workers.n_threads
-    shares = [range(k, len(learners), n_threads) for k in range(n_threads)]
     if length is None:
         length = length_of_chunks(len(learners), examples.n_rows, examples.n_values)
     if begin % length and begin != n_rows:
         raise ValueError(f"begin must be at the end of a chunk of {length} rows, got {begin}")
+    numbers = range(len(learners))
     for start in range(begin, n_rows, length):
         stop = min(start + length, n_rows)
         rows = np.arange(start, stop) if order is None else order[start:stop]
         steps = plan.steps(rows, t + start)
-
-        def visit(share: range, steps: Steps = steps, t: int = t + start) -> None:
-            for number in share:
-                if workers is not None:
-                    workers.check()
-                loss = learners[number].visit(steps, t, losses is not None)
-                if losses is not None:
-                    losses[number] += loss
-
         if workers is None:
-            visit(shares[0])
+            _visit(learners, steps, t + start, losses, None, numbers)
         else:
-            workers.each(shares, visit)
+            shares = [numbers[first :: workers.n_threads] for first in range(workers.n_threads)]
+            workers.each(shares, partial(_visit, learners, steps, t + start, losses, workers))
         if after is not None:
             after(stop)
     return t + n_rows
+
+
+def _visit(
+    learners: Sequence[AnyLearner],
+    steps: Steps,
+    t: int,
+    losses: NDArray[np.float64] | None,
+    workers: Workers | None,
+    numbers: range,
+) -> None:
+    """Let the learners of these numbers take the steps, the first of which is step ``t``."""
+    for number in numbers:
+        if workers is not None:
+            workers.check()
+        loss = learners[number].visit(steps, t, losses is not None)
+        if losses is not None:
+            losses[number] += loss
 
 
 def length_of_chunks(n_learners: int, n_rows: int, n_values: int) -> int:

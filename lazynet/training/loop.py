@@ -262,7 +262,7 @@ class Training:
     # --- for a later run ---
 
     def state(self) -> dict[str, Any]:
-        """Everything that the training has changed: numbers, arrays, schedules, a generator."""
+        """Everything that the training has changed: numbers, arrays, a generator."""
         generator = None
         if self.drawn_from is not None:
             generator = np.random.RandomState(0)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lazynet.averages import Average, Suffix, checked_counts, known_average
 from lazynet.engines.base import Engine
-from lazynet.engines.catalogue import EngineKind, algorithm_of, new_engine, new_outputs
+from lazynet.engines.catalogue import ALGORITHMS, EngineKind, new_engine, new_outputs
 from lazynet.engines.clock import tuning_of
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.wear import Wear
@@ -85,7 +85,7 @@ class Plan:
     def joins_outputs(self) -> bool:
         """Whether one engine can learn several outputs in one pass."""
         rule = self.rule
-        if algorithm_of(rule).outputs is None or self.penalty.positive:
+        if ALGORITHMS[rule.name].outputs is None or self.penalty.positive:
             return False
         if rule.has_state:
             return True

@@ -13,7 +13,7 @@ from scipy import sparse
 from lazynet.averages import Average, checked_counts
 from lazynet.data.arrays import sizes_of
 from lazynet.data.targets import Targets
-from lazynet.engines.catalogue import ALGORITHMS, algorithm_of
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.reference.learner import Example
 from lazynet.training.learners import new_learners
@@ -269,7 +269,7 @@ def verify(
     stay zero in both models, so these features are left out.  The lazy model learns all problems
     of its first engine, and the first problem is compared.
     """
-    if not algorithm_of(plan.rule).exact:
+    if not ALGORITHMS[plan.rule.name].exact:
         exact = [name for name, row in ALGORITHMS.items() if row.exact]
         raise ValueError(f"verify knows the exact rules {exact}, got rule={plan.rule!r}")
     head, features = first_rows(X, affordable_rows(X, max_rows, epochs))

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.catalogue import RuleLike, algorithm_of, check_rule, new_reference
+from lazynet.engines.catalogue import ALGORITHMS, RuleLike, check_rule, new_reference
 from lazynet.losses import Loss, LossLike, get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Affine
@@ -57,7 +57,7 @@ class BoundedTwin:
         loss = self.loss = get_loss(loss)
         penalty = ElasticNet(l1, l2, positive)
         chosen = check_rule("rule", rule)
-        if not algorithm_of(chosen).exact:
+        if not ALGORITHMS[chosen.name].exact:
             raise ValueError(f"rule must be exact, got {chosen!r}, which is not")
         # The twin itself computes rates that follow the rows.
         adaptive = chosen.scheduled and isinstance(schedule, FromData)

@@ -17,7 +17,6 @@ import lazynet
 from lazynet import reference, rules
 from lazynet.engines.catalogue import (
     ALGORITHMS,
-    algorithm_of,
     check_rule,
     new_reference,
 )
@@ -46,7 +45,7 @@ def test_every_rule_has_one_row_and_every_row_one_rule():
     for name, row in ALGORITHMS.items():
         assert name == row.rule.name
         assert type(check_rule("rule", name)) is row.rule
-        assert algorithm_of(row.rule()) is row
+        assert ALGORITHMS[row.rule().name] is row
         assert getattr(lazynet, row.rule.__name__) is row.rule
 
 
