@@ -252,7 +252,8 @@ class OutputsOnClock(OutputsEngine):
 
     name = "clock"
     kind = "clock"
-    _scalars = _beside = ("clocks", "own", "scalars", "rates")
+    _beside = ("clocks", "own", "scalars", "rates")
+    _scalars: ClassVar[tuple[str, ...]] = _beside
 
     def __init__(
         self,

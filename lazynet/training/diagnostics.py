@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from lazynet.data.targets import Classes, OutputTargets, Targets
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import Loss
+from lazynet.training.epochs import EpochRecord
 from lazynet.training.learners import AnyLearner, evaluated
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
@@ -30,23 +31,21 @@ def fit_warnings(
     plan: Plan,
     targets: Targets | None,
     learners: Sequence[AnyLearner],
-    losses: Sequence[float],
-    loss_of_best: float,
+    history: Sequence[EpochRecord],
+    best: int,
     ended_early: bool,
     eta0: float | None,
 ) -> list[Warning]:
-    """The warnings after a fit.
+    """The warnings after a fit with ``tol``, of which ``best`` is the best epoch.
 
-    ``losses`` are those by which the epochs were compared, ``loss_of_best`` is the progressive loss
-    of the best one.  ``targets`` is None where the rows are not in memory; ``eta0`` is the scale
-    of the rates where a user could have given it.
+    ``targets`` is None where the rows are not in memory; ``eta0`` is the scale of the rates where a
+    user could have given it.
     """
-    if settings.tol is None:
-        return []
+    losses = [line.get("validation_loss", line["progressive_loss"]) for line in history]
     constant = losses[0]
     if targets is not None and not settings.follows_rows:
         constant = loss_of_constants(targets, plan)
-        if loss_of_best >= NOTHING_LEARNED * constant:
+        if history[best]["progressive_loss"] >= NOTHING_LEARNED * constant:
             warnings = nothing_learned(settings, plan, targets, learners, eta0)
             if warnings:
                 return warnings

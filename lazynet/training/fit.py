@@ -59,7 +59,6 @@ def fit(
     if settings.early_stopping and generator is not None:
         rows = rows.hold_out(settings, generator)
     generator = generator if settings.shuffle else None
-    model = model if settings.warm_start else None
     units = None
     if isinstance(rows, RowsInMemory):
         units = units_for_fit(settings, rows, model)
@@ -83,16 +82,12 @@ def fit(
     refuse_overflow(t, engines[0].advice, numbers, intercepts_of(engines, units))
     rate = engines[0].present_rate
     eta0 = plan.eta0 if rate is None else rate
-    warnings += fit_warnings(
-        settings,
-        plan,
-        rows.targets if isinstance(rows, RowsInMemory) else None,
-        learners,
-        [line.get("validation_loss", line["progressive_loss"]) for line in history],
-        history[best]["progressive_loss"],
-        training.ended_early,
-        None if units is not None else eta0,
-    )
+    if settings.tol is not None:
+        targets = rows.targets if isinstance(rows, RowsInMemory) else None
+        given_rate = None if units is not None else eta0
+        warnings += fit_warnings(
+            settings, plan, targets, learners, history, best, training.ended_early, given_rate
+        )
     attributes = {
         "_engines": engines,
         "_engine_kind": plan.engine_kind,
