@@ -49,22 +49,6 @@ def _check_nested(estimator: Any, key: str, params: Mapping[str, Any]) -> None:
         owner = value
 
 
-def _columns_of(rows: sparse.csr_matrix, which: NDArray[Any]) -> NDArray[np.float64]:
-    """Some columns of a CSR matrix, at the cost of these columns; rows[:, which] visits all.
-
-    >>> _columns_of(sparse.csr_matrix([[0.0, 5.0, 0.0, 7.0]]), np.array([1, 2]))
-    array([[5., 0.]])
-    """
-    result = np.zeros((rows.shape[0], len(which)))
-    for row, (start, stop) in enumerate(pairwise(rows.indptr)):
-        columns, values = rows.indices[start:stop], rows.data[start:stop]
-        places = np.searchsorted(columns, which)
-        there = places < len(columns)
-        there[there] = columns[places[there]] == which[there]
-        result[row, there] = values[places[there]]
-    return result
-
-
 class SparseLinear(BaseEstimator):
     """Predicts w.x + b; a model has one row of weights and one intercept per binary problem."""
 
@@ -78,9 +62,8 @@ class SparseLinear(BaseEstimator):
     loss: LossLike
     random_state: int | np.random.RandomState | None
     n_features_in_: int
-    #: the weights, a row per problem; None until the weights of the engines are read; a CSR matrix
-    #: if the model was loaded to predict with sparse weights
-    _coefficients: NDArray[np.float64] | sparse.csr_matrix | None
+    #: the weights, a row per problem; None until the weights of the engines are read
+    _coefficients: NDArray[np.float64] | None
     #: the intercept of every problem
     _offsets: NDArray[np.float64]
     #: what the call under way has changed in place
@@ -140,7 +123,7 @@ class SparseLinear(BaseEstimator):
         given_sparse = sparse.issparse(X)
         X, *_ = checked_rows(self, X, reset=False, for_training=False)
         few = given_sparse and X.nnz < _FEW * self.n_features_in_
-        if few and not isinstance(self._coefficients, np.ndarray):
+        if few and self._coefficients is None:
             # Bring current only the weights of the columns in X.
             columns, X = only_named_columns(X)
             return X, self._coef_at(columns), self._intercepts()
@@ -164,19 +147,11 @@ class SparseLinear(BaseEstimator):
 
     def _dense_coef(self) -> NDArray[np.float64]:
         """The weights, a row per problem, read-only."""
-        known = self._coefficients
-        assert known is not None
-        if sparse.issparse(known):
-            known = sparse.csr_matrix.toarray(known)
-            known.flags.writeable = False
-            self._coefficients = known
-        return known
+        assert self._coefficients is not None
+        return self._coefficients
 
     def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
         """The weights of some features, a row per problem."""
-        known = self._coefficients
-        if sparse.issparse(known):
-            return _columns_of(known, columns)
         return self._dense_coef()[:, columns]
 
     def _intercepts(self) -> NDArray[np.float64]:
@@ -209,10 +184,7 @@ class SparseLinear(BaseEstimator):
         """The weights, a row per problem: an array, or a CSR matrix after ``sparsify``."""
         if not self._sparse_coef:
             return self._dense_coef()
-        known = self._coefficients
-        assert known is not None
-        if sparse.issparse(known):
-            return known
+        known = self._dense_coef()
         made_from, matrix = self.__dict__.get("_sparsified", (None, None))
         if made_from is not known:
             matrix = sparse.csr_matrix(known)

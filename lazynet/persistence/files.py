@@ -126,8 +126,6 @@ def _model(document: dict[str, Any], kinds: Mapping[str, type[Any]]) -> Any:
     model = kinds[document["class"]](**document["parameters"])
     rows, intercept, attributes = document["coef"], document["intercept"], document["attributes"]
     _check_sizes(rows, intercept, attributes, is_classifier(model))
-    for part in (rows.data, rows.indices, rows.indptr) if sparse.issparse(rows) else (rows,):
-        part.flags.writeable = False
     if sparse.issparse(rows):
         attributes["_sparse_coef"] = True
     if attributes.get("_generator") == "random_state":
@@ -135,8 +133,10 @@ def _model(document: dict[str, Any], kinds: Mapping[str, type[Any]]) -> Any:
     if "_engines" in attributes:
         kind = attributes["_engine_kind"] = EngineKind(*attributes["_engine_kind"])
         attributes["_engines"] = _engines(kind, attributes["_engines"], *rows.shape)
-        if sparse.issparse(rows):
-            rows = None  # the engines have them
+    if sparse.issparse(rows):
+        rows = None if "_engines" in attributes else rows.toarray()
+    if rows is not None:
+        rows.flags.writeable = False
     vars(model).update(attributes, _coefficients=rows, _offsets=intercept)
     return model
 
