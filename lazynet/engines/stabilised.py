@@ -1,9 +1,8 @@
-"""Ma & Zheng's stabilised truncated SGD: paths, bursts, stages, the purge.
+"""Stabilised truncated SGD, Ma & Zheng: paths of bursts, and a purge after each stage.
 
-Each of several paths of SGD goes through its own permutations of the rows in bursts.  After each
-burst the weights are truncated, all by the same amount or each in proportion to how often the rows
-informed it; after a stage of bursts, features that did not survive often enough are purged from all
-paths for good.  Paths share nothing during a stage, so they run in parallel, and any number of
+A stage is a number of bursts of each path; see ``lazynet.reference.stabilised``.  After a burst the
+weights are truncated.  After a stage, features that did not survive often enough are purged from
+all paths for good.  Paths share nothing during a stage, so they run in parallel, and any number of
 threads gives the same model.
 """
 
@@ -12,8 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,33 +21,37 @@ from lazynet.engines.threads import Workers
 from lazynet.kernels import stabilised as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
-from lazynet.parameters import FLAG, LARGEST_INTEGER, Integer, Kind, Number, SettledFields, table
+from lazynet.parameters import LARGEST_INTEGER, Choice, Integer, Number, SettledFields, table
 from lazynet.schedules import Schedule, checked_rates
 
-#: Records that a path has room for at first.
-_FIRST_ROOM = 2**12
-#: The largest number of bursts that can be counted.
-_LARGEST_COUNT = 2**31 - 1
+#: The paper's Theta: how much longer the bursts of later stages are.
+_THETA = 0.5
+#: A ratio that exceeds gravity by at most this share ties with gravity, and the weight vanishes.
+#: Rounding makes equal ratios differ, and a shift of 1,024 bursts takes ten of a weight's 53 bits.
+_TIE = 2.0**-30
+#: The largest shift, in pulls of one burst.  Past this shift, weights as small as the pull of a
+#: burst lose too many digits, and the bursts have paid for a visit to all weights.
+_LARGEST_SHIFT = 1024
 
 
 @dataclass(frozen=True)
-class Bursts(SettledFields):
+class Stages(SettledFields):
     """How long bursts are, how much they truncate, and what is purged; with the paper's symbols."""
 
     _kinds = table(
-        bursts_per_stage=Integer(least=1),
         # Later bursts are at most 64 times as long, and their steps are counted too.
         burst_size=Integer(least=1, most=LARGEST_INTEGER // 64),
+        bursts_per_stage=Integer(least=1),
         rejection_rate=Number(least=0, below=1),
         annealing=Number(least=-20, most=20),
         stability=Number(least=0, most=1),
-        theta=Number(least=1e-9, below=1),
+        gravity=Choice(accepted=("universal", "informative")),
     )
 
-    #: bursts of each path in a stage (n_K)
-    bursts_per_stage: int
     #: steps of a burst in the first stage; later ones grow as features are purged (K0)
     burst_size: int
+    #: bursts of each path in a stage (n_K)
+    bursts_per_stage: int
     #: share of the ratios |w| / k that a truncation rejects while all features are left (beta0)
     rejection_rate: float
     #: how the rejected share falls as features are purged (gamma): at 0 in proportion to the
@@ -57,18 +59,9 @@ class Bursts(SettledFields):
     annealing: float
     #: share of the bursts informing it that a feature must survive (pi0)
     stability: float
-    #: a smaller theta makes the bursts of later stages longer (Theta)
-    theta: float = 0.5
-
-    @classmethod
-    def of_estimators(cls) -> dict[str, Kind]:
-        """The kinds of the parameters that estimators have, too."""
-        return {name: kind for name, kind in Bursts._kinds.items() if name != "theta"}
-
-    @classmethod
-    def values_of(cls, p: SimpleNamespace) -> dict[str, Any]:
-        """The values of these parameters."""
-        return {name: getattr(p, name) for name in cls.of_estimators()}
+    #: "universal", the same for all weights (Algorithm 1), or "informative", by the number of
+    #: times that a weight was informed (Algorithm 2)
+    gravity: str = "universal"
 
     def rejected_share(self, left: float) -> float:
         """Eq. 12: the rejected share beta while a share ``left`` of the features is left."""
@@ -81,38 +74,7 @@ class Bursts(SettledFields):
 
     def size(self, n_features: int, left: int) -> int:
         """Steps of a burst while ``left`` of the features are left."""
-        return max(1, math.ceil(self.burst_size * math.log(n_features / (self.theta * left))))
-
-
-@dataclass(frozen=True)
-class Stages(Bursts):
-    """``Bursts``, and what the algorithm of the paper's text knows besides."""
-
-    _kinds = table(
-        **Bursts._kinds,
-        min_informed=Integer(least=1, most=_LARGEST_COUNT),
-        universal=FLAG,
-    )
-
-    #: bursts that must have informed a feature before it is judged (nu)
-    min_informed: int = 1
-    #: whether gravity is the same for all weights (Algorithm 1), or follows the number of times
-    #: that a weight was informed (Algorithm 2)
-    universal: bool = True
-
-
-class StageRecord(TypedDict):
-    """One line of ``trace_``."""
-
-    problem: int  # row of ``coef_``
-    stage: int
-    steps: int  # of each path, by the end of the stage
-    rejection_rate: float  # the share of the informed weights that should vanish
-    realised_rate: float  # the share of the informed weights that vanished
-    gravity: float | None  # None in the first stage, where each burst has its own gravity
-    burst_size: int
-    n_stable: int
-    purged: NDArray[np.int64]  # the features that this stage purged
+        return max(1, math.ceil(self.burst_size * math.log(n_features / (_THETA * left))))
 
 
 class Permutations:
@@ -150,136 +112,138 @@ def base_gravity(ratios: NDArray[np.float64], beta: float) -> float:
     return float(np.partition(ratios, rank)[rank])
 
 
-@dataclass(frozen=True)
-class Data(SettledFields):
-    """The rows to learn from, the loss, and whether there is an intercept."""
+class Burst(NamedTuple):
+    """What a burst leaves for the judgement of its stage, with an entry per informed feature."""
 
-    _kinds = table(fit_intercept=FLAG)
-
-    examples: Examples
-    loss: Loss
-    fit_intercept: bool = False
-
-
-@dataclass(frozen=True)
-class StageOrders:
-    """The rates, burst size and truncation of one stage, the same for all paths."""
-
-    rates: NDArray[np.float64]
-    size: int
-    beta: float
-    gravity: float | None
-    universal: bool
+    features: NDArray[np.int64]
+    ratios: NDArray[np.float64]
+    vanished: NDArray[np.bool_]
 
 
 class Path:
-    """One path: its weights, its stream of rows, and the records of its bursts."""
+    """The weights of one path, its stream of rows, and the rows to learn from."""
 
-    def __init__(self, n_features: int, rows: Permutations) -> None:
-        self.rows = rows
-        self.cells = np.zeros((n_features, 2))
+    def __init__(
+        self,
+        examples: Examples,
+        loss: Loss,
+        generator: np.random.Generator,
+        *,
+        universal: bool,
+        fit_intercept: bool = True,
+    ) -> None:
+        d = examples.n_columns
+        self.examples, self.loss = examples, loss
+        self.universal, self.fit_intercept = universal, fit_intercept
+        self.rows = Permutations(examples.n_rows, generator)
+        self.cells = np.zeros((d, 2))
         self.fields = np.zeros(kernel.STABILISED_FIELDS)
-        self.records = kernel.Records(*_record_arrays(_FIRST_ROOM))
+        self.informed = np.empty(d + 1, dtype=np.int64)
+        #: the universal gravity of the last burst, times K; 0 after a sweep
+        self.pull = 0.0
 
-    def weights(self) -> NDArray[np.float64]:
-        """All weights as of now."""
-        current = np.empty(len(self.cells))
-        kernel.read(self.cells, self.fields, current)
-        return current
+    @property
+    def shift(self) -> float:
+        """What is to be subtracted from the size of every stored weight."""
+        return float(self.fields[kernel.SHIFT_FIELD])
 
     @property
     def intercept(self) -> float:
         return float(self.fields[kernel.INTERCEPT_FIELD])
 
-    def ratios(self) -> NDArray[np.float64]:
-        """The ratios in the records of this stage, a view."""
-        return self.records.ratios[: self.records.n]
+    def weights(self) -> NDArray[np.float64]:
+        """All weights as of now; a weight that the last burst left at a tie is zero."""
+        weights = np.empty(len(self.cells))
+        kernel.read(self.cells, self.shift, _TIE * self.pull, weights)
+        return weights
 
-    def n_vanished(self) -> int:
-        """The number of records in which the weight was truncated to zero."""
-        return int(np.count_nonzero(self.records.vanished[: self.records.n]))
+    def purge(self, features: NDArray[np.int64]) -> None:
+        """Set the weights of these features to zero for good."""
+        self.cells[features, 0] = 0.0
+        self.cells[features, 1] = -1.0
 
-    def take_stage(
+    def take_burst(
         self,
-        problem: Data,
-        orders: StageOrders,
+        rates: NDArray[np.float64],
+        gravity: float | None,
+        beta: float,
         t: int,
         workers: Workers,
         observe: Callable[[], None] | None = None,
-    ) -> None:
-        """Run the bursts of one stage; ``observe`` is called after a step and its truncation."""
-        records = self.records
-        records.clear()
-        rows = self.rows.take(len(orders.rates))
+    ) -> Burst:
+        """Take a step at each of the rates, and truncate.
+
+        Without a ``gravity`` the burst finds its own, which rejects a share ``beta``.  ``observe``
+        is called after every step and its truncation.
+        """
+        rows, size = self.rows.take(len(rates)), len(rates)
 
         def run(first: int) -> tuple[int, int]:
             workers.check()
-            end = len(rows) if observe is None else first + 1
+            end = size if observe is None else first + 1
             status, step = kernel.run(
-                problem.examples,
+                self.examples,
                 rows[:end],
-                orders.rates[:end],
-                problem.loss.code,
-                problem.loss.epsilon,
-                problem.fit_intercept,
-                orders.size,
-                -1.0 if orders.gravity is None else orders.gravity,
-                orders.universal,
+                rates[:end],
+                self.loss.code,
+                self.loss.epsilon,
+                self.fit_intercept,
                 self.cells,
                 self.fields,
-                records,
+                self.informed,
                 first,
             )
-            if status == kernel.STATUS_NO_ROOM:
-                least = records.n + problem.examples.length_of(int(rows[step]))
-                records.extend(*_record_arrays(2 * least))
-            elif status == kernel.STATUS_UNTRUNCATED:
-                self._truncate(orders, orders.size)
-            if step == len(rows) and step % orders.size:
-                self._truncate(orders, step % orders.size)
-            if observe is not None and step > first:
+            if observe is not None and first < step < size:
                 observe()
             return status, step
 
         take_until_done(
-            run,
-            len(rows),
-            t,
-            problem.examples,
-            row_of=lambda step: int(rows[step]),
-            advice=LOWER_ETA0,
-            sweep=lambda: kernel.sweep(self.cells, self.fields),
+            run, size, t, self.examples, row_of=lambda step: int(rows[step]), advice=LOWER_ETA0
         )
+        burst = self._truncate(size, gravity, beta)
+        if observe is not None:
+            observe()
+        return burst
 
-    def _truncate(self, orders: StageOrders, size: int) -> None:
-        """Truncate after a burst of the first stage, which has no gravity yet, or a cut burst."""
-        records, state = self.records, (self.cells, self.fields)
-        gravity = orders.gravity
+    def _truncate(self, size: int, gravity: float | None, beta: float) -> Burst:
+        """Truncate the weights after a burst of ``size`` steps."""
+        features = self.informed[: int(self.fields[kernel.INFORMED_FIELD])].copy()
+        ratios = np.empty(len(features))
+        state = self.cells, self.shift, size * self.universal
         if gravity is None:
-            ratios = np.empty(records.n - records.began)
-            kernel.ratios(records, *state, size, orders.universal, ratios)
-            gravity = base_gravity(ratios, orders.beta)
-        kernel.truncate(records, *state, gravity, size, orders.universal)
+            kernel.find_ratios(features, *state, ratios)
+            gravity = base_gravity(ratios, beta)
+        tie = gravity * (1.0 + _TIE)
+        kernel.truncate(features, *state, gravity, tie, ratios)
+        self.fields[kernel.INFORMED_FIELD] = 0
+        if self.universal:
+            self.pull = gravity * size
+            self.fields[kernel.SHIFT_FIELD] += self.pull
+            if self.shift > _LARGEST_SHIFT * self.pull > 0.0:
+                self._sweep()
+        return Burst(features, ratios, ratios <= tie)
 
-
-def _record_arrays(
-    room: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8]]:
-    return np.empty(room, np.int64), np.empty(room), np.empty(room, np.uint8)
+    def _sweep(self) -> None:
+        """Let the shift begin again at 0; the weights stay the same."""
+        self.cells[:, 0] = self.weights()
+        self.fields[kernel.SHIFT_FIELD] = self.pull = 0.0
 
 
 class StabilisedEngine:
-    """One binary problem: its paths, and how often every feature survived.
+    """One binary problem: its paths, and the features that were never purged.
+
+    ``occurs`` says which features have a value other than 0 in a row.
 
     >>> from lazynet.data.arrays import as_examples
     >>> from lazynet.losses import get_loss
     >>> from lazynet.schedules import InverseSqrt
     >>> from scipy import sparse
     >>> X, y = sparse.csr_matrix([[1.0, 0.0], [-1.0, 0.0]]), np.array([1.0, -1.0])
-    >>> problem = Data(as_examples(X, y), get_loss("hinge"))
-    >>> stages = Stages(2, 4, 0.0, 0.0, 0.5, 0.5, 1, False)
-    >>> streams = [Permutations(2, np.random.default_rng(seed)) for seed in range(2)]
-    >>> engine = StabilisedEngine(problem, stages, InverseSqrt(1.0), streams, X.getnnz(axis=0) > 0)
+    >>> stages = Stages(4, 2, 0.0, 0.0, 0.5, "informative")
+    >>> generators = [np.random.default_rng(seed) for seed in range(2)]
+    >>> engine = StabilisedEngine(
+    ...     as_examples(X, y), get_loss("hinge"), stages, InverseSqrt(1.0), generators,
+    ...     X.getnnz(axis=0) > 0, fit_intercept=False)
     >>> with Workers(1) as workers:
     ...     stage = engine.take_stage(workers)
     >>> engine.weights(), stage["n_stable"]
@@ -288,66 +252,73 @@ class StabilisedEngine:
 
     def __init__(
         self,
-        problem: Data,
+        examples: Examples,
+        loss: Loss,
         stages: Stages,
         schedule: Schedule,
-        streams: Sequence[Permutations],
+        generators: Sequence[np.random.Generator],
         occurs: NDArray[np.bool_],
-        number: int = 0,
+        *,
+        fit_intercept: bool = True,
     ) -> None:
         d = len(occurs)
-        self.number = number
-        self.problem, self.stages, self.schedule = problem, stages, schedule
-        self.paths = [Path(d, rows) for rows in streams]
+        self.stages, self.schedule = stages, schedule
+        universal = stages.gravity == "universal"
+        self.paths = [
+            Path(examples, loss, generator, universal=universal, fit_intercept=fit_intercept)
+            for generator in generators
+        ]
         self.n_occurring = self.n_stable = int(np.count_nonzero(occurs))
         self.stable = occurs.copy()
-        #: for every feature since it was last judged: the bursts that informed the feature, and
-        #: the bursts that the feature did not survive
-        self.counts = np.zeros((d, 2), np.int32)
+        self.counts = np.zeros((d, 2), np.int32)  # of ``judge``
+        #: when a feature was last judged, the share of the bursts informing it that it survived
         self.frequency = np.full(d, np.nan)
         self.t = self.n_stages = 0
         self.beta, self.size = stages.rejection_rate, stages.burst_size
+        #: of the bursts of the next stage; in the first stage each burst finds its own
         self.gravity: float | None = None
-
-    def next_stage(
-        self, workers: Workers, n_steps: int, observe: Callable[[], None] | None = None
-    ) -> StageRecord | None:
-        """Run a stage; None after ``n_steps`` steps of every path, and where no feature is left."""
-        if self.t >= n_steps or not self.n_stable:
-            return None
-        return self.take_stage(workers, observe, n_steps - self.t)
 
     def take_stage(
         self,
         workers: Workers,
+        n_steps: float = math.inf,
         observe: Callable[[], None] | None = None,
-        n_steps_left: float = math.inf,
-    ) -> StageRecord:
-        """Run one stage of all paths, purge features, and return the record of the stage.
+    ) -> dict[str, Any]:
+        """Run one stage of all paths, purge features, and return a line of ``trace_``.
 
-        ``observe`` is called after every step of the first path.  Each path takes at most
-        ``n_steps_left`` steps, which may cut its last burst short.
+        Each path has taken at most ``n_steps`` steps in the end, which may cut its last burst
+        short.  ``observe`` is called after every step of the first path.
         """
-        stages, paths = self.stages, self.paths
-        n_steps = int(min(stages.bursts_per_stage * self.size, n_steps_left))
-        rates = checked_rates(self.schedule, self.t, self.t + n_steps)
-        orders = StageOrders(rates, self.size, self.beta, self.gravity, stages.universal)
+        end = int(min(self.t + self.stages.bursts_per_stage * self.size, n_steps))
+        rates = checked_rates(self.schedule, self.t, end)
+        starts = range(0, len(rates), self.size)
+        bursts: dict[int, list[Burst]] = {}
 
-        def run(path: Path) -> None:
-            path.take_stage(
-                self.problem, orders, self.t, workers, observe if path is paths[0] else None
-            )
+        def run(number: int) -> None:
+            path = self.paths[number]
+            bursts[number] = [
+                path.take_burst(
+                    rates[start : start + self.size],
+                    self.gravity,
+                    self.beta,
+                    self.t + start,
+                    workers,
+                    observe if number == 0 else None,
+                )
+                for start in starts
+            ]
 
-        workers.each(paths, run)
-        self.t += n_steps
-        purged = self._judge()
-        pool = np.concatenate([path.ratios() for path in paths])
-        record = StageRecord(
-            problem=self.number,
+        workers.each(range(len(self.paths)), run)
+        self.t = end
+        of_all = (bursts[number] for number in range(len(self.paths)))
+        parts = zip(*(burst for of_path in of_all for burst in of_path), strict=True)
+        features, ratios, vanished = map(np.concatenate, parts)
+        purged = self._judge(features, vanished)
+        record = dict(
             stage=self.n_stages,
             steps=self.t,
             rejection_rate=self.beta,
-            realised_rate=sum(path.n_vanished() for path in paths) / max(len(pool), 1),
+            realised_rate=int(np.count_nonzero(vanished)) / max(len(ratios), 1),
             gravity=self.gravity,
             burst_size=self.size,
             n_stable=self.n_stable,
@@ -355,33 +326,28 @@ class StabilisedEngine:
         )
         self.n_stages += 1
         if self.n_stable:
-            self.beta = stages.rejected_share(self.n_stable / self.n_occurring)
-            self.size = stages.size(self.n_occurring, self.n_stable)
-            self.gravity = base_gravity(pool, self.beta)
+            self.beta = self.stages.rejected_share(self.n_stable / self.n_occurring)
+            self.size = self.stages.size(self.n_occurring, self.n_stable)
+            self.gravity = base_gravity(ratios, self.beta)
         return record
 
-    def _judge(self) -> NDArray[np.int64]:
+    def _judge(self, features: NDArray[np.int64], vanished: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Purge the features that have not survived often enough; returns the purged features."""
-        purged = []
+        purged = np.empty_like(features)
+        n_purged = kernel.judge(
+            features,
+            vanished.view(np.uint8),
+            self.stages.stability,
+            self.counts,
+            self.frequency,
+            purged,
+        )
+        purged = np.sort(purged[:n_purged])
+        self.stable[purged] = False
+        self.n_stable -= n_purged
         for path in self.paths:
-            kernel.tally(path.records, self.counts)
-        for path in self.paths:
-            unfit = np.empty(path.records.n, np.int64)
-            n = kernel.judge(
-                path.records,
-                self.stages.min_informed,
-                self.stages.stability,
-                self.counts,
-                self.frequency,
-                unfit,
-            )
-            purged.append(unfit[:n])
-        features = np.sort(np.concatenate(purged))
-        self.stable[features] = False
-        self.n_stable -= len(features)
-        for path in self.paths:
-            kernel.purge(features, path.cells)
-        return features
+            path.purge(purged)
+        return purged
 
     def weights(self) -> NDArray[np.float64]:
         """The mean of the paths' weights."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -15,24 +14,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import as_examples, columns_with_values
-from lazynet.data.targets import OutputTargets, Targets
 from lazynet.data.weights import check_sample_weight
 from lazynet.engines.base import LOWER_ETA0, refuse_overflow
-from lazynet.engines.stabilised import Bursts, Data, Permutations, StabilisedEngine, Stages
+from lazynet.engines.stabilised import StabilisedEngine, Stages
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.estimators.supervised import SparseClassifier
 from lazynet.losses import LOSS, LossLike
-from lazynet.parameters import (
-    EPOCHS,
-    THREADS,
-    Choice,
-    Integer,
-    Number,
-    check_n_steps,
-    table,
-)
+from lazynet.parameters import EPOCHS, THREADS, Integer, Number, check_n_steps, table
 from lazynet.schedules import InverseSqrt
 from lazynet.training.make_plan import suitable_rate
 from lazynet.training.settings import SEED, new_generator
@@ -41,124 +31,7 @@ from lazynet.training.settings import SEED, new_generator
 _LONG_STEPS = 8.0
 
 
-class StagedClassifier(SparseClassifier):
-    """A classifier whose paths train in stages, after each of which features are purged."""
-
-    _kinds = table(
-        # Every path has weights of its own.
-        n_paths=Integer(least=1, most=2**20),
-        max_iter=EPOCHS,
-        random_state=SEED,
-        n_jobs=THREADS,
-    )
-    #: what to do about an overflow
-    _advice: ClassVar[str]
-
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Train from zero weights; an interrupted call leaves the estimator as it was.
-
-        X holds the rows, y a class label for each, ``sample_weight`` a factor of each row's loss.
-        X may be a source of ``lazynet.data``, which has y and the weights in it: its rows are
-        mapped into memory from a temporary file.
-        """
-        self._warn(self._learn(X, y, sample_weight))
-        return self
-
-    def _new_engine(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        problem: OutputTargets,
-        generators: list[np.random.Generator],
-        row: int,
-    ) -> Any:
-        """The engine of one problem; every path draws rows from a generator of its own."""
-        raise NotImplementedError
-
-    def _new_engines(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Targets
-    ) -> Iterator[Any]:
-        """An engine for every problem, made when the one before is done."""
-        seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
-        for row, problem in enumerate(problems):
-            generators = [np.random.default_rng(seed) for seed in seeds.spawn(p.n_paths)]
-            yield self._new_engine(p, X, problem, generators, row)
-
-    def _results_of(self, engine: Any) -> dict[str, NDArray[Any]]:
-        """The attributes of a problem, which are stacked."""
-        return {"stable_": engine.stable, "selection_frequency_": engine.frequency}
-
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Targets]:
-        """The checked rows, the classes, and the problems of all classes."""
-        X, y, classes = self._check_training(X, y, None, reset=True)
-        return X, classes, self._problems(X, (y, classes), check_sample_weight(sample_weight, X))
-
-    @all_or_nothing
-    @takes_sources
-    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
-        """Train from zero weights; returns the warnings to give."""
-        p = self._settle()
-        X, classes, problems = self._read(X, y, sample_weight)
-        n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
-        trace: list[Any] = []
-        models: list[tuple[NDArray[np.float64], float, int, int]] = []
-        results: list[dict[str, NDArray[Any]]] = []
-        with Workers(min(effective_n_jobs(p.n_jobs), p.n_paths)) as workers:
-            for engine in self._new_engines(p, X, problems):
-                while (record := engine.next_stage(workers, n_steps)) is not None:
-                    trace.append(record)
-                # Keep the results and not the engine, whose paths take more memory.
-                models.append((engine.weights(), engine.intercept, engine.t, engine.n_stable))
-                results.append(self._results_of(engine))
-        rows, intercepts, steps, n_stable = zip(*models, strict=True)
-        coefficients, offsets = np.vstack(rows), np.array(intercepts)
-        refuse_overflow(max(steps), self._advice, coefficients, offsets)
-        self._load(coefficients, offsets)
-        for name in results[0]:
-            setattr(self, name, np.stack([result[name] for result in results]))
-        self.trace_ = trace
-        self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
-        self.classes_ = classes
-        return _warnings_of_purged(p, trace, len(models), n_stable.count(0))
-
-    @property
-    def support_(self) -> NDArray[np.bool_]:
-        """Whether each weight is not zero, of the shape of ``coef_``."""
-        check_is_fitted(self)
-        return self._dense_coef() != 0.0
-
-
-def _warnings_of_purged(
-    p: SimpleNamespace, trace: list[Any], n_problems: int, n_purged: int
-) -> list[Warning]:
-    """A warning if ``n_purged``, the number of classes without stable features, is not 0."""
-    if not n_purged:
-        return []
-    if not any(stage["n_stable"] or len(stage["purged"]) for stage in trace):
-        text = "no feature occurs: X has no values but zeros, and the model is zero"
-        return [ConvergenceWarning(text)]
-    if n_problems == 1:
-        subject = "all features were purged: the model is zero but for its intercept"
-    else:
-        subject = (
-            f"all features of {n_purged} of the {n_problems} classes were purged: only the "
-            f"intercept predicts these classes"
-        )
-    return [
-        ConvergenceWarning(
-            f"{subject}. Lower stability (now {p.stability:g}) or rejection_rate (now "
-            f"{p.rejection_rate:g}), or raise burst_size (now {p.burst_size}); trace_ says what "
-            f"each stage purged"
-        )
-    ]
-
-
-class StabilisedSGDClassifier(StagedClassifier):
+class StabilisedSGDClassifier(SparseClassifier):
     """Linear classification by SGD that keeps the features which survive truncation every time.
 
     Ma & Zheng's stabilised truncated SGD (2017): several paths of SGD visit the rows in
@@ -235,12 +108,14 @@ class StabilisedSGDClassifier(StagedClassifier):
 
     _kinds = table(
         loss=LOSS,
-        **StagedClassifier._kinds,
-        **Bursts.of_estimators(),
-        gravity=Choice(accepted=("universal", "informative")),
+        # Every path has weights of its own.
+        n_paths=Integer(least=1, most=2**20),
+        max_iter=EPOCHS,
+        **Stages._kinds,
         eta0=Number(above=0, optional=True),
+        random_state=SEED,
+        n_jobs=THREADS,
     )
-    _advice = LOWER_ETA0
 
     def __init__(
         self,
@@ -260,39 +135,92 @@ class StabilisedSGDClassifier(StagedClassifier):
     ) -> None:
         self._keep(locals())
 
-    def _new_engine(
+    def fit(
         self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        problem: OutputTargets,
-        generators: list[np.random.Generator],
-        row: int,
-    ) -> StabilisedEngine:
-        # The first problem decides for all of them.
-        p.eta0 = self.eta0_ = _scale_of_rates(p, X, problem[1])
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Train from zero weights; an interrupted call leaves the estimator as it was.
+
+        X holds the rows, y a class label for each, ``sample_weight`` a factor of each row's loss.
+        X may be a source of ``lazynet.data``, which has y and the weights in it: its rows are
+        mapped into memory from a temporary file.
+        """
+        self._warn(self._learn(X, y, sample_weight))
+        return self
+
+    @all_or_nothing
+    @takes_sources
+    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
+        """Train from zero weights; returns the warnings to give."""
+        p = self._settle()
+        X, y, classes = self._check_training(X, y, None, reset=True)
+        problems = self._problems(X, (y, classes), check_sample_weight(sample_weight, X))
+        n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
+        eta0 = _scale_of_rates(p, X, problems[0][1]) if p.eta0 is None else p.eta0
+        stages = Stages(**{name: getattr(p, name) for name in Stages._kinds})
         occurs = np.zeros(X.shape[1], dtype=bool)
         occurs[columns_with_values(X)] = True
-        return StabilisedEngine(
-            Data(as_examples(X, *problem), p.loss, fit_intercept=True),
-            Stages(**Bursts.values_of(p), universal=p.gravity == "universal"),
-            InverseSqrt(p.eta0),
-            [Permutations(X.shape[0], generator) for generator in generators],
-            occurs,
-            row,
-        )
+        seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
+        trace: list[dict[str, Any]] = []
+        # The results are kept and not the engines, whose paths take more memory.
+        models, steps = [], []
+        with Workers(min(effective_n_jobs(p.n_jobs), p.n_paths)) as workers:
+            for row, problem in enumerate(problems):
+                engine = StabilisedEngine(
+                    as_examples(X, *problem),
+                    p.loss,
+                    stages,
+                    InverseSqrt(eta0),
+                    [np.random.default_rng(seed) for seed in seeds.spawn(p.n_paths)],
+                    occurs,
+                )
+                while engine.t < n_steps and engine.n_stable:
+                    trace.append({"problem": row, **engine.take_stage(workers, n_steps)})
+                models.append((engine.weights(), engine.intercept, engine.stable, engine.frequency))
+                steps.append(engine.t)
+        weights, intercepts, stable, frequencies = map(np.stack, zip(*models, strict=True))
+        refuse_overflow(max(steps), LOWER_ETA0, weights, intercepts)
+        self._load(weights, intercepts)
+        self.stable_, self.selection_frequency_, self.classes_ = stable, frequencies, classes
+        self.trace_, self.eta0_ = trace, eta0
+        self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
+        if not occurs.any():
+            text = "no feature occurs: X has no values but zeros, and the model is zero"
+            return [ConvergenceWarning(text)]
+        return _warnings_of_purged(p, stable)
+
+    @property
+    def support_(self) -> NDArray[np.bool_]:
+        """Whether each weight is not zero, of the shape of ``coef_``."""
+        check_is_fitted(self)
+        return self._dense_coef() != 0.0
+
+
+def _warnings_of_purged(p: SimpleNamespace, stable: NDArray[np.bool_]) -> list[Warning]:
+    """A warning if a class has no stable features."""
+    n_purged = int(np.count_nonzero(~stable.any(axis=1)))
+    if not n_purged:
+        return []
+    which = "all features" if len(stable) == 1 else f"all features of {n_purged} classes"
+    text = (
+        f"{which} were purged: only the intercept predicts. Lower stability (now {p.stability:g}) "
+        f"or rejection_rate (now {p.rejection_rate:g}), or raise burst_size (now {p.burst_size}); "
+        f"trace_ says what each stage purged"
+    )
+    return [ConvergenceWarning(text)]
 
 
 def _scale_of_rates(
     p: SimpleNamespace, X: sparse.csr_matrix, importances: NDArray[np.float64] | None
 ) -> float:
-    """The eta0 of the user, or a scale that suits the rows.
+    """A scale of the rates that suits the rows.
 
     It is 1 / (c * max s|x|^2), s the importance of a row and c the largest curvature of the loss,
     where the loss has an unbounded slope.  Else it is 8 / (c * |x|^2), |x|^2 the median squared
     norm of the rows with the intercept's 1, and c is 1 where the loss has kinks.
     """
-    if p.eta0 is not None:
-        return float(p.eta0)
     if p.loss.unbounded_slope:
         norm = as_examples(X, None, importances).largest_squared_norm(1.0)
     else:

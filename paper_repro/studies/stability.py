@@ -29,7 +29,7 @@ from sklearn.utils import check_random_state
 
 from lazynet import InverseSqrt, StabilisedSGDClassifier
 from lazynet.data.arrays import as_examples, columns_with_values
-from lazynet.engines.stabilised import Bursts, Data, Permutations, StabilisedEngine, Stages
+from lazynet.engines.stabilised import StabilisedEngine, Stages
 from lazynet.engines.threads import Workers
 from lazynet.losses import get_loss
 from paper_repro.planted import rows_of
@@ -232,8 +232,8 @@ def updates_of_a_path(model: StabilisedSGDClassifier, rows: Rows) -> list[int]:
         while engine.t < n_steps and engine.n_stable:
             engine.take_stage(
                 workers,
+                n_steps,
                 lambda: counts.append(int(np.count_nonzero(engine.paths[0].weights()))),
-                n_steps - engine.t,
             )
     return list(counts)
 
@@ -273,13 +273,13 @@ def stages(
 ) -> StabilisedEngine:
     """The engine that ``model.fit`` runs on labels -1 and 1; one path for each seed."""
     chosen = model.get_params()
-    bursts = {name: chosen[name] for name in Bursts.of_estimators()}
     occurs = np.zeros(X.shape[1], dtype=bool)
     occurs[columns_with_values(X)] = True
     return StabilisedEngine(
-        Data(as_examples(X, y), get_loss(model.loss), fit_intercept=True),
-        Stages(**bursts, universal=model.gravity == "universal"),
+        as_examples(X, y),
+        get_loss(model.loss),
+        Stages(**{name: chosen[name] for name in Stages._kinds}),
         InverseSqrt(chosen["eta0"]),
-        [Permutations(len(y), np.random.default_rng(seed)) for seed in seeds],
+        [np.random.default_rng(seed) for seed in seeds],
         occurs,
     )

@@ -18,16 +18,8 @@ from support.matrices import rows_without_ties as problem
 
 from lazynet import StabilisedSGDClassifier
 from lazynet.data.arrays import as_examples
-from lazynet.engines.stabilised import (
-    Data,
-    Path,
-    Permutations,
-    StabilisedEngine,
-    StageOrders,
-    Stages,
-)
+from lazynet.engines.stabilised import Path, StabilisedEngine, Stages
 from lazynet.engines.threads import Workers
-from lazynet.kernels import stabilised as kernel
 from lazynet.losses import get_loss
 from lazynet.reference.stabilised import DenseStabilised
 from lazynet.schedules import Constant, InverseSqrt
@@ -39,17 +31,32 @@ def occurring(X):
     return np.asarray((X != 0).sum(axis=0)).ravel() > 0
 
 
-def streams(n, seed, n_paths):
-    return [Permutations(n, np.random.default_rng([seed, path])) for path in range(n_paths)]
+class Observed(DenseStabilised):
+    """The reference, and the first path after every step and the truncation that may follow."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.after_steps = []
+
+    def step(self, *example, path=0):
+        prediction = super().step(*example, path=path)
+        if path == 0:
+            self.after_steps.append([*self.paths[0], self.intercepts[0]])
+        return prediction
+
+    def truncate(self, path, counts, g, size):
+        vanished = super().truncate(path, counts, g, size)
+        if path == 0:
+            self.after_steps[-1] = [*self.paths[0], self.intercepts[0]]
+        return vanished
 
 
 def reference_of(X, y, seed, stages, loss, fit_intercept, epochs, n_paths, schedule):
     """The reference after its run on the same rows in the same order."""
-    options = {name: getattr(stages, name) for name in Stages._kinds if name != "universal"}
-    reference = DenseStabilised(
+    options = {name: getattr(stages, name) for name in Stages._kinds}
+    reference = Observed(
         X.shape[1], loss=loss, schedule=schedule, n_paths=n_paths, max_iter=epochs,
-        gravity="universal" if stages.universal else "informative", fit_intercept=fit_intercept,
-        **options,
+        fit_intercept=fit_intercept, **options,
     )  # fmt: skip
 
     def draws(path):
@@ -66,25 +73,30 @@ def assert_stages_match(
     X, y, seed, stages, *, loss="hinge", fit_intercept=False, epochs=4.0, n_paths=2,
     schedule=RATES,
 ):  # fmt: skip
-    """Compare every path at the end, and what every stage has decided; returns the records.
-
-    ``verify`` compares a path after every step.
-    """
+    """Compare the first path after every step, every path at the end, and what every stage has
+    decided."""
     reference = reference_of(X, y, seed, stages, loss, fit_intercept, epochs, n_paths, schedule)
     engine = StabilisedEngine(
-        Data(as_examples(X, y), get_loss(loss), fit_intercept=fit_intercept),
+        as_examples(X, y),
+        get_loss(loss),
         stages,
         schedule,
-        streams(X.shape[0], seed, n_paths),
+        [np.random.default_rng([seed, path]) for path in range(n_paths)],
         occurring(X),
+        fit_intercept=fit_intercept,
     )
-    records = []
+    records, after_steps = [], []
+    first = engine.paths[0]
+
+    def observe():
+        after_steps.append([*first.weights(), first.intercept])
+
     with Workers(1) as workers:
         for stage in reference.trace:
             if not engine.n_stable:
                 break
             n_steps = math.ceil(epochs * X.shape[0])
-            records.append(engine.take_stage(workers, None, n_steps - engine.t))
+            records.append(engine.take_stage(workers, n_steps, observe))
             assert set(np.flatnonzero(engine.stable)) == stage.stable
             line = records[-1]
             assert (line["burst_size"], line["n_stable"]) == (stage.burst_size, len(stage.stable))
@@ -96,6 +108,8 @@ def assert_stages_match(
             if stage.gravity is not None:
                 assert line["gravity"] == pytest.approx(stage.gravity, rel=1e-9, abs=1e-12)
     assert len(records) == len(reference.trace)
+    assert len(after_steps) == len(reference.after_steps)
+    np.testing.assert_allclose(after_steps, reference.after_steps, rtol=1e-10, atol=1e-10)
     for path, expected_path, intercept in zip(
         engine.paths, reference.paths, reference.intercepts, strict=True
     ):
@@ -104,7 +118,6 @@ def assert_stages_match(
         assert path.intercept == pytest.approx(intercept, rel=1e-10, abs=1e-10)
     np.testing.assert_allclose(engine.weights(), reference.weights, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(engine.frequency, reference.frequency, rtol=1e-12)
-    return records
 
 
 any_stages = st.builds(
@@ -114,9 +127,7 @@ any_stages = st.builds(
     rejection_rate=st.sampled_from([0.0, 0.2, 0.5, 0.8]),
     annealing=st.sampled_from([-9.0, 0.0, 5.0]),
     stability=st.sampled_from([0.0, 0.3, 0.5, 0.85]),
-    theta=st.sampled_from([0.2, 0.5, 0.9]),
-    min_informed=st.integers(1, 6),
-    universal=st.booleans(),
+    gravity=st.sampled_from(["universal", "informative"]),
 )
 
 
@@ -141,7 +152,7 @@ def test_ratios_that_tie_with_universal_gravity_vanish_whatever_their_rounding(e
     """At a constant rate many weights are equal, each rounded in its own way: the same vanish as in
     the reference, and nothing of the size of a rounding error is left."""
     X, y = signs(seed)
-    stages = Stages(3, 20, 0.3, 0.0, 0.0, 0.5, 1, True)
+    stages = Stages(20, 3, 0.3, 0.0, 0.0)
     assert_stages_match(X, y, seed, stages, epochs=10, schedule=Constant(eta))
 
 
@@ -169,18 +180,15 @@ def test_long_shifts_are_swept(size):
     """The shift of universal gravity begins again at 0 before it costs digits, whatever the scale
     of the weights: after so many bursts, and no sooner."""
     X = sparse.csr_matrix(np.array([[5.0, 0.0]]))
-    path = Path(2, Permutations(1, np.random.default_rng(0)))
-    path.cells[1, 0] = 3000.0 * size
-    problem_ = Data(as_examples(X, np.ones(1)), get_loss("hinge"))
-    shifts = []
-    path.take_stage(
-        problem_,
-        StageOrders(np.full(1500, 0.1), 1, 0.5, size, True),
-        0,
-        Workers(1),
-        lambda: shifts.append(path.fields[kernel.SHIFT_FIELD]),
+    path = Path(
+        as_examples(X, np.ones(1)), get_loss("hinge"), np.random.default_rng(0), universal=True
     )
-    assert 1024 <= round(max(shifts) / size) <= 1025
+    path.cells[1, 0] = 3000.0 * size
+    shifts = []
+    for step in range(1500):
+        path.take_burst(np.full(1, 0.1), size, 0.5, step, Workers(1))
+        shifts.append(path.shift)
+    assert 1023 <= round(max(shifts) / size) <= 1024
     assert np.count_nonzero(np.diff(shifts) < 0) == 1
     assert path.weights()[1] == pytest.approx(1500.0 * size, rel=1e-12)
 
@@ -191,19 +199,19 @@ import numpy as np
 from scipy import sparse
 from lazynet.data.arrays import as_examples
 from lazynet.losses import get_loss
-from lazynet.engines.stabilised import Data, Path, Permutations, StageOrders
+from lazynet.engines.stabilised import Path
 from lazynet.engines.threads import Workers
 
 d = 20_000_000
 columns = np.sort(np.random.default_rng(0).integers(0, d // 100, (100, 20)), axis=1).ravel()
 X = sparse.csr_matrix((np.ones(2000), columns, np.arange(0, 2001, 20)), shape=(100, d))
-problem = Data(as_examples(X, np.ones(100)), get_loss("hinge"))
-path = Path(d, Permutations(100, np.random.default_rng(0)))
+problem = as_examples(X, np.ones(100)), get_loss("hinge"), np.random.default_rng(0)
+paths = [Path(*problem, universal=universal) for universal in (True, False)]
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 before = peak()
-for universal in (True, False):
-    orders = StageOrders(np.ones(400), 100, 0.5, 0.01, universal)
-    path.take_stage(problem, orders, 0, Workers(1))
+for burst in range(4):
+    for path in paths:
+        path.take_burst(np.ones(100), 0.01, 0.5, 0, Workers(1))
 unit = 1 if sys.platform == "darwin" else 1024
 print((peak() - before) * unit, path.cells.nbytes)
 """
@@ -223,11 +231,10 @@ def test_a_row_that_vanishes_is_named():
     """Memory that changes under training."""
     X, y = problem(0)
     rows = X.copy()
-    path = Path(25, Permutations(40, np.random.default_rng(0)))
-    problem_ = Data(as_examples(rows, y), get_loss("hinge"))
+    path = Path(as_examples(rows, y), get_loss("hinge"), np.random.default_rng(0), universal=True)
     rows.indices[:] = 10**6
     with pytest.raises(ValueError, match="cannot be read at step 7"):
-        path.take_stage(problem_, StageOrders(np.ones(4), 2, 0.5, None, True), 7, Workers(1))
+        path.take_burst(np.ones(4), None, 0.5, 7, Workers(1))
 
 
 # --- the estimator ------------------------------------------------------------------------------

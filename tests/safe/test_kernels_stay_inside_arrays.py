@@ -221,20 +221,20 @@ def test_counts_and_places_that_are_edited_are_checked_again():
         fields[averages.COUNTED_FIELD] = count
         with pytest.raises(ValueError, match="the iterates that counted"):
             averages.sums(np.zeros((3, 2)), past, np.zeros(3))
-    features = np.array([0, 1], dtype=np.int64)
-    records = stabilised.Records(features, np.zeros(2), np.zeros(2, np.uint8))
-    learned, fields = np.zeros((2, 2)), np.zeros(stabilised.STABILISED_FIELDS)
-    stabilised.run(
-        Examples(*two_rows(), 2, np.ones(2)), rows(1), np.ones(1), 1, 0.1, False, 5, 0.0, True,
-        learned, fields, records, 0,
-    )  # fmt: skip
-    assert records.n == 1
-    features[0] = 2**40
+    features, learned = np.array([0, 2**40]), np.zeros((2, 2))
     for call in (
-        lambda: stabilised.truncate(records, learned, fields, 0.1, 1.0, True),
-        lambda: stabilised.tally(records, np.zeros((2, 2), np.int32)),
+        lambda: stabilised.find_ratios(features, learned, 0.0, 1.0, np.zeros(2)),
+        lambda: stabilised.truncate(features, learned, 0.0, 1.0, 0.1, 0.1, np.zeros(2)),
+        lambda: stabilised.judge(
+            features,
+            np.zeros(2, np.uint8),
+            0.5,
+            np.zeros((2, 2), np.int32),
+            np.zeros(2),
+            features.copy(),
+        ),
     ):
-        with pytest.raises(ValueError, match="must name features below 2"):
+        with pytest.raises(ValueError, match="features must lie below 2"):
             call()
 
 

@@ -39,7 +39,7 @@ def generate(random, ledger):
         # An object that the function needs is refused: the same parts without the bad number.
         parts.hostile = False
         given = recipe(name, parts)
-    words = ["data", "indices", "indptr", "step", "row", "records", "examples", "steps", "task",
+    words = ["data", "indices", "indptr", "step", "row", "examples", "steps", "task",
              "average", "l1", "features", "name", "start", "line", "model", *given,
              *names_held(given)]  # fmt: skip
     how = []
@@ -126,9 +126,6 @@ def spoil_what_is_held(given, random):
     names = [name for name, value in arrays.items() if isinstance(value, np.ndarray)]
     if not names:
         return "nothing held"
-    if kind.__name__ == "Records" and random.random() < 0.5:
-        # Large arrays give their memory back at once, and reading it is seen.
-        arrays = {name: np.zeros(200_000, array.dtype) for name, array in arrays.items()}
     given[key] = kind(**arrays)
     name, size = str(random.choice(names)), int(random.choice([0, 1, 10**6]))
     try:
@@ -149,9 +146,6 @@ def use_again(given, how, random):
                 value.squared_norms()
             elif kind == "Steps":
                 len(value)
-            elif kind == "Records":
-                getattr(value, "clear", int)()
-                repr(value.features)
             elif kind == "WorkingSet":
                 places = {"size": len(value), "size + 1": len(value) + 1}
                 for method, *arguments in OUT_OF_ORDER:

@@ -14,7 +14,6 @@ from lazynet.kernels.columns import Columns
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block, Targets
-from lazynet.kernels.stabilised import Records
 
 ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
 #: Every kind of cell that an engine has.
@@ -40,7 +39,6 @@ CLASSES = {
     Task: "loss epsilon shrink_first fit_intercept smallest_scale cushion largest_cushion "
           "enough_work soft_reach hard_reach",
     Average: "shifts scales pulls fields",
-    Records: "features ratios vanished",
     WorkingSet: "examples loss epsilon curvature share fit_intercept",
     Columns: "examples",
     Targets: "first n_outputs labels starts numbers",
@@ -144,8 +142,7 @@ PLAIN = {
     "smallest_scale": lambda p: 2.0**-500, "largest_cushion": lambda p: 2.0**10,
     "enough_work": lambda p: 16.0 * p.d, "soft_reach": lambda p: 2.0**6,
     "hard_reach": lambda p: 2.0**10, "accuracy": lambda p: 1e-3, "l2": lambda p: p.one_of(0.0, 0.1),
-    "gravity": lambda p: p.one_of(-1.0, 0.0, 0.01),
-    "stabilised.run.size": lambda p: p.below(1, 6),
+    "gravity": lambda p: p.one_of(0.0, 0.01), "tie": lambda p: 0.01,
     **dict.fromkeys(("first", "start", "row", "step", "level"), lambda p: 0),
     **dict.fromkeys(("l1", "share", "epsilon", "strength"), lambda p: 0.1),
     **dict.fromkeys(("intercept", "shift", "factor", "threshold", "kappa", "old"), lambda p: 0.5),
@@ -164,10 +161,12 @@ PLAIN = {
     "examples.Steps.predictions": lambda p: p.reals(p.k),
     "sums.sizes": lambda p: p.one_of(p.reals(p.n, least=0.0), None),
     "mean": lambda p: p.reals(p.one_of(0, p.d)),
-    "features": lambda p: p.place(p.random.integers(0, p.d, 3)),
+    "features": lambda p: p.integers(p.random.integers(0, p.d, 3)),
+    "ratios": lambda p: p.reals(3), "vanished": lambda p: p.full(3, 0, np.uint8),
+    "purged": lambda p: p.full(3, 0, np.int64), "counts": lambda p: p.full((p.d, 2), 0, np.int32),
+    "informed": lambda p: p.full(p.d + 1, 0, np.int64),
     "cells": lambda p: p.reals(p.d, 2), "others": lambda p: p.reals(p.d, 2),
-    "counts": lambda p: p.full((p.d, 2), 0, np.int32),
-    "stabilised.fields": lambda p: p.reals(stabilised.STABILISED_FIELDS, least=0.0),
+    "stabilised.fields": lambda p: p.full(stabilised.STABILISED_FIELDS),
     "dual.fields": lambda p: p.full(dual.DUAL_FIELDS), "dual.duals": lambda p: p.full(p.n),
     "averages.Average.fields": lambda p: p.full(averages.AVERAGE_FIELDS),
     "dense.run.intercept": lambda p: p.reals(1), "spread": lambda p: p.full(p.one_of(0, p.d)),

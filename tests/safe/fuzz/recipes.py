@@ -15,13 +15,11 @@ from lazynet.kernels import (
     clock,
     dekel,
     outputs,
-    stabilised,
 )
 from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import MEASURED, Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block, Targets
-from lazynet.kernels.stabilised import Records
 from lazynet.losses import get_loss
 from lazynet.schedules import FromData
 from safe.fuzz import text
@@ -89,13 +87,6 @@ class Parts(Sizes):
     def room(self, least, most):
         self.size = self.below(least, most)
         return self.size
-
-    def records(self):
-        """Records of a few steps, where there is room for them."""
-        self.last = self.made(Records)
-        given = self.arguments("stabilised.run", signature_of("stabilised.run"))
-        stabilised.run(**{**given, "records": self.last, "size": 10**6})
-        return self.last
 
     def working_set(self, until=""):
         """A working set on which the methods up to the one called ``until`` have been called."""
@@ -255,14 +246,12 @@ DRAWN = {
     "examples": lambda p: p.made(Examples), "steps": lambda p: p.made(Steps),
     "task": lambda p: p.made(Task), "outputs.run.task": Parts.task,
     "average": lambda p: p.made(Average),
-    "records": Parts.records, "stabilised.run.records": lambda p: p.made(Records),
     "block": Parts.block, "targets": lambda p: p.signs(p.n),
     "outputs.run.targets": Parts.targets,
     "outputs.read.block": lambda p: p.block("clock", *GROUPS, *RULES),
     "outputs.sweep.block": lambda p: p.block("clock", *GROUPS, "adagrad"),
     "examples.Examples.self": lambda p: p.made(Examples),
     "examples.Steps.self": lambda p: p.made(Steps),
-    "stabilised.Records.self": Parts.records,
     "outputs.Block.self": lambda p: p.block(*WIDE_KINDS),
     "newton.WorkingSet.self": Parts.working_set, "columns.Columns.self": Parts.working_set,
     "columns.Columns.name.self": lambda p: p.made(WorkingSet),
@@ -287,13 +276,6 @@ DRAWN = {
     "fields": Parts.clock_fields, "dekel.fields": lambda p: p.full(dekel.DEKEL_FIELDS, 1.0),
     "shifts": lambda p: p.full(p.room(1, 30)), "scales": lambda p: p.full(p.size + 1),
     "pulls": lambda p: p.full(p.size + 1),
-    "stabilised.Records.features": lambda p: p.full(p.room(1, 200), 0, np.int64),
-    "stabilised.Records.extend.features": lambda p: p.full(p.last.n + p.room(0, 9), 0, np.int64),
-    "ratios": lambda p: p.full(p.size), "vanished": lambda p: p.full(p.size, 0, np.uint8),
-    "stabilised.Records.extend.ratios": lambda p: p.full(p.last.n + p.size),
-    "stabilised.Records.extend.vanished": lambda p: p.full(p.last.n + p.size, 0, np.uint8),
-    "stabilised.ratios.out": lambda p: p.reals(p.last.n - p.last.began),
-    "purged": lambda p: p.full(p.last.n, 0, np.int64),
     "dense.run.sums": lambda p: p.full(p.d * p.room(0, 2)),
     "totals": lambda p: p.full(averages.AVERAGE_FIELDS * p.size),
     "places": lambda p: p.integers(
