@@ -165,6 +165,31 @@ def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
         np.testing.assert_array_equal(engine.rows_at(some), engine.rows()[:, some])
 
 
+def load(engine, weights, intercepts):
+    """Start from weights of the first outputs, or of the one output."""
+    if isinstance(engine, OutputsEngine):
+        engine.load_rows(weights[: engine.n_outputs], intercepts[: engine.n_outputs])
+    else:
+        engine.load(weights[0], float(intercepts[0]))
+
+
+@EVERY_CASE
+def test_an_engine_that_loads_weights_forgets_what_it_has_learned(options, n_outputs):
+    """It goes on as a new engine with these weights does; rates from the data go on."""
+    chosen = plan_of(options)
+    used, new = (new_engine(chosen, n_outputs) for _ in range(2))
+    examples = examples_of(chosen, n_outputs)
+    rng = np.random.default_rng(3)
+    weights = np.abs(rng.standard_normal((N_OUTPUTS, D))) * (rng.random(D) < 0.5)
+    intercepts = rng.standard_normal(N_OUTPUTS)
+    take(used, chosen, examples, 0, N)
+    new.continue_rates(used)
+    for engine in (used, new):
+        load(engine, weights, intercepts)
+        take(engine, chosen, examples, 0, N)
+    assert_same(read(used), read(new))
+
+
 @EVERY_CASE
 def test_types_of_numbers_change_no_bit(options, n_outputs):
     """float32 or float64, int32 or int64: the values are what counts.
