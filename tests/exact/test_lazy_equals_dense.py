@@ -46,12 +46,10 @@ from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import clock as clock_kernel
 from lazynet.losses import LOSSES, get_loss
-from lazynet.verify.twin import BoundedTwin
+from lazynet.verify.strategies import Problem
 
 # Limits that every shrinking step exceeds.
-SWEEPS_AT_ONCE = Wear(
-    smallest_scale=0.9999, cushion=0.0, largest_cushion=0.0, nonzeros_per_weight=0.0
-)
+SWEEPS_AT_ONCE = Wear(smallest_scale=0.9999, cushion=0.0, largest_cushion=0.0)
 AVERAGES = st.one_of(
     st.builds(FromStep, st.integers(1, 12)), st.builds(PolynomialDecay, st.integers(0, 3))
 )
@@ -217,29 +215,20 @@ def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
 
 @pytest.mark.parametrize("wear", [Wear(), SWEEPS_AT_ONCE], ids=["seldom", "sweeps"])
 @pytest.mark.parametrize("step_order", BOTH_ORDERS)
-@pytest.mark.parametrize("l1", [0.0, 1e-3])
-@pytest.mark.parametrize("engine", [*ELASTIC_STORAGES, "rescaled"])
+@pytest.mark.parametrize(
+    ("engine", "l1"),
+    [*((engine, l1) for engine in ELASTIC_STORAGES for l1 in (0.0, 1e-3)), ("rescaled", 0.0)],
+)
 def test_long_rows_take_the_vector_path(engine, l1, step_order, wear):
     """Rows longer than any vector and block, with a tail; sweeps may interrupt every step."""
-    if engine == "rescaled" and l1:
-        pytest.skip("the rescaled engine knows no l1")
     X = sparse.random(40, 400, density=0.3, format="csr", random_state=0)
     X.sort_indices()
     y = np.where(np.random.default_rng(0).random(40) < 0.5, -1.0, 1.0)
-    options = dict(
-        schedule=lambda t: 0.1, loss="log_loss", rule=FoBoS(step_order=step_order), l1=l1, l2=1e-2,
-        fit_intercept=True,
-    )  # fmt: skip
-    lazy = Stepper(
-        400, **in_rule(storage=engine, **options, **({} if engine == "tables" else {"wear": wear}))
+    problem = Problem(
+        X, y, np.ones(40), np.arange(40), np.full(40, 0.1), l1=l1, l2=1e-2, fit_intercept=True
     )
-    twin = BoundedTwin(400, **options)
-    for row in range(40):
-        lazy.step_row(X, row, y[row])
-        span = slice(X.indptr[row], X.indptr[row + 1])
-        twin.step(X.indices[span], X.data[span], y[row])
-        assert twin.comparable
-        assert twin.distance(lazy.weights, lazy.intercept) <= twin.bound
+    rule = FoBoS(step_order=step_order, storage=engine).settled()
+    assert assert_matches_twins(Run(problem, plan_of(problem, rule), wear=wear)) == 40
 
 
 def test_the_tables_begin_again_before_they_overflow():
@@ -318,7 +307,7 @@ def test_few_sweeps_of_the_rescaled_engine_over_a_long_run():
     np.testing.assert_allclose(*learned, rtol=0, atol=1e-14)
 
 
-# --- the rescaled storage, gravity --------------------------------------------------------------
+# --- the rescaled storage ------------------------------------------------------------------------
 
 
 def test_the_rescaled_storage_refuses_an_l1_penalty_everywhere():
@@ -335,15 +324,6 @@ def test_the_rescaled_storage_refuses_an_l1_penalty_everywhere():
     engine, chosen = RescaledEngine(2), plan(l1=0.5)
     with pytest.raises(ValueError, match="knows no l1 penalty"):
         engine.take(as_examples(X, np.ones(2)), chosen.steps(rows(2), 0), chosen.task(engine))
-
-
-def test_gravity_at_every_step_is_the_subgradient_rule():
-    """K = 1 and no threshold: rule="sgd", bit for bit, with l2 too."""
-    X, y = make_data()
-    options = dict(l1=1e-2, l2=1e-2, eta0=0.2, max_iter=3, tol=None, random_state=0)
-    here = LazyNetClassifier(**in_rule(rule="truncated_gradient", **options)).fit(X, y)
-    there = LazyNetClassifier(**in_rule(rule="sgd", **options)).fit(X, y)
-    np.testing.assert_array_equal(here.coef_, there.coef_)
 
 
 # --- weights that stay at 0 or above ------------------------------------------------------------
