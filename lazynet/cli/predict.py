@@ -15,7 +15,6 @@ from scipy import sparse
 from lazynet.cli import inputs
 from lazynet.cli.output import check_apart
 from lazynet.data.atomic_files import check_writable, replaced
-from lazynet.persistence import files as model_files
 
 METHODS = ("predict", "predict_proba", "decision_function")
 EXAMPLES = """\
@@ -46,13 +45,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write the predictions."""
     # The estimators load SciPy and scikit-learn, which takes a moment.
-    from lazynet.estimators.load import load
+    from lazynet.estimators.load import load_with_note
 
-    model = load(options.model)
+    model, note = load_with_note(options.model)
     if not hasattr(model, options.method):
         raise ValueError(f"--method {options.method}: {type(model).__name__} with "
                          f"loss={model.loss!r} has no such method")  # fmt: skip
-    note = model_files.note_of(options.model)
     with inputs.pipe_in_a_file(options, note):
         inputs.settle_reading(options, model, note)
         if options.output is not None:

@@ -8,7 +8,6 @@ import time
 from lazynet.cli import inputs
 from lazynet.cli.output import report
 from lazynet.cli.scores import Scores
-from lazynet.persistence import files as model_files
 
 EXAMPLES = """\
 examples:
@@ -33,11 +32,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Judge the model."""
     # The estimators load SciPy and scikit-learn, which takes a moment.
-    from lazynet.estimators.load import load
+    from lazynet.estimators.load import load_with_note
 
-    model = load(options.model)
+    model, note = load_with_note(options.model)
     began = time.perf_counter()
-    note = model_files.note_of(options.model)
     with inputs.pipe_in_a_file(options, note):
         inputs.settle_reading(options, model, note)
         scores = Scores(model)

@@ -79,12 +79,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train and save."""
     # The estimators load SciPy and scikit-learn, which takes a moment.
-    from lazynet.estimators.load import load
+    from lazynet.estimators.load import load_with_note
 
     check_writable(options.output)
     parameters = parameters_of(options)
-    old = None if options.begin is None else load(options.begin)
-    note = None if options.begin is None else model_files.note_of(options.begin)
+    old, note = (None, None) if options.begin is None else load_with_note(options.begin)
     if old is not None:
         _check_going_on(options, old, parameters)
     began = time.perf_counter()

@@ -48,4 +48,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> loaded.predict([[0.0, 1.0]]), (loaded.coef_ == model.coef_).all()
     (array(['spam'], dtype='<U4'), np.True_)
     """
+    return load_with_note(path)[0]
+
+
+def load_with_note(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """The model of a file, and how the command line has read its rows."""
     return files.load(path, ESTIMATORS)

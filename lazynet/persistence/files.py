@@ -35,7 +35,7 @@ _NOT_WRITTEN = {
 def save(model: Any, path: str | os.PathLike[str], note: Mapping[str, Any] | None = None) -> None:
     """Write a fitted model; refuses a value that a file cannot hold, before anything is written.
 
-    ``note`` says how the rows of the model were read; ``note_of`` reads it.
+    ``note`` says how the rows of the model were read; ``load`` returns it.
     """
     kind = type(model)
     if kind.__module__.partition(".")[0] != "lazynet":
@@ -93,13 +93,18 @@ def _document(model: Any, arrays: Arrays) -> dict[str, Any]:
 # --- reading -----------------------------------------------------------------------------------
 
 
-def load(path: str | os.PathLike[str], estimators: Iterable[type[Any]]) -> Any:
-    """The model of a file, one of these ``estimators``."""
+def load(
+    path: str | os.PathLike[str], estimators: Iterable[type[Any]]
+) -> tuple[Any, dict[str, Any]]:
+    """The model of a file, one of these ``estimators``, and the note that ``save`` was given."""
     name = os.fspath(path)
     header, arrays = container.read(path, FORMAT)
     kinds = {kind.__name__: kind for kind in estimators}
+    note = header.get("rows_read_as")
+    if type(note) not in (dict, type(None)):
+        raise ValueError(f"{name} does not say how its rows were read")
     try:
-        return _model(decoded(header["document"], arrays), kinds)
+        return _model(decoded(header["document"], arrays), kinds), note or {}
     except RecursionError:
         raise ValueError(f"{name} holds no model: its values are nested too deeply") from None
     except MemoryError:
@@ -108,15 +113,6 @@ def load(path: str | os.PathLike[str], estimators: Iterable[type[Any]]) -> Any:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else error
         by = f"{name}, written by lazynet {header.get('lazynet_version')}"
         raise ValueError(f"{by}, holds no model: {reason}") from None
-
-
-def note_of(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The note that ``save`` was given; an empty one where there is none."""
-    header, _ = container.read(path, FORMAT)
-    note = header.get("rows_read_as")
-    if type(note) not in (dict, type(None)):
-        raise ValueError(f"{os.fspath(path)} does not say how its rows were read")
-    return note or {}
 
 
 def _model(document: dict[str, Any], kinds: Mapping[str, type[Any]]) -> Any:
