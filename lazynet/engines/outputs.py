@@ -15,10 +15,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lazynet.engines.base import Arrays, Engine, take_until_done
 from lazynet.engines.clock import AveragedClockEngine, lower_rates
-from lazynet.engines.nonzeros import NonzeroWeights
+from lazynet.engines.nonzeros import nonzeros_of
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import clock as clock_kernel
@@ -189,18 +190,17 @@ class OutputsEngine(Engine):
             out[:, some] = part.T
         return out
 
-    def nonzero_weights(self, *, last: bool = False) -> NonzeroWeights:
+    def nonzero_weights(self, *, last: bool = False) -> sparse.csr_matrix:
         """The nonzeros among ``rows``, without an array of all weights.
 
         >>> engine = OutputsOnClock(3, 2)
         >>> engine.load_rows(np.array([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]), np.zeros(2))
-        >>> from lazynet.engines.nonzeros import csr_of
-        >>> csr_of([engine.nonzero_weights()], 3).toarray()
-        array([[0., 2., 0.],
-               [4., 0., 6.]])
+        >>> engine.nonzero_weights().toarray()
+        array([[0., 4.],
+               [2., 0.],
+               [0., 6.]])
         """
-        parts = ((some.start, part) for some, part in self._chunks(not last))
-        return NonzeroWeights(self.n_outputs, parts)
+        return nonzeros_of(part for _, part in self._chunks(not last))
 
     def nonzeros(self) -> NDArray[np.int64]:
         """The number of last weights of every output that are not 0."""

@@ -19,8 +19,9 @@ cimport cython
 
 from libc.math cimport fabs
 
+from .arrays cimport pinned
 from .rules.motion cimport N_CLOCK_FIELDS, SCALE, SHIFT, start_clock
-from .examples cimport check_aligned, check_cells, check_vector, pinned
+from .examples cimport check_aligned, check_cells, check_vector
 from .rows cimport soft
 
 AVERAGE_FIELDS = N_AVERAGE_FIELDS

@@ -33,9 +33,9 @@ from .examples cimport (
     check_runnable,
     check_vector,
     chunk_of,
-    default_loops,
     has_sizes,
 )
+from .levels cimport highest_table
 from .rules cimport adagrad, ftrl, rda, saga, tables
 
 
@@ -227,7 +227,7 @@ def sweep(
     """Bring every weight current, and change the scale of the rates if that is due."""
     cdef _Described of = described(kind)
     cdef AnyRule rule
-    cdef const Loops* loops = default_loops()
+    cdef const Loops* loops = <const Loops*> highest_table("online")
     cdef int code
     if of.kind != ADAGRAD:
         raise ValueError(f"kind must be one whose weights the kernel sweeps, got {kind!r}")
@@ -251,7 +251,7 @@ def read(
     """weights <- the weights as of now."""
     cdef _Described of = described(kind)
     cdef AnyRule rule
-    cdef const Loops* loops = default_loops()
+    cdef const Loops* loops = <const Loops*> highest_table("online")
     cdef int code
     check_cells(cells, cells.shape[0], of.numbers)
     check_vector("weights", weights, cells.shape[0])

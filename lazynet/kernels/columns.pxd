@@ -25,13 +25,6 @@ cdef class Columns:
     cdef int64_t n_values, values_room
     cdef int32_t* rows
     cdef double* values
-    # Columns that have been named and not yet placed, and what picking has found for them so far.
-    cdef Py_ssize_t n_named
-    cdef Py_ssize_t next_row       # the row from which picking goes on; -1: nothing is named
-    cdef int64_t n_found, found_room
-    cdef int32_t* found_places
-    cdef double* found_values
-    cdef int64_t* found_starts
     cdef bint busy                 # whether a call is under way, perhaps in another thread
 
     # For subclasses with further numbers for each column: make room for them, and begin them.
@@ -42,7 +35,18 @@ cdef class Columns:
     cdef int enter(self) except -1
     cdef void leave(self) noexcept
     cdef bint _has(self, Py_ssize_t feature) noexcept nogil
-    cdef void forget(self) noexcept nogil
+    cdef int name(self, const int64_t[::1] features) except -1
+    cdef void forget(self, Py_ssize_t n) noexcept nogil
+    cdef int find(self, Found* found, Py_ssize_t* row) noexcept nogil
+    cdef bint place(self, const Found* found, Py_ssize_t n) noexcept nogil
+
+
+# Nonzeros of new columns, row by row.
+cdef struct Found:
+    int64_t n, room
+    int32_t* rows
+    int32_t* places
+    double* values
 
 
 cdef inline Py_ssize_t pick(

@@ -1,9 +1,7 @@
 """Columns that are copied out of rows: the storage of a working set.
 
 X lies in memory by rows; a method that visits columns needs some of them by columns.  New columns
-join in three calls, which another thread or an interrupt may separate: ``name`` gives them places,
-``pick`` finds their nonzeros in the rows, and ``place`` copies what was found.  A column that has
-joined stays.
+join in one visit of all rows, and stay.
 
 Property: no call in any order, with any argument, leaves the arrays
 (tests/safe/test_kernels_stay_inside_arrays.py).
@@ -21,8 +19,6 @@ from libc.string cimport memset
 from .examples cimport (
     FINISHED,
     OUT_OF_MEMORY,
-    PATIENCE,
-    PAUSED,
     Examples,
     check_aligned,
     check_vector,
@@ -55,12 +51,9 @@ cdef class Columns:
         self.examples, self.share = examples, 1.0
         self.n_rows, self.n_columns = n, d
         self.places = <int32_t*> malloc((d + 1) * sizeof(int32_t))
-        self.found_starts = <int64_t*> malloc((n + 2) * sizeof(int64_t))
-        if self.places == NULL or self.found_starts == NULL:
-            raise MemoryError(f"no memory for {d} columns and {n} rows")
+        if self.places == NULL:
+            raise MemoryError(f"no memory for {d} columns")
         memset(self.places, 255, (d + 1) * sizeof(int32_t))
-        self.found_starts[0] = 0
-        self.next_row = -1
 
     def __dealloc__(self):
         free(self.places)
@@ -70,9 +63,6 @@ cdef class Columns:
         free(self.norms)
         free(self.rows)
         free(self.values)
-        free(self.found_places)
-        free(self.found_values)
-        free(self.found_starts)
 
     cdef bint make_room(self, Py_ssize_t room) noexcept:
         return (
@@ -102,23 +92,12 @@ cdef class Columns:
         return self.size
 
     @property
-    def order(self):
-        """The features of the working set in the order of their places; a copy."""
-        cdef Py_ssize_t place
-        found = np.empty(self.size, dtype=np.int64)
-        cdef int64_t[::1] out = found
-        self.check_free()
-        for place in range(found.shape[0]):
-            out[place] = self.features[place]
-        return found
-
-    @property
     def n_nonzeros(self):
         """The nonzeros of all columns of the working set."""
         return self.n_values
 
     cdef bint _has(self, Py_ssize_t feature) noexcept nogil:
-        # A feature that is named and not placed does not belong to the set yet.
+        # A feature that is about to join does not belong to the set yet.
         return 0 <= self.places[feature] < self.size
 
     def candidates(self, const double[::1] u not None, double threshold):
@@ -138,23 +117,16 @@ cdef class Columns:
                 n += 1
         return found[:n]
 
-    cdef void forget(self) noexcept nogil:
-        """Take their places from the columns that have been named and not placed."""
+    cdef void forget(self, Py_ssize_t n) noexcept nogil:
+        """Take their places from n columns that have been named."""
         cdef Py_ssize_t k
-        for k in range(self.size, self.size + self.n_named):
+        for k in range(self.size, self.size + n):
             self.places[self.features[k]] = -1
-        self.n_named, self.n_found, self.next_row = 0, 0, -1
 
-    def name(self, const int64_t[::1] features not None):
-        """Give the features places behind the present ones; ``pick`` then copies their columns.
-
-        Features that were named before and have not been placed lose their places.
-        """
+    cdef int name(self, const int64_t[::1] features) except -1:
+        """Give the features places behind the present ones."""
         cdef Py_ssize_t k, room, size = self.size + features.shape[0]
         cdef int64_t feature
-        check_aligned("features", &features[0] if features.shape[0] else NULL)
-        self.check_free()
-        self.forget()
         if size > MOST:
             raise ValueError(f"a working set has at most {MOST} columns, got {size}")
         if size > self.room:
@@ -165,105 +137,104 @@ cdef class Columns:
         for k in range(features.shape[0]):
             feature = features[k]
             if not 0 <= feature < self.n_columns or self.places[feature] >= 0:
-                self.forget()
+                self.forget(k)
                 raise ValueError(
                     f"features must be new columns from 0 to {self.n_columns - 1}, got {feature}"
                 )
-            size = self.size + k
-            self.features[size], self.lengths[size] = feature, 0
-            self.starts[size] = self.n_values
-            self.places[feature] = <int32_t> size
-            self.n_named += 1
-        self.next_row = 0
-        return self.size + self.n_named
+            self.features[self.size + k] = feature
+            self.places[feature] = <int32_t> (self.size + k)
+        return 0
 
-    def pick(self, Py_ssize_t start):
-        """Find the nonzeros of the named columns in the rows from ``start`` on.
+    cdef int find(self, Found* found, Py_ssize_t* row) noexcept nogil:
+        """Find the nonzeros of the named columns; returns how that ended.
 
-        Returns how the call ended and the first row not done, from which the next call goes on.
+        ``row`` is then the first row not visited.
         """
-        cdef Py_ssize_t row = start, touched = 0
+        cdef Py_ssize_t k, n
         cdef int64_t room
         cdef int status = FINISHED
         cdef Walk at
         cdef const OwnRow* here
-        if self.next_row < 0:
-            raise ValueError("name must be called before pick: no features wait for their columns")
-        if start != self.next_row:
-            raise ValueError(f"start must be {self.next_row}, the next row, got {start}")
-        self.enter()
-        with nogil:
-            walk_rows(&at, self.examples, NULL, self.n_rows, row)
-            while row < self.n_rows and status == FINISHED:
-                here = next_row(&at, NULL, 0)
-                status = here.status
-                if status != FINISHED:
+        walk_rows(&at, self.examples, NULL, self.n_rows, 0)
+        while row[0] < self.n_rows and status == FINISHED:
+            here = next_row(&at, NULL, 0)
+            status = here.status
+            if status != FINISHED:
+                break
+            if found.n + here.length > found.room or found.values == NULL:
+                room = 2 * (found.n + here.length) + 1024
+                if not (
+                    grow(<void**> &found.rows, room * 4) and grow(<void**> &found.places, room * 4)
+                    and grow(<void**> &found.values, room * 8)
+                ):
+                    status = OUT_OF_MEMORY
                     break
-                if self.found_places == NULL or self.n_found + here.length > self.found_room:
-                    room = 2 * (self.n_found + here.length) + 1024
-                    if not (
-                        grow(<void**> &self.found_places, room * 4)
-                        and grow(<void**> &self.found_values, room * 8)
-                    ):
-                        status = OUT_OF_MEMORY
-                        break
-                    self.found_room = room
-                self.n_found += pick(
-                    here, self.places, <int32_t> self.size,
-                    self.found_places + self.n_found, self.found_values + self.n_found,
-                )
-                self.found_starts[row + 1] = self.n_found
-                touched += here.length
-                row += 1
-                if touched > PATIENCE and row < self.n_rows:
-                    status = PAUSED
-            end_walk(&at)
-        self.next_row = row
-        self.leave()
-        return status, row
-
-    def place(self, Py_ssize_t size):
-        """Copy what ``pick`` found into columns; ``size`` is what ``name`` returned."""
-        cdef int64_t k, at, start, room
-        cdef Py_ssize_t column, row
-        cdef double importance
-        self.check_free()
-        if self.next_row < 0:
-            raise ValueError("name must be called before place: no features wait for their columns")
-        if size != self.size + self.n_named:
-            raise ValueError(f"size must be {self.size + self.n_named}, as named, got {size}")
-        if self.next_row < self.n_rows:
-            raise ValueError(
-                f"pick must have come to the last of {self.n_rows} rows before place is called, "
-                f"but the next row is {self.next_row}"
+                found.room = room
+            n = pick(
+                here, self.places, <int32_t> self.size, found.places + found.n,
+                found.values + found.n,
             )
-        if self.rows == NULL or self.n_values + self.n_found > self.values_room:
-            room = self.n_values + self.n_found
+            for k in range(n):
+                found.rows[found.n + k] = <int32_t> row[0]
+            found.n += n
+            row[0] += 1
+        end_walk(&at)
+        return status
+
+    cdef bint place(self, const Found* found, Py_ssize_t n) noexcept nogil:
+        """Copy what was found of n named columns into columns; false without memory."""
+        cdef int64_t k, at, start = self.n_values, room = self.n_values + found.n
+        cdef Py_ssize_t column
+        if self.rows == NULL or room > self.values_room:
             room += room // 4 + 1024
             if not (grow(<void**> &self.rows, room * 4) and grow(<void**> &self.values, room * 8)):
-                raise MemoryError(f"no memory for {room} nonzeros")
+                return False
             self.values_room = room
+        memset(self.lengths + self.size, 0, n * sizeof(int64_t))
+        for k in range(found.n):
+            self.lengths[found.places[k]] += 1
+        for column in range(self.size, self.size + n):
+            self.starts[column] = start
+            start += self.lengths[column]
+            self.lengths[column] = 0
+            self.norms[column] = 0.0
+        for k in range(found.n):
+            column = found.places[k]
+            at = self.starts[column] + self.lengths[column]
+            self.lengths[column] += 1
+            self.rows[at], self.values[at] = found.rows[k], found.values[k]
+            self.norms[column] += (
+                self.share * importance_of(self.examples, found.rows[k]) * found.values[k]
+                * found.values[k]
+            )
+        self.n_values = start
+        self.joined(self.size, self.size + n)
+        self.size += n
+        return True
+
+    def join(self, const int64_t[::1] features not None):
+        """Copy new columns behind the present ones.
+
+        Returns how the visit of the rows ended and the first row not visited; unless all were
+        visited, nothing has changed.
+        """
+        cdef Py_ssize_t row = 0, n = features.shape[0]
+        cdef int status = FINISHED
+        cdef Found found
+        memset(&found, 0, sizeof(Found))
+        check_aligned("features", &features[0] if n else NULL)
         self.enter()
-        with nogil:
-            for k in range(self.n_found):
-                self.lengths[self.found_places[k]] += 1
-            start = self.n_values
-            for column in range(self.size, size):
-                self.starts[column] = start
-                start += self.lengths[column]
-                self.lengths[column] = 0
-                self.norms[column] = 0.0
-            for row in range(self.n_rows):
-                importance = self.share * importance_of(self.examples, row)
-                for k in range(self.found_starts[row], self.found_starts[row + 1]):
-                    column = self.found_places[k]
-                    at = self.starts[column] + self.lengths[column]
-                    self.lengths[column] += 1
-                    self.rows[at] = <int32_t> row
-                    self.values[at] = self.found_values[k]
-                    self.norms[column] += importance * self.found_values[k] * self.found_values[k]
-            self.n_values = start
-            self.joined(self.size, size)
-            self.size = size
-            self.n_named, self.n_found, self.next_row = 0, 0, -1
-        self.leave()
+        try:
+            self.name(features)
+            with nogil:
+                status = self.find(&found, &row)
+                if status == FINISHED and not self.place(&found, n):
+                    status = OUT_OF_MEMORY
+                if status != FINISHED:
+                    self.forget(n)
+        finally:
+            self.leave()
+            free(found.rows)
+            free(found.places)
+            free(found.values)
+        return status, row

@@ -15,7 +15,7 @@ Property: equal to lazynet.reference.DenseReference after every step
 
 from libc.math cimport isfinite
 
-from . cimport all_weights
+from .all_weights cimport full_dot, full_move, shrink_all
 from .averages cimport N_AVERAGE_FIELDS, check_counts, count_totals
 from .examples cimport (
     FINISHED,
@@ -34,18 +34,6 @@ from .examples cimport (
     walk_rows,
 )
 from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
-
-
-cdef void shrink_all(double* w, Py_ssize_t n, double keep, double pull) noexcept nogil:
-    all_weights.shrink_all(w, n, keep, pull)
-
-
-cdef double full_dot(const double* w, const double* x, Py_ssize_t n) noexcept nogil:
-    return all_weights.full_dot(w, x, n)
-
-
-cdef void full_move(double* w, const double* x, Py_ssize_t n, double step) noexcept nogil:
-    all_weights.full_move(w, x, n, step)
 
 
 cdef inline void spread_out(const OwnRow* row, double* x) noexcept nogil:

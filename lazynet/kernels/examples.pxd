@@ -83,18 +83,6 @@ cdef int check_vector(str name, const double[::1] array, Py_ssize_t length) exce
 cdef int check_cells(
     const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers, str name=*) except -1
 
-# The step loops of the highest level.
-cdef const Loops* default_loops() except NULL
-
-# The loops over rows and over all weights of the highest level.
-cdef const RowLoops* default_row_loops() except NULL
-
-# The highest level of vector units that this machine can run (lanes.h).
-cdef int highest_level() noexcept
-
-# Objects that keep NumPy from moving the arrays (examples.pyx).
-cdef list pinned(arrays)
-
 
 cdef inline void walk_rows(
     Walk* at, Examples examples, const int64_t* order, Py_ssize_t n, Py_ssize_t first

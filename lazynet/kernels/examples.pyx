@@ -10,17 +10,14 @@ Property: a kernel never reads outside an array, whatever it is given
 
 cimport cython
 
-import weakref
-from importlib import import_module
-from importlib.util import find_spec
-
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from .lanes cimport best_level
+from .arrays cimport pinned
+from .levels cimport HIGHEST_LEVEL, table_at
 from .losses cimport N_LOSSES
 from .own_rows cimport OwnRow, Walk, end_walk, has_place, next_row
 from .rows cimport start_of
@@ -112,58 +109,6 @@ cdef int check_cells(
     return check_aligned(name, &cells[0, 0] if length and numbers else NULL)
 
 
-# The step loops of each level, found when the first examples are made.
-cdef enum:
-    MOST_LEVELS = 3
-cdef const Loops* LOOPS[MOST_LEVELS]
-cdef const RowLoops* ROW_LOOPS[MOST_LEVELS]
-cdef int n_levels = 0
-
-
-cdef int find_loops() except -1:
-    """Import the module of each level that this machine can run; a debug build has the first alone."""
-    global n_levels
-    cdef uintptr_t address
-    for suffix in ("", "_v3", "_v4")[:best_level() + 1]:
-        if n_levels and find_spec(f"lazynet.kernels.online{suffix}") is None:
-            break
-        address = import_module(f"lazynet.kernels.online{suffix}").address()
-        LOOPS[n_levels] = <const Loops*> address
-        address = import_module(f"lazynet.kernels.row_loops{suffix}").address()
-        ROW_LOOPS[n_levels] = <const RowLoops*> address
-        n_levels += 1
-    return 0
-
-
-cdef const Loops* default_loops() except NULL:
-    if n_levels == 0:
-        find_loops()
-    return LOOPS[n_levels - 1]
-
-
-cdef const RowLoops* default_row_loops() except NULL:
-    default_loops()
-    return ROW_LOOPS[n_levels - 1]
-
-
-cdef int highest_level() noexcept:
-    return best_level()
-
-
-cdef list pinned(arrays):
-    """Weak references to the arrays and to the arrays that own their memory.
-
-    NumPy's ``resize`` moves an array even while a kernel holds its buffer, but refuses if a weak
-    reference to the array exists.
-    """
-    pins = []
-    for array in arrays:
-        while isinstance(array, np.ndarray):
-            pins.append(weakref.ref(array))
-            array = array.base
-    return pins
-
-
 cdef bint is_wide(object array, str name, object narrow, object wide) except -1:
     if not isinstance(array, np.ndarray) or array.ndim != 1:
         raise TypeError(f"{name} must be a one-dimensional array")
@@ -221,8 +166,7 @@ cdef class Examples:
         self.csr.n_rows = n - 1
         self.csr.n_columns = n_columns
         self.csr.wide_values, self.csr.wide_indices = wide_values, wide_indices
-        default_loops()
-        self.at_level(best_level())
+        self.at_level(HIGHEST_LEVEL)
         self.targets = NULL
         self.importances = NULL
         self.sizes = NULL
@@ -262,9 +206,8 @@ cdef class Examples:
 
         For tests: every level gives the same bits.
         """
-        level = max(0, min(level, best_level()))
-        self.loops = LOOPS[min(level, n_levels - 1)]
-        self.row_loops = ROW_LOOPS[min(level, n_levels - 1)]
+        self.loops = <const Loops*> table_at("online", &level)
+        self.row_loops = <const RowLoops*> table_at("row_loops", &level)
         return level
 
     @property

@@ -17,10 +17,10 @@ from .examples cimport (
     check_aligned,
     check_runnable,
     check_vector,
-    default_row_loops,
     importance_of,
     walk_rows,
 )
+from .levels cimport highest_table
 from .losses cimport LOG_LOSS, loss_value
 from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
 
@@ -40,7 +40,7 @@ cdef inline void add(double* total, double* lost, double term) noexcept nogil:
 
 def weight_sums(const double[::1] weights not None):
     """sum |w| and sum w^2."""
-    cdef const RowLoops* loops = default_row_loops()
+    cdef const RowLoops* loops = <const RowLoops*> highest_table("row_loops")
     cdef double absolute = 0.0, squared = 0.0
     if weights.shape[0] > 0:
         check_aligned("weights", &weights[0])

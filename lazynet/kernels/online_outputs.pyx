@@ -14,8 +14,6 @@ lazynet.reference.outputs.DenseSoftmax; any split into blocks of outputs, and an
 of steps, gives the same bits.
 """
 
-from libc.float cimport DBL_MAX
-from libc.math cimport fabs
 from libc.stdint cimport uintptr_t
 
 from .chunk cimport (
@@ -34,7 +32,7 @@ from .outputs_motion cimport (
 from .outputs_run cimport (
     Run, begin, end, finish, measure, measures, see_row, show_clocks, show_rules,
 )
-from .own_rows cimport OwnRow, copy_row, row_at
+from .own_rows cimport OwnRow, all_finite, copy_row, row_at
 from .rows cimport fetch_row
 from .rules cimport adagrad
 from .rules.adagrad cimport AdaGradLanes, DecayingLanes
@@ -118,13 +116,6 @@ cdef inline bint all_zero(const double* numbers, Py_ssize_t n) noexcept nogil:
         if numbers[k] != 0.0:
             return False
     return True
-
-
-cdef inline bint all_finite(const double* numbers, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t k, beyond = 0
-    for k in range(n):
-        beyond |= not fabs(numbers[k]) <= DBL_MAX
-    return beyond == 0
 
 
 cdef inline void count_losses(Run* run) noexcept nogil:

@@ -26,49 +26,26 @@ lazynet.reference.groups.DenseGroups after every step (tests/exact/test_groups.p
 """
 
 cimport cython
-from libc.stdint cimport int64_t, uintptr_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from importlib import import_module
-from importlib.util import find_spec
-
+from .arrays cimport Held
 from .averages cimport COUNTED, Average, Past, check_counts
 from .cells cimport AnyRule, _Described, begin_rule, described, end_rule, measures
 from .chunk cimport (
     ADAGRAD, AVERAGED, CLOCK, DECAYING_ADAGRAD, FREELY_AVERAGED, FTRL, GROUP_L2, GROUP_MAX, RDA,
 )
 from .examples cimport (
-    FINISHED,
-    Examples,
-    Status,
-    Steps,
-    Task,
-    check_aligned,
-    check_vector,
-    chunk_of,
+    FINISHED, Examples, Status, Steps, Task, check_aligned, check_vector, chunk_of,
     has_sizes,
-    highest_level,
-    pinned,
 )
 from .from_data cimport N_FROM_DATA_FIELDS
+from .levels cimport HIGHEST_LEVEL, table_at
 from .losses cimport N_LOSSES
 from .outputs_chunk cimport (
-    INTERCEPT,
-    INTERCEPT_SUM,
-    LABELS,
-    NUMBERS,
-    N_CLOCK_ROWS,
-    N_OWN_ROWS,
-    N_SCALARS,
-    N_STRENGTHS,
-    POSITIVES,
-    SHARED,
-    WORK,
-    OutputLoops,
-    OutputRule,
-    Outputs,
-    TargetRows,
+    INTERCEPT, INTERCEPT_SUM, LABELS, NUMBERS, N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS, N_STRENGTHS,
+    POSITIVES, SHARED, WORK, OutputLoops, OutputRule, Outputs, TargetRows,
 )
 
 #: Bytes to which a row of weights is filled up: a cache line.
@@ -87,69 +64,11 @@ cdef dict KINDS = {
 # 32: sums and small multiples of it fit a Py_ssize_t.
 cdef Py_ssize_t GREATEST_WIDTH = <Py_ssize_t> 1 << (8 * sizeof(Py_ssize_t) - 6)
 
-# The loops of each level for cells in float64 and in float32, found when the first block is made.
-cdef enum:
-    MOST_LEVELS = 3
-cdef const OutputLoops* LOOPS[2 * MOST_LEVELS]
-cdef int n_levels = 0
-
-
-cdef int find_loops() except -1:
-    """Import the modules of each level that this machine can run."""
-    global n_levels
-    cdef uintptr_t address
-    for suffix in ("", "_v3", "_v4")[:highest_level() + 1]:
-        name = f"lazynet.kernels.online_outputs{suffix}"
-        if n_levels and find_spec(name) is None:
-            break
-        for narrow in range(2):
-            address = import_module(name + narrow * "_f32").address()
-            LOOPS[2 * n_levels + narrow] = <const OutputLoops*> address
-        n_levels += 1
-    return 0
-
-
 def numbers(str kind not None):
     """How many numbers a weight has."""
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
     return KINDS[kind][1]
-
-
-cdef class _Held:
-    """An array of this shape, any number of entries where it is None; held, it stays in place.
-
-    ``formats`` has the letters of its type; ``begin`` is NULL where it is empty.
-    """
-    cdef void* begin
-    cdef tuple shape
-    cdef object view, pins
-
-    def __cinit__(self, str name, array, tuple shape, str formats="d", bint writes=True):
-        cdef const unsigned char[::1] flat
-        try:
-            self.view = memoryview(array)
-        except TypeError:
-            raise TypeError(f"{name} must be an array, got {type(array).__name__}") from None
-        # What is asked of the buffer is true; the attributes of an array can be wrong.
-        self.shape, self.pins = self.view.shape, pinned((array,))
-        size = 4 if self.view.format == "f" else 8
-        if self.view.format not in tuple(formats) or self.view.itemsize != size:
-            raise TypeError(f"{name} must have the type {formats!r}, got {self.view.format!r}")
-        fits = len(self.shape) == len(shape) and all(
-            wanted is None or wanted == got for wanted, got in zip(shape, self.shape)
-        )
-        if not fits:
-            wanted = tuple("any" if n is None else n for n in shape)
-            raise ValueError(f"{name} must have the shape {wanted}, got {self.shape}")
-        if not self.view.c_contiguous:
-            raise ValueError(f"{name} must be C-contiguous")
-        if writes and self.view.readonly:
-            raise ValueError(f"{name} must be writeable")
-        if self.view.nbytes:
-            flat = self.view.cast("B")
-            self.begin = <void*> &flat[0]
-        check_aligned(name, self.begin, self.view.itemsize)
 
 
 @cython.binding(False)  # a method then checks the type of self
@@ -169,7 +88,7 @@ cdef class Targets:
         self, Py_ssize_t first, Py_ssize_t n_outputs, labels=None, starts=None, numbers=None
     ):
         cdef TargetRows* rows = &self.rows
-        cdef _Held array, begins
+        cdef Held array, begins
         if not 0 <= first <= GREATEST_WIDTH:
             raise ValueError(f"first must lie between 0 and {GREATEST_WIDTH}, got {first}")
         if not 1 <= n_outputs <= GREATEST_WIDTH:
@@ -177,7 +96,7 @@ cdef class Targets:
         if (labels is None) == (numbers is None) or (labels is None and starts is not None):
             raise TypeError("labels, labels with starts, or numbers must be given, and nothing else")
         if numbers is not None:
-            array = _Held("numbers", numbers, (None, None), "d", False)
+            array = Held("numbers", numbers, (None, None), "d", False)
             rows.n_columns, rows.numbers = array.shape[1], <const double*> array.begin
             rows.form = SHARED if rows.n_columns == 1 else NUMBERS
             if rows.form == NUMBERS and rows.n_columns < first + n_outputs:
@@ -187,11 +106,11 @@ cdef class Targets:
             if rows.form == NUMBERS and rows.numbers != NULL:
                 rows.numbers += first
         else:
-            array = _Held("labels", labels, (None,), "lq", False)
+            array = Held("labels", labels, (None,), "lq", False)
             rows.form, rows.labels = LABELS, <const int64_t*> array.begin
         self.held, self.n_rows = array, array.shape[0]
         if starts is not None:
-            begins = _Held("starts", starts, (None,), "lq", False)
+            begins = Held("starts", starts, (None,), "lq", False)
             if begins.begin == NULL:
                 raise ValueError("starts must not be empty")
             rows.form, rows.starts = POSITIVES, <const int64_t*> begins.begin
@@ -218,7 +137,7 @@ cdef class Block:
     cdef list held
     cdef _Described of               # the rule with a state; None on the clock
     cdef AnyRule* rules
-    cdef _Held settings, fields      # of its outputs
+    cdef Held settings, fields      # of its outputs
     cdef Py_ssize_t n_rates          # outputs that have rates from the rows
 
     def __cinit__(
@@ -226,7 +145,7 @@ cdef class Block:
         own=None, scalars=None, rates=None, settings=None, fields=None,
     ):
         cdef Outputs* at = &self.outputs
-        cdef _Held array
+        cdef Held array
         memset(at, 0, sizeof(Outputs))
         self.kind, self.width, self.held = kind, width, []
         n_numbers = numbers(kind)
@@ -269,13 +188,13 @@ cdef class Block:
             if rates is not None:
                 array = self.hold("rates", rates, (None, N_FROM_DATA_FIELDS))
                 at.rates, self.n_rates = <double*> array.begin, array.shape[0]
-        self.at_level(MOST_LEVELS)
+        self.at_level(HIGHEST_LEVEL)
 
     def __dealloc__(self):
         free(self.rules)
 
-    cdef _Held hold(self, str name, array, tuple shape, str formats="d"):
-        held = _Held(name, array, shape, formats)
+    cdef Held hold(self, str name, array, tuple shape, str formats="d"):
+        held = Held(name, array, shape, formats)
         self.held.append(held)
         return held
 
@@ -284,12 +203,11 @@ cdef class Block:
 
         For tests: every level gives the same bits.
         """
-        if n_levels == 0:
-            find_loops()
-        level = max(0, min(level, n_levels - 1))
         # Groups are computed in double.
         narrow = self.outputs.narrow and self.outputs.kind not in (GROUP_L2, GROUP_MAX)
-        self.loops = LOOPS[2 * level + narrow]
+        self.loops = <const OutputLoops*> table_at(
+            "online_outputs", &level, "_f32" if narrow else ""
+        )
         return level
 
     cdef Outputs now(self) except *:
@@ -383,17 +301,17 @@ cdef list add_own_steps(Outputs* at, own_steps, Py_ssize_t n_steps):
         )
     for name, array in zip(("rates", "keep", "keep_low", "pull"), own_steps):
         columns = at.width if name == "pull" else None if name == "rates" else at.rate_columns
-        held.append(_Held(f"{name} of own_steps", array, (n_steps, columns), "d", False))
+        held.append(Held(f"{name} of own_steps", array, (n_steps, columns), "d", False))
         if name == "rates":
-            at.rate_columns = (<_Held> held[0]).shape[1]
+            at.rate_columns = (<Held> held[0]).shape[1]
             if at.rate_columns != 1 and at.rate_columns != at.width:
                 raise ValueError(
                     f"rates of own_steps must have 1 or {at.width} columns, got {at.rate_columns}"
                 )
-    at.rates_of_steps = <const double*> (<_Held> held[0]).begin
-    at.own_keep = <const double*> (<_Held> held[1]).begin
-    at.own_keep_low = <const double*> (<_Held> held[2]).begin
-    at.own_pull = <const double*> (<_Held> held[3]).begin
+    at.rates_of_steps = <const double*> (<Held> held[0]).begin
+    at.own_keep = <const double*> (<Held> held[1]).begin
+    at.own_keep_low = <const double*> (<Held> held[2]).begin
+    at.own_pull = <const double*> (<Held> held[3]).begin
     return held
 
 
@@ -446,8 +364,8 @@ def run(
         if task.tuning.adaptive:
             at.rates = block.outputs.rates
             if strengths is not None:
-                held = [_Held("strengths", strengths, (at.n, N_STRENGTHS), "d", False)]
-                at.strengths = <const double*> (<_Held> held[0]).begin
+                held = [Held("strengths", strengths, (at.n, N_STRENGTHS), "d", False)]
+                at.strengths = <const double*> (<Held> held[0]).begin
         if average is not None:
             check_counts(steps.counts, n_steps)
             past = average.past()

@@ -1,4 +1,5 @@
 # Rows that a kernel reads: copied and checked, so that no other thread can change what is used.
+from libc.float cimport DBL_MAX
 from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport free
@@ -134,6 +135,13 @@ cdef inline void fetch_cells(
     while k < min(row.length, <Py_ssize_t> WORTH_FETCHING):
         fetch_eight(cells, row, k, numbers)
         k += LANES
+
+
+cdef inline bint all_finite(const double* numbers, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k, beyond = 0
+    for k in range(n):
+        beyond |= not fabs(numbers[k]) <= DBL_MAX
+    return beyond == 0
 
 
 ctypedef fused Value:

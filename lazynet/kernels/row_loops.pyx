@@ -10,41 +10,16 @@ Property: every level gives the same bits (tests/exact/test_the_same_bits.py).
 from libc.math cimport fabs, fma
 from libc.stdint cimport uint32_t, uintptr_t
 
-from . cimport all_weights
+from .all_weights cimport full_dot, full_move, shrink_all, weight_sums
 from .lanes cimport (
-    LANES,
-    PARTS,
-    WIDTH,
-    Eight,
-    Lanes,
-    add_to_part,
-    eight_zeros,
-    exp_of_negative,
-    lanes_at,
-    log1p_of,
-    soft,
-    spread,
-    sum_of_eight,
-    take1,
-    take2,
-    without_first,
+    LANES, PARTS, WIDTH, Eight, Lanes, add_to_part, eight_zeros, exp_of_negative, lanes_at,
+    log1p_of, soft, spread, sum_of_eight, take1, take2, without_first,
 )
-from .own_rows cimport (
-    OwnRow,
-    RowLoops,
-    Value,
-    copy_row,
-    has_place,
-    size_of,
-)
+from .own_rows cimport OwnRow, RowLoops, Value, all_finite, copy_row, has_place, size_of
 from .rows cimport Csr
 from .rows cimport soft as soft_number
 
 # --- a row by itself ------------------------------------------------------------------------------
-
-
-cdef void copy(const Csr* csr, Py_ssize_t number, OwnRow* row) noexcept nogil:
-    copy_row(csr, number, row)
 
 
 cdef double size(const Csr* csr, Py_ssize_t number, bint absolutes) noexcept nogil:
@@ -72,21 +47,7 @@ cdef bint increases(const OwnRow* row) noexcept nogil:
 
 
 cdef bint is_finite(const OwnRow* row) noexcept nogil:
-    cdef double[LANES] zeros  # a product with 0 is 0 unless the value is NaN or infinite
-    cdef double zero = 0.0
-    cdef Py_ssize_t k = 0
-    cdef int lane
-    for lane in range(LANES):
-        zeros[lane] = 0.0
-    while k + LANES <= row.length:
-        for lane in range(LANES):
-            zeros[lane] += 0.0 * row.values[k + lane]
-        k += LANES
-    for k in range(k, row.length):
-        zero += 0.0 * row.values[k]
-    for lane in range(LANES):
-        zero += zeros[lane]
-    return zero == 0.0
+    return all_finite(row.values, row.length)
 
 # --- products with weights ------------------------------------------------------------------------
 
@@ -222,24 +183,6 @@ cdef void exact_add(
 # --- all weights ----------------------------------------------------------------------------------
 
 
-cdef void shrink_all(double* w, Py_ssize_t n, double keep, double pull) noexcept nogil:
-    all_weights.shrink_all(w, n, keep, pull)
-
-
-cdef double full_dot(const double* w, const double* x, Py_ssize_t n) noexcept nogil:
-    return all_weights.full_dot(w, x, n)
-
-
-cdef void full_move(double* w, const double* x, Py_ssize_t n, double step) noexcept nogil:
-    all_weights.full_move(w, x, n, step)
-
-
-cdef void weight_sums(
-    const double* w, Py_ssize_t n, double* absolute, double* squared
-) noexcept nogil:
-    all_weights.weight_sums(w, n, absolute, squared)
-
-
 cdef void log_losses(
     const double* predictions, const double* targets, double* losses, Py_ssize_t n
 ) noexcept nogil:
@@ -255,7 +198,7 @@ cdef void log_losses(
 
 
 cdef RowLoops LOOPS
-LOOPS.copy, LOOPS.size, LOOPS.increases, LOOPS.is_finite = copy, size, increases, is_finite
+LOOPS.copy, LOOPS.size, LOOPS.increases, LOOPS.is_finite = copy_row, size, increases, is_finite
 LOOPS.dot, LOOPS.dot_of_pairs, LOOPS.add, LOOPS.add_pairs = dot, dot_of_pairs, add, add_pairs
 LOOPS.exact_dot, LOOPS.exact_add = exact_dot, exact_add
 LOOPS.shrink_all, LOOPS.full_dot, LOOPS.full_move = shrink_all, full_dot, full_move

@@ -100,17 +100,14 @@ class ActiveColumns:
     def _add(self, features: NDArray[np.int64]) -> None:
         if not len(features):
             return
-        size = self.set.name(features)
-        mean = self.mean
         take_until_done(
-            self.set.pick,
-            mean.n_rows,
+            lambda _: self.set.join(features),
+            self.mean.n_rows,
             0,
-            mean.examples,
+            self.mean.examples,
             row_of=lambda row: row,
             advice=SCALE_FEATURES,
         )
-        self.set.place(size)
 
     @property
     def density(self) -> float:

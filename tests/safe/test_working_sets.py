@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples
-from lazynet.kernels.examples import Examples
+from lazynet.kernels.examples import STATUS_FINISHED, Examples
 from lazynet.kernels.newton import WorkingSet
 
 NOBODY = np.zeros(0)
@@ -44,16 +44,16 @@ def test_features_that_are_none_or_there_already_are_refused():
     columns = working_set()
     for features in ([-1], [D], [0, 0], [2, 1, 2], [3, 10**12], [-(2**63)], [2**63 - 1]):
         with pytest.raises(ValueError, match="features must be new columns from 0 to 4"):
-            columns.name(np.array(features, dtype=np.int64))
+            columns.join(np.array(features, dtype=np.int64))
     assert columns.candidates(np.ones(D), 0.5).tolist() == [0, 1, 2, 3, 4]
-    assert columns.name(np.arange(D)) == D
+    assert columns.join(np.arange(D)) == (STATUS_FINISHED, N)
+    assert len(columns) == D
 
 
 # --- weights and steps ----------------------------------------------------------------------------
 
 
 NUMBERS = st.one_of(st.floats(), st.sampled_from([0.0, 1.0, 1e300, -1e300, 1e-300]))
-INTEGERS = st.one_of(st.integers(-2, 12), st.sampled_from([2**31 - 1, 2**31, -(2**63), 2**62]))
 
 
 @hypothesis_settings(max_examples=150)
@@ -70,16 +70,12 @@ def test_any_methods_in_any_order(data):
         sound = st.just(length) | st.just(length) | st.integers(0, 8)
         return np.full(data.draw(sound), data.draw(NUMBERS))
 
-    size = 0
-
     def start():
         nu = data.draw(st.sampled_from([0.0, 0.5]) | NUMBERS)
         l1, l2, intercept = (data.draw(NUMBERS) for _ in range(3))
         columns.start(l1, l2, vector(d), intercept, nu, vector(n if nu > 0.0 else 0))
 
     calls = {
-        "pick": lambda: columns.pick(data.draw(st.just(0) | INTEGERS)),
-        "place": lambda: columns.place(data.draw(st.just(size) | INTEGERS)),
         "start": start,
         "model": lambda: columns.model(data.draw(NUMBERS)),
         "descend": lambda: columns.descend(data.draw(NUMBERS)),
@@ -87,12 +83,12 @@ def test_any_methods_in_any_order(data):
         "predictions": lambda: columns.predictions(vector(n), vector(n)),
         "search": columns.search, "refresh": columns.refresh, "objective": columns.objective,
     }  # fmt: skip
-    names = st.sampled_from(["name", "candidates", *calls])
+    names = st.sampled_from(["join", "candidates", *calls])
     for method in data.draw(st.lists(names, max_size=25)):
         with contextlib.suppress(ValueError):
-            if method == "name":
+            if method == "join":
                 features = st.lists(st.integers(-1, d), max_size=4) | st.just(list(range(d)))
-                size = columns.name(np.array(data.draw(features), dtype=np.int64))
+                columns.join(np.array(data.draw(features), dtype=np.int64))
             elif method == "candidates":
                 found = columns.candidates(vector(d), data.draw(NUMBERS))
                 assert ((found >= 0) & (found < d)).all()
@@ -111,7 +107,7 @@ def test_a_second_thread_is_refused_while_a_call_is_under_way():
     columns = WorkingSet(
         as_examples(X, np.where(np.arange(3000) % 2, 1.0, -1.0)), 0, 0.1, 0.25, 1 / 3000, True
     )
-    columns.place(columns.name(np.arange(300)) + 0 * sum(columns.pick(0)[:1]))
+    columns.join(np.arange(300))
     columns.start(0.0, 0.0, np.zeros(600), 0.0, 0.0, NOBODY)
     done, refused = threading.Event(), []
 
@@ -127,9 +123,11 @@ def test_a_second_thread_is_refused_while_a_call_is_under_way():
     worker.start()
     while not done.is_set():
         try:
-            columns.name(np.arange(300, 600))
+            columns.join(np.zeros(1, np.int64))  # a column that has joined: refused at any time
         except RuntimeError as error:
             refused.append(str(error))
+        except ValueError:
+            pass
     worker.join()
     assert refused
     assert set(refused) == {"a working set is used by one thread at a time"}

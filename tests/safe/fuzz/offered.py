@@ -9,6 +9,7 @@ import numpy as np
 import lazynet.kernels
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.kernels import averages, dual, outputs, stabilised
+from lazynet.kernels.arrays import Held
 from lazynet.kernels.averages import Average
 from lazynet.kernels.columns import Columns
 from lazynet.kernels.examples import Examples, Steps, Task
@@ -34,6 +35,7 @@ VARIANTS = {
 ODD_PLACES = [-1, -7, 7, 1000, 2**31 - 1, -(2**31), 2**62, -(2**63), 2**63 - 1]
 #: The arguments of the classes, which Cython does not tell.
 CLASSES = {
+    Held: "name array shape formats writes",
     Examples: "values columns starts n_columns targets importances sizes",
     Steps: "order rates keep keep_low pull counts predictions",
     Task: "loss epsilon shrink_first fit_intercept smallest_scale cushion largest_cushion "

@@ -91,11 +91,8 @@ class Parts(Sizes):
     def working_set(self, until=""):
         """A working set on which the methods up to the one called ``until`` have been called."""
         columns, start = self.made(WorkingSet), "newton.WorkingSet.start"
-        self.size = columns.name(self.new_features())
         for method, call in {
-            "name": lambda: None,
-            "pick": lambda: columns.pick(0),
-            "place": lambda: columns.place(self.size),
+            "join": lambda: columns.join(self.new_features()),
             "start": lambda: columns.start(**self.arguments(start, signature_of(start)[1:])),
             "model": lambda: columns.model(0.0),
         }.items():
@@ -254,11 +251,11 @@ DRAWN = {
     "examples.Steps.self": lambda p: p.made(Steps),
     "outputs.Block.self": lambda p: p.block(*WIDE_KINDS),
     "newton.WorkingSet.self": Parts.working_set, "columns.Columns.self": Parts.working_set,
-    "columns.Columns.name.self": lambda p: p.made(WorkingSet),
-    "columns.Columns.pick.self": lambda p: p.working_set("name"),
-    "columns.Columns.place.self": lambda p: p.working_set("pick"),
-    "columns.Columns.place.size": lambda p: p.size,
-    "newton.WorkingSet.start.self": lambda p: p.working_set("place"),
+    "columns.Columns.join.self": lambda p: p.made(WorkingSet),
+    "newton.WorkingSet.start.self": lambda p: p.working_set("join"),
+    # an array that is held
+    "arrays.name": lambda p: "array", "array": lambda p: p.reals(p.n, p.d),
+    "shape": lambda p: (p.n, None), "formats": lambda p: "d", "writes": Parts.flag,
     # rows, steps and their scalars
     "values": Parts.values, "columns": lambda p: p.integers(p._columns),
     "starts": lambda p: p.integers(p._starts), "n_columns": lambda p: p.d,
