@@ -107,6 +107,10 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     >>> model = LazyNetClassifier(l1=0.0, random_state=0).fit(X, y)
     >>> model.predict([[0.0, 1.0]]).tolist(), model.verify(X, y).agrees
     (['yes'], True)
+    >>> (model.last_coef_ == model.coef_).all(), model.last_intercept_ == model.intercept_
+    (np.True_, array([ True]))
+    >>> model.support_
+    array([[ True,  True]])
     """
 
     _kinds = table(

@@ -128,7 +128,13 @@ set and visits it again; use fit
         return {name: value for name, value in parameters.items() if name not in OF_TRAINING}
 
     def with_divided_rates(self, settings: tuple[float, ...], divisor: float) -> tuple[float, ...]:
-        """The ``settings`` of a rule that ``divides``, with lower rates of the weights."""
+        """The ``settings`` of a rule that ``divides``, with lower rates of the weights.
+
+        >>> from lazynet import AdaGrad
+        >>> rule = AdaGrad(alpha=0.5)
+        >>> rule.with_divided_rates(rule.settings(ElasticNet()), 2.0)[2]
+        0.25
+        """
         raise NotImplementedError
 
     def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:

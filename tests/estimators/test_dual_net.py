@@ -127,9 +127,3 @@ def test_a_line_per_epoch(capsys):
 def test_bad_parameters_are_named(options):
     with pytest.raises(ValueError, match=r"\b" + next(iter(options)) + r"\b"):
         DualNetClassifier(**options).fit(X, Y)
-
-
-def test_parameters_of_other_libraries_are_answered():
-    both = r"l1=0, l2=1/\(C\*n_samples\), or l1=1/\(C\*n_samples\), l2=0 for penalty='l1'"
-    with pytest.raises(TypeError, match=both):
-        DualNetClassifier(C=1.0)
