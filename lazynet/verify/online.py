@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,8 +93,6 @@ class VerificationReport:
     """Whether the distance never exceeded the bound; None where no step could be compared."""
     average: Difference | None = None
     """The greatest absolute difference of the averages; None without an average."""
-    average_share: float = AGREE
-    """How far the averages may be apart, by 1 + the largest."""
     ended: str | None = None
     """Why comparing ended before the last step; None where all steps were compared."""
 
@@ -116,7 +113,7 @@ class VerificationReport:
             "  (a weight that is about to vanish may differ in many of its own digits)",
         ]
         if self.average is not None:
-            share = f"the bound is {self.average_share:.3g} of 1 + the largest"
+            share = f"the bound is {AGREE:.3g} of 1 + the largest"
             lines.append(f"  greatest in average  {self.average}; {share}")
         if not whole:
             until = f"step {self.steps_compared} of {self.steps}, because then {self.ended}"
@@ -124,19 +121,11 @@ class VerificationReport:
         return "\n".join(lines)
 
 
-class Comparison:
-    """The greatest differences so far between a lazy model and its dense twin.
+class _Comparison:
+    """The greatest differences so far between a lazy model and its dense twin."""
 
-    >>> comparison = Comparison(np.array([0, 1]))
-    >>> comparison.after_step(0, np.array([1.0, 2.0]), np.array([1.0, 2.5]), near=False)
-    >>> comparison.worst["absolute"].amount, comparison.worst["absolute"].feature
-    (0.5, 1)
-    >>> comparison.agrees, comparison.compared, comparison.largest
-    (False, 1, 2.5)
-    """
-
-    def __init__(self, features: NDArray[np.intp], average_share: float = AGREE) -> None:
-        self.features, self.average_share = features, average_share
+    def __init__(self, features: NDArray[np.intp]) -> None:
+        self.features = features
         self.worst = dict.fromkeys(("absolute", "relative", "ulps"), NO_DIFFERENCE)
         self.average: Difference | None = None
         self.largest, self.agrees, self.compared = 0.0, True, 0
@@ -160,47 +149,38 @@ class Comparison:
                 "ulps": gap / np.spacing(size),
             }
             for kind, amounts in scales.items():
-                difference = _largest(amounts, t, self.features, lazy, dense)
+                difference = self._largest(amounts, t, lazy, dense)
                 if _is_worse(difference, self.worst[kind]):
                     self.worst[kind] = difference
 
     # The sums of the lazy model may be infinite where those of the twin are not.
     @np.errstate(over="ignore", invalid="ignore")
     def average_after_step(self, t: int, lazy: _Linear, dense: _Linear) -> None:
-        """Compare the averages after step ``t``, to ``average_share`` of 1 + the largest.
-
-        >>> comparison = Comparison(np.array([0]))
-        >>> comparison.average_after_step(3, (np.array([1.0]), 0.0), (np.array([1.5]), 0.0))
-        >>> comparison.average.amount, comparison.agrees
-        (0.5, False)
-        """
+        """Compare the averages after step ``t``."""
         (weights, intercept), (mean, mean_intercept) = lazy, dense
-        share = self.average_share
-        near = abs(intercept - mean_intercept) <= share * (1.0 + abs(mean_intercept))
-        difference = _largest(np.abs(weights - mean), t, self.features, weights, mean)
-        if _is_worse(difference, self.average or NO_DIFFERENCE):
+        difference = self._largest(np.abs(weights - mean), t, weights, mean)
+        if self.average is None or _is_worse(difference, self.average):
             self.average = difference
-        self.average = self.average or NO_DIFFERENCE
-        near = near and difference.amount <= share * (1.0 + np.abs(mean).max(initial=0.0))
+        near = abs(intercept - mean_intercept) <= AGREE * (1.0 + abs(mean_intercept))
+        near = near and difference.amount <= AGREE * (1.0 + np.abs(mean).max(initial=0.0))
         self.agrees = bool(self.agrees and near)
 
-    def overflows(self) -> None:
-        """End the comparison, because the lazy model has left the range of doubles alone.
-
-        >>> comparison = Comparison(np.array([0]))
-        >>> comparison.overflows()
-        >>> comparison.agrees, comparison.ended
-        (False, 'the lazy model overflows where the dense twin does not')
-        """
-        self.compared, self.agrees = self.compared + 1, False
-        self.ended = "the lazy model overflows where the dense twin does not"
+    def _largest(
+        self,
+        amounts: NDArray[np.float64],
+        step: int,
+        lazy: NDArray[np.float64],
+        dense: NDArray[np.float64],
+    ) -> Difference:
+        """The largest of the amounts, NaN above all."""
+        if not amounts.any():
+            return NO_DIFFERENCE
+        j = int(np.argmax(amounts))
+        feature = int(self.features[j])
+        return Difference(float(amounts[j]), step, feature, float(lazy[j]), float(dense[j]))
 
     def report(self, engine: str, rows: int, steps: int, bound: float) -> VerificationReport:
-        """The report of the whole comparison.
-
-        >>> Comparison(np.array([0])).report("dekel", rows=1, steps=1, bound=0.0).agrees is None
-        True
-        """
+        """The report of the whole comparison."""
         return VerificationReport(
             engine=engine,
             rows=rows,
@@ -211,10 +191,14 @@ class Comparison:
             bound=bound,
             agrees=self.agrees if self.compared else None,
             average=self.average,
-            average_share=self.average_share,
             ended=self.ended,
             **self.worst,
         )
+
+
+def _is_worse(difference: Difference, worst: Difference) -> bool:
+    """Whether a difference is greater than the greatest so far; the first NaN is the greatest."""
+    return not (math.isnan(worst.amount) or difference.amount <= worst.amount)
 
 
 class _MeanOfTwin:
@@ -272,7 +256,7 @@ def verify(
     if not ALGORITHMS[plan.rule.name].exact:
         exact = [name for name, row in ALGORITHMS.items() if row.exact]
         raise ValueError(f"verify knows the exact rules {exact}, got rule={plan.rule!r}")
-    head, features = first_rows(X, affordable_rows(X, max_rows, epochs))
+    head, features = _first_rows(X, affordable_rows(X, max_rows, epochs))
     n_rows = head.shape[0]
     problems = problems.only(np.arange(n_rows))
     y, weights_of_rows = problems[0]
@@ -280,10 +264,10 @@ def verify(
     engine = plan.new_engines(len(features), len(problems))[0]
     (learner,) = new_learners([engine], head, problems, plan, sizes_of(head, plan.sizes))
     twin = BoundedTwin.of_plan(plan, len(features), engine.wear.largest_cushion, n_rows)
-    comparison = Comparison(features)
+    comparison = _Comparison(features)
     mean = None if plan.average is None else _MeanOfTwin(plan.average, len(features))
     lazy = _FirstOutput(engine) if isinstance(engine, OutputsEngine) else engine
-    examples = examples_of(head, y, weights_of_rows)
+    examples = _examples_of(head, y, weights_of_rows)
 
     for t in range(n_rows * epochs):
         epoch, row = divmod(t, n_rows)
@@ -300,7 +284,8 @@ def verify(
         try:
             learner.visit(steps, t, False)
         except FloatingPointError:
-            comparison.overflows()
+            comparison.compared, comparison.agrees = comparison.compared + 1, False
+            comparison.ended = "the lazy model overflows where the dense twin does not"
             break
         weights = lazy.weights()
         # Written so that NaN disagrees.
@@ -316,13 +301,8 @@ def verify(
     return comparison.report(engine.name, n_rows, n_rows * epochs, twin.bound)
 
 
-def first_rows(X: sparse.csr_matrix, n_rows: int) -> tuple[sparse.csr_matrix, NDArray[np.intp]]:
-    """The first rows of X without the features that occur in none of them, and the features left.
-
-    >>> head, features = first_rows(sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]]), 1)
-    >>> head.toarray(), features
-    (array([[2.]]), array([1], dtype=int32))
-    """
+def _first_rows(X: sparse.csr_matrix, n_rows: int) -> tuple[sparse.csr_matrix, NDArray[np.intp]]:
+    """The first rows of X, only with the features that occur in them, and these features."""
     # A matrix may have spare room before its first row, and a SciPy slice of X would keep it.
     span = slice(X.indptr[0], X.indptr[n_rows])
     features, columns = np.unique(X.indices[span], return_inverse=True)
@@ -331,46 +311,20 @@ def first_rows(X: sparse.csr_matrix, n_rows: int) -> tuple[sparse.csr_matrix, ND
     return head, features
 
 
-def examples_of(
+def _examples_of(
     X: sparse.csr_matrix, y: NDArray[np.float64], weights: NDArray[np.float64] | None
 ) -> list[Example]:
-    """Every row as a reference takes it: indices, values, target and importance.
-
-    >>> examples_of(sparse.csr_matrix([[0.0, 2.0]]), np.array([1.0]), None)
-    [([1], [2.0], 1.0, 1.0)]
-    """
+    """Every row as a reference takes it: indices, values, target and importance."""
     importances = np.ones(X.shape[0]) if weights is None else weights
-    spans_of_rows = zip(X.indptr[:-1], X.indptr[1:], strict=True)
     return [
-        (X.indices[a:b].tolist(), X.data[a:b].tolist(), float(target), float(weight))
-        for (a, b), target, weight in zip(spans_of_rows, y, importances, strict=True)
+        (row.indices.tolist(), row.data.tolist(), float(target), float(weight))
+        for row, target, weight in zip(X, y, importances, strict=True)
     ]
-
-
-def _is_worse(difference: Difference, worst: Difference) -> bool:
-    """Whether a difference is greater than the greatest so far; the first NaN is the greatest."""
-    return not (math.isnan(worst.amount) or difference.amount <= worst.amount)
-
-
-def _largest(
-    amounts: NDArray[np.float64],
-    step: int,
-    features: NDArray[Any],
-    lazy: NDArray[np.float64],
-    dense: NDArray[np.float64],
-) -> Difference:
-    if not len(amounts):
-        return NO_DIFFERENCE
-    j = int(np.argmax(amounts))
-    return Difference(float(amounts[j]), step, int(features[j]), float(lazy[j]), float(dense[j]))
 
 
 def affordable_rows(X: sparse.csr_matrix, max_rows: int, epochs: int) -> int:
     """The number of first rows that the plain Python twin visits in a few seconds, at least 1."""
     rows = min(max_rows, X.shape[0])
-    while rows > 1:
-        features = len(np.unique(X.indices[: X.indptr[rows]]))
-        if rows * epochs * features <= _VISITS:
-            break
-        rows = rows // 2
+    while rows > 1 and rows * epochs * len(np.unique(X.indices[: X.indptr[rows]])) > _VISITS:
+        rows //= 2
     return rows

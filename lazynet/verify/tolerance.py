@@ -57,18 +57,18 @@ class VisitedRow(NamedTuple):
     """A row that a step learns from: its values, prediction, slope, target and importance.
 
     ``slope`` is the derivative of the loss at ``prediction``.  ``touched_weights`` are the weights
-    of the row's nonzeros before the step; None: each as large as the largest weight.
+    of the row's nonzeros before the step.
 
-    >>> VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0).importance
-    1.0
+    >>> VisitedRow([1.0], 0.0, -0.5, target=1.0, importance=2.0, touched_weights=[0.0]).importance
+    2.0
     """
 
     values: Sequence[float]
     prediction: float
     slope: float
     target: float
-    importance: float = 1.0
-    touched_weights: Sequence[float] | None = None
+    importance: float
+    touched_weights: Sequence[float]
 
 
 class Budget:
@@ -111,7 +111,7 @@ class ErrorBudget(Budget):
     >>> from lazynet.losses import get_loss
     >>> from lazynet.rules.affine import FoBoS
     >>> budget = ErrorBudget(get_loss("log_loss"), FoBoS(), ElasticNet(l1=0.1))
-    >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
+    >>> row = VisitedRow([1.0], 0.0, -0.5, target=1.0, importance=1.0, touched_weights=[0.0])
     >>> budget.after_step(0.5, row, weights=[0.2])
     >>> 0 < budget.bound < 1e-14
     True
@@ -147,13 +147,12 @@ class ErrorBudget(Budget):
         self.cushion = min(
             float(shrink.keep[0]) * self.cushion + float(shrink.pull[0]), self.largest_cushion
         )
-        largest = float(np.abs(w).max(initial=0.0))
         if not (np.isfinite(w).all() and math.isfinite(intercept)):
             self.end(OVERFLOWED)
         values, prediction, slope, target, importance, touched_weights = row
         x = np.asarray(values, dtype=float)
         norm = float(np.sqrt(np.dot(x, x) + self.fit_intercept))
-        before = np.full(len(x), largest) if touched_weights is None else np.abs(touched_weights)
+        before = np.abs(touched_weights)
 
         # The prediction: a sum of len(x) products, in any order.
         terms = float(np.dot(np.abs(x), before + self.cushion)) + abs(intercept)
@@ -203,7 +202,7 @@ class StateBudget(Budget):
 
     >>> from lazynet.losses import get_loss
     >>> budget = StateBudget(get_loss("log_loss"))
-    >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
+    >>> row = VisitedRow([1.0], 0.0, -0.5, target=1.0, importance=1.0, touched_weights=[0.0])
     >>> budget.after_step(0.5, row, weights=[0.2])
     >>> round(budget.bound * 1e10, 2)  # one weight, of 0.2
     1.2

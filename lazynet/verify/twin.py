@@ -126,10 +126,8 @@ class BoundedTwin:
         dense = self.dense
         # The rate, if a schedule gives it.
         eta = self.schedule(dense.t) if self.scheduled else 1.0
-        touched: list[float] | None = None
-        if self.nearby is None:  # only the derived bound asks for the weights before the step
-            before_step = dense.weights
-            touched = [before_step[j] for j in indices]
+        before_step = dense.weights
+        touched = [before_step[j] for j in indices]
         prediction = float(dense.step(indices, values, target, weight, **numbered))
         slope = dense.slope(prediction, target, self.loss.epsilon)
         visited = VisitedRow(values, prediction, slope, target, weight, touched)
