@@ -113,9 +113,8 @@ class _Averaged(SparseLinear):
         if isinstance(self, SparseClassifier):
             self.classes_ = y[1]
         models = zip(examples, problems, self._coefficients, self._offsets, strict=True)
-        warnings = (_warning_of(p, *model, mean, n_steps) for model in models)
-        first = next(filter(None, warnings), None)
-        return [] if first is None else [first]
+        warnings = (_warning_of(p, *model) for model in models)
+        return list(filter(None, warnings))[:1]
 
     @property
     def last_coef_(self) -> NDArray[np.float64]:
@@ -146,35 +145,20 @@ def _warning_of(
     problem: OutputTargets,
     weights: NDArray[np.float64],
     intercept: float,
-    mean: NDArray[np.float64] | None,
-    n_steps: int,
 ) -> Warning | None:
-    """A warning about a model that is worse than none, or than a constant prediction."""
-    intercept = float(intercept)
-    # Huge weights make an infinite objective, which exceeds the objective of zero weights.
-    with np.errstate(over="ignore", invalid="ignore"):
-        # The penalty of the centered objective holds the prediction at the center.
-        center = intercept + (0.0 if mean is None else float(weights @ mean))
-        penalty = p.l2 / 2 * (float(weights @ weights) + center * center)
-    trained = mean_loss(examples, weights, intercept, p.loss)
-    untrained = mean_loss(examples, np.zeros_like(weights), 0.0, p.loss)
-    if not trained + penalty <= untrained:
-        return ConvergenceWarning(
-            f"after {n_steps} steps the model is still worse than no model at all (its objective "
-            f"is {trained + penalty:.3g}, with zero weights it is {untrained:.3g}): the first "
-            f"steps have the rate 1 / l2. Scale the rows to length 1, or raise l2 or max_iter; "
-            f"where the slope of the loss is unbounded, l2 must be of the order of the rows' "
-            f"squared norms"
-        )
+    """A warning about a model that is worse than a constant prediction."""
+    trained = mean_loss(examples, weights, float(intercept), p.loss)
     constant = loss_of_constant(problem, p.loss, fit_intercept=True)
-    if trained > (1.0 + WORSE) * constant:
-        centered = "" if p.loss.margin else "; or subtract its mean from y"
-        return ConvergenceWarning(
-            f"the mean loss is {trained:.3g}, and a constant prediction has a mean loss of "
-            f"{constant:.3g}: the l2 penalty, which holds the intercept too, may be too strong for "
-            f"rows of this size. Scale the rows, or lower l2{centered}"
-        )
-    return None
+    if trained <= (1.0 + WORSE) * constant:
+        return None
+    centered = "" if p.loss.margin else ", or subtract its mean from y"
+    return ConvergenceWarning(
+        f"the model is worse than a constant prediction: its mean loss is {trained:.3g}, that of a "
+        f"constant {constant:.3g}. If the first steps, of rate 1 / l2, are too long, scale the "
+        f"rows to length 1, or raise l2 or max_iter; where the slope of the loss is unbounded, l2 "
+        f"must be of the order of the rows' squared norms. If the penalty, which holds the "
+        f"intercept too, is too strong, lower l2{centered}"
+    )
 
 
 def _stacked(models: Iterable[Model]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

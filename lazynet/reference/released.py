@@ -123,8 +123,6 @@ class DenseReleased(Paths):
         self.beta = rejection_rate
         #: how often each feature was rejected since the last purge
         self.rejections = [0] * n_features
-        #: the rejections of each feature when it was last judged, by the updates of a full stage
-        self.rejected = [math.nan] * n_features
 
     @property
     def t(self) -> int:
@@ -226,11 +224,8 @@ class DenseReleased(Paths):
     def purge(self, size: int) -> set[int]:
         """Purge the features that were rejected too often; return the purged features."""
         updates = self.bursts_per_stage * len(self.paths) * size
-        purged = set()
-        for j in self.stable:
-            self.rejected[j] = self.rejections[j] / updates
-            if self.rejected[j] >= 1.0 - self.stability:
-                purged.add(j)
+        most = 1.0 - self.stability
+        purged = {j for j in self.stable if self.rejections[j] / updates >= most}
         if purged:
             self.stable -= purged
             self.rejections = [0] * self.n_features
