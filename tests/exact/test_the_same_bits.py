@@ -186,6 +186,9 @@ def test_an_engine_that_loads_weights_forgets_what_it_has_learned(options, n_out
     new.continue_rates(used)
     for engine in (used, new):
         load(engine, weights, intercepts)
+    for name, array in new.state().items():
+        np.testing.assert_array_equal(used.state()[name], array, name)
+    for engine in (used, new):
         take(engine, chosen, examples, 0, N)
     assert_same(read(used), read(new))
 
