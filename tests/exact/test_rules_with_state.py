@@ -18,7 +18,7 @@ from support.algorithms import (
 )
 from support.broken_engines import BROKEN_ENGINES
 from support.caught import caught
-from support.engines import apart
+from support.engines import apart, numbered
 from support.matrices import corpus, make_data
 from support.parameters import in_rule
 from support.twins import STRENGTHS, Run, assert_matches_twins, chunks, disordered_problems, plan_of
@@ -150,8 +150,7 @@ def test_long_rows_equal_the_reference(rule):
         fit_intercept=True, n_rows=400,
     )  # fmt: skip
     for i in range(400):
-        numbered = {} if rule.streams else dict(row=i)
-        twin.step(X[i].indices.tolist(), X[i].data.tolist(), y[i], **numbered)
+        twin.step(X[i].indices.tolist(), X[i].data.tolist(), y[i], **numbered(rule, i))
     assert apart(engine.weights(), twin.weights) <= 1e-12
 
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support import ELASTIC_STORAGES, plan, rows
-from support.engines import storage_engine
+from support.algorithms import engine_of
 
 import lazynet.kernels
 from lazynet.kernels import averages, cells, outputs, stabilised
@@ -118,7 +118,7 @@ BAD_ROWS = [
 def test_a_bad_row_is_named_with_its_step(storage):
     """The steps before it are taken, the bad one is not, and the message says which."""
     for indices, indptr, order, words in BAD_ROWS:
-        built = storage_engine(storage, 2)
+        built = engine_of(storage, 2)
         examples = examples_of([1.0, 1.0], indices, indptr, 2)
         with pytest.raises(ValueError, match="cannot be read at step") as caught:
             built.take(examples, plan().steps(numbers(order), 0), plan().task(built))
@@ -148,7 +148,7 @@ def test_a_matrix_without_rows_columns_or_steps(shape):
     examples, chosen = examples_of([], [], np.zeros(shape[0] + 1), shape[1]), plan(l1=0.1)
     for order in (rows(shape[0]), rows(0)):
         for storage in ELASTIC_STORAGES:
-            built = storage_engine(storage, shape[1])
+            built = engine_of(storage, shape[1])
             built.take(examples, chosen.steps(order, 0), chosen.task(built))
             assert built.weights().shape == (shape[1],)
         for kind in WIDE_KINDS:
@@ -279,7 +279,7 @@ def test_lengths_are_those_of_the_memory():
 
 def test_a_failed_call_leaves_nothing_in_the_room_of_dense_predictions():
     """A row that has become infinite is refused, and sound rows are learned from afterwards."""
-    engine, chosen = storage_engine("dense", 2, predictions=True), plan()
+    engine, chosen = engine_of("dense", 2, predictions=True), plan()
     values, columns, starts = two_rows()
     examples, task = Examples(values, columns, starts, 2, np.ones(2)), chosen.task(engine)
     values[0] = np.inf

@@ -10,8 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from support import ELASTIC_STORAGES, plan, rows
-from support.algorithms import STREAMING_RULES
-from support.engines import storage_engine
+from support.algorithms import STREAMING_RULES, engine_of
 from support.matrices import reversed_rows
 
 from lazynet import DualNetClassifier, DualNetRegressor, FoBoS, LazyNetClassifier
@@ -31,7 +30,7 @@ def turns_during_a_chunk(storage, passes):
     """How often this thread has its turn while another one is in the kernel."""
     X = sparse.random(1000, 200, density=0.2, format="csr", random_state=0)
     X.sort_indices()
-    built, chosen = storage_engine(storage, 200), plan(l1=1e-3, l2=1e-3)
+    built, chosen = engine_of(storage, 200), plan(l1=1e-3, l2=1e-3)
     steps = chosen.steps(np.tile(rows(1000), passes), 0)
     examples, task = as_examples(X, np.ones(1000)), chosen.task(built)
     entered, done = threading.Event(), threading.Event()

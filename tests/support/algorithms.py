@@ -60,13 +60,6 @@ def options_of(rule):
     return dict(rule=rule) if penalty_of(rule, 0.0, 1.0).l2 else dict(rule=rule, l2=0.0)
 
 
-def some_values(rule, name):
-    """Some values of a parameter of a rule of the catalogue, its default among them."""
-    kind, default = ALGORITHMS[rule].rule._kinds[name], vars(ALGORITHMS[rule].rule())[name]
-    values = [default, vars(GIVEN[rule])[name], other_than(kind, default)]
-    return [*values, kind.bounds["least"]] if kind.check is check_integer else values
-
-
 #: Both orders of gradient step and shrink.
 BOTH_ORDERS = ("gradient_first", "shrink_first")
 

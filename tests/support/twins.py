@@ -19,7 +19,7 @@ from lazynet.verify.tolerance import AGREE
 from lazynet.verify.twin import BoundedTwin
 from support import examples_of, plan
 from support.algorithms import penalty_of
-from support.engines import apart
+from support.engines import apart, numbered
 from support.matrices import with_rows_arranged
 
 #: Strengths of l1 and l2.
@@ -167,8 +167,8 @@ class Run:
         """What output k learns at a step, and the number of the row for a rule that asks for it."""
         row = int(self.problem.order[step])
         indices, values, _, importance = self.problem.example(step)
-        numbered = {} if self.plan.rule.streams else dict(row=row)
-        return (indices, values, float(self.numbers[row, k]), importance), numbered
+        example = indices, values, float(self.numbers[row, k]), importance
+        return example, numbered(self.plan.rule, row)
 
 
 # --- twins --------------------------------------------------------------------------------------
@@ -198,8 +198,8 @@ class Twins:
     def step(self, step):
         """Take a step; returns whether the engine can still be compared."""
         for k, twin in enumerate(self.each):
-            example, numbered = self.run.example(step, k)
-            twin.step(*example, **numbered)
+            example, number = self.run.example(step, k)
+            twin.step(*example, **number)
         return all(twin.comparable for twin in self.each)
 
     def rows(self):
