@@ -64,7 +64,7 @@ from lazynet.reference.rescaled import PlainRescaled
 from lazynet.reference.saga import DenseSAGA
 from lazynet.reference.stabilised import DenseStabilised
 from lazynet.reference.tables import PlainTables
-from lazynet.reference.truncated_gradient import DenseTruncatedGradient, PlainTruncatedGradient
+from lazynet.reference.truncated_gradient import DenseTruncatedGradient
 
 __all__ = [
     "DenseAdaGrad",
@@ -90,5 +90,4 @@ __all__ = [
     "PlainGroupsWithStamps",
     "PlainRescaled",
     "PlainTables",
-    "PlainTruncatedGradient",
 ]

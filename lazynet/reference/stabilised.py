@@ -148,7 +148,7 @@ class DenseStabilised(Paths):
 
     The parameters have the names of ``StabilisedSGDClassifier``; the paper writes K0 for
     ``burst_size``, n_K for ``bursts_per_stage``, beta0 for ``rejection_rate``, gamma for
-    ``annealing``, pi0 for ``stability``, Theta for ``theta`` and nu for ``min_informed``.
+    ``annealing``, pi0 for ``stability`` and Theta for ``theta``; its nu is 1.
     ``gravity="informative"`` is its Algorithm 2, ``gravity="universal"`` its Algorithm 1.
     ``frequency`` says how often each feature survived when it was last judged, and ``trace`` has a
     line per stage.
@@ -176,7 +176,6 @@ class DenseStabilised(Paths):
         burst_size: float = 1000,
         rejection_rate: float = 0.3,
         stability: float = 0.7,
-        min_informed: int = 1,
         gravity: str = "universal",
         schedule: Callable[[int], float] = lambda t: 1.0 / math.sqrt(t + 1),
         fit_intercept: bool = False,
@@ -188,7 +187,7 @@ class DenseStabilised(Paths):
             raise ValueError(f'gravity must be "universal" or "informative", got {gravity!r}')
         self.slope = LOSSES[self.loss][1]
         self.universal, self.schedule = gravity == "universal", schedule
-        self.min_informed, self.fit_intercept = min_informed, fit_intercept
+        self.fit_intercept = fit_intercept
         self.intercepts = [0.0] * len(self.paths)
         self.steps = [0] * len(self.paths)
         #: per path, how often the burst at hand has informed each feature: k_j
@@ -317,11 +316,11 @@ class DenseStabilised(Paths):
     def purge(self) -> None:
         """Purge the features that survived too few of the bursts that informed them.
 
-        Eq. 9, 10 and 16: a feature is judged by the bursts since it was last judged.
+        Eq. 9, 10 and 16 with nu = 1: a feature that no burst of the stage informed is not judged.
         """
         for j in sorted(self.stable):
-            if self.informed[j] < max(self.min_informed, 1):
-                continue  # too few bursts to judge: the counts are carried over to the next stage
+            if not self.informed[j]:
+                continue
             survived = 1.0 - self.rejected[j] / self.informed[j]
             self.frequency[j] = survived
             self.informed[j] = self.rejected[j] = 0

@@ -9,7 +9,6 @@ import math
 from typing import Any
 
 from lazynet.reference.dense import DenseReference
-from lazynet.reference.plain import PlainLazy
 from lazynet.reference.shrink import sgd_shrink
 
 
@@ -52,51 +51,3 @@ class DenseTruncatedGradient(DenseReference):
             self.weights = [sgd_shrink(w, eta, gravity, self.l2) for w in self.weights]
         elif due:
             self.weights = [truncate(w, eta * gravity, self.threshold) for w in self.weights]
-
-
-class PlainTruncatedGradient(PlainLazy):
-    """The truncated gradient without l2, where a step visits only the features of its example.
-
-    G is the sum of all alpha = eta_t period l1 so far, and a weight remembers the G of the time
-    when it was stored.  A weight within the threshold has had every truncation since then, because
-    no truncation lifts it beyond the threshold.  A weight beyond the threshold has had none,
-    because only a gradient brings it back.
-
-    >>> lazy = PlainTruncatedGradient(2, loss="squared_error", l1=0.5, threshold=1.0)
-    >>> for j, target in ((0, 1.0), (1, 4.0)):
-    ...     _ = lazy.step([j], [1.0], target)
-    >>> lazy.weights  # 1 less 0.5 less 0.5, and 4, which is beyond the threshold
-    [0.0, 4.0]
-    >>> lazy.store(1, 0.75)
-    >>> lazy.advance(1, 0.25)
-    >>> lazy.load(1)
-    0.5
-    """
-
-    def __init__(
-        self, n_features: int, *, period: int = 1, threshold: Any = math.inf, **options: Any
-    ) -> None:
-        super().__init__(n_features, **options)
-        if self.l2:
-            raise ValueError(f"l2 must be 0: a stamp can carry no l2 penalty, got l2={self.l2}")
-        self.period, self.threshold = period, threshold
-        self.map = self._truncation
-        self.w, self.stamp = [self.zero] * n_features, [self.zero] * n_features
-        self.G = self.zero
-
-    def _truncation(self, eta: Any, l1: Any, _l2: Any) -> tuple[Any, Any]:
-        """1 and the alpha of this step, which is 0 unless a truncation is due."""
-        due = (self.t + 1) % self.period == 0
-        return 1, eta * self.period * l1 if due else 0
-
-    def load(self, j: int) -> Any:
-        """Weight j as of now: truncated by as much as G has grown since the weight was stored."""
-        return truncate(self.w[j], self.G - self.stamp[j], self.threshold)
-
-    def store(self, j: int, w: Any) -> None:
-        """Make weight j equal to w as of now."""
-        self.w[j], self.stamp[j] = w, self.G
-
-    def advance(self, a: Any, b: Any) -> None:
-        """Let one truncation with alpha = b pass over every weight; a must be 1."""
-        self.G += b

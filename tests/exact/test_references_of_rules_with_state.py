@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.algorithms import loss_of
-from support.caught import caught
 from support.fractions import F, assert_same_steps, problems
 from support.minima import assert_stationary
 
@@ -16,11 +15,7 @@ from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
 from lazynet.reference.carpenter import PlainCarpenter
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.rda import DenseRDA
-from lazynet.reference.truncated_gradient import (
-    DenseTruncatedGradient,
-    PlainTruncatedGradient,
-    truncate,
-)
+from lazynet.reference.truncated_gradient import DenseTruncatedGradient, truncate
 from lazynet.verify.strategies import problems as floating_problems
 
 STRENGTHS = st.sampled_from([0.0, 1e-3, 0.1, 1.0])
@@ -33,44 +28,19 @@ def examples_of(problem):
 # --- truncated gradient -----------------------------------------------------------------------
 
 
-@st.composite
-def truncations(draw):
-    """Any gravity and period, thresholds that weights cross in both directions, and infinity."""
-    return dict(
-        l1=draw(st.just(F(0)) | st.fractions(0, 2, max_denominator=8)),
-        period=draw(st.integers(1, 6)),
-        threshold=draw(st.just(math.inf) | st.fractions(0, 4, max_denominator=4)),
-    )
-
-
-def truncated(problem, kind, options):
-    learner = kind(
+def truncated(problem, options):
+    learner = DenseTruncatedGradient(
         len(problem.start), loss="hinge", schedule=lambda t: problem.steps[t].eta,
         fit_intercept=problem.fit_intercept, zero=F(0), **options,
     )  # fmt: skip
-    if kind is DenseTruncatedGradient:
-        learner.weights = list(problem.start)
-    else:
-        for j, w in enumerate(problem.start):
-            learner.store(j, w)
+    learner.weights = list(problem.start)
     return learner
-
-
-def assert_truncations_match(problem, options, lazy_kind):
-    dense = truncated(problem, DenseTruncatedGradient, options)
-    assert_same_steps(problem, truncated(problem, lazy_kind, options), dense)
-
-
-@given(problem=problems("sgd", "gradient_first"), options=truncations())
-def test_lazy_truncation_is_the_dense_one_exactly(problem, options):
-    """Lazy truncation equals the dense one after every step, over fractions."""
-    assert_truncations_match(problem, options, PlainTruncatedGradient)
 
 
 @given(problem=problems("sgd", "gradient_first"), gravity=st.fractions(0, 2, max_denominator=8))
 def test_gravity_at_every_step_without_threshold_is_the_l1_penalty(problem, gravity):
     """K = 1, theta = infinity: FoBoS with l1 = g."""
-    here = truncated(problem, DenseTruncatedGradient, dict(l1=gravity))
+    here = truncated(problem, dict(l1=gravity))
     there = problem._replace(rule="fobos", l1=gravity, l2=F(0)).learner(DenseReference)
     assert_same_steps(problem, here, there)
 
@@ -82,7 +52,7 @@ def test_gravity_at_every_step_without_threshold_is_the_l1_penalty(problem, grav
 )
 def test_without_a_threshold_truncation_is_sgd_with_gravity_collected(problem, l1, period):
     """The l2 penalty acts at every step, gravity at every ``period``-th: exactly, on the clock."""
-    here = truncated(problem, DenseTruncatedGradient, dict(l1=l1, l2=problem.l2, period=period))
+    here = truncated(problem, dict(l1=l1, l2=problem.l2, period=period))
     there = problem._replace(rule="sgd").learner(PlainClock)
 
     def collected(eta, _l1, l2):
@@ -92,46 +62,21 @@ def test_without_a_threshold_truncation_is_sgd_with_gravity_collected(problem, l
     assert_same_steps(problem, here, there)
 
 
-def test_an_l2_penalty_is_refused_where_no_decay_is_made():
-    """Dense truncation with a threshold refuses l2, and so do the stamps with or without one."""
+def test_an_l2_penalty_is_refused_with_a_threshold():
+    """A weight beyond the threshold would not decay."""
     with pytest.raises(ValueError, match="l2 must be 0 with a finite threshold"):
         DenseTruncatedGradient(1, l2=0.5, threshold=3.0)
-    for threshold in (3.0, math.inf):
-        with pytest.raises(ValueError, match="l2 must be 0"):
-            PlainTruncatedGradient(1, l2=0.5, threshold=threshold)
 
 
 def test_a_weight_beyond_the_threshold_stays_and_one_at_it_shrinks():
     """|v| = theta is truncated; theta and a bit is not, over any gap."""
-    for kind in (DenseTruncatedGradient, PlainTruncatedGradient):
-        options = dict(l1=F(1, 10), threshold=F(1), schedule=lambda t: F(1), zero=F(0))
-        learner = kind(2, loss="squared_error", **options)
-        learner.step([0, 1], [F(1), F(1)], F(1))
-        if kind is DenseTruncatedGradient:
-            learner.weights = [F(1), F(1) + F(1, 1000)]
-        else:
-            learner.store(0, F(1)), learner.store(1, F(1) + F(1, 1000))
-        for gap in range(1, 4):
-            learner.step([], [], F(0))
-            assert learner.weights == [1 - F(gap, 10), F(1001, 1000)]
+    options = dict(l1=F(1, 10), threshold=F(1), schedule=lambda t: F(1), zero=F(0))
+    learner = DenseTruncatedGradient(2, loss="squared_error", **options)
+    learner.weights = [F(1), F(1) + F(1, 1000)]
+    for gap in range(1, 4):
+        learner.step([], [], F(0))
+        assert learner.weights == [1 - F(gap, 10), F(1001, 1000)]
     assert truncate(F(1), F(1, 4), F(1)) == F(3, 4)
-
-
-class ForgetsThePending(PlainTruncatedGradient):
-    """Stamps a touched weight as if the truncation of its own step were done."""
-
-    def advance(self, a, b):
-        super().advance(a, b)
-        self.stamp = [self.G if s == self.G - b else s for s in self.stamp]
-
-
-def test_broken_truncations_are_caught():
-    """The equality with dense truncation finds every form broken on purpose."""
-
-    @caught()
-    @given(problem=problems("sgd", "gradient_first"), options=truncations())
-    def holds(problem, options):
-        assert_truncations_match(problem, options, ForgetsThePending)
 
 
 # --- RDA and FTRL: the minimisers that define them ----------------------------------------------
