@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import log_expit
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import unusable
@@ -336,6 +337,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         self._note_labels(form)
         self.classes_ = classes
 
+    @available_if(OnlineModel._learns_from_streams)
     def partial_fit(
         self,
         X: Any,

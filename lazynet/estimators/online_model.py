@@ -20,7 +20,7 @@ from lazynet.data.standardise import Units
 from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
-from lazynet.engines.catalogue import EngineKind
+from lazynet.engines.catalogue import ALGORITHMS, EngineKind, RuleLike
 from lazynet.engines.stacked import intercepts_of, stacked_rows, stacked_sparse_rows
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.base import SparseLinear
@@ -38,6 +38,7 @@ from lazynet.parameters import (
     table,
 )
 from lazynet.persistence.checkpoints import EVERY, Checkpoint, checkpoint_of
+from lazynet.rules.base import Rule
 from lazynet.training.epochs import EpochRecord
 from lazynet.training.fit import Callback, fit, learn_once, plan_to_verify
 from lazynet.training.rows import RowsInMemory
@@ -68,6 +69,8 @@ class OnlineModel(SparseLinear):
         n_jobs=THREADS,
         verbose=VERBOSITY,
     )
+
+    rule: RuleLike
 
     # Set by training.
     n_iter_: int
@@ -284,6 +287,15 @@ class OnlineModel(SparseLinear):
             check_any_counts(np.zeros(1))
         self.n_iter_ = n_iter + 1
         return warnings[:1]
+
+    def _learns_from_streams(self) -> bool:
+        """Whether the model has ``partial_fit``; the error says why not."""
+        rule: Any = self.rule
+        if isinstance(rule, str) and rule in ALGORITHMS:
+            rule = ALGORITHMS[rule].rule()
+        if isinstance(rule, Rule):
+            rule.check_streams("partial_fit")
+        return True
 
     def verify(
         self,

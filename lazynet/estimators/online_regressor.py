@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils.metaestimators import available_if
 
 from lazynet.data.arrays import checked_targets
 from lazynet.data.chunks import Chunk
@@ -146,6 +147,7 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
         weights = check_sample_weight(chunk.weight, X, some_rows=True)
         return X, self._problems(X, y, weights)
 
+    @available_if(OnlineModel._learns_from_streams)
     def partial_fit(
         self,
         X: Any,

@@ -208,14 +208,18 @@ def test_a_loss_whose_slope_jumps_needs_a_rate(loss):
 
 
 def test_a_stream_is_refused():
-    """partial_fit and Stepper say that SAGA learns from a data set."""
+    """partial_fit is not there, as for other methods that parameters rule out; nor has Stepper."""
     X, y = make_data()
     for model, classes in (
         (LazyNetClassifier(rule="saga"), {"classes": np.unique(y)}),
         (LazyNetRegressor(rule=SAGA(alpha=0.1)), {}),
     ):
-        with pytest.raises(ValueError, match=r"partial_fit cannot train with rule=SAGA.*use fit"):
-            model.partial_fit(X, 1.0 * y, **classes)
+        assert not hasattr(model, "partial_fit")
+        with pytest.raises(AttributeError) as caught:
+            model.partial_fit(X, y, **classes)
+        told = str(caught.value.__cause__)
+        assert "partial_fit cannot train with rule=SAGA(" in told
+        assert "use fit" in told
         model.set_params(rule="fobos").partial_fit(X, 1.0 * y, **classes)
     with pytest.raises(ValueError, match=r"Stepper cannot train with rule=SAGA\(\).*use fit"):
         Stepper(3, rule="saga")
