@@ -1,4 +1,4 @@
-"""Every engine that is broken on purpose fails the property of equal weights.
+"""Every lazy form that is broken on purpose fails the property of equal weights.
 
 Errata are numbered as in test_closed_forms.py.
 """
@@ -6,14 +6,10 @@ Errata are numbered as in test_closed_forms.py.
 import pytest
 from hypothesis import given
 from support.algorithms import BOTH_ORDERS
-from support.broken_engines import BROKEN_ENGINES
 from support.caught import caught
 
-from lazynet.engines.wear import Wear
 from lazynet.reference import PlainClock, PlainTables
 from lazynet.verify.strategies import assert_matches_twin, problems
-
-# --- broken lazy forms, in Python ------------------------------------------------------------
 
 
 class OneStepEarly(PlainClock):
@@ -84,38 +80,13 @@ BROKEN_FORMS = [
 ]
 
 
-def assert_caught(build):
-    """The property, run on what ``build`` makes of a problem, fails as an assertion."""
-
-    @caught(2000, match="away from the dense twin")
-    @given(problem=problems(step_orders=BOTH_ORDERS, intercepts=(False, True)))
-    def property_holds(problem):
-        assert_matches_twin(build(problem), problem)
-
-
 @pytest.mark.parametrize("form", BROKEN_FORMS, ids=lambda form: form.__name__)
 def test_a_broken_form_is_caught(form):
     """The property finds each of the ways in which a lazy rule usually goes wrong."""
     options = {"budget": 5} if form is FlushDropsTheLastShrink else {}
-    assert_caught(
-        lambda problem: form(
-            problem.n_features, schedule=problem.rate, **problem.plain_options, **options
-        )
-    )
 
-
-# --- broken engines, with the compiled kernel inside ------------------------------------------
-
-
-RESTLESS = Wear(cushion=0.01, largest_cushion=0.01)
-
-
-def test_a_broken_engine_is_caught():
-    """The property sees through the compiled kernel as well."""
-
-    def build(problem):
-        stepper = problem.stepper(wear=RESTLESS)
-        stepper.engine = BROKEN_ENGINES["fobos"](problem.n_features, RESTLESS)
-        return stepper
-
-    assert_caught(build)
+    @caught(2000, match="away from the dense twin")
+    @given(problem=problems(step_orders=BOTH_ORDERS, intercepts=(False, True)))
+    def property_holds(problem):
+        lazy = form(problem.n_features, schedule=problem.rate, **problem.plain_options, **options)
+        assert_matches_twin(lazy, problem)

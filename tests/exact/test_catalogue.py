@@ -8,8 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from scipy import sparse
-from support import ROOT, examples_of, plan, rows
+from support import ROOT
 from support.algorithms import GIVEN, penalty_of
 from support.engines import numbered
 
@@ -51,31 +50,17 @@ def test_every_rule_has_one_row_and_every_row_one_rule():
 
 @each_row
 def test_the_reference_takes_the_parameters_of_the_rule(row):
-    """A class in plain Python, which learns the weights that the compiled engine learns."""
+    """A class in plain Python, which the test of the property holds against the engine."""
     kind = getattr(row.reference, "func", row.reference)
     assert kind.__module__.startswith(reference.__name__ + ".")
-    data = [([0], [1.0], 2.0), ([1], [-0.5], 1.0), ([0, 1], [0.3, 2.0], -1.0)]
-    X = sparse.csr_matrix([[1.0, 0.0], [0.0, -0.5], [0.3, 2.0]])
-    targets = np.array([target for _, _, target in data])
     options = {} if row.rule.streams else {"alpha": 0.1}
     for rule in (row.rule(**options), GIVEN[row.rule.name]):
-        penalty = penalty_of(rule, 0.01, 0.1)
         twin = new_reference(
-            rule, 2, loss=get_loss("squared_error"), penalty=penalty, schedule=lambda t: 0.1,
-            fit_intercept=True, n_rows=3,
+            rule, 2, loss=get_loss("squared_error"), penalty=penalty_of(rule, 0.01, 0.1),
+            schedule=lambda t: 0.1, fit_intercept=True, n_rows=3,
         )  # fmt: skip
-        chosen = plan(
-            loss="squared_error", l1=penalty.l1, l2=penalty.l2, rule=rule, fit_intercept=True
-        )
-        engine = chosen.new_engine(2)
-        for t in range(0, 9, 3):
-            for i, example in enumerate(data):
-                twin.step(*example, **numbered(rule, i))
-            examples = examples_of(chosen, X, targets)
-            engine.take(examples, chosen.steps(rows(3), t), chosen.task(engine), t)
-        np.testing.assert_allclose(engine.weights(), twin.weights, rtol=1e-12)
-        assert engine.intercept == pytest.approx(twin.intercept, rel=1e-12)
-        assert np.any(engine.weights() != 0)
+        twin.step([0], [1.0], 2.0, **numbered(rule, 0))
+        assert np.any(np.array(twin.weights) != 0)
 
 
 def test_the_twin_of_a_rule_for_numbered_rows_needs_their_number_and_a_rate():

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.linear_model import ElasticNet
 from support import ELASTIC_STORAGES, plan, rows
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS
+from support.broken_engines import BROKEN_ENGINES
 from support.caught import caught
 from support.matrices import make_data
 from support.parameters import in_rule
@@ -138,13 +139,6 @@ def test_every_step_that_does_not_overshoot_is_compared(problem):
 # --- the tests are tested -----------------------------------------------------------------------
 
 
-class ForgetsToSweep(ClockEngine):
-    """Begins again and leaves the stored numbers as they were."""
-
-    def _sweep(self):
-        clock_kernel.start(self.fields)
-
-
 class SweepsWithoutTheScale(RescaledEngine):
     """Begins again at the scale 1 and leaves the stored numbers as they were."""
 
@@ -173,7 +167,7 @@ class DropsTheSign(AveragedClockEngine):
 @pytest.mark.parametrize(
     ("way", "kind"),
     [
-        ("clock", ForgetsToSweep), ("rescaled", SweepsWithoutTheScale),
+        ("clock", BROKEN_ENGINES["fobos"]), ("rescaled", SweepsWithoutTheScale),
         ("average", IgnoresTheDead), ("average", DropsTheSign),
     ],
 )  # fmt: skip
