@@ -30,8 +30,8 @@ from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.threads import Workers
-from lazynet.kernels.examples import Steps
 from lazynet.kernels.objective import loss_of_predictions
+from lazynet.kernels.steps import Steps
 from lazynet.training.learners import AnyLearner, OutputsLearner, length_of_chunks, new_learners
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings

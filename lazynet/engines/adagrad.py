@@ -31,9 +31,7 @@ class AdaGradEngine(LaggingEngine):
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         """Start with these weights and no gradients seen."""
-        self.cells[:, 0], self.cells[:, 1], self.cells[:, 3] = weights, 0.0, 0.0
-        self.fields[:] = 0.0
-        self.set_field("intercept", intercept)
+        super().load(weights, intercept)
         kernel.retune(self.kind, self.cells, self.fields, self.settings)
 
     def retune(self, settings: tuple[float, ...]) -> None:

@@ -21,9 +21,8 @@ from lazynet.kernels.examples import (
     STATUS_OVERFLOWED,
     STATUS_WORN_OUT,
     Examples,
-    Steps,
-    Task,
 )
+from lazynet.kernels.steps import Steps, Task
 from lazynet.parameters import MOST_FEATURES, Integer, shown
 
 N_FEATURES = Integer(least=0, most=MOST_FEATURES)

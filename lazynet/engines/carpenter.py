@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lazynet.engines.cells import LaggingEngine
 
 
@@ -20,14 +17,3 @@ class CarpenterEngine(LaggingEngine):
 
     name = "carpenter_inexact"
     kind = "carpenter"
-
-    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        """Start with these weights, and count the steps anew."""
-        self.cells[:, 0], self.cells[:, 1] = weights, 0.0
-        self.fields[:] = 0.0
-        self.set_field("intercept", intercept)
-
-    def _sweep(self) -> None:
-        """Bring every weight current."""
-        self.cells[:, 0] = self.weights()
-        self.cells[:, 1] = self.field("steps")

@@ -14,7 +14,7 @@ from lazynet import reference
 from lazynet.engines.adagrad import AdaGradEngine
 from lazynet.engines.base import Engine
 from lazynet.engines.carpenter import CarpenterEngine
-from lazynet.engines.cells import CellEngine
+from lazynet.engines.cells import RuleEngine
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.ftrl import FTRLEngine
@@ -59,7 +59,7 @@ class Algorithm:
 
     rule: type[Rule]
     #: the engine of a rule with a state of its own; None for rules whose weights a storage keeps
-    engine: type[CellEngine] | None
+    engine: type[RuleEngine] | None
     #: the plain Python class that the compiled engine is held against
     reference: Callable[..., Any]
     paper: str

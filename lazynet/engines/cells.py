@@ -1,7 +1,8 @@
-"""The base of the engines of rules with a state of their own: a cell of numbers per weight."""
+"""Engines with a cell of numbers per weight: the base of those of rules with a state."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from lazynet.engines.base import Engine, advice_on_overflow
 from lazynet.engines.wear import Wear
 from lazynet.kernels import cells as kernel
-from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.kernels.averages import Average
+from lazynet.kernels.examples import Examples
+from lazynet.kernels.steps import Steps, Task
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
@@ -22,29 +25,26 @@ _LOADED, _RESTATED = -1.0, -2.0
 class CellEngine(Engine):
     """An engine that computes each weight from its cell, the fields and the settings.
 
-    ``fields`` are the scalars that change with every step, ``settings`` the numbers that the rule
-    and the penalty give (``Rule.settings``).  The kernel names fields and settings.
+    ``fields`` are the scalars that change with every step; the kernel names them.
     """
 
-    #: which file of kernels/rules describes the cells
+    #: which row of ``KINDS`` (kernels/cells.pyx) describes the cells
     kind: ClassVar[str]
     _per_weight = ("cells",)
     _scalars: ClassVar[tuple[str, ...]] = ("fields", "settings")
 
     def __init__(
-        self,
-        n_features: int,
-        rule: Rule,
-        penalty: ElasticNet,
-        wear: Wear | None = None,
-        loss: Loss = LOG_LOSS,
+        self, n_features: int, wear: Wear | None = None, settings: Sequence[float] = ()
     ) -> None:
         super().__init__(n_features, wear)
-        rule = rule.settled()
-        self.advice = advice_on_overflow(rule.remedy)
-        self.settings = np.array(rule.settings(penalty, loss), dtype=np.float64)
+        self.settings = np.array(settings, dtype=np.float64)
         self.cells = _aligned_zeros(n_features, kernel.numbers(self.kind))
         self.fields = np.zeros(len(kernel.fields(self.kind)))
+        self._start()
+
+    def _start(self) -> None:
+        """Set the fields to those of the first step."""
+        self.fields[:] = 0.0
 
     def _zeros(self, name: str, n_features: int) -> NDArray[Any]:
         return _aligned_zeros(n_features, kernel.numbers(self.kind))
@@ -57,13 +57,23 @@ class CellEngine(Engine):
         """Set the field called ``name``."""
         self.fields[kernel.fields(self.kind).index(name)] = value
 
+    @property
+    def _memory(self) -> NDArray[np.float64] | None:
+        """What the kind keeps beside the cells (kernels/cells.pyx)."""
+        return None
+
+    def _past(self) -> Average | None:
+        """The past of the clock, where iterates are averaged."""
+        return None
+
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
         return kernel.run(
-            self.kind, examples, steps, task, self.settings, self.cells, self.fields, first
-        )
+            self.kind, examples, steps, task, self.settings, self.cells, self.fields, first,
+            self._memory, self._past(),
+        )  # fmt: skip
 
     def _read(self, cells: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-        kernel.read(self.kind, cells, self.fields, self.settings, out)
+        kernel.read(self.kind, cells, self.fields, self.settings, out, self._memory)
 
     def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         out = np.empty(self.n_features) if out is None else out
@@ -80,8 +90,32 @@ class CellEngine(Engine):
     def intercept(self) -> float:
         return kernel.intercept(self.kind, self.fields, self.settings)
 
+    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
+        self.cells[:, 0], self.cells[:, 1:] = weights, 0.0
+        self._start()
+        self.set_field("intercept", intercept)
 
-class LeadingEngine(CellEngine):
+
+class RuleEngine(CellEngine):
+    """An engine of a rule with a state of its own.
+
+    ``settings`` are the numbers that the rule and the penalty give (``Rule.settings``).
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        rule: Rule,
+        penalty: ElasticNet,
+        wear: Wear | None = None,
+        loss: Loss = LOG_LOSS,
+    ) -> None:
+        rule = rule.settled()
+        super().__init__(n_features, wear, rule.settings(penalty, loss))
+        self.advice = advice_on_overflow(rule.remedy)
+
+
+class LeadingEngine(RuleEngine):
     """An engine whose weights are a function of all gradients so far, the penalty and the rates."""
 
     #: how many settings, the first ones, describe the penalty: l1, l2 and how often they count
@@ -138,7 +172,7 @@ class LeadingEngine(CellEngine):
         raise NotImplementedError
 
 
-class LaggingEngine(CellEngine):
+class LaggingEngine(RuleEngine):
     """An engine whose weights miss shrinks until an example touches them or they are read."""
 
     def retune(self, settings: tuple[float, ...]) -> None:
@@ -146,6 +180,10 @@ class LaggingEngine(CellEngine):
         if not np.array_equal(np.array(settings), self.settings):
             self.sweep()
             self.settings[:] = settings
+
+    def _sweep(self) -> None:
+        """Bring every weight current; the last number of a cell is the steps taken when it was."""
+        self.cells[:, 0], self.cells[:, -1] = self.weights(), self.field("steps")
 
 
 def _aligned_zeros(rows: int, columns: int) -> NDArray[np.float64]:

@@ -2,37 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import Arrays, Engine
+from lazynet.engines.cells import CellEngine
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
-from lazynet.kernels import clock as clock_kernel
-from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.kernels import cells as kernel
 from lazynet.losses import Loss
 from lazynet.schedules import FromData
 
+# scale, scale_low, inverse, shift and shift_low of a clock at its start.
+_START = 1.0, 0.0, 1.0, 0.0, 0.0
 
-class OnTheClock(Engine):
-    """An engine with the clock's scalars, the intercept among them.
 
-    ``rates`` is the state from which rates follow that are computed from the rows.
-    """
+class CellsOnClock(CellEngine):
+    """Cells whose fields begin with the scalars of a clock, the intercept behind them."""
+
+    def _start(self) -> None:
+        super()._start()
+        self._set_clock()
+
+    def _set_clock(self) -> None:
+        """Set the clock to its start, for weights that are current; the intercept stays."""
+        self.fields[: len(_START)] = _START
+        self.set_field("work", 0.0)
+
+
+class OnTheClock(CellsOnClock):
+    """The clock of SGD and FoBoS; ``rates`` is the state of rates computed from the rows."""
+
+    _scalars: ClassVar[tuple[str, ...]] = ("fields", "rates")
 
     def __init__(self, n_features: int, wear: Wear | None = None) -> None:
+        self.rates = np.zeros(kernel.FROM_DATA_FIELDS)
         super().__init__(n_features, wear)
-        self.fields = np.zeros(clock_kernel.CLOCK_FIELDS)
-        clock_kernel.start(self.fields)
-        self.rates = np.zeros(clock_kernel.FROM_DATA_FIELDS)
+
+    @property
+    def _memory(self) -> NDArray[np.float64]:
+        return self.rates
 
     @property
     def present_rate(self) -> float | None:
-        if not self.rates[clock_kernel.ROWS_SEEN_FIELD]:
+        if not self.rates[kernel.ROWS_SEEN_FIELD]:
             return None
-        return float(self.rates[clock_kernel.LAST_RATE_FIELD])
+        return float(self.rates[kernel.LAST_RATE_FIELD])
 
     def continue_rates(self, other: Engine) -> None:
         if isinstance(other, OnTheClock):
@@ -41,17 +58,10 @@ class OnTheClock(Engine):
     def calm(self) -> None:
         lower_rates(self.rates)
 
-    def _keep_scale_of(self, weights: NDArray[np.float64]) -> None:
-        """Let no mean size of rows rescale weights that were not learned from these rows."""
-        self.rates[clock_kernel.LOADED_FIELD] = float(weights.any())
-
-    @property
-    def intercept(self) -> float:
-        return float(self.fields[clock_kernel.INTERCEPT_FIELD])
-
-    @intercept.setter
-    def intercept(self, value: float) -> None:
-        self.fields[clock_kernel.INTERCEPT_FIELD] = value
+    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
+        super().load(weights, intercept)
+        # No mean size of rows rescales weights that were not learned from these rows.
+        self.rates[kernel.LOADED_FIELD] = float(weights.any())
 
 
 # The scale C of the rates, for losses of a margin and of numbers.
@@ -103,13 +113,13 @@ def lower_rates(rates: NDArray[np.float64]) -> None:
     quarter (``FromData``): an epoch without progress counts as four for the weights, and as half a
     one for the intercept.
 
-    >>> rates = np.zeros(clock_kernel.FROM_DATA_FIELDS)
+    >>> rates = np.zeros(kernel.FROM_DATA_FIELDS)
     >>> lower_rates(rates)
-    >>> rates[[clock_kernel.STALLS_FIELD, clock_kernel.LOWERINGS_FIELD]].tolist()
+    >>> rates[[kernel.STALLS_FIELD, kernel.LOWERINGS_FIELD]].tolist()
     [0.5, 4.0]
     """
-    rates[..., clock_kernel.STALLS_FIELD] += 0.5
-    rates[..., clock_kernel.LOWERINGS_FIELD] += 4.0
+    rates[..., kernel.STALLS_FIELD] += 0.5
+    rates[..., kernel.LOWERINGS_FIELD] += 4.0
 
 
 class ClockEngine(OnTheClock):
@@ -120,37 +130,11 @@ class ClockEngine(OnTheClock):
     array([0., 0.])
     """
 
-    name = "clock"
-    _per_weight = ("stored",)
-    _scalars = ("fields", "rates")
-
-    def __init__(self, n_features: int, wear: Wear | None = None) -> None:
-        super().__init__(n_features, wear)
-        self.stored = np.zeros(n_features)
-
-    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
-        return clock_kernel.run(
-            examples, steps, task, self.stored, self.fields, first, None, self.rates
-        )
+    name = kind = "clock"
 
     def _sweep(self) -> None:
-        clock_kernel.rebase(self.stored, self.fields)
-
-    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        out = np.empty(self.n_features) if out is None else out
-        clock_kernel.read(self.stored, self.fields, out)
-        return out
-
-    def weights_at(self, which: Any) -> NDArray[np.float64]:
-        current = self.stored[which]
-        clock_kernel.read(current, self.fields, current)
-        return current
-
-    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        np.copyto(self.stored, weights)
-        self._keep_scale_of(weights)
-        clock_kernel.start(self.fields)
-        self.intercept = intercept
+        self._read(self.cells, self.cells.reshape(-1))
+        self._set_clock()
 
 
 class AveragedClockEngine(OnTheClock):
@@ -160,49 +144,37 @@ class AveragedClockEngine(OnTheClock):
     are brought current, at a cost that is small beside the steps that filled the block.
     """
 
-    name = "clock"
-    _per_weight = ("cells",)
+    name, kind = "clock", "averaged clock"
     _scalars = ("fields", "rates", "totals")
     _tables = ("shifts", "scales", "pulls")
 
     def __init__(
         self, n_features: int, wear: Wear | None = None, steps_per_block: int | None = None
     ) -> None:
-        super().__init__(n_features, wear)
         room = _steps_per_block(n_features) if steps_per_block is None else steps_per_block
-        self.cells = np.zeros((n_features, 2))
         # The system maps these pages as the block fills, not before.
         self.shifts = np.empty(room)
         self.scales, self.pulls = np.empty(room + 1), np.empty(room + 1)
         self.totals = np.zeros(averages_kernel.AVERAGE_FIELDS)
-        averages_kernel.begin(self._past())
+        super().__init__(n_features, wear)
 
     def _past(self) -> averages_kernel.Average:
         return averages_kernel.Average(self.shifts, self.scales, self.pulls, self.totals)
 
-    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
-        cells = self.cells.reshape(-1)
-        return clock_kernel.run(
-            examples, steps, task, cells, self.fields, first, self._past(), self.rates
-        )
+    def _set_clock(self) -> None:
+        super()._set_clock()
+        averages_kernel.begin(self._past())
 
     def _sweep(self) -> None:
-        averages_kernel.fold(self.cells, self.fields, self._past())
+        sums = np.empty(self.n_features)
+        self._sums(sums)
+        self.cells[:, 0] = self.weights()
+        self._set_sums(sums)
+        self._set_clock()
 
     def _lengths(self, arrays: Arrays) -> dict[str, int]:
         n = int(arrays["totals"][averages_kernel.COUNTED_FIELD])
         return {"shifts": n, "scales": n + 1, "pulls": n + 1}
-
-    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        out = np.empty(self.n_features) if out is None else out
-        averages_kernel.read(self.cells, self.fields, out)
-        return out
-
-    def weights_at(self, which: Any) -> NDArray[np.float64]:
-        cells = self.cells[which]
-        current = np.empty(len(cells))
-        averages_kernel.read(cells, self.fields, current)
-        return current
 
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         return bool(np.isfinite(self.cells[indices]).all())
@@ -219,12 +191,8 @@ class AveragedClockEngine(OnTheClock):
         np.negative(sums, out=self.cells[:, 1])
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        self.cells[:, 0], self.cells[:, 1] = weights, 0.0
-        self._keep_scale_of(weights)
-        clock_kernel.start(self.fields)
+        super().load(weights, intercept)
         self.totals[:] = 0.0
-        averages_kernel.begin(self._past())
-        self.intercept = intercept
 
 
 def _steps_per_block(n_features: int) -> int:

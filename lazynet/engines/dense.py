@@ -11,7 +11,8 @@ from lazynet.engines.base import Engine
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import dense as dense_kernel
-from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.kernels.examples import Examples
+from lazynet.kernels.steps import Steps, Task
 from lazynet.parameters import check_flag
 
 

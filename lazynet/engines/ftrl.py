@@ -43,7 +43,7 @@ class FTRLEngine(LeadingEngine):
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         """Start with these weights and no gradients seen; the penalty counts as on one example."""
         self.cells[:] = 0.0
-        self.fields[:] = 0.0
+        self._start()
         self.set_field("steps", self._are_loaded(weights, intercept))
         self._restate(weights, intercept)
 

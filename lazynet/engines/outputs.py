@@ -22,9 +22,10 @@ from lazynet.engines.clock import AveragedClockEngine, lower_rates
 from lazynet.engines.nonzeros import nonzeros_of
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
-from lazynet.kernels import clock as clock_kernel
+from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels import outputs as kernel
-from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.kernels.examples import Examples
+from lazynet.kernels.steps import Steps, Task
 
 #: Features whose weights are read at once: their cells stay in the cache.
 _FEATURES_AT_ONCE = 2**12
@@ -267,7 +268,7 @@ class OutputsOnClock(OutputsEngine):
         self.clocks = np.zeros((kernel.CLOCK_ROWS, self.width if own_clocks else 1))
         self.own = np.zeros((kernel.OWN_ROWS, self.width))
         self.scalars = np.zeros(kernel.SCALARS)
-        self.rates = np.zeros((n_outputs, clock_kernel.FROM_DATA_FIELDS))
+        self.rates = np.zeros((n_outputs, cells_kernel.FROM_DATA_FIELDS))
         self._start_clocks()
 
     def _start_clocks(self) -> None:
@@ -293,9 +294,9 @@ class OutputsOnClock(OutputsEngine):
 
     @property
     def present_rate(self) -> float | None:
-        if not self.rates[0, clock_kernel.ROWS_SEEN_FIELD]:
+        if not self.rates[0, cells_kernel.ROWS_SEEN_FIELD]:
             return None
-        return float(self.rates[0, clock_kernel.LAST_RATE_FIELD])
+        return float(self.rates[0, cells_kernel.LAST_RATE_FIELD])
 
     def continue_rates(self, other: Engine) -> None:
         if isinstance(other, OutputsOnClock) and other.rates.shape == self.rates.shape:
@@ -307,7 +308,7 @@ class OutputsOnClock(OutputsEngine):
     def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         self.cells[...] = 0.0
         self.cells[:, : self.n_outputs] = weights.T
-        self.rates[:, clock_kernel.LOADED_FIELD] = weights.any(axis=1)
+        self.rates[:, cells_kernel.LOADED_FIELD] = weights.any(axis=1)
         self.own[...] = 0.0
         self.own[kernel.INTERCEPT_ROW, : self.n_outputs] = intercepts
         self._start_clocks()

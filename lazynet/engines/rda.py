@@ -28,7 +28,7 @@ class RDAEngine(LeadingEngine):
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         """Start as if one gradient had been seen, the gradient that gives these weights."""
         self.cells[:] = 0.0
-        self.fields[:] = 0.0
+        self._start()
         self.set_field("seen", self._are_loaded(weights, intercept))
         self._restate(weights, intercept)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from lazynet.engines.clock import ClockEngine
-from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.kernels.examples import Examples
+from lazynet.kernels.steps import Steps, Task
 
 
 class RescaledEngine(ClockEngine):

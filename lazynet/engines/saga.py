@@ -6,12 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.cells import LaggingEngine
-from lazynet.engines.wear import Wear
-from lazynet.kernels import cells as kernel
-from lazynet.kernels.examples import Examples, Steps, Task
-from lazynet.losses import Loss
-from lazynet.penalties import ElasticNet
-from lazynet.rules.base import LOG_LOSS, Rule
+from lazynet.kernels.examples import Examples
+from lazynet.kernels.steps import Steps, Task
 
 
 class SAGAEngine(LaggingEngine):
@@ -33,22 +29,9 @@ class SAGAEngine(LaggingEngine):
     _scalars = ("fields", "settings", "slopes")
     _of_any_length = ("slopes",)
 
-    def __init__(
-        self,
-        n_features: int,
-        rule: Rule,
-        penalty: ElasticNet,
-        wear: Wear | None = None,
-        loss: Loss = LOG_LOSS,
-    ) -> None:
-        super().__init__(n_features, rule, penalty, wear, loss)
-        self.slopes = np.zeros(0)
-
-    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        """Start with these weights and no slopes remembered."""
-        self.cells[:, 0], self.cells[:, 1:] = weights, 0.0
-        self.fields[:] = 0.0
-        self.set_field("intercept", intercept)
+    def _start(self) -> None:
+        """Begin with no slopes remembered."""
+        super()._start()
         self.slopes = np.zeros(0)
 
     def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
@@ -62,13 +45,6 @@ class SAGAEngine(LaggingEngine):
             )
         super().take(examples, steps, task, t)
 
-    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
-        return kernel.run(
-            self.kind, examples, steps, task, self.settings, self.cells, self.fields, first,
-            self.slopes,
-        )  # fmt: skip
-
-    def _sweep(self) -> None:
-        """Bring every weight current."""
-        self.cells[:, 0] = self.weights()
-        self.cells[:, 2] = self.field("steps")
+    @property
+    def _memory(self) -> NDArray[np.float64]:
+        return self.slopes

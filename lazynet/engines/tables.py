@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.base import Arrays, Engine
+from lazynet.engines.base import Arrays
+from lazynet.engines.clock import CellsOnClock
 from lazynet.engines.wear import Wear
 from lazynet.kernels import cells as kernel
-from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.rules.storage import DEFAULT_BUDGET, Tables
 
-_FIELDS = kernel.fields("tables")
-_SCALE, _INTERCEPT, _NOW = (_FIELDS.index(name) for name in ("scale", "intercept", "now"))
-_NO_SETTINGS = np.zeros(0)
 
-
-class TablesEngine(Engine):
+class TablesEngine(CellsOnClock):
     """Lipton & Elkan's own form, corrected: a number psi per weight, P and B per step.
 
     >>> engine = TablesEngine(2, budget=4)
@@ -26,70 +20,37 @@ class TablesEngine(Engine):
     array([0., 0.])
     """
 
-    name = "tables"
-    _per_weight = ("cells",)
+    name = kind = "tables"
     _scalars = ("fields",)
     _tables = ("entries",)
 
     def __init__(
         self, n_features: int, budget: int = DEFAULT_BUDGET, wear: Wear | None = None
     ) -> None:
-        super().__init__(n_features, wear)
         budget = Tables(budget).settled().budget
-        #: the weight and psi
-        self.cells = np.zeros((n_features, 2))
         #: P and B of every step; the system maps these pages as the tables fill, not before
         self.entries = np.empty(2 * (budget + 1))
-        self.fields = np.zeros(len(_FIELDS))
-        self._begin()
+        super().__init__(n_features, wear)
 
     @property
     def now(self) -> int:
         """The newest entry of the tables."""
-        return int(self.fields[_NOW])
-
-    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
-        return kernel.run(
-            "tables", examples, steps, task, _NO_SETTINGS, self.cells, self.fields, first,
-            entries=self.entries,
-        )  # fmt: skip
-
-    def _read(self, cells: NDArray[np.float64], out: NDArray[np.float64]) -> NDArray[np.float64]:
-        kernel.read("tables", cells, self.fields, _NO_SETTINGS, out, self.entries)
-        return out
-
-    def _sweep(self) -> None:
-        self.cells[:, 0] = self.weights()
-        self._begin()
-
-    def _lengths(self, arrays: Arrays) -> dict[str, int]:
-        return {"entries": 2 * (int(arrays["fields"][_NOW]) + 1)}
-
-    def _begin(self) -> None:
-        """Begin the tables with an entry for weights that are current; the intercept stays."""
-        intercept = self.intercept
-        self.cells[:, 1] = 0.0
-        self.fields[:] = 0.0
-        self.fields[_SCALE] = 1.0
-        self.intercept = intercept
-        self.entries[:2] = 1.0, 0.0
-
-    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        return self._read(self.cells, np.empty(self.n_features) if out is None else out)
-
-    def weights_at(self, which: Any) -> NDArray[np.float64]:
-        cells = self.cells[which]
-        return self._read(cells, np.empty(len(cells)))
+        return int(self.field("now"))
 
     @property
-    def intercept(self) -> float:
-        return float(self.fields[_INTERCEPT])
+    def _memory(self) -> NDArray[np.float64]:
+        return self.entries
 
-    @intercept.setter
-    def intercept(self, value: float) -> None:
-        self.fields[_INTERCEPT] = value
+    def _set_clock(self) -> None:
+        """Begin the tables with an entry for weights that are current."""
+        super()._set_clock()
+        self.set_field("now", 0.0)
+        self.entries[:2] = 1.0, 0.0
 
-    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        self.cells[:, 0] = weights
-        self._begin()
-        self.intercept = intercept
+    def _sweep(self) -> None:
+        self.cells[:, 0], self.cells[:, 1] = self.weights(), 0.0
+        self._set_clock()
+
+    def _lengths(self, arrays: Arrays) -> dict[str, int]:
+        now = arrays["fields"][kernel.fields("tables").index("now")]
+        return {"entries": 2 * (int(now) + 1)}

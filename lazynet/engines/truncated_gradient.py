@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lazynet.engines.cells import LaggingEngine
 
 
@@ -19,12 +16,6 @@ class TruncatedGradientEngine(LaggingEngine):
     """
 
     name = kind = "truncated_gradient"
-
-    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        """Start with these weights, and sum up gravity anew."""
-        self.cells[:, 0], self.cells[:, 1] = weights, 0.0
-        self.fields[:] = 0.0
-        self.set_field("intercept", intercept)
 
     def _sweep(self) -> None:
         """Bring every weight current, and sum up gravity anew."""

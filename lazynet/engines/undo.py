@@ -32,7 +32,7 @@ class Undo:
     >>> from lazynet.engines.clock import ClockEngine
     >>> engine = ClockEngine(3)
     >>> undo = Undo(engine, np.array([1]))
-    >>> engine.stored[1] = 5.0
+    >>> engine.cells[1] = 5.0
     >>> undo.rollback()
     >>> engine.weights().tolist()
     [0.0, 0.0, 0.0]

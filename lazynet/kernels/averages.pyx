@@ -20,9 +20,7 @@ cimport cython
 from libc.math cimport fabs
 
 from .arrays cimport pinned
-from .rules.motion cimport N_CLOCK_FIELDS, SCALE, SHIFT, start_clock
 from .examples cimport check_aligned, check_cells, check_vector
-from .rows cimport soft
 
 AVERAGE_FIELDS = N_AVERAGE_FIELDS
 COUNTED_FIELD = COUNTED
@@ -101,23 +99,6 @@ cdef inline double sum_of(const Past* past, double z, double before) noexcept no
     return sum_alive(past, z, n) - before
 
 
-def read(
-    const double[:, ::1] cells not None,
-    const double[::1] fields not None,
-    double[::1] weights not None,
-):
-    """weights <- the current weights."""
-    cdef Py_ssize_t j
-    cdef double scale, shift
-    check_cells(cells, cells.shape[0], 2)
-    check_vector("fields", fields, N_CLOCK_FIELDS)
-    check_vector("weights", weights, cells.shape[0])
-    scale, shift = fields[SCALE], fields[SHIFT]
-    with nogil:
-        for j in range(cells.shape[0]):
-            weights[j] = soft(cells[j, 0], shift) * scale
-
-
 def sums(const double[:, ::1] cells not None, Average average, double[::1] out not None):
     """out <- sum_i omega_i w_i of every weight; changes nothing else."""
     cdef Py_ssize_t j
@@ -127,22 +108,6 @@ def sums(const double[:, ::1] cells not None, Average average, double[::1] out n
     with nogil:
         for j in range(cells.shape[0]):
             out[j] = sum_of(&past, cells[j, 0], cells[j, 1])
-
-
-def fold(double[:, ::1] cells not None, double[::1] fields not None, Average average):
-    """Bring every weight current, turn its sum into ``before``, and set the clock anew."""
-    cdef Py_ssize_t j
-    cdef Past past = average.past()
-    cdef double scale, shift
-    check_cells(cells, cells.shape[0], 2)
-    check_vector("fields", fields, N_CLOCK_FIELDS)
-    scale, shift = fields[SCALE], fields[SHIFT]
-    with nogil:
-        for j in range(cells.shape[0]):
-            cells[j, 1] = -sum_of(&past, cells[j, 0], cells[j, 1])
-            cells[j, 0] = soft(cells[j, 0], shift) * scale
-    start_clock(&fields[0])
-    begin(average)
 
 
 def begin(Average average):

@@ -1,42 +1,56 @@
-"""The rules whose weights are computed from a cell of numbers each.
+"""The rules whose weights are computed from a cell of numbers each, and the clock.
 
-A rule with a state of its own keeps a cell per weight, from which the weight is computed when an
-example needs it.  What a kind of cell computes, with its paper and the property that ties it to the
-reference, is in its file in rules/; the step loop is that of online.pyx.
+A rule keeps a cell per weight, from which the weight is computed when an example needs it.  What a
+kind of cell computes, with its paper and the property that ties it to the reference, is in its file
+in rules/; the step loop is that of online.pyx.
 
 State is plain arrays of float64: ``cells``, a row per weight; ``fields``, the scalars that change
-from step to step; ``settings``, the constants of the rule; and for kinds that remember ``slopes``,
-an entry per row of the data set: the importance times the slope of the loss at the last visit.
+from step to step; ``settings``, the constants of the rule; and ``memory``, what some kinds keep
+beside the cells:
+
+    "clock", "averaged clock"  the state of rates that are computed from the rows (from_data.pxd)
+    "saga"                     for every row the importance times the slope of its last visit
+    "tables"                   P and B of every step
+
+An averaged clock also has an ``Average`` (averages.pyx).
 """
 
 from libc.string cimport memcpy
 
-from .chunk cimport (
-    ADAGRAD,
-    CARPENTER,
-    DECAYING_ADAGRAD,
-    FTRL,
-    RDA,
-    SAGA,
-    TABLES,
-    TRUNCATED,
-    Chunk,
-    Loops,
-)
+from .averages cimport COUNTED, Average, check_counts
+from .kinds cimport AnyRule, all_kinds, code_of, measures_kind, prepare_kind
+from .chunk cimport ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, RDA, SAGA, TABLES, Chunk, Loops
 from .examples cimport (
     FINISHED,
     Examples,
     Status,
-    Steps,
-    Task,
     check_cells,
     check_runnable,
     check_vector,
-    chunk_of,
     has_sizes,
 )
+from .from_data cimport (
+    LAST_RATE,
+    LOADED,
+    LOWERINGS,
+    N_FROM_DATA_FIELDS,
+    ROWS_SEEN,
+    STALLS,
+    find_factors,
+    load_from_data,
+    save_from_data,
+)
 from .levels cimport highest_table
-from .rules cimport adagrad, ftrl, rda, saga, tables
+from .rules cimport adagrad
+from .rules.clock cimport OnClock
+from .steps cimport Steps, Task, chunk_of
+
+FROM_DATA_FIELDS = N_FROM_DATA_FIELDS
+LAST_RATE_FIELD = LAST_RATE
+LOADED_FIELD = LOADED
+LOWERINGS_FIELD = LOWERINGS
+ROWS_SEEN_FIELD = ROWS_SEEN
+STALLS_FIELD = STALLS
 
 
 cdef class _Described:
@@ -44,31 +58,7 @@ cdef class _Described:
         self.kind, self.numbers, self.settings, self.fields = kind, numbers, settings, fields
 
 
-_SCALE = ("rows", "sizes", "mean", "loaded")
-
-# The settings and fields of a struct, in order.
-cdef dict KINDS = {
-    "adagrad": _Described(
-        ADAGRAD, 4, ("l1", "l2", "alpha", "delta", "follows", "initial"),
-        ("intercept", "intercept_s", "steps", "rows", "sizes", "mean", "waiting"),
-    ),
-    "carpenter": _Described(CARPENTER, 2, ("l1", "l2", "period"), ("steps", "rate", "intercept")),
-    "ftrl": _Described(
-        FTRL, 2, ("l1", "l2", "per_example", "alpha", "beta", "free_alpha", "free_beta"),
-        ("intercept_z", "intercept_s", "steps", *_SCALE),
-    ),
-    "rda": _Described(
-        RDA, 1, ("l1", "l2", "gamma", "rho", "free_gamma"), ("seen", "intercept_sum", *_SCALE)
-    ),
-    "saga": _Described(
-        SAGA, 3, ("l1", "l2", "alpha"), ("intercept", "intercept_mean", "steps")
-    ),
-    "tables": _Described(
-        TABLES, 2, (),
-        ("scale", "scale_low", "inverse", "shift", "shift_low", "intercept", "work", "now"),
-    ),
-    "truncated_gradient": _Described(TRUNCATED, 2, ("threshold",), ("gravity", "intercept")),
-}
+cdef dict KINDS = {name: _Described(*known) for name, known in all_kinds().items()}
 
 
 cdef _Described described(str kind):
@@ -92,34 +82,14 @@ def settings(str kind not None):
     return described(kind).settings
 
 
-cdef str prepare(AnyRule* rule, int kind, bint running):
-    """Compute what follows from settings and fields; returns why they cannot be used, or None."""
-    cdef str defect = None
-    if kind == ADAGRAD:
-        adagrad.prepare(&rule.adagrad)
-        defect = adagrad.defect(&rule.adagrad, running)
-    elif kind == FTRL:
-        ftrl.prepare(&rule.ftrl)
-        defect = ftrl.defect(&rule.ftrl, running)
-    elif kind == RDA:
-        rda.prepare(&rule.rda)
-        defect = rda.defect(&rule.rda, running)
-    elif kind == SAGA:
-        saga.prepare(&rule.saga)
-        defect = saga.defect(&rule.saga, running)
-    elif kind == TABLES:
-        tables.prepare(&rule.tables)
-        defect = tables.defect(&rule.tables)
-    return defect
-
-
 cdef int begin_rule(
     AnyRule* rule, _Described of, const double* settings, const double* fields, bint running
 ) except -1:
     cdef Py_ssize_t n = len(of.settings)
-    memcpy(rule.numbers, settings, n * sizeof(double))
+    if n:
+        memcpy(rule.numbers, settings, n * sizeof(double))
     memcpy(rule.numbers + n, fields, len(of.fields) * sizeof(double))
-    cdef str defect = prepare(rule, of.kind, running)
+    cdef str defect = prepare_kind(rule, of.kind, running)
     if defect is not None:
         raise ValueError(defect)
     return 0
@@ -129,46 +99,58 @@ cdef void end_rule(const AnyRule* rule, _Described of, double* fields) noexcept:
     memcpy(fields, rule.numbers + len(of.settings), len(of.fields) * sizeof(double))
 
 
-cdef int code_of(_Described of, const AnyRule* rule) noexcept:
-    """The number of the rule among the loops."""
-    return DECAYING_ADAGRAD if of.kind == ADAGRAD and rule.adagrad.l2 > 0.0 else of.kind
-
-
 cdef int rule_of(
     AnyRule* rule, _Described of, const double[::1] settings, const double[::1] fields, bint running
 ) except -1:
     check_vector("settings", settings, len(of.settings))
     check_vector("fields", fields, len(of.fields))
-    # Tables have no settings.
     return begin_rule(
-        rule, of, &settings[0] if settings.shape[0] else &fields[0], &fields[0], running
+        rule, of, &settings[0] if settings.shape[0] else NULL, &fields[0], running
     )
 
 
-cdef int take_entries(AnyRule* rule, _Described of, double[::1] entries) except -1:
+cdef double* memory_of(double[::1] memory, str holds, Py_ssize_t length) except? NULL:
+    """The array beside the cells; raises where it is missing or has another length."""
+    if memory is None:
+        raise TypeError(f"memory must be an array with {holds}, got None")
+    check_vector("memory", memory, length)
+    return &memory[0] if length else NULL
+
+
+cdef int take_entries(AnyRule* rule, double[::1] memory) except -1:
     """Give the rule its tables, of two numbers an entry, or raise where they do not hold ``now``."""
-    if of.kind != TABLES:
-        return 0
-    if entries is None:
-        raise TypeError("entries must be an array with two numbers per step, got None")
-    check_vector("entries", entries, entries.shape[0])
-    rule.tables.room = entries.shape[0] // 2
+    cdef Py_ssize_t length = 0 if memory is None else memory.shape[0]
+    rule.tables.entries = memory_of(memory, "two numbers per step", length)
+    rule.tables.room = length // 2
     if not 0.0 <= rule.tables.now < rule.tables.room:
         raise ValueError(
             f"fields: now must lie in the tables, from 0 to {rule.tables.room - 1}, "
             f"got {rule.tables.now}"
         )
-    rule.tables.entries = &entries[0]
     return 0
 
 
-cdef bint measures(_Described of, const AnyRule* rule) noexcept:
-    """Whether the rates follow the sizes of the rows."""
-    if of.kind == ADAGRAD:
-        return rule.adagrad.follows != 0.0
-    if of.kind == FTRL:
-        return rule.ftrl.measures != 0.0
-    return of.kind == RDA and rule.rda.measures != 0.0
+cdef int take_memory(
+    AnyRule* rule, _Described of, Examples examples, Task task, double[::1] memory
+) except -1:
+    """Give the rule what it has beside the cells."""
+    cdef OnClock* on = &rule.clock
+    if of.kind == SAGA:
+        rule.saga.n_rows = <double> examples.csr.n_rows
+        rule.saga.slopes = memory_of(memory, "an entry per row", examples.csr.n_rows)
+    elif of.kind == TABLES:
+        take_entries(rule, memory)
+        rule.tables.shrink_first = task.shrink_first
+    elif of.kind == CLOCK or of.kind == AVERAGED:
+        on.positive, on.totals = task.positive, NULL
+        if task.tuning.adaptive:
+            load_from_data(
+                &on.state, memory_of(memory, "the state of the rates", N_FROM_DATA_FIELDS)
+            )
+            find_factors(&on.state, &task.tuning)
+    if not has_sizes(examples) and (task.tuning.adaptive or measures_kind(rule, of.kind)):
+        raise ValueError("examples must have sizes: the rates follow the sizes of the rows")
+    return 0
 
 
 def run(
@@ -180,41 +162,40 @@ def run(
     double[:, ::1] cells not None,   # IN/OUT
     double[::1] fields not None,     # IN/OUT
     Py_ssize_t first,
-    double[::1] slopes=None,         # IN/OUT: an entry per row, for SAGA
-    double[::1] entries=None,        # IN/OUT: {P, B} of every step, for tables
+    double[::1] memory=None,         # IN/OUT: beside the cells, see above
+    Average average=None,            # IN/OUT: the past of an averaged clock
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef _Described of = described(kind)
-    cdef Py_ssize_t n_steps = steps.order.shape[0]
     cdef Status status
     cdef AnyRule rule
     cdef Chunk at
     cdef int code
-    if of.kind == SAGA:
-        if slopes is None:
-            raise TypeError("slopes must be an array with an entry per row, got None")
-        check_vector("slopes", slopes, examples.csr.n_rows)
+    if (average is None) == (of.kind == AVERAGED):
+        raise ValueError("average must be given for the kind 'averaged clock', and for no other")
     check_cells(cells, examples.csr.n_columns, of.numbers)
     check_runnable(examples, task.loss)
     rule_of(&rule, of, settings, fields, True)
-    if of.kind == SAGA:
-        rule.saga.n_rows = <double> examples.csr.n_rows
-    take_entries(&rule, of, entries)
-    if measures(of, &rule) and not has_sizes(examples):
-        raise ValueError(
-            f"examples must have sizes: the rates of {kind!r} follow the sizes of the rows"
-        )
-    if not 0 <= first < n_steps:
-        return <int> FINISHED, n_steps
+    take_memory(&rule, of, examples, task, memory)
+    if not 0 <= first < steps.order.shape[0]:
+        return <int> FINISHED, steps.order.shape[0]
     at = chunk_of(examples, steps, task, first)
     at.cells = &cells[0, 0] if cells.shape[0] else NULL
-    if of.kind == TABLES:
-        rule.tables.shrink_first = task.shrink_first
-    at.slopes = &slopes[0] if of.kind == SAGA and slopes.shape[0] else NULL
-    code = code_of(of, &rule)
+    code = code_of(of.kind, &rule)
+    if average is not None:
+        check_counts(steps.counts, steps.order.shape[0])
+        at.counts, rule.clock.totals = &steps.counts[0], &average.fields[0]
+        rule.clock.past = average.past()
+        # Without a pull no weight vanishes.
+        if not task.pulls and rule.clock.clock.shift == 0.0:
+            code = FREELY_AVERAGED
     with nogil:
         status = examples.loops.walk(code, &rule, &at)
     end_rule(&rule, of, &fields[0])
+    if task.tuning.adaptive and (of.kind == CLOCK or of.kind == AVERAGED):
+        save_from_data(&rule.clock.state, &memory[0])
+    if average is not None:
+        rule.clock.totals[COUNTED] = <double> rule.clock.past.n
     return <int> status, at.step
 
 
@@ -233,7 +214,7 @@ def sweep(
         raise ValueError(f"kind must be one whose weights the kernel sweeps, got {kind!r}")
     check_cells(cells, cells.shape[0], of.numbers)
     rule_of(&rule, of, settings, fields, False)
-    code = code_of(of, &rule)
+    code = code_of(of.kind, &rule)
     with nogil:
         if cells.shape[0]:
             loops.renew(code, &rule, &cells[0, 0], cells.shape[0])
@@ -245,8 +226,8 @@ def read(
     const double[:, ::1] cells not None,
     const double[::1] fields not None,
     const double[::1] settings not None,
-    double[::1] weights not None,  # OUT
-    double[::1] entries=None,      # {P, B} of every step, for tables
+    double[::1] weights not None,  # OUT: may be ``cells`` itself where a cell is one number
+    double[::1] memory=None,       # of tables
 ):
     """weights <- the weights as of now."""
     cdef _Described of = described(kind)
@@ -256,8 +237,9 @@ def read(
     check_cells(cells, cells.shape[0], of.numbers)
     check_vector("weights", weights, cells.shape[0])
     rule_of(&rule, of, settings, fields, False)
-    take_entries(&rule, of, entries)
-    code = code_of(of, &rule)
+    if of.kind == TABLES:
+        take_entries(&rule, memory)
+    code = code_of(of.kind, &rule)
     with nogil:
         if cells.shape[0]:
             loops.read(code, &rule, &cells[0, 0], cells.shape[0], &weights[0])

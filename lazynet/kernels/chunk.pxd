@@ -1,5 +1,5 @@
 # A chunk of steps as the loops of online.pyx see it: addresses and numbers, which the modules with the
-# arrays (clock.pyx, cells.pyx) have checked.
+# arrays (cells.pyx, outputs.pyx) have checked.
 from libc.stdint cimport int64_t
 
 from .averages cimport Reach
@@ -54,7 +54,6 @@ cdef struct Chunk:
     const double* counts         # NULL without an average
     double* predictions          # OUT: or NULL
     double* cells                # IN/OUT
-    double* slopes               # IN/OUT: of every row at its last visit, for rules that remember
     Py_ssize_t n_steps           # entries of ``order``
     Py_ssize_t step              # IN/OUT: the first step not taken
     int loss
@@ -89,7 +88,7 @@ cdef struct Loops:
     Status (*walk)(int kind, void* rule, Chunk* at) noexcept nogil
     # out <- the weights in n cells.
     void (*read)(
-        int kind, const void* rule, const double* cells, Py_ssize_t n, double* out
+        int kind, void* rule, const double* cells, Py_ssize_t n, double* out
     ) noexcept nogil
     # Brings the cells of AdaGrad current; computes alpha anew if that is due.
     void (*renew)(int kind, void* rule, double* cells, Py_ssize_t n) noexcept nogil

@@ -24,16 +24,13 @@ from .examples cimport (
     PAUSED,
     Examples,
     Status,
-    Steps,
-    Task,
     check_aligned,
     check_runnable,
     check_vector,
-    keep_prediction,
-    move_of,
     walk_rows,
 )
 from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
+from .steps cimport Steps, Task, keep_prediction, move_of
 
 
 cdef inline void spread_out(const OwnRow* row, double* x) noexcept nogil:

@@ -1,6 +1,5 @@
 from libc.stdint cimport int64_t
 
-from .averages cimport Reach
 from .chunk cimport (
     ABSOLUTE_SUM,
     AHEAD,
@@ -15,13 +14,10 @@ from .chunk cimport (
     PAUSED,
     SQUARED_NORM,
     WORN_OUT,
-    Chunk,
     Loops,
     Measured,
     Status,
 )
-from .from_data cimport Tuning
-from .rules.motion cimport Wear
 from .losses cimport loss_slope
 from .own_rows cimport RowLoops, Walk, begin_walk
 from .rows cimport Csr
@@ -38,40 +34,8 @@ cdef class Examples:
     cdef object owners              # keeps the arrays alive and in place
 
 
-cdef class Steps:
-    """A chunk of steps: the rows that they visit, and their scalars.
-
-    The shrink of a step is |w| <- [a |w| - b]+.
-    """
-    cdef const int64_t[::1] order
-    cdef const double[::1] rates      # eta of each step
-    cdef const double[::1] keep       # a, rounded
-    cdef const double[::1] keep_low   # digits that rounding took from a
-    cdef const double[::1] pull       # b
-    cdef const double[::1] counts     # omega of each step; None without an average
-    cdef double* predictions          # OUT: the prediction for each row before its step; NULL: not kept
-    cdef object pins                  # keeps the arrays in place
-
-
-cdef class Task:
-    """What is the same for all chunks: the loss, the form of a step, and when to sweep."""
-    cdef int loss
-    cdef double epsilon
-    cdef bint shrink_first
-    cdef bint fit_intercept
-    cdef readonly bint pulls  # whether steps may pull, as an l1 penalty does
-    cdef bint positive   # whether a weight that a step takes below 0 becomes 0
-    cdef Wear wear
-    cdef Reach reach
-    cdef Tuning tuning   # of rates that are computed from the rows ...
-    cdef object given    # ... and as it was given
-
-
 # Raises unless the examples have targets and the loss is one of the table.
 cdef int check_runnable(Examples examples, int loss) except -1
-
-# The chunk of the steps from ``first`` on.
-cdef Chunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t first) noexcept
 
 # Raises unless the array called ``name`` is aligned to its numbers of ``itemsize`` bytes.
 cdef int check_aligned(str name, const void* first, size_t itemsize=*) except -1
@@ -89,14 +53,6 @@ cdef inline void walk_rows(
 ) noexcept nogil:
     """Begin to visit the rows of an order from ``first`` on; NULL is the order of the matrix."""
     begin_walk(at, &examples.csr, examples.row_loops, order, n, first)
-
-
-cdef inline void keep_prediction(
-    Steps steps, Py_ssize_t step, double prediction
-) noexcept nogil:
-    """Store the prediction of a step, made before its update."""
-    if steps.predictions != NULL:
-        steps.predictions[step] = prediction
 
 
 cdef inline bint has_sizes(Examples examples) noexcept nogil:
@@ -119,10 +75,3 @@ cdef inline double slope_of(
     if examples.importances != NULL:
         slope *= examples.importances[row]
     return slope
-
-
-cdef inline double move_of(
-    Examples examples, Task task, Py_ssize_t row, double prediction, double rate
-) noexcept nogil:
-    """eta s l'(p, y): the step goes this far along the example."""
-    return rate * slope_of(examples, task.loss, task.epsilon, row, prediction)

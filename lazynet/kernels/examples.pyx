@@ -1,6 +1,6 @@
-"""What every kernel takes: examples, a chunk of steps, a task.
+"""What every kernel takes: examples.
 
-The classes check every length and type when they are made.  A kernel that takes them has only the
+Every length and type is checked when the object is made.  A kernel that takes it has only the
 contents of a row left to check, and checks them before it reads the row.  The loops over rows, for the
 level of vector units in use, are reached through an ``Examples``.
 
@@ -12,8 +12,8 @@ cimport cython
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
-from libc.stdlib cimport calloc, free
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
 from libc.string cimport memset
 
 from .arrays cimport pinned
@@ -21,6 +21,7 @@ from .levels cimport HIGHEST_LEVEL, table_at
 from .losses cimport N_LOSSES
 from .own_rows cimport OwnRow, Walk, end_walk, has_place, next_row
 from .rows cimport start_of
+from .stamps cimport Stamps, begin_stamps, names_twice
 
 STATUS_FINISHED = FINISHED
 STATUS_WORN_OUT = WORN_OUT
@@ -62,28 +63,19 @@ cdef double NOTHING = 0.0
 cdef Py_ssize_t MOST_COLUMNS = <Py_ssize_t> 1 << (32 if sizeof(Py_ssize_t) == 8 else 26)
 
 
-cdef const void* values_pointer(object values, bint wide, Py_ssize_t* length) except NULL:
-    cdef const double[::1] wide_values
-    cdef const float[::1] narrow_values
-    if wide:
-        wide_values = values
-        length[0] = wide_values.shape[0]
-        return &wide_values[0] if length[0] else &NOTHING
-    narrow_values = values
-    length[0] = narrow_values.shape[0]
-    return <const void*> &narrow_values[0] if length[0] else &NOTHING
+ctypedef fused Number:
+    double
+    float
+    int64_t
+    int32_t
 
 
-cdef const void* indices_pointer(object indices, bint wide, Py_ssize_t* length) except NULL:
-    cdef const int64_t[::1] wide_indices
-    cdef const int32_t[::1] narrow_indices
-    if wide:
-        wide_indices = indices
-        length[0] = wide_indices.shape[0]
-        return &wide_indices[0] if length[0] else &NOTHING
-    narrow_indices = indices
-    length[0] = narrow_indices.shape[0]
-    return <const void*> &narrow_indices[0] if length[0] else &NOTHING
+cdef const void* begin_of(str name, const Number[::1] array, Py_ssize_t* length) except NULL:
+    length[0] = array.shape[0]
+    if length[0] == 0:
+        return &NOTHING
+    check_aligned(name, &array[0], sizeof(Number))
+    return &array[0]
 
 
 cdef int check_aligned(str name, const void* first, size_t itemsize=8) except -1:
@@ -136,10 +128,9 @@ cdef class Examples:
         self, values, columns, starts, n_columns, targets=None, importances=None, sizes=None
     ):
         cdef bint wide_values, wide_indices
-        cdef Py_ssize_t n = 0
+        cdef Py_ssize_t n = 0, n_starts = 0
         wide_values = is_wide(values, "data", np.float32, np.float64)
         wide_indices = is_wide(columns, "indices", np.int32, np.int64)
-        cdef const double[::1] numbers
         if is_wide(starts, "indptr", np.int32, np.int64) != wide_indices:
             raise TypeError(
                 f"indices and indptr must have one type, got {columns.dtype} and {starts.dtype}"
@@ -151,51 +142,35 @@ cdef class Examples:
         self.owners = (values, columns, starts, targets, importances, sizes)
         self.owners += (pinned(self.owners),)
         # Lengths come from the buffers, because the attributes of an array can be wrong.
-        self.csr.values = values_pointer(values, wide_values, &self.csr.n_values)
-        self.csr.columns = indices_pointer(columns, wide_indices, &n)
+        if wide_values:
+            self.csr.values = begin_of[double]("data", values, &self.csr.n_values)
+        else:
+            self.csr.values = begin_of[float]("data", values, &self.csr.n_values)
+        if wide_indices:
+            self.csr.columns = begin_of[int64_t]("indices", columns, &n)
+            self.csr.starts = begin_of[int64_t]("indptr", starts, &n_starts)
+        else:
+            self.csr.columns = begin_of[int32_t]("indices", columns, &n)
+            self.csr.starts = begin_of[int32_t]("indptr", starts, &n_starts)
         if n != self.csr.n_values:
             raise ValueError(
                 f"data and indices must be equally long, got {self.csr.n_values} and {n}"
             )
-        self.csr.starts = indices_pointer(starts, wide_indices, &n)
-        if n == 0:
+        if n_starts == 0:
             raise ValueError("indptr must not be empty")
-        check_aligned("data", self.csr.values, 8 if wide_values else 4)
-        check_aligned("indices", self.csr.columns, 8 if wide_indices else 4)
-        check_aligned("indptr", self.csr.starts, 8 if wide_indices else 4)
-        self.csr.n_rows = n - 1
+        self.csr.n_rows = n_starts - 1
         self.csr.n_columns = n_columns
         self.csr.wide_values, self.csr.wide_indices = wide_values, wide_indices
         self.at_level(HIGHEST_LEVEL)
-        self.targets = NULL
-        self.importances = NULL
-        self.sizes = NULL
         self.measured = NO_SIZE
         if isinstance(sizes, str):
             if sizes not in MEASURED:
                 raise ValueError(f"sizes must be one of {', '.join(MEASURED)}, got {sizes!r}")
             self.measured = MEASURED[sizes]
             sizes = None
-        for name, array in (
-            ("targets", targets), ("importances", importances), ("sizes", sizes)
-        ):
-            if array is None:
-                continue
-            numbers = array
-            if numbers.shape[0] != self.csr.n_rows:
-                raise ValueError(
-                    f"{name} must have one entry per row ({self.csr.n_rows}), "
-                    f"got {numbers.shape[0]}"
-                )
-            if numbers.shape[0] == 0:
-                continue
-            check_aligned(name, &numbers[0])
-            if name == "targets":
-                self.targets = &numbers[0]
-            elif name == "sizes":
-                self.sizes = &numbers[0]
-            else:
-                self.importances = &numbers[0]
+        self.targets = entry_per_row(self, "targets", targets)
+        self.importances = entry_per_row(self, "importances", importances)
+        self.sizes = entry_per_row(self, "sizes", sizes)
         # A held buffer keeps arrays of other kinds than NumPy's in place.
         self.owners += tuple(
             memoryview(array) for array in (targets, importances, sizes) if array is not None
@@ -308,6 +283,19 @@ cdef class Examples:
         return defect
 
 
+cdef const double* entry_per_row(Examples examples, str name, object array) except? NULL:
+    """The numbers of an array with an entry for every row; NULL for None, or without rows."""
+    cdef const double[::1] numbers
+    cdef Py_ssize_t n = examples.csr.n_rows
+    if array is None:
+        return NULL
+    numbers = array
+    if numbers.shape[0] != n:
+        raise ValueError(f"{name} must have one entry per row ({n}), got {numbers.shape[0]}")
+    check_aligned(name, &numbers[0] if n else NULL)
+    return &numbers[0] if n else NULL
+
+
 cdef int defect_of_row(Examples examples, Py_ssize_t row, OwnRow* here) noexcept nogil:
     """Why a row cannot be read, or SOUND; then the row is in ``here``."""
     cdef Py_ssize_t start = 0, length = 0
@@ -321,39 +309,12 @@ cdef int defect_of_row(Examples examples, Py_ssize_t row, OwnRow* here) noexcept
 
 cdef int blemish_of(Examples examples, const OwnRow* row, Stamps* stamps) noexcept nogil:
     """Why a row that can be read cannot be used, or SOUND."""
-    cdef Py_ssize_t k
-    cdef uint32_t* stamp
-    cdef bint repeated = False
     if not examples.row_loops.increases(row):
         if not begin_stamps(stamps, examples.csr.n_columns):
             return NO_MEMORY
-        # The columns are stamped one after the other: a column that occurs twice is found stamped.
-        for k in range(row.length):
-            stamp = stamps.of_columns + row.columns[k]
-            repeated |= stamp[0] == stamps.latest
-            stamp[0] = stamps.latest
-        if repeated:
+        if names_twice(row, stamps):
             return REPEATED
     return SOUND if examples.row_loops.is_finite(row) else NOT_FINITE
-
-
-# For each column the stamp of the last row that was found to name it.
-cdef struct Stamps:
-    uint32_t* of_columns
-    uint32_t latest
-
-
-cdef inline bint begin_stamps(Stamps* stamps, Py_ssize_t n_columns) noexcept nogil:
-    """Take a new stamp, which no column has; false without memory for a stamp per column."""
-    if stamps.of_columns == NULL:
-        stamps.of_columns = <uint32_t*> calloc(n_columns + 1, sizeof(uint32_t))
-        if stamps.of_columns == NULL:
-            return False
-    stamps.latest += 1
-    if stamps.latest == 0:
-        memset(stamps.of_columns, 0, n_columns * sizeof(uint32_t))
-        stamps.latest = 1
-    return True
 
 
 cdef object of_every_row(Examples examples, bint absolutes):
@@ -373,145 +334,3 @@ cdef int check_runnable(Examples examples, int loss) except -1:
     if not 0 <= loss < N_LOSSES:
         raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {loss}")
     return 0
-
-
-cdef Chunk chunk_of(
-    Examples examples, Steps steps, Task task, Py_ssize_t first
-) noexcept:
-    """The steps from ``first`` on; the cells are to be filled in.  There is at least one step."""
-    cdef Chunk at
-    memset(&at, 0, sizeof(Chunk))
-    at.csr, at.targets, at.importances = &examples.csr, examples.targets, examples.importances
-    at.sizes, at.measured = examples.sizes, examples.measured
-    at.order, at.predictions = &steps.order[0], steps.predictions
-    at.rates, at.keep, at.keep_low = &steps.rates[0], &steps.keep[0], &steps.keep_low[0]
-    at.pull = &steps.pull[0]
-    at.n_steps, at.step = steps.order.shape[0], first
-    at.loss, at.epsilon = task.loss, task.epsilon
-    at.shrink_first, at.fit_intercept = task.shrink_first, task.fit_intercept
-    at.wear, at.reach, at.tuning = &task.wear, &task.reach, &task.tuning
-    return at
-
-
-@cython.binding(False)  # a method then checks the type of self
-cdef class Steps:
-    """The scalars of consecutive steps, each array with one entry per step.
-
-    A kernel stores in ``predictions``, if given, the prediction before the update of each step.
-    """
-
-    def __cinit__(
-        self, order not None, rates not None, keep not None, keep_low not None, pull not None,
-        counts=None, predictions=None,
-    ):
-        cdef const double[::1] numbers
-        cdef double[::1] written
-        self.order = order
-        self.rates, self.keep, self.keep_low = rates, keep, keep_low
-        self.pull, self.counts = pull, counts
-        cdef Py_ssize_t n = self.order.shape[0]
-        self.predictions = NULL
-        if n:
-            check_aligned("order", &self.order[0])
-        for name, array in (
-            ("rates", rates), ("keep", keep), ("keep_low", keep_low), ("pull", pull),
-            ("counts", counts),
-        ):
-            if array is not None:
-                numbers = array
-                check_vector(name, numbers, n)
-        if predictions is not None:
-            written = predictions
-            check_vector("predictions", written, n)
-            if n:
-                self.predictions = &written[0]
-        arrays = (order, rates, keep, keep_low, pull, counts, predictions)
-        held = None if predictions is None else memoryview(predictions)
-        self.pins = (arrays, pinned(arrays), held)
-
-    def __len__(self):
-        return self.order.shape[0]
-
-    def with_predictions(self, predictions):
-        """The same steps, which store their predictions in another array."""
-        return Steps(*self.pins[0][:6], predictions)
-
-    def row(self, Py_ssize_t step):
-        """The row number that ``order`` gives to ``step``; X may have no such row."""
-        if not 0 <= step < self.order.shape[0]:
-            raise IndexError(f"step must lie between 0 and {self.order.shape[0] - 1}, got {step}")
-        return self.order[step]
-
-
-@cython.binding(False)  # a method then checks the type of self
-cdef class Task:
-    """The code and epsilon of the loss, the order within a step, and the limits of a clock.
-
-    ``tuning``, if given, holds the numbers of ``Tuning`` (examples.pxd) up to ``intercept_lowering``, then its
-    flags after ``adaptive``: the rates are computed from the rows.
-    """
-
-    def __cinit__(
-        self,
-        int loss,
-        double epsilon,
-        bint shrink_first,
-        bint fit_intercept,
-        double smallest_scale,
-        double cushion,
-        double largest_cushion,
-        double enough_work,
-        double soft_reach,
-        double hard_reach,
-        bint pulls=True,
-        bint positive=False,
-        tuning=None,
-    ):
-        self.tuning.adaptive = tuning is not None
-        if tuning is not None:
-            (
-                self.tuning.constant,
-                self.tuning.slack,
-                self.tuning.l1,
-                self.tuning.l2,
-                self.tuning.largest_rate,
-                self.tuning.largest_slope,
-                self.tuning.curvature,
-                self.tuning.intercept,
-                self.tuning.lowering,
-                self.tuning.intercept_lowering,
-                self.tuning.follows_targets,
-                self.tuning.smooth,
-                self.tuning.unbounded,
-                self.tuning.proximal,
-            ) = tuning
-        self.given = tuning
-        self.loss = loss
-        self.epsilon = epsilon
-        self.shrink_first = shrink_first
-        self.fit_intercept = fit_intercept
-        self.pulls = pulls
-        self.positive = positive
-        self.wear.smallest_scale = smallest_scale
-        self.wear.cushion = cushion
-        self.wear.largest_cushion = largest_cushion
-        self.wear.enough_work = self.reach.enough_work = enough_work
-        self.reach.soft_limit = soft_reach
-        self.reach.hard_limit = hard_reach
-
-    def __reduce__(self):
-        return Task, (
-            self.loss,
-            self.epsilon,
-            self.shrink_first,
-            self.fit_intercept,
-            self.wear.smallest_scale,
-            self.wear.cushion,
-            self.wear.largest_cushion,
-            self.wear.enough_work,
-            self.reach.soft_limit,
-            self.reach.hard_limit,
-            self.pulls,
-            self.positive,
-            self.given,
-        )

@@ -13,7 +13,6 @@ from .examples cimport (
     OUT_OF_MEMORY,
     PATIENCE,
     Examples,
-    Steps,
     check_aligned,
     check_runnable,
     check_vector,
@@ -23,6 +22,7 @@ from .examples cimport (
 from .levels cimport highest_table
 from .losses cimport LOG_LOSS, loss_value
 from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
+from .steps cimport Steps
 
 # Rows whose losses are computed together.
 cdef enum:

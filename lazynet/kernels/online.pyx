@@ -8,8 +8,8 @@ computed, for which the processor would wait, the next row is copied and checked
 steps later is fetched.  Where the cells are many, the next row is copied before the prediction, which
 fetches its cells between the arithmetic: all at once they would wait for each other.
 
-This module is compiled once per level of vector units (setup.py), with the same bits.  The modules
-clock.pyx and cells.pyx check the arrays and call its functions by address.
+This module is compiled once per level of vector units (setup.py), with the same bits.  The module
+cells.pyx checks the arrays and calls the functions by address.
 
 Property: the weights after every step equal those of the dense references
 (tests/exact/test_lazy_equals_dense.py, test_rules_with_state.py), and any split into chunks
@@ -45,36 +45,18 @@ from .chunk cimport (
     Status,
 )
 from .from_data cimport Proposal, begin_proposal
-from .lanes cimport (
-    LANES,
-    PARTS,
-    WIDTH,
-    Eight,
-    Lanes,
-    add_to_part,
-    eight_zeros,
-    lane_of,
-    lanes_at,
-    put_lanes,
-    sum_of_eight,
-    without_first,
-)
+from .lanes cimport LANES, PARTS, WIDTH, Eight, Lanes, eight_zeros, put_lanes, sum_of_eight
 from .own_rows cimport OwnRow, copy_row, fetch_cells, fetch_eight, row_at
 from .rows cimport fetch_row, prefetch
 from .any_rule cimport (
-    MOST_NUMBERS,
     Rule,
     factor_of,
     finish,
-    give,
     intercept_of,
     kept_numbers,
-    load,
     measure,
     measures,
-    move,
     numbers,
-    take,
 )
 from .clock_steps cimport (
     HALF_A_STEP,
@@ -87,7 +69,9 @@ from .clock_steps cimport (
     slope_of,
     start_on_clock,
 )
-from .rules cimport adagrad, clock, tables
+from .all_cells cimport read, renew
+from .eight_nonzeros cimport add_eight, load_part, move_part
+from .rules cimport clock, tables
 from .rules.adagrad cimport AdaGrad, DecayingAdaGrad
 from .rules.carpenter cimport Carpenter
 from .rules.clock cimport Averaged, FreelyAveraged, OnClock
@@ -107,38 +91,6 @@ cdef inline Py_ssize_t upcoming(const Chunk* at, Py_ssize_t place) noexcept nogi
 
 cdef void copy_upcoming(const Chunk* at, Py_ssize_t place, OwnRow* row) noexcept nogil:
     copy_row(at.csr, upcoming(at, place), row)
-
-
-cdef inline Lanes load_part(
-    const Rule* rule, const double* cells, const OwnRow* row, Py_ssize_t k, Lanes* kept, int part
-) noexcept nogil:
-    """Some products x_j w_j of eight nonzeros from the k-th on."""
-    cdef Lanes[MOST_NUMBERS] cell
-    take(rule, cells, row.columns + k + part * WIDTH, cell)
-    return (
-        load(rule, cell, kept + part * kept_numbers(rule))
-        * lanes_at(row.values + k + part * WIDTH)
-    )
-
-
-cdef inline void add_part(
-    const Rule* rule, const double* cells, const OwnRow* row, Py_ssize_t k, Lanes* kept,
-    int64_t skipped, Eight* sums, int part
-) noexcept nogil:
-    cdef Lanes w = load_part(rule, cells, row, k, kept, part)
-    add_to_part(sums, part, without_first(w, skipped - part * WIDTH))
-
-
-cdef inline void add_eight(
-    const Rule* rule, const double* cells, const OwnRow* row, Py_ssize_t k, Lanes* kept,
-    int64_t skipped, Eight* sums
-) noexcept nogil:
-    """Eight products x_j w_j, the first ``skipped`` of them 0."""
-    add_part(rule, cells, row, k, kept, skipped, sums, 0)
-    add_part(rule, cells, row, k, kept, skipped, sums, 1)
-    if PARTS > 2:
-        add_part(rule, cells, row, k, kept, skipped, sums, 2)
-        add_part(rule, cells, row, k, kept, skipped, sums, 3)
 
 
 cdef double predict(
@@ -172,25 +124,6 @@ cdef double predict(
     if next != NULL:
         fetch_cells(cells, next, k, numbers(&rule))
     return sum_of_eight(&sums)
-
-
-cdef inline void move_part(
-    const Rule* rule, double* cells, const OwnRow* row, Py_ssize_t k, const Lanes* kept,
-    double step, clock.Vanished* vanished, int part
-) noexcept nogil:
-    cdef const uint32_t* columns = row.columns + k + part * WIDTH
-    cdef Lanes[MOST_NUMBERS] cell
-    cdef int lane
-    kept += part * kept_numbers(rule)
-    move(rule, cell, kept, lanes_at(row.values + k + part * WIDTH), step)
-    give(rule, cells, columns, cell)
-    if Rule is Averaged:
-        if clock.some_vanished(&rule.on, kept):
-            for lane in range(WIDTH):
-                clock.collect_vanished(
-                    rule.on.clock.shift, &rule.on.past, cells + 2 * <Py_ssize_t> columns[lane],
-                    lane_of(kept[0], lane), lane_of(kept[1], lane), vanished,
-                )
 
 
 cdef void update(
@@ -332,7 +265,7 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
             slope = slope_of(at, row.number, prediction)
             step.move = step.rate * slope
             if Rule is Saga:
-                step.move = slope - at.slopes[row.number]
+                step.move = slope - rule.slopes[row.number]
             step.intercept_move = step.move
             if not (isfinite(prediction) and isfinite(step.move)):
                 status = OVERFLOWED
@@ -362,7 +295,7 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
             status = finish_on_clock(on, at, visited, &step)
         else:
             if Rule is Saga:
-                at.slopes[row.number] = slope
+                rule.slopes[row.number] = slope
             at.step += 1
             if finish(rule, at, &step):
                 status = WORN_OUT
@@ -375,87 +308,54 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
     return status
 
 
-cdef Status walk_kind(int kind, void* rule, Chunk* at) noexcept nogil:
+# --- the rules by number --------------------------------------------------------------------------
+
+
+cdef Status use(
+    Rule* rule, Chunk* at, const double* cells, Py_ssize_t n, double* out
+) noexcept nogil:
+    """Take the steps or, where there are none, read the weights in n cells."""
+    if at != NULL:
+        return walk(rule, at)
+    read(rule, cells, n, out)
+    return FINISHED
+
+
+cdef Status use_kind(
+    int kind, void* rule, Chunk* at, const double* cells, Py_ssize_t n, double* out
+) noexcept nogil:
     if kind == CLOCK:
-        return walk(<OnClock*> rule, at)
+        return use(<OnClock*> rule, at, cells, n, out)
     elif kind == AVERAGED:
-        return walk(<Averaged*> rule, at)
+        return use(<Averaged*> rule, at, cells, n, out)
     elif kind == FREELY_AVERAGED:
-        return walk(<FreelyAveraged*> rule, at)
+        return use(<FreelyAveraged*> rule, at, cells, n, out)
     elif kind == RDA:
-        return walk(<Rda*> rule, at)
+        return use(<Rda*> rule, at, cells, n, out)
     elif kind == FTRL:
-        return walk(<Ftrl*> rule, at)
+        return use(<Ftrl*> rule, at, cells, n, out)
     elif kind == ADAGRAD:
-        return walk(<AdaGrad*> rule, at)
+        return use(<AdaGrad*> rule, at, cells, n, out)
     elif kind == DECAYING_ADAGRAD:
-        return walk(<DecayingAdaGrad*> rule, at)
+        return use(<DecayingAdaGrad*> rule, at, cells, n, out)
     elif kind == TRUNCATED:
-        return walk(<Truncated*> rule, at)
+        return use(<Truncated*> rule, at, cells, n, out)
     elif kind == CARPENTER:
-        return walk(<Carpenter*> rule, at)
+        return use(<Carpenter*> rule, at, cells, n, out)
     elif kind == TABLES:
-        return walk(<OnTables*> rule, at)
+        return use(<OnTables*> rule, at, cells, n, out)
     else:
-        return walk(<Saga*> rule, at)
-
-# --- all cells ------------------------------------------------------------------------------------
+        return use(<Saga*> rule, at, cells, n, out)
 
 
-cdef void read(const Rule* rule, const double* cells, Py_ssize_t n, double* out) noexcept nogil:
-    """out <- the weights in n cells."""
-    cdef uint32_t[WIDTH] columns
-    cdef Lanes[MOST_NUMBERS] cell, kept
-    cdef double[WIDTH] weights
-    cdef Py_ssize_t j = 0
-    cdef int lane
-    cdef double factor = factor_of(rule)
-    while j < n:
-        for lane in range(WIDTH):
-            columns[lane] = min(<Py_ssize_t> lane, n - 1 - j)
-        take(rule, cells + numbers(rule) * j, columns, cell)
-        put_lanes(weights, load(rule, cell, kept) * factor)
-        for lane in range(min(<Py_ssize_t> WIDTH, n - j)):
-            out[j + lane] = weights[lane]
-        j += WIDTH
+cdef Status walk_kind(int kind, void* rule, Chunk* at) noexcept nogil:
+    return use_kind(kind, rule, at, NULL, 0, NULL)
 
 
 cdef void read_kind(
-    int kind, const void* rule, const double* cells, Py_ssize_t n, double* out
+    int kind, void* rule, const double* cells, Py_ssize_t n, double* out
 ) noexcept nogil:
-    if kind == RDA:
-        read(<const Rda*> rule, cells, n, out)
-    elif kind == FTRL:
-        read(<const Ftrl*> rule, cells, n, out)
-    elif kind == ADAGRAD:
-        read(<const AdaGrad*> rule, cells, n, out)
-    elif kind == DECAYING_ADAGRAD:
-        read(<const DecayingAdaGrad*> rule, cells, n, out)
-    elif kind == TRUNCATED:
-        read(<const Truncated*> rule, cells, n, out)
-    elif kind == CARPENTER:
-        read(<const Carpenter*> rule, cells, n, out)
-    elif kind == TABLES:
-        read(<const OnTables*> rule, cells, n, out)
-    else:
-        read(<const Saga*> rule, cells, n, out)
-
-
-cdef void renew(int kind, void* given, double* cells, Py_ssize_t n) noexcept nogil:
-    cdef AdaGrad* rule = <AdaGrad*> given
-    cdef AdaGrad old = rule[0]
-    cdef double factor = adagrad.change_scale(rule)
-    cdef uint32_t[WIDTH] columns
-    cdef Lanes[MOST_NUMBERS] cell
-    cdef Py_ssize_t j = 0
-    cdef int lane
-    while j < n:
-        for lane in range(WIDTH):
-            columns[lane] = min(<Py_ssize_t> lane, n - 1 - j)
-        take(rule, cells + 4 * j, columns, cell)
-        adagrad.renew(&old, rule, cell, factor, kind == DECAYING_ADAGRAD)
-        give(rule, cells + 4 * j, columns, cell)
-        j += WIDTH
+    use_kind(kind, rule, NULL, cells, n, out)
 
 
 cdef Loops LOOPS

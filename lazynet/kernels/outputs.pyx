@@ -32,21 +32,22 @@ from libc.string cimport memset
 
 from .arrays cimport Held
 from .averages cimport COUNTED, Average, Past, check_counts
-from .cells cimport AnyRule, _Described, begin_rule, described, end_rule, measures
+from .cells cimport _Described, begin_rule, described, end_rule
 from .chunk cimport (
     ADAGRAD, AVERAGED, CLOCK, DECAYING_ADAGRAD, FREELY_AVERAGED, FTRL, GROUP_L2, GROUP_MAX, RDA,
 )
 from .examples cimport (
-    FINISHED, Examples, Status, Steps, Task, check_aligned, check_vector, chunk_of,
-    has_sizes,
+    FINISHED, Examples, Status, check_aligned, check_vector, has_sizes,
 )
 from .from_data cimport N_FROM_DATA_FIELDS
+from .kinds cimport AnyRule, measures_kind
 from .levels cimport HIGHEST_LEVEL, table_at
 from .losses cimport N_LOSSES
 from .outputs_chunk cimport (
     INTERCEPT, INTERCEPT_SUM, LABELS, NUMBERS, N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS, N_STRENGTHS,
     POSITIVES, SHARED, WORK, OutputLoops, OutputRule, Outputs, TargetRows,
 )
+from .steps cimport Steps, Task, chunk_of
 
 #: Bytes to which a row of weights is filled up: a cache line.
 LINE_BYTES = 64
@@ -136,7 +137,7 @@ cdef class Block:
     cdef const OutputLoops* loops
     cdef list held
     cdef _Described of               # the rule with a state; None on the clock
-    cdef AnyRule* rules
+    cdef OutputRule* rules
     cdef Held settings, fields      # of its outputs
     cdef Py_ssize_t n_rates          # outputs that have rates from the rows
 
@@ -170,7 +171,7 @@ cdef class Block:
             self.of = described(kind)
             self.settings = self.hold("settings", settings, (width, len(self.of.settings)))
             self.fields = self.hold("fields", fields, (width, len(self.of.fields)))
-            self.rules = <AnyRule*> calloc(<size_t> width, sizeof(AnyRule))
+            self.rules = <OutputRule*> calloc(<size_t> width, sizeof(OutputRule))
             if self.rules == NULL:
                 raise MemoryError(f"no memory for the rules of {width} outputs")
         else:
@@ -218,11 +219,12 @@ cdef class Block:
         if self.of is None:
             return at
         n_settings, n_fields = self.settings.shape[1], self.fields.shape[1]
-        at.rules = <OutputRule*> self.rules
+        at.rules = self.rules
         for k in range(self.width):
             try:
                 begin_rule(
-                    &self.rules[k], self.of, <double*> self.settings.begin + k * n_settings,
+                    <AnyRule*> &self.rules[k], self.of,
+                    <double*> self.settings.begin + k * n_settings,
                     <double*> self.fields.begin + k * n_fields, True,
                 )
             except ValueError as problem:
@@ -235,7 +237,10 @@ cdef class Block:
         """Write the fields as of now."""
         cdef Py_ssize_t k
         for k in range(self.width if self.of is not None else 0):
-            end_rule(&self.rules[k], self.of, <double*> self.fields.begin + k * len(self.of.fields))
+            end_rule(
+                <AnyRule*> &self.rules[k], self.of,
+                <double*> self.fields.begin + k * len(self.of.fields),
+            )
         return 0
 
 
@@ -348,7 +353,7 @@ def run(
         check_steps_on_clock(
             block, examples, targets, task, softmax, own_steps is not None, average is not None
         )
-    elif learns and measures(block.of, &block.rules[0]) and not has_sizes(examples):
+    elif learns and measures_kind(<AnyRule*> &block.rules[0], block.of.kind) and not has_sizes(examples):
         raise ValueError(
             f"examples must have sizes: the rates of {block.kind!r} follow the sizes of the rows"
         )

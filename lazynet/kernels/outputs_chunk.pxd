@@ -63,7 +63,7 @@ cdef struct TargetRows:
     Py_ssize_t n_columns      # from row to row
 
 
-# The rule of one output, an AnyRule of cells.pxd.
+# The rule of one output: what an AnyRule (cells.pxd) holds of these rules.
 cdef union OutputRule:
     double[32] numbers
     Rda rda

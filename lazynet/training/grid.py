@@ -21,7 +21,7 @@ from lazynet.engines.outputs import OutputsEngine, OutputsOnClock, OwnSteps
 from lazynet.engines.outputs_cells import AdaGradOutputs, CellOutputs, FTRLOutputs, RDAOutputs
 from lazynet.engines.threads import Workers
 from lazynet.kernels import outputs as kernel
-from lazynet.kernels.examples import Steps
+from lazynet.kernels.steps import Steps
 from lazynet.rules.base import collected, lost_digits
 from lazynet.schedules import Formula, checked_rates, needs_scale
 from lazynet.training.folds import Fold, weights_of_folds

@@ -19,8 +19,9 @@ from lazynet.data.targets import Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.threads import Workers
-from lazynet.kernels.examples import Examples, Steps
+from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import loss_of_predictions, total_loss, weight_sums
+from lazynet.kernels.steps import Steps
 from lazynet.losses import Loss
 from lazynet.training.held_out import copied_rows, decisions_of, summed_losses
 from lazynet.training.plan import Plan

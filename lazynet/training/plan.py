@@ -19,7 +19,7 @@ from lazynet.engines.catalogue import ALGORITHMS, EngineKind, new_engine, new_ou
 from lazynet.engines.clock import tuning_of
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.wear import Wear
-from lazynet.kernels.examples import Steps, Task
+from lazynet.kernels.steps import Steps, Task
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules.affine import FoBoS

@@ -45,7 +45,6 @@ from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.tables import TablesEngine
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
-from lazynet.kernels import clock as clock_kernel
 from lazynet.losses import LOSSES, get_loss
 from lazynet.verify.strategies import Problem
 
@@ -143,7 +142,7 @@ class SweepsWithoutTheScale(RescaledEngine):
     """Begins again at the scale 1 and leaves the stored numbers as they were."""
 
     def _sweep(self):
-        clock_kernel.start(self.fields)
+        self._set_clock()
 
 
 class IgnoresTheDead(AveragedClockEngine):

@@ -10,8 +10,8 @@ from scipy import sparse
 from support.matrices import corpus
 
 from lazynet.data.arrays import as_examples
-from lazynet.kernels.examples import Steps
 from lazynet.kernels.objective import loss_of_predictions
+from lazynet.kernels.steps import Steps
 from lazynet.losses import LOSSES, get_loss
 from lazynet.reference import losses as reference
 

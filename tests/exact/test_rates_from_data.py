@@ -20,7 +20,7 @@ from lazynet import (
 )
 from lazynet.data.arrays import as_examples, sizes_of
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
-from lazynet.kernels.examples import Steps
+from lazynet.kernels.steps import Steps
 from lazynet.losses import LOSS_OBJECTS, LOSSES
 from lazynet.reference import DenseFromData
 from lazynet.verify.twin import BoundedTwin

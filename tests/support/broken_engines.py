@@ -13,14 +13,13 @@ from lazynet.engines.rda import RDAEngine
 from lazynet.engines.saga import SAGAEngine
 from lazynet.engines.truncated_gradient import TruncatedGradientEngine
 from lazynet.kernels import cells as cells_kernel
-from lazynet.kernels import clock as clock_kernel
 
 
 class ForgetsToSweep(ClockEngine):
     """Resets the clock without bringing the weights current."""
 
     def _sweep(self):
-        clock_kernel.start(self.fields)
+        self._set_clock()
 
 
 class NoThreshold(TruncatedGradientEngine):

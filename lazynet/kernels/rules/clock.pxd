@@ -7,6 +7,14 @@
 # Per nonzero there is no division, branch or transcendental function: the prediction is multiplied
 # by the scale once, and the step is divided by the scale once.
 #
+# The rates are given with the steps, or computed from the rows (from_data.pxd) if the task says so.
+# Where the task is ``positive``, a step sets a weight of its example that it takes below 0 to 0.  No
+# shrink changes a sign, so that all weights stay at 0 or above.
+#
+# Property: the weights after every step equal the weights of lazynet.reference.DenseReference
+# (tests/exact/test_lazy_equals_dense.py), with computed rates those of DenseFromData
+# (tests/exact/test_rates_from_data.py), and any split into chunks gives the same bits.
+#
 # With an average of the iterates a cell is {z, before} (averages.pyx).  With n iterates counted, a
 # change of z by dz and of its sign by ds adds S0(n) dz - S1(n) ds to before.  Where the weight is
 # alive, z = v + sgn(v) shift, v moves by -g, and this is
@@ -40,18 +48,20 @@ from .motion cimport Clock
 
 
 cdef struct OnClock:
+    # fields
     Clock clock
     double intercept
-    double positive     # whether a weight that would move below 0 becomes 0
     double work         # nonzeros visited since the clock was last reset
+    double pending      # what a sweep has interrupted ...
+    double pending_move # ... and the move of the second half of the step
+    # what a call adds
+    double positive     # whether a weight that would move below 0 becomes 0
     Past past           # with an average
     double* totals      # the fields of the average, or NULL
     double scale_sum, pull_sum  # S0 and S1 as of now
     FromData state      # of rates that are computed from the rows ...
     FromData state_before  # ... and what it was before the row was counted, as the clock
     Clock clock_before
-    double pending      # what a sweep has interrupted ...
-    double pending_move # ... and the move of the second half of the step
 
 
 # The clock with an average ...
@@ -89,6 +99,10 @@ cdef fused AnyOnClock:
 cdef fused AnyAveraged:
     OnClock
     AveragedLanes
+
+
+cdef inline void prepare(OnClock* on) noexcept nogil:
+    on.clock.inverse = 1.0 / on.clock.scale
 
 
 cdef inline Lanes load(

@@ -2,25 +2,12 @@
 from libc.float cimport DBL_MAX, DBL_MIN
 from libc.math cimport fma
 
-# One plain array holds these numbers between calls, so that the clock copies and pickles.
-cdef enum:
-    SCALE = 0        # P = product of the steps' a, rounded ...
-    SCALE_LOW = 1    # ... and the digits that the rounding lost
-    SHIFT = 2        # sum of b / P(new): l1 B of Theorem 1, corrected, and l1 beta of Theorem 2
-    SHIFT_LOW = 3    # digits that rounding took from the shift
-    INTERCEPT = 4
-    WORK = 5         # nonzeros visited since the clock was last reset
-    PENDING = 6      # 1 after the first half of a step that a sweep interrupts ...
-    PENDING_MOVE = 7 # ... and the move of its second half
-    N_CLOCK_FIELDS = 8
-
-
 cdef struct Clock:
-    double scale
-    double scale_low
+    double scale      # P = product of the steps' a, rounded ...
+    double scale_low  # ... and the digits that the rounding lost
     double inverse    # 1 / scale, so that a step divides once
-    double shift
-    double shift_low
+    double shift      # sum of b / P(new): l1 B of Theorem 1, corrected, and l1 beta of Theorem 2
+    double shift_low  # digits that rounding took from the shift
 
 
 # When a clock is worn out and every weight must be brought current.
@@ -29,27 +16,6 @@ cdef struct Wear:
     double cushion          # soft limit of scale * shift, which bounds the absolute error in ulps
     double largest_cushion  # hard limit of scale * shift
     double enough_work      # nonzeros after which a sweep at the soft limit is paid for
-
-
-cdef inline void load_clock(Clock* clock, const double* fields) noexcept nogil:
-    clock.scale = fields[SCALE]
-    clock.scale_low = fields[SCALE_LOW]
-    clock.inverse = 1.0 / clock.scale
-    clock.shift = fields[SHIFT]
-    clock.shift_low = fields[SHIFT_LOW]
-
-
-cdef inline void save_clock(const Clock* clock, double* fields) noexcept nogil:
-    fields[SCALE] = clock.scale
-    fields[SCALE_LOW] = clock.scale_low
-    fields[SHIFT] = clock.shift
-    fields[SHIFT_LOW] = clock.shift_low
-
-
-cdef inline void start_clock(double* fields) noexcept nogil:
-    """Set the clock to its start; the intercept and a pending half step are kept."""
-    fields[SCALE] = 1.0
-    fields[SCALE_LOW] = fields[SHIFT] = fields[SHIFT_LOW] = fields[WORK] = 0.0
 
 
 cdef inline double two_sum(double a, double b, double* error) noexcept nogil:

@@ -63,6 +63,7 @@ cdef struct Saga:
     double decay    # log1p(alpha l2), or 0 without an l2 penalty
     double inverse  # 1 / (alpha l2), or 0 without an l2 penalty
     double n_rows
+    double* slopes  # of every row at its last visit
 
 
 cdef inline str defect(const Saga* rule, bint running):

@@ -12,13 +12,15 @@ from lazynet.kernels import averages, dual, outputs, stabilised
 from lazynet.kernels.arrays import Held
 from lazynet.kernels.averages import Average
 from lazynet.kernels.columns import Columns
-from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.kernels.examples import Examples
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block, Targets
+from lazynet.kernels.steps import Steps, Task
 
 ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
-#: Every kind of cell that an engine has.
-KINDS = sorted(["tables", *(row.engine.kind for row in ENGINES)])
+#: The clocks of one output, and every kind of cell that an engine has.
+CLOCKS = ("clock", "averaged clock")
+KINDS = sorted([*CLOCKS, "tables", *(row.engine.kind for row in ENGINES)])
 #: The kinds of cells of several outputs: those of rules with a state, groups, and all.
 RULES, GROUPS = ("adagrad", "ftrl", "rda"), ("group_l2", "group_max")
 WIDE_KINDS = ("clock", "averaged clock", *GROUPS, *RULES)
@@ -160,7 +162,7 @@ PLAIN = {
     **dict.fromkeys(("predictions", "duals", "factors", "margins", "slopes", "sums.out",
                      "curvatures"), lambda p: p.reals(p.n)),
     **dict.fromkeys(("squared_norms", "sizes", "importances"), lambda p: p.reals(p.n, least=0.0)),
-    "examples.Steps.predictions": lambda p: p.reals(p.k),
+    "steps.Steps.predictions": lambda p: p.reals(p.k),
     "sums.sizes": lambda p: p.one_of(p.reals(p.n, least=0.0), None),
     "mean": lambda p: p.reals(p.one_of(0, p.d)),
     "features": lambda p: p.integers(p.random.integers(0, p.d, 3)),

@@ -12,19 +12,20 @@ from lazynet.engines.clock import tuning_of
 from lazynet.kernels import (
     averages,
     cells,
-    clock,
     dekel,
     outputs,
 )
 from lazynet.kernels.averages import Average
-from lazynet.kernels.examples import MEASURED, Examples, Steps, Task
+from lazynet.kernels.examples import MEASURED, Examples
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block, Targets
+from lazynet.kernels.steps import Steps, Task
 from lazynet.losses import get_loss
 from lazynet.schedules import FromData
 from safe.fuzz import text
 from safe.fuzz.offered import (
     CLASSES,
+    CLOCKS,
     FORMS,
     FUNCTIONS,
     GROUPS,
@@ -178,19 +179,22 @@ class Parts(Sizes):
         return self.place(rows)
 
     def cell_fields(self):
-        # Tables have the scale of a clock, which is positive.
-        least = 1.0 if self.kind == "tables" else 0.0
+        # A clock has a scale, which is positive.
+        least = 1.0 if self.kind in ("tables", *CLOCKS) else 0.0
         return self.full(len(cells.fields(self.kind)), self.one_of(least, 5.0))
 
-    def clock_fields(self):
-        fields = self.full(clock.CLOCK_FIELDS)
-        clock.start(fields)
-        return fields
+    def memory(self):
+        """What a kind of cells keeps beside them."""
+        if self.kind in CLOCKS:
+            return self.full(cells.FROM_DATA_FIELDS)
+        if self.kind == "tables":
+            return self.full(2 * self.below(7, 30), 1.0)
+        return self.reals(self.n) if self.kind == "saga" else None
 
     def task(self):
         """A task; of runs whose rates follow the rows, one that computes them."""
-        tuned = self.kind == "of rates from the rows"
-        given = self.arguments("examples.Task", CLASSES[Task].split())
+        tuned = self.kind == "of rates from the rows" or (self.kind in CLOCKS and self.flag())
+        given = self.arguments("steps.Task", CLASSES[Task].split())
         if self.kind in GROUPS:  # rows of weights shrink after the gradient
             given["shrink_first"] = False
         return self.tuned(given) if tuned else Task(**given)
@@ -209,16 +213,6 @@ class Parts(Sizes):
         return 0.5 if self.smoothed else 0.0
 
 
-def _clock_run(p):
-    given = p.arguments("clock.run", signature_of("clock.run"))
-    if p.flag():
-        task = p.tuned(p.arguments("examples.Task", CLASSES[Task].split()))
-        given |= dict(task=task, rates=p.full(clock.FROM_DATA_FIELDS))
-    if p.flag():
-        given |= dict(stored=p.reals(2 * p.d), average=p.made(Average))
-    return given
-
-
 def _cells_of(p):
     """Cells of a kind, which nothing has been learned by or something has."""
     shape = p.d, cells.numbers(p.kind)
@@ -232,7 +226,6 @@ def _parsed(p):
 
 #: Functions whose arguments cannot be drawn one after the other.
 WHOLE = {
-    "clock.run": _clock_run,
     "outputs.Targets": lambda p: p.target_arguments(p.kind),
     "text.parse": _parsed,
 }
@@ -241,14 +234,15 @@ DRAWN = {
     **PLAIN,
     # objects of the kernels
     "examples": lambda p: p.made(Examples), "steps": lambda p: p.made(Steps),
-    "task": lambda p: p.made(Task), "outputs.run.task": Parts.task,
+    "task": lambda p: p.made(Task), "outputs.run.task": Parts.task, "cells.task": Parts.task,
     "average": lambda p: p.made(Average),
+    "cells.average": lambda p: p.made(Average) if p.kind == "averaged clock" else None,
     "block": Parts.block, "targets": lambda p: p.signs(p.n),
     "outputs.run.targets": Parts.targets,
     "outputs.read.block": lambda p: p.block("clock", *GROUPS, *RULES),
     "outputs.sweep.block": lambda p: p.block("clock", *GROUPS, "adagrad"),
     "examples.Examples.self": lambda p: p.made(Examples),
-    "examples.Steps.self": lambda p: p.made(Steps),
+    "steps.Steps.self": lambda p: p.made(Steps),
     "outputs.Block.self": lambda p: p.block(*WIDE_KINDS),
     "newton.WorkingSet.self": Parts.working_set, "columns.Columns.self": Parts.working_set,
     "columns.Columns.join.self": lambda p: p.made(WorkingSet),
@@ -264,13 +258,12 @@ DRAWN = {
     "rates": lambda p: p.reals(p.k, least=0.0),
     "keep": lambda p: p.full(p.k, 0.99), "keep_low": lambda p: p.full(p.k),
     "pull": lambda p: p.full(p.k, p.one_of(0.0, 0.01)),
-    "examples.Steps.counts": lambda p: p.full(p.k, 1.0),
-    "clock.run.rates": lambda p: None, "clock.run.average": lambda p: None,
+    "steps.Steps.counts": lambda p: p.full(p.k, 1.0),
     "loss": lambda p: p.below(0, 8), "kind": lambda p: p.kind,
     "nu": Parts.nu, "position": lambda p: 1.0, "least": lambda p: 1,
     "held": lambda p: p.reals(p.n if p.smoothed else 0),
     "columns.features": Parts.new_features,
-    "fields": Parts.clock_fields, "dekel.fields": lambda p: p.full(dekel.DEKEL_FIELDS, 1.0),
+    "dekel.fields": lambda p: p.full(dekel.DEKEL_FIELDS, 1.0),
     "shifts": lambda p: p.full(p.room(1, 30)), "scales": lambda p: p.full(p.size + 1),
     "pulls": lambda p: p.full(p.size + 1),
     "dense.run.sums": lambda p: p.full(p.d * p.room(0, 2)),
@@ -283,7 +276,7 @@ DRAWN = {
     # cells of one output, by their kind; 5 suits counts, rates, sums of squares and an intercept
     "cells.settings": lambda p: p.reals(len(cells.settings(p.kind)), least=0.01),
     "cells.fields": Parts.cell_fields,
-    "cells.cells": _cells_of, "entries": lambda p: p.full(2 * p.below(7, 30), 1.0),
+    "cells.cells": _cells_of, "memory": Parts.memory,
     # several outputs
     "outputs.Block.kind": Parts.block_kind, "outputs.Block.cells": Parts.block_cells,
     "width": lambda p: p.width,
@@ -291,7 +284,7 @@ DRAWN = {
     "outputs.Block.settings": Parts.settings_of_outputs,
     "outputs.Block.fields": Parts.fields_of_outputs,
     "outputs.Block.clocks": Parts.clocks,
-    "outputs.Block.rates": lambda p: p.full((p.n_outputs, clock.FROM_DATA_FIELDS)),
+    "outputs.Block.rates": lambda p: p.full((p.n_outputs, cells.FROM_DATA_FIELDS)),
     "outputs.read.out": lambda p: p.reals(p.d, p.n_outputs),
     # Groups and averages only learn.
     "outputs.run.learns": lambda p: p.kind in RUNS[3:] or p.flag(),

@@ -1,0 +1,55 @@
+# A chunk of steps, and the task of a kernel; see steps.pyx.
+from libc.stdint cimport int64_t
+
+from .averages cimport Reach
+from .chunk cimport Chunk
+from .examples cimport Examples, slope_of
+from .from_data cimport Tuning
+from .rules.motion cimport Wear
+
+
+cdef class Steps:
+    """A chunk of steps: the rows that they visit, and their scalars.
+
+    The shrink of a step is |w| <- [a |w| - b]+.
+    """
+    cdef const int64_t[::1] order
+    cdef const double[::1] rates      # eta of each step
+    cdef const double[::1] keep       # a, rounded
+    cdef const double[::1] keep_low   # digits that rounding took from a
+    cdef const double[::1] pull       # b
+    cdef const double[::1] counts     # omega of each step; None without an average
+    cdef double* predictions          # OUT: the prediction for each row before its step; NULL: not kept
+    cdef object pins                  # keeps the arrays in place
+
+
+cdef class Task:
+    """What is the same for all chunks: the loss, the form of a step, and when to sweep."""
+    cdef int loss
+    cdef double epsilon
+    cdef bint shrink_first
+    cdef bint fit_intercept
+    cdef readonly bint pulls  # whether steps may pull, as an l1 penalty does
+    cdef bint positive   # whether a weight that a step takes below 0 becomes 0
+    cdef Wear wear
+    cdef Reach reach
+    cdef Tuning tuning   # of rates that are computed from the rows
+    cdef object given    # the arguments, of which a copy is made
+
+# The chunk of the steps from ``first`` on.
+cdef Chunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t first) noexcept
+
+
+cdef inline void keep_prediction(
+    Steps steps, Py_ssize_t step, double prediction
+) noexcept nogil:
+    """Store the prediction of a step, made before its update."""
+    if steps.predictions != NULL:
+        steps.predictions[step] = prediction
+
+
+cdef inline double move_of(
+    Examples examples, Task task, Py_ssize_t row, double prediction, double rate
+) noexcept nogil:
+    """eta s l'(p, y): the step goes this far along the example."""
+    return rate * slope_of(examples, task.loss, task.epsilon, row, prediction)

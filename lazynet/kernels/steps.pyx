@@ -1,0 +1,140 @@
+"""A chunk of steps, and the task of a kernel.
+
+The classes check every length and type when they are made; a kernel that takes them checks only the
+contents of a row.
+"""
+
+cimport cython
+
+from libc.string cimport memset
+
+from .arrays cimport pinned
+from .examples cimport check_aligned, check_vector
+
+
+cdef Chunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t first) noexcept:
+    cdef Chunk at
+    memset(&at, 0, sizeof(Chunk))
+    at.csr, at.targets, at.importances = &examples.csr, examples.targets, examples.importances
+    at.sizes, at.measured = examples.sizes, examples.measured
+    at.order, at.predictions = &steps.order[0], steps.predictions
+    at.rates, at.keep, at.keep_low = &steps.rates[0], &steps.keep[0], &steps.keep_low[0]
+    at.pull = &steps.pull[0]
+    at.n_steps, at.step = steps.order.shape[0], first
+    at.loss, at.epsilon = task.loss, task.epsilon
+    at.shrink_first, at.fit_intercept = task.shrink_first, task.fit_intercept
+    at.wear, at.reach, at.tuning = &task.wear, &task.reach, &task.tuning
+    return at
+
+
+@cython.binding(False)  # a method then checks the type of self
+cdef class Steps:
+    """The scalars of consecutive steps, each array with one entry per step.
+
+    A kernel stores in ``predictions``, if given, the prediction before the update of each step.
+    """
+
+    def __cinit__(
+        self, order not None, rates not None, keep not None, keep_low not None, pull not None,
+        counts=None, predictions=None,
+    ):
+        cdef const double[::1] numbers
+        cdef double[::1] written
+        self.order = order
+        self.rates, self.keep, self.keep_low = rates, keep, keep_low
+        self.pull, self.counts = pull, counts
+        cdef Py_ssize_t n = self.order.shape[0]
+        self.predictions = NULL
+        if n:
+            check_aligned("order", &self.order[0])
+        for name, array in (
+            ("rates", rates), ("keep", keep), ("keep_low", keep_low), ("pull", pull),
+            ("counts", counts),
+        ):
+            if array is not None:
+                numbers = array
+                check_vector(name, numbers, n)
+        if predictions is not None:
+            written = predictions
+            check_vector("predictions", written, n)
+            if n:
+                self.predictions = &written[0]
+        arrays = (order, rates, keep, keep_low, pull, counts, predictions)
+        held = None if predictions is None else memoryview(predictions)
+        self.pins = (arrays, pinned(arrays), held)
+
+    def __len__(self):
+        return self.order.shape[0]
+
+    def with_predictions(self, predictions):
+        """The same steps, which store their predictions in another array."""
+        return Steps(*self.pins[0][:6], predictions)
+
+    def row(self, Py_ssize_t step):
+        """The row number that ``order`` gives to ``step``; X may have no such row."""
+        if not 0 <= step < self.order.shape[0]:
+            raise IndexError(f"step must lie between 0 and {self.order.shape[0] - 1}, got {step}")
+        return self.order[step]
+
+
+@cython.binding(False)  # a method then checks the type of self
+cdef class Task:
+    """The code and epsilon of the loss, the order within a step, and the limits of a clock.
+
+    ``tuning``, if given, holds the numbers of ``Tuning`` (from_data.pxd) up to ``intercept_lowering``, then its
+    flags after ``adaptive``: the rates are computed from the rows.
+    """
+
+    def __cinit__(
+        self,
+        int loss,
+        double epsilon,
+        bint shrink_first,
+        bint fit_intercept,
+        double smallest_scale,
+        double cushion,
+        double largest_cushion,
+        double enough_work,
+        double soft_reach,
+        double hard_reach,
+        bint pulls=True,
+        bint positive=False,
+        tuning=None,
+    ):
+        self.tuning.adaptive = tuning is not None
+        if tuning is not None:
+            (
+                self.tuning.constant,
+                self.tuning.slack,
+                self.tuning.l1,
+                self.tuning.l2,
+                self.tuning.largest_rate,
+                self.tuning.largest_slope,
+                self.tuning.curvature,
+                self.tuning.intercept,
+                self.tuning.lowering,
+                self.tuning.intercept_lowering,
+                self.tuning.follows_targets,
+                self.tuning.smooth,
+                self.tuning.unbounded,
+                self.tuning.proximal,
+            ) = tuning
+        self.loss = loss
+        self.epsilon = epsilon
+        self.shrink_first = shrink_first
+        self.fit_intercept = fit_intercept
+        self.pulls = pulls
+        self.positive = positive
+        self.wear.smallest_scale = smallest_scale
+        self.wear.cushion = cushion
+        self.wear.largest_cushion = largest_cushion
+        self.wear.enough_work = self.reach.enough_work = enough_work
+        self.reach.soft_limit = soft_reach
+        self.reach.hard_limit = hard_reach
+        self.given = (
+            loss, epsilon, shrink_first, fit_intercept, smallest_scale, cushion, largest_cushion,
+            enough_work, soft_reach, hard_reach, pulls, positive, tuning,
+        )
+
+    def __reduce__(self):
+        return Task, self.given
