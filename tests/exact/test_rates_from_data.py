@@ -204,8 +204,11 @@ def test_weights_that_are_given_are_not_rescaled():
         fit_intercept=False,
     )
     # The given weight is right: nothing is to be learned.
-    model.fit(X, [2e-3, 2.0, 2.0], coef_init=[2.0])
+    y = np.array([2e-3, 2.0, 2.0])
+    model.fit(X, y, coef_init=[2.0])
     np.testing.assert_array_equal(model.coef_, [2.0])
+    model.fit(X, np.column_stack([y, -y]), coef_init=[[2.0], [-2.0]])
+    np.testing.assert_array_equal(model.coef_, [[2.0], [-2.0]])
 
 
 def test_a_warm_start_goes_on_with_the_rates():
