@@ -12,6 +12,7 @@ from scipy import sparse
 from lazynet.averages import Average, checked_counts
 from lazynet.data.arrays import sizes_of
 from lazynet.data.targets import Targets
+from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.reference.learner import Example
@@ -223,25 +224,18 @@ class _MeanOfTwin:
         return self.sums / self.total, self.intercept_sum / self.total
 
 
-class _FirstOutput:
-    """The first output of an engine of several, as an engine of one output."""
+def _last(engine: Engine) -> _Linear:
+    """The weights and the intercept of the first output after the last step."""
+    if isinstance(engine, OutputsEngine):
+        return engine.weights()[0], float(engine.intercepts[0])
+    return engine.weights(), engine.intercept
 
-    def __init__(self, engine: OutputsEngine) -> None:
-        self._engine = engine
 
-    def weights(self) -> NDArray[np.float64]:
-        return self._engine.weights()[0]
-
-    def model(self) -> NDArray[np.float64]:
-        return self._engine.model()[0]
-
-    @property
-    def intercept(self) -> float:
-        return float(self._engine.intercepts[0])
-
-    @property
-    def model_intercept(self) -> float:
-        return float(self._engine.model_intercepts[0])
+def _model(engine: Engine) -> _Linear:
+    """The weights and the intercept with which the first output predicts."""
+    if isinstance(engine, OutputsEngine):
+        return engine.model()[0], float(engine.model_intercepts[0])
+    return engine.model(), float(engine.model_intercept)
 
 
 def verify(
@@ -266,7 +260,6 @@ def verify(
     twin = BoundedTwin.of_plan(plan, len(features), engine.wear.largest_cushion, n_rows)
     comparison = _Comparison(features)
     mean = None if plan.average is None else _MeanOfTwin(plan.average, len(features))
-    lazy = _FirstOutput(engine) if isinstance(engine, OutputsEngine) else engine
     examples = _examples_of(head, y, weights_of_rows)
 
     for t in range(n_rows * epochs):
@@ -287,17 +280,16 @@ def verify(
             comparison.compared, comparison.agrees = comparison.compared + 1, False
             comparison.ended = "the lazy model overflows where the dense twin does not"
             break
-        weights = lazy.weights()
+        weights, intercept = _last(engine)
         # Written so that NaN disagrees.
-        near = twin.distance(weights, lazy.intercept) <= twin.bound
+        near = twin.distance(weights, intercept) <= twin.bound
         comparison.after_step(t, weights, twin.weights, near)
         if mean is not None:
             expected = mean.after_step(t, twin)
             if expected is None:
                 comparison.ended = "the sums of the average leave the range of doubles"
                 break
-            average = lazy.model(), float(lazy.model_intercept)
-            comparison.average_after_step(t, average, expected)
+            comparison.average_after_step(t, _model(engine), expected)
     return comparison.report(engine.name, n_rows, n_rows * epochs, twin.bound)
 
 
