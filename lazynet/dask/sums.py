@@ -96,7 +96,9 @@ class BlockLoss(MeanLoss):
         bends = np.divide((counts * a) ** 2, h, out=np.zeros(len(h)), where=h > 0.0)
         conjugates = self.conjugate(a)[0], (counts * a * (self.at + self.b)).sum(), bends.sum()
         numbers = *self.value(self.at, self.b), h.sum(), *self._sides(a), *conjugates
-        return np.array(numbers), self._over(sums.add_rows, a, _room(into, self.n_columns))
+        cells = _room(into, self.n_columns)
+        self.add_rows(a, cells[:, None])
+        return np.array(numbers), cells
 
     def along(self, into: Into, few: Few, db: float, steps: Sequence[float]) -> Answer:
         """The loss after each step in a direction."""
@@ -138,15 +140,11 @@ class BlockLoss(MeanLoss):
         duals, cells = self._balanced(sides), _room(into, self.n_columns, 2)
         loss = self.value(self.margins(self.weights, compensated=True), self.b)
         numbers = np.array([*loss, *self._sides(duals), *self.conjugate(duals)])
-        return numbers, self._over(sums.compensated_add_rows, duals, cells)
+        return numbers, self.add_rows(duals, cells)
 
     def conjugate_of(self, into: Into, sides: tuple[float, float], factor: float) -> Answer:
         """(1/n) sum s_i l*(-factor a_i) of balanced duals, and its rounding."""
         return np.array(self.conjugate(self._balanced(sides), factor)), NOTHING
-
-    def _over(self, kernel: Any, factors: Vector, result: Vector) -> Vector:
-        self._over_rows(lambda first: kernel(self.examples, factors, result, first))
-        return result
 
 
 def _room(into: Into, *shape: int) -> Vector:

@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from lazynet.engines.nonzeros import nonzeros_of
+from lazynet.engines.nonzeros import NonzeroWeights
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels.examples import (
@@ -233,9 +232,9 @@ class Engine:
         self.weights(out[0]) if last else self.model(out[0])
         return out
 
-    def nonzero_weights(self, *, last: bool = False) -> sparse.csr_matrix:
-        """The nonzeros among ``rows``, a row per feature with a column for every output."""
-        return nonzeros_of([self.rows(last=last).T])
+    def nonzero_weights(self, *, last: bool = False) -> NonzeroWeights:
+        """The nonzeros among ``rows``, to be put into the rows of several engines."""
+        return NonzeroWeights(self.n_outputs, [(0, self.rows(last=last).T)])
 
     def rows_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
         """The weights that predict, for the features ``which``."""

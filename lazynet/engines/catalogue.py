@@ -19,7 +19,8 @@ from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.ftrl import FTRLEngine
 from lazynet.engines.groups import GROUPED_OUTPUTS
-from lazynet.engines.outputs import AveragedOutputs, OutputsEngine, OutputsOnClock
+from lazynet.engines.outputs import OutputsEngine, OutputsOnClock
+from lazynet.engines.outputs_averaged import AveragedOutputs
 from lazynet.engines.outputs_cells import AdaGradOutputs, CellOutputs, FTRLOutputs, RDAOutputs
 from lazynet.engines.rda import RDAEngine
 from lazynet.engines.rescaled import RescaledEngine

@@ -15,17 +15,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from lazynet.engines.base import Arrays, Engine, take_until_done
-from lazynet.engines.clock import AveragedClockEngine, lower_rates
-from lazynet.engines.nonzeros import nonzeros_of
+from lazynet.engines.base import Engine, take_until_done
+from lazynet.engines.clock import lower_rates
+from lazynet.engines.nonzeros import NonzeroWeights
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels import outputs as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.steps import Steps, Task
+from lazynet.kernels.targets import Targets
 
 #: Features whose weights are read at once: their cells stay in the cache.
 _FEATURES_AT_ONCE = 2**12
@@ -52,7 +52,7 @@ class Chunk(NamedTuple):
     """What a call of the kernel visits, and the losses that it adds up."""
 
     examples: Examples
-    targets: kernel.Targets
+    targets: Targets
     steps: Steps
     task: Task
     losses: NDArray[np.float64]
@@ -134,7 +134,7 @@ class OutputsEngine(Engine):
     def learn(
         self,
         examples: Examples,
-        targets: kernel.Targets,
+        targets: Targets,
         steps: Steps,
         task: Task,
         t: int,
@@ -154,7 +154,7 @@ class OutputsEngine(Engine):
         )
 
     def losses_on(
-        self, examples: Examples, targets: kernel.Targets, steps: Steps, task: Task
+        self, examples: Examples, targets: Targets, steps: Steps, task: Task
     ) -> NDArray[np.float64]:
         """The summed losses of every output on the rows of the steps, of which none is taken."""
         chunk = Chunk(examples, targets, steps, task, np.zeros(self.n_outputs))
@@ -191,17 +191,18 @@ class OutputsEngine(Engine):
             out[:, some] = part.T
         return out
 
-    def nonzero_weights(self, *, last: bool = False) -> sparse.csr_matrix:
+    def nonzero_weights(self, *, last: bool = False) -> NonzeroWeights:
         """The nonzeros among ``rows``, without an array of all weights.
 
         >>> engine = OutputsOnClock(3, 2)
         >>> engine.load_rows(np.array([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]), np.zeros(2))
-        >>> engine.nonzero_weights().toarray()
-        array([[0., 4.],
-               [2., 0.],
-               [0., 6.]])
+        >>> from lazynet.engines.nonzeros import csr_of
+        >>> csr_of([engine.nonzero_weights()], 3).toarray()
+        array([[0., 2., 0.],
+               [4., 0., 6.]])
         """
-        return nonzeros_of(part for _, part in self._chunks(not last))
+        parts = ((some.start, part) for some, part in self._chunks(not last))
+        return NonzeroWeights(self.n_outputs, parts)
 
     def nonzeros(self) -> NDArray[np.int64]:
         """The number of last weights of every output that are not 0."""
@@ -316,71 +317,6 @@ class OutputsOnClock(OutputsEngine):
 
     def go_on_from(self, other: Engine) -> None:
         self.load_rows(other.weights(), other.intercepts)
-
-
-class AveragedOutputs(OutputsOnClock):
-    """One clock for all outputs, with a second number per weight for the average."""
-
-    kind = "averaged clock"
-    _scalars = (*OutputsOnClock._beside, "totals")
-    _tables = ("shifts", "scales", "pulls")
-
-    def __init__(self, n_features: int, n_outputs: int, wear: Wear | None = None) -> None:
-        super().__init__(n_features, n_outputs, np.float64, wear)
-        single = AveragedClockEngine(n_features, self.wear)
-        self.shifts, self.scales, self.pulls = single.shifts, single.scales, single.pulls
-        self.totals = single.totals
-
-    def _past(self) -> averages_kernel.Average:
-        return averages_kernel.Average(self.shifts, self.scales, self.pulls, self.totals)
-
-    def _lengths(self, arrays: Arrays) -> dict[str, int]:
-        n = int(arrays["totals"][averages_kernel.COUNTED_FIELD])
-        return {"shifts": n, "scales": n + 1, "pulls": n + 1}
-
-    def _pairs(self, number: int, which: Any) -> NDArray[np.float64]:
-        """The cells {z, before} of one output."""
-        return np.ascontiguousarray(self.cells[which][:, number :: self.width])
-
-    def _sweep(self) -> None:
-        sums = np.empty(self.n_features)
-        for number in range(self.n_outputs):
-            averages_kernel.sums(self._pairs(number, slice(None)), self._past(), sums)
-            self.cells[:, self.width + number] = -sums
-        self.cells[:, : self.n_outputs] = self._by_feature(slice(None), False)
-        self._start_clocks()
-        averages_kernel.begin(self._past())
-
-    def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
-        if not (model and self.counted):
-            return super()._by_feature(which, False)
-        sums = np.empty((self.n_outputs, len(self.cells[which])))
-        for number in range(self.n_outputs):
-            averages_kernel.sums(self._pairs(number, which), self._past(), sums[number])
-        return (sums / self.counted).T
-
-    @property
-    def model_intercepts(self) -> NDArray[np.float64]:
-        if not self.counted:
-            return self.intercepts
-        return self.own[kernel.INTERCEPT_SUM_ROW, : self.n_outputs] / self.counted
-
-    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        super().load_rows(weights, intercepts)
-        self.totals[:] = 0.0
-        averages_kernel.begin(self._past())
-
-    def go_on_from(self, other: Engine) -> None:
-        self.load_rows(other.weights(), other.intercepts)
-        if other.averaging and other.counted:
-            self.cells[:, self.width : self.width + self.n_outputs] = -(
-                other.model() * other.counted
-            ).T
-            kept = averages_kernel.TOTAL_FIELD
-            self.totals[kept] = other.totals[kept]
-            self.own[kernel.INTERCEPT_SUM_ROW, : self.n_outputs] = (
-                other.model_intercepts * other.counted
-            )
 
 
 def width_of(n_outputs: int, dtype: np.dtype[Any]) -> int:

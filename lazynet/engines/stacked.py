@@ -10,7 +10,7 @@ from scipy import sparse
 
 from lazynet.data.standardise import Units
 from lazynet.engines.base import Engine
-from lazynet.engines.nonzeros import rows_of
+from lazynet.engines.nonzeros import csr_of
 from lazynet.engines.threads import Workers
 
 
@@ -41,7 +41,8 @@ def stacked_sparse_rows(
 ) -> sparse.csr_matrix:
     """``stacked_rows`` as a read-only CSR matrix; the threads of ``workers`` share the engines."""
     workers = Workers(1) if workers is None else workers
-    rows = rows_of(workers.results(engines, lambda engine: engine.nonzero_weights()))
+    result = workers.results(engines, lambda engine: engine.nonzero_weights())
+    rows = csr_of(result, engines[0].n_features, workers)
     if units is not None:
         rows.data /= units.sizes[rows.indices]
     for array in (rows.data, rows.indices, rows.indptr):

@@ -52,7 +52,7 @@ cdef inline void walk_rows(
     Walk* at, Examples examples, const int64_t* order, Py_ssize_t n, Py_ssize_t first
 ) noexcept nogil:
     """Begin to visit the rows of an order from ``first`` on; NULL is the order of the matrix."""
-    begin_walk(at, &examples.csr, examples.row_loops, order, n, first)
+    begin_walk(at, &examples.csr, examples.row_loops.copy, order, n, first)
 
 
 cdef inline bint has_sizes(Examples examples) noexcept nogil:

@@ -23,7 +23,7 @@ from .chunk cimport (
 from .outputs_chunk cimport (
     HALF_DONE, NOTHING_DONE, PENDING, PENDING_MOVE, WORK, OutputLoops, Outputs,
 )
-from .outputs_groups cimport predict_groups, read_group, update_groups
+from .outputs_groups cimport predict_rows, read_row, update_rows
 from .outputs_loops cimport Rule, predict_by, read_by, update_by
 from .outputs_losses cimport fetch_targets, find_slopes
 from .outputs_motion cimport (
@@ -32,9 +32,8 @@ from .outputs_motion cimport (
 from .outputs_run cimport (
     Run, begin, end, finish, measure, measures, see_row, show_clocks, show_rules,
 )
-from .own_rows cimport OwnRow, all_finite, copy_row, row_at
-from .rows cimport fetch_row
-from .rules cimport adagrad
+from .own_rows cimport OwnRow, all_finite, begin_walk, copy_row, next_row, row_after, row_at
+from .rules cimport adagrad, groups
 from .rules.adagrad cimport AdaGradLanes, DecayingLanes
 from .rules.clock cimport AveragedLanes, FreelyAveragedLanes, OnClockLanes
 from .rules.ftrl cimport FtrlLanes
@@ -50,7 +49,7 @@ cdef enum Action:
 
 
 cdef void act_by(
-    const Rule* rules, Run* run, Action action, OwnRow* row, const OwnRow* next,
+    const Rule* rules, Run* run, Action action, const OwnRow* row, const OwnRow* next,
     Py_ssize_t feature, double* numbers
 ) noexcept nogil:
     if action == PREDICT:
@@ -62,18 +61,19 @@ cdef void act_by(
 
 
 cdef void act_on_groups(
-    Run* run, Action action, OwnRow* row, const OwnRow* next, Py_ssize_t feature, double* numbers
+    groups.Cell* cells, Run* run, Action action, const OwnRow* row, const OwnRow* next,
+    Py_ssize_t feature, double* numbers
 ) noexcept nogil:
     if action == PREDICT:
-        predict_groups(run.at, row, numbers)
+        predict_rows(run.at, cells, row, numbers)
     elif action == UPDATE:
-        update_groups(run.at, row, next, numbers)
+        update_rows(run.at, cells, row, next, numbers)
     else:
-        read_group(run.at, feature, numbers)
+        read_row(run.at, cells, feature, numbers)
 
 
 cdef void act(
-    Run* run, Action action, OwnRow* row, const OwnRow* next, Py_ssize_t feature, double* numbers
+    Run* run, Action action, const OwnRow* row, const OwnRow* next, Py_ssize_t feature, double* numbers
 ) noexcept nogil:
     cdef int kind = run.at.kind
     if kind == CLOCK:
@@ -90,11 +90,13 @@ cdef void act(
         act_by(<const AdaGradLanes*> run.lanes, run, action, row, next, feature, numbers)
     elif kind == DECAYING_ADAGRAD:
         act_by(<const DecayingLanes*> run.lanes, run, action, row, next, feature, numbers)
+    elif run.at.narrow:
+        act_on_groups(<float*> run.at.cells, run, action, row, next, feature, numbers)
     else:
-        act_on_groups(run, action, row, next, feature, numbers)
+        act_on_groups(<double*> run.at.cells, run, action, row, next, feature, numbers)
 
 
-cdef void predict(Run* run, OwnRow* row, const OwnRow* next) noexcept nogil:
+cdef void predict(Run* run, const OwnRow* row, const OwnRow* next) noexcept nogil:
     """The predictions and losses of a row, and the slopes of the losses."""
     cdef double* out = run.predictions
     cdef Py_ssize_t k
@@ -104,7 +106,7 @@ cdef void predict(Run* run, OwnRow* row, const OwnRow* next) noexcept nogil:
     find_slopes(run.at, out, run.targets, run.label, run.importance, run.slopes, run.losses)
 
 
-cdef void update(Run* run, OwnRow* row, const OwnRow* next, double* moves) noexcept nogil:
+cdef void update(Run* run, const OwnRow* row, const OwnRow* next, double* moves) noexcept nogil:
     """Output k moves by moves_k along the row."""
     if not all_zero(moves, run.at.n):
         act(run, UPDATE, row, next, -1, moves)
@@ -126,7 +128,7 @@ cdef inline void count_losses(Run* run) noexcept nogil:
 # --- a step by rules with a state of their own ----------------------------------------------------
 
 
-cdef Status step_by_rules(Run* run, OwnRow* row, const OwnRow* next) noexcept nogil:
+cdef Status step_by_rules(Run* run, const OwnRow* row, const OwnRow* next) noexcept nogil:
     cdef Outputs* at = run.at
     if at.learns and measures(at) and measure(at, run.size):
         return WORN_OUT
@@ -143,7 +145,7 @@ cdef Status step_by_rules(Run* run, OwnRow* row, const OwnRow* next) noexcept no
 # --- a step on the clock --------------------------------------------------------------------------
 
 
-cdef Status start_on_clock(Run* run, OwnRow* row, const OwnRow* next) noexcept nogil:
+cdef Status start_on_clock(Run* run, const OwnRow* row, const OwnRow* next) noexcept nogil:
     """What a step does before its row moves; a sweep may interrupt it."""
     cdef Outputs* at = run.at
     cdef Status status
@@ -180,7 +182,7 @@ cdef Status start_on_clock(Run* run, OwnRow* row, const OwnRow* next) noexcept n
     return FINISHED
 
 
-cdef Status step_on_clock(Run* run, OwnRow* row, const OwnRow* next) noexcept nogil:
+cdef Status step_on_clock(Run* run, const OwnRow* row, const OwnRow* next) noexcept nogil:
     cdef Outputs* at = run.at
     cdef Status status = FINISHED
     cdef Py_ssize_t k
@@ -215,27 +217,19 @@ cdef Status step_on_clock(Run* run, OwnRow* row, const OwnRow* next) noexcept no
 # --- steps ----------------------------------------------------------------------------------------
 
 
-cdef void look_ahead(Run* run) noexcept nogil:
-    """Copy the row after the row at hand, and fetch a later row."""
-    cdef Chunk* chunk = &run.at.chunk
-    cdef OwnRow* next = &run.here[1 - run.turn]
-    cdef Py_ssize_t ahead = row_at(chunk.csr, chunk.order, chunk.n_steps, chunk.step + AHEAD)
-    copy_row(chunk.csr, row_at(chunk.csr, chunk.order, chunk.n_steps, chunk.step + 1), next)
-    if ahead >= 0:
-        fetch_row(chunk.csr, ahead)
-    fetch_targets(&run.at.targets, ahead, next.number)
-
-
 cdef Status take_step(Run* run) noexcept nogil:
     """Take the step at hand; returns FINISHED, or why the call ends."""
     cdef Outputs* at = run.at
-    cdef OwnRow* row = &run.here[run.turn]
-    cdef OwnRow* next = &run.here[1 - run.turn]
+    cdef Chunk* chunk = &at.chunk
     cdef bint on_clock = at.rules == NULL
     cdef Status status
+    cdef const OwnRow* row = next_row(&run.rows, NULL, 0)
+    cdef const OwnRow* next = row_after(&run.rows)
     if row.status != FINISHED:
         return row.status
-    look_ahead(run)
+    fetch_targets(
+        &at.targets, row_at(chunk.csr, chunk.order, chunk.n_steps, chunk.step + AHEAD), next.number
+    )
     if next.status != FINISHED:
         next = row
     see_row(run, row)
@@ -245,11 +239,10 @@ cdef Status take_step(Run* run) noexcept nogil:
         status = step_by_rules(run, row, next)
     if status != FINISHED:
         return status
-    run.turn = 1 - run.turn
     run.touched += (row.length + 1) * at.width
-    at.chunk.step += 1
+    chunk.step += 1
     if on_clock and at.learns and (
-        run.beyond or (run.cushioned and at.scalars[WORK] > at.chunk.wear.enough_work)
+        run.beyond or (run.cushioned and at.scalars[WORK] > chunk.wear.enough_work)
     ):
         return WORN_OUT
     return PAUSED if run.touched > PATIENCE else FINISHED
@@ -262,7 +255,7 @@ cdef Status walk(Outputs* at) noexcept nogil:
     cdef Run run
     if not begin(&run, at):
         return OUT_OF_MEMORY
-    copy_row(chunk.csr, row_at(chunk.csr, chunk.order, chunk.n_steps, chunk.step), &run.here[0])
+    begin_walk(&run.rows, chunk.csr, copy_row, chunk.order, chunk.n_steps, chunk.step)
     while status == FINISHED and chunk.step < chunk.n_steps:
         status = take_step(&run)
     end(&run)

@@ -26,7 +26,6 @@ lazynet.reference.groups.DenseGroups after every step (tests/exact/test_groups.p
 """
 
 cimport cython
-from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
@@ -44,10 +43,11 @@ from .kinds cimport AnyRule, measures_kind
 from .levels cimport HIGHEST_LEVEL, table_at
 from .losses cimport N_LOSSES
 from .outputs_chunk cimport (
-    INTERCEPT, INTERCEPT_SUM, LABELS, NUMBERS, N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS, N_STRENGTHS,
-    POSITIVES, SHARED, WORK, OutputLoops, OutputRule, Outputs, TargetRows,
+    INTERCEPT, INTERCEPT_SUM, LABELS, N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS, N_STRENGTHS, WORK,
+    OutputLoops, OutputRule, Outputs, greatest_width,
 )
 from .steps cimport Steps, Task, chunk_of
+from .targets cimport Targets
 
 #: Bytes to which a row of weights is filled up: a cache line.
 LINE_BYTES = 64
@@ -61,64 +61,12 @@ cdef dict KINDS = {
     "group_max": (<int> GROUP_MAX, 1),
 }
 
-# The greatest number of outputs, 2 ** 58 where addresses have 64 bits and 2 ** 26 where they have
-# 32: sums and small multiples of it fit a Py_ssize_t.
-cdef Py_ssize_t GREATEST_WIDTH = <Py_ssize_t> 1 << (8 * sizeof(Py_ssize_t) - 6)
 
 def numbers(str kind not None):
     """How many numbers a weight has."""
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
     return KINDS[kind][1]
-
-
-@cython.binding(False)  # a method then checks the type of self
-cdef class Targets:
-    """The targets of a block of outputs for every row of X.
-
-    ``labels``: the output that has the target +1 in each row, or -1; with ``starts``, any number of
-    them, in CSR form; all other outputs have -1.  Or ``numbers``: the targets themselves, a row for
-    each row of X, with one column where all outputs have the same.  The block holds the outputs
-    from ``first`` on, ``n_outputs`` of them.
-    """
-    cdef readonly Py_ssize_t n_rows, first, n_outputs
-    cdef TargetRows rows
-    cdef object held
-
-    def __cinit__(
-        self, Py_ssize_t first, Py_ssize_t n_outputs, labels=None, starts=None, numbers=None
-    ):
-        cdef TargetRows* rows = &self.rows
-        cdef Held array, begins
-        if not 0 <= first <= GREATEST_WIDTH:
-            raise ValueError(f"first must lie between 0 and {GREATEST_WIDTH}, got {first}")
-        if not 1 <= n_outputs <= GREATEST_WIDTH:
-            raise ValueError(f"n_outputs must lie between 1 and {GREATEST_WIDTH}, got {n_outputs}")
-        if (labels is None) == (numbers is None) or (labels is None and starts is not None):
-            raise TypeError("labels, labels with starts, or numbers must be given, and nothing else")
-        if numbers is not None:
-            array = Held("numbers", numbers, (None, None), "d", False)
-            rows.n_columns, rows.numbers = array.shape[1], <const double*> array.begin
-            rows.form = SHARED if rows.n_columns == 1 else NUMBERS
-            if rows.form == NUMBERS and rows.n_columns < first + n_outputs:
-                raise ValueError(
-                    f"numbers must have 1 or {first + n_outputs} columns, got {rows.n_columns}"
-                )
-            if rows.form == NUMBERS and rows.numbers != NULL:
-                rows.numbers += first
-        else:
-            array = Held("labels", labels, (None,), "lq", False)
-            rows.form, rows.labels = LABELS, <const int64_t*> array.begin
-        self.held, self.n_rows = array, array.shape[0]
-        if starts is not None:
-            begins = Held("starts", starts, (None,), "lq", False)
-            if begins.begin == NULL:
-                raise ValueError("starts must not be empty")
-            rows.form, rows.starts = POSITIVES, <const int64_t*> begins.begin
-            rows.n_labels, self.n_rows = self.n_rows, <Py_ssize_t> begins.shape[0] - 1
-            self.held = array, begins
-        self.first, self.n_outputs = first, n_outputs
-        rows.first = first
 
 
 @cython.binding(False)  # a method then checks the type of self
@@ -157,9 +105,9 @@ cdef class Block:
         if at.narrow and kind == "averaged clock":
             raise TypeError("cells must be float64 where iterates are averaged, got float32")
         line = LINE_BYTES // (4 if at.narrow else 8)
-        if not line <= width <= GREATEST_WIDTH or width % line:
+        if not line <= width <= greatest_width() or width % line:
             raise ValueError(
-                f"width must be a multiple of {line} up to {GREATEST_WIDTH}, got {width}"
+                f"width must be a multiple of {line} up to {greatest_width()}, got {width}"
             )
         at.stride = width * <Py_ssize_t> n_numbers
         if array.shape[1] != at.stride:

@@ -45,6 +45,12 @@ cdef enum:
     N_STRENGTHS = 3
 
 
+cdef inline Py_ssize_t greatest_width() noexcept:
+    """The greatest number of outputs, 2^58 where addresses have 64 bits and 2^26 where they have 32:
+    sums and small multiples of it fit a Py_ssize_t."""
+    return <Py_ssize_t> 1 << (8 * sizeof(Py_ssize_t) - 6)
+
+
 cdef enum TargetsForm:
     LABELS     # the number of the output that is positive, for each row
     POSITIVES  # any number of them for each row, in CSR form

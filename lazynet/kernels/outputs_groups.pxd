@@ -89,27 +89,3 @@ cdef inline void read_row(
     for v in range(at.width // WIDTH):
         k = v * WIDTH
         put_doubles(out + k, groups.clipped(groups.numbers_at(z + k), level) * spread(scale))
-
-
-cdef inline void predict_groups(const Outputs* at, const OwnRow* row, double* out) noexcept nogil:
-    if at.narrow:
-        predict_rows(at, <float*> at.cells, row, out)
-    else:
-        predict_rows(at, <double*> at.cells, row, out)
-
-
-cdef inline void update_groups(
-    const Outputs* at, const OwnRow* row, const OwnRow* next, const double* moves
-) noexcept nogil:
-    if at.narrow:
-        update_rows(at, <float*> at.cells, row, next, moves)
-    else:
-        update_rows(at, <double*> at.cells, row, next, moves)
-
-
-cdef inline void read_group(const Outputs* at, Py_ssize_t feature, double* out) noexcept nogil:
-    """out <- the weights of a feature as of now, of every output."""
-    if at.narrow:
-        read_row(at, <float*> at.cells, feature, out)
-    else:
-        read_row(at, <double*> at.cells, feature, out)

@@ -11,7 +11,7 @@ from .from_data cimport (
 from .lanes cimport WIDTH, Lanes, lanes_of_doubles, spread
 from .outputs_chunk cimport SHIFT, Outputs
 from .outputs_losses cimport fill_targets
-from .own_rows cimport OwnRow, size_of_row
+from .own_rows cimport OwnRow, Walk, end_walk, size_of_row
 from .rules cimport adagrad, ftrl, rda
 from .rules.adagrad cimport AdaGradLanes
 from .rules.clock cimport AveragedLanes, OnClockLanes
@@ -22,8 +22,7 @@ from .rules.rda cimport RdaLanes
 # What a call needs beside its chunk.  The arrays have an entry per output.
 cdef struct Run:
     Outputs* at
-    OwnRow here[2]            # the row at hand and the next row, by turns
-    int turn                  # where the row at hand is
+    Walk rows
     double* memory
     void* lanes               # what a step reads of the rules, some outputs side by side
     double* predictions
@@ -94,8 +93,7 @@ cdef inline void end(Run* run) noexcept nogil:
         for k in range(run.at.n):
             save_from_data(&run.states[k], run.at.rates + k * N_FROM_DATA_FIELDS)
     free(run.states)
-    free(run.here[0].room.bytes)
-    free(run.here[1].room.bytes)
+    end_walk(&run.rows)
     free(run.memory)
 
 # --- the numbers of the rules ---------------------------------------------------------------------

@@ -182,9 +182,12 @@ cdef inline double size_of_row(const OwnRow* row, bint absolutes) noexcept nogil
     return size_of(row.values, row.length, absolutes)
 
 
+ctypedef void (*CopyRow)(const Csr* csr, Py_ssize_t number, OwnRow* row) noexcept nogil
+
+
 # What row_loops.pyx offers at each level of vector units.
 cdef struct RowLoops:
-    void (*copy)(const Csr* csr, Py_ssize_t number, OwnRow* row) noexcept nogil
+    CopyRow copy
     # The sum of x_j^2, or of |x_j|; 0 for a row that cannot be read.
     double (*size)(const Csr* csr, Py_ssize_t number, bint absolutes) noexcept nogil
     # Whether every column is larger than the one before; whether all values are finite.
@@ -216,7 +219,7 @@ cdef struct RowLoops:
 # Rows that are visited in an order.
 cdef struct Walk:
     const Csr* csr
-    const RowLoops* loops
+    CopyRow copy
     const int64_t* order    # NULL: the order of the matrix
     Py_ssize_t n            # rows in the order
     Py_ssize_t place        # of the next row in the order
@@ -225,12 +228,11 @@ cdef struct Walk:
 
 
 cdef inline void begin_walk(
-    Walk* at, const Csr* csr, const RowLoops* loops, const int64_t* order, Py_ssize_t n,
-    Py_ssize_t first
+    Walk* at, const Csr* csr, CopyRow copy, const int64_t* order, Py_ssize_t n, Py_ssize_t first
 ) noexcept nogil:
     memset(at, 0, sizeof(Walk))
-    at.csr, at.loops, at.order, at.n, at.place = csr, loops, order, n, first
-    loops.copy(csr, row_at(csr, order, n, first), &at.rows[0])
+    at.csr, at.copy, at.order, at.n, at.place = csr, copy, order, n, first
+    copy(csr, row_at(csr, order, n, first), &at.rows[0])
 
 
 cdef inline const OwnRow* next_row(
@@ -246,12 +248,17 @@ cdef inline const OwnRow* next_row(
     if row.status == FINISHED:
         at.place += 1
         at.turn = 1 - at.turn
-        at.loops.copy(at.csr, row_at(at.csr, at.order, at.n, at.place), next)
+        at.copy(at.csr, row_at(at.csr, at.order, at.n, at.place), next)
         if numbers * at.csr.n_columns > NEAR and next.status == FINISHED:
             fetch_cells(cells, next, 0, numbers)
         if ahead >= 0:
             fetch_row(at.csr, ahead)
     return row
+
+
+cdef inline const OwnRow* row_after(const Walk* at) noexcept nogil:
+    """The row that ``next_row`` will return."""
+    return &at.rows[at.turn]
 
 
 cdef inline void end_walk(Walk* at) noexcept nogil:

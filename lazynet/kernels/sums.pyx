@@ -76,33 +76,21 @@ def margins(
 def add_rows(
     Examples examples,
     const double[::1] factors not None,
-    double[::1] sums not None,          # IN/OUT
+    double[:, ::1] sums not None,       # IN/OUT: {sum} or {high, low} per column
     Py_ssize_t start,
 ):
-    """sums += s_i factor_i x_i over the rows from ``start`` on; returns as ``margins``."""
-    check_vector("sums", sums, examples.csr.n_columns)
-    return add_up(examples, factors, &sums[0] if sums.shape[0] else NULL, start, False)
+    """sums += s_i factor_i x_i over the rows from ``start`` on; returns as ``margins``.
 
-
-def compensated_add_rows(
-    Examples examples,
-    const double[::1] factors not None,
-    double[:, ::1] cells not None,      # IN/OUT: {high, low} per column
-    Py_ssize_t start,
-):
-    """As ``add_rows``, with the digits that rounding loses."""
-    check_cells(cells, examples.csr.n_columns, 2)
-    return add_up(examples, factors, &cells[0, 0] if cells.shape[0] else NULL, start, True)
-
-
-cdef object add_up(
-    Examples examples, const double[::1] factors, double* sums, Py_ssize_t start, bint compensated
-):
+    Pairs {high, low} carry the digits that rounding loses.
+    """
     cdef Py_ssize_t row = max(start, 0), touched = 0, n_rows = examples.csr.n_rows
+    cdef bint compensated = sums.shape[1] == 2
     cdef int status = FINISHED
     cdef double factor, importance
     cdef OwnRow here
     check_vector("factors", factors, n_rows)
+    check_cells(sums, examples.csr.n_columns, 2 if compensated else 1, "sums")
+    cdef double* first_sum = &sums[0, 0] if sums.shape[0] else NULL
     memset(&here, 0, sizeof(OwnRow))
     with nogil:
         while row < n_rows and status == FINISHED:
@@ -116,10 +104,10 @@ cdef object add_up(
                     break
                 if compensated:
                     examples.row_loops.exact_add(
-                        &here, sums, factor, fma(importance, factors[row], -factor)
+                        &here, first_sum, factor, fma(importance, factors[row], -factor)
                     )
                 else:
-                    examples.row_loops.add(&here, sums, factor)
+                    examples.row_loops.add(&here, first_sum, factor)
                 touched += here.length
             row += 1
             if touched > PATIENCE and row < n_rows:

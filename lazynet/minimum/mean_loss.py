@@ -156,18 +156,16 @@ class MeanLoss:
 
     def correlations(self, duals: Vector) -> Vector:
         """u = (1/n) sum s_i a_i x_i, a number per feature."""
-        sums = np.zeros(self.examples.n_columns)
-        self._over_rows(lambda first: kernel.add_rows(self.examples, duals, sums, first))
-        sums *= self.share
-        return sums
+        return self.add_rows(duals, np.zeros((self.examples.n_columns, 1)))[:, 0] * self.share
 
     def compensated_sums(self, duals: Vector) -> Vector:
         """sum s_i a_i x_i, right to the last digit: {high, low} per feature."""
-        sums = np.zeros((self.examples.n_columns, 2))
-        self._over_rows(
-            lambda first: kernel.compensated_add_rows(self.examples, duals, sums, first)
-        )
-        return sums
+        return self.add_rows(duals, np.zeros((self.examples.n_columns, 2)))
+
+    def add_rows(self, duals: Vector, cells: Vector) -> Vector:
+        """Add sum s_i a_i x_i to ``cells``: {sum} or {high, low} per feature; returns them."""
+        self._over_rows(lambda first: kernel.add_rows(self.examples, duals, cells, first))
+        return cells
 
     def best_intercept(self, margins: Vector) -> float:
         """An intercept that minimises the mean loss of these margins; 0 where none is fitted.

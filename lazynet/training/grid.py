@@ -20,7 +20,7 @@ from lazynet.data.targets import Targets
 from lazynet.engines.outputs import OutputsEngine, OutputsOnClock, OwnSteps
 from lazynet.engines.outputs_cells import AdaGradOutputs, CellOutputs, FTRLOutputs, RDAOutputs
 from lazynet.engines.threads import Workers
-from lazynet.kernels import outputs as kernel
+from lazynet.kernels import targets as kernel
 from lazynet.kernels.steps import Steps
 from lazynet.rules.base import collected, lost_digits
 from lazynet.schedules import Formula, checked_rates, needs_scale

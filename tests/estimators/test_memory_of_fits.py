@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from lazynet import SGD, FoBoS, LazyNetClassifier, TruncatedGradient
-from lazynet.engines.nonzeros import rows_of
+from lazynet.engines.nonzeros import csr_of
 
 N, D, L = 150, 60, 70
 OPTIONS = dict(max_iter=3, tol=None, random_state=0, l1=1e-4)
@@ -37,7 +37,7 @@ def test_the_sparse_weights_of_engines_are_their_weights():
         model = LazyNetClassifier(**{**OPTIONS, **options}).fit(X, Y)
         for engine in model._engines:
             for last in (False, True):
-                found = rows_of([engine.nonzero_weights(last=last)])
+                found = csr_of([engine.nonzero_weights(last=last)], engine.n_features)
                 assert found.has_sorted_indices
                 assert found.nnz == np.count_nonzero(found.toarray())
                 np.testing.assert_array_equal(found.toarray(), engine.rows(last=last))

@@ -28,7 +28,8 @@ from lazynet.engines.groups import (
 )
 from lazynet.engines.outputs import OutputsOnClock
 from lazynet.engines.wear import Wear
-from lazynet.kernels.outputs import Targets, read, run
+from lazynet.kernels.outputs import read, run
+from lazynet.kernels.targets import Targets
 from lazynet.losses import LOSSES
 from lazynet.reference import DenseGroups
 from lazynet.reference.groups import PROXES

@@ -16,7 +16,7 @@ from support.algorithms import AFFINE_RULES, engine_of
 from lazynet import FromData, FromStep
 from lazynet.data.arrays import as_examples
 from lazynet.engines.clock import AveragedClockEngine
-from lazynet.kernels.outputs import Targets
+from lazynet.kernels.targets import Targets
 from lazynet.reference.shrink import MAPS
 from lazynet.schedules import Constant, InverseSqrt, InverseTime
 from lazynet.verify.tolerance import UNIT_ROUNDOFF

@@ -32,11 +32,12 @@ from lazynet import FTRL, RDA, SGD, AdaGrad, FoBoS, FromData, FromStep, Polynomi
 from lazynet.data.targets import Classes, Columns, Labels, checked_indicator
 from lazynet.engines.catalogue import ALGORITHMS, new_outputs
 from lazynet.engines.clock import AveragedClockEngine
-from lazynet.engines.outputs import AveragedOutputs, OutputsOnClock
+from lazynet.engines.outputs import OutputsOnClock
+from lazynet.engines.outputs_averaged import AveragedOutputs
 from lazynet.engines.outputs_cells import AdaGradOutputs
 from lazynet.engines.wear import Wear
 from lazynet.kernels import cells
-from lazynet.kernels.outputs import Targets
+from lazynet.kernels.targets import Targets
 from lazynet.losses import LOSSES
 from lazynet.reference.outputs import DenseSoftmax
 from lazynet.training.learners import OutputsLearner, run_pass

@@ -34,7 +34,7 @@ from lazynet.engines.undo import Undo
 from lazynet.engines.wear import Wear
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import total_loss
-from lazynet.kernels.outputs import Targets
+from lazynet.kernels.targets import Targets
 from lazynet.losses import LOSSES
 
 N, D, N_OUTPUTS = 120, 300, 11

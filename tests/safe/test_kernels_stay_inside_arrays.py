@@ -19,8 +19,9 @@ import lazynet.kernels
 from lazynet.kernels import averages, cells, outputs, stabilised
 from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_FINISHED, STATUS_WORN_OUT, Examples
-from lazynet.kernels.outputs import Block, Targets
+from lazynet.kernels.outputs import Block
 from lazynet.kernels.steps import Steps, Task
+from lazynet.kernels.targets import Targets
 from safe.fuzz import kernels
 from safe.fuzz.disguises import fenced
 from safe.fuzz.hunt import hunt

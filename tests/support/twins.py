@@ -10,7 +10,7 @@ from scipy import sparse
 
 from lazynet import FromArray
 from lazynet.engines.catalogue import ALGORITHMS, new_reference
-from lazynet.kernels.outputs import Targets
+from lazynet.kernels.targets import Targets
 from lazynet.losses import LOSSES, get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.reference.outputs import DenseSoftmax, softmax_loss

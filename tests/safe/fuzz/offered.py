@@ -14,8 +14,9 @@ from lazynet.kernels.averages import Average
 from lazynet.kernels.columns import Columns
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.newton import WorkingSet
-from lazynet.kernels.outputs import Block, Targets
+from lazynet.kernels.outputs import Block
 from lazynet.kernels.steps import Steps, Task
+from lazynet.kernels.targets import Targets
 
 ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
 #: The clocks of one output, and every kind of cell that an engine has.
@@ -30,7 +31,7 @@ RUNS = ("of shared steps", "of own steps", "of rates from the rows", "with an av
 #: Functions and classes that are listed once for each of several variants.
 VARIANTS = {
     "cells.sweep": ("adagrad",), "cells.retune": ("adagrad",),
-    "outputs.numbers": WIDE_KINDS, "outputs.Block": WIDE_KINDS, "outputs.Targets": FORMS,
+    "outputs.numbers": WIDE_KINDS, "outputs.Block": WIDE_KINDS, "targets.Targets": FORMS,
     "outputs.run": (*RULES, *RUNS),
 }  # fmt: skip
 #: Numbers that are seldom a place in an array.
@@ -174,5 +175,6 @@ PLAIN = {
     "dual.fields": lambda p: p.full(dual.DUAL_FIELDS), "dual.duals": lambda p: p.full(p.n),
     "averages.Average.fields": lambda p: p.full(averages.AVERAGE_FIELDS),
     "dense.run.intercept": lambda p: p.reals(1), "spread": lambda p: p.full(p.one_of(0, p.d)),
-    "sums.excess.sums": lambda p: p.reals(p.d, p.below(1, 3)),
+    **dict.fromkeys(("sums.excess.sums", "sums.add_rows.sums"),
+                    lambda p: p.reals(p.d, p.below(1, 3))),
 }  # fmt: skip
