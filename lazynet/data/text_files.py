@@ -38,7 +38,7 @@ class LinesFile(FilesSource):
         return self._n_labels or (self.facts().n_labels if self.multilabel else None)
 
     def _parsed(self, n_features: int, n_labels: int, **form: Any) -> Generator[Chunk, None, None]:
-        """The rows of all files; ``form`` is what ``parse`` is told of the text."""
+        """The rows of all files; ``form`` holds the arguments of ``parse`` about the format."""
         for path in self.paths:
             n_lines = 0
             with closing(texts_of(path)) as texts:
@@ -56,7 +56,7 @@ class LinesFile(FilesSource):
                     yield Chunk(csr(indptr, columns, values, n_features), y, weight)
 
     def _form(self) -> dict[str, Any]:
-        """What ``parse`` is told of the text in a pass."""
+        """The arguments of ``parse`` about the format, in one pass."""
         raise NotImplementedError
 
     def _pass(self, rows: int, epoch: int) -> Passing:

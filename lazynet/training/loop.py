@@ -1,7 +1,7 @@
 """Training: epochs of passes over the rows, until one of the ends is reached.
 
 A training that has a checkpoint can be interrupted between two chunks of steps, or behind the last
-of them; a later run of the same training goes on from its ``state``.
+of them; a later run of the same training continues from its ``state``.
 """
 
 from __future__ import annotations

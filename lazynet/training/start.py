@@ -103,7 +103,7 @@ def engines_for_fit(
 def _engines_of(
     model: Model, plan: Plan, units: Units | None, n_features: int, n_outputs: int
 ) -> list[Engine]:
-    """New engines for a fit that goes on from a model."""
+    """New engines for a fit that continues from a model."""
     known = outputs_of(model.engines)
     if known != n_outputs or model.engines[0].n_features != n_features:
         raise ValueError(
