@@ -304,7 +304,9 @@ def test_examples_without_sizes_are_refused():
         if rule.sizes is None:
             engine.take(as_examples(X, y), steps, chosen.task(engine))
             continue
-        with pytest.raises(ValueError, match="examples must have sizes: the rates of 'adagrad'"):
+        with pytest.raises(
+            ValueError, match="examples must have sizes: the rates follow the sizes"
+        ):
             engine.take(as_examples(X, y), steps, chosen.task(engine))
         assert not engine.fields.any()
 
