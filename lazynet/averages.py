@@ -49,13 +49,13 @@ class FromStep(ParameterObject):
 class Suffix(ParameterObject):
     """The plain mean of the iterates in the last half of the run, whose length must be known.
 
-    >>> Suffix().known(n_steps=1000)
+    >>> Suffix().completed(n_steps=1000)
     FromStep(first=501)
     """
 
     name: ClassVar[str] = "suffix"
 
-    def known(self, n_steps: int | None) -> FromStep:
+    def completed(self, n_steps: int | None) -> FromStep:
         """The average of a run of ``n_steps`` steps."""
         if n_steps is None:
             raise ValueError(
@@ -138,7 +138,7 @@ def known_average(average: Average | Suffix | None, n_steps: int | None) -> Aver
     (FromStep(first=6), None)
     """
     if isinstance(average, Suffix):
-        return average.known(n_steps)
+        return average.completed(n_steps)
     if isinstance(average, PolynomialDecay) and n_steps:
         # omega is largest at the last step: refuse an infinite omega before the run begins.
         checked_counts(average, n_steps - 1, n_steps)

@@ -66,10 +66,10 @@ class Formula(OfSteps, ParameterObject):
     def _of_model(self, eta0: float, l2: float) -> float:
         return eta0
 
-    def known(self, eta0: float, l2: float) -> Self:
+    def completed(self, eta0: float, l2: float) -> Self:
         """The schedule in a model whose rates have the scale ``eta0`` and whose penalty has ``l2``.
 
-        >>> Power().known(0.5, 0.0), Pegasos().known(0.5, 0.1)
+        >>> Power().completed(0.5, 0.0), Pegasos().completed(0.5, 0.1)
         (Power(eta0=0.5), Pegasos(l2=0.1))
         """
         name = self._from_model

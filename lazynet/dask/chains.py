@@ -68,7 +68,7 @@ def checks_by(serial: type[Any], settings: Settings, n_features: int, classes: A
     probe.n_features_in_ = n_features
     # Only settings that matter here: fits of other settings share the result.
     used = SimpleNamespace(class_weight=settings.class_weight, softmax=settings.softmax)
-    return partial(probe._prepared, used, classes)
+    return partial(probe._rows_of_chunk, used, classes)
 
 
 class Rows:
@@ -138,8 +138,8 @@ class Learns:
 
     def __call__(self, state: Visiting, block: Any, order: NDArray[np.int64]) -> None:
         rows, plan, done = Rows(block[0], block[1], self.n_features), self.plan, 0
-        norms = plan.sizes == "squared_norms"
-        sizes = rows.squared_norms if norms else sizes_of(rows.X, plan.sizes)
+        norms = plan.size_kind == "squared_norms"
+        sizes = rows.squared_norms if norms else sizes_of(rows.X, plan.size_kind)
         problems = rows.problems.part(self.outputs)
         (learner,) = new_learners([state.engine], rows.X, problems, plan, sizes)
         while done < len(order):

@@ -91,7 +91,7 @@ class _DualOnBlocks(OverBlocks, serial._DualNetModel):
         self.__dict__.pop("feature_names_in_", None)
         options = {"class_weight": self.class_weight} if hasattr(self, "class_weight") else {}
         reader = self._online(**options)
-        settings, prepare = reader._source_reader(reader._read_settings(), blocks)
+        settings, prepare = reader._chunk_reader(reader._read_settings(), blocks)
         classes = prepare.args[1]
         check = checks_by(self._online, settings, facts.n_features, classes)
         prepared = blocks.prepared(partial(prepared_by, check))

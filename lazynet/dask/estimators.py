@@ -102,11 +102,11 @@ class _OnlineOnBlocks(OverBlocks, OnlineModel):
         """
         return super().fit(Blocks.of(X, y, sample_weight, client=client), **options)
 
-    def _source_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
+    def _chunk_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
         # The outputs of one estimator go in several chains, which keep several workers busy.
         if isinstance(source, Blocks):
             settings = replace(settings, n_threads=2 * len(source))
-        return super()._source_reader(settings, source)
+        return super()._chunk_reader(settings, source)
 
     def _source_rows(
         self, settings: Settings, source: Source, prepare: Prepare, files: ExitStack

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from lazynet.engines.cells import LaggingEngine
 from lazynet.kernels import cells as kernel
 
-# The places of two settings.
-_ALPHA, FOLLOWS = (kernel.settings("adagrad").index(name) for name in ("alpha", "follows"))
+# The places of two constants.
+_ALPHA, FOLLOWS = (kernel.constants("adagrad").index(name) for name in ("alpha", "follows"))
 # A warning is due if one step takes at least this share of a weight that no row touches.
 _NOTICEABLE = 0.01
 
@@ -32,49 +32,49 @@ class AdaGradEngine(LaggingEngine):
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         """Start with these weights and no gradients seen."""
         super().load(weights, intercept)
-        kernel.retune(self.kind, self.cells, self.fields, self.settings)
+        kernel.retune(self.kind, self.cells, self.fields, self.constants)
 
-    def retune(self, settings: tuple[float, ...]) -> None:
-        """Apply the missed shrinks with the old settings, then switch.
+    def retune(self, constants: tuple[float, ...]) -> None:
+        """Apply the missed shrinks with the old constants, then switch.
 
         Rates that begin to follow the data know of no row yet.
         """
-        wanted = np.array(settings, dtype=np.float64)
-        if np.array_equal(wanted, self.settings):
+        wanted = np.array(constants, dtype=np.float64)
+        if np.array_equal(wanted, self.constants):
             return
         self.sweep()
-        if wanted[FOLLOWS] != self.settings[FOLLOWS]:
+        if wanted[FOLLOWS] != self.constants[FOLLOWS]:
             for name in ("rows", "sizes", "mean", "waiting"):
                 self.set_field(name, 0.0)
-        self.settings[:] = wanted
-        kernel.retune(self.kind, self.cells, self.fields, self.settings)
+        self.constants[:] = wanted
+        kernel.retune(self.kind, self.cells, self.fields, self.constants)
 
     def _sweep(self) -> None:
         """Bring every weight current, and compute alpha anew if that is due."""
-        kernel.sweep(self.kind, self.cells, self.fields, self.settings)
+        kernel.sweep(self.kind, self.cells, self.fields, self.constants)
 
     @property
     def present_rate(self) -> float | None:
         """alpha as of now where it follows the data; None where it was given."""
-        if not self.settings[FOLLOWS]:
+        if not self.constants[FOLLOWS]:
             return None
-        return float(self.settings[_ALPHA]) / (self.field("mean") or 1.0)
+        return float(self.constants[_ALPHA]) / (self.field("mean") or 1.0)
 
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         return bool(np.isfinite(self.cells[indices]).all())
 
-    def warning_about(self, settings: tuple[float, ...]) -> str | None:
+    def warning_about(self, constants: tuple[float, ...]) -> str | None:
         """A warning if the next step would wipe weights that AdaGrad has not learned itself.
 
         A coordinate that has seen no gradient has the rate alpha / delta.  One step therefore
         shrinks a weight that another rule has trained by alpha / delta * l1, and divides the weight
         by 1 + alpha / delta * l2.  Weights are examined only if another rule has trained them, or
-        if the settings have changed.
+        if the constants have changed.
         """
-        l1, l2, alpha, delta, follows, _ = settings
+        l1, l2, alpha, delta, follows, _ = constants
         if not (l1 or l2):
             return None
-        if self.field("steps") and np.array_equal(np.array(settings), self.settings):
+        if self.field("steps") and np.array_equal(np.array(constants), self.constants):
             return None
         unseen = self.weights()[self.cells[:, 1] == 0.0]
         largest = float(np.abs(unseen).max(initial=0.0))

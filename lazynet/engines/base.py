@@ -224,7 +224,7 @@ class Engine:
 
     # --- the weights of all outputs, a row for each; these are what estimators use ---
 
-    def rows(
+    def coefficients(
         self, out: NDArray[np.float64] | None = None, *, last: bool = False
     ) -> NDArray[np.float64]:
         """The weights that predict, or the last weights: a row for every output."""
@@ -234,9 +234,9 @@ class Engine:
 
     def nonzero_weights(self, *, last: bool = False) -> NonzeroWeights:
         """The nonzeros among ``rows``, to be put into the rows of several engines."""
-        return NonzeroWeights(self.n_outputs, [(0, self.rows(last=last).T)])
+        return NonzeroWeights(self.n_outputs, [(0, self.coefficients(last=last).T)])
 
-    def rows_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
+    def coefficients_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
         """The weights that predict, for the features ``which``."""
         return self.model_at(which)[None]
 
@@ -250,7 +250,9 @@ class Engine:
         """The intercept of every output that predicts."""
         return np.array([self.model_intercept])
 
-    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+    def load_coefficients(
+        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
+    ) -> None:
         """Start from these weights, a row for every output; an average begins anew."""
         self.load(weights[0], float(intercepts[0]))
 
@@ -347,8 +349,8 @@ class Engine:
             self.before_sweep()
         self._sweep()
 
-    def retune(self, settings: tuple[float, ...]) -> None:
-        """Go on with other settings of the rule; rules of the affine family have no settings."""
+    def retune(self, constants: tuple[float, ...]) -> None:
+        """Go on with other constants of the rule; rules of the affine family have no constants."""
 
     def continue_rates(self, other: Engine) -> None:
         """Go on with the rates of another engine, where they are computed from the rows."""
@@ -356,8 +358,8 @@ class Engine:
     def calm(self) -> None:
         """Lower rates that are computed from the rows, after an epoch without progress."""
 
-    def warning_about(self, settings: tuple[float, ...]) -> str | None:
-        """A warning to the user before the engine goes on with these settings, or None."""
+    def warning_about(self, constants: tuple[float, ...]) -> str | None:
+        """A warning to the user before the engine goes on with these constants, or None."""
         return None
 
     def check_finite(self, touched: NDArray[Any], t: int) -> None:

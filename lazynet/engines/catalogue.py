@@ -193,7 +193,7 @@ def new_outputs(
 
 
 class EngineKind(NamedTuple):
-    """What two plans must share for an engine of one plan to serve the other.
+    """The properties that two plans must share for an engine of one to serve the other.
 
     >>> from lazynet import Clock
     >>> kind = EngineKind(None, "rda", Clock(), False, False, "float64", None)
@@ -205,7 +205,7 @@ class EngineKind(NamedTuple):
     #: the name of a rule with a state, or "affine"
     rule: str
     storage: Storage
-    adaptive: bool
+    rates_from_data: bool
     positive: bool
     dtype: str
     group: str | None
@@ -225,7 +225,7 @@ class EngineKind(NamedTuple):
             return GROUPED_OUTPUTS[self.group](n_features, n_outputs, rule, self.dtype)
         return new_outputs(
             rule, penalty, n_features, n_outputs,
-            average=average, own_clocks=self.adaptive, dtype=self.dtype,
+            average=average, own_clocks=self.rates_from_data, dtype=self.dtype,
         )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Engines with a cell of numbers per weight: the base of those of rules with a state."""
+"""The base of all engines that keep a cell of numbers for each weight."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
 
-# What the field `loaded` says of weights that were loaded, see kernels/rules/scale.pxd.
+# What the field `loaded` says of weights that were loaded, see kernels/rules/mean_size.pxd.
 _LOADED, _RESTATED = -1.0, -2.0
 
 
 class CellEngine(Engine):
-    """An engine that computes each weight from its cell, the fields and the settings.
+    """An engine that computes each weight from its cell, the fields and the constants.
 
     ``fields`` are the scalars that change with every step; the kernel names them.
     """
@@ -31,13 +31,13 @@ class CellEngine(Engine):
     #: which row of ``KINDS`` (kernels/cells.pyx) describes the cells
     kind: ClassVar[str]
     _per_weight = ("cells",)
-    _scalars: ClassVar[tuple[str, ...]] = ("fields", "settings")
+    _scalars: ClassVar[tuple[str, ...]] = ("fields", "constants")
 
     def __init__(
-        self, n_features: int, wear: Wear | None = None, settings: Sequence[float] = ()
+        self, n_features: int, wear: Wear | None = None, constants: Sequence[float] = ()
     ) -> None:
         super().__init__(n_features, wear)
-        self.settings = np.array(settings, dtype=np.float64)
+        self.constants = np.array(constants, dtype=np.float64)
         self.cells = _aligned_zeros(n_features, kernel.numbers(self.kind))
         self.fields = np.zeros(len(kernel.fields(self.kind)))
         self._start()
@@ -68,12 +68,12 @@ class CellEngine(Engine):
 
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
         return kernel.run(
-            self.kind, examples, steps, task, self.settings, self.cells, self.fields, first,
+            self.kind, examples, steps, task, self.constants, self.cells, self.fields, first,
             self._memory, self._past(),
         )  # fmt: skip
 
     def _read(self, cells: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-        kernel.read(self.kind, cells, self.fields, self.settings, out, self._memory)
+        kernel.read(self.kind, cells, self.fields, self.constants, out, self._memory)
 
     def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         out = np.empty(self.n_features) if out is None else out
@@ -88,7 +88,7 @@ class CellEngine(Engine):
 
     @property
     def intercept(self) -> float:
-        return kernel.intercept(self.kind, self.fields, self.settings)
+        return kernel.intercept(self.kind, self.fields, self.constants)
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         self.cells[:, 0], self.cells[:, 1:] = weights, 0.0
@@ -99,7 +99,7 @@ class CellEngine(Engine):
 class RuleEngine(CellEngine):
     """An engine of a rule with a state of its own.
 
-    ``settings`` are the numbers that the rule and the penalty give (``Rule.settings``).
+    ``constants`` are the numbers that the rule and the penalty give (``Rule.constants``).
     """
 
     def __init__(
@@ -111,17 +111,17 @@ class RuleEngine(CellEngine):
         loss: Loss = LOG_LOSS,
     ) -> None:
         rule = rule.settled()
-        super().__init__(n_features, wear, rule.settings(penalty, loss))
+        super().__init__(n_features, wear, rule.constants(penalty, loss))
         self.advice = advice_on_overflow(rule.remedy)
 
 
 class LeadingEngine(RuleEngine):
     """An engine whose weights are a function of all gradients so far, the penalty and the rates."""
 
-    #: how many settings, the first ones, describe the penalty: l1, l2 and how often they count
+    #: how many constants, the first ones, describe the penalty: l1, l2 and how often they count
     _penalties: ClassVar[int] = 2
 
-    def retune(self, settings: tuple[float, ...]) -> None:
+    def retune(self, constants: tuple[float, ...]) -> None:
         """Go on with another penalty, which acts on all gradients, and with other rates.
 
         New rates concern only the steps to come: the cells change so that the weights under the
@@ -129,14 +129,14 @@ class LeadingEngine(RuleEngine):
         Where the new rates follow the data, the weights count as loaded: they have been learned
         at rates that were not in proportion to the present scale.
         """
-        wanted = np.array(settings, dtype=np.float64)
-        self.settings[: self._penalties] = wanted[: self._penalties]
-        if np.array_equal(wanted, self.settings):
+        wanted = np.array(constants, dtype=np.float64)
+        self.constants[: self._penalties] = wanted[: self._penalties]
+        if np.array_equal(wanted, self.constants):
             return
         self.sweep()
         weights, intercept = self.weights(), self.intercept
         followed = self.follows
-        self.settings[:] = wanted
+        self.constants[:] = wanted
         if self.follows and not followed:
             self._are_loaded(weights, intercept)
         self._restate(weights, intercept)
@@ -168,18 +168,18 @@ class LeadingEngine(RuleEngine):
             self._restate(weights, intercept)
 
     def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
-        """Change the cells so that they give these weights under the present settings."""
+        """Change the cells so that they give these weights under the present constants."""
         raise NotImplementedError
 
 
 class LaggingEngine(RuleEngine):
     """An engine whose weights miss shrinks until an example touches them or they are read."""
 
-    def retune(self, settings: tuple[float, ...]) -> None:
-        """Apply the missed shrinks with the old settings, then switch."""
-        if not np.array_equal(np.array(settings), self.settings):
+    def retune(self, constants: tuple[float, ...]) -> None:
+        """Apply the missed shrinks with the old constants, then switch."""
+        if not np.array_equal(np.array(constants), self.constants):
             self.sweep()
-            self.settings[:] = settings
+            self.constants[:] = constants
 
     def _sweep(self) -> None:
         """Bring every weight current; the last number of a cell is the steps taken when it was."""

@@ -27,7 +27,7 @@ class FTRLEngine(LeadingEngine):
 
     @property
     def follows(self) -> bool:
-        return bool(self.settings[5])
+        return bool(self.constants[5])
 
     @property
     def present_rate(self) -> float | None:
@@ -35,7 +35,7 @@ class FTRLEngine(LeadingEngine):
 
     def _rates(self) -> tuple[float, float, float, float]:
         """alpha and beta of the weights, and of the intercept."""
-        _, _, _, alpha, beta, free_alpha, free_beta = self.settings.tolist()
+        _, _, _, alpha, beta, free_alpha, free_beta = self.constants.tolist()
         if not self.follows:
             return alpha, beta, alpha, beta
         return alpha / self.unit, beta * self.unit, free_alpha, free_beta
@@ -48,7 +48,7 @@ class FTRLEngine(LeadingEngine):
         self._restate(weights, intercept)
 
     def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
-        l1, l2, per_example = self.settings[:3].tolist()
+        l1, l2, per_example = self.constants[:3].tolist()
         alpha, beta, free_alpha, free_beta = self._rates()
         count = max(1.0, self.field("steps")) if per_example else 1.0
         alive = weights != 0.0

@@ -53,7 +53,7 @@ class OutputsInL2Groups(GroupedOutputs):
     """Rows under their Euclidean norm: a number per weight, and nothing per row.
 
     >>> engine = OutputsInL2Groups(3, 2)
-    >>> engine.load_rows(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([0.5, 0.0]))
+    >>> engine.load_coefficients(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([0.5, 0.0]))
     >>> engine.weights_at(np.array([2])), engine.intercepts
     (array([[3.],
            [6.]]), array([0.5, 0. ]))
@@ -68,8 +68,10 @@ class OutputsInMaxGroups(GroupedOutputs):
     kind = "group_max"
     _per_weight = ("cells", "stamps")
 
-    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        super().load_rows(weights, intercepts)
+    def load_coefficients(
+        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
+    ) -> None:
+        super().load_coefficients(weights, intercepts)
         self.stamps[:] = 0.0
 
 

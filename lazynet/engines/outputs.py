@@ -1,7 +1,7 @@
 """Engines of several outputs: a row of weights per feature, and one pass over X for all outputs.
 
 An output of such an engine holds the weights that an engine of one output would hold.  Rare
-operations (reading all weights, loading them, other settings) are done for one output after the
+operations (reading all weights, loading them, other constants) are done for one output after the
 other by an engine of one output.
 """
 
@@ -195,7 +195,7 @@ class OutputsEngine(Engine):
         """The nonzeros among ``rows``, without an array of all weights.
 
         >>> engine = OutputsOnClock(3, 2)
-        >>> engine.load_rows(np.array([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]), np.zeros(2))
+        >>> engine.load_coefficients(np.array([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]), np.zeros(2))
         >>> from lazynet.engines.nonzeros import csr_of
         >>> csr_of([engine.nonzero_weights()], 3).toarray()
         array([[0., 2., 0.],
@@ -225,12 +225,12 @@ class OutputsEngine(Engine):
     def model_at(self, which: Any) -> NDArray[np.float64]:
         return np.ascontiguousarray(self._by_feature(which, True).T)
 
-    def rows(
+    def coefficients(
         self, out: NDArray[np.float64] | None = None, *, last: bool = False
     ) -> NDArray[np.float64]:
         return self._all_rows(out, not last)
 
-    def rows_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
+    def coefficients_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
         return self.model_at(which)
 
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
@@ -246,7 +246,7 @@ class OutputsOnClock(OutputsEngine):
     """The clock: one number per weight; one clock for all outputs, or a clock for each.
 
     >>> engine = OutputsOnClock(3, 2)
-    >>> engine.load_rows(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([0.5, 0.0]))
+    >>> engine.load_coefficients(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([0.5, 0.0]))
     >>> engine.weights_at(np.array([2])), engine.intercepts
     (array([[3.],
            [6.]]), array([0.5, 0. ]))
@@ -306,7 +306,9 @@ class OutputsOnClock(OutputsEngine):
     def calm(self) -> None:
         lower_rates(self.rates)
 
-    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+    def load_coefficients(
+        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
+    ) -> None:
         self.cells[...] = 0.0
         self.cells[:, : self.n_outputs] = weights.T
         self.rates[:, cells_kernel.LOADED_FIELD] = weights.any(axis=1)
@@ -316,7 +318,7 @@ class OutputsOnClock(OutputsEngine):
         self.scalars[:] = 0.0
 
     def go_on_from(self, other: Engine) -> None:
-        self.load_rows(other.weights(), other.intercepts)
+        self.load_coefficients(other.weights(), other.intercepts)
 
 
 def width_of(n_outputs: int, dtype: np.dtype[Any]) -> int:

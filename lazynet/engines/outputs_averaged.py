@@ -62,13 +62,15 @@ class AveragedOutputs(OutputsOnClock):
             return self.intercepts
         return self.own[kernel.INTERCEPT_SUM_ROW, : self.n_outputs] / self.counted
 
-    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        super().load_rows(weights, intercepts)
+    def load_coefficients(
+        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
+    ) -> None:
+        super().load_coefficients(weights, intercepts)
         self.totals[:] = 0.0
         averages_kernel.begin(self._past())
 
     def go_on_from(self, other: Engine) -> None:
-        self.load_rows(other.weights(), other.intercepts)
+        self.load_coefficients(other.weights(), other.intercepts)
         if other.averaging and other.counted:
             self.cells[:, self.width : self.width + self.n_outputs] = -(
                 other.model() * other.counted

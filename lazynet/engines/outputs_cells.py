@@ -23,9 +23,9 @@ from lazynet.rules.base import LOG_LOSS, Rule
 
 
 class CellOutputs(OutputsEngine):
-    """The rules with a state of their own.  ``settings`` and ``fields`` have a row per output."""
+    """The rules with a state of their own.  ``constants`` and ``fields`` have a row per output."""
 
-    _scalars = _beside = ("settings", "fields")
+    _scalars = _beside = ("constants", "fields")
     #: the engine of one output
     single: ClassVar[type[CellEngine]]
 
@@ -42,10 +42,10 @@ class CellOutputs(OutputsEngine):
         super().__init__(n_features, n_outputs, dtype, wear)
         rule = rule.settled()
         self.advice = advice_on_overflow(rule.remedy)
-        given = [rule.settings(penalty, loss) for penalty in penalties]
-        # An output that only fills up a line has the settings of the first.
+        given = [rule.constants(penalty, loss) for penalty in penalties]
+        # An output that only fills up a line has the constants of the first.
         given += [given[0]] * (self.width - len(given))
-        self.settings = np.array(given, dtype=np.float64)
+        self.constants = np.array(given, dtype=np.float64)
         self.fields = np.zeros((self.width, len(cells_kernel.fields(self.kind))))
 
     def output(self, number: int, which: Any = slice(None)) -> CellEngine:
@@ -53,7 +53,7 @@ class CellOutputs(OutputsEngine):
         engine: CellEngine = object.__new__(self.single)
         Engine.__init__(engine, len(self.cells[which]), self.wear)
         engine.advice = self.advice
-        engine.settings, engine.fields = self.settings[number].copy(), self.fields[number].copy()
+        engine.constants, engine.fields = self.constants[number].copy(), self.fields[number].copy()
         engine.cells = self._cells_of(number, which)
         return engine
 
@@ -63,11 +63,11 @@ class CellOutputs(OutputsEngine):
 
     def set_output(self, number: int, single: CellEngine) -> None:
         """Make the state of an engine of one output the state of output ``number``."""
-        self.settings[number], self.fields[number] = single.settings, single.fields
+        self.constants[number], self.fields[number] = single.constants, single.fields
         self.cells[:, number :: self.width] = single.cells
         if number == 0:
             # What only fills up a line counts the same steps.
-            self.settings[self.n_outputs :] = single.settings
+            self.constants[self.n_outputs :] = single.constants
             self.fields[self.n_outputs :] = single.fields
 
     @property
@@ -80,7 +80,9 @@ class CellOutputs(OutputsEngine):
         nothing = slice(0, 0)
         return np.array([self.output(k, nothing).model_intercept for k in range(self.n_outputs)])
 
-    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+    def load_coefficients(
+        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
+    ) -> None:
         for number in range(self.n_outputs):
             single = self.output(number)
             single.load(weights[number], float(intercepts[number]))
@@ -100,16 +102,16 @@ class CellOutputs(OutputsEngine):
             single._sweep()
             self.set_output(number, single)
 
-    def retune(self, settings: tuple[float, ...]) -> None:
-        if np.array_equal(self.settings, np.broadcast_to(settings, self.settings.shape)):
+    def retune(self, constants: tuple[float, ...]) -> None:
+        if np.array_equal(self.constants, np.broadcast_to(constants, self.constants.shape)):
             return
         for number in range(self.n_outputs):
             single = self.output(number)
-            single.retune(settings)
+            single.retune(constants)
             self.set_output(number, single)
 
-    def warning_about(self, settings: tuple[float, ...]) -> str | None:
-        texts = (self.output(number).warning_about(settings) for number in range(self.n_outputs))
+    def warning_about(self, constants: tuple[float, ...]) -> str | None:
+        texts = (self.output(number).warning_about(constants) for number in range(self.n_outputs))
         return next((text for text in texts if text is not None), None)
 
     @property
@@ -142,33 +144,35 @@ class AdaGradOutputs(CellOutputs):
         pairs = super()._cells_of(number, which)
         cells = np.zeros((len(pairs), 4))
         cells[:, :2], cells[:, 3] = pairs, self.stamps[which]
-        cells_kernel.retune(self.kind, cells, self.fields[number], self.settings[number])
+        cells_kernel.retune(self.kind, cells, self.fields[number], self.constants[number])
         return cells
 
     def set_output(self, number: int, single: CellEngine) -> None:
         # A row of weights has one stamp: bring the weights of the output current.
-        cells_kernel.sweep(self.kind, single.cells, single.fields, single.settings)
+        cells_kernel.sweep(self.kind, single.cells, single.fields, single.constants)
         pairs = object.__new__(type(single))
-        pairs.settings, pairs.fields, pairs.cells = (
-            single.settings, single.fields, single.cells[:, :2],
+        pairs.constants, pairs.fields, pairs.cells = (
+            single.constants, single.fields, single.cells[:, :2],
         )  # fmt: skip
         super().set_output(number, pairs)
         self.stamps[:] = single.field("steps")
 
-    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+    def load_coefficients(
+        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
+    ) -> None:
         self.stamps[:] = 0.0
         self.fields[...] = 0.0
-        super().load_rows(weights, intercepts)
+        super().load_coefficients(weights, intercepts)
 
-    def retune(self, settings: tuple[float, ...]) -> None:
-        """Apply the missed shrinks with the old settings, then switch."""
-        if np.array_equal(self.settings, np.broadcast_to(settings, self.settings.shape)):
+    def retune(self, constants: tuple[float, ...]) -> None:
+        """Apply the missed shrinks with the old constants, then switch."""
+        if np.array_equal(self.constants, np.broadcast_to(constants, self.constants.shape)):
             return
         self.sweep()
-        if all(settings[FOLLOWS] == own for own in self.settings[:, FOLLOWS]):
-            self.settings[:] = settings  # no other number depends on them
+        if all(constants[FOLLOWS] == own for own in self.constants[:, FOLLOWS]):
+            self.constants[:] = constants  # no other number depends on them
         else:
-            super().retune(settings)
+            super().retune(constants)
 
     def _sweep(self) -> None:
         kernel.sweep(self._block())

@@ -23,7 +23,7 @@ class RDAEngine(LeadingEngine):
 
     @property
     def follows(self) -> bool:
-        return bool(self.settings[4])
+        return bool(self.constants[4])
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         """Start as if one gradient had been seen, the gradient that gives these weights."""
@@ -33,7 +33,7 @@ class RDAEngine(LeadingEngine):
         self._restate(weights, intercept)
 
     def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
-        l1, l2, gamma, rho, free_gamma = self.settings.tolist()
+        l1, l2, gamma, rho, free_gamma = self.constants.tolist()
         if self.follows:
             gamma *= self.unit * self.unit
         else:

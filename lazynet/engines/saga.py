@@ -26,7 +26,7 @@ class SAGAEngine(LaggingEngine):
     """
 
     name = kind = "saga"
-    _scalars = ("fields", "settings", "slopes")
+    _scalars = ("fields", "constants", "slopes")
     _of_any_length = ("slopes",)
 
     def _start(self) -> None:

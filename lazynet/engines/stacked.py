@@ -18,7 +18,7 @@ def outputs_of(engines: Sequence[Engine]) -> int:
     return sum(engine.n_outputs for engine in engines)
 
 
-def stacked_rows(
+def stacked_coefficients(
     engines: Sequence[Engine], units: Units | None, last: bool = False
 ) -> NDArray[np.float64]:
     """The weights that predict, or the last weights: a row for every output, read-only.
@@ -28,7 +28,7 @@ def stacked_rows(
     coefficients = np.empty((outputs_of(engines), engines[0].n_features))
     first = 0
     for engine in engines:
-        engine.rows(coefficients[first : first + engine.n_outputs], last=last)
+        engine.coefficients(coefficients[first : first + engine.n_outputs], last=last)
         first += engine.n_outputs
     if units is not None:
         coefficients = units.weights(coefficients)
@@ -36,10 +36,10 @@ def stacked_rows(
     return coefficients
 
 
-def stacked_sparse_rows(
+def stacked_sparse_coefficients(
     engines: Sequence[Engine], units: Units | None, workers: Workers | None = None
 ) -> sparse.csr_matrix:
-    """``stacked_rows`` as a read-only CSR matrix; the threads of ``workers`` share the engines."""
+    """The stacked coefficients as a read-only CSR matrix; ``workers`` share the engines."""
     workers = Workers(1) if workers is None else workers
     result = workers.results(engines, lambda engine: engine.nonzero_weights())
     rows = csr_of(result, engines[0].n_features, workers)
@@ -53,13 +53,14 @@ def stacked_sparse_rows(
 def intercepts_of(
     engines: Sequence[Engine], units: Units | None, last: bool = False
 ) -> NDArray[np.float64]:
-    """The intercepts that belong to ``stacked_rows``."""
+    """The intercepts that belong to ``stacked_coefficients``."""
     own = [engine.intercepts if last else engine.model_intercepts for engine in engines]
     if units is None:
         return np.concatenate(own)
     moved = units.moved
     rows = [
-        engine.rows(last=True)[:, moved] if last else engine.rows_at(moved) for engine in engines
+        engine.coefficients(last=True)[:, moved] if last else engine.coefficients_at(moved)
+        for engine in engines
     ]
     result = units.intercept(units.weights(np.vstack(rows), moved), np.concatenate(own))
     return np.asarray(result, dtype=np.float64)
@@ -76,5 +77,5 @@ def load_all(
     first = 0
     for engine in engines:
         some = slice(first, first + engine.n_outputs)
-        engine.load_rows(rows[some], offsets[some])
+        engine.load_coefficients(rows[some], offsets[some])
         first += engine.n_outputs

@@ -1,9 +1,9 @@
 """Calls that change a model as a whole or not at all.
 
 A call that trains changes another object with the same attributes; one assignment at its end gives
-the attributes to the model.  ``partial_fit`` changes engines in place, because a batch of a few
+the attributes to the model.  ``partial_fit`` changes engines in place, because a call with a few
 rows must not cost a copy of a million weights: its undo log keeps a copy of the weights that the
-batch touches, and of all weights just before a sweep, which costs as much as the copy.  If an error
+call touches, and of all weights just before a sweep, which costs as much as the copy.  If an error
 or Ctrl-C ends the call, the call undoes its changes before it raises.
 """
 

@@ -87,7 +87,7 @@ class _Averaged(SparseLinear):
                 "X has features whose sum overflows, so that they have no mean; scale them, or "
                 "set center=False"
             )
-        problems = self._problems(X, y, weights)
+        problems = self._targets(X, y, weights)
         engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in range(len(problems))]
         examples = [as_examples(X, *problem) for problem in problems]
         orders = [order] if order is not None else _drawn(p, X.shape[0])

@@ -100,14 +100,14 @@ class SparseLinear(BaseEstimator):
             _check_nested(self, key, params)
         return super().set_params(**params)
 
-    def _problems(self, X: Any, y: Any, weights: Any) -> Targets:
+    def _targets(self, X: Any, y: Any, weights: Any) -> Targets:
         """Targets and importances of each binary or regression problem."""
         raise NotImplementedError
 
     def _rows_to_learn(
         self, p: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
     ) -> tuple[sparse.csr_matrix, Any, NDArray[np.float64] | None]:
-        """The checked X, the y that ``_problems`` takes, and the importances of the rows."""
+        """The checked X, the y that ``_targets`` takes, and the importances of the rows."""
         raise NotImplementedError
 
     def _warn(self, warnings_: Iterable[Warning]) -> None:

@@ -84,7 +84,7 @@ class _DualNetModel(SparseLinear):
             labels, self.classes_ = targets
             check_every_class_counts(self.classes_, labels, weights)
         check_penalty(p.loss, p.l1, p.l2)
-        problems = list(self._problems(X, targets, weights))
+        problems = list(self._targets(X, targets, weights))
 
         def minimiser_of(
             row: int, generator: np.random.RandomState, check: Callable[[], None]

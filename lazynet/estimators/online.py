@@ -168,7 +168,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
             X, y, classes = self._check_training(X, y, classes, reset)
         weight_of = settings.class_weight
         weights = importances(weight_of, classes, X, y, sample_weight, some_rows=some_rows)
-        return X, self._problems(X, (y, classes), weights), classes, None
+        return X, self._targets(X, (y, classes), weights), classes, None
 
     def _read_labels(
         self,
@@ -291,14 +291,14 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def _read(
+    def _rows_of_fit(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any
     ) -> tuple[sparse.csr_matrix, Targets]:
         X, targets, classes, form = self._read_rows(settings, X, y, sample_weight, reset=True)
         self._begin_with(settings, classes, form)
         return X, targets
 
-    def _source_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
+    def _chunk_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
         facts = source.facts()
         if facts.n_labels is not None:
             classes, form = np.arange(facts.n_labels), "sparse matrix"
@@ -310,9 +310,9 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
             if counts_rows(settings.class_weight):
                 settings = replace(settings, class_weight=balanced_for(source))
         self._begin_with(settings, classes, form)
-        return settings, partial(self._prepared, settings, classes)
+        return settings, partial(self._rows_of_chunk, settings, classes)
 
-    def _prepared(
+    def _rows_of_chunk(
         self, settings: Settings, classes: NDArray[Any], chunk: Chunk, checked: bool = False
     ) -> tuple[sparse.csr_matrix, Targets]:
         """The checked rows of a chunk and their targets."""
@@ -363,7 +363,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         self._warn(self._learn_on(X, y, sample_weight, sample_order, classes))
         return self
 
-    def _read_more(
+    def _rows_of_partial_fit(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any, classes: Any, of_pass: bool
     ) -> tuple[sparse.csr_matrix, Targets]:
         fitted, reset = self.__sklearn_is_fitted__(), not self.__sklearn_is_fitted__()

@@ -95,7 +95,7 @@ def _search_grid(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[Warn
     in_units = None if p.l2s.any() else units_for_fit(base, data, None)
     data = data if in_units is None else data.standardised(in_units)
     # Rows without any value ask for no penalty; one that is not 0 does no harm.
-    l1 = make_plan(base, data, from_zero=False).penalty.l1 or 1.0 if counted else 1.0
+    l1 = make_plan(base, data, compares_first_epoch=False).penalty.l1 or 1.0 if counted else 1.0
     settings = grid_of(p, LARGEST_L1 * l1, LAST_L1)
     if p.max_iter is None:
         p.max_iter = found_epochs(model._takes_margin_losses, is_table(*data.shape), True)
@@ -106,7 +106,7 @@ def _search_grid(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[Warn
     # float32 needs half the memory and less time; the chosen setting is trained in float64.
     narrow = model._takes_margin_losses or has_usual_size(rows.y)
     training = GridTraining(
-        plans, data.X, data.targets, rows.folds, sizes_of(data.X, plans[0].sizes),
+        plans, data.X, data.targets, rows.folds, sizes_of(data.X, plans[0].size_kind),
         np.float32 if narrow else np.float64,
     )  # fmt: skip
     with Workers(min(base.n_threads, len(training.matrices))) as workers:

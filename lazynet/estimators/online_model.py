@@ -21,7 +21,7 @@ from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS, EngineKind, RuleLike
-from lazynet.engines.stacked import intercepts_of, stacked_rows, stacked_sparse_rows
+from lazynet.engines.stacked import intercepts_of, stacked_coefficients, stacked_sparse_coefficients
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.base import SparseLinear
 from lazynet.losses import LOSS
@@ -173,7 +173,7 @@ class OnlineModel(SparseLinear):
                 check_alone(y, sample_weight, sample_order)
                 settings, rows = self._rows_of_source(settings, X, files)
             else:
-                X, targets = self._read(settings, X, y, sample_weight)
+                X, targets = self._rows_of_fit(settings, X, y, sample_weight)
                 rows = RowsInMemory(X, targets, check_order(sample_order, X.shape[0]))
             if checkpoint is not None:
                 identity = rows.identity() | start_identity(model, *start)
@@ -193,7 +193,7 @@ class OnlineModel(SparseLinear):
         check_rule_streams(settings)
         self.n_features_in_ = source.facts().n_features
         self.__dict__.pop("feature_names_in_", None)
-        settings, prepare = self._source_reader(settings, source)
+        settings, prepare = self._chunk_reader(settings, source)
         settings = replace(settings, shuffle=False)
         return settings, self._source_rows(settings, source, prepare, files)
 
@@ -207,13 +207,13 @@ class OnlineModel(SparseLinear):
             self._engines, self._engine_kind, self.units_, self.t_, self._scale, self._generator
         )  # fmt: skip
 
-    def _read(
+    def _rows_of_fit(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any
     ) -> tuple[sparse.csr_matrix, Targets]:
         """The checked rows of a fit and their targets."""
         raise NotImplementedError
 
-    def _read_more(
+    def _rows_of_partial_fit(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any, classes: Any, of_pass: bool
     ) -> tuple[sparse.csr_matrix, Targets]:
         """The checked rows of a call of ``partial_fit``, or of a chunk of its pass over a source.
@@ -222,7 +222,7 @@ class OnlineModel(SparseLinear):
         """
         raise NotImplementedError
 
-    def _source_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
+    def _chunk_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
         """The settings that suit a source, and a function that checks a chunk of it."""
         raise NotImplementedError
 
@@ -258,7 +258,7 @@ class OnlineModel(SparseLinear):
         if of_pass:
             settings = replace(settings, shuffle=False)
         model = self._model() if self.__sklearn_is_fitted__() else None
-        X, targets = self._read_more(settings, X, y, sample_weight, classes, of_pass)
+        X, targets = self._rows_of_partial_fit(settings, X, y, sample_weight, classes, of_pass)
         rows = RowsInMemory(X, targets, check_order(sample_order, X.shape[0]))
         result, warnings = learn_once(settings, rows, model, getattr(self, "l1_", 0.0), self._undo)
         self.__dict__.update(result)
@@ -319,7 +319,7 @@ class OnlineModel(SparseLinear):
         """
         probe = type(self)(**self.get_params(deep=False))
         settings = probe._read_settings()
-        rows = RowsInMemory(*probe._read(settings, X, y, sample_weight))
+        rows = RowsInMemory(*probe._rows_of_fit(settings, X, y, sample_weight))
         max_rows = check_integer("max_rows", max_rows, 1)
         epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
         n_rows = partial(affordable_rows, max_rows=max_rows, epochs=epochs)
@@ -330,18 +330,18 @@ class OnlineModel(SparseLinear):
 
     def _dense_coef(self) -> NDArray[np.float64]:
         if self._coefficients is None:
-            self._coefficients = stacked_rows(self._engines, self.units_)
+            self._coefficients = stacked_coefficients(self._engines, self.units_)
         return super()._dense_coef()
 
     def _raw_coef(self) -> Any:
         if not self._sparse_coef:
             return super()._raw_coef()
         if self._sparse_rows is None:
-            self._sparse_rows = stacked_sparse_rows(self._engines, self.units_)
+            self._sparse_rows = stacked_sparse_coefficients(self._engines, self.units_)
         return self._sparse_rows
 
     def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
-        rows = np.vstack([engine.rows_at(columns) for engine in self._engines])
+        rows = np.vstack([engine.coefficients_at(columns) for engine in self._engines])
         return rows if self.units_ is None else self.units_.weights(rows, columns)
 
     def _intercepts(self) -> NDArray[np.float64]:
@@ -368,7 +368,7 @@ class OnlineModel(SparseLinear):
         check_is_fitted(self)
         if not self._averages():
             return self._shaped(self._dense_coef())
-        return self._shaped(stacked_rows(self._engines, self.units_, last=True))
+        return self._shaped(stacked_coefficients(self._engines, self.units_, last=True))
 
     def _averages(self) -> bool:
         """Whether the model predicts with averages."""

@@ -124,20 +124,20 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
         tags.target_tags.multi_output = True
         return tags
 
-    def _read(
+    def _rows_of_fit(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any
     ) -> tuple[sparse.csr_matrix, Targets]:
         X, y, weights = self._rows_to_learn(settings, X, y, sample_weight)
         self._several_targets = y.ndim == 2
-        return X, self._problems(X, y, weights)
+        return X, self._targets(X, y, weights)
 
-    def _source_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
+    def _chunk_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
         if source.facts().n_labels is not None:
             raise ValueError("y must be a number for every row, and the source has labels")
         self._several_targets = False
-        return settings, partial(self._prepared, settings, None)
+        return settings, partial(self._rows_of_chunk, settings, None)
 
-    def _prepared(
+    def _rows_of_chunk(
         self, settings: Settings, classes: None, chunk: Chunk, checked: bool = False
     ) -> tuple[sparse.csr_matrix, Targets]:
         """The checked rows of a chunk and their problems."""
@@ -145,7 +145,7 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
         if not is_sound(chunk, self.n_features_in_, checked):
             X, y = self._check_training(X, y, reset=False)
         weights = check_sample_weight(chunk.weight, X, some_rows=True)
-        return X, self._problems(X, y, weights)
+        return X, self._targets(X, y, weights)
 
     @available_if(OnlineModel._learns_from_streams)
     def partial_fit(
@@ -167,7 +167,7 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
         self._warn(self._learn_on(X, y, sample_weight, sample_order))
         return self
 
-    def _read_more(
+    def _rows_of_partial_fit(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any, classes: None, of_pass: bool
     ) -> tuple[sparse.csr_matrix, Targets]:
         fitted = self.__sklearn_is_fitted__()
@@ -181,4 +181,4 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
                 f"{n_targets}"
             )
         weights = check_sample_weight(sample_weight, X, some_rows=of_pass)
-        return X, self._problems(X, y, weights)
+        return X, self._targets(X, y, weights)

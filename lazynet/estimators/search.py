@@ -96,7 +96,7 @@ class Search(SparseLinear):
             )
         X, targets, weights = self._rows_to_learn(p, X, y, sample_weight)
         y, classes = targets if isinstance(targets, tuple) else (targets, None)
-        problems = self._problems(X, targets, weights)
+        problems = self._targets(X, targets, weights)
         folds = folds_of(p.cv, y, groups, weights, classes)
         if p.one_standard_error and len(folds) == 1:
             raise ValueError(

@@ -156,7 +156,7 @@ class StabilisedSGDClassifier(SparseClassifier):
         """Train from zero weights; returns the warnings to give."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
-        problems = self._problems(X, (y, classes), check_sample_weight(sample_weight, X))
+        problems = self._targets(X, (y, classes), check_sample_weight(sample_weight, X))
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
         eta0 = _scale_of_rates(p, X, problems[0][1]) if p.eta0 is None else p.eta0
         stages = Stages(**{name: getattr(p, name) for name in Stages._kinds})

@@ -134,7 +134,7 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         X, y, classes = self._check_training(X, y, None, reset=reset)
         return X, (y, classes), importances(p.class_weight, classes, X, y, sample_weight)
 
-    def _problems(self, X: Any, y: Any, weights: Any) -> Targets:
+    def _targets(self, X: Any, y: Any, weights: Any) -> Targets:
         labels, classes = y
         if len(classes) == 2:  # a comparison takes less time than a search
             codes = np.asarray(labels == classes[1], dtype=np.int64)
@@ -165,5 +165,5 @@ class SparseRegressor(RegressorMixin, SparseLinear):
         X, y = self._check_training(X, y, reset=reset)
         return X, y, check_sample_weight(sample_weight, X)
 
-    def _problems(self, X: Any, y: Any, weights: Any) -> Targets:
+    def _targets(self, X: Any, y: Any, weights: Any) -> Targets:
         return Columns(y, weights)

@@ -5,14 +5,14 @@ from .kinds cimport AnyRule
 # What is known of a rule beside its functions.
 cdef class _Described:
     cdef readonly int kind, numbers  # in a cell
-    cdef readonly tuple settings, fields
+    cdef readonly tuple constants, fields
 
 # The description of the kind of this name; raises if there is none.
 cdef _Described described(str kind)
 
-# Fill in the rule as of now; raises where its settings or fields cannot be used.
+# Fill in the rule as of now; raises where its constants or fields cannot be used.
 cdef int begin_rule(
-    AnyRule* rule, _Described of, const double* settings, const double* fields, bint running
+    AnyRule* rule, _Described of, const double* constants, const double* fields, bint running
 ) except -1
 
 # Write the fields as of now.

@@ -5,7 +5,7 @@ kind of cell computes, with its paper and the property that ties it to the refer
 in rules/; the step loop is that of online.pyx.
 
 State is plain arrays of float64: ``cells``, a row per weight; ``fields``, the scalars that change
-from step to step; ``settings``, the constants of the rule; and ``memory``, what some kinds keep
+from step to step; ``constants``, the constants of the rule; and ``memory``, what some kinds keep
 beside the cells:
 
     "clock", "averaged clock"  the state of rates that are computed from the rows (from_data.pxd)
@@ -54,8 +54,8 @@ STALLS_FIELD = STALLS
 
 
 cdef class _Described:
-    def __init__(self, int kind, int numbers, tuple settings, tuple fields):
-        self.kind, self.numbers, self.settings, self.fields = kind, numbers, settings, fields
+    def __init__(self, int kind, int numbers, tuple constants, tuple fields):
+        self.kind, self.numbers, self.constants, self.fields = kind, numbers, constants, fields
 
 
 cdef dict KINDS = {name: _Described(*known) for name, known in all_kinds().items()}
@@ -77,17 +77,17 @@ def fields(str kind not None):
     return described(kind).fields
 
 
-def settings(str kind not None):
+def constants(str kind not None):
     """The names of the constants of the rule, in order."""
-    return described(kind).settings
+    return described(kind).constants
 
 
 cdef int begin_rule(
-    AnyRule* rule, _Described of, const double* settings, const double* fields, bint running
+    AnyRule* rule, _Described of, const double* constants, const double* fields, bint running
 ) except -1:
-    cdef Py_ssize_t n = len(of.settings)
+    cdef Py_ssize_t n = len(of.constants)
     if n:
-        memcpy(rule.numbers, settings, n * sizeof(double))
+        memcpy(rule.numbers, constants, n * sizeof(double))
     memcpy(rule.numbers + n, fields, len(of.fields) * sizeof(double))
     cdef str defect = prepare_kind(rule, of.kind, running)
     if defect is not None:
@@ -96,16 +96,16 @@ cdef int begin_rule(
 
 
 cdef void end_rule(const AnyRule* rule, _Described of, double* fields) noexcept:
-    memcpy(fields, rule.numbers + len(of.settings), len(of.fields) * sizeof(double))
+    memcpy(fields, rule.numbers + len(of.constants), len(of.fields) * sizeof(double))
 
 
 cdef int rule_of(
-    AnyRule* rule, _Described of, const double[::1] settings, const double[::1] fields, bint running
+    AnyRule* rule, _Described of, const double[::1] constants, const double[::1] fields, bint running
 ) except -1:
-    check_vector("settings", settings, len(of.settings))
+    check_vector("constants", constants, len(of.constants))
     check_vector("fields", fields, len(of.fields))
     return begin_rule(
-        rule, of, &settings[0] if settings.shape[0] else NULL, &fields[0], running
+        rule, of, &constants[0] if constants.shape[0] else NULL, &fields[0], running
     )
 
 
@@ -143,12 +143,12 @@ cdef int take_memory(
         rule.tables.shrink_first = task.shrink_first
     elif of.kind == CLOCK or of.kind == AVERAGED:
         on.positive, on.totals = task.positive, NULL
-        if task.tuning.adaptive:
+        if task.tuning.in_use:
             load_from_data(
                 &on.state, memory_of(memory, "the state of the rates", N_FROM_DATA_FIELDS)
             )
             find_factors(&on.state, &task.tuning)
-    if not has_sizes(examples) and (task.tuning.adaptive or measures_kind(rule, of.kind)):
+    if not has_sizes(examples) and (task.tuning.in_use or measures_kind(rule, of.kind)):
         raise ValueError("examples must have sizes: the rates follow the sizes of the rows")
     return 0
 
@@ -158,7 +158,7 @@ def run(
     Examples examples,
     Steps steps,
     Task task,
-    const double[::1] settings not None,
+    const double[::1] constants not None,
     double[:, ::1] cells not None,   # IN/OUT
     double[::1] fields not None,     # IN/OUT
     Py_ssize_t first,
@@ -175,7 +175,7 @@ def run(
         raise ValueError("average must be given for the kind 'averaged clock', and for no other")
     check_cells(cells, examples.csr.n_columns, of.numbers)
     check_runnable(examples, task.loss)
-    rule_of(&rule, of, settings, fields, True)
+    rule_of(&rule, of, constants, fields, True)
     take_memory(&rule, of, examples, task, memory)
     if not 0 <= first < steps.order.shape[0]:
         return <int> FINISHED, steps.order.shape[0]
@@ -192,7 +192,7 @@ def run(
     with nogil:
         status = examples.loops.walk(code, &rule, &at)
     end_rule(&rule, of, &fields[0])
-    if task.tuning.adaptive and (of.kind == CLOCK or of.kind == AVERAGED):
+    if task.tuning.in_use and (of.kind == CLOCK or of.kind == AVERAGED):
         save_from_data(&rule.clock.state, &memory[0])
     if average is not None:
         rule.clock.totals[COUNTED] = <double> rule.clock.past.n
@@ -203,7 +203,7 @@ def sweep(
     str kind not None,
     double[:, ::1] cells not None,   # IN/OUT
     double[::1] fields not None,     # IN/OUT
-    const double[::1] settings not None,
+    const double[::1] constants not None,
 ):
     """Bring every weight current, and change the scale of the rates if that is due."""
     cdef _Described of = described(kind)
@@ -213,7 +213,7 @@ def sweep(
     if of.kind != ADAGRAD:
         raise ValueError(f"kind must be one whose weights the kernel sweeps, got {kind!r}")
     check_cells(cells, cells.shape[0], of.numbers)
-    rule_of(&rule, of, settings, fields, False)
+    rule_of(&rule, of, constants, fields, False)
     code = code_of(of.kind, &rule)
     with nogil:
         if cells.shape[0]:
@@ -225,7 +225,7 @@ def read(
     str kind not None,
     const double[:, ::1] cells not None,
     const double[::1] fields not None,
-    const double[::1] settings not None,
+    const double[::1] constants not None,
     double[::1] weights not None,  # OUT: may be ``cells`` itself where a cell is one number
     double[::1] memory=None,       # of tables
 ):
@@ -236,7 +236,7 @@ def read(
     cdef int code
     check_cells(cells, cells.shape[0], of.numbers)
     check_vector("weights", weights, cells.shape[0])
-    rule_of(&rule, of, settings, fields, False)
+    rule_of(&rule, of, constants, fields, False)
     if of.kind == TABLES:
         take_entries(&rule, memory)
     code = code_of(of.kind, &rule)
@@ -246,12 +246,12 @@ def read(
 
 
 def intercept(
-    str kind not None, const double[::1] fields not None, const double[::1] settings not None
+    str kind not None, const double[::1] fields not None, const double[::1] constants not None
 ):
     """The intercept as of now."""
     cdef _Described of = described(kind)
     cdef AnyRule rule
-    rule_of(&rule, of, settings, fields, False)
+    rule_of(&rule, of, constants, fields, False)
     if of.kind == RDA:
         return rule.rda.intercept
     if of.kind == FTRL:
@@ -263,16 +263,16 @@ def retune(
     str kind not None,
     double[:, ::1] cells not None,  # IN/OUT
     const double[::1] fields not None,
-    const double[::1] settings not None,
+    const double[::1] constants not None,
 ):
-    """Recompute what every cell of AdaGrad caches of the settings."""
+    """Recompute what every cell of AdaGrad caches of the constants."""
     cdef _Described of = described(kind)
     cdef AnyRule rule
     cdef Py_ssize_t j
     if of.kind != ADAGRAD:
-        raise ValueError(f"kind must be one whose cells depend on the settings, got {kind!r}")
+        raise ValueError(f"kind must be one whose cells depend on the constants, got {kind!r}")
     check_cells(cells, cells.shape[0], of.numbers)
-    rule_of(&rule, of, settings, fields, False)
+    rule_of(&rule, of, constants, fields, False)
     with nogil:
         for j in range(cells.shape[0]):
             cells[j, 2] = adagrad.decay_at(&rule.adagrad, cells[j, 1])

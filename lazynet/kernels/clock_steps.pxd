@@ -1,7 +1,6 @@
 # A step on the clock, in the parts that the step loop calls: the shrink of all weights is the motion of two
 # scalars, and a sweep may interrupt the step between its parts.
 from libc.math cimport isfinite
-from libc.stdint cimport int64_t
 
 from .averages cimport count_iterate, past_is_worn
 from .chunk cimport ABSOLUTE_SUM, FINISHED, OUT_OF_RANGE, OVERFLOWED, WORN_OUT, Chunk, Status
@@ -37,7 +36,7 @@ cdef inline Status begin_on_clock(OnClock* on, const Chunk* at, Proposal* step) 
         return WORN_OUT
     if at.counts != NULL:
         on.scale_sum, on.pull_sum = on.past.scales[on.past.n], on.past.pulls[on.past.n]
-    if not at.tuning.adaptive:
+    if not at.tuning.in_use:
         step.rate, step.keep = at.rates[at.step], at.keep[at.step]
         step.keep_low, step.pull = at.keep_low[at.step], at.pull[at.step]
     return FINISHED
@@ -65,7 +64,7 @@ cdef inline Status propose_on_clock(
     OnClock* on, const Chunk* at, const OwnRow* row, double prediction, Proposal* step
 ) noexcept nogil:
     """How far the step goes; refused where that is not finite."""
-    if at.tuning.adaptive:
+    if at.tuning.in_use:
         propose(
             step, &on.state, at.tuning, at.loss, at.epsilon, at.fit_intercept, size_of(at, row),
             at.importances[row.number] if at.importances != NULL else 1.0,
@@ -75,7 +74,7 @@ cdef inline Status propose_on_clock(
         step.move = step.intercept_move = step.rate * slope_of(at, row.number, prediction)
     if isfinite(prediction) and isfinite(step.move) and isfinite(step.intercept_move):
         return FINISHED
-    if at.tuning.adaptive:
+    if at.tuning.in_use:
         on.state, on.clock = on.state_before, on.clock_before
     return OVERFLOWED
 
@@ -86,10 +85,10 @@ cdef inline Status start_on_clock(OnClock* on, const Chunk* at, const Proposal* 
         &on.past, on.totals, &on.clock, at.reach, on.work, step.keep, step.pull
     ):
         # The step begins again after the sweep; a row counts only once.
-        if at.tuning.adaptive:
+        if at.tuning.in_use:
             on.pending = COUNTED_ROW
         return WORN_OUT
-    if at.tuning.adaptive:
+    if at.tuning.in_use:
         on.state.progress, on.state.rate = step.progress, step.rate
         on.state.intercept_progress = step.intercept_progress
         on.state.intercept_move = step.intercept_move

@@ -190,7 +190,8 @@ cdef class Columns:
             if not (grow(<void**> &self.rows, room * 4) and grow(<void**> &self.values, room * 8)):
                 return False
             self.values_room = room
-        memset(self.lengths + self.size, 0, n * sizeof(int64_t))
+        for column in range(self.size, self.size + n):
+            self.lengths[column] = 0
         for k in range(found.n):
             self.lengths[found.places[k]] += 1
         for column in range(self.size, self.size + n):

@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 from .losses cimport loss_slope
 
-# What the computation of rates from the rows is told (from_data.pxd).
+# The constants of the computation of rates from the rows.
 cdef struct Tuning:
     double constant         # C
     double slack            # 8: rows larger than this many mean sizes have a smaller rate
@@ -17,7 +17,7 @@ cdef struct Tuning:
     double intercept        # the squared size of the intercept's feature, beside rows of the mean norm
     double lowering         # a lack of progress multiplies the rate by this number; 1: never ...
     double intercept_lowering  # ... and the intercept's rate by this number
-    bint adaptive           # whether the rates come from the rows; all else is unused if not
+    bint in_use           # whether the rates come from the rows; all else is unused if not
     bint follows_targets    # Y is the root mean square of the targets; else 1
     bint smooth             # the slope shrinks with the residual: G is at most Y
     bint unbounded          # large rows have no smaller rate: the step is implicit

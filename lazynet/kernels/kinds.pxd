@@ -22,7 +22,7 @@ from .rules.tables cimport OnTables
 from .rules.truncated_gradient cimport Truncated
 
 
-# The struct of a rule is its settings, its fields, and what follows from them.
+# The struct of a rule is its constants, its fields, and what follows from them.
 cdef union AnyRule:
     double[32] numbers
     OnClock clock
@@ -36,7 +36,7 @@ cdef union AnyRule:
 
 
 cdef inline dict all_kinds():
-    """For every rule by name: its number, the numbers in a cell, and the names of its settings and
+    """For every rule by name: its number, the numbers in a cell, and the names of its constants and
     fields, which are those of the struct, in order."""
     cdef tuple of_scale = ("rows", "sizes", "mean", "loaded")
     cdef tuple of_clock = ("scale", "scale_low", "inverse", "shift", "shift_low", "intercept", "work")
@@ -66,7 +66,7 @@ cdef inline dict all_kinds():
 
 
 cdef inline str prepare_kind(AnyRule* rule, int kind, bint running):
-    """Compute what follows from settings and fields; returns why they cannot be used, or None."""
+    """Compute what follows from constants and fields; returns why they cannot be used, or None."""
     cdef str defect = None
     if kind == ADAGRAD:
         adagrad.prepare(&rule.adagrad)

@@ -23,7 +23,7 @@ conditions (tests/exact/test_minima.py).
 
 cimport cython
 
-from libc.math cimport INFINITY, fabs, fmax, fmin
+from libc.math cimport fabs, fmax, fmin
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset

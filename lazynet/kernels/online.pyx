@@ -17,7 +17,7 @@ gives the same bits.
 """
 
 from libc.math cimport isfinite
-from libc.stdint cimport int64_t, uint32_t, uintptr_t
+from libc.stdint cimport uintptr_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
@@ -189,7 +189,7 @@ cdef inline void look_ahead(
     if ahead >= 0:
         fetch_row(at.csr, ahead)
         prefetch(at.targets + ahead)
-        if at.sizes != NULL and (at.tuning.adaptive or measures(rule)):
+        if at.sizes != NULL and (at.tuning.in_use or measures(rule)):
             prefetch(at.sizes + ahead)
 
 
@@ -243,11 +243,11 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
             # The first half of this step was taken before the sweep, which has changed the cells.
             predict(rule, at.cells, row, next)
             step.move = step.intercept_move = on.pending_move
-            if at.tuning.adaptive:
+            if at.tuning.in_use:
                 step.intercept_move = on.state.intercept_move
             on.pending = NOTHING
         elif on_clock:
-            if at.tuning.adaptive:
+            if at.tuning.in_use:
                 status = count_on_clock(on, at, row)
                 if status != FINISHED:
                     break

@@ -8,7 +8,7 @@ Here the arrays of a run are checked; the step loop is in online_outputs.pyx.  T
 are
 
     "clock"            one clock for all outputs that share the penalty and the rates, or a clock
-                       for each output (clock.pyx)
+                       for each output (rules/clock.pxd)
     "averaged clock"   one clock, and the past of every weight (averages.pyx)
     "group_l2", "group_max"
                        FoBoS on one clock, with a penalty of every row of weights: its Euclidean
@@ -76,7 +76,7 @@ cdef class Block:
     ``cells`` has a row per feature, ``numbers(kind)`` rows of ``width`` float32 or float64 each.
     ``stamps`` has an entry per feature for "adagrad" and "group_max".  Weights on a clock have
     ``clocks``, a column for all outputs or one for each, ``own``, ``scalars``, and ``rates`` where
-    these are computed from the rows; rules with a state have ``settings`` and ``fields``, a row per
+    these are computed from the rows; rules with a state have ``constants`` and ``fields``, a row per
     output, whose columns are those of a single output.
     """
     cdef readonly str kind
@@ -86,12 +86,12 @@ cdef class Block:
     cdef list held
     cdef _Described of               # the rule with a state; None on the clock
     cdef OutputRule* rules
-    cdef Held settings, fields      # of its outputs
+    cdef Held constants, fields      # of its outputs
     cdef Py_ssize_t n_rates          # outputs that have rates from the rows
 
     def __cinit__(
         self, str kind not None, cells not None, Py_ssize_t width, stamps=None, clocks=None,
-        own=None, scalars=None, rates=None, settings=None, fields=None,
+        own=None, scalars=None, rates=None, constants=None, fields=None,
     ):
         cdef Outputs* at = &self.outputs
         cdef Held array
@@ -117,7 +117,7 @@ cdef class Block:
             at.stamps = <double*> array.begin
         if at.kind == ADAGRAD or at.kind == FTRL or at.kind == RDA:
             self.of = described(kind)
-            self.settings = self.hold("settings", settings, (width, len(self.of.settings)))
+            self.constants = self.hold("constants", constants, (width, len(self.of.constants)))
             self.fields = self.hold("fields", fields, (width, len(self.of.fields)))
             self.rules = <OutputRule*> calloc(<size_t> width, sizeof(OutputRule))
             if self.rules == NULL:
@@ -162,17 +162,17 @@ cdef class Block:
     cdef Outputs now(self) except *:
         """What a call is told of the block, with the rules as of now."""
         cdef Outputs at = self.outputs
-        cdef Py_ssize_t k, n_settings, n_fields
+        cdef Py_ssize_t k, n_constants, n_fields
         at.rates = NULL
         if self.of is None:
             return at
-        n_settings, n_fields = self.settings.shape[1], self.fields.shape[1]
+        n_constants, n_fields = self.constants.shape[1], self.fields.shape[1]
         at.rules = self.rules
         for k in range(self.width):
             try:
                 begin_rule(
                     <AnyRule*> &self.rules[k], self.of,
-                    <double*> self.settings.begin + k * n_settings,
+                    <double*> self.constants.begin + k * n_constants,
                     <double*> self.fields.begin + k * n_fields, True,
                 )
             except ValueError as problem:
@@ -222,25 +222,25 @@ cdef int check_steps_on_clock(
     bint averaged
 ) except -1:
     """Raises unless the options of the steps fit each other."""
-    cdef bint adaptive = task.tuning.adaptive
+    cdef bint rates_from_data = task.tuning.in_use
     if averaged != (block.outputs.kind == AVERAGED):
         raise ValueError("average must be given for the kind 'averaged clock', and for no other")
     if block.outputs.kind in (GROUP_L2, GROUP_MAX) and task.shrink_first:
         raise ValueError("task must not shrink first where the weights of a feature are a group")
-    if has_own and adaptive:
+    if has_own and rates_from_data:
         raise ValueError("own_steps must not be given where rates are computed from the rows")
-    if (block.outputs.n_clocks == 1) == (has_own or adaptive):
+    if (block.outputs.n_clocks == 1) == (has_own or rates_from_data):
         raise ValueError(
             "block must have a clock per output where the steps of outputs differ, else 1 clock"
         )
-    if softmax and adaptive:
+    if softmax and rates_from_data:
         raise ValueError("softmax must not be asked for with rates computed from the rows")
-    if adaptive and block.n_rates < targets.n_outputs:
+    if rates_from_data and block.n_rates < targets.n_outputs:
         raise ValueError(
             f"block must have {targets.n_outputs} rows of rates, which are computed from the rows, "
             f"got {block.n_rates}"
         )
-    if adaptive and not has_sizes(examples):
+    if rates_from_data and not has_sizes(examples):
         raise ValueError("examples must have sizes where rates are computed from the rows")
     return 0
 
@@ -314,7 +314,7 @@ def run(
     if on_clock and learns:
         if own_steps is not None:
             held = add_own_steps(&at, own_steps, n_steps)
-        if task.tuning.adaptive:
+        if task.tuning.in_use:
             at.rates = block.outputs.rates
             if strengths is not None:
                 held = [Held("strengths", strengths, (at.n, N_STRENGTHS), "d", False)]

@@ -17,7 +17,6 @@ step within one (tests/exact/test_stabilised.py).
 from libc.math cimport copysign, fabs, isfinite
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 
-from .arrays cimport pinned
 from .examples cimport (
     FINISHED,
     OVERFLOWED,

@@ -82,7 +82,7 @@ cdef class Task:
     """The code and epsilon of the loss, the order within a step, and the limits of a clock.
 
     ``tuning``, if given, holds the numbers of ``Tuning`` (from_data.pxd) up to ``intercept_lowering``, then its
-    flags after ``adaptive``: the rates are computed from the rows.
+    flags after ``in_use``: the rates are computed from the rows.
     """
 
     def __cinit__(
@@ -101,7 +101,7 @@ cdef class Task:
         bint positive=False,
         tuning=None,
     ):
-        self.tuning.adaptive = tuning is not None
+        self.tuning.in_use = tuning is not None
         if tuning is not None:
             (
                 self.tuning.constant,

@@ -15,7 +15,7 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from .averages cimport add_to
-from .conjugates cimport conjugate, has_kinks, loss_with_derivatives
+from .conjugates cimport conjugate, has_kinks
 from .examples cimport (
     AHEAD,
     FINISHED,

@@ -77,15 +77,15 @@ class AdaGrad(Rule):
         >>> AdaGrad().twin_options(LOG_LOSS)
         {'alpha': None, 'delta': 1e-06, 'initial': 1.0, 'product': 8.0}
         """
-        *_, product, _, _, initial = self.settings(ElasticNet(), loss)
+        *_, product, _, _, initial = self.constants(ElasticNet(), loss)
         return super().twin_options(loss) | {"initial": initial, "product": product}
 
-    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
+    def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2, alpha, delta, 0 and initial; or the constant of the loss for alpha, and 1 for 0.
 
-        >>> AdaGrad(0.1, delta=0.25).settings(ElasticNet(l1=0.5))
+        >>> AdaGrad(0.1, delta=0.25).constants(ElasticNet(l1=0.5))
         (0.5, 0.0, 0.1, 0.25, 0.0, 0.0)
-        >>> AdaGrad(delta=0.25).settings(ElasticNet(l1=0.5))
+        >>> AdaGrad(delta=0.25).constants(ElasticNet(l1=0.5))
         (0.5, 0.0, 8.0, 0.25, 1.0, 1.0)
         """
         initial = self.initial
@@ -96,12 +96,12 @@ class AdaGrad(Rule):
         product = constant_of(loss, PRODUCTS if initial else PLAIN_PRODUCTS)
         return (penalty.l1, penalty.l2, product, self.delta, 1.0, initial)
 
-    def with_divided_rates(self, settings: tuple[float, ...], divisor: float) -> tuple[float, ...]:
-        """The ``settings`` with another alpha for the weights; the intercept keeps its rates.
+    def with_divided_rates(self, constants: tuple[float, ...], divisor: float) -> tuple[float, ...]:
+        """The ``constants`` with another alpha for the weights; the intercept keeps its rates.
 
         >>> rule = AdaGrad()
-        >>> rule.with_divided_rates(rule.settings(ElasticNet(l1=0.5)), 2.0)
+        >>> rule.with_divided_rates(rule.constants(ElasticNet(l1=0.5)), 2.0)
         (0.5, 0.0, 4.0, 1e-06, 1.0, 1.0)
         """
-        l1, l2, alpha, *others = settings
+        l1, l2, alpha, *others = constants
         return (l1, l2, alpha / divisor, *others)

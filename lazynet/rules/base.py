@@ -15,7 +15,7 @@ from lazynet.penalties import ElasticNet
 from lazynet.rules.storage import STORAGE, Clock
 from lazynet.schedules import SCALE, SCHEDULE
 
-#: The loss for which settings are given where none is named.
+#: The loss for which constants are given where none is named.
 LOG_LOSS = get_loss("log_loss")
 
 # A larger eta * l1 or eta * l2 would take the scalars of the clock out of the range of doubles.
@@ -82,7 +82,7 @@ class Rule(ParameterObject):
     group: str | None = None
 
     @property
-    def sizes(self) -> str | None:
+    def size_kind(self) -> str | None:
         """Which size of every row the rates follow: "absolute_sums", "squared_norms" or None.
 
         >>> from lazynet import AdaGrad, SGD
@@ -127,23 +127,23 @@ set and visits it again; use fit
         parameters = self.get_params(deep=False)
         return {name: value for name, value in parameters.items() if name not in OF_TRAINING}
 
-    def with_divided_rates(self, settings: tuple[float, ...], divisor: float) -> tuple[float, ...]:
-        """The ``settings`` of a rule that ``divides``, with lower rates of the weights.
+    def with_divided_rates(self, constants: tuple[float, ...], divisor: float) -> tuple[float, ...]:
+        """The ``constants`` of a rule that ``divides``, with lower rates of the weights.
 
         >>> from lazynet import AdaGrad
         >>> rule = AdaGrad(alpha=0.5)
-        >>> rule.with_divided_rates(rule.settings(ElasticNet()), 2.0)[2]
+        >>> rule.with_divided_rates(rule.constants(ElasticNet()), 2.0)[2]
         0.25
         """
         raise NotImplementedError
 
-    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
+    def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """The numbers that the kernel of a rule with a state receives, in the kernel's order.
 
         Only rates that follow the data depend on the loss.
 
         >>> from lazynet import RDA
-        >>> RDA(gamma=2.0).settings(ElasticNet(l1=0.1))  # l1, l2, gamma, rho, 0
+        >>> RDA(gamma=2.0).constants(ElasticNet(l1=0.1))  # l1, l2, gamma, rho, 0
         (0.1, 0.0, 2.0, 0.0, 0.0)
         """
         raise NotImplementedError

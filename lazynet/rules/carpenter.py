@@ -30,10 +30,10 @@ class Carpenter(Rule):
     schedule: ScheduleLike = AUTO
     eta0: float | None = None
 
-    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
+    def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2 and the period, 0 standing for None.
 
-        >>> Carpenter().settings(ElasticNet(l1=0.5))
+        >>> Carpenter().constants(ElasticNet(l1=0.5))
         (0.5, 0.0, 0.0)
         """
         return (penalty.l1, penalty.l2, float(self.period or 0))

@@ -82,12 +82,12 @@ class FTRL(Rule):
             )
         return options
 
-    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
+    def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2, whether the penalty counts per example, alpha, beta, and the intercept's.
 
         An alpha of 0 for the intercept says that it has no rate of its own.
 
-        >>> FTRL(alpha=0.25).settings(ElasticNet(l1=0.5))
+        >>> FTRL(alpha=0.25).constants(ElasticNet(l1=0.5))
         (0.5, 0.0, 1.0, 0.25, 1.0, 0.0, 0.0)
         """
         per_example = float(self.penalty == "per_example")

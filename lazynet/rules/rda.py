@@ -72,10 +72,10 @@ class RDA(Rule):
             )
         return options
 
-    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
+    def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2, gamma, rho, and the intercept's gamma; 0 says that it has none of its own.
 
-        >>> RDA(gamma=2.0).settings(ElasticNet(l1=0.5))
+        >>> RDA(gamma=2.0).constants(ElasticNet(l1=0.5))
         (0.5, 0.0, 2.0, 0.0, 0.0)
         """
         if self.gamma is not None:

@@ -59,10 +59,10 @@ for loss='hinge'; use one of [...], or write rule=SAGA(alpha=...)
                 f"for loss={loss.name!r}; use one of {smooth}, or write rule={self.rate}"
             )
 
-    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
+    def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2 and alpha, 0 standing for a rate that is not known yet.
 
-        >>> SAGA(alpha=0.25).settings(ElasticNet(l1=0.5))
+        >>> SAGA(alpha=0.25).constants(ElasticNet(l1=0.5))
         (0.5, 0.0, 0.25)
         """
         return (penalty.l1, penalty.l2, self.alpha or 0.0)

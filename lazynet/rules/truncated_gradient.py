@@ -61,10 +61,10 @@ class TruncatedGradient(Affine):
                 f"l2={penalty.l2:g}: a weight that decays would cross the threshold unseen"
             )
 
-    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
+    def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """The threshold.
 
-        >>> TruncatedGradient(threshold=0.5).settings(ElasticNet())
+        >>> TruncatedGradient(threshold=0.5).constants(ElasticNet())
         (0.5,)
         """
         return (self.threshold,)

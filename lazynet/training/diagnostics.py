@@ -43,7 +43,7 @@ def fit_warnings(
     """
     losses = [line.get("validation_loss", line["progressive_loss"]) for line in history]
     constant = losses[0]
-    if targets is not None and not settings.follows_rows:
+    if targets is not None and not settings.rates_from_rows:
         constant = loss_of_constants(targets, plan)
         if history[best]["progressive_loss"] >= NOTHING_LEARNED * constant:
             warnings = nothing_learned(settings, plan, targets, learners, eta0)
@@ -83,7 +83,7 @@ def nothing_learned(
 
     Rates that follow from the rows are not the reason, nor are they where all weights are zero.
     """
-    if settings.follows_rows:
+    if settings.rates_from_rows:
         return []
     loss, _, nonzeros = evaluated(learners)
     constant = loss_of_constants(targets, plan)

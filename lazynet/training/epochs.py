@@ -102,7 +102,7 @@ class Epoch:
     @property
     def coef(self) -> NDArray[np.float64]:
         """A copy of the weights, a row for every output."""
-        result = np.vstack([learner.engine.rows() for learner in self._learners])
+        result = np.vstack([learner.engine.coefficients() for learner in self._learners])
         return result if self._units is None else self._units.weights(result)
 
     @property

@@ -12,8 +12,8 @@ from lazynet.data.arrays import sizes_of, touched_columns
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.stacked import (
     intercepts_of,
-    stacked_rows,
-    stacked_sparse_rows,
+    stacked_coefficients,
+    stacked_sparse_coefficients,
 )
 from lazynet.engines.threads import threads_for
 from lazynet.engines.undo import UndoLog
@@ -63,8 +63,8 @@ def fit(
     if isinstance(rows, RowsInMemory):
         units = units_for_fit(settings, rows, model)
         rows = rows if units is None else rows.standardised(units)
-    from_zero = model is None and replace_weights is None and rows.order is None
-    plan = make_plan(settings, rows, from_zero=from_zero)
+    compares_first_epoch = model is None and replace_weights is None and rows.order is None
+    plan = make_plan(settings, rows, compares_first_epoch=compares_first_epoch)
     outputs = None if checkpoint is None else checkpoint.outputs()
     engines, warnings = engines_for_fit(
         settings, plan, rows, units, model, replace_weights, outputs
@@ -75,9 +75,9 @@ def fit(
             settings, plan, learners, rows, workers, generator, units, callback, checkpoint
         )
         training.run()
-        sparse_rows = stacked_sparse_rows(engines, units, workers) if sparse_coef else None
+        sparse_rows = stacked_sparse_coefficients(engines, units, workers) if sparse_coef else None
     history, best, t = training.history, training.best_epoch, training.best_t
-    coefficients = None if sparse_coef else stacked_rows(engines, units)
+    coefficients = None if sparse_coef else stacked_coefficients(engines, units)
     numbers: Any = coefficients if sparse_rows is None else sparse_rows.data
     refuse_overflow(t, engines[0].advice, numbers, intercepts_of(engines, units))
     rate = engines[0].present_rate
@@ -123,7 +123,7 @@ def learn_once(
     eta0 = None
     if model is not None and settings.rule.eta0 is None and needs_scale(settings.schedule):
         eta0 = model.scale
-    plan = plan.known(scale_of_rates(settings, plan, rows) if eta0 is None else eta0, None)
+    plan = plan.completed(scale_of_rates(settings, plan, rows) if eta0 is None else eta0, None)
     warnings: list[Warning] = []
     if model is None:
         engines, generator, t = (
@@ -137,9 +137,9 @@ def learn_once(
     if settings.shuffle and generator is None:
         generator = new_generator(settings.random_state)
     # One engine measures a row when it visits it, which reads X once less.
-    sizes = plan.sizes if len(engines) == 1 else sizes_of(rows.X, plan.sizes)
+    sizes = plan.size_kind if len(engines) == 1 else sizes_of(rows.X, plan.size_kind)
     learners = new_learners(engines, rows.X, rows.targets, plan, sizes)
-    touched, numbers = touched_columns(rows.X), plan.settings()
+    touched, numbers = touched_columns(rows.X), plan.constants()
     with threads_for(settings.n_threads, len(engines)) as workers:
         undo.before(engines, touched, workers)
         for engine in engines:
@@ -190,4 +190,4 @@ def plan_to_verify(
     units = units_for_fit(settings, rows, None)
     rows = rows if units is None else rows.standardised(units)
     n_steps = count(rows.X) * epochs
-    return make_plan(settings, rows, from_zero=False, n_steps=n_steps), rows
+    return make_plan(settings, rows, compares_first_epoch=False, n_steps=n_steps), rows

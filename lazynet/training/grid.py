@@ -66,7 +66,7 @@ def planned(base: Settings, settings: Sequence[tuple[float, float]], eta0: float
         plan, scale = check_together(replace(base, l1=l1, l2=l2).plan()), eta0
         if plan.rule.scheduled and base.rule.eta0 is None and needs_scale(base.schedule):
             scale = min(scale, plan.rule.largest_rate(plan.penalty) / 2)
-        plans.append(plan.known(scale, None))
+        plans.append(plan.completed(scale, None))
     return plans
 
 
@@ -120,7 +120,7 @@ class GridTraining:
 
     def _visit(self, visited: NDArray[np.int64], workers: Workers) -> None:
         plan, width = self.plans[0], self.matrices[0].engine.width
-        scheduled = not (plan.rule.has_state or plan.adaptive)
+        scheduled = not (plan.rule.has_state or plan.rates_from_data)
         rows = [visited[mask[visited]] for mask in self._learned]
         steps = [_plain_steps(of_fold) for of_fold in rows]
         rates = [
@@ -181,7 +181,7 @@ def _new_matrix(plans: Sequence[Plan], n_features: int, dtype: Any) -> OutputsEn
         kind = _RULES_WITH_STATE[plan.rule.name]
         return kind(n_features, len(plans), plan.rule, penalties, dtype, loss=plan.loss)
     engine = OutputsOnClock(n_features, len(plans), dtype, own_clocks=True)
-    if plan.adaptive:
+    if plan.rates_from_data:
         engine.strengths = np.array(
             [(p.l1, p.l2, plan.rule.largest_rate(p) / 2) for p in penalties]
         )

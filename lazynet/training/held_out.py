@@ -94,7 +94,7 @@ def decisions_of(
     first = 0
     for engine in engines:
         with np.errstate(over="ignore", invalid="ignore"):
-            rows = engine.rows()
+            rows = engine.coefficients()
             products = (X @ rows[0])[None] if len(rows) == 1 else (X @ rows.T).T
             yield first, products + engine.model_intercepts[:, None]
         first += engine.n_outputs

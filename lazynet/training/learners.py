@@ -106,9 +106,9 @@ class OutputsLearner:
                 total += summed_losses(
                     decisions, self.first, targets, self.plan.loss, self.plan.softmax
                 )
-        weights = self.engine.rows()
+        weights = self.engine.coefficients()
         penalty = self._penalty(weights)
-        last = self.engine.rows(last=True) if self.engine.averaging else weights
+        last = self.engine.coefficients(last=True) if self.engine.averaging else weights
         return total / n, total / n + penalty, int(np.count_nonzero(last))
 
     def _penalty(self, weights: NDArray[np.float64]) -> float:

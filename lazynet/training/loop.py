@@ -164,7 +164,7 @@ class Training:
             for learner in self.learners:
                 if begins_anew:
                     learner.engine.set_state(plan.new_like(learner.engine).state())
-                learner.engine.retune(plan.settings(divisor))
+                learner.engine.retune(plan.constants(divisor))
         return order
 
     def _visit_rows(self, order: Shuffle) -> tuple[EpochRecord, int]:
@@ -237,7 +237,7 @@ class Training:
             self.best_epoch, self.best_loss, self.best_t = epoch, loss, t
         if asked or (self.began_badly and epoch > 0) or self.stopping.after(loss):
             self.ended_early = True
-        elif self.stopping.idle and plan.adaptive:
+        elif self.stopping.idle and plan.rates_from_data:
             for engine in engines:
                 engine.calm()
 

@@ -31,20 +31,20 @@ L1_SHARE_OF_DOCUMENTS, L1_SHARE = 0.01, 0.003
 
 
 def make_plan(
-    settings: Settings, rows: Any, *, from_zero: bool = True, n_steps: int | None = None
+    settings: Settings, rows: Any, *, compares_first_epoch: bool = True, n_steps: int | None = None
 ) -> Plan:
     """The plan of a fit from ``rows``, in memory or in a source.
 
-    ``from_zero`` says that the fit starts from zero weights and visits all rows: only then its
-    first epoch can be compared with a constant prediction.  ``n_steps`` is the number of steps
-    where it does not follow from the settings.
+    ``compares_first_epoch`` says that the fit starts from zero weights and visits all rows: only
+    then its first epoch can be compared with a constant prediction.  ``n_steps`` is the number of
+    steps where it does not follow from the settings.
     """
     n_outputs, table = len(rows.targets), is_table(*rows.shape)
     classifies = settings.classifies
     # The penalty, and the loss that a bad first epoch exceeds.
     l1, bad_loss = 0.0, math.inf
     if settings.computes_l1:
-        compares = settings.may_restart and from_zero and n_outputs == 1
+        compares = settings.may_restart and compares_first_epoch and n_outputs == 1
         statistics = rows.statistics(settings, follows_targets(settings.loss) or compares)
         documents = settings.loss.margin and not table
         share = L1_SHARE_OF_DOCUMENTS if documents else L1_SHARE
@@ -67,7 +67,7 @@ def make_plan(
     if settings.standardises and not table:
         if classifies and plan.rule.divides:
             full_epochs = EPOCHS_OF_CLASSIFIERS
-        chosen = plan.adaptive and is_auto(settings.rule.schedule)
+        chosen = plan.rates_from_data and is_auto(settings.rule.schedule)
         if not classifies and chosen and plan.loss.name == "squared_error":
             factor = math.sqrt(max(1.0, EPOCHS_OF_REGRESSORS / max_iter))
             schedule = check_schedule("schedule", FromData(factor))
@@ -83,7 +83,7 @@ def make_plan(
     )
     if n_steps is None and settings.tol is None:
         n_steps = n_all
-    return plan.known(scale_of_rates(settings, plan, rows), n_steps)
+    return plan.completed(scale_of_rates(settings, plan, rows), n_steps)
 
 
 def found_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -> float:

@@ -1,6 +1,8 @@
 """The plan of a training: the objective, the rule and its rates; and the engines of this plan.
 
-schedule -> rates -> rule -> (a, b) -> a chunk of steps -> engine -> weights
+Affine rules: schedule -> rates -> rule -> (a, b) -> a chunk of steps -> engine -> weights.  Rules
+with a state: rule -> constants -> engine -> weights; the kernel computes rates and shrinks, and the
+rates and shrinks of a chunk are placeholders.
 """
 
 from __future__ import annotations
@@ -67,19 +69,19 @@ class Plan:
     """A first epoch with a greater progressive loss is bad: worse than a constant prediction."""
 
     # What follows from the fields above.
-    adaptive: bool = field(init=False)
+    rates_from_data: bool = field(init=False)
     """Whether the clock computes the rates from the rows."""
     coupled: bool = field(init=False)
     """Whether no output can learn without the others."""
-    sizes: str | None = field(init=False)
+    size_kind: str | None = field(init=False)
     """Which size of every row the examples must carry for the rates; None for no size."""
 
     def __post_init__(self) -> None:
-        adaptive = self.rule.scheduled and isinstance(self.schedule, FromData)
-        sizes = "squared_norms" if adaptive else self.rule.sizes
-        object.__setattr__(self, "adaptive", adaptive)
+        rates_from_data = self.rule.scheduled and isinstance(self.schedule, FromData)
+        sizes = "squared_norms" if rates_from_data else self.rule.size_kind
+        object.__setattr__(self, "rates_from_data", rates_from_data)
         object.__setattr__(self, "coupled", self.softmax or self.rule.group is not None)
-        object.__setattr__(self, "sizes", sizes)
+        object.__setattr__(self, "size_kind", sizes)
 
     @property
     def joins_outputs(self) -> bool:
@@ -89,25 +91,30 @@ class Plan:
             return False
         if rule.has_state:
             return True
-        return rule.storage == Clock() and not (self.adaptive and self.average is not None)
+        return rule.storage == Clock() and not (self.rates_from_data and self.average is not None)
 
     @property
     def engine_kind(self) -> EngineKind:
-        """What two plans must share for an engine of one plan to serve the other."""
+        """The properties that two plans must share for an engine of one to serve the other."""
         rule = self.rule
         return EngineKind(
-            self.average, rule.name if rule.has_state else "affine", rule.storage, self.adaptive,
-            self.penalty.positive, self.dtype, rule.group,
-        )  # fmt: skip
+            self.average,
+            rule.name if rule.has_state else "affine",
+            rule.storage,
+            self.rates_from_data,
+            self.penalty.positive,
+            self.dtype,
+            rule.group,
+        )
 
-    def known(self, eta0: float, n_steps: int | None) -> Plan:
+    def completed(self, eta0: float, n_steps: int | None) -> Plan:
         """The plan of a run whose rates have the scale ``eta0``.
 
         ``n_steps`` is the length of the run, None where it is not known.
         """
         schedule, average = self.schedule, self.average
         if isinstance(schedule, Formula):
-            schedule = schedule.known(eta0, self.penalty.l2)
+            schedule = schedule.completed(eta0, self.penalty.l2)
         if average is not None:
             average = known_average(average, n_steps)
         # SAGA remembers its rate itself.
@@ -126,7 +133,7 @@ class Plan:
         if n_outputs == 1 or not self.joins_outputs:
             return [self.new_engine(n_features) for _ in range(n_outputs)]
         few, most = _FEWEST_OUTPUTS_OF_A_BLOCK, _OUTPUTS_OF_A_BLOCK
-        if not self.adaptive:
+        if not self.rates_from_data:
             # Where each output has a clock, the outputs of a block are swept together, and must not
             # depend on the number of threads.
             n_blocks = max(-(-n_outputs // most), min(n_threads, n_outputs // few))
@@ -157,7 +164,7 @@ class Plan:
             n_outputs,
             loss=self.loss,
             average=self.average is not None,
-            own_clocks=self.adaptive,
+            own_clocks=self.rates_from_data,
             dtype=self.dtype,
         )
 
@@ -175,8 +182,8 @@ class Plan:
         if average:
             new.go_on_from(engine)
         else:
-            new.load_rows(engine.rows(last=True), engine.intercepts)
-        if self.adaptive:
+            new.load_coefficients(engine.coefficients(last=True), engine.intercepts)
+        if self.rates_from_data:
             new.continue_rates(engine)
         return new
 
@@ -190,15 +197,15 @@ class Plan:
 
     # --- what the kernels receive ---
 
-    def settings(self, divisor: float = 1.0) -> tuple[float, ...]:
+    def constants(self, divisor: float = 1.0) -> tuple[float, ...]:
         """The numbers for the kernel of a rule with a state; its rates are divided by a number."""
         if not self.rule.has_state:
             return ()
-        settings = self.rule.settings(self.penalty, self.loss)
-        return settings if divisor == 1.0 else self.rule.with_divided_rates(settings, divisor)
+        constants = self.rule.constants(self.penalty, self.loss)
+        return constants if divisor == 1.0 else self.rule.with_divided_rates(constants, divisor)
 
     def divisor_in(self, epoch: int) -> float:
-        """By what the rates of an epoch of ``fit``, of which the first is 0, are divided."""
+        """The divisor of the rates in an epoch of ``fit``; the first epoch is 0."""
         if self.full_epochs is None:
             return 1.0
         return 1.0 + CALMING * max(0, epoch + 1 - self.full_epochs)
@@ -210,7 +217,7 @@ class Plan:
         """
         rule, penalty, loss, wear = self.rule, self.penalty, self.loss, engine.wear
         tuning = None
-        if self.adaptive:
+        if self.rates_from_data:
             largest, proximal = rule.largest_rate(penalty) / 2, isinstance(rule, FoBoS)
             tuning = tuning_of(self.schedule, loss, penalty.l1, penalty.l2, largest, proximal)
         return Task(
@@ -238,13 +245,13 @@ class Plan:
         """
         stop = t + len(order)
         counts = None if self.average is None else checked_counts(self.average, t, stop)  # type: ignore[arg-type]
-        rates, keep, lost, pull = self._rates_and_shrinks(t, stop)
-        return Steps(order, rates, keep, lost, pull, counts, predictions)
+        rates, keep, keep_low, pull = self._rates_and_shrinks(t, stop)
+        return Steps(order, rates, keep, keep_low, pull, counts, predictions)
 
     def _rates_and_shrinks(self, start: int, stop: int) -> tuple[NDArray[np.float64], ...]:
-        """Rates, a, the digits that a has lost, and b, of the steps from ``start`` to ``stop``."""
+        """Rates, a, the low digits of a, and b, of the steps from ``start`` to ``stop``."""
         rule, n_steps = self.rule, stop - start
-        if self.adaptive or (rule.has_state and not rule.scheduled):
+        if self.rates_from_data or (rule.has_state and not rule.scheduled):
             # The kernel computes rates and shrinks.
             return _repeated(n_steps, 1.0, 1.0, 0.0, 0.0)
         # Where all steps are the same, the first one is checked and computed for the whole chunk.

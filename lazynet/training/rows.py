@@ -139,8 +139,8 @@ class RowsInMemory:
 
     def learners(self, engines: Sequence[Engine], plan: Plan) -> list[AnyLearner]:
         """A learner of these rows for every engine."""
-        known = plan.sizes == "squared_norms"
-        sizes = self.squared_norms if known else sizes_of(self.X, plan.sizes)
+        known = plan.size_kind == "squared_norms"
+        sizes = self.squared_norms if known else sizes_of(self.X, plan.size_kind)
         return new_learners(engines, self.X, self.targets, plan, sizes)
 
     def held_out(self, plan: Plan) -> HeldOut | None:

@@ -101,7 +101,7 @@ class Settings:
     """Whether the user gives a penalty."""
     computes_l1: bool
     """Whether the l1 of a fit is computed from the rows."""
-    follows_rows: bool
+    rates_from_rows: bool
     """Whether the rates are computed from the sizes of the rows."""
     standardises: bool
     """Whether a fit may standardise the features."""
@@ -152,8 +152,10 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
         plain = plain and rule.group is None and rule.eta0 is None
         schedule = check_schedule("schedule", FromData() if plain else Power())
     penalised = bool(p["l2"]) or p["l1"] is not None
-    follows_rows = rule.sizes is not None or (rule.scheduled and isinstance(schedule, FromData))
-    limits_epochs = p["max_iter"] is None and follows_rows and classifies
+    rates_from_rows = rule.size_kind is not None or (
+        rule.scheduled and isinstance(schedule, FromData)
+    )
+    limits_epochs = p["max_iter"] is None and rates_from_rows and classifies
     settings = Settings(
         **{"class_weight": None, **p},
         schedule=schedule if rule.scheduled else None,
@@ -162,8 +164,8 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
         softmax=softmax,
         penalised=penalised,
         computes_l1=p["l1"] is None and rule.storage.takes_l1,
-        follows_rows=follows_rows,
-        standardises=follows_rows and not penalised,
+        rates_from_rows=rates_from_rows,
+        standardises=rates_from_rows and not penalised,
         limits_epochs=limits_epochs,
         may_restart=limits_epochs
         and rule.divides
@@ -213,11 +215,11 @@ def check_together(plan: Plan) -> Plan:
         )
     clock: Row = ("storage", storage, on_clock, "'clock'")
     average: Row = ("average", plan.average, no_average, "False")
-    scheduled: Row = ("schedule", plan.schedule, not plan.adaptive, "'power'")
+    scheduled: Row = ("schedule", plan.schedule, not plan.rates_from_data, "'power'")
     positive: Row = ("positive", True, signed, "False")
     if not signed:
         _refuse("positive=True", (clock, average))
-    if plan.adaptive:
+    if plan.rates_from_data:
         _check_rates_from_data(plan)
     if plan.softmax:
         _check_softmax(plan)
@@ -239,7 +241,7 @@ def check_together(plan: Plan) -> Plan:
 
 def _check_softmax(plan: Plan) -> None:
     """Refuse rates and rules that the softmax does not go with."""
-    if plan.adaptive:
+    if plan.rates_from_data:
         raise ValueError(
             f"loss='softmax' does not go with schedule={plan.schedule!r}, whose "
             f"rates follow the slopes of one output: give an eta0, or write rule='adagrad'"

@@ -13,7 +13,7 @@ from lazynet.data.standardise import Units
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import EngineKind
 from lazynet.engines.outputs import OutputsEngine
-from lazynet.engines.stacked import intercepts_of, load_all, outputs_of, stacked_rows
+from lazynet.engines.stacked import intercepts_of, load_all, outputs_of, stacked_coefficients
 from lazynet.parameters import as_array
 from lazynet.training.make_plan import is_table
 from lazynet.training.plan import Plan
@@ -80,7 +80,7 @@ def engines_for_fit(
             engines = _engines_of(model, plan, units, n_features, n_outputs)
         if replace_weights is not None:
             now = (
-                stacked_rows(engines, units, last=True),
+                stacked_coefficients(engines, units, last=True),
                 intercepts_of(engines, units, last=True),
             )
             weights, offsets = replace_weights(*now)
@@ -152,7 +152,7 @@ def _divided(engines: list[Engine], plan: Plan, n_outputs: int) -> list[Engine]:
         isinstance(engine, OutputsEngine) == joined for engine in engines
     ):
         return engines
-    rows = np.concatenate([engine.rows(last=True) for engine in engines])
+    rows = np.concatenate([engine.coefficients(last=True) for engine in engines])
     offsets = np.concatenate([engine.intercepts for engine in engines])
     new = plan.new_engines(rows.shape[1], n_outputs)
     load_all(new, rows, offsets, None)
@@ -165,9 +165,11 @@ def _as_passed(engines: Sequence[Engine], units: Units | None, plan: Plan) -> li
     new, first = [], 0
     for engine in engines:
         part = units.of_outputs(first, engine.n_outputs)
-        weights = part.weights(engine.rows(last=True))
+        weights = part.weights(engine.coefficients(last=True))
         new.append(plan.new_like(engine))
-        new[-1].load_rows(weights, part.intercept(weights[:, part.moved], engine.intercepts))
+        new[-1].load_coefficients(
+            weights, part.intercept(weights[:, part.moved], engine.intercepts)
+        )
         first += engine.n_outputs
     return new
 
@@ -182,7 +184,7 @@ def _restarted(engine: Engine, kind: EngineKind, plan: Plan) -> Engine:
         return plan.continued(engine, average=False)
     new = plan.new_like(engine)
     new.set_state(engine.state())
-    new.retune(plan.settings())
+    new.retune(plan.constants())
     return new
 
 
@@ -197,7 +199,7 @@ def check_frozen_intercept(settings: Settings, name: str, intercepts: Array) -> 
 
 def _warnings_about(engines: Sequence[Engine], plan: Plan) -> list[Warning]:
     """The warning before these engines go on, one for all outputs; or no warning."""
-    numbers = plan.settings()
+    numbers = plan.constants()
     texts = [engine.warning_about(numbers) for engine in engines]
     warnings: list[Warning] = [UserWarning(text) for text in texts if text is not None]
     return warnings[:1]
@@ -213,7 +215,7 @@ def engines_with(
     plan.check_start("coef_", weights)
     engines = plan.new_engines(n_features, n_outputs, settings.n_threads)
     same = [item.n_outputs for item in engines] == [item.n_outputs for item in model.engines]
-    if plan.adaptive and same:
+    if plan.rates_from_data and same:
         for engine, old in zip(engines, model.engines, strict=True):
             engine.continue_rates(old)
     units = model.units if settings.standardises else None

@@ -95,7 +95,7 @@ class Stepper:
         schedule = Power().settled() if is_auto(p.rule.schedule) else p.rule.schedule
         plan = Plan(p.loss, penalty, p.rule, schedule, p.rule.average, p.fit_intercept)
         eta0 = _DEFAULT_ETA0 if p.rule.eta0 is None else p.rule.eta0
-        self.plan = check_together(plan).known(eta0, None)
+        self.plan = check_together(plan).completed(eta0, None)
         self.engine = self.plan.new_engine(p.n_features, p.wear)
         self.task = self.plan.task(self.engine)
         self.n_features: int = p.n_features
@@ -123,8 +123,8 @@ class Stepper:
         starts = np.array([0, len(columns)], dtype=columns.dtype)
         row = numbers, columns, starts, self.n_features, np.array([target]), np.array([weight])
         examples = Examples(*row)
-        if self.plan.sizes is not None:
-            examples = Examples(*row, sizes_of(examples, self.plan.sizes))
+        if self.plan.size_kind is not None:
+            examples = Examples(*row, sizes_of(examples, self.plan.size_kind))
         prediction = self._predict(columns, numbers)
         self._undo.before([self.engine], columns)
         self.engine.take(examples, steps, self.task, self.t)

@@ -240,7 +240,7 @@ class SourceRows:
 
     def learners(self, engines: Sequence[Engine], plan: Plan) -> list[AnyLearner]:
         """A learner of the first rows for every engine; ``visit`` makes others."""
-        sizes = sizes_of(self.X, plan.sizes)
+        sizes = sizes_of(self.X, plan.size_kind)
         return new_learners(engines, self.X, self.targets, plan, sizes)
 
     def order_of(self, epoch: int, generator: np.random.RandomState | None) -> None:
@@ -280,7 +280,7 @@ class SourceRows:
                 sound = sound and X is chunk.X
                 counts = counts or bool(targets.weights.any())
                 # One engine measures a row when it visits it, which reads X once less.
-                sizes = plan.sizes if len(engines) == 1 else sizes_of(X, plan.sizes)
+                sizes = plan.size_kind if len(engines) == 1 else sizes_of(X, plan.size_kind)
                 now = new_learners(engines, X, targets, plan, sizes)
                 t = run_pass(now, None, t, losses, workers, length=length)
                 after(n_rows)

@@ -256,7 +256,7 @@ def verify(
     y, weights_of_rows = problems[0]
 
     engine = plan.new_engines(len(features), len(problems))[0]
-    (learner,) = new_learners([engine], head, problems, plan, sizes_of(head, plan.sizes))
+    (learner,) = new_learners([engine], head, problems, plan, sizes_of(head, plan.size_kind))
     twin = BoundedTwin.of_plan(plan, len(features), engine.wear.largest_cushion, n_rows)
     comparison = _Comparison(features)
     mean = None if plan.average is None else _MeanOfTwin(plan.average, len(features))
@@ -267,7 +267,7 @@ def verify(
         divisor = plan.divisor_in(epoch)
         if row == 0 and divisor != 1.0:
             twin.divide_rates(divisor)
-            engine.retune(plan.settings(divisor))
+            engine.retune(plan.constants(divisor))
         steps = plan.steps(np.array([row]), t)
         indices, values, target, importance = examples[row]
         twin.step(indices, values, target, importance, row)

@@ -60,8 +60,8 @@ class BoundedTwin:
         if not ALGORITHMS[chosen.name].exact:
             raise ValueError(f"rule must be exact, got {chosen!r}, which is not")
         # The twin itself computes rates that follow the rows.
-        adaptive = chosen.scheduled and isinstance(schedule, FromData)
-        self.scheduled, self.schedule = chosen.scheduled and not adaptive, schedule
+        rates_from_data = chosen.scheduled and isinstance(schedule, FromData)
+        self.scheduled, self.schedule = chosen.scheduled and not rates_from_data, schedule
         self.streams = chosen.streams
         make = partial(
             new_reference,
@@ -76,7 +76,7 @@ class BoundedTwin:
         self.dense = make()
         self.nearby: NearbyRun | None = None
         self.budget: ErrorBudget | StateBudget
-        if chosen.has_state or adaptive:
+        if chosen.has_state or rates_from_data:
             self.budget = StateBudget(loss, getattr(chosen, "threshold", math.inf))
             self.nearby = NearbyRun(make())
         else:
@@ -97,7 +97,7 @@ class BoundedTwin:
         return cls(
             n_features,
             schedule=plan.schedule
-            if plan.adaptive
+            if plan.rates_from_data
             else lambda t: float(checked_rates(plan.schedule, t, t + 1)[0]),
             loss=plan.loss,
             rule=plan.rule,

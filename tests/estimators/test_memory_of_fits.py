@@ -40,7 +40,7 @@ def test_the_sparse_weights_of_engines_are_their_weights():
                 found = csr_of([engine.nonzero_weights(last=last)], engine.n_features)
                 assert found.has_sorted_indices
                 assert found.nnz == np.count_nonzero(found.toarray())
-                np.testing.assert_array_equal(found.toarray(), engine.rows(last=last))
+                np.testing.assert_array_equal(found.toarray(), engine.coefficients(last=last))
 
 
 def test_columns_fitted_one_group_after_another_have_the_same_bits():

@@ -235,7 +235,7 @@ def test_array_is_copied():
 def made(schedule, eta0=0.1, l2=0.0):
     """The schedule of a model whose rates have the scale ``eta0`` and whose penalty has ``l2``."""
     made = check_schedule("schedule", schedule)
-    return made.known(eta0, l2) if isinstance(made, Formula) else made
+    return made.completed(eta0, l2) if isinstance(made, Formula) else made
 
 
 @pytest.mark.parametrize(

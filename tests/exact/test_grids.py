@@ -84,8 +84,8 @@ def some_orders(n, epochs, seed=0):
 def problems_of(model, X, y, weights=None):
     """The targets and importances of every class or number."""
     if isinstance(model, LazyNetClassifier):
-        return model._problems(X, (y, np.unique(y)), weights)
-    return model._problems(X, y, weights)
+        return model._targets(X, (y, np.unique(y)), weights)
+    return model._targets(X, y, weights)
 
 
 def trained(model, settings, X, y, folds, orders, *, weights=None, dtype=np.float64, n_threads=1):

@@ -97,7 +97,7 @@ def test_every_vector_level_reads_the_same_bits(kind, n_outputs, dtype):
     engine = kind(50, n_outputs, FoBoS(), dtype)
     weights = np.exp(generator.normal(0, 4, (n_outputs, 50))) * generator.choice([-1, 1], 50)
     weights[: n_outputs // 2] = np.round(weights[: n_outputs // 2])
-    engine.load_rows(weights, np.zeros(n_outputs))
+    engine.load_coefficients(weights, np.zeros(n_outputs))
     engine.clocks[0], engine.clocks[2] = 0.5, np.sort(np.abs(weights).ravel())[-40]
     found = []
     for wanted in levels():
@@ -122,7 +122,7 @@ def test_rows_of_any_size_are_read_as_they_were_loaded(kind, size):
     """Squares that leave the range of doubles do no harm: a row below 2^-480 counts as 0."""
     engine = kind(2, 3, FoBoS())
     weights = np.array([[1.0, 0.0], [-2.0, 0.0], [3.0, 0.0]]) * size
-    engine.load_rows(weights, np.zeros(3))
+    engine.load_coefficients(weights, np.zeros(3))
     lost = 2.0**-480 if kind is OutputsInL2Groups else 0.0
     np.testing.assert_allclose(engine.weights(), weights, rtol=1e-15, atol=lost)
 
@@ -133,7 +133,7 @@ def test_a_row_that_is_touched_at_every_step_shrinks(norm, dtype):
     """In float a single shrink may be smaller than the rounding of the largest weight."""
     n_steps, l1 = 5_000, 1e-8
     engine = GROUPED_OUTPUTS[norm](1, 3, FoBoS(), dtype)
-    engine.load_rows(np.array([[3.0], [-4.0], [0.0]]), np.zeros(3))
+    engine.load_coefficients(np.array([[3.0], [-4.0], [0.0]]), np.zeros(3))
     chosen = plan(l1=l1, eta0=1.0)
     X = sparse.csr_matrix(np.ones((1, 1)))
     examples = as_examples(X, None, np.zeros(1))  # rows of importance 0 move nothing
@@ -237,7 +237,7 @@ def test_rules_other_than_fobos_are_refused(kind, rule):
 def test_an_overflow_is_reported(norm):
     """Weights whose norm overflows do not pass for weights."""
     engine = GROUPED_OUTPUTS[norm](1, 2, FoBoS())
-    engine.load_rows(np.full((2, 1), 1e308), np.zeros(2))
+    engine.load_coefficients(np.full((2, 1), 1e308), np.zeros(2))
     with np.errstate(all="ignore"):
         finite = engine._is_finite_at(np.array([0]))
     assert finite == (norm == "max")

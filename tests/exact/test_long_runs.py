@@ -140,7 +140,7 @@ def idle(kind, rule, l1, l2, n_steps):
     chosen = plan(**given)
     if "outputs" in kind:
         engine = chosen.new_outputs(N_WEIGHTS, 2)
-        engine.load_rows(np.tile(START, (2, 1)), np.full(2, INTERCEPT))
+        engine.load_coefficients(np.tile(START, (2, 1)), np.full(2, INTERCEPT))
     else:
         engine = chosen.new_engine(N_WEIGHTS)
         engine.load(START, INTERCEPT)
@@ -182,7 +182,7 @@ def assert_true_time(kind, rule, n_steps):
     # An l1 as large as l2: the low digits of the shift decide on the last digits of the weights.
     strength = 5.0 / n_steps / (100.0 if "data" in kind else 1.0)
     engine, eta = idle(kind, rule, strength, strength, n_steps)
-    last, model = engine.rows(last=True)[0], engine.rows()[0]
+    last, model = engine.coefficients(last=True)[0], engine.coefficients()[0]
     for j, weight in enumerate(START):
         truth, mean = after_decay(weight, eta, strength, strength, rule, n_steps)
         assert abs(last[j] - truth) <= 8 * UNIT_ROUNDOFF * (abs(truth) + 1.0)

@@ -270,7 +270,7 @@ def test_an_output_has_the_same_bits_in_any_company(options):
     together = learned(options)
     for k in (0, 7, 8, 10):
         alone = learned(options, n_outputs=1, outputs=slice(k, k + 1))
-        np.testing.assert_array_equal(alone.rows()[0], together.rows()[k])
+        np.testing.assert_array_equal(alone.coefficients()[0], together.coefficients()[k])
         assert alone.intercepts[0] == together.intercepts[k]
 
 
@@ -281,10 +281,12 @@ def test_loaded_weights_are_read_back(options):
     rng = np.random.default_rng(3)
     weights, offsets = rng.standard_normal((11, 40)), rng.standard_normal(11)
     weights[:, ::3] = 0.0
-    engine.load_rows(weights, offsets)
-    np.testing.assert_allclose(engine.rows(), weights, rtol=1e-12, atol=1e-14)
+    engine.load_coefficients(weights, offsets)
+    np.testing.assert_allclose(engine.coefficients(), weights, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(engine.intercepts, offsets, rtol=1e-12)
-    np.testing.assert_array_equal(engine.rows_at(np.array([5, 2])), engine.rows()[:, [5, 2]])
+    np.testing.assert_array_equal(
+        engine.coefficients_at(np.array([5, 2])), engine.coefficients()[:, [5, 2]]
+    )
 
 
 @pytest.mark.parametrize("options", [one for one in MANY.values() if "average" not in one], ids=str)
@@ -292,7 +294,7 @@ def test_weights_in_float32_are_close(options):
     """The error is that of float32, some roundings of the largest weight."""
     narrow, wide = learned(options, dtype="float32"), learned(options)
     assert narrow.cells.dtype == np.float32
-    for found, expected in zip(narrow.rows(), wide.rows(), strict=True):
+    for found, expected in zip(narrow.coefficients(), wide.coefficients(), strict=True):
         assert apart(found, expected) <= 2000 * np.finfo(np.float32).eps
 
 
@@ -302,7 +304,7 @@ def test_clocks_that_wear_out_often_change_little(name):
     often = Wear(cushion=1e-3, largest_cushion=2e-3, nonzeros_per_weight=0.0, reach=2.0,
                  largest_reach=4.0)  # fmt: skip
     swept, plain = learned(MANY[name], wear=often), learned(MANY[name])
-    for found, expected in zip(swept.rows(), plain.rows(), strict=True):
+    for found, expected in zip(swept.coefficients(), plain.coefficients(), strict=True):
         assert apart(found, expected) <= 1e-12
     assert apart(swept.intercepts, plain.intercepts) <= 1e-12
 
@@ -327,7 +329,7 @@ def test_all_forms_of_targets_say_the_same():
             for first, n in ((0, 5), (5, 6))
         ]
         run_pass(learners, None, 0)
-        found.append(np.vstack([each.engine.rows() for each in learners]))
+        found.append(np.vstack([each.engine.coefficients() for each in learners]))
         for k in (0, 10):
             np.testing.assert_array_equal(given_[k][0], numbers[:, k])
         for some in (np.array([3, 0]), np.arange(0)):

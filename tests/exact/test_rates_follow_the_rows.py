@@ -97,7 +97,7 @@ class BeginsAtNothing(AdaGradEngine):
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
-        self.settings[kernel.settings("adagrad").index("initial")] = 0.0
+        self.constants[kernel.constants("adagrad").index("initial")] = 0.0
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_examples_without_sizes_are_refused():
         chosen = plan(rule=rule)
         engine = chosen.new_engine(5)
         steps = chosen.steps(rows(4), 0)
-        if rule.sizes is None:
+        if rule.size_kind is None:
             engine.take(as_examples(X, y), steps, chosen.task(engine))
             continue
         with pytest.raises(

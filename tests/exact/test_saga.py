@@ -191,7 +191,7 @@ def test_the_default_rate_is_a_third_of_the_inverse_of_the_largest_curvature(fit
         ).fit(X, y, sample_weight=s)
         norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() + fit_intercept
         assert model.eta0_ == pytest.approx(1 / (3 * LOSSES[loss].curvature * (s * norms).max()))
-        assert model._engines[0].settings[2] == model.eta0_
+        assert model._engines[0].constants[2] == model.eta0_
     assert LazyNetClassifier(rule=SAGA(alpha=0.25), max_iter=1, tol=None).fit(X, y).eta0_ == 0.25
 
 
@@ -276,5 +276,5 @@ def test_a_rate_that_changes_concerns_the_steps_to_come():
     engine = chosen.new_engine(X.shape[1])
     engine.take(as_examples(X, 2.0 * y - 1), chosen.steps(rows(60), 0), chosen.task(engine))
     weights = engine.weights()
-    engine.retune(SAGA(alpha=0.7).settings(ElasticNet(0.5, 0.5)))
+    engine.retune(SAGA(alpha=0.7).constants(ElasticNet(0.5, 0.5)))
     np.testing.assert_array_equal(engine.weights(), weights)

@@ -125,7 +125,12 @@ def take(engine, chosen, examples, start, stop):
 def read(engine):
     """Weights and intercepts after the last step, and those of the model."""
     if isinstance(engine, OutputsEngine):
-        return [engine.rows(last=True), engine.intercepts, engine.rows(), engine.model_intercepts]
+        return [
+            engine.coefficients(last=True),
+            engine.intercepts,
+            engine.coefficients(),
+            engine.model_intercepts,
+        ]
     return [engine.weights(), engine.intercept, engine.model(), engine.model_intercept]
 
 
@@ -162,13 +167,13 @@ def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
     if n_outputs is None:
         np.testing.assert_array_equal(engine.weights_at(some), engine.weights()[some])
     else:
-        np.testing.assert_array_equal(engine.rows_at(some), engine.rows()[:, some])
+        np.testing.assert_array_equal(engine.coefficients_at(some), engine.coefficients()[:, some])
 
 
 def load(engine, weights, intercepts):
     """Start from weights of the first outputs, or of the one output."""
     if isinstance(engine, OutputsEngine):
-        engine.load_rows(weights[: engine.n_outputs], intercepts[: engine.n_outputs])
+        engine.load_coefficients(weights[: engine.n_outputs], intercepts[: engine.n_outputs])
     else:
         engine.load(weights[0], float(intercepts[0]))
 

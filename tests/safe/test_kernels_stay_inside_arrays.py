@@ -123,15 +123,15 @@ def test_a_bad_row_is_named_with_its_step(storage):
 @EVERY_KIND
 def test_a_bad_row_ends_a_run_over_several_outputs(kind):
     """The steps before it are taken; a row that has become readable is then learned from."""
-    settings = {}
+    options = {}
     if kind in RULES:
         # Rates that follow the rows ask for a sweep first.
-        names = cells.settings(kind)
+        names = cells.constants(kind)
         follow = [name == "follows" or name.startswith("free") for name in names]
-        settings = {"settings": np.full((WIDTH, len(names)), 0.5) * ~np.array(follow)}
+        options = {"constants": np.full((WIDTH, len(names)), 0.5) * ~np.array(follow)}
     columns = numbers([0, 9])
     examples = Examples(np.ones(2), columns, numbers([0, 1, 2]), 2)
-    targets, block = Targets(0, 3, labels=numbers([0, 1])), block_of(kind, 2, **settings)
+    targets, block = Targets(0, 3, labels=numbers([0, 1])), block_of(kind, 2, **options)
     assert run_wide(kind, block, examples, targets, [0, 1]) == (STATUS_BAD_ROW, 1)
     columns[1] = 1
     assert run_wide(kind, block, examples, targets, [0, 1]) == (STATUS_FINISHED, 2)

@@ -40,7 +40,7 @@ def plan(
 
 def examples_of(plan, X, y, importances=None):
     """The examples that an engine of the plan learns from, with the sizes that its rates follow."""
-    return as_examples(X, y, importances, sizes_of(X, plan.sizes))
+    return as_examples(X, y, importances, sizes_of(X, plan.size_kind))
 
 
 def rows(n):

@@ -21,7 +21,7 @@ def bits_of(model: Any) -> str:
 
 def _add(digest: Any, value: Any) -> None:
     if isinstance(value, Engine):
-        value = [value.state(), value.rows()]
+        value = [value.state(), value.coefficients()]
     elif sparse.issparse(value):
         value = [value.shape, value.data, value.indices, value.indptr]
     elif isinstance(value, np.random.RandomState):

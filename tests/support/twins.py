@@ -157,11 +157,11 @@ class Run:
 
     def last(self):
         """The last weights, a row for each output, with the intercepts in the last column."""
-        return np.column_stack([self.engine.rows(last=True), self.engine.intercepts])
+        return np.column_stack([self.engine.coefficients(last=True), self.engine.intercepts])
 
     def model(self):
         """The weights that predict, as ``last``."""
-        return np.column_stack([self.engine.rows(), self.engine.model_intercepts])
+        return np.column_stack([self.engine.coefficients(), self.engine.model_intercepts])
 
     def example(self, step, k=0):
         """What output k learns at a step, and the number of the row for a rule that asks for it."""

@@ -47,11 +47,11 @@ from ..lanes cimport (
     where,
     with_sign,
 )
-from .scale cimport defect_of_scale, is_due, mean_of, most_rows
+from .mean_size cimport defect_of_mean_size, is_due, mean_of, most_rows
 
 
 cdef struct AdaGrad:
-    # settings
+    # constants
     double l1, l2, alpha, delta
     double follows      # whether the rates follow the data
     double initial      # times |x_j| and the importance of the row: where s begins
@@ -94,7 +94,7 @@ cdef inline str defect(const AdaGrad* rule, bint running):
         return f"initial must not be negative, got {rule.initial}"
     if not 0.0 <= rule.steps <= most_rows():
         return f"fields: steps must lie between 0 and {most_rows():.0f}, got {rule.steps}"
-    return defect_of_scale(rule.rows, rule.sizes, rule.mean)
+    return defect_of_mean_size(rule.rows, rule.sizes, rule.mean)
 
 
 cdef inline void prepare(AdaGrad* rule) noexcept nogil:
@@ -174,8 +174,8 @@ cdef inline void move(
 cdef inline void show(const AdaGrad* rule, AdaGradLanes* lanes, int lane) noexcept nogil:
     """Put the rule of one output beside those of others.
 
-    An output without an l2 penalty beside others with one has an l2 that no digit of a weight
-    shows.
+    An output without an l2 penalty beside others with one gets an l2 so small that it changes no
+    digit of a weight.
     """
     cdef double l2 = rule.l2 if rule.l2 > 0.0 else ldexp(rule.l1, -70)
     set_lane(&lanes.l1, lane, rule.l1)

@@ -19,7 +19,7 @@ from ..lanes cimport Lanes, absolute, at_least_zero, spread, with_sign
 
 
 cdef struct Carpenter:
-    double l1, l2, period  # settings
+    double l1, l2, period  # constants
     double steps           # fields: taken so far ...
     double rate            # ... the rate of the last step
     double intercept

@@ -12,7 +12,7 @@
 # bounds the weights, and the intercept is 0.
 #
 # Where the rates follow the data, alpha and beta count in units of the data: alpha stands for alpha
-# / m and beta for beta m, m the mean size of the rows seen so far (scale.pxd), and the intercept
+# / m and beta for beta m, m the mean size of the rows seen so far (mean_size.pxd), and the intercept
 # has an alpha and a beta of its own.  z does not depend on alpha: without a penalty, an alpha that
 # is u times as large from the first step on makes every w u times as large and (s' - s) / alpha
 # times w the same. A new alpha therefore multiplies the weights by alpha_new / alpha_old and
@@ -24,11 +24,11 @@ from libc.float cimport DBL_MIN
 from libc.math cimport sqrt
 
 from ..lanes cimport Lanes, root, set_lane, soft, spread
-from .scale cimport ASKS, CHANGED, Scale, count_size, defect_of_scale, unit
+from .mean_size cimport ASKS, CHANGED, MeanSize, count_size, defect_of_mean_size, unit
 
 
 cdef struct Ftrl:
-    # settings
+    # constants
     double l1, l2         # on one example
     double per_example    # whether the penalty counts once per example, or once in all
     double alpha, beta
@@ -36,7 +36,7 @@ cdef struct Ftrl:
     # fields
     double intercept_z, intercept_s
     double steps          # taken so far
-    Scale sizes
+    MeanSize sizes
     # what follows from them
     double measures, alpha_now, inverse_alpha, beta_now
     double shift          # k l1
@@ -69,7 +69,7 @@ cdef inline str defect(const Ftrl* rule, bint running):
         )
     if running and not damping > 0.0:
         return "beta and l2 must not both be 0"
-    return defect_of_scale(rule.sizes.rows, rule.sizes.sizes, rule.sizes.mean)
+    return defect_of_mean_size(rule.sizes.rows, rule.sizes.sizes, rule.sizes.mean)
 
 
 cdef inline void set_penalty(Ftrl* rule) noexcept nogil:

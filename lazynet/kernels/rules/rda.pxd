@@ -6,24 +6,24 @@
 # and 0 for t = 0.  A step is v <- v - g x.  The intercept has a sum of its own and no penalty.
 #
 # Where gamma follows the data, it stands for gamma m^2, m the mean of the Euclidean norms of the
-# rows seen so far (scale.pxd), and the intercept has a gamma of its own.
+# rows seen so far (mean_size.pxd), and the intercept has a gamma of its own.
 #
 # Property: equal to lazynet.reference.rda.DenseRDA after every step
 # (tests/exact/test_rules_with_state.py).
 from libc.math cimport sqrt
 
 from ..lanes cimport Lanes, set_lane, soft, spread
-from .scale cimport ASKS, CHANGED, Scale, count_size, defect_of_scale, unit
+from .mean_size cimport ASKS, CHANGED, MeanSize, count_size, defect_of_mean_size, unit
 
 
 cdef struct Rda:
-    # settings
+    # constants
     double l1, l2, gamma, rho
     double free_gamma     # of the intercept where gamma follows the data; 0: it does not
     # fields
     double seen           # t
     double intercept_sum  # minus the sum of the gradients of the intercept
-    Scale sizes
+    MeanSize sizes
     # what follows from them
     double measures, gamma_now, shift, factor, intercept
 
@@ -43,7 +43,7 @@ cdef inline str defect(const Rda* rule, bint running):
         return f"gamma must be positive, got {rule.gamma}"
     if not rule.free_gamma >= 0.0:
         return f"free_gamma must not be negative, got {rule.free_gamma}"
-    return defect_of_scale(rule.sizes.rows, rule.sizes.sizes, rule.sizes.mean)
+    return defect_of_mean_size(rule.sizes.rows, rule.sizes.sizes, rule.sizes.mean)
 
 
 cdef inline double factor_of(double t, double l2, double gamma) noexcept nogil:

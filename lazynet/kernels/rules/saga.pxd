@@ -48,11 +48,11 @@ from ..lanes cimport (
     without,
 )
 from ..rows cimport soft as soft_number
-from .scale cimport most_rows
+from .mean_size cimport most_rows
 
 
 cdef struct Saga:
-    # settings
+    # constants
     double l1, l2, alpha
     # fields
     double intercept, intercept_mean

@@ -154,11 +154,11 @@ class Parts(Sizes):
             self.full((self.k, self.width), 0.01),
         )  # fmt: skip
 
-    def settings_of_outputs(self):
+    def constants_of_outputs(self):
         """Settings of every output, whose rates follow the rows or do not."""
         if self.of_block not in RULES:
             return None
-        names = cells.settings(self.of_block)
+        names = cells.constants(self.of_block)
         settings = self.random.uniform(0.01, 2.0, (self.width, len(names)))
         if self.flag():  # these settings say that the rates follow the rows
             follow = [name == "follows" or name.startswith("free") for name in names]
@@ -275,14 +275,14 @@ DRAWN = {
     "gram.add_gram.size": lambda p: p.size,
     "hessian": Parts.root, "gram.descend.slopes": lambda p: p.reals(p.d),
     # cells of one output, by their kind; 5 suits counts, rates, sums of squares and an intercept
-    "cells.settings": lambda p: p.reals(len(cells.settings(p.kind)), least=0.01),
+    "cells.constants": lambda p: p.reals(len(cells.constants(p.kind)), least=0.01),
     "cells.fields": Parts.cell_fields,
     "cells.cells": _cells_of, "memory": Parts.memory,
     # several outputs
     "outputs.Block.kind": Parts.block_kind, "outputs.Block.cells": Parts.block_cells,
     "width": lambda p: p.width,
     "stamps": lambda p: p.full(p.d) if p.of_block in ("adagrad", "group_max") else None,
-    "outputs.Block.settings": Parts.settings_of_outputs,
+    "outputs.Block.constants": Parts.constants_of_outputs,
     "outputs.Block.fields": Parts.fields_of_outputs,
     "outputs.Block.clocks": Parts.clocks,
     "outputs.Block.rates": lambda p: p.full((p.n_outputs, cells.FROM_DATA_FIELDS)),
@@ -313,7 +313,7 @@ def names_held(given):
     """Names of the numbers among the settings and fields of a rule, which errors may name."""
     block = given.get("block")
     kind = block.kind if isinstance(block, Block) else given.get("kind")
-    return [*cells.settings(kind), *cells.fields(kind)] if kind in KINDS else []
+    return [*cells.constants(kind), *cells.fields(kind)] if kind in KINDS else []
 
 
 def call(name, given):
