@@ -59,7 +59,7 @@ def learner(
     engine = chosen.new_engine(X.shape[1]) if engine is None else engine
     for array in engine.per_weight.values():
         np.positive(array, out=array)
-    return Learner(engine, as_examples(X, y, None, sizes_of(X, chosen.sizes)), chosen)
+    return Learner(engine, as_examples(X, y, None, sizes_of(X, chosen.size_kind)), chosen)
 
 
 def learn(*learners: Learner, rows: NDArray[np.int64] | None, t: int) -> int:

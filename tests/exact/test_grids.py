@@ -93,7 +93,7 @@ def trained(model, settings, X, y, folds, orders, *, weights=None, dtype=np.floa
     base, problems = model._read_settings(), problems_of(model, X, y, weights)
     unweighted = RowsInMemory(X, problems_of(model, X, y))
     plans = planned(base, settings, scale_of_rates(base, base.plan(), unweighted))
-    sizes = sizes_of(X, plans[0].sizes)
+    sizes = sizes_of(X, plans[0].size_kind)
     training = GridTraining(plans, X, problems, folds, sizes, dtype)
     with Workers(n_threads) as workers:
         for order in orders:

@@ -85,7 +85,7 @@ def run_of(problem, name, n_outputs, wear, *, softmax=False, average=None, room=
     chosen = plan_of(problem, rule.settled(), softmax=softmax, **of_plan, **strengths)
     run = Run(problem, chosen, n_outputs, wear=wear, seed=seed)
     if kind is not None:
-        options = dict(own_clocks=True) if chosen.adaptive else {}
+        options = dict(own_clocks=True) if chosen.rates_from_data else {}
         run.engine = kind(problem.n_features, n_outputs, wear=wear, **options)
     if chosen.average is not None:
         single = AveragedClockEngine(problem.n_features, wear, steps_per_block=room)
@@ -255,7 +255,7 @@ def learned(options, n_outputs=11, dtype="float64", wear=None, outputs=slice(Non
     numbers = np.where(np.random.default_rng(1).random((200, 11)) < 0.3, 1.0, -1.0)
     engine = new_outputs(
         chosen.rule, chosen.penalty, 40, n_outputs, loss=chosen.loss, dtype=dtype, wear=wear,
-        average=chosen.average is not None, own_clocks=chosen.adaptive,
+        average=chosen.average is not None, own_clocks=chosen.rates_from_data,
     )  # fmt: skip
     examples = examples_of(chosen, X, None)
     targets = Targets(0, n_outputs, numbers=np.ascontiguousarray(numbers[:, outputs]))

@@ -108,7 +108,7 @@ def examples_of(chosen, n_outputs, values=np.float64, indices=np.int32, measured
     starts = X.indptr.astype(indices)
     rows = X.data.astype(values), X.indices.astype(indices), starts, D
     targets = Y if n_outputs is None else None
-    sizes = chosen.sizes if measured else sizes_of(X, chosen.sizes)
+    sizes = chosen.size_kind if measured else sizes_of(X, chosen.size_kind)
     return Examples(*rows, targets, IMPORTANCES, sizes)
 
 

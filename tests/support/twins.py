@@ -181,7 +181,7 @@ class Twins:
         chosen, problem = run.plan, run.problem
         row = ALGORITHMS[chosen.rule.name]
         options = dict(
-            schedule=chosen.schedule if chosen.adaptive else problem.rate, loss=chosen.loss,
+            schedule=chosen.schedule if chosen.rates_from_data else problem.rate, loss=chosen.loss,
             rule=chosen.rule, l1=chosen.penalty.l1, l2=chosen.penalty.l2,
             fit_intercept=chosen.fit_intercept, positive=chosen.penalty.positive,
             largest_cushion=run.engine.wear.largest_cushion, n_rows=len(problem.y),
@@ -234,7 +234,7 @@ class SoftmaxTwins:
             kind([
                 new_reference(
                     chosen.rule, run.problem.n_features, loss=chosen.loss, penalty=chosen.penalty,
-                    schedule=chosen.schedule if chosen.adaptive else run.problem.rate,
+                    schedule=chosen.schedule if chosen.rates_from_data else run.problem.rate,
                     fit_intercept=chosen.fit_intercept,
                 )
                 for _ in range(run.n_outputs)
