@@ -94,7 +94,7 @@ class Count:
             CellEngine, OutputsEngine,
         )  # fmt: skip
         for kind in kinds:
-            for name in ("weights", "model", "rows", "_sums"):
+            for name in ("weights", "model", "coefficients", "_sums"):
                 if name in vars(kind):
                     monkeypatch.setattr(kind, name, self.counting_all(vars(kind)[name]))
             if "model_at" in vars(kind):

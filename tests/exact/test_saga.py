@@ -257,7 +257,7 @@ def test_an_engine_keeps_to_the_rows_it_has_begun_with():
     engine = chosen.new_engine(X.shape[1])
     engine.take(as_examples(X, 2.0 * y - 1), chosen.steps(rows(60), 0), chosen.task(engine))
     before = {name: array.copy() for name, array in engine.state().items()}
-    assert set(before) == {"cells", "fields", "settings", "slopes"}
+    assert set(before) == {"cells", "fields", "constants", "slopes"}
     assert np.count_nonzero(before["slopes"]) == 60
     fewer = as_examples(X[:9], 2.0 * y[:9] - 1)
     with pytest.raises(ValueError, match="examples must have 60 rows, as in the steps before, got"):

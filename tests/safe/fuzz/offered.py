@@ -47,7 +47,7 @@ CLASSES = {
     WorkingSet: "examples loss epsilon curvature share fit_intercept",
     Columns: "examples",
     Targets: "first n_outputs labels starts numbers",
-    Block: "kind cells width stamps clocks own scalars rates settings fields",
+    Block: "kind cells width stamps clocks own scalars rates constants fields",
 }  # fmt: skip
 
 
