@@ -86,7 +86,7 @@ class Rule(ParameterObject):
         """Which size of every row the rates follow: "absolute_sums", "squared_norms" or None.
 
         >>> from lazynet import AdaGrad, SGD
-        >>> AdaGrad().sizes, AdaGrad(alpha=0.5).sizes, SGD().sizes
+        >>> AdaGrad().size_kind, AdaGrad(alpha=0.5).size_kind, SGD().size_kind
         ('absolute_sums', None, None)
         """
         if self._follows is None:
