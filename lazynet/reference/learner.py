@@ -7,7 +7,7 @@ from typing import Any
 
 from lazynet.reference.losses import LOSSES
 
-#: The indices, values, target and importance of an example.
+# The indices, values, target and importance of an example.
 Example = tuple[Sequence[int], Sequence[Any], Any, Any]
 
 
