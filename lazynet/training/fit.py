@@ -126,11 +126,8 @@ def learn_once(
     plan = plan.completed(scale_of_rates(settings, plan, rows) if eta0 is None else eta0, None)
     warnings: list[Warning] = []
     if model is None:
-        engines, generator, t = (
-            plan.new_engines(rows.n_features, n_outputs, settings.n_threads),
-            None,
-            0,
-        )
+        engines = plan.new_engines(rows.n_features, n_outputs, settings.n_threads)
+        generator, t = None, 0
     else:
         generator, t = model.generator, model.t
         engines, warnings = engines_for_pass(plan, kind, n_outputs, units, model)

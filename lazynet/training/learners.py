@@ -50,16 +50,17 @@ class Learner:
     def visit(self, steps: Steps, t: int, with_loss: bool) -> float:
         """Take the steps, the first of which is step ``t`` of the run.
 
-        Returns the sum of the losses of the predictions before each update; 0 where it is not
-        computed, without ``with_loss``.
+        Returns the sum of the losses of the predictions before each update, or 0 without
+        ``with_loss``.
         """
-        if with_loss:
-            steps = steps.with_predictions(np.empty(len(steps)))
-        self.engine.take(self.examples, steps, self.task, t)
-        loss = self.plan.loss
         if not with_loss:
+            self.engine.take(self.examples, steps, self.task, t)
             return 0.0
-        return loss_of_predictions(self.examples, steps, loss.code, loss.epsilon)
+        steps = steps.with_predictions(np.empty(len(steps)))
+        self.engine.take(self.examples, steps, self.task, t)
+        return loss_of_predictions(
+            self.examples, steps, self.plan.loss.code, self.plan.loss.epsilon
+        )
 
     def evaluate(self) -> tuple[float, float, int]:
         """The mean loss and the objective of the model, and the nonzeros among the last weights."""

@@ -43,8 +43,8 @@ _FEWEST_OUTPUTS_OF_A_BLOCK = 8
 class Plan:
     """What a training minimises, and by which steps.
 
-    ``make_plan`` makes the plan of a fit; ``known`` completes a plan with the scale of the rates
-    and the length of the run, which depend on the data.
+    ``make_plan`` makes the plan of a fit; ``completed`` adds the scale of the rates and the length
+    of the run, which depend on the data.
     """
 
     loss: Loss
@@ -53,7 +53,7 @@ class Plan:
     schedule: Any
     """The schedule of the rule, where "auto" and the scale have become values."""
     average: Average | Suffix | None
-    """The average of the rule; ``known`` gives it the number of steps."""
+    """The average of the rule; ``completed`` gives it the number of steps."""
     fit_intercept: bool
     softmax: bool = False
     """Whether the classes share the softmax as their loss."""
@@ -110,7 +110,7 @@ class Plan:
     def completed(self, eta0: float, n_steps: int | None) -> Plan:
         """The plan of a run whose rates have the scale ``eta0``.
 
-        ``n_steps`` is the length of the run, None where it is not known.
+        ``n_steps`` is the length of the run; None if it is not known.
         """
         schedule, average = self.schedule, self.average
         if isinstance(schedule, Formula):
