@@ -3,7 +3,7 @@ from libc.stdint cimport uint32_t
 
 from .chunk cimport DECAYING_ADAGRAD
 from .any_rule cimport MOST_NUMBERS, Rule, factor_of, give, load, numbers, take
-from .lanes cimport WIDTH, Lanes, put_lanes
+from .lanes cimport WIDTH, Lanes, any_nonzero, put_lanes
 from .rules cimport adagrad
 from .rules.adagrad cimport AdaGrad
 
@@ -40,6 +40,7 @@ cdef inline void renew(int kind, void* given, double* cells, Py_ssize_t n) noexc
         for lane in range(WIDTH):
             columns[lane] = min(<Py_ssize_t> lane, n - 1 - j)
         take(rule, cells + 4 * j, columns, cell)
-        adagrad.renew(&old, rule, cell, factor, kind == DECAYING_ADAGRAD)
-        give(rule, cells + 4 * j, columns, cell)
+        if any_nonzero(cell[0]):  # early in a fit most weights are zero
+            adagrad.renew(&old, rule, cell, factor, kind == DECAYING_ADAGRAD)
+            give(rule, cells + 4 * j, columns, cell)
         j += WIDTH
