@@ -11,7 +11,7 @@ takes one example at a time.  `model.save(path)` and `load(path)` keep models in
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
 `InverseTime`, `InverseSqrt`, `Power`, `Pegasos`, `Optimal`, `FromData`), engines
-(`Clock`, `Tables`, `Rescaled`, `Dense`), averages (`FromStep`, `Suffix`, `PolynomialDecay`) and
+(`Clock`, `Tables`, `Dense`), averages (`FromStep`, `Suffix`, `PolynomialDecay`) and
 losses (`Huber`, `EpsilonInsensitive`, `SquaredEpsilonInsensitive`).
 
 `lazynet.data` reads chunks of rows from files that need not fit into memory.
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from lazynet.rules.ftrl import FTRL
     from lazynet.rules.rda import RDA
     from lazynet.rules.saga import SAGA
-    from lazynet.rules.storage import Clock, Dense, Rescaled, Tables
+    from lazynet.rules.storage import Clock, Dense, Tables
     from lazynet.rules.truncated_gradient import TruncatedGradient
     from lazynet.schedules import (
         Constant,
@@ -109,7 +109,6 @@ _ROOMS = {
     "PolynomialDecay": "lazynet.averages",
     "Power": "lazynet.schedules",
     "RDA": "lazynet.rules.rda",
-    "Rescaled": "lazynet.rules.storage",
     "SAGA": "lazynet.rules.saga",
     "SGD": "lazynet.rules.affine",
     "SelectionReport": "lazynet.estimators.selection",
@@ -167,7 +166,6 @@ __all__ = [
     "Pegasos",
     "PolynomialDecay",
     "Power",
-    "Rescaled",
     "SelectionReport",
     "SquaredEpsilonInsensitive",
     "StabilisedSGDClassifier",

@@ -23,7 +23,6 @@ from lazynet.engines.outputs import OutputsEngine, OutputsOnClock
 from lazynet.engines.outputs_averaged import AveragedOutputs
 from lazynet.engines.outputs_cells import AdaGradOutputs, CellOutputs, FTRLOutputs, RDAOutputs
 from lazynet.engines.rda import RDAEngine
-from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.saga import SAGAEngine
 from lazynet.engines.tables import TablesEngine
 from lazynet.engines.truncated_gradient import TruncatedGradientEngine
@@ -44,7 +43,7 @@ from lazynet.rules.carpenter import Carpenter
 from lazynet.rules.ftrl import FTRL
 from lazynet.rules.rda import RDA
 from lazynet.rules.saga import SAGA
-from lazynet.rules.storage import Dense, Rescaled, Storage, Tables
+from lazynet.rules.storage import Dense, Storage, Tables
 from lazynet.rules.truncated_gradient import TruncatedGradient
 from lazynet.schedules import FromData
 
@@ -155,8 +154,6 @@ def new_engine(
         return engine(n_features, rule, penalty, wear, loss)
     if isinstance(storage, Tables):
         return TablesEngine(n_features, storage.budget, wear)
-    if isinstance(storage, Rescaled):
-        return RescaledEngine(n_features, wear)
     if isinstance(storage, Dense):
         return DenseEngine(n_features, storage.predictions, wear, average=average)
     return AveragedClockEngine(n_features, wear) if average else ClockEngine(n_features, wear)

@@ -71,7 +71,7 @@ class FoBoS(Proximal):
         Predict with the exact mean of the weights after every step.  True: of all steps; k: from
         step k on; "suffix": over the last half (needs ``tol=None``); "polynomial".
     storage : str or object, default="clock"
-        The storage of the weights: "clock", "tables", "rescaled" (l1=0 only) or "dense".
+        The storage of the weights: "clock", "tables" or "dense".
     step_order : "gradient_first" or "shrink_first", default="gradient_first"
         w <- shrink(w - eta g x), or w <- shrink(w) - eta g x.
     positive : bool, default=False

@@ -17,8 +17,6 @@ DEFAULT_BUDGET = 2**20
 class Storage(ParameterObject):
     """How a rule of the affine family stores its weights."""
 
-    #: whether the storage allows an l1 penalty
-    takes_l1: ClassVar[bool] = True
     #: whether the storage can average the iterates
     takes_averages: ClassVar[bool] = False
 
@@ -53,19 +51,6 @@ class Tables(Storage):
 
 
 @dataclass(repr=False)
-class Rescaled(Storage):
-    """A scale times a vector, which handles an l2 penalty and no l1 penalty.
-
-    >>> from lazynet import FoBoS
-    >>> FoBoS(storage=Rescaled())
-    FoBoS(storage=Rescaled())
-    """
-
-    name: ClassVar[str] = "rescaled"
-    takes_l1: ClassVar[bool] = False
-
-
-@dataclass(repr=False)
 class Dense(Storage):
     """Every step visits every weight: the compiled loop that the lazy forms are compared with.
 
@@ -83,7 +68,7 @@ class Dense(Storage):
 
 
 #: Every storage by name.
-STORAGES: dict[str, type[Storage]] = {kind.name: kind for kind in (Clock, Tables, Rescaled, Dense)}
+STORAGES: dict[str, type[Storage]] = {kind.name: kind for kind in (Clock, Tables, Dense)}
 
 StorageLike = str | Storage
 

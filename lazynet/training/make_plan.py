@@ -43,7 +43,7 @@ def make_plan(
     classifies = settings.classifies
     # The penalty, and the loss that a bad first epoch exceeds.
     l1, bad_loss = 0.0, math.inf
-    if settings.computes_l1:
+    if settings.l1 is None:
         compares = settings.may_restart and compares_first_epoch and n_outputs == 1
         statistics = rows.statistics(settings, follows_targets(settings.loss) or compares)
         documents = settings.loss.margin and not table

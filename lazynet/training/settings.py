@@ -99,8 +99,6 @@ class Settings:
     # What follows from the parameters.
     penalised: bool
     """Whether the user gives a penalty."""
-    computes_l1: bool
-    """Whether the l1 of a fit is computed from the rows."""
     rates_from_rows: bool
     """Whether the rates are computed from the sizes of the rows."""
     standardises: bool
@@ -119,7 +117,7 @@ class Settings:
 
         The softmax of two classes is the logistic loss of one output.
         """
-        l1 = self.l1 if self.l1 is not None else l1 if self.computes_l1 else 0.0
+        l1 = self.l1 if self.l1 is not None else l1
         return Plan(
             self.loss,
             ElasticNet(l1, self.l2, self.rule.positive),
@@ -163,7 +161,6 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
         classifies=classifies,
         softmax=softmax,
         penalised=penalised,
-        computes_l1=p["l1"] is None and rule.storage.takes_l1,
         rates_from_rows=rates_from_rows,
         standardises=rates_from_rows and not penalised,
         limits_epochs=limits_epochs,
@@ -203,11 +200,6 @@ def check_together(plan: Plan) -> Plan:
     rule.check(penalty, plan.loss)
     on_clock, no_average = storage == Clock(), plan.average is None
     signed = not penalty.positive
-    if penalty.l1 and not storage.takes_l1:
-        raise ValueError(
-            f"storage={storage.name!r} knows no l1 penalty, got l1={penalty.l1:g}; set l1=0, "
-            f"or use storage='clock'"
-        )
     if not (no_average or storage.takes_averages):
         raise ValueError(
             f"average needs storage='clock', or storage='dense' for comparison; "

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from support import ELASTIC_STORAGES, same_bits
+from support import same_bits
 from support.algorithms import STREAMING_RULES
 from support.matrices import make_data
 
@@ -22,12 +22,12 @@ from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.outputs import OutputsEngine
-from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.tables import TablesEngine
+from lazynet.rules.storage import STORAGES
 
 #: Rules that between them have every engine.
 RULES = [
-    FoBoS(), FoBoS(storage=Tables(budget=7)), FoBoS(storage="rescaled"), FoBoS(storage="dense"),
+    FoBoS(), FoBoS(storage=Tables(budget=7)), FoBoS(storage="dense"),
     FoBoS(average=True), FoBoS(average="polynomial"), FoBoS(average=True, storage="dense"),
     TruncatedGradient(period=3, threshold=0.5),
     *(name for name in STREAMING_RULES if name not in ("fobos", "truncated_gradient")),
@@ -62,7 +62,7 @@ def test_a_regressor_has_a_weight_for_every_name(model):
 # --- weights that are given -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("storage", ELASTIC_STORAGES)
+@pytest.mark.parametrize("storage", STORAGES)
 def test_partial_fit_goes_on_from_assigned_weights(storage):
     """A step from assigned weights follows the formula, and t_ counts on."""
     model = LazyNetRegressor(rule=FoBoS(Constant(0.5), storage=storage), l1=0.2)
@@ -90,7 +90,7 @@ class Count:
     def __init__(self, monkeypatch):
         self.all, self.some = 0, 0
         kinds = (
-            Engine, ClockEngine, AveragedClockEngine, TablesEngine, RescaledEngine, DenseEngine,
+            Engine, ClockEngine, AveragedClockEngine, TablesEngine, DenseEngine,
             CellEngine, OutputsEngine,
         )  # fmt: skip
         for kind in kinds:
@@ -120,8 +120,7 @@ class Count:
 def test_predict_after_partial_fit_brings_current_only_the_weights_of_its_rows(rule, monkeypatch):
     """No engine gives all its weights; the predictions are those that all weights give."""
     X, y = wide_data()
-    l1 = 0.0 if "rescaled" in str(rule) else 1e-3
-    model = LazyNetClassifier(rule=rule, l1=l1, random_state=0)
+    model = LazyNetClassifier(rule=rule, l1=1e-3, random_state=0)
     model.partial_fit(X, y, classes=[0, 1, 2])
     count = Count(monkeypatch)
     row = X[:1]

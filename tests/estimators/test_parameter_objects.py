@@ -25,7 +25,6 @@ from lazynet import (
     LazyNetRegressor,
     Pegasos,
     Power,
-    Rescaled,
     StabilisedSGDClassifier,
     Stepper,
 )
@@ -61,8 +60,9 @@ ESTIMATORS = [
 
 def model_with(parameter, value):
     """An estimator with one object, two epochs, and a penalty that the object allows."""
-    options = dict(l2=0.0 if parameter == "loss" else 1e-3, max_iter=2, tol=None, random_state=0)
-    options["l1"] = 0.0 if value == "rescaled" or isinstance(value, Rescaled) else 1e-3
+    options = dict(
+        l1=1e-3, l2=0.0 if parameter == "loss" else 1e-3, max_iter=2, tol=None, random_state=0
+    )
     Estimator = LazyNetRegressor if parameter == "loss" else LazyNetClassifier
     outer, _, inner = parameter.partition("__")
     options[outer] = FoBoS(**{inner: value}) if inner else value

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from support import ELASTIC_STORAGES, Evaluated, same_bits
+from support import Evaluated, same_bits
 from support.algorithms import STREAMING_RULES, WITH_STATE, default_of, options_of
 from support.matrices import make_data
 from support.parameters import rule_with
@@ -40,6 +40,7 @@ from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as AS_WRITTEN
 from lazynet.rules.base import STEP_ORDERS
+from lazynet.rules.storage import STORAGES
 
 REGRESSION_LOSSES = [name for name, loss in LOSSES.items() if not loss.margin]
 LOSSES_WITH_PROBABILITY = ["log_loss", "modified_huber"]
@@ -292,7 +293,7 @@ def test_sample_weight_scales_the_slope(loss):
     assert same_bits(twice.weights, 2 * once.weights)
 
 
-@pytest.mark.parametrize("storage", ELASTIC_STORAGES)
+@pytest.mark.parametrize("storage", STORAGES)
 def test_one_sample_order_is_permuted_rows(storage):
     """An explicit order visits the rows as if they had been permuted, and shuffle is ignored."""
     X, y = make_data()
@@ -499,8 +500,8 @@ def test_partial_fit_continues_a_fit():
     assert model.history_ == history
 
 
-@pytest.mark.parametrize("after", ELASTIC_STORAGES)
-@pytest.mark.parametrize("before", ELASTIC_STORAGES)
+@pytest.mark.parametrize("after", STORAGES)
+@pytest.mark.parametrize("before", STORAGES)
 def test_partial_fit_goes_on_in_the_storage_asked_for(before, after):
     """set_params(rule__storage=...) hands the weights on; the model stays the same."""
     X, y = make_data()

@@ -262,7 +262,6 @@ def test_a_start_or_an_order_that_is_given_is_not_judged_by_the_first_epoch():
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 @pytest.mark.parametrize("options", [
     *({"rule": FoBoS(Constant(3.0), storage=storage)} for storage in STORAGES),
-    {"rule": FoBoS(Constant(3.0), storage="rescaled"), "l1": 0.0},
     {"rule": FoBoS(Constant(3.0), average=True), "early_stopping": True},
     *({"rule": rule, "early_stopping": True}
       for rule in (RDA(gamma=0.5), FTRL(alpha=3.0), AdaGrad(alpha=2.0), SAGA(alpha=0.3))),

@@ -252,7 +252,6 @@ def test_the_objective_of_an_epoch_is_that_of_the_average():
         (dict(average=PolynomialDecay(100), tol=None), "must be finite"),
         (dict(average="suffix"), "set tol=None"),
         (dict(average=True, storage="tables"), "average needs storage='clock'"),
-        (dict(average=True, storage="rescaled", l1=0.0), "average needs storage='clock'"),
     ],
 )
 def test_what_cannot_be_averaged_is_refused(options, message):

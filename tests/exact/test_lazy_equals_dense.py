@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import ElasticNet
-from support import ELASTIC_STORAGES, plan, rows
+from support import plan, rows
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 from support.broken_engines import BROKEN_ENGINES
 from support.caught import caught
@@ -32,7 +32,6 @@ from lazynet import (
     LazyNetClassifier,
     LazyNetRegressor,
     PolynomialDecay,
-    Rescaled,
     Stepper,
     Tables,
     TruncatedGradient,
@@ -41,11 +40,11 @@ from lazynet.data.arrays import as_examples
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.engines.dense import DenseEngine
-from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.tables import TablesEngine
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.losses import LOSSES, get_loss
+from lazynet.rules.storage import STORAGES
 from lazynet.verify.strategies import Problem
 
 # Limits that every shrinking step exceeds.
@@ -58,7 +57,6 @@ WAYS = {
     "clock": st.just({}),
     "tables": st.builds(lambda budget: dict(storage=Tables(budget)), st.integers(1, 40)),
     "dense": st.builds(lambda each: dict(storage=Dense(each)), st.booleans()),
-    "rescaled": st.just(dict(storage=Rescaled())),
     "positive": st.just(dict(positive=True)),
     "average": st.builds(lambda average: dict(average=average), AVERAGES),
     "dense average": st.builds(lambda average: dict(average=average, storage=Dense()), AVERAGES),
@@ -84,8 +82,6 @@ def runs(draw, way, losses=tuple(LOSSES), kind=None, wear=None, **options):
         rule = ALGORITHMS[name].rule(step_order=draw(st.sampled_from(BOTH_ORDERS)))
     of_plan = {key: given[key] for key in ("schedule", "average") if key in given}
     rule.set_params(**{key: given[key] for key in given if key not in of_plan})
-    if way == "rescaled":
-        options["l1"] = 0.0
     if "from data" in way:
         options |= dict(max_steps=80)
     problem = draw(disordered_problems(list(losses), [rule], **options))
@@ -138,7 +134,7 @@ def test_every_step_that_does_not_overshoot_is_compared(problem):
 # --- the tests are tested -----------------------------------------------------------------------
 
 
-class SweepsWithoutTheScale(RescaledEngine):
+class SweepsWithoutTheScale(ClockEngine):
     """Begins again at the scale 1 and leaves the stored numbers as they were."""
 
     def _sweep(self):
@@ -166,7 +162,7 @@ class DropsTheSign(AveragedClockEngine):
 @pytest.mark.parametrize(
     ("way", "kind"),
     [
-        ("clock", BROKEN_ENGINES["fobos"]), ("rescaled", SweepsWithoutTheScale),
+        ("clock", BROKEN_ENGINES["fobos"]), ("clock", SweepsWithoutTheScale),
         ("average", IgnoresTheDead), ("average", DropsTheSign),
     ],
 )  # fmt: skip
@@ -176,7 +172,7 @@ def test_broken_engines_are_caught(way, kind):
     @caught(2000)
     @given(data=st.data())
     def equal(data):
-        wear = Wear(smallest_scale=0.9) if way == "rescaled" else None
+        wear = Wear(smallest_scale=0.9) if kind is SweepsWithoutTheScale else None
         assert_matches_twins(data.draw(runs(way, kind=kind, wear=wear)))
 
 
@@ -210,7 +206,7 @@ def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
 @pytest.mark.parametrize("step_order", BOTH_ORDERS)
 @pytest.mark.parametrize(
     ("engine", "l1"),
-    [*((engine, l1) for engine in ELASTIC_STORAGES for l1 in (0.0, 1e-3)), ("rescaled", 0.0)],
+    [(engine, l1) for engine in STORAGES for l1 in (0.0, 1e-3)],
 )
 def test_long_rows_take_the_vector_path(engine, l1, step_order, wear):
     """Rows longer than any vector and block, with a tail; sweeps may interrupt every step."""
@@ -240,7 +236,7 @@ def test_the_tables_begin_again_before_they_overflow():
 
 
 @pytest.mark.parametrize("l1", [1.0, 1e4, 1e12, 1e17])
-@pytest.mark.parametrize("engine", ELASTIC_STORAGES)
+@pytest.mark.parametrize("engine", STORAGES)
 def test_a_step_with_an_overwhelming_pull_keeps_its_digits(engine, l1):
     """Shrink first: the move is stored after the pull, beside a shift that may be huge."""
     rule = FoBoS("constant", eta0=1.0, step_order="shrink_first", storage=engine)
@@ -288,35 +284,16 @@ def test_rebases_are_few_where_the_penalty_is_light():
     assert 9 <= engine.sweeps <= 10
 
 
-def test_few_sweeps_of_the_rescaled_engine_over_a_long_run():
+def test_few_sweeps_over_a_long_run_without_l1():
     """A hundred thousand steps with eta l2 = 0.1: thirty, for 0.9^3290 < 2^-500."""
     X, learned = sparse.csr_matrix(np.eye(3)), []
-    for engine in (counting(RescaledEngine)(3), DenseEngine(3)):
+    for engine in (counting(ClockEngine)(3), DenseEngine(3)):
         chosen = plan(l2=1.0, rule="sgd", eta0=0.1)
         order = np.random.default_rng(0).integers(0, 3, 100_000)
         engine.take(as_examples(X, np.ones(3)), chosen.steps(order, 0), chosen.task(engine))
         learned.append(engine.weights())
         assert getattr(engine, "sweeps", 30) == 30
     np.testing.assert_allclose(*learned, rtol=0, atol=1e-14)
-
-
-# --- the rescaled storage ------------------------------------------------------------------------
-
-
-def test_the_rescaled_storage_refuses_an_l1_penalty_everywhere():
-    """The estimators, the stepper and the kernel refuse an l1 penalty, which would be forgotten."""
-    X, y = sparse.csr_matrix(np.eye(2)), np.array([0, 1])
-    with pytest.raises(ValueError, match="knows no l1 penalty, got l1=1e-06; set l1=0"):
-        LazyNetClassifier(rule=FoBoS(storage="rescaled"), l1=1e-6).fit(X, y)
-    # An l1 that is left to the model is 0.
-    left_open = LazyNetClassifier(rule=FoBoS()).fit(X, y)
-    assert left_open.l1_ > 0.0
-    assert left_open.set_params(rule__storage="rescaled").fit(X, y).l1_ == 0.0
-    with pytest.raises(ValueError, match="knows no l1 penalty"):
-        Stepper(2, rule=FoBoS(storage="rescaled"), l1=0.5)
-    engine, chosen = RescaledEngine(2), plan(l1=0.5)
-    with pytest.raises(ValueError, match="knows no l1 penalty"):
-        engine.take(as_examples(X, np.ones(2)), chosen.steps(rows(2), 0), chosen.task(engine))
 
 
 # --- weights that stay at 0 or above ------------------------------------------------------------

@@ -228,7 +228,7 @@ def test_a_warm_start_goes_on_with_the_rates():
 def test_what_cannot_have_these_rates_is_refused():
     """The error names schedule, before anything is learned."""
     X, y = [[1.0]], [1.0]
-    for engine in ("tables", "dense", "rescaled"):
+    for engine in ("tables", "dense"):
         model = LazyNetRegressor(rule=FoBoS(schedule="from_data", storage=engine), l1=0.0)
         with pytest.raises(ValueError, match=r"schedule=FromData\(\) needs storage='clock'"):
             model.fit(X, y)

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy import sparse
-from support import ELASTIC_STORAGES
 from support.algorithms import (
     AFFINE_RULES,
     GIVEN,
@@ -33,6 +32,7 @@ from lazynet import (
 )
 from lazynet.data.arrays import checked_csr, usable_rows
 from lazynet.kernels.examples import DEFECT_REPEATED, DEFECTS, Examples
+from lazynet.rules.storage import STORAGES
 
 BOTH = (False, True)
 DISORDERS = pytest.mark.parametrize("disorder", [reversed_rows, shuffled_rows])
@@ -57,7 +57,6 @@ _OTHERS = [
     LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1, average=True)),
     LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1, storage="tables")),
     LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1, storage="dense")),
-    LazyNetClassifier(**in_rule(**(_SHORT | dict(l1=0.0)), eta0=0.1, storage="rescaled")),
     ASGDClassifier(random_state=0, max_iter=2, l2=10.0),
     StabilisedSGDClassifier("log_loss", random_state=0, n_paths=2, max_iter=4, burst_size=20),
     DualNetClassifier(random_state=0, l1=1e-2, l2=1e-2, tol=1e-10),
@@ -89,7 +88,7 @@ def test_a_path_is_the_same(disorder):
 
 
 @DISORDERS
-@pytest.mark.parametrize("engine", ELASTIC_STORAGES)
+@pytest.mark.parametrize("engine", STORAGES)
 def test_without_rounding_the_bits_are_the_same(engine, disorder):
     """Small integers and halves of them: every sum is exact, in whatever order it is made."""
     rng = np.random.default_rng(0)

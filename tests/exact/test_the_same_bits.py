@@ -24,7 +24,6 @@ from lazynet import (
     FoBoS,
     FromData,
     FromStep,
-    Rescaled,
     Tables,
     TruncatedGradient,
 )
@@ -62,7 +61,6 @@ ONE = {
     **{name: dict(rule=rule) for name, rule in _RULES.items()},
     **{f"{storage.name} {order}": dict(rule=FoBoS(step_order=order, storage=storage))
        for storage in (Tables(25), Dense(), Dense(predictions=True)) for order in BOTH_ORDERS},
-    "rescaled": dict(storage=Rescaled(), l1=0.0),
     "positive": dict(positive=True),
     "from data": dict(schedule=FromData()),
     "average": dict(average=FromStep(2)),

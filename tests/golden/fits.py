@@ -178,7 +178,6 @@ SEVERAL_OUTPUTS = {
 EVERY_AFFINE = {
     "tables": dict(storage="tables"),
     "tables of 64 steps": dict(storage=lazynet.Tables(64)),
-    "rescaled": dict(storage="rescaled", l1=0.0),
     "dense": dict(storage="dense"),
     "dense predictions": dict(storage=lazynet.Dense(predictions=True)),
     "average": dict(average=True),

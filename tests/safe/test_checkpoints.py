@@ -84,7 +84,6 @@ CASES = {
         for name, rule, l1 in (
             ("from a step on", FoBoS(average=FromStep(150), eta0=1.0), None),
             ("tables", FoBoS(storage="tables", eta0=0.5), 1e-3),
-            ("rescaled", FoBoS(storage="rescaled", eta0=0.5), 0),
             ("positive", FoBoS(positive=True), 1e-2),
             *((rule, rule, 1e-3) for rule in (
                 "fobos", "sgd", "truncated_gradient", "rda", "ftrl", "saga", "carpenter_inexact",

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from support import ELASTIC_STORAGES, peak_of, same_bits
+from support import peak_of, same_bits
 from support.matrices import reversed_rows
 
 from lazynet import (
@@ -30,6 +30,7 @@ from lazynet import (
 from lazynet.data import Chunks
 from lazynet.engines.undo import Undo
 from lazynet.losses import LOSSES
+from lazynet.rules.storage import STORAGES
 from safe.fuzz.portrait import portrait
 
 N, D = 40, 30
@@ -86,7 +87,7 @@ def assert_refused(model, method, data, error, *patterns, **options):
 
 METHODS = pytest.mark.parametrize("method", ["fit", "partial_fit"])
 EVERY_ESTIMATOR = pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
-EVERY_STORAGE = pytest.mark.parametrize("storage", ELASTIC_STORAGES)
+EVERY_STORAGE = pytest.mark.parametrize("storage", STORAGES)
 
 
 # --- accepted ------------------------------------------------------------------------------

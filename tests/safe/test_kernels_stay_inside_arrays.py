@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support import ELASTIC_STORAGES, plan, rows
+from support import plan, rows
 from support.algorithms import engine_of
 
 import lazynet.kernels
@@ -22,6 +22,7 @@ from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_FINISHED, STATUS_WOR
 from lazynet.kernels.outputs import Block
 from lazynet.kernels.steps import Steps, Task
 from lazynet.kernels.targets import Targets
+from lazynet.rules.storage import STORAGES
 from safe.fuzz import kernels
 from safe.fuzz.disguises import fenced
 from safe.fuzz.hunt import hunt
@@ -31,7 +32,7 @@ from safe.fuzz.recipes import Parts, run_of, run_outputs
 #: A clock that never wears out.
 TASK = Task(0, 0.1, False, True, 2.0**-500, 1.0, 2.0**10, 1e9, 2.0**6, 2.0**10)
 WIDTH = 8
-EVERY_STORAGE = pytest.mark.parametrize("storage", ELASTIC_STORAGES)
+EVERY_STORAGE = pytest.mark.parametrize("storage", STORAGES)
 EVERY_KIND = pytest.mark.parametrize("kind", WIDE_KINDS)
 
 
@@ -142,7 +143,7 @@ def test_a_matrix_without_rows_columns_or_steps(shape):
     """Nothing to read is nothing read."""
     examples, chosen = examples_of([], [], np.zeros(shape[0] + 1), shape[1]), plan(l1=0.1)
     for order in (rows(shape[0]), rows(0)):
-        for storage in ELASTIC_STORAGES:
+        for storage in STORAGES:
             built = engine_of(storage, shape[1])
             built.take(examples, chosen.steps(order, 0), chosen.task(built))
             assert built.weights().shape == (shape[1],)

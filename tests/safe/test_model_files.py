@@ -74,7 +74,6 @@ STREAMS = {
     "averages": (LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=0.5, average=FromStep(50))), THREE),
     "polynomial": (LazyNetRegressor(l1=0.01, rule=FoBoS(eta0=0.05, average="polynomial")), SCORES),
     "tables": (LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=0.5, storage=Tables(budget=100))), TWO),
-    "rescaled": (LazyNetClassifier(l1=0, l2=0.01, rule=FoBoS(eta0=0.5, storage="rescaled")), THREE),
     "dense": (LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=0.5, storage=Dense(True))), TWO),
     "dense average": (
         LazyNetClassifier(l1=0.01, rule=FoBoS(eta0=0.5, storage="dense", average=True)), TWO,

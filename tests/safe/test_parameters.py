@@ -158,7 +158,7 @@ MATTERS = {
     "validation_fraction": dict(early_stopping=True),
 }
 #: Options that a model with an object of this kind needs.
-NEEDED = {"TruncatedGradient": dict(l2=0.0), "Rescaled": dict(l1=0.0),
+NEEDED = {"TruncatedGradient": dict(l2=0.0),
           "Pegasos": dict(l2=1e-3), "Optimal": dict(l2=1e-3)}  # fmt: skip
 
 

@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from support import ELASTIC_STORAGES, plan, rows
+from support import plan, rows
 from support.algorithms import STREAMING_RULES, engine_of
 from support.matrices import reversed_rows
 
 from lazynet import DualNetClassifier, DualNetRegressor, FoBoS, LazyNetClassifier
 from lazynet.data.arrays import as_examples
+from lazynet.rules.storage import STORAGES
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-@pytest.mark.parametrize("storage", ELASTIC_STORAGES)
+@pytest.mark.parametrize("storage", STORAGES)
 def test_another_thread_runs_during_a_chunk(storage):
     """While one long chunk is in the kernel, Python code elsewhere makes progress."""
     # On a busy machine this thread may have to wait for a processor: then in a longer chunk.
@@ -63,7 +64,7 @@ MODELS = {
         storage: LazyNetClassifier(
             l1=1e-3, l2=1e-3, rule=FoBoS(storage=storage), tol=None, max_iter=5
         )
-        for storage in ELASTIC_STORAGES
+        for storage in STORAGES
     },
     "dual": DualNetClassifier(l1=1e-3, max_iter=30),
     "dual of numbers": DualNetRegressor(l1=1e-3, max_iter=30),
@@ -121,7 +122,7 @@ def test_a_matrix_that_changes_under_a_kernel_leads_it_nowhere(model, form):
 
 
 @pytest.mark.parametrize("rule", [
-    *(FoBoS(storage=storage) for storage in ELASTIC_STORAGES),
+    *(FoBoS(storage=storage) for storage in STORAGES),
     FoBoS(average=True), *STREAMING_RULES,
 ], ids=str)  # fmt: skip
 def test_threads_that_train_one_model_do_no_harm_beyond_it(rule):

@@ -11,16 +11,12 @@ from lazynet.data.arrays import as_examples, sizes_of
 from lazynet.engines.catalogue import check_rule
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.rules.storage import STORAGES
 from lazynet.schedules import Constant
 from lazynet.training.plan import Plan
 from support.parameters import rule_with
 
 #: The root of the repository, or of the source distribution.
 ROOT = Path(__file__).parents[2]
-
-#: The storages that every penalty can be trained with.
-ELASTIC_STORAGES = [name for name, storage in STORAGES.items() if storage.takes_l1]
 
 
 def plan(

@@ -102,7 +102,6 @@ VARIANTS = {
     "average": dict(rule=FoBoS(average=True)),
     "polynomial": dict(rule=FoBoS(average="polynomial")),
     "tables": dict(rule=FoBoS(storage=Tables(budget=7))),
-    "rescaled": dict(rule=FoBoS(storage="rescaled"), l1=0.0),
     "dense": dict(rule=FoBoS(storage="dense")),
     "dense average": dict(rule=FoBoS(storage="dense", average=True)),
     **WITH_STATE,
