@@ -38,10 +38,10 @@ from lazynet._version import __version__
 if TYPE_CHECKING:
     from lazynet.averages import FromStep, PolynomialDecay, Suffix
     from lazynet.data.weights import Balanced
+    from lazynet.estimators import load
     from lazynet.estimators.averaged import ASGDClassifier, ASGDRegressor
     from lazynet.estimators.certified import DualNetClassifier, DualNetRegressor
     from lazynet.estimators.certified_cv import DualNetClassifierCV, DualNetRegressorCV
-    from lazynet.estimators.load import load
     from lazynet.estimators.online import LazyNetClassifier
     from lazynet.estimators.online_cv import LazyNetClassifierCV, LazyNetRegressorCV
     from lazynet.estimators.online_regressor import LazyNetRegressor
@@ -119,7 +119,7 @@ _ROOMS = {
     "Tables": "lazynet.rules.storage",
     "TruncatedGradient": "lazynet.rules.truncated_gradient",
     "VerificationReport": "lazynet.verify.online",
-    "load": "lazynet.estimators.load",
+    "load": "lazynet.estimators",
     "net_path": "lazynet.estimators.path",
     "plot_choice": "lazynet.plots",
     "plot_path": "lazynet.plots",

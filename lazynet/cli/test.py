@@ -32,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Judge the model."""
     # The estimators load SciPy and scikit-learn, which takes a moment.
-    from lazynet.estimators.load import load_with_note
+    from lazynet.estimators import load_with_note
 
     model, note = load_with_note(options.model)
     began = time.perf_counter()

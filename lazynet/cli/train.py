@@ -79,7 +79,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train and save."""
     # The estimators load SciPy and scikit-learn, which takes a moment.
-    from lazynet.estimators.load import load_with_note
+    from lazynet.estimators import load_with_note
 
     check_writable(options.output)
     parameters = parameters_of(options)

@@ -1,1 +1,59 @@
-"""The scikit-learn estimators: classifiers and regressors, one file a family."""
+"""The scikit-learn estimators, one file a family; and ``load``, which makes them of files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from lazynet.persistence import files
+
+
+def every_estimator() -> tuple[type[Any], ...]:
+    """All estimators; their modules are imported now."""
+    from lazynet.estimators.averaged import ASGDClassifier, ASGDRegressor
+    from lazynet.estimators.certified import DualNetClassifier, DualNetRegressor
+    from lazynet.estimators.certified_cv import DualNetClassifierCV, DualNetRegressorCV
+    from lazynet.estimators.online import LazyNetClassifier
+    from lazynet.estimators.online_cv import LazyNetClassifierCV, LazyNetRegressorCV
+    from lazynet.estimators.online_regressor import LazyNetRegressor
+    from lazynet.estimators.stabilised import StabilisedSGDClassifier
+
+    return (
+        ASGDClassifier,
+        ASGDRegressor,
+        DualNetClassifier,
+        DualNetClassifierCV,
+        DualNetRegressor,
+        DualNetRegressorCV,
+        LazyNetClassifier,
+        LazyNetClassifierCV,
+        LazyNetRegressor,
+        LazyNetRegressorCV,
+        StabilisedSGDClassifier,
+    )
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The model that ``model.save(path)`` has written, with the same bits.
+
+    A file that is damaged, cut off, of another program, or of another format is refused with a
+    ``ValueError`` that names the file and what is wrong, before anything is made of it.  Nothing in
+    a file is executed, so that a file from anywhere can be loaded.  ``partial_fit`` goes on as if
+    nothing had happened.
+
+    >>> import os, tempfile
+    >>> import lazynet
+    >>> model = lazynet.LazyNetClassifier(random_state=0)
+    >>> model = model.partial_fit([[0.0, 9.0]], ["spam"], classes=["ham", "spam"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "model"))
+    ...     loaded = lazynet.load(os.path.join(folder, "model"))
+    >>> loaded.predict([[0.0, 1.0]]), (loaded.coef_ == model.coef_).all()
+    (array(['spam'], dtype='<U4'), np.True_)
+    """
+    return load_with_note(path)[0]
+
+
+def load_with_note(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """The model of a file, and how the command line has read its rows."""
+    return files.load(path, every_estimator())

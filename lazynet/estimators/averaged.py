@@ -17,9 +17,8 @@ from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
 from lazynet.engines.undo import all_or_nothing
-from lazynet.estimators.base import SparseLinear
-from lazynet.estimators.mapped_rows import takes_sources
-from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
+from lazynet.estimators.inputs import takes_sources
+from lazynet.estimators.linear import LinearClassifier, LinearModel, LinearRegressor
 from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSS, LossLike
 from lazynet.parameters import EPOCHS, FLAG, POSITIVE, VERBOSITY, check_n_steps, table
@@ -32,7 +31,7 @@ from lazynet.training.settings import SEED, new_generator
 _STEPS_PER_CALL = 2**16
 
 
-class _Averaged(SparseLinear):
+class _Averaged(LinearModel):
     """The training and the models that the classifier and the regressor share."""
 
     _kinds = table(
@@ -75,7 +74,7 @@ class _Averaged(SparseLinear):
     def _learn(self, X: Any, y: Any, sample_weight: Any, sample_order: Any) -> list[Warning]:
         """Train from zero weights; returns the warnings to give."""
         p = self._settle()
-        X, y, weights = self._rows_to_learn(p, X, y, sample_weight)
+        X, _, problems = self._read_rows(p, X, y, sample_weight)
         order = check_order(sample_order, X.shape[0])
         if order is not None and order.ndim != 1:
             raise ValueError(f"sample_order must list all steps in one dimension, got {order.ndim}")
@@ -87,7 +86,6 @@ class _Averaged(SparseLinear):
                 "X has features whose sum overflows, so that they have no mean; scale them, or "
                 "set center=False"
             )
-        problems = self._targets(X, y, weights)
         engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in range(len(problems))]
         examples = [as_examples(X, *problem) for problem in problems]
         orders = [order] if order is not None else _drawn(p, X.shape[0])
@@ -110,8 +108,6 @@ class _Averaged(SparseLinear):
         self.mean_ = mean
         self.t_ = n_steps
         self.n_iter_ = max(1, n_steps // X.shape[0])
-        if isinstance(self, SparseClassifier):
-            self.classes_ = y[1]
         models = zip(examples, problems, self._coefficients, self._offsets, strict=True)
         warnings = (_warning_of(p, *model) for model in models)
         return list(filter(None, warnings))[:1]
@@ -169,7 +165,7 @@ def _stacked(models: Iterable[Model]) -> tuple[NDArray[np.float64], NDArray[np.f
     return stacked, offsets
 
 
-class ASGDClassifier(SparseClassifier, _Averaged):
+class ASGDClassifier(LinearClassifier, _Averaged):
     """Linear classification by averaged SGD, on rows that are centered without becoming dense.
 
     Dekel's ASGD and CASGD (2016): minimises ``mean loss + l2/2 * (|w|^2 + b^2)`` with steps of
@@ -254,7 +250,7 @@ class ASGDClassifier(SparseClassifier, _Averaged):
         self._keep(locals())
 
 
-class ASGDRegressor(SparseRegressor, _Averaged):
+class ASGDRegressor(LinearRegressor, _Averaged):
     """Linear regression by averaged SGD, on rows that are centered without becoming dense.
 
     Dekel's ASGD and CASGD.  The parameters and attributes are the same as in

@@ -14,9 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from lazynet.data.weights import CLASS_WEIGHT, check_every_class_counts
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import all_or_nothing
-from lazynet.estimators.base import SparseLinear
-from lazynet.estimators.mapped_rows import takes_sources
-from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
+from lazynet.estimators.inputs import takes_sources
+from lazynet.estimators.linear import LinearClassifier, LinearModel, LinearRegressor
 from lazynet.losses import MINIMISED_LOSS, LossLike
 from lazynet.minimum.minimise import (
     EpochOfSearch,
@@ -30,7 +29,7 @@ from lazynet.parameters import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOS
 from lazynet.training.settings import SEED, new_generator
 
 
-class _DualNetModel(SparseLinear):
+class _DualNetModel(LinearModel):
     """The training that classifier and regressor share."""
 
     _kinds = table(
@@ -79,12 +78,11 @@ class _DualNetModel(SparseLinear):
         """Find the minimum of every problem; returns the warnings to give."""
         p = self._settle()
         reset = not self._goes_on(p)
-        X, targets, weights = self._rows_to_learn(p, X, y, sample_weight, reset=reset)
-        if isinstance(targets, tuple):
-            labels, self.classes_ = targets
-            check_every_class_counts(self.classes_, labels, weights)
+        X, y, outputs = self._read_rows(p, X, y, sample_weight, reset=reset)
+        if isinstance(self, LinearClassifier):
+            check_every_class_counts(self.classes_, y, outputs.importances)
         check_penalty(p.loss, p.l1, p.l2)
-        problems = list(self._targets(X, targets, weights))
+        problems = list(outputs)
 
         def minimiser_of(
             row: int, generator: np.random.RandomState, check: Callable[[], None]
@@ -173,7 +171,7 @@ def load_minima(model: Any, minima: Sequence[Minimum]) -> None:
         setattr(model, f"{name}_", values[0] if len(values) == 1 else np.array(values))
 
 
-class DualNetClassifier(SparseClassifier, _DualNetModel):
+class DualNetClassifier(LinearClassifier, _DualNetModel):
     """Linear classification at the minimum of the elastic net, with a certificate of how near.
 
     Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The search ends when the duality gap
@@ -255,7 +253,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         self._keep(locals())
 
 
-class DualNetRegressor(SparseRegressor, _DualNetModel):
+class DualNetRegressor(LinearRegressor, _DualNetModel):
     """Linear regression at the minimum of the elastic net, with a certificate of how near.
 
     The parameters and attributes are the same as in :class:`DualNetClassifier`, with these

@@ -19,8 +19,8 @@ from lazynet.data.targets import OutputTargets
 from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.threads import Workers
 from lazynet.estimators.certified import load_minima
+from lazynet.estimators.linear import LinearClassifier, LinearRegressor
 from lazynet.estimators.search import KINDS, Search, grid_of, warnings_of_ends
-from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.losses import MINIMISED_LOSS, LossLike
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_penalties, follow
@@ -185,7 +185,7 @@ def _minimiser(
     return Minimiser(over_rows, np.random.RandomState(seed))
 
 
-class DualNetClassifierCV(SparseClassifier, Search):
+class DualNetClassifierCV(LinearClassifier, Search):
     """Linear classification at the minimum of the elastic net, its l1 and l2 chosen by folds.
 
     Finds the minima of :class:`DualNetClassifier` along a path of l1 for every l2 (see
@@ -271,7 +271,7 @@ class DualNetClassifierCV(SparseClassifier, Search):
         self._keep(locals())
 
 
-class DualNetRegressorCV(SparseRegressor, Search):
+class DualNetRegressorCV(LinearRegressor, Search):
     """Linear regression at the minimum of the elastic net, its l1 and l2 chosen by folds.
 
     Parameters and attributes are those of :class:`DualNetClassifierCV` without ``class_weight`` and

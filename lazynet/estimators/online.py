@@ -25,16 +25,17 @@ from lazynet.data.weights import (
     importances,
 )
 from lazynet.engines.catalogue import RuleLike
-from lazynet.estimators.input_checks import checked_rows
-from lazynet.estimators.labels import (
+from lazynet.estimators.inputs import (
     SPARSE_FORMS,
+    checked_classes,
+    checked_rows,
     classes_to_go_on_with,
     form_of,
     has_a_column_per_label,
-    highest_columns,
+    targets_of_classes,
 )
+from lazynet.estimators.linear import LinearClassifier
 from lazynet.estimators.online_model import OnlineModel
-from lazynet.estimators.supervised import SparseClassifier
 from lazynet.losses import LOSS_OF_CLASSES, LossLike
 from lazynet.parameters import check_integer, table
 from lazynet.schedules import AUTO
@@ -42,7 +43,7 @@ from lazynet.training.settings import N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
 from lazynet.training.stream_rows import Prepare, balanced_for, is_sound
 
 
-class LazyNetClassifier(SparseClassifier, OnlineModel):
+class LazyNetClassifier(LinearClassifier, OnlineModel):
     """Linear classification with an elastic net, trained one example at a time.
 
     Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` by stochastic gradient or proximal
@@ -146,7 +147,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     ) -> None:
         self._keep(locals())
 
-    def _read_rows(
+    def _read(
         self,
         settings: Settings,
         X: Any,
@@ -165,10 +166,10 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         if has_a_column_per_label(y):
             return self._read_labels(settings, X, y, sample_weight, classes, reset, some_rows)
         if not checked or classes is None:
-            X, y, classes = self._check_training(X, y, classes, reset)
+            X, y, classes = checked_classes(self, X, y, classes, reset)
         weight_of = settings.class_weight
         weights = importances(weight_of, classes, X, y, sample_weight, some_rows=some_rows)
-        return X, self._targets(X, (y, classes), weights), classes, None
+        return X, targets_of_classes(y, classes, weights), classes, None
 
     def _read_labels(
         self,
@@ -180,7 +181,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         reset: bool,
         some_rows: bool,
     ) -> tuple[sparse.csr_matrix, Targets, NDArray[Any], str]:
-        """As ``_read_rows``, for a y with a column per label."""
+        """As ``_read``, for a y with a column per label."""
         (X,) = checked_rows(self, X, reset)
         with unusable("y"):
             indicator = checked_indicator(y)
@@ -294,7 +295,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     def _rows_of_fit(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any
     ) -> tuple[sparse.csr_matrix, Targets]:
-        X, targets, classes, form = self._read_rows(settings, X, y, sample_weight, reset=True)
+        X, targets, classes, form = self._read(settings, X, y, sample_weight, reset=True)
         self._begin_with(settings, classes, form)
         return X, targets
 
@@ -317,7 +318,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
     ) -> tuple[sparse.csr_matrix, Targets]:
         """The checked rows of a chunk and their targets."""
         sound = is_sound(chunk, self.n_features_in_, checked, classes)
-        return self._read_rows(settings, *chunk, classes, some_rows=True, checked=sound)[:2]
+        return self._read(settings, *chunk, classes, some_rows=True, checked=sound)[:2]
 
     def _begin_with(self, settings: Settings, classes: NDArray[Any], form: str | None) -> None:
         """Note classes and the form of y; refuse what a warm start cannot go on with."""
@@ -370,7 +371,7 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
         known = classes_to_go_on_with(
             getattr(self, "classes_", None), classes, y, settings.class_weight
         )
-        X, targets, self.classes_, form = self._read_rows(
+        X, targets, self.classes_, form = self._read(
             settings, X, y, sample_weight, known, reset=reset, some_rows=of_pass
         )
         if not fitted:
@@ -381,3 +382,24 @@ class LazyNetClassifier(SparseClassifier, OnlineModel):
                 "row in every call"
             )
         return X, targets
+
+
+def highest_columns(numbers: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """The columns of the ``k`` highest numbers of each row, the highest and leftmost first.
+
+    >>> highest_columns(np.array([[1.0, 3.0, 1.0, 3.0]]), 3)
+    array([[1, 3, 0]])
+    """
+    n = numbers.shape[1]
+    if k < n:
+        # The k-th highest number of a row may stand in several columns: the leftmost are taken.
+        least = np.partition(numbers, n - k, axis=1)[:, n - k, None]
+        above, equal = numbers > least, numbers == least
+        room = k - above.sum(axis=1, keepdims=True)
+        taken = above | (equal & (np.cumsum(equal, axis=1) <= room))
+        columns = np.nonzero(taken)[1].reshape(len(numbers), k)
+    else:
+        columns = np.tile(np.arange(n), (len(numbers), 1))
+    reached = np.take_along_axis(numbers, columns, axis=1)
+    order = np.argsort(-reached, axis=1, kind="stable")
+    return np.asarray(np.take_along_axis(columns, order, axis=1), dtype=np.int64)

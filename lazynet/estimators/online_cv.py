@@ -15,10 +15,10 @@ from lazynet.data.arrays import has_usual_size, sizes_of
 from lazynet.data.weights import CLASS_WEIGHT
 from lazynet.engines.catalogue import RuleLike
 from lazynet.engines.threads import Workers
+from lazynet.estimators.linear import LinearClassifier, LinearRegressor
 from lazynet.estimators.online import LazyNetClassifier
 from lazynet.estimators.online_regressor import LazyNetRegressor
 from lazynet.estimators.search import KINDS, Search, grid_of, warnings_of_ends
-from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
 from lazynet.losses import LOSS, LossLike
 from lazynet.parameters import EPOCHS_OR_NONE, Number, check_n_steps, table
 from lazynet.penalties import ElasticNet
@@ -179,7 +179,7 @@ def _refuse_repeated(folds: Sequence[Fold]) -> None:
             )
 
 
-class LazyNetClassifierCV(SparseClassifier, Search):
+class LazyNetClassifierCV(LinearClassifier, Search):
     """Linear classification with an elastic net, its l1 and l2 chosen by cross-validation.
 
     Every combination of ``l1s`` and ``l2s`` is a setting of :class:`LazyNetClassifier`.  All
@@ -274,7 +274,7 @@ class LazyNetClassifierCV(SparseClassifier, Search):
     predict_top = LazyNetClassifier.predict_top
 
 
-class LazyNetRegressorCV(SparseRegressor, Search):
+class LazyNetRegressorCV(LinearRegressor, Search):
     """Linear regression with an elastic net, its l1 and l2 chosen by cross-validation.
 
     Parameters and attributes are those of :class:`LazyNetClassifierCV` without ``class_weight`` and

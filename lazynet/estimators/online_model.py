@@ -23,7 +23,7 @@ from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS, EngineKind, RuleLike
 from lazynet.engines.stacked import intercepts_of, stacked_coefficients, stacked_sparse_coefficients
 from lazynet.engines.undo import all_or_nothing
-from lazynet.estimators.base import SparseLinear
+from lazynet.estimators.linear import LinearModel
 from lazynet.losses import LOSS
 from lazynet.parameters import (
     EPOCHS_OR_NONE,
@@ -48,7 +48,7 @@ from lazynet.training.stream_rows import Prepare, SourceRows, check_alone, check
 from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 
 
-class OnlineModel(SparseLinear):
+class OnlineModel(LinearModel):
     """A linear model that engines train, one row at a time."""
 
     _kinds = table(

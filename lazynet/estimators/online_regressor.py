@@ -13,22 +13,20 @@ from sklearn.utils.metaestimators import available_if
 from lazynet.data.arrays import checked_targets
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
-from lazynet.data.targets import Targets
-from lazynet.data.weights import (
-    check_sample_weight,
-)
+from lazynet.data.targets import Columns, Targets
+from lazynet.data.weights import check_sample_weight
 from lazynet.engines.catalogue import RuleLike
 from lazynet.engines.stacked import outputs_of
-from lazynet.estimators.input_checks import checked_rows
+from lazynet.estimators.inputs import checked_rows
+from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.online_model import OnlineModel
-from lazynet.estimators.supervised import SparseRegressor
 from lazynet.losses import LossLike
 from lazynet.schedules import AUTO
 from lazynet.training.settings import N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION, Settings
 from lazynet.training.stream_rows import Prepare, is_sound
 
 
-class LazyNetRegressor(SparseRegressor, OnlineModel):
+class LazyNetRegressor(LinearRegressor, OnlineModel):
     """Linear regression with an elastic net, trained one example at a time.
 
     Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The parameters and attributes are the
@@ -127,9 +125,9 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
     def _rows_of_fit(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any
     ) -> tuple[sparse.csr_matrix, Targets]:
-        X, y, weights = self._rows_to_learn(settings, X, y, sample_weight)
+        X, y, targets = self._read_rows(settings, X, y, sample_weight)
         self._several_targets = y.ndim == 2
-        return X, self._targets(X, y, weights)
+        return X, targets
 
     def _chunk_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
         if source.facts().n_labels is not None:
@@ -145,7 +143,7 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
         if not is_sound(chunk, self.n_features_in_, checked):
             X, y = self._check_training(X, y, reset=False)
         weights = check_sample_weight(chunk.weight, X, some_rows=True)
-        return X, self._targets(X, y, weights)
+        return X, Columns(y, weights)
 
     @available_if(OnlineModel._learns_from_streams)
     def partial_fit(
@@ -181,4 +179,4 @@ class LazyNetRegressor(SparseRegressor, OnlineModel):
                 f"{n_targets}"
             )
         weights = check_sample_weight(sample_weight, X, some_rows=of_pass)
-        return X, self._targets(X, y, weights)
+        return X, Columns(y, weights)

@@ -19,9 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import type_of_target
 
 from lazynet.data.weights import check_every_class_counts
-from lazynet.estimators.input_checks import checked_rows
-from lazynet.estimators.mapped_rows import in_memory
-from lazynet.estimators.supervised import SparseClassifier, SparseRegressor
+from lazynet.estimators.inputs import checked_rows, in_memory
+from lazynet.estimators.linear import LinearClassifier, LinearRegressor
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_l1s, check_strengths, follow, penalties_of_path
@@ -107,7 +106,7 @@ class NetPath:
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """w.x + b of every row of X at every point, shape (n_samples, n_points)."""
-        model = SparseRegressor()
+        model = LinearRegressor()
         model.n_features_in_ = self.coefs.shape[1]
         X, *_ = checked_rows(model, X, reset=False, for_training=False)
         products = X @ self.coefs.T
@@ -235,22 +234,24 @@ def _path_over(
 def _checked(X: Any, y: Any, sample_weight: Any, loss: Loss) -> tuple[Any, Any, Any, Any]:
     """X, the targets, the weights of the rows, and the two labels if the loss is one for labels."""
     if not loss.margin:
-        return *SparseRegressor()._rows_to_learn(None, X, y, sample_weight), None
+        X, _, targets = LinearRegressor()._read_rows(None, X, y, sample_weight)
+        return X, *targets[0], None
     if type_of_target(y) == "continuous":
         raise ValueError(
             f"loss={loss.name!r} is for the labels of two classes, and y holds numbers: write "
             f"loss='squared_error' or another loss for numbers"
         )
-    p, probe = SimpleNamespace(class_weight=None), SparseClassifier()
-    X, (y, classes), weights = probe._rows_to_learn(p, X, y, sample_weight)
+    probe = LinearClassifier()
+    X, y, targets = probe._read_rows(None, X, y, sample_weight)
+    classes = probe.classes_
     if len(classes) > 2:
         raise ValueError(
             f"y must hold the labels of two classes for loss={loss.name!r}, got {len(classes)} "
             f"classes: give y == label for a path of one class against the rest, or take "
             f"DualNetClassifierCV; if y holds numbers, write loss='squared_error'"
         )
-    check_every_class_counts(classes, y, weights)
-    return X, np.where(y == classes[1], 1.0, -1.0), weights, classes
+    check_every_class_counts(classes, y, targets.importances)
+    return X, *targets[0], classes
 
 
 def _late(path: NetPath, tol: float, why: str) -> str:

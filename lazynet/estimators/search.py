@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.weights import check_sample_weight
 from lazynet.engines.undo import all_or_nothing
-from lazynet.estimators.base import SparseLinear
-from lazynet.estimators.labels import has_a_column_per_label
-from lazynet.estimators.mapped_rows import takes_sources
+from lazynet.estimators.inputs import has_a_column_per_label, takes_sources
+from lazynet.estimators.linear import LinearModel
 from lazynet.minimum.path import check_l1s, check_strengths, falling
 from lazynet.parameters import FLAG, THREADS, Kind, table
 from lazynet.plots import plot_choice
@@ -45,7 +44,7 @@ KINDS = table(
 )
 
 
-class Search(SparseLinear):
+class Search(LinearModel):
     """Chooses l1 and l2 by cross-validation."""
 
     #: chooses l1 and l2 by the folds, and trains with all rows; returns the warnings to give
@@ -94,19 +93,16 @@ class Search(SparseLinear):
                 f"{name} chooses for one target, or for classes one against the rest, got a y with "
                 f"several columns: fit one {name} for each column"
             )
-        X, targets, weights = self._rows_to_learn(p, X, y, sample_weight)
-        y, classes = targets if isinstance(targets, tuple) else (targets, None)
-        problems = self._targets(X, targets, weights)
-        folds = folds_of(p.cv, y, groups, weights, classes)
+        X, y, targets = self._read_rows(p, X, y, sample_weight)
+        classes = getattr(self, "classes_", None)
+        folds = folds_of(p.cv, y, groups, targets.importances, classes)
         if p.one_standard_error and len(folds) == 1:
             raise ValueError(
                 "one_standard_error=True needs at least two splits from cv: one has no "
                 "standard error"
             )
-        if classes is not None:
-            self.classes_ = classes
         sample_weight = check_sample_weight(sample_weight, X)
-        return self._train(p, RowsInFolds(X, y, problems, sample_weight, classes, folds))
+        return self._train(p, RowsInFolds(X, y, targets, sample_weight, classes, folds))
 
     def _choose(
         self,

@@ -14,13 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import as_examples, columns_with_values
-from lazynet.data.weights import check_sample_weight
 from lazynet.engines.base import LOWER_ETA0, refuse_overflow
 from lazynet.engines.stabilised import StabilisedEngine, Stages
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import all_or_nothing
-from lazynet.estimators.mapped_rows import takes_sources
-from lazynet.estimators.supervised import SparseClassifier
+from lazynet.estimators.inputs import takes_sources
+from lazynet.estimators.linear import LinearClassifier
 from lazynet.losses import LOSS, LossLike
 from lazynet.parameters import EPOCHS, THREADS, Integer, Number, check_n_steps, table
 from lazynet.schedules import InverseSqrt
@@ -31,7 +30,7 @@ from lazynet.training.settings import SEED, new_generator
 _LONG_STEPS = 8.0
 
 
-class StabilisedSGDClassifier(SparseClassifier):
+class StabilisedSGDClassifier(LinearClassifier):
     """Linear classification by SGD that keeps the features which survive truncation every time.
 
     Ma & Zheng's stabilised truncated SGD (2017): several paths of SGD visit the rows in
@@ -155,8 +154,7 @@ class StabilisedSGDClassifier(SparseClassifier):
     def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
         """Train from zero weights; returns the warnings to give."""
         p = self._settle()
-        X, y, classes = self._check_training(X, y, None, reset=True)
-        problems = self._targets(X, (y, classes), check_sample_weight(sample_weight, X))
+        X, _, problems = self._read_rows(p, X, y, sample_weight)
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
         eta0 = _scale_of_rates(p, X, problems[0][1]) if p.eta0 is None else p.eta0
         stages = Stages(**{name: getattr(p, name) for name in Stages._kinds})
@@ -183,7 +181,7 @@ class StabilisedSGDClassifier(SparseClassifier):
         weights, intercepts, stable, frequencies = map(np.stack, zip(*models, strict=True))
         refuse_overflow(max(steps), LOWER_ETA0, weights, intercepts)
         self._load(weights, intercepts)
-        self.stable_, self.selection_frequency_, self.classes_ = stable, frequencies, classes
+        self.stable_, self.selection_frequency_ = stable, frequencies
         self.trace_, self.eta0_ = trace, eta0
         self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
         if not occurs.any():

@@ -68,7 +68,7 @@ def test_answers_in_blocks_are_those_of_a_whole_sort(labels, seed, rows):
     model = model_of(rng.standard_normal((L, D)), labels, rng.standard_normal(L))
     decision = model.decision_function(X)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lazynet.estimators.base._NUMBERS_OF_A_BLOCK", rows * L)
+        patch.setattr("lazynet.estimators.linear._NUMBERS_OF_A_BLOCK", rows * L)
         answers = [model.predict_top(X, k) for k in range(1, L + 1)]
     for k, (found, scores) in enumerate(answers, start=1):
         np.testing.assert_array_equal(found, expected_top(decision, k))
@@ -99,7 +99,7 @@ def bytes_beside_the_answer(model, X, k):
 @pytest.mark.parametrize("labels", [False, True], ids=["classes", "labels"])
 def test_memory_does_not_grow_with_the_rows(labels, monkeypatch):
     """Beyond the result, which the parts of the answer make twice as large for a moment."""
-    monkeypatch.setattr("lazynet.estimators.base._NUMBERS_OF_A_BLOCK", 2**14)
+    monkeypatch.setattr("lazynet.estimators.linear._NUMBERS_OF_A_BLOCK", 2**14)
     rng = np.random.default_rng(0)
     model, k = model_of(rng.standard_normal((200, D)), labels), 3
     X = sparse.random(20_000, D, density=0.2, format="csr", random_state=0)

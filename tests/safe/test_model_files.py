@@ -45,7 +45,7 @@ from lazynet import (
     Tables,
     TruncatedGradient,
 )
-from lazynet.estimators.load import ESTIMATORS
+from lazynet.estimators import every_estimator
 from lazynet.parameters import ParameterObject
 from safe.fuzz.portrait import differences, portrait
 
@@ -243,7 +243,7 @@ def test_every_estimator_and_engine_is_saved_here():
 
     exported = {getattr(lazynet, name) for name in lazynet.__all__}
     estimators = {k for k in exported if isinstance(k, type) and hasattr(k, "save")}
-    assert estimators == set(ESTIMATORS) == {type(model) for model, _ in MODELS.values()}
+    assert estimators == set(every_estimator()) == {type(model) for model, _ in MODELS.values()}
 
     def below(kind):
         """The classes of engines that the package makes."""
