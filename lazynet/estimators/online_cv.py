@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -33,7 +32,7 @@ from lazynet.training.epochs import Stopping
 from lazynet.training.folds import Fold, RowsInFolds
 from lazynet.training.grid import GridTraining, check_offered, planned
 from lazynet.training.learners import new_learners
-from lazynet.training.make_plan import found_epochs, is_table, make_plan, scale_of_rates
+from lazynet.training.make_plan import eta0_of_rows, found_epochs, is_table, make_plan
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import (
     N_ITER_NO_CHANGE,
@@ -87,9 +86,9 @@ def _search_grid(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[Warn
     counted = isinstance(p.l1s, int)
     single = _single_of(model, None if counted else float(p.l1s[0]), float(p.l2s[0]))
     base = single._read_settings()
-    check_offered(base.plan())
+    check_offered(base.rule)
     for l1, l2 in grid_of(p, 1.0, LAST_L1):
-        check_together(replace(base, l1=l1, l2=l2).plan())
+        check_together(base.rule, base.schedule, base.loss, ElasticNet(l1, l2, base.rule.positive))
     data = RowsInMemory(rows.X, rows.targets)
     # As in a single fit: with a penalty of the user, features are not standardised.
     in_units = None if p.l2s.any() else units_for_fit(base, data, None)
@@ -101,7 +100,7 @@ def _search_grid(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[Warn
         p.max_iter = found_epochs(model._takes_margin_losses, is_table(*data.shape), True)
     check_n_steps("max_iter", p.max_iter, data.n_rows)
     # The rate that suits the rows; the bound that a penalty sets differs between the settings.
-    eta0 = scale_of_rates(base, replace(base.plan(), penalty=ElasticNet()), data)
+    eta0 = eta0_of_rows(base, ElasticNet(), data) if base.eta0 is None else base.eta0
     plans = planned(base, settings, eta0)
     # float32 needs half the memory and less time; the chosen setting is trained in float64.
     narrow = model._takes_margin_losses or has_usual_size(rows.y)
@@ -130,7 +129,8 @@ def _warnings_of_epochs(
     base: Settings, max_iter: int, model: Any, data: RowsInMemory, epochs: _Epochs, in_units: bool
 ) -> list[Warning]:
     """The warning about a grid that has learned nothing, or that has ended too early."""
-    plan, problems = model._read_settings().plan(), data.targets
+    problems, settings = data.targets, model._read_settings()
+    plan = settings.plan(settings.penalty(), len(problems), model.eta0_)
     constant = loss_of_constants(problems, plan)
     scale = len(problems) * problems.weights.sum() / problems.n_rows
     curve = [loss * scale for loss in epochs.curve]

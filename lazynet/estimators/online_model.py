@@ -87,7 +87,7 @@ class OnlineModel(LinearModel):
     #: what draws the orders of the rows; None: no call has drawn one
     _generator: np.random.RandomState | None = None
     #: the scale of the rates; None as long as the rates have none
-    _scale: float | None = None
+    _eta0: float | None = None
 
     # --- training ---------------------------------------------------------------------------
 
@@ -204,7 +204,7 @@ class OnlineModel(LinearModel):
     def _model(self) -> Model:
         """What earlier calls have left."""
         return Model(
-            self._engines, self._engine_kind, self.units_, self.t_, self._scale, self._generator
+            self._engines, self._engine_kind, self.units_, self.t_, self._eta0, self._generator
         )  # fmt: skip
 
     def _rows_of_fit(

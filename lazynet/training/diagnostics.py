@@ -109,7 +109,7 @@ def _better_rate(settings: Settings, eta0: float | None, size: str) -> str:
     """What to give for larger or for smaller rates; ``eta0`` is their present scale."""
     rule, now = settings.rule, "" if eta0 is None else f" (which is {eta0:.3g})"
     if rule.scheduled:
-        return f"a {size} eta0{now}" if settings.has_scale else f"{size} rates by schedule"
+        return f"a {size} eta0{now}" if settings.has_eta0 else f"{size} rates by schedule"
     parameter = rule.rate.partition("(")[2].partition("=")[0]
     if parameter == "gamma":  # the rates of dual averaging fall with gamma
         return f"a {'smaller' if size == 'larger' else 'larger'} gamma, by rule={rule.rate}"

@@ -17,12 +17,11 @@ from lazynet.engines.stacked import (
 )
 from lazynet.engines.threads import threads_for
 from lazynet.engines.undo import UndoLog
-from lazynet.schedules import needs_scale
 from lazynet.training.diagnostics import fit_warnings
 from lazynet.training.epochs import Epoch
 from lazynet.training.learners import new_learners, run_pass
 from lazynet.training.loop import Training
-from lazynet.training.make_plan import make_plan, scale_of_rates
+from lazynet.training.make_plan import eta0_of_rows, make_plan
 from lazynet.training.plan import Plan
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import Settings, new_generator
@@ -93,7 +92,7 @@ def fit(
         "_engine_kind": plan.engine_kind,
         "_coefficients": coefficients,
         "_sparse_rows": sparse_rows,
-        "_scale": plan.eta0 if settings.has_scale else None,
+        "_eta0": plan.eta0 if settings.has_eta0 else None,
         "_generator": generator,
         "units_": units,
         "t_": t,
@@ -117,20 +116,20 @@ def learn_once(
     units = model.units if model is not None and settings.standardises else None
     if units is not None:
         rows = rows.standardised(units)
-    plan = settings.plan(l1, n_outputs)
-    kind = plan.engine_kind
+    penalty, eta0 = settings.penalty(l1), settings.eta0
     # The first call decides on the scale of the rates where the parameters leave it open.
-    eta0 = None
-    if model is not None and settings.rule.eta0 is None and needs_scale(settings.schedule):
-        eta0 = model.scale
-    plan = plan.completed(scale_of_rates(settings, plan, rows) if eta0 is None else eta0, None)
+    if eta0 is None and model is not None:
+        eta0 = model.eta0
+    if eta0 is None:
+        eta0 = eta0_of_rows(settings, penalty, rows)
+    plan = settings.plan(penalty, n_outputs, eta0)
     warnings: list[Warning] = []
     if model is None:
         engines = plan.new_engines(rows.n_features, n_outputs, settings.n_threads)
         generator, t = None, 0
     else:
         generator, t = model.generator, model.t
-        engines, warnings = engines_for_pass(plan, kind, n_outputs, units, model)
+        engines, warnings = engines_for_pass(plan, n_outputs, units, model)
     if settings.shuffle and generator is None:
         generator = new_generator(settings.random_state)
     # One engine measures a row when it visits it, which reads X once less.
@@ -149,7 +148,7 @@ def learn_once(
     rate = engines[0].present_rate
     attributes = {
         "_engines": engines,
-        "_engine_kind": kind,
+        "_engine_kind": plan.engine_kind,
         "_coefficients": None,
         "_sparse_rows": None,
         "_generator": generator,
@@ -158,8 +157,8 @@ def learn_once(
         "l1_": plan.penalty.l1,
         "eta0_": plan.eta0 if rate is None else rate,
     }
-    if settings.has_scale:
-        attributes["_scale"] = plan.eta0
+    if settings.has_eta0:
+        attributes["_eta0"] = plan.eta0
     return attributes, warnings
 
 
@@ -171,7 +170,7 @@ def plan_to_verify(
     ``count`` gives the number of the rows of X that are visited in an epoch.  Refuses settings that
     have no twin.
     """
-    if settings.plan(n_outputs=len(rows.targets)).softmax:
+    if settings.softmax and len(rows.targets) > 1:
         raise ValueError(
             "verify compares one output with its twin, and loss='softmax' couples "
             "all outputs: verify the same parameters with loss='log_loss'"

@@ -22,12 +22,12 @@ from lazynet.engines.outputs_cells import AdaGradOutputs, CellOutputs, FTRLOutpu
 from lazynet.engines.threads import Workers
 from lazynet.kernels import targets as kernel
 from lazynet.kernels.steps import Steps
-from lazynet.rules.base import collected, lost_digits
-from lazynet.schedules import Formula, checked_rates, needs_scale
+from lazynet.rules.base import Rule, collected, lost_digits
+from lazynet.schedules import Formula, checked_rates
 from lazynet.training.folds import Fold, weights_of_folds
 from lazynet.training.learners import spans
 from lazynet.training.plan import Plan
-from lazynet.training.settings import Settings, check_together
+from lazynet.training.settings import Settings
 
 #: Steps of a chunk: their rows stay in the cache while every fold visits them.
 STEPS_AT_ONCE = 2**11
@@ -37,17 +37,16 @@ _RULES_WITH_STATE: dict[str, type[CellOutputs]] = {
 }
 
 
-def check_offered(plan: Plan) -> None:
+def check_offered(rule: Rule) -> None:
     """Refuse a rule that a grid cannot have.
 
-    >>> from lazynet import SAGA, LazyNetClassifier
-    >>> check_offered(LazyNetClassifier(rule=SAGA())._read_settings().plan())
+    >>> from lazynet import SAGA
+    >>> check_offered(SAGA())
     Traceback (most recent call last):
     ...
     ValueError: rule=SAGA() cannot learn a grid of settings in one pass; accepted are 'fobos', \
 'sgd', 'truncated_gradient' without a threshold, 'rda', 'ftrl' and 'adagrad'
     """
-    rule = plan.rule
     if rule.has_state and rule.name not in _RULES_WITH_STATE:
         raise ValueError(
             f"rule={rule!r} cannot learn a grid of settings in one pass; accepted are 'fobos', "
@@ -63,10 +62,10 @@ def planned(base: Settings, settings: Sequence[tuple[float, float]], eta0: float
     """
     plans = []
     for l1, l2 in settings:
-        plan, scale = check_together(replace(base, l1=l1, l2=l2).plan()), eta0
-        if plan.rule.scheduled and base.rule.eta0 is None and needs_scale(base.schedule):
-            scale = min(scale, plan.rule.largest_rate(plan.penalty) / 2)
-        plans.append(plan.completed(scale, None))
+        setting, largest = replace(base, l1=l1, l2=l2), np.inf
+        if base.eta0 is None:
+            largest = base.rule.largest_rate(setting.penalty()) / 2
+        plans.append(setting.plan(setting.penalty(), 1, min(eta0, largest)))
     return plans
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,9 @@ import numpy as np
 from lazynet.data.row_statistics import RowStatistics
 from lazynet.losses import Loss
 from lazynet.parameters import check_n_steps
+from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LARGEST_SHRINK
-from lazynet.schedules import FromData, check_schedule, is_auto, needs_scale
+from lazynet.schedules import FromData, check_schedule, is_auto
 from lazynet.training.diagnostics import loss_of_constant
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
@@ -39,12 +39,11 @@ def make_plan(
     then its first epoch can be compared with a constant prediction.  ``n_steps`` is the number of
     steps where it does not follow from the settings.
     """
-    n_outputs, table = len(rows.targets), is_table(*rows.shape)
-    classifies = settings.classifies
+    table, classifies = is_table(*rows.shape), settings.classifies
     # The penalty, and the loss that a bad first epoch exceeds.
     l1, bad_loss = 0.0, math.inf
     if settings.l1 is None:
-        compares = settings.may_restart and compares_first_epoch and n_outputs == 1
+        compares = settings.may_restart and compares_first_epoch and len(rows.targets) == 1
         statistics = rows.statistics(settings, follows_targets(settings.loss) or compares)
         documents = settings.loss.margin and not table
         share = L1_SHARE_OF_DOCUMENTS if documents else L1_SHARE
@@ -55,7 +54,6 @@ def make_plan(
             output = np.array([1.0, -1.0]), of_classes
             summed = 2 * loss_of_constant(output, settings.loss, settings.fit_intercept)
             bad_loss = summed / statistics.n_rows * (1.0 + settings.tol)
-    plan = settings.plan(l1, n_outputs)
     # The number of epochs, and rates that suit this number.  Where neither is given, and rows are
     # no table, a classifier that goes on after its usual epochs overfits, unless its rates fall;
     # and a regressor of few epochs is far from the minimum, unless its rates are high: a fit of n
@@ -63,27 +61,28 @@ def make_plan(
     max_iter = settings.max_iter
     if max_iter is None:
         max_iter = rows.n_orders or found_epochs(classifies, table, settings.penalised)
-    full_epochs, schedule = None, plan.schedule
+    full_epochs, schedule = None, settings.schedule
     if settings.standardises and not table:
-        if classifies and plan.rule.divides:
+        if classifies and settings.rule.divides:
             full_epochs = EPOCHS_OF_CLASSIFIERS
-        chosen = plan.rates_from_data and is_auto(settings.rule.schedule)
-        if not classifies and chosen and plan.loss.name == "squared_error":
+        chosen = isinstance(schedule, FromData) and is_auto(settings.rule.schedule)
+        if not classifies and chosen and settings.loss.name == "squared_error":
             factor = math.sqrt(max(1.0, EPOCHS_OF_REGRESSORS / max_iter))
             schedule = check_schedule("schedule", FromData(factor))
     n_all = check_n_steps("max_iter", max_iter, rows.n_visits)
     if settings.tol is None and rows.n_orders is not None and rows.n_orders < max_iter:
         raise ValueError(f"sample_order has {rows.n_orders} epochs, fewer than max_iter={max_iter}")
-    plan = replace(
-        plan,
+    penalty, eta0 = settings.penalty(l1), settings.eta0
+    return settings.plan(
+        penalty,
+        len(rows.targets),
+        eta0_of_rows(settings, penalty, rows) if eta0 is None else eta0,
+        schedule=schedule,
         max_iter=max_iter,
         full_epochs=full_epochs,
-        schedule=schedule,
         bad_loss=bad_loss,
+        n_steps=n_all if n_steps is None and settings.tol is None else n_steps,
     )
-    if n_steps is None and settings.tol is None:
-        n_steps = n_all
-    return plan.completed(scale_of_rates(settings, plan, rows), n_steps)
 
 
 def found_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -> float:
@@ -147,25 +146,18 @@ def found_epochs(classifies: bool, table: bool, penalised: bool) -> int:
     return EPOCHS_WITH_A_PENALTY if penalised else EPOCHS_OF_CLASSIFIERS
 
 
-def scale_of_rates(settings: Settings, plan: Plan, rows: Any) -> float:
-    """The given eta0, or the largest rate at which no gradient step on a row overshoots."""
-    rule, schedule = plan.rule, settings.schedule
-    if rule.eta0 is not None:
-        return rule.eta0
-    if not rule.scheduled:
-        alpha: float | None = getattr(rule, "alpha", None)
-        if alpha is not None or rule.streams:
-            return 1.0 if alpha is None else alpha
+def eta0_of_rows(settings: Settings, penalty: ElasticNet, rows: Any) -> float:
+    """The largest rate at which no gradient step on a row overshoots."""
+    rule, loss = settings.rule, settings.loss
+    if not rule.streams:
         # SAGA converges at a third of the largest rate.
-        return suitable_rate(rows.largest_norm(settings, True), plan.loss, rule.rate) / 3
-    if not needs_scale(schedule):
-        return float(getattr(schedule, "eta0", 1.0))
+        return suitable_rate(rows.largest_norm(settings, True), loss, rule.rate) / 3
     # With a bounded slope training cannot diverge, however large an importance is; a rate that
     # suits one heavy example would only keep the other examples from learning.
-    norm = rows.largest_norm(settings, plan.loss.unbounded_slope)
+    norm = rows.largest_norm(settings, loss.unbounded_slope)
     # The default rate must not be a rate that the rule refuses.
-    largest = np.inf if rule.has_state else rule.largest_rate(plan.penalty) / 2
-    return min(suitable_rate(norm, plan.loss), largest)
+    largest = np.inf if rule.has_state else rule.largest_rate(penalty) / 2
+    return min(suitable_rate(norm, loss), largest)
 
 
 def suitable_rate(squared_norm: float, loss: Loss, given: str = "eta0") -> float:

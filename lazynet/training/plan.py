@@ -8,14 +8,14 @@ rates and shrinks of a chunk are placeholders.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.averages import Average, Suffix, checked_counts, known_average
+from lazynet.averages import Average, checked_counts, known_average
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS, EngineKind, new_engine, new_outputs
 from lazynet.engines.clock import tuning_of
@@ -39,12 +39,27 @@ _OUTPUTS_OF_A_BLOCK = 32
 _FEWEST_OUTPUTS_OF_A_BLOCK = 8
 
 
+def joins_outputs(rule: Rule, rates_from_data: bool) -> bool:
+    """Whether one engine can learn several outputs in one pass.
+
+    >>> from lazynet import SGD
+    >>> rule = SGD(average=True).settled()
+    >>> joins_outputs(rule, False), joins_outputs(rule, True)
+    (True, False)
+    """
+    if ALGORITHMS[rule.name].outputs is None or rule.positive:
+        return False
+    if rule.has_state:
+        return True
+    return rule.storage == Clock() and not (rates_from_data and rule.average is not None)
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a training minimises, and by which steps.
 
-    ``make_plan`` makes the plan of a fit; ``completed`` adds the scale of the rates and the length
-    of the run, which depend on the data.
+    A schedule that leaves its scale open takes it from ``eta0``, and an average that depends on the
+    length of the run from ``n_steps``, None where the length is not known.
     """
 
     loss: Loss
@@ -52,8 +67,8 @@ class Plan:
     rule: Rule
     schedule: Any
     """The schedule of the rule, where "auto" and the scale have become values."""
-    average: Average | Suffix | None
-    """The average of the rule; ``completed`` gives it the number of steps."""
+    average: Average | None
+    """The average of the rule."""
     fit_intercept: bool
     softmax: bool = False
     """Whether the classes share the softmax as their loss."""
@@ -67,6 +82,7 @@ class Plan:
     """The scale of the rates."""
     bad_loss: float = math.inf
     """A first epoch with a greater progressive loss is bad: worse than a constant prediction."""
+    n_steps: InitVar[int | None] = None
 
     # What follows from the fields above.
     rates_from_data: bool = field(init=False)
@@ -76,22 +92,23 @@ class Plan:
     size_kind: str | None = field(init=False)
     """Which size of every row the examples must carry for the rates; None for no size."""
 
-    def __post_init__(self) -> None:
-        rates_from_data = self.rule.scheduled and isinstance(self.schedule, FromData)
-        sizes = "squared_norms" if rates_from_data else self.rule.size_kind
-        object.__setattr__(self, "rates_from_data", rates_from_data)
-        object.__setattr__(self, "coupled", self.softmax or self.rule.group is not None)
-        object.__setattr__(self, "size_kind", sizes)
-
-    @property
-    def joins_outputs(self) -> bool:
-        """Whether one engine can learn several outputs in one pass."""
-        rule = self.rule
-        if ALGORITHMS[rule.name].outputs is None or self.penalty.positive:
-            return False
-        if rule.has_state:
-            return True
-        return rule.storage == Clock() and not (self.rates_from_data and self.average is not None)
+    def __post_init__(self, n_steps: int | None) -> None:
+        rule, schedule, rates_from_data = self.rule, self.schedule, False
+        if isinstance(schedule, Formula):
+            schedule = schedule.completed(self.eta0, self.penalty.l2)
+        elif isinstance(schedule, FromData):
+            rates_from_data = rule.scheduled
+        if not rule.streams and rule.alpha is None:  # type: ignore[attr-defined]
+            rule = replace(rule, alpha=self.eta0).settled()  # type: ignore[call-arg]
+        for name, value in (
+            ("rule", rule),
+            ("schedule", schedule),
+            ("average", known_average(self.average, n_steps)),
+            ("rates_from_data", rates_from_data),
+            ("coupled", self.softmax or rule.group is not None),
+            ("size_kind", "squared_norms" if rates_from_data else rule.size_kind),
+        ):
+            object.__setattr__(self, name, value)
 
     @property
     def engine_kind(self) -> EngineKind:
@@ -107,20 +124,6 @@ class Plan:
             rule.group,
         )
 
-    def completed(self, eta0: float, n_steps: int | None) -> Plan:
-        """The plan of a run whose rates have the scale ``eta0``.
-
-        ``n_steps`` is the length of the run; None if it is not known.
-        """
-        schedule, average = self.schedule, self.average
-        if isinstance(schedule, Formula):
-            schedule = schedule.completed(eta0, self.penalty.l2)
-        if average is not None:
-            average = known_average(average, n_steps)
-        # SAGA remembers its rate itself.
-        rule = self.rule if self.rule.streams else replace(self.rule, alpha=eta0).settled()
-        return replace(self, eta0=eta0, rule=rule, schedule=schedule, average=average)
-
     # --- engines ---
 
     def new_engines(self, n_features: int, n_outputs: int, n_threads: int = 1) -> list[Engine]:
@@ -130,7 +133,7 @@ class Plan:
         """
         if self.coupled:
             return [self.new_outputs(n_features, n_outputs)]
-        if n_outputs == 1 or not self.joins_outputs:
+        if n_outputs == 1 or not joins_outputs(self.rule, self.rates_from_data):
             return [self.new_engine(n_features) for _ in range(n_outputs)]
         few, most = _FEWEST_OUTPUTS_OF_A_BLOCK, _OUTPUTS_OF_A_BLOCK
         if not self.rates_from_data:
@@ -244,7 +247,7 @@ class Plan:
         The prediction for every row, made before its update, is written to ``predictions``.
         """
         stop = t + len(order)
-        counts = None if self.average is None else checked_counts(self.average, t, stop)  # type: ignore[arg-type]
+        counts = None if self.average is None else checked_counts(self.average, t, stop)
         rates, keep, keep_low, pull = self._rates_and_shrinks(t, stop)
         return Steps(order, rates, keep, keep_low, pull, counts, predictions)
 

@@ -19,8 +19,16 @@ from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule
 from lazynet.rules.storage import Clock
-from lazynet.schedules import AUTO, FromData, Power, check_scale, check_schedule, is_auto
-from lazynet.training.plan import Plan
+from lazynet.schedules import (
+    AUTO,
+    FromData,
+    Power,
+    check_scale,
+    check_schedule,
+    is_auto,
+    needs_scale,
+)
+from lazynet.training.plan import Plan, joins_outputs
 
 #: The share of the best loss by which an epoch must beat it, to count as progress.
 TOL = 1e-3
@@ -109,25 +117,40 @@ class Settings:
     """Whether a bad first epoch lets a fit begin anew, at lower rates."""
     returns_to_best: bool
     """Whether a fit returns to the end of its best epoch."""
-    has_scale: bool
+    has_eta0: bool
     """Whether the rates have a scale eta0, of the schedule or computed from the rows."""
 
-    def plan(self, l1: float = 0.0, n_outputs: int | None = None) -> Plan:
-        """The plan with this ``l1`` where none is given.
+    @property
+    def eta0(self) -> float | None:
+        """The scale of the rates, 1 where they have none; None: it is computed from the rows."""
+        rule = self.rule
+        if rule.eta0 is not None:
+            return rule.eta0
+        if not rule.scheduled:
+            return getattr(rule, "alpha", None) or (1.0 if rule.streams else None)
+        if needs_scale(self.schedule):
+            return None
+        return float(getattr(self.schedule, "eta0", 1.0))
+
+    def penalty(self, l1: float = 0.0) -> ElasticNet:
+        """The penalty, with this ``l1`` where none is given."""
+        l1 = self.l1 if self.l1 is not None else l1
+        return ElasticNet(l1, self.l2, self.rule.positive)
+
+    def plan(self, penalty: ElasticNet, n_outputs: int, eta0: float, **options: Any) -> Plan:
+        """The plan with this penalty; ``options`` are fields of the plan.
 
         The softmax of two classes is the logistic loss of one output.
         """
-        l1 = self.l1 if self.l1 is not None else l1
-        return Plan(
-            self.loss,
-            ElasticNet(l1, self.l2, self.rule.positive),
-            self.rule,
-            self.schedule,
-            self.rule.average,
-            self.fit_intercept,
-            self.softmax and n_outputs != 1,
-            self.dtype,
-        )
+        fields: dict[str, Any] = {
+            "schedule": self.schedule,
+            "average": self.rule.average,
+            "fit_intercept": self.fit_intercept,
+            "softmax": self.softmax and n_outputs != 1,
+            "dtype": self.dtype,
+            "eta0": eta0,
+        }
+        return Plan(self.loss, penalty, self.rule, **fields | options)
 
 
 def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
@@ -170,9 +193,9 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
         and not (penalised or p["early_stopping"]),
         # The progressive loss is that of the last weights, not of their average.
         returns_to_best=p["early_stopping"] or (p["tol"] is not None and rule.average is None),
-        has_scale=rule.scheduled and hasattr(schedule, "eta0"),
+        has_eta0=rule.scheduled and hasattr(schedule, "eta0"),
     )
-    check_together(settings.plan())
+    check_together(rule, settings.schedule, loss, settings.penalty(), softmax, settings.dtype)
     return settings
 
 
@@ -194,66 +217,66 @@ def _refuse(what: str, rows: Iterable[Row]) -> None:
             raise ValueError(f"{what} does not go with {name}={value!r}: write {name}={write}")
 
 
-def check_together(plan: Plan) -> Plan:
-    """The plan itself; refuses parameters that do not go together."""
-    rule, storage, penalty = plan.rule, plan.rule.storage, plan.penalty
-    rule.check(penalty, plan.loss)
-    on_clock, no_average = storage == Clock(), plan.average is None
-    signed = not penalty.positive
+def check_together(
+    rule: Rule,
+    schedule: Any,
+    loss: Loss,
+    penalty: ElasticNet,
+    softmax: bool = False,
+    dtype: str = "float64",
+) -> None:
+    """Refuse parameters that do not go together; ``schedule`` is None for a rule without one."""
+    storage = rule.storage
+    rates_from_data = rule.scheduled and isinstance(schedule, FromData)
+    joins = joins_outputs(rule, rates_from_data)
+    rule.check(penalty, loss)
+    on_clock, no_average = storage == Clock(), rule.average is None
     if not (no_average or storage.takes_averages):
         raise ValueError(
             f"average needs storage='clock', or storage='dense' for comparison; "
             f"storage={storage.name!r} does not keep the sums that an average needs"
         )
     clock: Row = ("storage", storage, on_clock, "'clock'")
-    average: Row = ("average", plan.average, no_average, "False")
-    scheduled: Row = ("schedule", plan.schedule, not plan.rates_from_data, "'power'")
-    positive: Row = ("positive", True, signed, "False")
-    if not signed:
+    average: Row = ("average", rule.average, no_average, "False")
+    scheduled: Row = ("schedule", schedule, not rates_from_data, "'power'")
+    positive: Row = ("positive", True, not rule.positive, "False")
+    if rule.positive:
         _refuse("positive=True", (clock, average))
-    if plan.rates_from_data:
-        _check_rates_from_data(plan)
-    if plan.softmax:
-        _check_softmax(plan)
+    if rates_from_data:
+        _check_rates_from_data(rule, schedule)
+    if softmax and rates_from_data:
+        raise ValueError(
+            f"loss='softmax' does not go with schedule={schedule!r}, whose "
+            f"rates follow the slopes of one output: give an eta0, or write rule='adagrad'"
+        )
+    if softmax and not joins:
+        raise ValueError(
+            f"loss='softmax' needs one of the rules {_joining()} with "
+            f"storage='clock' and without positive=True, got rule={rule!r}"
+        )
     if rule.group is not None:
         order: Row = (
             "step_order", rule.step_order, rule.step_order == "gradient_first", "'gradient_first'"
         )  # fmt: skip
         _refuse(f"group={rule.group!r}", (order, clock, average, positive, scheduled))
-    if plan.dtype != "float64" and not (no_average and plan.joins_outputs):
+    if dtype != "float64" and not (no_average and joins):
         raise ValueError(
-            f"dtype={plan.dtype!r} is for outputs that are learned in one pass, by one of the "
+            f"dtype={dtype!r} is for outputs that are learned in one pass, by one of the "
             f"rules {_joining()} with storage='clock', without positive=True and without "
             f"an average"
         )
     if rule.has_state and not (on_clock and no_average):
         _refuse("a threshold", (clock, average))
-    return plan
 
 
-def _check_softmax(plan: Plan) -> None:
-    """Refuse rates and rules that the softmax does not go with."""
-    if plan.rates_from_data:
-        raise ValueError(
-            f"loss='softmax' does not go with schedule={plan.schedule!r}, whose "
-            f"rates follow the slopes of one output: give an eta0, or write rule='adagrad'"
-        )
-    if not plan.joins_outputs:
-        raise ValueError(
-            f"loss='softmax' needs one of the rules {_joining()} with "
-            f"storage='clock' and without positive=True, got rule={plan.rule!r}"
-        )
-
-
-def _check_rates_from_data(plan: Plan) -> None:
+def _check_rates_from_data(rule: Rule, schedule: FromData) -> None:
     """Refuse storage and rules that do not compute rates from the rows."""
-    if plan.rule.storage != Clock():
+    if rule.storage != Clock():
         raise ValueError(
-            f"schedule={plan.schedule!r} needs storage='clock', which computes the rates from "
-            f"the rows, got storage={plan.rule.storage!r}"
+            f"schedule={schedule!r} needs storage='clock', which computes the rates from "
+            f"the rows, got storage={rule.storage!r}"
         )
-    if not isinstance(plan.rule, (FoBoS, SGD)):
+    if not isinstance(rule, (FoBoS, SGD)):
         raise ValueError(
-            f"schedule={plan.schedule!r} gives rates to rule='fobos' and rule='sgd', "
-            f"got rule={plan.rule!r}"
+            f"schedule={schedule!r} gives rates to rule='fobos' and rule='sgd', got rule={rule!r}"
         )

@@ -16,7 +16,7 @@ from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.stacked import intercepts_of, load_all, outputs_of, stacked_coefficients
 from lazynet.parameters import as_array
 from lazynet.training.make_plan import is_table
-from lazynet.training.plan import Plan
+from lazynet.training.plan import Plan, joins_outputs
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import Settings
 from lazynet.training.stream_rows import SourceRows
@@ -34,7 +34,7 @@ class Model(NamedTuple):
     units: Units | None
     t: int
     #: the scale of the rates; None where they have none
-    scale: float | None
+    eta0: float | None
     generator: np.random.RandomState | None
 
 
@@ -118,16 +118,10 @@ def _engines_of(
 
 
 def engines_for_pass(
-    plan: Plan,
-    kind: EngineKind,
-    n_outputs: int,
-    units: Units | None,
-    model: Model,
+    plan: Plan, n_outputs: int, units: Units | None, model: Model
 ) -> tuple[list[Engine], list[Warning]]:
-    """The engines with which ``partial_fit`` continues ``model``; changes nothing.
-
-    ``kind`` is that of the plan without the facts of the rows.
-    """
+    """The engines with which ``partial_fit`` continues ``model``; changes nothing."""
+    kind = plan.engine_kind
     engines = _divided(model.engines, plan, n_outputs)
     if units is not model.units:
         engines = _as_passed(engines, model.units, plan)
@@ -139,7 +133,7 @@ def engines_for_pass(
 
 def _is_joined(plan: Plan, n_outputs: int) -> bool:
     """Whether the plan gives several outputs to one engine."""
-    return plan.coupled or (n_outputs > 1 and plan.joins_outputs)
+    return plan.coupled or (n_outputs > 1 and joins_outputs(plan.rule, plan.rates_from_data))
 
 
 def _divided(engines: list[Engine], plan: Plan, n_outputs: int) -> list[Engine]:
@@ -211,7 +205,8 @@ def engines_with(
     """The attributes of a model with other weights and intercepts, in new engines."""
     check_frozen_intercept(settings, "intercept_", intercepts)
     n_outputs, n_features = weights.shape
-    plan = settings.plan(l1, n_outputs)
+    eta0 = settings.eta0 or model.eta0 or 1.0
+    plan = settings.plan(settings.penalty(l1), n_outputs, eta0, n_steps=model.t)
     plan.check_start("coef_", weights)
     engines = plan.new_engines(n_features, n_outputs, settings.n_threads)
     same = [item.n_outputs for item in engines] == [item.n_outputs for item in model.engines]

@@ -93,9 +93,10 @@ class Stepper:
             check_scale(p.rule.schedule, p.rule.eta0)
         penalty = ElasticNet(p.l1, p.l2, p.rule.positive)
         schedule = Power().settled() if is_auto(p.rule.schedule) else p.rule.schedule
-        plan = Plan(p.loss, penalty, p.rule, schedule, p.rule.average, p.fit_intercept)
+        check_together(p.rule, schedule, p.loss, penalty)
         eta0 = _DEFAULT_ETA0 if p.rule.eta0 is None else p.rule.eta0
-        self.plan = check_together(plan).completed(eta0, None)
+        average, intercept = p.rule.average, p.fit_intercept
+        self.plan = Plan(p.loss, penalty, p.rule, schedule, average, intercept, eta0=eta0)
         self.engine = self.plan.new_engine(p.n_features, p.wear)
         self.task = self.plan.task(self.engine)
         self.n_features: int = p.n_features

@@ -29,7 +29,7 @@ from lazynet.losses import LOSSES
 from lazynet.training import grid as grids
 from lazynet.training.folds import Fold, settings_of
 from lazynet.training.grid import GridTraining, planned
-from lazynet.training.make_plan import scale_of_rates
+from lazynet.training.make_plan import eta0_of_rows
 from lazynet.training.rows import RowsInMemory
 
 #: l1 and l2.
@@ -92,7 +92,8 @@ def trained(model, settings, X, y, folds, orders, *, weights=None, dtype=np.floa
     """The grid after all orders."""
     base, problems = model._read_settings(), problems_of(model, X, y, weights)
     unweighted = RowsInMemory(X, problems_of(model, X, y))
-    plans = planned(base, settings, scale_of_rates(base, base.plan(), unweighted))
+    eta0 = eta0_of_rows(base, base.penalty(), unweighted) if base.eta0 is None else base.eta0
+    plans = planned(base, settings, eta0)
     sizes = sizes_of(X, plans[0].size_kind)
     training = GridTraining(plans, X, problems, folds, sizes, dtype)
     with Workers(n_threads) as workers:

@@ -225,7 +225,9 @@ def test_a_warm_start_begins_at_the_weights(rule):
     model = LazyNetClassifier(
         rule=chosen, l1=penalty.l1, l2=penalty.l2, max_iter=5, tol=None, random_state=0
     ).fit(X, y)
-    engine = model._read_settings().plan(model.l1_).continued(model._engines[0], average=False)
+    settings = model._read_settings()
+    plan = settings.plan(settings.penalty(model.l1_), 1, model.eta0_)
+    engine = plan.continued(model._engines[0], average=False)
     assert apart(engine.weights(), model.coef_.ravel()) <= 1e-15
     assert apart(engine.intercept, model.intercept_[0]) <= 1e-15
 
