@@ -39,24 +39,27 @@ test-thorough: setup
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n auto --thorough
 
 # The tests with few examples, on kernels with bounds checks, under the address and undefined behaviour
-# sanitizers.  This build has an environment of its own and leaves the release build alone.
-SANITIZED := .venv-sanitized/bin/python
+# sanitizers.  This build has an environment of its own and leaves the release build alone.  It has one
+# vector level: LEVEL=_v3 (AVX2) and LEVEL=_v4 (AVX-512) have environments of their own, too.
+LEVEL ?=
+SANITIZED_VENV := .venv-sanitized$(LEVEL)
+SANITIZED := $(SANITIZED_VENV)/bin/python
 # Python itself leaks by design; what is looked for is access outside arrays.
 SANITIZER_ENV := ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
     LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)"
-.venv-sanitized/.built: $(SOURCES) $(wildcard lazynet/*.py lazynet/*/*.py)
-	$(MAKE) VENV=.venv-sanitized .venv-sanitized/.created
+$(SANITIZED_VENV)/.built: $(SOURCES) $(wildcard lazynet/*.py lazynet/*/*.py)
+	$(MAKE) VENV=$(SANITIZED_VENV) $(SANITIZED_VENV)/.created
 	$(SANITIZED) -m pip install --quiet numpy scipy scikit-learn safetensors pytest hypothesis pytest-xdist
-	LAZYNET_DEBUG=1 LAZYNET_SANITIZE=address,undefined $(SANITIZED) -m pip install --quiet --no-deps --force-reinstall --no-cache-dir .
+	LAZYNET_DEBUG=1 LAZYNET_LEVEL=$(LEVEL) LAZYNET_SANITIZE=address,undefined $(SANITIZED) -m pip install --quiet --no-deps --force-reinstall --no-cache-dir .
 	touch $@
 
-test-sanitized: .venv-sanitized/.built
+test-sanitized: $(SANITIZED_VENV)/.built
 	cd tests && HYPOTHESIS_PROFILE=few $(SANITIZER_ENV) ../$(SANITIZED) -m pytest -q -n auto -c ../pyproject.toml --rootdir .. -p no:cacheprovider .
 
 # Random inputs of every kind for so many seconds, under the sanitizers; the last line says how to
 # make a failure happen again.
 SECONDS ?= 60
-fuzz: .venv-sanitized/.built
+fuzz: $(SANITIZED_VENV)/.built
 	cd tests && $(SANITIZER_ENV) ../$(SANITIZED) -m safe.fuzz $(SECONDS)
 
 repro: setup

@@ -3,6 +3,7 @@
 LAZYNET_DEBUG=1              bounds checks on, no optimisation
 LAZYNET_SANITIZE=address,undefined  sanitizers (run Python with their libraries preloaded, as make
                              test-sanitized does); the first report ends the process
+LAZYNET_LEVEL=_v3            the vector level of a debug build: none by default, _v3 or _v4
 LAZYNET_ANNOTATE=1           also write the annotated HTML of every kernel
 """
 
@@ -16,10 +17,11 @@ from setuptools import Extension, setup
 
 DEBUG = os.environ.get("LAZYNET_DEBUG", "") not in ("", "0")
 SANITIZE = os.environ.get("LAZYNET_SANITIZE", "")
+LEVEL = os.environ.get("LAZYNET_LEVEL", "") if DEBUG else ""
 ANNOTATE = os.environ.get("LAZYNET_ANNOTATE", "") not in ("", "0")
 KERNELS = Path("lazynet/kernels")
 # Builds of different kinds never share an object file.
-KIND = "-".join(filter(None, ["debug" if DEBUG else "", *SANITIZE.split(",")])) or "release"
+KIND = "-".join(filter(None, ["debug" + LEVEL if DEBUG else "", *SANITIZE.split(",")])) or "release"
 BUILD_BASE = f"build/{KIND}"
 GENERATED = Path(BUILD_BASE) / "generated"
 HEADERS = sorted(path for path in KERNELS.glob("*.h"))
@@ -31,12 +33,12 @@ LEVELS = {"": [], "_v3": ["-mavx2", "-mbmi", "-mbmi2", "-mfma"]}
 LEVELS["_v4"] = [*LEVELS["_v3"], "-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq"]
 LEVELS["_v4"] += ["-mavx512vl"]
 if DEBUG or platform.machine() not in ("x86_64", "AMD64"):
-    LEVELS = {"": []}
+    LEVELS = {"": LEVELS[LEVEL]}
 # The cells of several outputs are doubles or floats.
 CELLS = {"": ["-DLAZYNET_REAL=64"], "_f32": ["-DLAZYNET_REAL=32"]}
 VARIANTS = {
     "online": {
-        level: [*flags, "-mprefer-vector-width=256"] if level else flags
+        level: [*flags, "-mprefer-vector-width=256"] if flags else flags
         for level, flags in LEVELS.items()
     },
     "online_outputs": {

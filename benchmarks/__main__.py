@@ -2,15 +2,18 @@
 
 Each study writes NAME.json (every repeat, with machine, versions, seeds and commit), NAME.md and
 NAME.svg.  README.md in the same folder is the index.  The same command continues an interrupted
-run.  Two more commands:
+run.  Four commands print their figures instead:
 
-    python -m benchmarks readme           the README's figure from the committed results
-    python -m benchmarks machines [ROWS]  fits over blocks on workers, beside one process
+    python -m benchmarks readme              the README's figure from the committed results
+    python -m benchmarks machines [ROWS]     fits over blocks on workers, beside one process
+    python -m benchmarks compare --old PATH  fits of the build in another checkout, beside this one
+    python -m benchmarks build               the time to build each compiled module
 """
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
 from paper_repro.command import Collected, guarded, run_studies
 
@@ -30,10 +33,9 @@ def _run(arguments: list[str]) -> int:
         from benchmarks import readme
 
         return readme.main()
-    if arguments[:1] == ["machines"]:
-        from benchmarks import machines
-
-        return machines.main(arguments[1:])
+    if arguments and arguments[0] in ("machines", "compare", "build"):
+        module = import_module(f"benchmarks.{arguments[0]}")
+        return int(module.main(arguments[1:]))
     collected = Collected(
         COMMAND, __doc__ or "", STUDIES, STUDIES, RESULTS, write_index, check_index
     )

@@ -1,0 +1,87 @@
+"""``python -m benchmarks build``: processor seconds to build each module, without a compiler cache.
+
+The modules are built one after another in a copy, with the flags of setup.py and those of the
+environment (CC, LAZYNET_DEBUG ...).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import runpy
+import shutil
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+ROOT = Path(__file__).parent.parent
+KERNELS = "lazynet/kernels"
+#: The goal: processor seconds of all modules together.
+BOUND = 70.0
+
+
+def build(folder: Path) -> dict[str, list[float]]:
+    """Seconds of Cython and of the C compiler by module, of the setup.py in a folder."""
+    from Cython.Build import Dependencies
+    from setuptools.command.build_ext import build_ext
+
+    found: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+
+    def timed(
+        call: Callable[..., Any], which: int, clock: Callable[[], float], name: Callable[..., str]
+    ) -> Callable[..., Any]:
+        """The call, whose seconds are added to those of the module that it builds."""
+
+        def run(*arguments: Any) -> Any:
+            began = clock()
+            result = call(*arguments)
+            found[name(*arguments)][which] += clock() - began
+            return result
+
+        return run
+
+    cython = timed(
+        Dependencies.cythonize_one, 0, time.process_time, lambda source, *_: Path(source).stem
+    )
+    compiler = timed(
+        build_ext.build_extension, 1, _seconds_of_children, lambda _, of: of.name.split(".")[-1]
+    )
+    with (
+        contextlib.chdir(folder),
+        patch.dict(os.environ, CCACHE_DISABLE="1"),
+        patch.object(sys, "argv", ["setup.py", "--quiet", "build_ext", "--parallel=1"]),
+        patch.object(Dependencies, "cythonize_one", cython),
+        patch.object(build_ext, "build_extension", compiler),
+    ):
+        runpy.run_path("setup.py", run_name="__main__")
+    return dict(found)
+
+
+def _seconds_of_children() -> float:
+    """Processor seconds of the processes that this one has started and that have ended."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks build", description=__doc__)
+    parser.add_argument("--of", type=Path, default=ROOT, help="another checkout than this one")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as copy:
+        sources = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+        shutil.copytree(options.of / KERNELS, Path(copy) / KERNELS, ignore=sources)
+        shutil.copy(options.of / "setup.py", copy)
+        found = build(Path(copy))
+    print(f"{'seconds':24} {'Cython':>7} {'C compiler':>11}")
+    for module, (cython, compiler) in sorted(found.items(), key=lambda each: -sum(each[1])):
+        print(f"{module:24} {cython:7.2f} {compiler:11.2f}")
+    each = [sum(seconds) for seconds in zip(*found.values(), strict=True)]
+    print(f"{'all':24} {each[0]:7.2f} {each[1]:11.2f}")
+    print(f"together {sum(each):.1f}, bound {BOUND:g}")
+    return 0
