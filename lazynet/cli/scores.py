@@ -10,7 +10,7 @@ from scipy import sparse
 
 from lazynet.data.chunks import Chunk
 from lazynet.losses import LOSS_OF_CLASSES
-from lazynet.training.held_out import softmax_losses, total_loss_of
+from lazynet.training.evaluation import softmax_losses, total_loss_of
 
 Weights = NDArray[np.float64]
 

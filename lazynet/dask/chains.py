@@ -29,10 +29,11 @@ from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, RowStatistics
 from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
+from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.threads import Workers
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.kernels.steps import Steps
-from lazynet.training.learners import AnyLearner, OutputsLearner, length_of_chunks, new_learners
+from lazynet.training.learners import Learner, length_of_chunks, new_learners
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
 from lazynet.training.stream_rows import Prepare, SourceRows, StreamStatistics
@@ -154,12 +155,12 @@ class Learns:
                 state.open_rows, state.parts, state.sums = 0, [], None
 
     def _take(
-        self, learner: AnyLearner, problems: Targets, rows: NDArray[np.int64], state: Visiting
+        self, learner: Learner, problems: Targets, rows: NDArray[np.int64], state: Visiting
     ) -> None:
         """Take the steps on some rows of a chunk."""
         steps, predictions = self.plan.steps(rows, state.t), np.empty(len(rows))
         assert isinstance(steps, Steps), "of a row each"
-        if isinstance(learner, OutputsLearner):
+        if isinstance(learner.engine, OutputsEngine):
             if state.sums is None:
                 state.sums = np.zeros(learner.engine.n_outputs)
             learner.engine.learn(
@@ -228,9 +229,6 @@ class BlockRows(SourceRows):
     def hold_out(self, *_: Any) -> Any:
         raise ValueError("early_stopping must be False over blocks, which hold no rows out")
 
-    def held_out(self, plan: Plan) -> None:
-        return None
-
     def _first(self) -> tuple[sparse.csr_matrix, Targets]:
         facts = self.blocks.block_facts()
         first = next(block.first for block in facts if block.tally.n_rows)
@@ -261,7 +259,7 @@ class BlockRows(SourceRows):
 
     def visit(
         self,
-        learners: Sequence[AnyLearner],
+        learners: Sequence[Learner],
         epoch: int,
         order: NDArray[np.int64] | None,
         t: int,
@@ -286,7 +284,7 @@ class BlockRows(SourceRows):
         return int(states[0].t)
 
     def _epoch_of(
-        self, learner: AnyLearner, outputs: range, number: int, n_learners: int, epoch: int, t: int
+        self, learner: Learner, outputs: range, number: int, n_learners: int, epoch: int, t: int
     ) -> Any:
         """The future of an engine after an epoch: a chain of tasks, one per group of blocks."""
         facts, blocks = self.facts, self.blocks

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,11 +20,10 @@ from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearClassifier, LinearModel, LinearRegressor
-from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSS, LossLike
 from lazynet.parameters import EPOCHS, FLAG, POSITIVE, VERBOSITY, check_n_steps, table
-from lazynet.training.diagnostics import WORSE, loss_of_constant
-from lazynet.training.learners import mean_loss, spans
+from lazynet.training.diagnostics import WORSE
+from lazynet.training.evaluation import loss_of_constant, total_loss_of
 from lazynet.training.loop import progress_bar
 from lazynet.training.settings import SEED, new_generator
 
@@ -92,11 +92,12 @@ class _Averaged(LinearModel):
         bar = progress_bar(n_steps, "steps") if p.verbose else None
         try:
             for rows in orders:
-                for begin, end in spans(len(rows), _STEPS_PER_CALL):
+                for begin in range(0, len(rows), _STEPS_PER_CALL):
+                    some = rows[begin : begin + _STEPS_PER_CALL]
                     for engine, problem in zip(engines, examples, strict=True):
-                        engine.take(problem, rows[begin:end])
+                        engine.take(problem, some)
                     if bar is not None:
-                        bar.update(end - begin)
+                        bar.update(len(some))
         finally:
             if bar is not None:
                 bar.close()
@@ -108,8 +109,8 @@ class _Averaged(LinearModel):
         self.mean_ = mean
         self.t_ = n_steps
         self.n_iter_ = max(1, n_steps // X.shape[0])
-        models = zip(examples, problems, self._coefficients, self._offsets, strict=True)
-        warnings = (_warning_of(p, *model) for model in models)
+        models = zip(problems, self._coefficients, self._offsets, strict=True)
+        warnings = (_warning_of(p, X, *model) for model in models)
         return list(filter(None, warnings))[:1]
 
     @property
@@ -137,13 +138,14 @@ def _drawn(p: SimpleNamespace, n_rows: int) -> Iterator[NDArray[np.int64]]:
 
 def _warning_of(
     p: SimpleNamespace,
-    examples: Examples,
+    X: sparse.csr_matrix,
     problem: OutputTargets,
     weights: NDArray[np.float64],
     intercept: float,
 ) -> Warning | None:
     """A warning about a model that is worse than a constant prediction."""
-    trained = mean_loss(examples, weights, float(intercept), p.loss)
+    with np.errstate(over="ignore", invalid="ignore"):
+        trained = total_loss_of(X @ weights + intercept, *problem, p.loss) / X.shape[0]
     constant = loss_of_constant(problem, p.loss, fit_intercept=True)
     if trained <= (1.0 + WORSE) * constant:
         return None

@@ -101,7 +101,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     l1_, eta0_, units_ : float, float, Units or None
         The l1 and the scale of the rates; the sizes and means by which features were standardised.
     history_ : list of dict
-        ``epoch``, ``progressive_loss``, ``seconds``, ``validation_loss``, ``validation_score``.
+        ``epoch``, ``progressive_loss``, ``seconds``, ``validation_loss``.
 
     Examples
     --------

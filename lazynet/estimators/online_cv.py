@@ -22,16 +22,11 @@ from lazynet.losses import LOSS, LossLike
 from lazynet.parameters import EPOCHS_OR_NONE, Number, check_n_steps, table
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import AUTO
-from lazynet.training.diagnostics import (
-    NOTHING_LEARNED,
-    loss_of_constants,
-    nothing_learned,
-    still_falls,
-)
+from lazynet.training.diagnostics import NOTHING_LEARNED, nothing_learned, still_falls
 from lazynet.training.epochs import Stopping
+from lazynet.training.evaluation import loss_of_constants
 from lazynet.training.folds import Fold, RowsInFolds
 from lazynet.training.grid import GridTraining, check_offered, planned
-from lazynet.training.learners import new_learners
 from lazynet.training.make_plan import eta0_of_rows, found_epochs, is_table, make_plan
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import (
@@ -135,9 +130,8 @@ def _warnings_of_epochs(
     scale = len(problems) * problems.weights.sum() / problems.n_rows
     curve = [loss * scale for loss in epochs.curve]
     if min(curve) >= NOTHING_LEARNED * constant:
-        learners = new_learners(model._engines, data.X, problems, plan, None)
         eta0 = None if in_units else float(model.eta0_)
-        if warnings := nothing_learned(base, plan, problems, learners, eta0):
+        if warnings := nothing_learned(base, plan, data, model._engines, eta0):
             return warnings
     if epochs.ended_early or not still_falls(curve, constant):
         return []

@@ -126,7 +126,7 @@ class OnlineModel(LinearModel):
             Weights and intercepts to start from, of the shapes of ``coef_`` and ``intercept_``.
         callback : callable, optional
             Called after every epoch with an object that has ``epoch``, ``progressive_loss``,
-            ``validation_loss``, ``validation_score``, ``seconds``, ``t``, and, computed when they
+            ``validation_loss``, ``seconds``, ``t``, and, computed when they
             are read, ``mean_loss``, ``objective``, ``nonzeros``, ``coef`` and ``intercept``.
             Training ends when the callback returns a true value.
         checkpoint : path, optional

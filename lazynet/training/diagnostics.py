@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from lazynet.data.targets import Classes, OutputTargets, Targets
-from lazynet.kernels.losses import values_and_slopes
-from lazynet.losses import Loss
+from lazynet.engines.base import Engine
 from lazynet.training.epochs import EpochRecord
-from lazynet.training.learners import AnyLearner, evaluated
+from lazynet.training.evaluation import loss_of_constants
 from lazynet.training.plan import Plan
+from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import Settings
 
 #: A fall of the loss in the last epoch that is worth a warning: a share of the loss itself, and
@@ -29,8 +26,8 @@ WORSE = 0.1
 def fit_warnings(
     settings: Settings,
     plan: Plan,
-    targets: Targets | None,
-    learners: Sequence[AnyLearner],
+    rows: RowsInMemory | None,
+    engines: Sequence[Engine],
     history: Sequence[EpochRecord],
     best: int,
     ended_early: bool,
@@ -38,15 +35,15 @@ def fit_warnings(
 ) -> list[Warning]:
     """The warnings after a fit with ``tol``, of which ``best`` is the best epoch.
 
-    ``targets`` is None where the rows are not in memory; ``eta0`` is the scale of the rates where a
+    ``rows`` is None where they are not in memory; ``eta0`` is the scale of the rates where a
     user could have given it.
     """
     losses = [line.get("validation_loss", line["progressive_loss"]) for line in history]
     constant = losses[0]
-    if targets is not None and not settings.rates_from_rows:
-        constant = loss_of_constants(targets, plan)
+    if rows is not None and not settings.rates_from_rows:
+        constant = loss_of_constants(rows.targets, plan)
         if history[best]["progressive_loss"] >= NOTHING_LEARNED * constant:
-            warnings = nothing_learned(settings, plan, targets, learners, eta0)
+            warnings = nothing_learned(settings, plan, rows, engines, eta0)
             if warnings:
                 return warnings
     if ended_early or settings.limits_epochs or not still_falls(losses, constant):
@@ -75,8 +72,8 @@ def still_falls(losses: Sequence[float], constant: float) -> bool:
 def nothing_learned(
     settings: Settings,
     plan: Plan,
-    targets: Targets,
-    learners: Sequence[AnyLearner],
+    rows: RowsInMemory,
+    engines: Sequence[Engine],
     eta0: float | None,
 ) -> list[Warning]:
     """The warning about a model with rates of the user that is no better than a constant.
@@ -85,12 +82,12 @@ def nothing_learned(
     """
     if settings.rates_from_rows:
         return []
-    loss, _, nonzeros = evaluated(learners)
-    constant = loss_of_constants(targets, plan)
+    loss, _, nonzeros = rows.evaluation(engines, plan)
+    constant = loss_of_constants(rows.targets, plan)
     if not nonzeros or loss < NOTHING_LEARNED * constant:
         return []
     # At zero weights the loss may be far above a constant prediction's: that is no rate's fault.
-    at_zero = loss_of_constants(targets, replace(plan, fit_intercept=False))
+    at_zero = loss_of_constants(rows.targets, replace(plan, fit_intercept=False))
     if loss <= (1.0 + WORSE) * max(constant, at_zero):
         what = "y does not depend on X, or the rates are too small: give " + _better_rate(
             settings, eta0, "larger"
@@ -114,63 +111,3 @@ def _better_rate(settings: Settings, eta0: float | None, size: str) -> str:
     if parameter == "gamma":  # the rates of dual averaging fall with gamma
         return f"a {'smaller' if size == 'larger' else 'larger'} gamma, by rule={rule.rate}"
     return f"a {size} {parameter}{now if parameter == 'alpha' else ''}, by rule={rule.rate}"
-
-
-def loss_of_constants(targets: Targets, plan: Plan) -> float:
-    """The mean loss of the best constant predictions, nearly, summed over the outputs.
-
-    >>> from types import SimpleNamespace
-    >>> from lazynet.losses import get_loss
-    >>> from lazynet.data.targets import Classes
-    >>> plan = SimpleNamespace(loss=get_loss("log_loss"), fit_intercept=True, softmax=True)
-    >>> round(loss_of_constants(Classes(np.array([0, 1, 2]), 3, None), plan), 6)  # log 3
-    1.098612
-    """
-    if not plan.softmax:
-        return sum(loss_of_constant(item, plan.loss, plan.fit_intercept) for item in targets)
-    assert isinstance(targets, Classes), "the softmax is a loss of classes"
-    total, n = float(targets.weights.sum()), targets.n_rows
-    if not plan.fit_intercept:
-        return float(total * np.log(targets.n_classes) / n)
-    shares = np.bincount(targets.codes, targets.importances) / total
-    shares = shares[shares > 0]
-    return float(-(shares * np.log(shares)).sum() * total / n)
-
-
-# Sums of huge losses or sample weights overflow to infinity, which no fit is compared with.
-@np.errstate(over="ignore", invalid="ignore")
-def loss_of_constant(output: OutputTargets, loss: Loss, fit_intercept: bool) -> float:
-    """The mean loss of the best constant prediction, nearly; without an intercept, of 0.
-
-    >>> from lazynet.losses import get_loss
-    >>> squared = get_loss("squared_error")
-    >>> round(loss_of_constant((np.array([1.0, 1.0, 4.0]), None), squared, True), 6)
-    1.0
-    """
-    targets, importances = output
-    n = len(targets)
-    weights = np.ones(n) if importances is None else importances
-    if ((targets == 1.0) | (targets == -1.0)).all():
-        # Two rows stand for all: the losses of a constant differ by the class alone.
-        up = float(weights[targets > 0].sum())
-        down = max(float(weights.sum()) - up, 0.0)
-        targets, weights = np.array([1.0, -1.0]), np.array([up, down])
-    candidates = [0.0]
-    if fit_intercept and weights.any():
-        candidates.append(float(np.average(targets, weights=weights)))
-        if len(targets) == 2 and weights.all():
-            candidates += [float(np.log(weights[0] / weights[1])), float(np.sign(candidates[-1]))]
-        else:
-            candidates.append(_median(targets, weights))
-    predictions = np.repeat(candidates, len(targets))
-    losses, _ = values_and_slopes(
-        loss.code, predictions, np.tile(targets, len(candidates)), loss.epsilon
-    )
-    totals = (losses.reshape(len(candidates), -1) * weights).sum(axis=1)
-    return float(totals.min()) / n
-
-
-def _median(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
-    order = np.argsort(values)
-    sums = np.cumsum(weights[order])
-    return float(values[order[np.searchsorted(sums, sums[-1] / 2)]])

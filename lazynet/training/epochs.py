@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.data.standardise import Units
-from lazynet.training.learners import AnyLearner, evaluated
+from lazynet.engines.base import Engine
+from lazynet.training.evaluation import Evaluation
 
 
 class EpochRecord(TypedDict):
@@ -21,7 +23,6 @@ class EpochRecord(TypedDict):
     seconds: float
     #: with early stopping
     validation_loss: NotRequired[float]
-    validation_score: NotRequired[float]
 
 
 class Stopping:
@@ -54,61 +55,51 @@ class Epoch:
         self,
         record: EpochRecord,
         t: int,
-        learners: Sequence[AnyLearner],
+        engines: Sequence[Engine],
+        evaluate: Callable[[], Evaluation],
         units: Units | None = None,
-        *,
-        in_memory: bool = True,
     ) -> None:
-        self._learners, self._units, self._in_memory = learners, units, in_memory
-        self._parts: tuple[float, float, int] | None = None
+        self._engines, self._evaluate, self._units = engines, evaluate, units
         self.epoch = record["epoch"]
         """The number of the epoch, from 0 on."""
         self.progressive_loss = record["progressive_loss"]
         """The mean loss of the predictions in this epoch, each made before its row is learned."""
         self.validation_loss = record.get("validation_loss")
         """The mean loss over the rows that are held out; None without early stopping."""
-        self.validation_score = record.get("validation_score")
-        """Accuracy or R^2 on the rows that are held out; None without early stopping."""
         self.seconds = record["seconds"]
         """The time of training in this epoch, in seconds."""
         self.t = t
         """The number of steps taken so far."""
 
-    def _evaluated(self) -> tuple[float, float, int]:
-        if not self._in_memory:
-            raise ValueError(
-                "the objective, the mean loss and the nonzeros of an epoch are not known where X "
-                "is a source of chunks, which would have to be read once more"
-            )
-        if self._parts is None:
-            self._parts = evaluated(self._learners)
-        return self._parts
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        return self._evaluate()
 
     @property
     def mean_loss(self) -> float:
         """The mean loss over all rows of X, at the cost of a pass over the rows."""
-        return self._evaluated()[0]
+        return self._evaluation.mean_loss
 
     @property
     def objective(self) -> float:
         """The mean loss plus the penalty, at the cost of a pass over the rows."""
-        return self._evaluated()[1]
+        return self._evaluation.objective
 
     @property
     def nonzeros(self) -> int:
         """The number of weights that are not zero."""
-        return self._evaluated()[2]
+        return self._evaluation.nonzeros
 
     @property
     def coef(self) -> NDArray[np.float64]:
         """A copy of the weights, a row for every output."""
-        result = np.vstack([learner.engine.coefficients() for learner in self._learners])
+        result = np.vstack([engine.coefficients() for engine in self._engines])
         return result if self._units is None else self._units.weights(result)
 
     @property
     def intercept(self) -> NDArray[np.float64]:
         """The intercept of every output."""
-        own = np.concatenate([learner.engine.model_intercepts for learner in self._learners])
+        own = np.concatenate([engine.model_intercepts for engine in self._engines])
         if self._units is None:
             return own
         result = self._units.intercept(self.coef[:, self._units.moved], own)

@@ -82,10 +82,10 @@ def fit(
     rate = engines[0].present_rate
     eta0 = plan.eta0 if rate is None else rate
     if settings.tol is not None:
-        targets = rows.targets if isinstance(rows, RowsInMemory) else None
+        in_memory = rows if isinstance(rows, RowsInMemory) else None
         given_rate = None if units is not None else eta0
         warnings += fit_warnings(
-            settings, plan, targets, learners, history, best, training.ended_early, given_rate
+            settings, plan, in_memory, engines, history, best, training.ended_early, given_rate
         )
     attributes = {
         "_engines": engines,

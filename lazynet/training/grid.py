@@ -25,7 +25,6 @@ from lazynet.kernels.steps import Steps
 from lazynet.rules.base import Rule, collected, lost_digits
 from lazynet.schedules import Formula, checked_rates
 from lazynet.training.folds import Fold, weights_of_folds
-from lazynet.training.learners import spans
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
 
@@ -114,8 +113,8 @@ class GridTraining:
 
     def epoch(self, order: NDArray[np.int64], workers: Workers) -> None:
         """Visit the rows once, in ``order``; raises an error if a setting overflows."""
-        for start, stop in spans(len(order), STEPS_AT_ONCE):
-            self._visit(order[start:stop], workers)
+        for start in range(0, len(order), STEPS_AT_ONCE):
+            self._visit(order[start : start + STEPS_AT_ONCE], workers)
 
     def _visit(self, visited: NDArray[np.int64], workers: Workers) -> None:
         plan, width = self.plans[0], self.matrices[0].engine.width

@@ -6,7 +6,7 @@ signal, and any split into chunks gives the same weights bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,11 +19,10 @@ from lazynet.data.targets import Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.threads import Workers
+from lazynet.kernels import targets as kernel
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.objective import loss_of_predictions, total_loss, weight_sums
+from lazynet.kernels.objective import loss_of_predictions
 from lazynet.kernels.steps import Steps
-from lazynet.losses import Loss
-from lazynet.training.held_out import copied_rows, decisions_of, summed_losses
 from lazynet.training.plan import Plan
 
 # Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
@@ -32,17 +31,19 @@ _LARGEST_CHUNK = 2**13
 # the cache, while the rows come anew for every learner.  A thread that has to stop ends its
 # chunk first, a few hundredths of a second later.
 _NONZEROS_OF_A_CHUNK = 2**22
-# Rows whose predictions are computed at once when the objective is evaluated.
-_ROWS_TO_EVALUATE = 2**14
 
 
 @dataclass
 class Learner:
-    """One output in training: its engine, its examples, its plan."""
+    """The outputs of one engine in training, with their examples.
+
+    ``block`` has the targets of several outputs; None: the examples have those of the one output.
+    """
 
     engine: Engine
     examples: Examples
     plan: Plan
+    block: kernel.Targets | None = None
 
     def __post_init__(self) -> None:
         self.task = self.plan.task(self.engine)
@@ -53,76 +54,17 @@ class Learner:
         Returns the sum of the losses of the predictions before each update, or 0 without
         ``with_loss``.
         """
-        if not with_loss:
-            self.engine.take(self.examples, steps, self.task, t)
-            return 0.0
-        steps = steps.with_predictions(np.empty(len(steps)))
-        self.engine.take(self.examples, steps, self.task, t)
-        return loss_of_predictions(
-            self.examples, steps, self.plan.loss.code, self.plan.loss.epsilon
-        )
-
-    def evaluate(self) -> tuple[float, float, int]:
-        """The mean loss and the objective of the model, and the nonzeros among the last weights."""
-        engine, plan = self.engine, self.plan
-        weights = engine.model()
-        mean = mean_loss(self.examples, weights, engine.model_intercept, plan.loss)
-        objective = mean + plan.penalty.of_sums(*weight_sums(weights))
-        if engine.averaging:
-            # An average of sparse weights is dense: count the nonzeros of the last weights.
-            engine.weights(out=weights)
-        return mean, objective, int(np.count_nonzero(weights))
-
-
-@dataclass
-class OutputsLearner:
-    """Several outputs in training, from ``first`` on, in one engine."""
-
-    engine: OutputsEngine
-    examples: Examples
-    plan: Plan
-    X: sparse.csr_matrix
-    targets: Targets
-    first: int
-
-    def __post_init__(self) -> None:
-        self.task = self.plan.task(self.engine)
-        self.block = self.targets.block(self.first, self.engine.n_outputs)
-
-    def visit(self, steps: Steps, t: int, with_loss: bool) -> float:
-        """As ``Learner.visit``."""
-        losses = np.zeros(self.engine.n_outputs)
-        self.engine.learn(self.examples, self.block, steps, self.task, t, losses, self.plan.softmax)
-        # Losses with large importances may have an infinite sum, as an engine of one output does.
-        with np.errstate(over="ignore"):
-            return float(losses.sum())
-
-    def evaluate(self) -> tuple[float, float, int]:
-        """As ``Learner.evaluate``, summed over the outputs."""
-        n, total = self.examples.n_rows, 0.0
-        for start, stop in spans(n, _ROWS_TO_EVALUATE):
-            rows = np.arange(start, stop)
-            part, targets = copied_rows(self.X, rows), self.targets.only(rows)
-            for _, decisions in decisions_of(part, [self.engine]):
-                total += summed_losses(
-                    decisions, self.first, targets, self.plan.loss, self.plan.softmax
-                )
-        weights = self.engine.coefficients()
-        penalty = self._penalty(weights)
-        last = self.engine.coefficients(last=True) if self.engine.averaging else weights
-        return total / n, total / n + penalty, int(np.count_nonzero(last))
-
-    def _penalty(self, weights: NDArray[np.float64]) -> float:
-        sums = np.array([weight_sums(row) for row in weights])
-        penalty = self.plan.penalty
-        if self.plan.rule.group is None:
-            return sum(penalty.of_sums(*item) for item in sums)
-        order = {"l2": 2, "max": np.inf}[self.plan.rule.group]
-        norms = np.linalg.norm(weights, order, axis=0)
-        return penalty.of_sums(float(norms.sum()), float(sums[:, 1].sum()))
-
-
-AnyLearner = Learner | OutputsLearner
+        engine, examples, loss = self.engine, self.examples, self.plan.loss
+        if isinstance(engine, OutputsEngine):
+            losses = np.zeros(engine.n_outputs)
+            engine.learn(examples, self.block, steps, self.task, t, losses, self.plan.softmax)
+            # Losses with large importances may have an infinite sum.
+            with np.errstate(over="ignore"):
+                return float(losses.sum())
+        if with_loss:
+            steps = steps.with_predictions(np.empty(len(steps)))
+        engine.take(examples, steps, self.task, t)
+        return loss_of_predictions(examples, steps, loss.code, loss.epsilon) if with_loss else 0.0
 
 
 def new_learners(
@@ -131,57 +73,27 @@ def new_learners(
     targets: Targets,
     plan: Plan,
     sizes: NDArray[np.float64] | str | None,
-) -> list[AnyLearner]:
+) -> list[Learner]:
     """A learner for every engine; the engines hold all outputs in their order.
 
     ``sizes`` as in ``as_examples``.
     """
-    learners: list[AnyLearner] = []
+    learners: list[Learner] = []
     shared, first = None, 0
     for engine in engines:
         if isinstance(engine, OutputsEngine):
             if shared is None:
                 shared = as_examples(X, None, targets.importances, sizes)
-            learners.append(OutputsLearner(engine, shared, plan, X, targets, first))
+            block = targets.block(first, engine.n_outputs)
+            learners.append(Learner(engine, shared, plan, block))
         else:
             learners.append(Learner(engine, as_examples(X, *targets[first], sizes), plan))
         first += engine.n_outputs
     return learners
 
 
-def mean_loss(
-    examples: Examples,
-    weights: NDArray[np.float64],
-    intercept: float,
-    loss: Loss,
-) -> float:
-    """The mean over all examples of importance times loss."""
-    n = examples.n_rows
-    total, row = 0.0, 0
-    while row < n:
-        part, row, unreadable = total_loss(
-            examples, weights, intercept, loss.code, loss.epsilon, row, n
-        )
-        if unreadable:
-            raise ValueError(f"X: row {row} cannot be read")
-        total += part
-    return total / n
-
-
-def evaluated(learners: Sequence[AnyLearner]) -> tuple[float, float, int]:
-    """The mean losses, the objectives and the nonzeros, each summed over the learners."""
-    parts = [learner.evaluate() for learner in learners]
-    return sum(p[0] for p in parts), sum(p[1] for p in parts), sum(p[2] for p in parts)
-
-
-def spans(n: int, size: int, begin: int = 0) -> Iterator[tuple[int, int]]:
-    """(0, size), (size, 2 size), ... up to n; or the same from ``begin`` on."""
-    for start in range(begin, n, size):
-        yield start, min(start + size, n)
-
-
 def run_pass(
-    learners: Sequence[AnyLearner],
+    learners: Sequence[Learner],
     order: NDArray[np.int64] | None,
     t: int,
     losses: NDArray[np.float64] | None = None,
@@ -222,7 +134,7 @@ def run_pass(
 
 
 def _visit(
-    learners: Sequence[AnyLearner],
+    learners: Sequence[Learner],
     steps: Steps,
     t: int,
     losses: NDArray[np.float64] | None,

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from lazynet.data.standardise import Units
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import Undo
 from lazynet.training.epochs import Epoch, EpochRecord, Stopping
-from lazynet.training.learners import AnyLearner
+from lazynet.training.evaluation import total_loss
+from lazynet.training.learners import Learner
 from lazynet.training.plan import Plan
 from lazynet.training.rows import RowsInMemory, Shuffle
 from lazynet.training.settings import Settings
@@ -53,7 +55,7 @@ def line_of_progress(line: EpochRecord) -> str:
     """
     figures = [
         f"{name.replace('_', ' ')} {line[name]:.6g}"
-        for name in ("progressive_loss", "validation_loss", "validation_score")
+        for name in ("progressive_loss", "validation_loss")
         if name in line
     ]
     return "  ".join([f"epoch {line['epoch'] + 1:4d}", *figures, f"{line['seconds']:.3f} s"])
@@ -79,7 +81,7 @@ class Training:
         self,
         settings: Settings,
         plan: Plan,
-        learners: Sequence[AnyLearner],
+        learners: Sequence[Learner],
         rows: RowsInMemory | SourceRows,
         workers: Workers | None,
         generator: np.random.RandomState | None,
@@ -92,7 +94,6 @@ class Training:
         self.checkpoint, self.verbose = checkpoint, settings.verbose
         self.plan = plan
         self.stopping = Stopping(settings.tol, settings.n_iter_no_change)
-        self.held_out = rows.held_out(plan) if settings.early_stopping else None
         #: the columns that the steps may touch; None: the last epoch gives the weights
         self.columns = rows.columns() if settings.returns_to_best else None
         #: the epoch, the first step of it, and the number of its rows that have been visited
@@ -201,8 +202,9 @@ class Training:
     def _end_epoch(self, line: EpochRecord, t: int) -> None:
         """Complete the line of an epoch, tell it, and decide how training goes on."""
         engines = [learner.engine for learner in self.learners]
-        if self.held_out is not None:
-            line["validation_loss"], line["validation_score"] = self.held_out.evaluate(engines)
+        if self.rows.n_held_out:
+            held_out = total_loss(engines, self.plan, self.rows.held_out)
+            line["validation_loss"] = held_out / self.rows.n_held_out
         progressive = line["progressive_loss"]
         loss = line.get("validation_loss", progressive)
         for name, value in (("progressive", progressive), ("validation", loss)):
@@ -244,8 +246,9 @@ class Training:
     def _ask(self, line: EpochRecord, t: int) -> bool:
         """Tell the callback of an epoch; whether it asks to end."""
         assert self.callback is not None
-        in_memory = isinstance(self.rows, RowsInMemory)
-        answer = self.callback(Epoch(line, t, self.learners, self.units, in_memory=in_memory))
+        engines = [learner.engine for learner in self.learners]
+        evaluate = partial(self.rows.evaluation, engines, self.plan)
+        answer = self.callback(Epoch(line, t, engines, evaluate, self.units))
         try:
             return bool(answer)
         except (TypeError, ValueError) as error:

@@ -13,7 +13,7 @@ from lazynet.parameters import check_n_steps
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.schedules import FromData, check_schedule, is_auto
-from lazynet.training.diagnostics import loss_of_constant
+from lazynet.training.evaluation import loss_of_constant
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
 

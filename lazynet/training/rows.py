@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -19,13 +21,56 @@ from lazynet.data.standardise import Units
 from lazynet.data.targets import Classes, Columns, Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.threads import Workers
-from lazynet.training.held_out import HeldOut, copied_rows, split
-from lazynet.training.learners import AnyLearner, new_learners, run_pass
+from lazynet.training.evaluation import Block, Evaluation, evaluate
+from lazynet.training.learners import Learner, new_learners, run_pass
 from lazynet.training.make_plan import is_table
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
 
 Shuffle = NDArray[np.int64] | None
+
+
+def split(
+    n_rows: int,
+    fraction: float,
+    generator: np.random.RandomState,
+    strata: NDArray[np.intp] | None = None,
+    otherwise: str = "set early_stopping=False",
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows to train on and the rows to hold out, each in rising order.
+
+    ``strata`` holds the number of each row's class; every class keeps its share up to rounding, and
+    at least one row to train on.  ``otherwise`` is the advice of an error to hold out no row.
+
+    >>> classes = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
+    >>> rows, held_out = split(10, 0.5, np.random.RandomState(0), classes)
+    >>> len(rows), np.bincount(classes[held_out])
+    (5, array([3, 2]))
+    """
+    groups = np.zeros(n_rows, dtype=np.intp) if strata is None else strata
+    sizes = np.bincount(groups)
+    wanted = math.ceil(fraction * n_rows)
+    room = np.maximum(sizes - 1, 0)
+    if wanted > room.sum():
+        classes = "" if strata is None else f" in {np.count_nonzero(sizes)} classes"
+        raise ValueError(
+            f"validation_fraction={fraction:g} of {n_rows} rows{classes} leaves too few rows to "
+            f"train on: pass more rows, lower validation_fraction, or {otherwise}"
+        )
+    shares = wanted * sizes / n_rows
+    counts = np.minimum(np.floor(shares).astype(np.int64), room)
+    # What rounding down has left goes to the classes that it has cost most.
+    for group in cycle(np.argsort(counts - shares, kind="stable")):
+        if counts.sum() == wanted:
+            break
+        counts[group] += counts[group] < room[group]
+    held = np.zeros(n_rows, dtype=bool)
+    by_group = np.argsort(groups, kind="stable")
+    ends = np.cumsum(sizes)
+    for end, size, count in zip(ends, sizes, counts, strict=True):
+        members = by_group[end - size : end]
+        held[members[generator.permutation(size)[:count]]] = True
+    return np.flatnonzero(~held).astype(np.int64), np.flatnonzero(held).astype(np.int64)
 
 
 class RowsInMemory:
@@ -126,7 +171,7 @@ class RowsInMemory:
         """The largest squared norm of a row, the intercept's 1 included, times its importance."""
         X, counts = self.X, self.targets.importances if weighted else None
         if self.trained is not None:
-            X = copied_rows(X, self.trained)
+            X = X[self.trained]
             counts = None if counts is None else counts[self.trained]
         return as_examples(X, None, counts).largest_squared_norm(float(settings.fit_intercept))
 
@@ -137,19 +182,29 @@ class RowsInMemory:
         weights = self.targets.importances
         return {"X": self.X, "y": y, "sample_weight": weights, "sample_order": self.order}
 
-    def learners(self, engines: Sequence[Engine], plan: Plan) -> list[AnyLearner]:
+    def learners(self, engines: Sequence[Engine], plan: Plan) -> list[Learner]:
         """A learner of these rows for every engine."""
         known = plan.size_kind == "squared_norms"
         sizes = self.squared_norms if known else sizes_of(self.X, plan.size_kind)
         return new_learners(engines, self.X, self.targets, plan, sizes)
 
-    def held_out(self, plan: Plan) -> HeldOut | None:
-        """The rows that are held out; None where there are none."""
+    @property
+    def n_held_out(self) -> int:
+        """The number of rows that are held out."""
+        return 0 if self.validation is None else len(self.validation)
+
+    @cached_property
+    def _held_out(self) -> list[Block]:
         rows = self.validation
-        if rows is None:
-            return None
-        block = copied_rows(self.X, rows), self.targets.only(rows)
-        return HeldOut(lambda: [block], len(rows), plan.loss, plan.softmax)
+        return [] if rows is None else [(self.X[rows], self.targets.only(rows))]
+
+    def held_out(self) -> Iterable[Block]:
+        """The rows that are held out, with their targets."""
+        return self._held_out
+
+    def evaluation(self, engines: Sequence[Engine], plan: Plan) -> Evaluation:
+        """The mean loss, the objective and the nonzeros of a model of these rows."""
+        return evaluate(engines, plan, self.X, self.targets)
 
     def order_of(self, epoch: int, generator: np.random.RandomState | None) -> Shuffle:
         """The rows that an epoch visits, in a random order with a ``generator``; None: as in X."""
@@ -174,7 +229,7 @@ class RowsInMemory:
 
     def visit(
         self,
-        learners: Sequence[AnyLearner],
+        learners: Sequence[Learner],
         epoch: int,
         order: Shuffle,
         t: int,

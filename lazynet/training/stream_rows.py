@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples, plain_arrays, sizes_of, usable_rows
-from lazynet.data.chunks import Chunk, part
+from lazynet.data.chunks import Chunk, rechunked
 from lazynet.data.memory_mapped import mapped
 from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, RowStatistics
 from lazynet.data.source import ROWS, Derived, Facts, Share, Source, of_share
@@ -28,8 +28,8 @@ from lazynet.data.targets import Classes, Targets
 from lazynet.data.weights import Balanced, check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.threads import Workers
-from lazynet.training.held_out import HeldOut
-from lazynet.training.learners import AnyLearner, length_of_chunks, new_learners, run_pass
+from lazynet.training.evaluation import Block, Evaluation
+from lazynet.training.learners import Learner, length_of_chunks, new_learners, run_pass
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
 
@@ -106,6 +106,8 @@ class SourceRows:
 
     #: a source has one order, for all epochs
     n_orders = order = None
+    #: the rows that are held out
+    _validation: Chunk | None = None
 
     def __init__(self, source: Source, prepare: Prepare, files: ExitStack) -> None:
         self.source, self._prepare, self._files = source, prepare, files
@@ -116,7 +118,6 @@ class SourceRows:
         self.learned, self.n_visits = source, self.facts.n_rows
         self.X, self.targets = self._first()
         self._statistics: StreamStatistics | None = None
-        self._validation: Chunk | None = None
         #: whether an earlier pass has found all chunks sound
         self._checked = False
 
@@ -178,19 +179,22 @@ class SourceRows:
                     f"validation_fraction, or set early_stopping=False"
                 )
 
-    def held_out(self, plan: Plan) -> HeldOut | None:
-        """The rows that are held out; None where there are none."""
-        validation = self._validation
-        if validation is None:
-            return None
-        n_rows = validation.X.shape[0]
+    @property
+    def n_held_out(self) -> int:
+        """The number of rows that are held out."""
+        return 0 if self._validation is None else self._validation.X.shape[0]
 
-        def blocks() -> Iterator[tuple[sparse.csr_matrix, Targets]]:
-            for start in range(0, n_rows, ROWS_OF_A_BLOCK):
-                stop = min(start + ROWS_OF_A_BLOCK, n_rows)
-                yield self._prepare(part(validation, start, stop))
+    def held_out(self) -> Iterator[Block]:
+        """The rows that are held out, with their targets."""
+        if self._validation is not None:
+            yield from map(self._prepare, rechunked([self._validation], ROWS_OF_A_BLOCK))
 
-        return HeldOut(blocks, n_rows, plan.loss, plan.softmax)
+    def evaluation(self, engines: Sequence[Engine], plan: Plan) -> Evaluation:
+        """Raises ValueError: a model is not evaluated on the rows of a source."""
+        raise ValueError(
+            "the objective, the mean loss and the nonzeros of an epoch are not known where X "
+            "is a source of chunks, which would have to be read once more"
+        )
 
     def identity(self) -> dict[str, Any]:
         """What identifies the source: its facts, the identities of its parts, its first rows."""
@@ -238,7 +242,7 @@ class SourceRows:
         self._checked = sound
         return StreamStatistics(sums, largest, largest_weighted)
 
-    def learners(self, engines: Sequence[Engine], plan: Plan) -> list[AnyLearner]:
+    def learners(self, engines: Sequence[Engine], plan: Plan) -> list[Learner]:
         """A learner of the first rows for every engine; ``visit`` makes others."""
         sizes = sizes_of(self.X, plan.size_kind)
         return new_learners(engines, self.X, self.targets, plan, sizes)
@@ -253,7 +257,7 @@ class SourceRows:
 
     def visit(
         self,
-        learners: Sequence[AnyLearner],
+        learners: Sequence[Learner],
         epoch: int,
         order: NDArray[np.int64] | None,
         t: int,

@@ -423,8 +423,7 @@ def test_progress_is_one_line_per_epoch(capsys, tol):
         assert f"progressive loss {record['progressive_loss']:.6g} " in line
     model.set_params(max_iter=2, early_stopping=True).fit(X, y)
     for line, record in zip(capsys.readouterr().out.splitlines(), model.history_, strict=True):
-        for name in ("validation_loss", "validation_score"):
-            assert f"{name.replace('_', ' ')} {record[name]:.6g} " in line
+        assert f"validation loss {record['validation_loss']:.6g} " in line
     model.set_params(verbose=0).fit(X, y)
     assert capsys.readouterr() == ("", "")
 

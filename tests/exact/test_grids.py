@@ -24,6 +24,7 @@ from lazynet import (
     TruncatedGradient,
 )
 from lazynet.data.arrays import sizes_of
+from lazynet.data.targets import Classes, Columns
 from lazynet.engines.threads import Workers
 from lazynet.losses import LOSSES
 from lazynet.training import grid as grids
@@ -84,8 +85,9 @@ def some_orders(n, epochs, seed=0):
 def problems_of(model, X, y, weights=None):
     """The targets and importances of every class or number."""
     if isinstance(model, LazyNetClassifier):
-        return model._targets(X, (y, np.unique(y)), weights)
-    return model._targets(X, y, weights)
+        classes, codes = np.unique(y, return_inverse=True)
+        return Classes(codes, len(classes), weights)
+    return Columns(y, weights)
 
 
 def trained(model, settings, X, y, folds, orders, *, weights=None, dtype=np.float64, n_threads=1):

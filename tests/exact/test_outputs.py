@@ -40,7 +40,7 @@ from lazynet.kernels import cells
 from lazynet.kernels.targets import Targets
 from lazynet.losses import LOSSES
 from lazynet.reference.outputs import DenseSoftmax
-from lazynet.training.learners import OutputsLearner, run_pass
+from lazynet.training.learners import Learner, run_pass
 
 AVERAGES = st.one_of(
     st.builds(FromStep, st.integers(1, 12)), st.builds(PolynomialDecay, st.integers(0, 3))
@@ -323,11 +323,12 @@ def test_all_forms_of_targets_say_the_same():
                    Columns(numbers, None)):  # fmt: skip
         assert len(given_) == 11
         learners = [
-            OutputsLearner(
-                chosen.new_outputs(40, n), examples_of(chosen, X, None), chosen, X, given_, first
+            Learner(
+                chosen.new_outputs(40, n), examples_of(chosen, X, None), chosen,
+                given_.block(first, n),
             )
             for first, n in ((0, 5), (5, 6))
-        ]
+        ]  # fmt: skip
         run_pass(learners, None, 0)
         found.append(np.vstack([each.engine.coefficients() for each in learners]))
         for k in (0, 10):
