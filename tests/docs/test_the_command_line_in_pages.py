@@ -1,7 +1,10 @@
 """The commands of the README and of the page on the command line print what is shown."""
 
+import contextlib
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,52 +14,65 @@ import pytest
 from support import ROOT, numbers_in, without_numbers
 
 import lazynet
+from lazynet.cli.main import main
 
 PAGE = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"```(py|sh)\n(.*?)```(?:\n\n```\n(.*?)```)?", re.DOTALL)
+(COMMANDS_OF_README,) = re.findall(r"```sh\n([^`]*lazynet train[^`]*)```", README)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands of a POSIX shell")
 
 
 @pytest.fixture
-def shell(tmp_path):
-    """Runs lines of a shell in an empty folder, where ``lazynet`` is a command."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    program = folder / "lazynet"
+def folder(tmp_path, monkeypatch):
+    """An empty folder, which is the current one, for shells in which ``lazynet`` is a command."""
+    programs, work = tmp_path / "bin", tmp_path / "work"
+    programs.mkdir()
+    work.mkdir()
+    program = programs / "lazynet"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m lazynet "$@"\n')
     program.chmod(0o755)
-    work = tmp_path / "work"
-    work.mkdir()
-    environment = {
-        **os.environ,
-        "PATH": f"{folder}:{os.environ['PATH']}",
-        "PYTHONPATH": str(Path(lazynet.__file__).parent.parent),
-    }
-
-    def run(lines):
-        done = subprocess.run(
-            ["sh", "-e", "-c", lines], cwd=work, env=environment, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout
-        return [line for line in done.stdout.splitlines() if not line.startswith("pass ")]
-
-    run.folder = work
-    return run
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(Path(lazynet.__file__).parent.parent))
+    monkeypatch.chdir(work)
 
 
-def test_the_page_prints_what_is_shown(shell, monkeypatch, capsys):
-    """Every block in the order of the page; numbers may differ a little between machines."""
-    monkeypatch.chdir(shell.folder)
+def printed_by(lines):
+    """What a block of commands prints, without the lines about passes.
+
+    A command of lazynet runs in this process, a line with a pipe or of other programs in a shell.
+    """
+    out = ""
+    for line in lines.splitlines():
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["lazynet"] and "|" not in words:
+            here = io.StringIO()
+            with contextlib.redirect_stdout(here), contextlib.redirect_stderr(here):
+                code, told = main(words[1:]), here.getvalue()
+        else:
+            done = subprocess.run(
+                ["sh", "-e", "-c", line], text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+            code, told = done.returncode, done.stdout
+        assert code == 0, told
+        out += told
+    return [line for line in out.splitlines() if not line.startswith("pass ")]
+
+
+def test_the_pages_print_what_is_shown(folder, capsys):
+    """Every block in the order of the page; numbers may differ a little between machines.
+
+    The commands of the README then run on the rows of the page.
+    """
     compared, names = 0, {}
     for language, code, shown in BLOCK.findall(PAGE):
         if language == "py":
             exec(code, names)
             printed = capsys.readouterr().out.splitlines()
         else:
-            printed = shell(code)
+            printed = printed_by(code)
         expected = shown.splitlines()
         assert [*map(without_numbers, printed)] == [*map(without_numbers, expected)], code
         for line, other in zip(printed, expected, strict=True):
@@ -66,13 +82,6 @@ def test_the_page_prints_what_is_shown(shell, monkeypatch, capsys):
                 )
                 compared += 1
     assert compared >= 30
-
-
-def test_the_commands_of_the_readme_run(shell, monkeypatch):
-    """On the rows of the page."""
-    monkeypatch.chdir(shell.folder)
-    (code,) = re.findall(r"```sh\n([^`]*lazynet train[^`]*)```", README)
-    exec(BLOCK.findall(PAGE)[0][1], {})
-    told = "\n".join(shell(code))
+    told = "\n".join(printed_by(COMMANDS_OF_README))
     assert "progressive" in told
     assert "accuracy" in told

@@ -25,6 +25,7 @@ from paper_repro.measure import Turn, in_turns
 from paper_repro.published import IDEAL, PUBLISHED
 from paper_repro.results import RESULTS, load, whole_page
 from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios
+from paper_repro.studies import table
 from paper_repro.studies.table import verdict
 
 TINY = [
@@ -147,7 +148,9 @@ def test_the_published_figures_are_those_of_the_paper():
 def finished(tmp_path_factory):
     """Small runs of the studies table and corpus."""
     out = tmp_path_factory.mktemp("results")
-    assert main(["corpus", "table", "--out", str(out), *TINY]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "UNCACHED", 2**20)
+        assert main(["corpus", "table", "--out", str(out), *TINY]) == 0
     return out
 
 
@@ -218,6 +221,7 @@ def test_mistakes_are_told_in_a_line(options, complaint, code, tmp_path, capsys)
 
 def test_weights_that_differ_are_told(tmp_path, monkeypatch, capsys):
     """The error names tier, rule and competitor, and no table is written."""
+    monkeypatch.setattr(table, "UNCACHED", 2**20)
     monkeypatch.setattr(
         "paper_repro.competitors.dicts.Clock.weights", lambda learner: np.array(learner.w) + 1e-6
     )

@@ -2,6 +2,7 @@
 
 import json
 
+import joblib
 import numpy as np
 import pytest
 from scipy import sparse
@@ -46,10 +47,11 @@ def small(monkeypatch):
     monkeypatch.setattr(stability, "PASSES", 4)
     for module in (stability, stability_page):
         monkeypatch.setattr(module, "RUNS", 3)
-    for module in (stability, stability_page):
         monkeypatch.setattr(module, "UPDATES", 50)
     stability.problem.cache_clear()
-    yield
+    # joblib asks its threads every 10 ms, and each of these fits takes less.
+    with joblib.parallel_config(backend="sequential"):
+        yield
     stability.problem.cache_clear()
 
 
