@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from lazynet.parameters import (
     check_integer,
     refuse_class,
     shown,
-    table,
 )
 
 
@@ -36,8 +35,7 @@ class FromStep(ParameterObject):
     array([0., 0., 1., 1., 1.])
     """
 
-    _kinds = table(first=Integer(least=0))
-    first: int = 1
+    first: Annotated[int, Integer(least=0)] = 1
 
     def counts(self, start: int, stop: int) -> NDArray[np.float64]:
         """omega of the iterates after the steps ``start``, ..., ``stop - 1``."""
@@ -82,9 +80,8 @@ class PolynomialDecay(ParameterObject):
     array([ 6., 24., 60.])
     """
 
-    _kinds = table(degree=Integer(least=0, most=170))
     name: ClassVar[str] = "polynomial"
-    degree: int = 3
+    degree: Annotated[int, Integer(least=0, most=170)] = 3
 
     def counts(self, start: int, stop: int) -> NDArray[np.float64]:
         """omega of the iterates after the steps ``start``, ..., ``stop - 1``."""
@@ -98,8 +95,6 @@ class PolynomialDecay(ParameterObject):
 
 
 _BY_NAME: dict[str, type[ParameterObject]] = {kind.name: kind for kind in (Suffix, PolynomialDecay)}
-
-AverageLike = bool | int | str | Average | Suffix
 
 
 def check_average(name: str, average: Any) -> Average | Suffix | None:
@@ -127,8 +122,11 @@ def check_average(name: str, average: Any) -> Average | Suffix | None:
     )
 
 
-#: The kind of the parameter ``average``.
-AVERAGE = Kind(check_average, objects=(FromStep, Suffix, PolynomialDecay))
+#: The type of the parameter ``average``.
+AverageLike = Annotated[
+    bool | int | str | Average | Suffix,
+    Kind(check_average, objects=(FromStep, Suffix, PolynomialDecay)),
+]
 
 
 def known_average(average: Average | Suffix | None, n_steps: int | None) -> Average | None:

@@ -8,15 +8,14 @@ conjugate and update in ``kernels/conjugates.pxd``, their twins in ``reference/l
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from lazynet.parameters import (
-    STRENGTH,
     Kind,
+    NonNegative,
     ParameterObject,
     check_choice,
     refuse_class,
-    table,
 )
 
 
@@ -115,9 +114,8 @@ class Huber(ParameterObject):
     LazyNetRegressor(loss=Huber(epsilon=0.5))
     """
 
-    _kinds = table(epsilon=STRENGTH)
     name: ClassVar[str] = "huber"
-    epsilon: float = 0.1
+    epsilon: NonNegative = 0.1
 
 
 @dataclass(repr=False)
@@ -129,9 +127,8 @@ class EpsilonInsensitive(ParameterObject):
     LazyNetRegressor(loss=EpsilonInsensitive(epsilon=0.5))
     """
 
-    _kinds = table(epsilon=STRENGTH)
     name: ClassVar[str] = "epsilon_insensitive"
-    epsilon: float = 0.1
+    epsilon: NonNegative = 0.1
 
 
 @dataclass(repr=False)
@@ -143,9 +140,8 @@ class SquaredEpsilonInsensitive(ParameterObject):
     LazyNetRegressor(loss=SquaredEpsilonInsensitive(epsilon=0.5))
     """
 
-    _kinds = table(epsilon=STRENGTH)
     name: ClassVar[str] = "squared_epsilon_insensitive"
-    epsilon: float = 0.1
+    epsilon: NonNegative = 0.1
 
 
 LossLike = str | Huber | EpsilonInsensitive | SquaredEpsilonInsensitive
@@ -178,16 +174,17 @@ def _check_loss(name: str, value: Any) -> Loss:
     return get_loss(value, name)
 
 
-#: The kind of the parameter ``loss``, which is settled to a row of the table.
-LOSS = Kind(_check_loss, objects=_OBJECTS)
+#: The type of the parameter ``loss``, which is settled to a row of the table.
+AnyLoss = Annotated[LossLike, Kind(_check_loss, objects=_OBJECTS)]
 
 
-def _check_loss_of_classes(name: str, value: Any) -> Loss:
+def check_loss_of_classes(name: str, value: Any) -> Loss:
+    """The row of a loss, which may be the softmax."""
     return SOFTMAX if isinstance(value, str) and value == SOFTMAX.name else get_loss(value, name)
 
 
-#: The kind of the parameter ``loss`` of an estimator whose classes may share the softmax.
-LOSS_OF_CLASSES = Kind(_check_loss_of_classes, objects=_OBJECTS)
+#: The type of the parameter ``loss`` of an estimator whose classes may share the softmax.
+LossOfClasses = Annotated[LossLike, Kind(check_loss_of_classes, objects=_OBJECTS)]
 
 
 def _check_minimised(name: str, value: Any) -> Loss:
@@ -201,5 +198,5 @@ def _check_minimised(name: str, value: Any) -> Loss:
     return loss
 
 
-#: The kind of the parameter ``loss`` of what goes to the minimum.
-MINIMISED_LOSS = Kind(_check_minimised, objects=_OBJECTS)
+#: The type of the parameter ``loss`` of what goes to the minimum.
+MinimisedLoss = Annotated[LossLike, Kind(_check_minimised, objects=_OBJECTS)]

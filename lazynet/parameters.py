@@ -1,8 +1,9 @@
 """Parameters become plain Python values here, in one wording of errors.
 
-A *kind* says what a parameter may be, and a table has the kinds by name.  ``settle`` reads such a
-table and returns int, float, bool, str or None, so that a narrow NumPy integer cannot wrap and a
-half-precision number cannot overflow later.
+A *kind* says what a parameter may be.  It stands beside the type of a field or of an argument, as
+in ``l1: Annotated[float, Number(least=0)]``.  ``settle`` checks the values and returns int, float,
+bool, str or None, so that a narrow NumPy integer cannot wrap and a half-precision number cannot
+overflow later.
 
 scikit-learn wants a constructor to keep the values that were passed.  So estimators, and the small
 objects that carry the parameters of a rule, a schedule or a loss (``ParameterObject``), settle
@@ -15,10 +16,10 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Collection, Mapping
-from functools import partial
+from functools import cache, partial
 from numbers import Real
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -208,15 +209,45 @@ Number = partial(Kind, check_number)
 Choice = partial(Kind, check_choice)
 
 
-def table(**kinds: Kind) -> Mapping[str, Kind]:
-    """A read-only table of kinds by the name of the parameter."""
-    return MappingProxyType(kinds)
+@cache
+def kinds_of(parameters: Any) -> Mapping[str, Kind]:
+    """The kinds of the fields of a class or of the arguments of a function, by name.
+
+    >>> def train(max_iter: PositiveInt, name: str) -> None: ...
+    >>> list(kinds_of(train))
+    ['max_iter']
+    """
+    types = get_type_hints(parameters, include_extras=True)
+    notes = {name: getattr(of, "__metadata__", (None,))[0] for name, of in types.items()}
+    return MappingProxyType({name: kind for name, kind in notes.items() if isinstance(kind, Kind)})
+
+
+class _Kinds:
+    """The kinds of the class that has this attribute."""
+
+    def __get__(self, instance: Any, owner: Any) -> Mapping[str, Kind]:
+        return kinds_of(owner)
+
+
+class Parameters:
+    """A dataclass whose fields are parameters: ``Annotated`` adds the kind to the type of a field.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Rate(Parameters):
+    ...     eta0: Annotated[float, Number(above=0)] = 0.5
+    >>> Rate._kinds["eta0"].bounds, Rate()
+    ({'above': 0}, Rate(eta0=0.5))
+    """
+
+    #: the kind of each parameter
+    _kinds = _Kinds()
 
 
 def settle(kinds: Mapping[str, Kind], given: Mapping[str, Any]) -> SimpleNamespace:
     """Every parameter of the table as a plain Python value, by name.
 
-    >>> settle(table(max_iter=EPOCHS), {"max_iter": np.int8(100)}).max_iter * 200
+    >>> settle({"max_iter": Integer(least=1)}, {"max_iter": np.int8(100)}).max_iter * 200
     20000
     """
     result = SimpleNamespace()
@@ -225,26 +256,23 @@ def settle(kinds: Mapping[str, Kind], given: Mapping[str, Any]) -> SimpleNamespa
     return result
 
 
-class SettledFields:
-    """A dataclass whose fields are settled by the table ``_kinds`` when it is made.
+class SettledFields(Parameters):
+    """A dataclass whose fields are settled when it is made.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
     ... class Rate(SettledFields):
-    ...     _kinds = table(eta0=POSITIVE)
-    ...     eta0: float
+    ...     eta0: Positive
     >>> Rate(np.float16(0.5))
     Rate(eta0=0.5)
     """
-
-    _kinds: ClassVar[Mapping[str, Kind]] = table()
 
     def __post_init__(self) -> None:
         for name, kind in self._kinds.items():
             object.__setattr__(self, name, kind.settled(name, getattr(self, name)))
 
 
-class ParameterObject(BaseEstimator):
+class ParameterObject(Parameters, BaseEstimator):
     """A small object that carries the parameters of a rule, a schedule, an average or a loss.
 
     Subclasses are dataclasses.  They clone, pickle, compare, print what differs from the defaults,
@@ -253,15 +281,13 @@ class ParameterObject(BaseEstimator):
     >>> from dataclasses import dataclass
     >>> @dataclass(repr=False)
     ... class Rate(ParameterObject):
-    ...     _kinds = table(eta0=POSITIVE)
-    ...     eta0: float = 0.1
+    ...     eta0: Positive = 0.1
     >>> Rate(0.5).set_params(eta0=0.25), Rate() == Rate(0.1)
     (Rate(eta0=0.25), True)
     >>> Rate(np.float16(0.5)).settled().eta0
     0.5
     """
 
-    _kinds: ClassVar[Mapping[str, Kind]] = table()
     #: the string that stands for an object of this class with default parameters
     name: ClassVar[str]
     #: the object that ``settled`` made this object from; None: this object is not settled
@@ -335,14 +361,16 @@ def _check_threads(name: str, value: Any) -> int:
     return number
 
 
-#: Kinds that several tables share.
-VERBOSITY = Kind(_check_verbosity)
-THREADS = Kind(_check_threads, optional=True)
-EPOCHS = Integer(least=1)
-EPOCHS_OR_NONE = Integer(least=1, optional=True)
-STRENGTH = Number(least=0)
-POSITIVE = Number(above=0)
-FLAG = Kind(check_flag)
+#: Types of parameters that several classes share.
+NonNegative = Annotated[float, Number(least=0)]
+NonNegativeOrNone = Annotated[float | None, Number(least=0, optional=True)]
+Positive = Annotated[float, Number(above=0)]
+PositiveOrNone = Annotated[float | None, Number(above=0, optional=True)]
+PositiveInt = Annotated[int, Integer(least=1)]
+PositiveIntOrNone = Annotated[int | None, Integer(least=1, optional=True)]
+Flag = Annotated[bool, Kind(check_flag)]
+Verbosity = Annotated[int, Kind(_check_verbosity)]
+Threads = Annotated[int | None, Kind(_check_threads, optional=True)]
 
 
 def check_n_steps(name: str, epochs: int, steps_of_an_epoch: int) -> int:

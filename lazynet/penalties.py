@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.parameters import FLAG, STRENGTH, SettledFields, table
+from lazynet.parameters import Flag, NonNegative, SettledFields
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,9 @@ class ElasticNet(SettledFields):
     14.0
     """
 
-    _kinds = table(l1=STRENGTH, l2=STRENGTH, positive=FLAG)
-    l1: float = 0.0
-    l2: float = 0.0
-    positive: bool = False
+    l1: NonNegative = 0.0
+    l2: NonNegative = 0.0
+    positive: Flag = False
     """Whether weights below 0 are forbidden."""
 
     def value(self, weights: NDArray[np.float64]) -> float:

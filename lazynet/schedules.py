@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,10 +20,11 @@ from lazynet.parameters import (
     Kind,
     Number,
     ParameterObject,
+    Positive,
+    PositiveOrNone,
     check_array,
     refuse_class,
     shown,
-    table,
 )
 
 
@@ -38,11 +39,6 @@ class Schedule(Protocol):
 
 #: The rule or the schedule that the model chooses.
 AUTO = "auto"
-#: What rules accept as ``schedule``.
-ScheduleLike = str | Schedule | Callable[[int], float] | Sequence[float] | NDArray[np.floating]
-
-#: The kind of ``eta0``, the scale of the rates.
-SCALE = Number(above=0, optional=True)
 
 
 class OfSteps:
@@ -99,8 +95,7 @@ class Formula(OfSteps, ParameterObject):
 class Scaled(Formula):
     """A formula with the factor ``eta0``."""
 
-    _kinds = table(eta0=SCALE)
-    eta0: float | None = None
+    eta0: PositiveOrNone = None
 
 
 @dataclass(repr=False)
@@ -153,9 +148,8 @@ class Power(Scaled):
     [1.0, 0.25, 0.11, 0.06]
     """
 
-    _kinds = table(eta0=SCALE, power_t=Number())
     name: ClassVar[str] = "power"
-    power_t: float = 0.25
+    power_t: Annotated[float, Number()] = 0.25
 
     def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
         return scale / (1.0 + t) ** self.power_t
@@ -172,11 +166,10 @@ class Pegasos(Formula):
     [1.0, 0.67, 0.5, 0.4]
     """
 
-    _kinds = table(l2=SCALE, t0=Number(above=0))
     name: ClassVar[str] = "pegasos"
     _from_model: ClassVar[str] = "l2"
-    l2: float | None = None
-    t0: float | None = 2.0
+    l2: PositiveOrNone = None
+    t0: Annotated[float | None, Number(above=0)] = 2.0
 
     def _of_model(self, eta0: float, l2: float) -> float:
         if not l2 > 0:
@@ -199,9 +192,8 @@ class Optimal(Pegasos):
     [10.0, 9.99]
     """
 
-    _kinds = table(l2=SCALE, t0=Number(above=0, optional=True))
     name: ClassVar[str] = "optimal"
-    t0: float | None = None
+    t0: PositiveOrNone = None
 
 
 @dataclass(repr=False)
@@ -221,9 +213,8 @@ class FromData(OfSteps, ParameterObject):
     [0.0, 0.842, 0.975]
     """
 
-    _kinds = table(factor=Number(above=0))
     name: ClassVar[str] = "from_data"
-    factor: float = 1.0
+    factor: Positive = 1.0
 
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
         """Raises ValueError: the rates depend on the rows.
@@ -339,8 +330,11 @@ def check_schedule(name: str, schedule: Any) -> Any:
     raise TypeError(f"{name} must be {accepted}, got {type(schedule).__name__}")
 
 
-#: The kind of the parameter ``schedule``.
-SCHEDULE = Kind(check_schedule, objects=tuple(SCHEDULES.values()))
+#: The type of the parameter ``schedule``.
+ScheduleLike = Annotated[
+    str | Schedule | Callable[[int], float] | Sequence[float] | NDArray[np.floating],
+    Kind(check_schedule, objects=tuple(SCHEDULES.values())),
+]
 
 
 def check_scale(schedule: Any, eta0: float) -> None:

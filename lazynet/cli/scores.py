@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.chunks import Chunk
-from lazynet.losses import LOSS_OF_CLASSES
+from lazynet.losses import check_loss_of_classes
 from lazynet.training.evaluation import softmax_losses, total_loss_of
 
 Weights = NDArray[np.float64]
@@ -19,7 +19,7 @@ class Scores:
     """Sums over rows, from which the scores follow: of classes, of labels or of numbers."""
 
     def __init__(self, model: Any) -> None:
-        self.model, self.loss = model, LOSS_OF_CLASSES.settled("loss", model.loss)
+        self.model, self.loss = model, check_loss_of_classes("loss", model.loss)
         self.rows = 0
         #: weighted sums by name; of classes an array with an entry for each
         self.sums: dict[str, Any] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,6 @@ from lazynet.parameters import (
     check_number,
     refuse_class,
     shown,
-    table,
 )
 
 
@@ -51,9 +50,8 @@ class Balanced(ParameterObject):
     array([0.556, 5.   ])
     """
 
-    _kinds = table(class_counts=Kind(_check_counts, optional=True))
     name: ClassVar[str] = "balanced"
-    class_counts: Mapping[Any, float] | None = None
+    class_counts: Annotated[Mapping[Any, float] | None, Kind(_check_counts, optional=True)] = None
 
     def by_class(self, classes: NDArray[Any]) -> NDArray[np.float64]:
         """The weight of each of the ``classes``, which must be the classes that are counted."""
@@ -192,10 +190,11 @@ def _check_class_weight(name: str, value: Any) -> Balanced | dict[Any, float]:
     }
 
 
-#: The kind of the parameter ``class_weight``.
-CLASS_WEIGHT = Kind(_check_class_weight, optional=True, objects=(Balanced,))
-
-ClassWeightLike = Mapping[Any, float] | str | Balanced
+#: The type of the parameter ``class_weight``.
+ClassWeight = Annotated[
+    Mapping[Any, float] | str | Balanced | None,
+    Kind(_check_class_weight, optional=True, objects=(Balanced,)),
+]
 
 
 def importances(

@@ -22,9 +22,7 @@ from lazynet.kernels.examples import (
     Examples,
 )
 from lazynet.kernels.steps import Steps, Task
-from lazynet.parameters import MOST_FEATURES, Integer, shown
-
-N_FEATURES = Integer(least=0, most=MOST_FEATURES)
+from lazynet.parameters import shown
 
 
 def advice_on_overflow(remedy: str = "Lower eta0") -> str:

@@ -28,7 +28,7 @@ from lazynet.engines.tables import TablesEngine
 from lazynet.engines.truncated_gradient import TruncatedGradientEngine
 from lazynet.engines.wear import Wear
 from lazynet.losses import Loss
-from lazynet.parameters import Kind, named_or_given, shown
+from lazynet.parameters import named_or_given, shown
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.carpenter import PlainCarpenter
@@ -128,8 +128,7 @@ def check_rule(name: str, value: Any) -> Rule:
     return rule
 
 
-#: The kind of the parameter ``rule``.
-RULE = Kind(check_rule, objects=tuple(row.rule for row in ALGORITHMS.values()))
+RULE_OBJECTS = tuple(row.rule for row in ALGORITHMS.values())
 
 
 def new_engine(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from lazynet.engines.threads import Workers
 from lazynet.kernels import stabilised as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
-from lazynet.parameters import LARGEST_INTEGER, Choice, Integer, Number, SettledFields, table
+from lazynet.parameters import LARGEST_INTEGER, Choice, Integer, Number, PositiveInt, SettledFields
 from lazynet.schedules import Schedule, checked_rates
 
 #: The paper's Theta: how much longer the bursts of later stages are.
@@ -34,34 +34,32 @@ _TIE = 2.0**-30
 _LARGEST_SHIFT = 1024
 
 
+# Later bursts are at most 64 times as long, and their steps are counted too.
+BurstSize = Annotated[int, Integer(least=1, most=LARGEST_INTEGER // 64)]
+RejectionRate = Annotated[float, Number(least=0, below=1)]
+Annealing = Annotated[float, Number(least=-20, most=20)]
+Stability = Annotated[float, Number(least=0, most=1)]
+Gravity = Annotated[str, Choice(accepted=("universal", "informative"))]
+
+
 @dataclass(frozen=True)
 class Stages(SettledFields):
     """How long bursts are, how much they truncate, and what is purged; with the paper's symbols."""
 
-    _kinds = table(
-        # Later bursts are at most 64 times as long, and their steps are counted too.
-        burst_size=Integer(least=1, most=LARGEST_INTEGER // 64),
-        bursts_per_stage=Integer(least=1),
-        rejection_rate=Number(least=0, below=1),
-        annealing=Number(least=-20, most=20),
-        stability=Number(least=0, most=1),
-        gravity=Choice(accepted=("universal", "informative")),
-    )
-
     #: steps of a burst in the first stage; later ones grow as features are purged (K0)
-    burst_size: int
+    burst_size: BurstSize
     #: bursts of each path in a stage (n_K)
-    bursts_per_stage: int
+    bursts_per_stage: PositiveInt
     #: share of the ratios |w| / k that a truncation rejects while all features are left (beta0)
-    rejection_rate: float
+    rejection_rate: RejectionRate
     #: how the rejected share falls as features are purged (gamma): at 0 in proportion to the
     #: features left, below 0 later, above 0 sooner
-    annealing: float
+    annealing: Annealing
     #: share of the bursts informing it that a feature must survive (pi0)
-    stability: float
+    stability: Stability
     #: "universal", the same for all weights (Algorithm 1), or "informative", by the number of
     #: times that a weight was informed (Algorithm 2)
-    gravity: str = "universal"
+    gravity: Gravity = "universal"
 
     def rejected_share(self, left: float) -> float:
         """Eq. 12: the rejected share beta while a share ``left`` of the features is left."""

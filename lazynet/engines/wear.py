@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from lazynet.parameters import Kind, Number, SettledFields, shown, table
+from lazynet.parameters import Kind, Number, SettledFields, shown
+
+#: A number that may be infinite.
+Limit = Annotated[float, Number(least=0, infinite=True)]
 
 
 @dataclass(frozen=True)
@@ -23,20 +26,12 @@ class Wear(SettledFields):
     (kernels/averages.pxd).
     """
 
-    _kinds = table(
-        smallest_scale=Number(least=0, most=1),
-        cushion=Number(least=0, infinite=True),
-        largest_cushion=Number(least=0, infinite=True),
-        nonzeros_per_weight=Number(least=0, infinite=True),
-        reach=Number(least=0, infinite=True),
-        largest_reach=Number(least=0, infinite=True),
-    )
-    smallest_scale: float = 2.0**-500
-    cushion: float = 1.0
-    largest_cushion: float = 2.0**10
-    nonzeros_per_weight: float = 16.0
-    reach: float = 2.0**6
-    largest_reach: float = 2.0**10
+    smallest_scale: Annotated[float, Number(least=0, most=1)] = 2.0**-500
+    cushion: Limit = 1.0
+    largest_cushion: Limit = 2.0**10
+    nonzeros_per_weight: Limit = 16.0
+    reach: Limit = 2.0**6
+    largest_reach: Limit = 2.0**10
 
 
 def _check_wear(name: str, value: Any) -> Wear:
@@ -45,5 +40,5 @@ def _check_wear(name: str, value: Any) -> Wear:
     return value
 
 
-#: The kind of the parameter ``wear``.
-WEAR = Kind(_check_wear, optional=True)
+#: The type of the parameter ``wear``.
+WearOrNone = Annotated[Wear | None, Kind(_check_wear, optional=True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass, field
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -14,43 +15,49 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import as_examples, check_order
 from lazynet.data.targets import OutputTargets
-from lazynet.data.weights import CLASS_WEIGHT
+from lazynet.data.weights import ClassWeight
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearClassifier, LinearModel, LinearRegressor
-from lazynet.losses import LOSS, LossLike
-from lazynet.parameters import EPOCHS, FLAG, POSITIVE, VERBOSITY, check_n_steps, table
+from lazynet.losses import AnyLoss
+from lazynet.parameters import (
+    Flag,
+    Positive,
+    PositiveInt,
+    Verbosity,
+    check_n_steps,
+)
 from lazynet.training.diagnostics import WORSE
 from lazynet.training.evaluation import loss_of_constant, total_loss_of
 from lazynet.training.loop import progress_bar
-from lazynet.training.settings import SEED, new_generator
+from lazynet.training.settings import Seed, new_generator
 
 # Steps between two advances of the progress bar.
 _STEPS_PER_CALL = 2**16
 
 
+@dataclass(repr=False, eq=False)
 class _Averaged(LinearModel):
     """The training and the models that the classifier and the regressor share."""
 
-    _kinds = table(
-        loss=LOSS,
-        l2=POSITIVE,
-        average=FLAG,
-        center=FLAG,
-        max_iter=EPOCHS,
-        replace=FLAG,
-        random_state=SEED,
-        verbose=VERBOSITY,
-    )
+    loss: AnyLoss = "log_loss"
+    _: KW_ONLY
+    l2: Positive = 1e-3
+    average: Flag = True
+    center: Flag = True
+    max_iter: PositiveInt = 100
+    replace: Flag = True
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     # Set by training.
-    mean_: NDArray[np.float64] | None
-    t_: int
-    n_iter_: int
+    mean_: NDArray[np.float64] | None = field(init=False)
+    t_: int = field(init=False)
+    n_iter_: int = field(init=False)
     #: weights and intercepts after the last step
-    _last: tuple[NDArray[np.float64], NDArray[np.float64]]
+    _last: tuple[NDArray[np.float64], NDArray[np.float64]] = field(init=False)
 
     def fit(
         self,
@@ -167,6 +174,7 @@ def _stacked(models: Iterable[Model]) -> tuple[NDArray[np.float64], NDArray[np.f
     return stacked, offsets
 
 
+@dataclass(repr=False, eq=False)
 class ASGDClassifier(LinearClassifier, _Averaged):
     """Linear classification by averaged SGD, on rows that are centered without becoming dense.
 
@@ -234,24 +242,11 @@ class ASGDClassifier(LinearClassifier, _Averaged):
     (array([ 1.5, -1.5]), ['yes', 'no'])
     """
 
-    _kinds = table(**_Averaged._kinds, class_weight=CLASS_WEIGHT)
-
-    def __init__(
-        self,
-        loss: LossLike = "log_loss",
-        *,
-        l2: float = 1e-3,
-        average: bool = True,
-        center: bool = True,
-        max_iter: int = 100,
-        replace: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        class_weight: dict[Any, float] | str | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep(locals())
+    _: KW_ONLY
+    class_weight: ClassWeight = None
 
 
+@dataclass(repr=False, eq=False)
 class ASGDRegressor(LinearRegressor, _Averaged):
     """Linear regression by averaged SGD, on rows that are centered without becoming dense.
 
@@ -282,16 +277,6 @@ class ASGDRegressor(LinearRegressor, _Averaged):
     (array([5.]), array([5.]), array([ 1.,  0., -2.]))
     """
 
-    def __init__(
-        self,
-        loss: LossLike = "absolute_error",
-        *,
-        l2: float = 1e-2,
-        average: bool = True,
-        center: bool = True,
-        max_iter: int = 100,
-        replace: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep(locals())
+    loss: AnyLoss = "absolute_error"
+    _: KW_ONLY
+    l2: Positive = 1e-2

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from lazynet.data.weights import CLASS_WEIGHT, check_every_class_counts
+from lazynet.data.weights import ClassWeight, check_every_class_counts
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearClassifier, LinearModel, LinearRegressor
-from lazynet.losses import MINIMISED_LOSS, LossLike
+from lazynet.losses import MinimisedLoss
 from lazynet.minimum.minimise import (
     EpochOfSearch,
     Minimiser,
@@ -25,33 +26,37 @@ from lazynet.minimum.minimise import (
     check_penalty,
     why_late,
 )
-from lazynet.parameters import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, table
-from lazynet.training.settings import SEED, new_generator
+from lazynet.parameters import (
+    Flag,
+    NonNegative,
+    Positive,
+    PositiveInt,
+    Threads,
+    Verbosity,
+)
+from lazynet.training.settings import Seed, new_generator
 
 
+@dataclass(repr=False, eq=False)
 class _DualNetModel(LinearModel):
     """The training that classifier and regressor share."""
 
-    _kinds = table(
-        loss=MINIMISED_LOSS,
-        l1=STRENGTH,
-        l2=STRENGTH,
-        tol=POSITIVE,
-        max_iter=EPOCHS,
-        fit_intercept=FLAG,
-        warm_start=FLAG,
-        n_jobs=THREADS,
-        random_state=SEED,
-        verbose=VERBOSITY,
-    )
+    loss: MinimisedLoss = "log_loss"
+    _: KW_ONLY
+    l1: NonNegative = 1e-4
+    l2: NonNegative = 1e-4
+    tol: Positive = 1e-4
+    max_iter: PositiveInt = 1000
+    fit_intercept: Flag = True
+    warm_start: Flag = False
+    random_state: Seed = None
+    n_jobs: Threads = None
+    verbose: Verbosity = 0
 
     # Set by training.
-    duality_gap_: float | NDArray[np.float64]
-    objective_: float | NDArray[np.float64]
-    dual_objective_: float | NDArray[np.float64]
-    n_iter_: int
-    solver_: str | list[str]
-    history_: list[dict[str, Any]]
+    n_iter_: int = field(init=False)
+    solver_: str | list[str] = field(init=False)
+    history_: list[dict[str, Any]] = field(init=False)
 
     def _goes_on(self, p: SimpleNamespace) -> bool:
         """Whether ``fit`` starts from the last model."""
@@ -171,6 +176,7 @@ def load_minima(model: Any, minima: Sequence[Minimum]) -> None:
         setattr(model, f"{name}_", values[0] if len(values) == 1 else np.array(values))
 
 
+@dataclass(repr=False, eq=False)
 class DualNetClassifier(LinearClassifier, _DualNetModel):
     """Linear classification at the minimum of the elastic net, with a certificate of how near.
 
@@ -233,26 +239,11 @@ class DualNetClassifier(LinearClassifier, _DualNetModel):
     array([1., 1., 1.])
     """
 
-    _kinds = table(**_DualNetModel._kinds, class_weight=CLASS_WEIGHT)
-
-    def __init__(
-        self,
-        loss: LossLike = "log_loss",
-        *,
-        l1: float = 1e-4,
-        l2: float = 1e-4,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        class_weight: dict[Any, float] | str | None = None,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep(locals())
+    _: KW_ONLY
+    class_weight: ClassWeight = None
 
 
+@dataclass(repr=False, eq=False)
 class DualNetRegressor(LinearRegressor, _DualNetModel):
     """Linear regression at the minimum of the elastic net, with a certificate of how near.
 
@@ -281,18 +272,4 @@ class DualNetRegressor(LinearRegressor, _DualNetModel):
     array([4.])
     """
 
-    def __init__(
-        self,
-        loss: LossLike = "squared_error",
-        *,
-        l1: float = 1e-4,
-        l2: float = 1e-4,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep(locals())
+    loss: MinimisedLoss = "squared_error"

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from lazynet.data.arrays import unusable
 from lazynet.data.targets import OutputTargets
-from lazynet.data.weights import CLASS_WEIGHT
+from lazynet.data.weights import ClassWeight
 from lazynet.engines.threads import Workers
 from lazynet.estimators.certified import load_minima
 from lazynet.estimators.linear import LinearClassifier, LinearRegressor
-from lazynet.estimators.search import KINDS, Search, grid_of, warnings_of_ends
-from lazynet.losses import MINIMISED_LOSS, LossLike
+from lazynet.estimators.search import Search, grid_of, warnings_of_ends
+from lazynet.losses import MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_penalties, follow
-from lazynet.parameters import EPOCHS, POSITIVE, Kind, as_float, is_number, shown, table
+from lazynet.parameters import (
+    Kind,
+    Positive,
+    PositiveInt,
+    as_float,
+    is_number,
+    shown,
+)
 from lazynet.training.folds import Fold, RowsInFolds, mean_loss, side_of, weights_of_folds
 from lazynet.training.settings import new_generator
 
@@ -41,15 +49,6 @@ def _check_scoring(name: str, value: Any) -> Callable[..., float]:
         f"{name} must be None, a callable or a name from sklearn.metrics.get_scorer_names(), "
         f"got {shown(value)}"
     )
-
-
-_KINDS = table(
-    **KINDS,
-    loss=MINIMISED_LOSS,
-    scoring=Kind(_check_scoring, optional=True),
-    tol=POSITIVE,
-    max_iter=EPOCHS,
-)
 
 
 def _search_paths(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
@@ -185,7 +184,22 @@ def _minimiser(
     return Minimiser(over_rows, np.random.RandomState(seed))
 
 
-class DualNetClassifierCV(LinearClassifier, Search):
+@dataclass(repr=False, eq=False)
+class _DualNetCV(Search):
+    loss: MinimisedLoss = "log_loss"
+    _: KW_ONLY
+    scoring: Annotated[str | Callable[..., float] | None, Kind(_check_scoring, optional=True)] = (
+        None
+    )
+    tol: Positive = 1e-4
+    max_iter: PositiveInt = 1000
+
+    def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+        return _search_paths(self, p, rows)
+
+
+@dataclass(repr=False, eq=False)
+class DualNetClassifierCV(LinearClassifier, _DualNetCV):
     """Linear classification at the minimum of the elastic net, its l1 and l2 chosen by folds.
 
     Finds the minima of :class:`DualNetClassifier` along a path of l1 for every l2 (see
@@ -249,29 +263,12 @@ class DualNetClassifierCV(LinearClassifier, Search):
     2
     """
 
-    _kinds = table(**_KINDS, class_weight=CLASS_WEIGHT)
-    _train = _search_paths
-
-    def __init__(
-        self,
-        loss: LossLike = "log_loss",
-        *,
-        l1s: int | ArrayLike = 50,
-        l2s: ArrayLike = 0.0,
-        cv: Any = 5,
-        scoring: str | Callable[..., float] | None = None,
-        one_standard_error: bool = False,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        class_weight: dict[Any, float] | str | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self._keep(locals())
+    _: KW_ONLY
+    class_weight: ClassWeight = None
 
 
-class DualNetRegressorCV(LinearRegressor, Search):
+@dataclass(repr=False, eq=False)
+class DualNetRegressorCV(LinearRegressor, _DualNetCV):
     """Linear regression at the minimum of the elastic net, its l1 and l2 chosen by folds.
 
     Parameters and attributes are those of :class:`DualNetClassifierCV` without ``class_weight`` and
@@ -296,22 +293,4 @@ class DualNetRegressorCV(LinearRegressor, Search):
     (0.0, array([0, 1]), 2)
     """
 
-    _kinds = _KINDS
-    _train = _search_paths
-
-    def __init__(
-        self,
-        loss: LossLike = "squared_error",
-        *,
-        l1s: int | ArrayLike = 50,
-        l2s: ArrayLike = 0.0,
-        cv: Any = 5,
-        scoring: str | Callable[..., float] | None = None,
-        one_standard_error: bool = False,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self._keep(locals())
+    loss: MinimisedLoss = "squared_error"

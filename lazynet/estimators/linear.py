@@ -24,7 +24,7 @@ from lazynet.data.weights import check_sample_weight, importances
 from lazynet.engines.undo import UndoLog, all_or_nothing
 from lazynet.estimators.inputs import checked_classes, checked_rows, targets_of_classes
 from lazynet.losses import LOSSES, SOFTMAX, Loss, LossLike
-from lazynet.parameters import Kind, check_array, settle
+from lazynet.parameters import Parameters, check_array, settle
 from lazynet.persistence import files
 
 # Columns are read one by one where X has fewer nonzeros than this share of the features.
@@ -52,13 +52,11 @@ def _check_nested(estimator: Any, key: str, params: Mapping[str, Any]) -> None:
         owner = value
 
 
-class LinearModel(BaseEstimator):
+class LinearModel(Parameters, BaseEstimator):
     """Predicts w.x + b; a model has one row of weights and one intercept per binary problem."""
 
     #: whether a loss over margins can be trained
     _takes_margin_losses: ClassVar[bool]
-    #: the kind of each parameter
-    _kinds: ClassVar[Mapping[str, Kind]]
     #: whether ``coef_`` is a sparse matrix
     _sparse_coef: bool = False
 
@@ -71,11 +69,6 @@ class LinearModel(BaseEstimator):
     _offsets: NDArray[np.float64]
     #: what the call under way has changed in place
     _undo: UndoLog
-
-    def _keep(self, given: Mapping[str, Any]) -> None:
-        """Set every parameter to the value that the constructor was given."""
-        for name in self._kinds:
-            setattr(self, name, given[name])
 
     def _settle(self) -> SimpleNamespace:
         """The parameters as plain Python values and settled objects.
@@ -333,7 +326,6 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     _takes_margin_losses = True
     classes_: NDArray[Any]
-    class_weight: dict[Any, float] | str | None
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """w.x + b: shape (n_samples,), or (n_samples, n_classes) for more than two classes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
@@ -18,13 +18,11 @@ from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
 from lazynet.data.targets import Labels, Targets, checked_indicator
 from lazynet.data.weights import (
-    CLASS_WEIGHT,
-    ClassWeightLike,
+    ClassWeight,
     check_sample_weight,
     counts_rows,
     importances,
 )
-from lazynet.engines.catalogue import RuleLike
 from lazynet.estimators.inputs import (
     SPARSE_FORMS,
     checked_classes,
@@ -36,13 +34,13 @@ from lazynet.estimators.inputs import (
 )
 from lazynet.estimators.linear import LinearClassifier
 from lazynet.estimators.online_model import OnlineModel
-from lazynet.losses import LOSS_OF_CLASSES, LossLike
-from lazynet.parameters import check_integer, table
-from lazynet.schedules import AUTO
-from lazynet.training.settings import N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION, Settings
+from lazynet.losses import LossOfClasses
+from lazynet.parameters import check_integer
+from lazynet.training.settings import Settings
 from lazynet.training.stream_rows import Prepare, balanced_for, is_sound
 
 
+@dataclass(repr=False, eq=False)
 class LazyNetClassifier(LinearClassifier, OnlineModel):
     """Linear classification with an elastic net, trained one example at a time.
 
@@ -115,37 +113,13 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     array([[ True,  True]])
     """
 
-    _kinds = table(
-        **{**OnlineModel._kinds, "loss": LOSS_OF_CLASSES},
-        class_weight=CLASS_WEIGHT,
-    )
+    loss: LossOfClasses = "log_loss"
+    _: KW_ONLY
+    class_weight: ClassWeight = None
 
     #: how the labels of a row were given: "dense", "sparse matrix" or "sparse array"; None: y has
     #: one class for each row
-    _labels_given: str | None = None
-
-    def __init__(
-        self,
-        loss: LossLike = "log_loss",
-        *,
-        l1: float | None = None,
-        l2: float = 0.0,
-        rule: RuleLike = AUTO,
-        max_iter: int | None = None,
-        tol: float | None = TOL,
-        n_iter_no_change: int = N_ITER_NO_CHANGE,
-        early_stopping: bool = False,
-        validation_fraction: float = VALIDATION_FRACTION,
-        fit_intercept: bool = True,
-        shuffle: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        class_weight: ClassWeightLike | None = None,
-        warm_start: bool = False,
-        dtype: str = "float64",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep(locals())
+    _labels_given: str | None = field(init=False, default=None)
 
     def _read(
         self,

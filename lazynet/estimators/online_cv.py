@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.arrays import has_usual_size, sizes_of
-from lazynet.data.weights import CLASS_WEIGHT
-from lazynet.engines.catalogue import RuleLike
+from lazynet.data.weights import ClassWeight
 from lazynet.engines.threads import Workers
 from lazynet.estimators.linear import LinearClassifier, LinearRegressor
 from lazynet.estimators.online import LazyNetClassifier
 from lazynet.estimators.online_regressor import LazyNetRegressor
-from lazynet.estimators.search import KINDS, Search, grid_of, warnings_of_ends
-from lazynet.losses import LOSS, LossLike
-from lazynet.parameters import EPOCHS_OR_NONE, Number, check_n_steps, table
+from lazynet.estimators.search import Search, grid_of, warnings_of_ends
+from lazynet.losses import AnyLoss
+from lazynet.minimum.path import check_l1s
+from lazynet.parameters import Kind, NonNegativeOrNone, PositiveIntOrNone, check_n_steps
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import AUTO
 from lazynet.training.diagnostics import NOTHING_LEARNED, nothing_learned, still_falls
@@ -31,8 +32,8 @@ from lazynet.training.make_plan import eta0_of_rows, found_epochs, is_table, mak
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import (
     N_ITER_NO_CHANGE,
-    RULE_OR_AUTO,
     TOL,
+    RuleOrAuto,
     Settings,
     check_together,
     new_generator,
@@ -56,15 +57,6 @@ class _Epochs(NamedTuple):
     #: the least mean loss of a setting after each epoch
     curve: list[float]
     ended_early: bool
-
-
-_KINDS = table(
-    **KINDS,
-    loss=LOSS,
-    rule=RULE_OR_AUTO,
-    max_iter=EPOCHS_OR_NONE,
-    tol=Number(least=0, optional=True),
-)
 
 
 def _single_of(model: Any, l1: float | None, l2: float, **options: Any) -> Any:
@@ -173,7 +165,24 @@ def _refuse_repeated(folds: Sequence[Fold]) -> None:
             )
 
 
-class LazyNetClassifierCV(LinearClassifier, Search):
+@dataclass(repr=False, eq=False)
+class _LazyNetCV(Search):
+    #: the estimator of one setting
+    _single: ClassVar[type[Any]]
+
+    loss: AnyLoss = "log_loss"
+    _: KW_ONLY
+    l1s: Annotated[int | ArrayLike, Kind(check_l1s)] = 11
+    rule: RuleOrAuto = AUTO
+    max_iter: PositiveIntOrNone = None
+    tol: NonNegativeOrNone = TOL
+
+    def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+        return _search_grid(self, p, rows)
+
+
+@dataclass(repr=False, eq=False)
+class LazyNetClassifierCV(LinearClassifier, _LazyNetCV):
     """Linear classification with an elastic net, its l1 and l2 chosen by cross-validation.
 
     Every combination of ``l1s`` and ``l2s`` is a setting of :class:`LazyNetClassifier`.  All
@@ -243,32 +252,16 @@ class LazyNetClassifierCV(LinearClassifier, Search):
     2
     """
 
-    _kinds = table(**_KINDS, class_weight=CLASS_WEIGHT)
-    _train, _single = _search_grid, LazyNetClassifier
-
-    def __init__(
-        self,
-        loss: LossLike = "log_loss",
-        *,
-        l1s: int | ArrayLike = 11,
-        l2s: ArrayLike = 0.0,
-        rule: RuleLike = AUTO,
-        cv: Any = 5,
-        one_standard_error: bool = False,
-        max_iter: int | None = None,
-        tol: float | None = TOL,
-        fit_intercept: bool = True,
-        class_weight: dict[Any, float] | str | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self._keep(locals())
+    _single = LazyNetClassifier
+    _: KW_ONLY
+    class_weight: ClassWeight = None
 
     # It needs nothing of LazyNetClassifier but predictions and classes_.
     predict_top = LazyNetClassifier.predict_top
 
 
-class LazyNetRegressorCV(LinearRegressor, Search):
+@dataclass(repr=False, eq=False)
+class LazyNetRegressorCV(LinearRegressor, _LazyNetCV):
     """Linear regression with an elastic net, its l1 and l2 chosen by cross-validation.
 
     Parameters and attributes are those of :class:`LazyNetClassifierCV` without ``class_weight`` and
@@ -295,22 +288,5 @@ class LazyNetRegressorCV(LinearRegressor, Search):
     (array([ 3., -2.]), (200,), 2)
     """
 
-    _kinds = _KINDS
-    _train, _single = _search_grid, LazyNetRegressor
-
-    def __init__(
-        self,
-        loss: LossLike = "squared_error",
-        *,
-        l1s: int | ArrayLike = 11,
-        l2s: ArrayLike = 0.0,
-        rule: RuleLike = AUTO,
-        cv: Any = 5,
-        one_standard_error: bool = False,
-        max_iter: int | None = None,
-        tol: float | None = TOL,
-        fit_intercept: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self._keep(locals())
+    _single = LazyNetRegressor
+    loss: AnyLoss = "squared_error"

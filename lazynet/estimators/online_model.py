@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import os
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,74 +20,81 @@ from lazynet.data.standardise import Units
 from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
-from lazynet.engines.catalogue import ALGORITHMS, EngineKind, RuleLike
+from lazynet.engines.catalogue import ALGORITHMS, EngineKind
 from lazynet.engines.stacked import intercepts_of, stacked_coefficients, stacked_sparse_coefficients
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.linear import LinearModel
-from lazynet.losses import LOSS
+from lazynet.losses import AnyLoss
 from lazynet.parameters import (
-    EPOCHS_OR_NONE,
-    FLAG,
-    STRENGTH,
-    THREADS,
-    VERBOSITY,
     Choice,
-    Integer,
+    Flag,
+    NonNegative,
+    NonNegativeOrNone,
     Number,
+    PositiveInt,
+    PositiveIntOrNone,
+    Threads,
+    Verbosity,
     check_integer,
-    table,
 )
 from lazynet.persistence.checkpoints import EVERY, Checkpoint, checkpoint_of
 from lazynet.rules.base import Rule
+from lazynet.schedules import AUTO
 from lazynet.training.epochs import EpochRecord
 from lazynet.training.fit import Callback, fit, learn_once, plan_to_verify
 from lazynet.training.rows import RowsInMemory
-from lazynet.training.settings import RULE_OR_AUTO, SEED, Settings, read_settings
+from lazynet.training.settings import (
+    N_ITER_NO_CHANGE,
+    TOL,
+    VALIDATION_FRACTION,
+    RuleOrAuto,
+    Seed,
+    Settings,
+    read_settings,
+)
 from lazynet.training.start import Model, engines_with, start_identity
 from lazynet.training.stream_rows import Prepare, SourceRows, check_alone, check_rule_streams
 from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 
 
+@dataclass(repr=False, eq=False)
 class OnlineModel(LinearModel):
     """A linear model that engines train, one row at a time."""
 
-    _kinds = table(
-        loss=LOSS,
-        l1=Number(least=0, optional=True),
-        l2=STRENGTH,
-        rule=RULE_OR_AUTO,
-        max_iter=EPOCHS_OR_NONE,
-        tol=Number(least=0, optional=True),
-        n_iter_no_change=Integer(least=1),
-        early_stopping=FLAG,
-        validation_fraction=Number(above=0, below=1),
-        fit_intercept=FLAG,
-        shuffle=FLAG,
-        random_state=SEED,
-        warm_start=FLAG,
-        dtype=Choice(accepted=("float64", "float32")),
-        n_jobs=THREADS,
-        verbose=VERBOSITY,
-    )
-
-    rule: RuleLike
+    loss: AnyLoss = "log_loss"
+    _: KW_ONLY
+    l1: NonNegativeOrNone = None
+    l2: NonNegative = 0.0
+    rule: RuleOrAuto = AUTO
+    max_iter: PositiveIntOrNone = None
+    tol: NonNegativeOrNone = TOL
+    n_iter_no_change: PositiveInt = N_ITER_NO_CHANGE
+    early_stopping: Flag = False
+    validation_fraction: Annotated[float, Number(above=0, below=1)] = VALIDATION_FRACTION
+    fit_intercept: Flag = True
+    shuffle: Flag = True
+    random_state: Seed = None
+    warm_start: Flag = False
+    dtype: Annotated[str, Choice(accepted=("float64", "float32"))] = "float64"
+    n_jobs: Threads = None
+    verbose: Verbosity = 0
 
     # Set by training.
-    n_iter_: int
-    best_epoch_: int
-    t_: int
-    eta0_: float
-    l1_: float
+    n_iter_: int = field(init=False)
+    best_epoch_: int = field(init=False)
+    t_: int = field(init=False)
+    eta0_: float = field(init=False)
+    l1_: float = field(init=False)
     #: the units in which the engines have learned; None for features as they were passed
-    units_: Units | None = None
-    history_: list[EpochRecord]
-    _engines: list[Engine]
-    _engine_kind: EngineKind
-    _sparse_rows: sparse.csr_matrix | None = None
+    units_: Units | None = field(init=False, default=None)
+    history_: list[EpochRecord] = field(init=False)
+    _engines: list[Engine] = field(init=False)
+    _engine_kind: EngineKind = field(init=False)
+    _sparse_rows: sparse.csr_matrix | None = field(init=False, default=None)
     #: what draws the orders of the rows; None: no call has drawn one
-    _generator: np.random.RandomState | None = None
+    _generator: np.random.RandomState | None = field(init=False, default=None)
     #: the scale of the rates; None as long as the rates have none
-    _eta0: float | None = None
+    _eta0: float | None = field(init=False, default=None)
 
     # --- training ---------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
@@ -15,17 +16,16 @@ from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
 from lazynet.data.targets import Columns, Targets
 from lazynet.data.weights import check_sample_weight
-from lazynet.engines.catalogue import RuleLike
 from lazynet.engines.stacked import outputs_of
 from lazynet.estimators.inputs import checked_rows
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.online_model import OnlineModel
-from lazynet.losses import LossLike
-from lazynet.schedules import AUTO
-from lazynet.training.settings import N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION, Settings
+from lazynet.losses import AnyLoss
+from lazynet.training.settings import Settings
 from lazynet.training.stream_rows import Prepare, is_sound
 
 
+@dataclass(repr=False, eq=False)
 class LazyNetRegressor(LinearRegressor, OnlineModel):
     """Linear regression with an elastic net, trained one example at a time.
 
@@ -76,30 +76,10 @@ class LazyNetRegressor(LinearRegressor, OnlineModel):
     (array([1.5]), array([1.5]), array([ True]))
     """
 
-    #: whether y has a column per target, of which there may be one
-    _several_targets: bool = False
+    loss: AnyLoss = "squared_error"
 
-    def __init__(
-        self,
-        loss: LossLike = "squared_error",
-        *,
-        l1: float | None = None,
-        l2: float = 0.0,
-        rule: RuleLike = AUTO,
-        max_iter: int | None = None,
-        tol: float | None = TOL,
-        n_iter_no_change: int = N_ITER_NO_CHANGE,
-        early_stopping: bool = False,
-        validation_fraction: float = VALIDATION_FRACTION,
-        fit_intercept: bool = True,
-        shuffle: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        dtype: str = "float64",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep(locals())
+    #: whether y has a column per target, of which there may be one
+    _several_targets: bool = field(init=False, default=False)
 
     def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
         X, y = checked_rows(self, X, reset, y=y, y_numeric=True, multi_output=True)

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,31 +21,26 @@ from sklearn.utils.multiclass import type_of_target
 from lazynet.data.weights import check_every_class_counts
 from lazynet.estimators.inputs import checked_rows, in_memory
 from lazynet.estimators.linear import LinearClassifier, LinearRegressor
-from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
+from lazynet.losses import Loss, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_l1s, check_strengths, follow, penalties_of_path
-from lazynet.parameters import EPOCHS, FLAG, POSITIVE, Kind, Number, settle, table
+from lazynet.parameters import (
+    Flag,
+    Kind,
+    Number,
+    Positive,
+    PositiveInt,
+    kinds_of,
+    settle,
+)
 from lazynet.plots import plot_path
-from lazynet.training.settings import SEED, new_generator
+from lazynet.training.settings import Seed, new_generator
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: A warning names this many of the points that do not arrive, and counts the rest.
 _NAMED = 5
-
-#: The kinds of the parameters of ``net_path``.
-KINDS = table(
-    loss=MINIMISED_LOSS,
-    l1s=Kind(check_l1s),
-    l2s=Kind(check_strengths, optional=True),
-    l1_ratio=Number(least=0, most=1),
-    smallest=Number(least=1e-12, most=1),
-    tol=POSITIVE,
-    max_iter=EPOCHS,
-    fit_intercept=FLAG,
-    random_state=SEED,
-)
 
 
 @dataclass(frozen=True)
@@ -121,16 +116,16 @@ def net_path(
     X: Any,
     y: ArrayLike | None = None,
     *,
-    loss: LossLike = "log_loss",
-    l1s: int | ArrayLike = 50,
-    l2s: ArrayLike | None = None,
-    l1_ratio: float = 1.0,
-    smallest: float = 1e-2,
-    tol: float = 1e-4,
-    max_iter: int = 1000,
-    fit_intercept: bool = True,
+    loss: MinimisedLoss = "log_loss",
+    l1s: Annotated[int | ArrayLike, Kind(check_l1s)] = 50,
+    l2s: Annotated[ArrayLike | None, Kind(check_strengths, optional=True)] = None,
+    l1_ratio: Annotated[float, Number(least=0, most=1)] = 1.0,
+    smallest: Annotated[float, Number(least=1e-12, most=1)] = 1e-2,
+    tol: Positive = 1e-4,
+    max_iter: PositiveInt = 1000,
+    fit_intercept: Flag = True,
     sample_weight: ArrayLike | None = None,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: Seed = None,
 ) -> NetPath:
     """Minimise ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` along a path of penalties.
 
@@ -182,7 +177,7 @@ def net_path(
     >>> bool((path.gaps <= 1e-4 * path.at_zero).all())
     True
     """
-    p = settle(KINDS, {name: value for name, value in locals().items() if name in KINDS})
+    p = settle(kinds_of(net_path), locals())
     points = p.l1s, p.l2s, p.l1_ratio, p.smallest
     penalties_of_path(1.0, *points)  # refuses what does not go together
     with in_memory(X, y, sample_weight) as rows:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,11 +15,12 @@ from lazynet.data.weights import check_sample_weight
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.inputs import has_a_column_per_label, takes_sources
 from lazynet.estimators.linear import LinearModel
+from lazynet.losses import AnyLoss
 from lazynet.minimum.path import check_l1s, check_strengths, falling
-from lazynet.parameters import FLAG, THREADS, Kind, table
+from lazynet.parameters import Flag, Kind, Threads
 from lazynet.plots import plot_choice
 from lazynet.training.folds import (
-    FOLDS,
+    Folds,
     RowsInFolds,
     best_setting,
     folds_of,
@@ -26,36 +28,40 @@ from lazynet.training.folds import (
     results_of,
     settings_of,
 )
-from lazynet.training.settings import SEED
+from lazynet.training.settings import Seed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-#: The kinds of the parameters that the four estimators share.
-KINDS = table(
-    l1s=Kind(check_l1s),
-    l2s=Kind(lambda name, value: np.atleast_1d(check_strengths(name, value))),
-    cv=FOLDS,
-    one_standard_error=FLAG,
-    fit_intercept=FLAG,
-    random_state=SEED,
-    n_jobs=THREADS,
-)
+def _check_l2s(name: str, value: Any) -> NDArray[np.float64]:
+    return np.atleast_1d(check_strengths(name, value))
 
 
+@dataclass(repr=False, eq=False)
 class Search(LinearModel):
     """Chooses l1 and l2 by cross-validation."""
 
-    #: chooses l1 and l2 by the folds, and trains with all rows; returns the warnings to give
-    _train: Callable[..., list[Warning]]
+    loss: AnyLoss = "log_loss"
+    _: KW_ONLY
+    l1s: Annotated[int | ArrayLike, Kind(check_l1s)] = 50
+    l2s: Annotated[ArrayLike, Kind(_check_l2s)] = 0.0
+    cv: Folds = 5
+    one_standard_error: Flag = False
+    fit_intercept: Flag = True
+    random_state: Seed = None
+    n_jobs: Threads = None
 
     # Set by training.
-    l1_: float
-    l2_: float
-    cv_results_: dict[str, NDArray[np.float64]]
-    best_index_: int
-    n_iter_: int
+    l1_: float = field(init=False)
+    l2_: float = field(init=False)
+    cv_results_: dict[str, NDArray[np.float64]] = field(init=False)
+    best_index_: int = field(init=False)
+    n_iter_: int = field(init=False)
+
+    def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+        """Choose l1 and l2 by the folds, and train with all rows; returns the warnings to give."""
+        raise NotImplementedError
 
     def fit(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length
 
-from lazynet.parameters import THREADS, check_integer
+from lazynet.parameters import Integer, Threads, kinds_of, settle
 from lazynet.plots import plot_selection
-from lazynet.training.settings import SEED
+from lazynet.training.settings import Seed, new_generator
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,9 +102,9 @@ def selection_stability(
     X_test: Any = None,
     y_test: ArrayLike | None = None,
     *,
-    n_runs: int = 50,
-    random_state: int | np.random.RandomState | None = 0,
-    n_jobs: int | None = None,
+    n_runs: Annotated[int, Integer(least=1, most=_LARGEST_N_RUNS)] = 50,
+    random_state: Seed = 0,
+    n_jobs: Threads = None,
 ) -> SelectionReport:
     """Train ``estimator`` under many seeds and compare the features that it chooses.
 
@@ -135,9 +135,7 @@ def selection_stability(
     >>> len(report.errors), len(report.kappas), report.frequency[:5].tolist()
     (5, 10, [1.0, 1.0, 1.0, 1.0, 1.0])
     """
-    n_runs = check_integer("n_runs", n_runs, 1, _LARGEST_N_RUNS)
-    n_jobs = THREADS.settled("n_jobs", n_jobs)
-    random_state = SEED.settled("random_state", random_state)
+    p = settle(kinds_of(selection_stability), locals())
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test belong together: give both or neither")
     names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
@@ -151,9 +149,9 @@ def selection_stability(
         losses = np.empty(0) if X_test is None else _losses(model, X_test, y_test)
         return _chosen(model[-1] if isinstance(model, Pipeline) else model), losses
 
-    seeds = check_random_state(random_state).randint(2**31, size=n_runs).tolist()
+    seeds = new_generator(p.random_state).randint(2**31, size=p.n_runs).tolist()
     # No more threads than runs: joblib would start them all.
-    n_threads = n_jobs if n_jobs is None or n_jobs < 0 else min(n_jobs, n_runs)
+    n_threads = p.n_jobs if p.n_jobs is None or p.n_jobs < 0 else min(p.n_jobs, p.n_runs)
     runs = Parallel(n_jobs=n_threads, prefer="threads")(delayed(run)(seed) for seed in seeds)
     chosen, losses = zip(*runs, strict=True)
     selected = sparse.vstack(chosen, format="csr")
@@ -161,7 +159,7 @@ def selection_stability(
         errors=np.array([of_run.mean() for of_run in losses if len(of_run)]),
         nonzeros=np.diff(selected.indptr).astype(np.int64),
         kappas=pairwise_kappa(selected),
-        frequency=np.bincount(selected.indices, minlength=selected.shape[1]) / n_runs,
+        frequency=np.bincount(selected.indices, minlength=selected.shape[1]) / p.n_runs,
         row_losses=np.mean(losses, axis=0),
     )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -15,21 +16,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import as_examples, columns_with_values
 from lazynet.engines.base import LOWER_ETA0, refuse_overflow
-from lazynet.engines.stabilised import StabilisedEngine, Stages
+from lazynet.engines.stabilised import (
+    Annealing,
+    BurstSize,
+    Gravity,
+    RejectionRate,
+    StabilisedEngine,
+    Stability,
+    Stages,
+)
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearClassifier
-from lazynet.losses import LOSS, LossLike
-from lazynet.parameters import EPOCHS, THREADS, Integer, Number, check_n_steps, table
+from lazynet.losses import AnyLoss
+from lazynet.parameters import Integer, PositiveInt, PositiveOrNone, Threads, check_n_steps
 from lazynet.schedules import InverseSqrt
 from lazynet.training.make_plan import suitable_rate
-from lazynet.training.settings import SEED, new_generator
+from lazynet.training.settings import Seed, new_generator
 
 # With a bounded slope no step can diverge, and short steps leave the margins small for long.
 _LONG_STEPS = 8.0
 
 
+@dataclass(repr=False, eq=False)
 class StabilisedSGDClassifier(LinearClassifier):
     """Linear classification by SGD that keeps the features which survive truncation every time.
 
@@ -105,34 +115,20 @@ class StabilisedSGDClassifier(LinearClassifier):
     True
     """
 
-    _kinds = table(
-        loss=LOSS,
-        # Every path has weights of its own.
-        n_paths=Integer(least=1, most=2**20),
-        max_iter=EPOCHS,
-        **Stages._kinds,
-        eta0=Number(above=0, optional=True),
-        random_state=SEED,
-        n_jobs=THREADS,
-    )
-
-    def __init__(
-        self,
-        loss: LossLike = "hinge",
-        *,
-        n_paths: int = 4,
-        max_iter: int = 20,
-        burst_size: int = 1000,
-        bursts_per_stage: int = 5,
-        rejection_rate: float = 0.3,
-        annealing: float = -9.0,
-        stability: float = 0.7,
-        gravity: str = "universal",
-        eta0: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self._keep(locals())
+    loss: AnyLoss = "hinge"
+    _: KW_ONLY
+    # Every path has weights of its own.
+    n_paths: Annotated[int, Integer(least=1, most=2**20)] = 4
+    max_iter: PositiveInt = 20
+    burst_size: BurstSize = 1000
+    bursts_per_stage: PositiveInt = 5
+    rejection_rate: RejectionRate = 0.3
+    annealing: Annealing = -9.0
+    stability: Stability = 0.7
+    gravity: Gravity = "universal"
+    eta0: PositiveOrNone = None
+    random_state: Seed = None
+    n_jobs: Threads = None
 
     def fit(
         self,

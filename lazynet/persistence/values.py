@@ -28,7 +28,7 @@ from lazynet.averages import FromStep, PolynomialDecay, Suffix
 from lazynet.data.standardise import Units
 from lazynet.data.weights import Balanced
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.losses import LOSS
+from lazynet.losses import LOSS_OBJECTS
 from lazynet.parameters import shown
 from lazynet.persistence.container import checksum
 from lazynet.rules.storage import STORAGES
@@ -50,7 +50,7 @@ OBJECTS: dict[str, type[Any]] = {
         FromStep,
         Suffix,
         PolynomialDecay,
-        *LOSS.objects,
+        *LOSS_OBJECTS.values(),
         Balanced,
         Units,
         *(getattr(model_selection, name) for name in _FOLDS),

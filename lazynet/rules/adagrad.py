@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lazynet.losses import Loss
-from lazynet.parameters import POSITIVE, Number, table
+from lazynet.parameters import NonNegativeOrNone, Positive, PositiveOrNone
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule, constant_of
 
@@ -55,11 +55,6 @@ class AdaGrad(Rule):
     AdaGrad(alpha=0.5)
     """
 
-    _kinds = table(
-        alpha=Number(above=0, optional=True),
-        delta=POSITIVE,
-        initial=Number(least=0, optional=True),
-    )
     name: ClassVar[str] = "adagrad"
     scheduled: ClassVar[bool] = False
     continues: ClassVar[bool] = True
@@ -67,9 +62,9 @@ class AdaGrad(Rule):
     _follows: ClassVar[tuple[str, str] | None] = ("alpha", "absolute_sums")
     rate: ClassVar[str] = "AdaGrad(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of AdaGrad"
-    alpha: float | None = None
-    delta: float = 1e-6
-    initial: float | None = None
+    alpha: PositiveOrNone = None
+    delta: Positive = 1e-6
+    initial: NonNegativeOrNone = None
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:
         """alpha, delta, initial, and the constant of the loss.

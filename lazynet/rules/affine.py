@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from lazynet.averages import AverageLike
-from lazynet.parameters import Choice, table
-from lazynet.rules.base import LARGEST_SHRINK, PROXIMAL, Affine, Shrink
+from lazynet.parameters import Choice, Flag, PositiveOrNone
+from lazynet.rules.base import LARGEST_SHRINK, Affine, Shrink
 from lazynet.rules.storage import StorageLike
 from lazynet.schedules import AUTO, ScheduleLike
 
@@ -37,6 +37,7 @@ def fobos(eta: Any, l1: Any, l2: Any) -> Shrink:
     return Shrink(keep, growth * keep, eta * l1 * keep)
 
 
+STEP_ORDERS = ("gradient_first", "shrink_first")
 #: The norms of the weights of a feature that an l1 penalty can act on.
 GROUPS = ("l2", "max")
 
@@ -45,13 +46,12 @@ GROUPS = ("l2", "max")
 class Proximal(Affine):
     """The parameters that FoBoS and SGD share."""
 
-    _kinds = PROXIMAL
     schedule: ScheduleLike = AUTO
-    eta0: float | None = None
+    eta0: PositiveOrNone = None
     average: AverageLike = False
     storage: StorageLike = "clock"
-    step_order: str = "gradient_first"
-    positive: bool = False
+    step_order: Annotated[str, Choice(accepted=STEP_ORDERS)] = "gradient_first"
+    positive: Flag = False
 
 
 @dataclass(repr=False)
@@ -85,12 +85,11 @@ class FoBoS(Proximal):
     FoBoS(eta0=0.5, schedule='constant', storage='tables')
     """
 
-    _kinds = table(**PROXIMAL, group=Choice(accepted=GROUPS, optional=True))
     name: ClassVar[str] = "fobos"
     decay_below: ClassVar[float] = LARGEST_SHRINK
     why: ClassVar[str] = "larger products drive the weights out of the range of doubles"
     shrink = staticmethod(fobos)
-    group: str | None = None
+    group: Annotated[str | None, Choice(accepted=GROUPS, optional=True)] = None
 
 
 @dataclass(repr=False)

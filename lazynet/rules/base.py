@@ -8,12 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.averages import AVERAGE
 from lazynet.losses import Loss, get_loss
-from lazynet.parameters import FLAG, Choice, ParameterObject, table
+from lazynet.parameters import ParameterObject
 from lazynet.penalties import ElasticNet
-from lazynet.rules.storage import STORAGE, Clock
-from lazynet.schedules import SCALE, SCHEDULE
+from lazynet.rules.storage import Clock
 
 #: The loss for which constants are given where none is named.
 LOG_LOSS = get_loss("log_loss")
@@ -21,16 +19,8 @@ LOG_LOSS = get_loss("log_loss")
 # A larger eta * l1 or eta * l2 would take the scalars of the clock out of the range of doubles.
 LARGEST_SHRINK = 2.0**200
 
-STEP_ORDERS = ("gradient_first", "shrink_first")
-
-#: The kinds of the parameters of a rule whose rates come from a schedule.
-SCHEDULED = table(schedule=SCHEDULE, eta0=SCALE)
-#: The kinds of the parameters of a rule that shrinks all weights by the same map.
-AFFINE = table(**SCHEDULED, average=AVERAGE, storage=STORAGE)
-#: The kinds of the parameters of FoBoS and SGD.
-PROXIMAL = table(**AFFINE, step_order=Choice(accepted=STEP_ORDERS), positive=FLAG)
 #: Parameters that the plan of a training applies, and not the rule itself.
-OF_TRAINING = {*PROXIMAL, "group"} - {"step_order"}
+OF_TRAINING = {"schedule", "eta0", "average", "storage", "positive", "group"}
 
 
 def constant_of(loss: Loss, constants: Mapping[str, float]) -> float:

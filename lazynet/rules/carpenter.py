@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lazynet.losses import Loss
-from lazynet.parameters import Integer, table
+from lazynet.parameters import PositiveIntOrNone, PositiveOrNone
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import LOG_LOSS, SCHEDULED, Rule
+from lazynet.rules.base import LOG_LOSS, Rule
 from lazynet.schedules import AUTO, ScheduleLike
 
 
@@ -24,11 +24,10 @@ class Carpenter(Rule):
     Carpenter(period=100)
     """
 
-    _kinds = table(period=Integer(least=1, optional=True), **SCHEDULED)
     name: ClassVar[str] = "carpenter_inexact"
-    period: int | None = None
+    period: PositiveIntOrNone = None
     schedule: ScheduleLike = AUTO
-    eta0: float | None = None
+    eta0: PositiveOrNone = None
 
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2 and the period, 0 standing for None.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from lazynet.losses import Loss
-from lazynet.parameters import STRENGTH, Choice, Number, table
+from lazynet.parameters import Choice, NonNegative, PositiveOrNone
 from lazynet.penalties import ElasticNet
 from lazynet.rules.adagrad import PLAIN_PRODUCTS
 from lazynet.rules.base import LOG_LOSS, Rule, constant_of
@@ -40,20 +40,15 @@ class FTRL(Rule):
     FTRL(alpha=0.5)
     """
 
-    _kinds = table(
-        alpha=Number(above=0, optional=True),
-        beta=STRENGTH,
-        penalty=Choice(accepted=PENALTIES),
-    )
     name: ClassVar[str] = "ftrl"
     scheduled: ClassVar[bool] = False
     continues: ClassVar[bool] = True
     _follows: ClassVar[tuple[str, str] | None] = ("alpha", "absolute_sums")
     rate: ClassVar[str] = "FTRL(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of FTRL"
-    alpha: float | None = None
-    beta: float = 1.0
-    penalty: str = "per_example"
+    alpha: PositiveOrNone = None
+    beta: NonNegative = 1.0
+    penalty: Annotated[str, Choice(accepted=PENALTIES)] = "per_example"
 
     def check(self, penalty: ElasticNet, loss: Loss) -> None:
         """Refuse l2 = 0 beside beta = 0: the first rate would be infinite.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lazynet.losses import Loss
-from lazynet.parameters import STRENGTH, Number, table
+from lazynet.parameters import NonNegative, PositiveOrNone
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule, constant_of
 
@@ -47,15 +47,14 @@ class RDA(Rule):
     RDA(gamma=5)
     """
 
-    _kinds = table(gamma=Number(above=0, optional=True), rho=STRENGTH)
     name: ClassVar[str] = "rda"
     scheduled: ClassVar[bool] = False
     continues: ClassVar[bool] = True
     _follows: ClassVar[tuple[str, str] | None] = ("gamma", "squared_norms")
     rate: ClassVar[str] = "RDA(gamma=...)"
     remedy: ClassVar[str] = "Raise gamma of RDA"
-    gamma: float | None = None
-    rho: float = 0.0
+    gamma: PositiveOrNone = None
+    rho: NonNegative = 0.0
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:
         """The parameters of the twin: where gamma is None, also its unit and the intercept's gamma.

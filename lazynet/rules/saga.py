@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lazynet.losses import LOSSES, Loss
-from lazynet.parameters import Number, table
+from lazynet.parameters import PositiveOrNone
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
 
@@ -29,13 +29,12 @@ class SAGA(Rule):
     SAGA(alpha=0.5)
     """
 
-    _kinds = table(alpha=Number(above=0, optional=True))
     name: ClassVar[str] = "saga"
     scheduled: ClassVar[bool] = False
     streams: ClassVar[bool] = False
     rate: ClassVar[str] = "SAGA(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of SAGA"
-    alpha: float | None = None
+    alpha: PositiveOrNone = None
 
     def check(self, penalty: ElasticNet, loss: Loss) -> None:
         """Refuse a loss whose slope jumps, unless the rate is given.

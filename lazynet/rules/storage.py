@@ -6,9 +6,9 @@ Every storage gives the same weights up to rounding.  They differ in memory and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from lazynet.parameters import FLAG, Integer, Kind, ParameterObject, named_or_given, table
+from lazynet.parameters import Flag, Integer, Kind, ParameterObject, named_or_given
 
 #: Steps that tables hold by default: the million examples of the paper's experiment.
 DEFAULT_BUDGET = 2**20
@@ -45,9 +45,8 @@ class Tables(Storage):
     FoBoS(storage=Tables(budget=4096))
     """
 
-    _kinds = table(budget=Integer(least=1, most=2**27))
     name: ClassVar[str] = "tables"
-    budget: int = DEFAULT_BUDGET
+    budget: Annotated[int, Integer(least=1, most=2**27)] = DEFAULT_BUDGET
 
 
 @dataclass(repr=False)
@@ -61,16 +60,13 @@ class Dense(Storage):
     FoBoS(storage=Dense(predictions=True))
     """
 
-    _kinds = table(predictions=FLAG)
     name: ClassVar[str] = "dense"
     takes_averages: ClassVar[bool] = True
-    predictions: bool = False
+    predictions: Flag = False
 
 
 #: Every storage by name.
 STORAGES: dict[str, type[Storage]] = {kind.name: kind for kind in (Clock, Tables, Dense)}
-
-StorageLike = str | Storage
 
 
 def check_storage(name: str, value: Any) -> Storage:
@@ -82,5 +78,5 @@ def check_storage(name: str, value: Any) -> Storage:
     return named_or_given(name, value, Storage, STORAGES)
 
 
-#: The kind of the parameter ``storage``.
-STORAGE = Kind(check_storage, objects=tuple(STORAGES.values()))
+#: The type of the parameter ``storage``.
+StorageLike = Annotated[str | Storage, Kind(check_storage, objects=tuple(STORAGES.values()))]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from lazynet.averages import AverageLike
 from lazynet.losses import Loss
-from lazynet.parameters import Integer, Number, table
+from lazynet.parameters import Number, PositiveInt, PositiveOrNone
 from lazynet.penalties import ElasticNet
 from lazynet.rules.affine import sgd
-from lazynet.rules.base import AFFINE, LOG_LOSS, Affine
+from lazynet.rules.base import LOG_LOSS, Affine
 from lazynet.rules.storage import StorageLike
 from lazynet.schedules import AUTO, ScheduleLike
 
@@ -29,15 +29,14 @@ class TruncatedGradient(Affine):
     TruncatedGradient(period=10, threshold=1.0)
     """
 
-    _kinds = table(period=Integer(least=1), threshold=Number(least=0, infinite=True), **AFFINE)
     name: ClassVar[str] = "truncated_gradient"
     decay_below: ClassVar[float] = 1.0
     why: ClassVar[str] = "eta*l2 >= 1 would flip or wipe every weight"
     shrink = staticmethod(sgd)
-    period: int = 1
-    threshold: float = math.inf
+    period: PositiveInt = 1
+    threshold: Annotated[float, Number(least=0, infinite=True)] = math.inf
     schedule: ScheduleLike = AUTO
-    eta0: float | None = None
+    eta0: PositiveOrNone = None
     average: AverageLike = False
     storage: StorageLike = "clock"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,8 @@ def _check_cv(name: str, value: Any) -> Any:
         ) from None
 
 
-#: The kind of the parameter ``cv``.
-FOLDS = Kind(_check_cv, optional=True)
+#: The type of the parameter ``cv``.
+Folds = Annotated[Any, Kind(_check_cv, optional=True)]
 
 
 @dataclass(frozen=True)

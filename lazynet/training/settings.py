@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from lazynet.data.weights import Balanced
-from lazynet.engines.catalogue import ALGORITHMS, RULE, check_rule
+from lazynet.engines.catalogue import ALGORITHMS, RULE_OBJECTS, RuleLike, check_rule
 from lazynet.losses import LOSSES, SOFTMAX, Loss
 from lazynet.parameters import Kind, check_choice, check_integer, shown
 from lazynet.penalties import ElasticNet
@@ -62,9 +62,9 @@ def _check_random_state(name: str, value: Any) -> int | np.random.RandomState:
         ) from None
 
 
-#: The kinds of the parameters ``rule`` and ``random_state`` of the estimators.
-RULE_OR_AUTO = Kind(_check_rule, objects=RULE.objects)
-SEED = Kind(_check_random_state, optional=True)
+#: The types of the parameters ``rule`` and ``random_state`` of the estimators.
+RuleOrAuto = Annotated[RuleLike, Kind(_check_rule, objects=RULE_OBJECTS)]
+Seed = Annotated[int | np.random.RandomState | None, Kind(_check_random_state, optional=True)]
 
 
 def new_generator(random_state: int | np.random.RandomState | None) -> np.random.RandomState:

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lazynet.data.arrays import check_example, sizes_of, unusable
-from lazynet.engines.base import N_FEATURES
-from lazynet.engines.catalogue import RULE, RuleLike
+from lazynet.engines.catalogue import RULE_OBJECTS, RuleLike, check_rule
 from lazynet.engines.undo import UndoLog, all_or_nothing
-from lazynet.engines.wear import WEAR, Wear
+from lazynet.engines.wear import WearOrNone
 from lazynet.kernels.examples import Examples
-from lazynet.losses import LOSS, LossLike
+from lazynet.losses import AnyLoss
 from lazynet.parameters import (
-    FLAG,
-    STRENGTH,
+    MOST_FEATURES,
+    Flag,
+    Integer,
+    Kind,
+    NonNegative,
     check_integer,
     check_number,
+    kinds_of,
     settle,
     shown,
-    table,
 )
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import Power, check_scale, is_auto
@@ -65,26 +67,17 @@ class Stepper:
 
     #: what the call under way has changed in place
     _undo: UndoLog
-    _kinds = table(
-        n_features=N_FEATURES,
-        loss=LOSS,
-        l1=STRENGTH,
-        l2=STRENGTH,
-        rule=RULE,
-        fit_intercept=FLAG,
-        wear=WEAR,
-    )
 
     def __init__(
         self,
-        n_features: int,
+        n_features: Annotated[int, Integer(least=0, most=MOST_FEATURES)],
         *,
-        loss: LossLike = "log_loss",
-        l1: float = 0.0,
-        l2: float = 0.0,
-        rule: RuleLike = "fobos",
-        fit_intercept: bool = False,
-        wear: Wear | None = None,
+        loss: AnyLoss = "log_loss",
+        l1: NonNegative = 0.0,
+        l2: NonNegative = 0.0,
+        rule: Annotated[RuleLike, Kind(check_rule, objects=RULE_OBJECTS)] = "fobos",
+        fit_intercept: Flag = False,
+        wear: WearOrNone = None,
     ) -> None:
         # Here locals() holds only the arguments: settle them by name.
         p = settle(self._kinds, locals())
@@ -101,6 +94,8 @@ class Stepper:
         self.task = self.plan.task(self.engine)
         self.n_features: int = p.n_features
         self.t = 0
+
+    _kinds = kinds_of(__init__)
 
     @all_or_nothing
     def step(

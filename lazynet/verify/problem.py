@@ -13,7 +13,7 @@ from scipy import sparse
 
 from lazynet.engines.catalogue import RuleLike, check_rule
 from lazynet.losses import LossLike, get_loss
-from lazynet.parameters import FLAG, STRENGTH, SettledFields, check_array, table
+from lazynet.parameters import Flag, NonNegative, SettledFields, check_array
 from lazynet.schedules import FromArray, is_auto
 from lazynet.training.stepper import Stepper
 from lazynet.verify.twin import BoundedTwin
@@ -39,8 +39,6 @@ class Problem(SettledFields):
     (0.0, array([0.  , 0.95]))
     """
 
-    _kinds = table(l1=STRENGTH, l2=STRENGTH, fit_intercept=FLAG)
-
     X: sparse.csr_matrix
     """The rows of the examples."""
     y: NDArray[np.float64]
@@ -53,9 +51,9 @@ class Problem(SettledFields):
     """The rate of each step."""
     loss: LossLike = "log_loss"
     rule: RuleLike = "fobos"
-    l1: float = 0.0
-    l2: float = 0.0
-    fit_intercept: bool = False
+    l1: NonNegative = 0.0
+    l2: NonNegative = 0.0
+    fit_intercept: Flag = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

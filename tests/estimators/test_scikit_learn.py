@@ -39,7 +39,7 @@ from lazynet import (
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as AS_WRITTEN
-from lazynet.rules.base import STEP_ORDERS
+from lazynet.rules.affine import STEP_ORDERS
 from lazynet.rules.storage import STORAGES
 
 REGRESSION_LOSSES = [name for name, loss in LOSSES.items() if not loss.margin]
