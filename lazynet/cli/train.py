@@ -174,7 +174,7 @@ def _fitted(
 
 def _report(options: argparse.Namespace, model: Any, source: Source, seconds: float) -> None:
     """Print what was learned."""
-    weights, facts = model._raw_coef(), source.facts()
+    weights, facts = model._weights(), source.facts()
     result = {
         "model": options.output,
         "estimator": type(model).__name__,

@@ -91,6 +91,18 @@ def sizes_of(X: sparse.csr_matrix | Examples, kind: str | None) -> NDArray[np.fl
     return sizes
 
 
+def read_only(matrix: Any) -> Any:
+    """An array or a CSR matrix, in which no value can be replaced any more.
+
+    >>> read_only(np.zeros(2)).flags.writeable
+    False
+    """
+    parts = (matrix.data, matrix.indices, matrix.indptr) if sparse.issparse(matrix) else (matrix,)
+    for array in parts:
+        array.flags.writeable = False
+    return matrix
+
+
 def touched_columns(X: sparse.csr_matrix) -> NDArray[Any]:
     """The column of every stored value, without the spare room behind the last row."""
     return X.indices[X.indptr[0] : X.indptr[-1]]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.data.arrays import read_only
 from lazynet.data.standardise import Units
 from lazynet.engines.base import Engine
 from lazynet.engines.nonzeros import csr_of
@@ -32,8 +33,7 @@ def stacked_coefficients(
         first += engine.n_outputs
     if units is not None:
         coefficients = units.weights(coefficients)
-    coefficients.flags.writeable = False
-    return coefficients
+    return read_only(coefficients)
 
 
 def stacked_sparse_coefficients(
@@ -45,9 +45,9 @@ def stacked_sparse_coefficients(
     rows = csr_of(result, engines[0].n_features, workers)
     if units is not None:
         rows.data /= units.sizes[rows.indices]
-    for array in (rows.data, rows.indices, rows.indptr):
-        array.flags.writeable = False
-    return rows
+        if units.targets is not None:
+            rows.data *= np.repeat(units.targets, np.diff(rows.indptr))
+    return read_only(rows)
 
 
 def intercepts_of(

@@ -114,19 +114,20 @@ class _DualNetModel(LinearModel):
         warm = self._goes_on(p)
         generator = new_generator(p.random_state)
         seeds = [int(generator.randint(2**31)) for _ in range(n_problems)]
-        if warm and self._dense_coef().shape != (n_problems, n_features):
+        start = self._dense_weights() if warm else None
+        if start is not None and start.shape != (n_problems, n_features):
             raise ValueError(
-                f"warm_start goes on from weights of shape {self._dense_coef().shape}, and these "
+                f"warm_start goes on from weights of shape {start.shape}, and these "
                 f"data need the shape {(n_problems, n_features)}: fit with warm_start=False"
             )
 
         def minimum_of(row: int) -> Minimum:
             minimiser = minimiser_of(row, np.random.RandomState(seeds[row]), workers.check)
-            if warm:
+            if start is not None:
                 intercept = float(self._intercepts()[row]) if p.fit_intercept else 0.0
                 duals_of_problems = self.__dict__.get("_duals", [])
                 duals = duals_of_problems[row] if row < len(duals_of_problems) else None
-                minimiser.start_from(self._dense_coef()[row], intercept, duals)
+                minimiser.start_from(start[row], intercept, duals)
 
             def after(epoch: EpochOfSearch) -> None:
                 workers.check()

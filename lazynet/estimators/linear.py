@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet._version import __version__
-from lazynet.data.arrays import checked_targets, only_named_columns
+from lazynet.data.arrays import checked_targets, only_named_columns, read_only
 from lazynet.data.targets import Columns, Targets
 from lazynet.data.weights import check_sample_weight, importances
 from lazynet.engines.undo import UndoLog, all_or_nothing
@@ -63,8 +63,8 @@ class LinearModel(Parameters, BaseEstimator):
     loss: LossLike
     random_state: int | np.random.RandomState | None
     n_features_in_: int
-    #: the weights, a row per problem; None until the weights of the engines are read
-    _coefficients: NDArray[np.float64] | None
+    #: the weights, an array or CSR with a row per problem; None until those of engines are read
+    _coefficients: Any
     #: the intercept of every problem
     _offsets: NDArray[np.float64]
     #: what the call under way has changed in place
@@ -118,8 +118,8 @@ class LinearModel(Parameters, BaseEstimator):
         if few and self._coefficients is None:
             # Bring current only the weights of the columns in X.
             columns, X = only_named_columns(X)
-            return X, self._coef_at(columns), self._intercepts()
-        return X, self._raw_coef(), self._intercepts()
+            return X, self._weights_at(columns), self._intercepts()
+        return X, self._weights(), self._intercepts()
 
     def _decision(self, X: Any) -> NDArray[np.float64]:
         """w.x + b of each row and problem."""
@@ -137,14 +137,22 @@ class LinearModel(Parameters, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return "_coefficients" in self.__dict__
 
-    def _dense_coef(self) -> NDArray[np.float64]:
-        """The weights, a row per problem, read-only."""
-        assert self._coefficients is not None
+    def _weights(self) -> Any:
+        """The weights, a row per problem, read-only: an array, or CSR after ``sparsify``."""
+        weights = self._coefficients
+        if sparse.issparse(weights) != self._sparse_coef:
+            weights = sparse.csr_matrix(weights) if self._sparse_coef else weights.toarray()
+            self._coefficients = read_only(weights)
         return self._coefficients
 
-    def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
-        """The weights of some features, a row per problem."""
-        return self._dense_coef()[:, columns]
+    def _dense_weights(self) -> NDArray[np.float64]:
+        """The weights as an array, a row per problem."""
+        weights = self._weights()
+        return weights.toarray() if sparse.issparse(weights) else weights
+
+    def _weights_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
+        """The weights of some features, where those of the engines have not been read."""
+        raise NotImplementedError
 
     def _intercepts(self) -> NDArray[np.float64]:
         """The intercept of every problem."""
@@ -152,13 +160,10 @@ class LinearModel(Parameters, BaseEstimator):
 
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         """Make these coefficients and intercepts the model."""
-        coefficients.flags.writeable = False
-        self._coefficients, self._offsets = coefficients, intercepts
+        self._coefficients, self._offsets = read_only(coefficients), intercepts
 
     def __getstate__(self) -> Any:
-        # The sparse copy of the weights is made anew.
-        kept = {k: v for k, v in super().__getstate__().items() if k != "_sparsified"}
-        return {**kept, "_lazynet_version": __version__}
+        return {**super().__getstate__(), "_lazynet_version": __version__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         kept = {k: v for k, v in state.items() if k != "_lazynet_version"}
@@ -171,19 +176,6 @@ class LinearModel(Parameters, BaseEstimator):
                 stacklevel=2,
             )
         super().__setstate__(kept)
-
-    def _raw_coef(self) -> Any:
-        """The weights, a row per problem: an array, or a CSR matrix after ``sparsify``."""
-        if not self._sparse_coef:
-            return self._dense_coef()
-        known = self._dense_coef()
-        made_from, matrix = self.__dict__.get("_sparsified", (None, None))
-        if made_from is not known:
-            matrix = sparse.csr_matrix(known)
-            for part in (matrix.data, matrix.indices, matrix.indptr):
-                part.flags.writeable = False
-            self.__dict__["_sparsified"] = known, matrix
-        return matrix
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file, which ``lazynet.load`` reads with the same bits.
@@ -225,7 +217,7 @@ class LinearModel(Parameters, BaseEstimator):
         AdaGrad; SAGA remembers no slopes.
         """
         check_is_fitted(self)
-        return self._shaped(self._raw_coef())
+        return self._shaped(self._weights())
 
     @coef_.setter
     def coef_(self, value: Any) -> None:
@@ -255,7 +247,7 @@ class LinearModel(Parameters, BaseEstimator):
         check_is_fitted(self)
         if value is None:
             raise TypeError(f"{name} must hold real numbers, got None")
-        rows, offsets = self._dense_coef(), self._intercepts()
+        rows, offsets = self._dense_weights(), self._intercepts()
         given = {"coef_": None, "intercept_": None, name: value}
         rows = self._start(given["coef_"], "coef_", rows.shape, rows)
         self._load(rows, self._start(given["intercept_"], "intercept_", offsets.shape, offsets))

@@ -100,7 +100,7 @@ def _search_grid(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[Warn
     model._choose(p, settings, "loss", epochs.losses, epochs.nonzeros, training.weights_of_folds)
     best = _single_of(model, model.l1_, model.l2_, max_iter=epochs.n_best, tol=None)
     best.fit(data.X, rows.y, rows.sample_weight)
-    weights, intercepts = best._dense_coef(), best._intercepts()
+    weights, intercepts = best._dense_weights(), best._intercepts()
     if in_units is not None:
         weights = in_units.weights(weights)
         intercepts = np.asarray(in_units.intercept(weights[:, in_units.moved], intercepts))

@@ -90,7 +90,6 @@ class OnlineModel(LinearModel):
     history_: list[EpochRecord] = field(init=False)
     _engines: list[Engine] = field(init=False)
     _engine_kind: EngineKind = field(init=False)
-    _sparse_rows: sparse.csr_matrix | None = field(init=False, default=None)
     #: what draws the orders of the rows; None: no call has drawn one
     _generator: np.random.RandomState | None = field(init=False, default=None)
     #: the scale of the rates; None as long as the rates have none
@@ -335,19 +334,13 @@ class OnlineModel(LinearModel):
 
     # --- the weights ------------------------------------------------------------------------
 
-    def _dense_coef(self) -> NDArray[np.float64]:
+    def _weights(self) -> Any:
         if self._coefficients is None:
-            self._coefficients = stacked_coefficients(self._engines, self.units_)
-        return super()._dense_coef()
+            stacked = stacked_sparse_coefficients if self._sparse_coef else stacked_coefficients
+            self._coefficients = stacked(self._engines, self.units_)
+        return super()._weights()
 
-    def _raw_coef(self) -> Any:
-        if not self._sparse_coef:
-            return super()._raw_coef()
-        if self._sparse_rows is None:
-            self._sparse_rows = stacked_sparse_coefficients(self._engines, self.units_)
-        return self._sparse_rows
-
-    def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
+    def _weights_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
         rows = np.vstack([engine.coefficients_at(columns) for engine in self._engines])
         return rows if self.units_ is None else self.units_.weights(rows, columns)
 
@@ -356,7 +349,7 @@ class OnlineModel(LinearModel):
         if self.units_ is None:
             return own
         moved, known = self.units_.moved, self._coefficients
-        weights = known[:, moved] if isinstance(known, np.ndarray) else self._coef_at(moved)
+        weights = known[:, moved] if isinstance(known, np.ndarray) else self._weights_at(moved)
         return np.asarray(self.units_.intercept(weights, own), dtype=np.float64)
 
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
@@ -374,7 +367,7 @@ class OnlineModel(LinearModel):
         """
         check_is_fitted(self)
         if not self._averages():
-            return self._shaped(self._dense_coef())
+            return self._shaped(self._dense_weights())
         return self._shaped(stacked_coefficients(self._engines, self.units_, last=True))
 
     def _averages(self) -> bool:

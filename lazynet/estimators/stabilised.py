@@ -189,7 +189,7 @@ class StabilisedSGDClassifier(LinearClassifier):
     def support_(self) -> NDArray[np.bool_]:
         """Whether each weight is not zero, of the shape of ``coef_``."""
         check_is_fitted(self)
-        return self._dense_coef() != 0.0
+        return self._dense_weights() != 0.0
 
 
 def _warnings_of_purged(p: SimpleNamespace, stable: NDArray[np.bool_]) -> list[Warning]:

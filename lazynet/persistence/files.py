@@ -12,6 +12,7 @@ import sklearn
 from scipy import sparse
 from sklearn.base import is_classifier
 
+from lazynet.data.arrays import read_only
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import EngineKind
 from lazynet.engines.outputs import OutputsEngine
@@ -25,7 +26,7 @@ FORMAT = "lazynet model"
 # Attributes that are written as ``coef`` and ``intercept``, or are made anew.  And the requests for
 # metadata: scikit-learn sets them only while its metadata routing is enabled.
 _NOT_WRITTEN = {
-    "_sparsified", "_sparse_rows", "_coefficients", "_offsets", "_sparse_coef", "_metadata_request",
+    "_coefficients", "_offsets", "_sparse_coef", "_metadata_request",
 }  # fmt: skip
 
 
@@ -80,7 +81,7 @@ def _document(model: Any, arrays: Arrays) -> dict[str, Any]:
     return {
         "class": type(model).__name__,
         "parameters": parameters,
-        "coef": encoded("coef", model._raw_coef(), arrays),
+        "coef": encoded("coef", model._weights(), arrays),
         "intercept": encoded("intercept", model._intercepts(), arrays),
         "attributes": {
             name: encoded(name, part, arrays)
@@ -129,11 +130,7 @@ def _model(document: dict[str, Any], kinds: Mapping[str, type[Any]]) -> Any:
     if "_engines" in attributes:
         kind = attributes["_engine_kind"] = EngineKind(*attributes["_engine_kind"])
         attributes["_engines"] = _engines(kind, attributes["_engines"], *rows.shape)
-    if sparse.issparse(rows):
-        rows = None if "_engines" in attributes else rows.toarray()
-    if rows is not None:
-        rows.flags.writeable = False
-    vars(model).update(attributes, _coefficients=rows, _offsets=intercept)
+    vars(model).update(attributes, _coefficients=read_only(rows), _offsets=intercept)
     return model
 
 

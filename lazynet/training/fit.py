@@ -74,10 +74,13 @@ def fit(
             settings, plan, learners, rows, workers, generator, units, callback, checkpoint
         )
         training.run()
-        sparse_rows = stacked_sparse_coefficients(engines, units, workers) if sparse_coef else None
+        coefficients: Any = (
+            stacked_sparse_coefficients(engines, units, workers)
+            if sparse_coef
+            else stacked_coefficients(engines, units)
+        )
     history, best, t = training.history, training.best_epoch, training.best_t
-    coefficients = None if sparse_coef else stacked_coefficients(engines, units)
-    numbers: Any = coefficients if sparse_rows is None else sparse_rows.data
+    numbers = coefficients.data if sparse_coef else coefficients
     refuse_overflow(t, engines[0].advice, numbers, intercepts_of(engines, units))
     rate = engines[0].present_rate
     eta0 = plan.eta0 if rate is None else rate
@@ -91,7 +94,6 @@ def fit(
         "_engines": engines,
         "_engine_kind": plan.engine_kind,
         "_coefficients": coefficients,
-        "_sparse_rows": sparse_rows,
         "_eta0": plan.eta0 if settings.has_eta0 else None,
         "_generator": generator,
         "units_": units,
@@ -150,7 +152,6 @@ def learn_once(
         "_engines": engines,
         "_engine_kind": plan.engine_kind,
         "_coefficients": None,
-        "_sparse_rows": None,
         "_generator": generator,
         "units_": units,
         "t_": t,

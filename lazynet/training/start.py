@@ -219,7 +219,6 @@ def engines_with(
         "_engines": engines,
         "_engine_kind": plan.engine_kind,
         "_coefficients": None,
-        "_sparse_rows": None,
         "units_": units,
     }
 

@@ -1,5 +1,6 @@
 """A fit that chooses its rates and its penalty learns from features in units of their own."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -239,3 +240,14 @@ def test_a_constant_feature_is_no_noise():
     units = Units.of(X)
     assert units.sizes[0] == pytest.approx(0.1)
     assert np.abs(units.rows(X).toarray()[:, 0]).max() < 1e-12
+
+
+def test_sparse_weights_of_several_targets_are_the_dense_ones():
+    """The weights leave the units of features and of targets in both forms."""
+    X = np.random.default_rng(0).standard_normal((200, 4)) * [1.0, 2.0, 3.0, 4.0]
+    Y = X @ [[1.0, 50.0], [2.0, 0.0], [0.0, -70.0], [1.0, 9.0]]
+    model = LazyNetRegressor(random_state=0).fit(X, Y).partial_fit(X[:9], Y[:9])
+    assert model.units_.targets is not None
+    fresh = copy.deepcopy(model)
+    np.testing.assert_array_equal(fresh.sparsify().coef_.toarray(), model.coef_)
+    np.testing.assert_allclose(fresh.predict(X), model.predict(X), rtol=1e-12)

@@ -131,7 +131,7 @@ def path(tmp_path):
 
 
 #: Attributes that can be computed anew.
-CACHES = {"_coefficients", "_sparse_coef", "_sparsified", "_sparse_rows", "_offsets"}
+CACHES = {"_coefficients", "_sparse_coef", "_offsets"}
 FIGURES = ("coef_", "intercept_", "last_coef_", "last_intercept_", "support_")
 
 

@@ -7,7 +7,7 @@ from scipy import sparse
 
 #: attributes that hold what can be computed anew, and times, which no two runs share
 _VOLATILE = frozenset(
-    {"_coefficients", "_sparsified", "_has_sorted_indices", "_has_canonical_format", "seconds"}
+    {"_coefficients", "_has_sorted_indices", "_has_canonical_format", "seconds"}
     # Of settled parameters and of units.
     | {"_origin", "_offsets", "moved"}
 )
