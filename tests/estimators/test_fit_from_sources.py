@@ -9,8 +9,8 @@ from scipy import sparse
 from scipy.special import log_expit, log_softmax
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from support.bits import bits_of
 from support.matrices import categories, noisy_documents
+from support.portrait import bits_of
 
 from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data import Chunks, Shuffled, SvmlightFile, cached

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.model_selection import GroupKFold
-from support.bits import bits_of
+from support.portrait import bits_of
 
 from lazynet import (
     ASGDClassifier,

@@ -6,12 +6,12 @@ import pickle
 from dataclasses import dataclass
 
 import pytest
-from safe.fuzz.models import OBJECTS as EXPORTED
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from support import same_bits
 from support.algorithms import other_than
 from support.matrices import make_data
+from support.models import OBJECTS as EXPORTED
 
 import lazynet
 from lazynet import (

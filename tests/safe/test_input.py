@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from support import peak_of, same_bits
 from support.matrices import reversed_rows
+from support.portrait import portrait
 
 from lazynet import (
     SGD,
@@ -31,7 +32,6 @@ from lazynet.data import Chunks
 from lazynet.engines.undo import Undo
 from lazynet.losses import LOSSES
 from lazynet.rules.storage import STORAGES
-from safe.fuzz.portrait import portrait
 
 N, D = 40, 30
 FORMATS = [(values, indices) for values in ("f4", "f8") for indices in ("i4", "i8")]

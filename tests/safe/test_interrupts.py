@@ -4,6 +4,7 @@ import copy
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 from functools import partial
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from support.algorithms import STREAMING_RULES
+from support.interrupts import Presses, observed
+from support.models import ESTIMATORS, made, rows_and_targets
 
 from lazynet import (
     DualNetClassifier,
@@ -23,8 +26,7 @@ from lazynet import (
     Stepper,
     Tables,
 )
-from safe.fuzz.interrupts import Presses, observed
-from safe.fuzz.models import ESTIMATORS, made, rows_and_targets
+from lazynet.engines.undo import Undo
 
 pytestmark = pytest.mark.usefixtures("python_hears_ctrl_c")
 
@@ -203,6 +205,13 @@ def calls():
     yield "Stepper", stepper, lambda model: model.step([1, 7], [0.5, 2.0], -1.0)
 
 
+def outcomes(model, call, line, second=None):
+    """What Ctrl-C at a line makes of a copy of the model, and how the call ended."""
+    torn, presses = copy.deepcopy(model), Presses(line, second)
+    error = presses.during(lambda: call(torn))
+    return torn, error, presses.places
+
+
 # Python goes on after an exception in the end of a generator that is not used any more.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
@@ -220,14 +229,39 @@ def test_an_interrupt_at_any_point_leaves_the_old_model_or_the_new_one(model, ca
     old = 0
     for line in (*rng.integers(1, n_lines, 15).tolist(), *ends):
         for second in (None, int(rng.integers(1, 30))):
-            torn, presses = copy.deepcopy(model), Presses(line, second)
-            error = presses.during(lambda torn=torn: call(torn))
+            torn, error, places = outcomes(model, call, line, second)
             found = observed(torn)
-            assert found in (before, after), presses.places
+            assert found in (before, after), places
             assert isinstance(error, KeyboardInterrupt) or found == after
             if found == before:
                 old += 1
                 if line % 5 == 0:
                     call(torn)
-                    assert observed(torn) == after, presses.places
+                    assert observed(torn) == after, places
     assert old
+
+
+def test_two_presses_of_ctrl_c():
+    """The second one comes in the handler of the first."""
+    model = LazyNetClassifier(max_iter=1, tol=None)
+    # What is made once is made before the lines are counted.
+    model.fit([[1.0], [2.0]], [0, 1])
+    counting = Presses()
+    assert counting.during(lambda: model.fit([[1.0], [2.0]], [0, 1])) is None
+    assert counting.lines > 50
+    presses = Presses(counting.lines - 5, 1)
+    error = presses.during(lambda: model.fit([[1.0], [2.0]], [0, 1]))
+    assert isinstance(error, KeyboardInterrupt)
+    assert len(presses.places) == 2
+    assert sys.gettrace() is None
+    assert sys.getprofile() is None
+
+
+def test_a_model_that_is_torn_is_seen(monkeypatch):
+    """Of an estimator that does not undo its changes."""
+    monkeypatch.setattr(Undo, "rollback", lambda self: None)
+    model, call = next(rest for name, *rest in calls() if name == "pass, ftrl")
+    whole, counting = copy.deepcopy(model), Presses()
+    counting.during(lambda: call(whole))
+    found = [observed(outcomes(model, call, line)[0]) for line in range(1, counting.lines, 20)]
+    assert any(each not in (observed(model), observed(whole)) for each in found)

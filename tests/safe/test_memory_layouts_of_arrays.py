@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import is_classifier
+from support.models import ESTIMATORS, arguments_of, made, methods_over_rows
+from support.portrait import differences, portrait
 
 from lazynet import LazyNetClassifier, LazyNetRegressor, Stepper
 from safe.fuzz.disguises import DISGUISES
-from safe.fuzz.models import ESTIMATORS, arguments_of, made, methods_over_rows
 from safe.fuzz.offered import FUNCTIONS
 from safe.fuzz.oracle import WORDS_OF_CYTHON, names_one
-from safe.fuzz.portrait import differences, portrait
 from safe.fuzz.recipes import Parts, call, recipe
 
 ROWS, COLUMNS = 12, 7

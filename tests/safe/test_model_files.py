@@ -16,6 +16,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
+from support.portrait import differences, portrait
 
 import lazynet
 from lazynet import (
@@ -47,7 +48,6 @@ from lazynet import (
 )
 from lazynet.estimators import every_estimator
 from lazynet.parameters import ParameterObject
-from safe.fuzz.portrait import differences, portrait
 
 RNG = np.random.default_rng(0)
 X = sparse.csr_matrix(RNG.standard_normal((60, 40)) * (RNG.random((60, 40)) < 0.2))

@@ -11,6 +11,7 @@ import inspect
 import types
 import typing
 import warnings
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -19,6 +20,8 @@ from hypothesis import Phase, find, settings
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from support.models import ESTIMATORS, OBJECTS, short_options
+from support.portrait import portrait
 
 import lazynet
 from lazynet import (
@@ -52,8 +55,6 @@ from lazynet.rules.storage import STORAGES
 from lazynet.schedules import SCHEDULES, checked_rates
 from lazynet.verify import strategies
 from lazynet.verify.online import LARGEST_EPOCHS
-from safe.fuzz.models import ESTIMATORS, OBJECTS, short_options
-from safe.fuzz.portrait import portrait
 
 pytestmark = [
     pytest.mark.filterwarnings("error::RuntimeWarning"),
@@ -359,11 +360,18 @@ BOUNDED = [
 ]
 
 
+#: What is neither a number nor a name.
+NO_PARAMETERS = [
+    np.nan, -np.inf, "1", 1j, [1.0], np.array([1.0, 2.0]), b"1", Decimal("0.1"), {}, object(),
+    np.datetime64("2020-01-01"), np.array(["a"]), lambda t: 1j, len, "\x00",
+]  # fmt: skip
+
+
 @every(BOUNDED)
 def test_bounds_of_parameters(kind, name):
     """Values beyond what the table allows are refused in fit, by the name of the parameter."""
     allowed = kind._kinds[name]
-    bad = [np.nan, -np.inf, "1", 1j, [1.0], np.array([1.0, 2.0]), b"1", kind]
+    bad = [*NO_PARAMETERS, kind]
     bad += [] if allowed.optional else [None]
     bounds = allowed.bounds
     if allowed.check is check_integer:

@@ -10,14 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import ROOT
 
-import lazynet
 from lazynet import LazyNetClassifier
-from lazynet.engines.undo import Undo
 from safe.fuzz import command, kernels
 from safe.fuzz.hunt import hunt
-from safe.fuzz.interrupts import Presses
 from safe.fuzz.ledger import Ledger
 from safe.fuzz.oracle import judged
 from safe.fuzz.worker import run_input
@@ -139,31 +135,6 @@ def test_memory_is_limited():
         assert list(signatures(generate, count=1)) == ["MemoryError at outside lazynet"]
 
 
-def test_two_presses_of_ctrl_c():
-    """The second one comes in the handler of the first."""
-    model = LazyNetClassifier(max_iter=1, tol=None)
-    # What is made once is made before the lines are counted.
-    model.fit([[1.0], [2.0]], [0, 1])
-    counting = Presses()
-    assert counting.during(lambda: model.fit([[1.0], [2.0]], [0, 1])) is None
-    assert counting.lines > 50
-    presses = Presses(counting.lines - 5, 1)
-    error = presses.during(lambda: model.fit([[1.0], [2.0]], [0, 1]))
-    assert isinstance(error, KeyboardInterrupt)
-    assert len(presses.places) == 2
-    assert sys.gettrace() is None
-    assert sys.getprofile() is None
-
-
-@forks
-def test_a_model_torn_by_ctrl_c_is_seen(monkeypatch):
-    """An estimator that does not undo its changes."""
-    monkeypatch.setattr(Undo, "rollback", lambda self: None)
-    generate = command.generator("interrupts")
-    found = (hunt("interrupts", generate, seed, count=20) for seed in range(0, 400, 20))
-    assert any("torn" in signature for ledger in found for signature in ledger.signatures())
-
-
 def test_every_kernel_function_has_a_recipe():
     """What a kernel offers is fuzzed from the day it is born."""
     assert kernels.without_recipe() == []
@@ -172,8 +143,9 @@ def test_every_kernel_function_has_a_recipe():
 @forks
 @pytest.mark.parametrize("name", command.NAMES)
 def test_generators_run(name, request):
-    """Some hundreds of inputs of each kind; none fails."""
-    count = 30 if request.config.getoption("--quick") else 300
+    """None of the inputs fails; a call of a kernel takes less time than a fit of a matrix."""
+    count = {"matrices": 300, "kernels": 6000}[name]
+    count //= 10 if request.config.getoption("--quick") else 1
     ledger = hunt(name, command.generator(name), 12 * command.STRIDE, count=count)
     assert ledger.inputs == count
     assert not ledger.signatures()
@@ -191,24 +163,12 @@ def test_an_input_is_made_from_its_seed_alone():
     assert drawn[0] == drawn[2] != drawn[1]
 
 
-@pytest.mark.every_case
-@pytest.mark.parametrize(
-    ("folder", "arguments", "path"),
-    [
-        (ROOT, ["-m", "tests.safe.fuzz"], [*filter(None, sys.path)]),
-        (ROOT / "tests", ["-m", "safe.fuzz"], [*filter(None, sys.path)]),
-        (ROOT, ["tests/safe/fuzz"], [str(ROOT)]),
-    ],
-)
-def test_the_command_line(folder, arguments, path):
-    """From the root, from the folder of tests, and as a folder; a replay ends with a table."""
-    if Path(lazynet.__file__).parent != ROOT / "lazynet" and folder == ROOT:
-        pytest.skip("the package is installed, and the root holds its source")
+def test_the_command_line():
+    """A replay ends with a table."""
     done = subprocess.run(
-        [sys.executable, *arguments, "--only", "kernels", "--replay", "3:2"], cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)}, capture_output=True, text=True,
-        timeout=60,
+        [sys.executable, "-m", "safe.fuzz", "--only", "kernels", "--replay", "3:2"],
+        cwd=Path(__file__).parents[1], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True, text=True, timeout=60,
     )  # fmt: skip
-    assert done.returncode in (0, 1), done.stderr
-    assert "generator" in done.stdout
+    assert done.returncode == 0, done.stderr
     assert "kernels             2" in done.stdout

@@ -9,7 +9,9 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from support.algorithms import VARIANTS as KEPT
 from support.algorithms import WITH_STATE
+from support.models import needs_the_length
 from support.parameters import rule_with
+from support.portrait import differences, portrait
 
 from lazynet import (
     RDA,
@@ -21,8 +23,6 @@ from lazynet import (
     LazyNetRegressor,
     StabilisedSGDClassifier,
 )
-from safe.fuzz.models import needs_the_length
-from safe.fuzz.portrait import differences, portrait
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

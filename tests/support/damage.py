@@ -1,13 +1,6 @@
 """Damage as files suffer it: flipped bits, lost ends, lost and doubled lines, junk."""
 
-import json
 import random
-from pathlib import Path
-
-from safetensors import SafetensorError
-from safetensors.numpy import load
-
-from lazynet.persistence import container
 
 #: Bytes that mean something to a reader of numbers, JSON, XML or gzip.
 _TELLING = b"0123456789-+.eE,:;\"'{}[]()<>&/\\# \t\r\n\x00\x1f\x8b\xff"
@@ -31,20 +24,6 @@ def damages(data, n, seed=0):
     found = [kind(data, rng) for kind in KINDS for _ in range(5)]
     found += [damaged(data, rng) for _ in range(n - len(found))]
     return [other for other in found if other != data]
-
-
-def seal(path: Path) -> None:
-    """Give a file of lazynet that was changed the checksum that fits, if it can still be read."""
-    data = path.read_bytes()
-    try:
-        arrays = load(data)
-        del arrays["sha256"]
-        size = int.from_bytes(data[:8], "little")
-        header = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["lazynet"])
-        kind = header.get("format")
-    except (SafetensorError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return
-    container.write(path, kind, header, arrays)
 
 
 def flip(data: bytes, rng: random.Random) -> bytes:

@@ -1,4 +1,4 @@
-"""Random inputs of six kinds: every call must end in a finite result or in a clean error.
+"""Random matrices and calls of kernels: each must end in a finite result or in a clean error.
 
 A clean error is a ValueError, TypeError or FloatingPointError that names the argument and leaves
 the model as it was.  Anything else is a failure: it is printed with the command that makes it
@@ -14,7 +14,7 @@ from safe.fuzz.hunt import hunt
 from safe.fuzz.ledger import LEGEND, Ledger, table
 
 #: The generators, each a module with a function ``generate``.
-NAMES = ("matrices", "parameters", "kernels", "interrupts", "saved", "streams")
+NAMES = ("matrices", "kernels")
 #: Inputs of one seed of a run lie so far apart from those of the next.
 STRIDE = 10**8
 
@@ -26,7 +26,7 @@ def generator(name):
 
 def parsed(arguments):
     """The arguments of the command line."""
-    parser = argparse.ArgumentParser(prog="python -m tests.safe.fuzz", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m safe.fuzz", description=__doc__)
     add = parser.add_argument
     add("seconds", type=float, nargs="?", default=60.0,
         help="how long, for all kinds together (default: 60)")  # fmt: skip
@@ -55,7 +55,7 @@ def teller(name, most):
             text = failure.text.replace("\n", "\n    ")
             print(
                 f"FAILURE {name}: {failure.signature}\n    {text}\n"
-                f"    python -m tests.safe.fuzz --only {name} --replay {seed}:1",
+                f"    python -m safe.fuzz --only {name} --replay {seed}:1",
                 flush=True,
             )
 

@@ -40,8 +40,7 @@ class Ledger:
 
 LEGEND = (
     "(finite: calls with a finite result; clean errors: calls that were refused as they should\n"
-    " be, by type; an input makes one call or several; as before, as after: what an interrupted\n"
-    " model was, compared with before and after the whole call)"
+    " be, by type; an input makes one call or several)"
 )
 
 

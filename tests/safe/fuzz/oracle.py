@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from support.portrait import differences, portrait
 
 from safe.fuzz.note import note
-from safe.fuzz.portrait import differences, portrait
 
 CLEAN = (ValueError, TypeError, FloatingPointError)
 #: Warnings that are meant for those who wrote the code, not for those who call it.

@@ -1,0 +1,92 @@
+"""The estimators and small objects that lazynet exports, and calls and data that suit them."""
+
+import inspect
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, is_classifier
+
+import lazynet
+from lazynet import Suffix
+from lazynet.parameters import ParameterObject
+
+_PUBLIC = [
+    public for public in (getattr(lazynet, name) for name in lazynet.__all__)
+    if inspect.isclass(public) and issubclass(public, BaseEstimator)
+]  # fmt: skip
+#: Every public estimator.
+ESTIMATORS = [kind for kind in _PUBLIC if not issubclass(kind, ParameterObject)]
+#: Every public object that carries the parameters of a rule, a schedule, a storage or a loss.
+OBJECTS = [kind for kind in _PUBLIC if issubclass(kind, ParameterObject)]
+#: The parameters of the small objects.
+WORDS_OF_OBJECTS = sorted({name for kind in OBJECTS for name in kind._kinds})
+
+#: What keeps a call short, for the estimators that have such a parameter.
+SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=5, n_paths=2, l1s=3, cv=2)
+
+
+def short_options(Estimator):
+    """What keeps its calls short, without a tol of None if its tol must be a number."""
+    kinds = Estimator._kinds
+    return {
+        key: value
+        for key, value in SHORT.items()
+        if key in kinds and (value is not None or kinds[key].optional)
+    }
+
+
+def made(Estimator, **options):
+    """An estimator whose calls are short; options that it does not have are left out."""
+    options = {**short_options(Estimator), **options}
+    return Estimator(**{name: options[name] for name in options if name in Estimator._kinds})
+
+
+def methods_over_rows(model):
+    """Names of the public methods whose first argument is X, those that train first."""
+    found = []
+    for name in dir(type(model)):
+        method = None if name.startswith("_") else getattr(model, name, None)
+        try:
+            arguments = list(inspect.signature(method).parameters) if callable(method) else []
+        except (TypeError, ValueError):
+            continue
+        if arguments[:1] == ["X"]:
+            found.append(name)
+    return sorted(found, key=lambda name: ("fit" not in name, name))
+
+
+def arguments_of(model, method):
+    """The arguments of a method besides X."""
+    return list(inspect.signature(getattr(model, method)).parameters)[1:]
+
+
+def words_for(model):
+    """What an error may name: parameters, and arguments of methods."""
+    words = {"X", "y", "indices", "indptr", "row", "eta", *model.get_params(), *WORDS_OF_OBJECTS}
+    for name in methods_over_rows(model):
+        words.update(arguments_of(model, name))
+    return sorted(words)
+
+
+def rows_and_targets(Estimator, random, n=12, d=7, classes=2):
+    """A few sparse rows, and targets that suit the estimator; folds need some of every class."""
+    if "cv" in Estimator._kinds:
+        n = max(n, 12)
+    values = np.where(random.random((n, d)) < 0.4, random.standard_normal((n, d)), 0.0)
+    y = np.arange(n) % classes if is_classifier(Estimator()) else random.standard_normal(n)
+    return sparse.csr_matrix(values), y
+
+
+def called(model, method, X, y, **options):
+    """Call a method with those of the arguments that it takes."""
+    takes = arguments_of(model, method)
+    given = {"y": y, "k": 1, **options}
+    if "classes" in takes and "classes" not in given and not hasattr(model, "classes_"):
+        given["classes"] = np.unique(y)
+    return getattr(model, method)(X, **{name: given[name] for name in takes if name in given})
+
+
+def needs_the_length(rule):
+    """Whether ``partial_fit`` refuses the average of a rule: it does not know the last step."""
+    average = getattr(rule, "average", None)
+    return isinstance(average, Suffix) or (isinstance(average, str) and average == "suffix")
