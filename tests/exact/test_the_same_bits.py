@@ -32,7 +32,8 @@ from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.undo import Undo
 from lazynet.engines.wear import Wear
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.objective import total_loss
+from lazynet.kernels.objective import loss_of_predictions
+from lazynet.kernels.steps import Steps
 from lazynet.kernels.targets import Targets
 from lazynet.losses import LOSSES
 
@@ -231,12 +232,13 @@ def test_vector_units_change_no_bit(options, n_outputs, values, monkeypatch):
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
 def test_vector_units_change_no_bit_of_a_loss(loss):
-    """The loss of a model on the rows, and the largest norm of a row."""
-    found, weights = [], np.linspace(-1.0, 1.0, D)
+    """The loss of predictions, and the largest norm of a row."""
+    found, ones = [], np.ones(N)
+    steps = Steps(np.arange(N), ones, ones, 0 * ones, 0 * ones, None, np.linspace(-9.0, 9.0, N))
     for level in range(5):
         examples = examples_of(plan_of({}), None)
         examples.at_level(level)
         assert examples.first_defect() is None
-        sums = total_loss(examples, weights, 0.5, loss.code, loss.epsilon, 0, N)
-        found.append((*sums, examples.largest_squared_norm()))
+        total = loss_of_predictions(examples, steps, loss.code, loss.epsilon)
+        found.append((total, examples.largest_squared_norm()))
     assert all(each == found[0] for each in found)
