@@ -36,7 +36,7 @@ from lazynet.kernels.steps import Steps
 from lazynet.training.learners import Learner, length_of_chunks, new_learners
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
-from lazynet.training.stream_rows import Prepare, SourceRows, StreamStatistics
+from lazynet.training.stream_rows import Prepare, SourceRows
 
 Numbers = NDArray[np.float64]
 # Blocks whose numbers are on the client at the same time.
@@ -139,8 +139,7 @@ class Learns:
 
     def __call__(self, state: Visiting, block: Any, order: NDArray[np.int64]) -> None:
         rows, plan, done = Rows(block[0], block[1], self.n_features), self.plan, 0
-        norms = plan.size_kind == "squared_norms"
-        sizes = rows.squared_norms if norms else sizes_of(rows.X, plan.size_kind)
+        sizes = rows.squared_norms if plan.size_kind == "squared_norms" else None
         problems = rows.problems.part(self.outputs)
         (learner,) = new_learners([state.engine], rows.X, problems, plan, sizes)
         while done < len(order):
@@ -219,8 +218,8 @@ class BlockRows(SourceRows):
 
     def __init__(self, blocks: Blocks, check: Prepare, label: str) -> None:
         self.blocks, self._prepare, self.label = blocks, check, label
-        self.facts, self._statistics = blocks.facts(), None
-        self.n_visits = self.facts.n_rows
+        self.facts = blocks.facts()
+        self.n_features, self.n_visits = self.facts.n_features, self.facts.n_rows
         check_any_rows(blocks)
         self.X, self.targets = self._first()
         futures = blocks.prepared(partial(prepared_by, check))
@@ -237,7 +236,7 @@ class BlockRows(SourceRows):
     def identity(self) -> dict[str, Any]:
         return {"the facts of X": vars(self.facts), "the seed of blocks": self.blocks.seed}
 
-    def _count(self, settings: Settings, of_targets: bool) -> StreamStatistics:
+    def _count(self, settings: Settings, of_targets: bool) -> RowStatistics:
         """The sums over the same pieces of rows as in a serial fit."""
         blocks, n = self.blocks, len(self.rows)
         task = partial(_numbers_of, of_targets, blocks.seed)
@@ -246,20 +245,17 @@ class BlockRows(SourceRows):
             for k, rows in enumerate(self.rows)
         ]
         groups = (blocks.gathered(futures[k : k + _AT_ONCE]) for k in range(0, n, _AT_ONCE))
-        statistics = RowStatistics(self.targets.numbers_of_targets().shape[1] if of_targets else 0)
-        largest = weighted = 0.0
+        n_targets = self.targets.numbers_of_targets().shape[1] if of_targets else 0
+        statistics = RowStatistics(n_targets, float(settings.fit_intercept))
         for table in _in_pieces(chain.from_iterable(groups)):
             norms, counts, *targets = table.T.copy()
             statistics.add(norms, np.array(targets).T if targets else None, counts)
-            sizes = norms + float(settings.fit_intercept)
-            with np.errstate(over="ignore"):
-                largest = max(largest, float(sizes.max()))
-                weighted = max(weighted, float((sizes * counts).max()))
-        return StreamStatistics(statistics, largest, weighted)
+        return statistics
 
     def visit(
         self,
-        learners: Sequence[Learner],
+        engines: Sequence[Engine],
+        plan: Plan,
         epoch: int,
         order: NDArray[np.int64] | None,
         t: int,
@@ -273,24 +269,22 @@ class BlockRows(SourceRows):
             return t + n_rows
         # The engines change together: a pass that fails changes none of them.
         ends, first = [], 0
-        for number, learner in enumerate(learners):
-            outputs = range(first, first := first + learner.engine.n_outputs)
-            ends.append(self._epoch_of(learner, outputs, number, len(learners), epoch, t))
+        length = length_of_chunks(len(engines), n_rows, self.facts.n_values)
+        for number, engine in enumerate(engines):
+            outputs = range(first, first := first + engine.n_outputs)
+            step = Learns(plan, outputs, length, n_rows, self.n_features)
+            ends.append(self._epoch_of(engine, step, number, epoch, t))
         states = self.blocks.gathered(ends)
-        for learner, state in zip(learners, states, strict=True):
-            learner.engine.set_state(state.engine.state())
+        for engine, state in zip(engines, states, strict=True):
+            engine.set_state(state.engine.state())
         losses += [state.loss for state in states]
         after(n_rows)
         return int(states[0].t)
 
-    def _epoch_of(
-        self, learner: Learner, outputs: range, number: int, n_learners: int, epoch: int, t: int
-    ) -> Any:
+    def _epoch_of(self, engine: Engine, step: Learns, number: int, epoch: int, t: int) -> Any:
         """The future of an engine after an epoch: a chain of tasks, one per group of blocks."""
-        facts, blocks = self.facts, self.blocks
-        length = length_of_chunks(n_learners, facts.n_rows, facts.n_values)
-        step = Learns(learner.plan, outputs, length, facts.n_rows, facts.n_features)
-        state: Any = Visiting(copy.deepcopy(learner.engine), t)
+        blocks = self.blocks
+        state: Any = Visiting(copy.deepcopy(engine), t)
         for group, home in blocks.groups():
             key = f"lazynet-visit-{self.label}-{number}-epoch{epoch}-block{group.start}"
             rows = [self.rows[k] for k in group]

@@ -17,18 +17,21 @@ class RowStatistics:
     """The mean squared norm and importance of the rows, and the spread of every target.
 
     ``positive`` is the sum of the importances of the rows whose first target is above 0.
+    ``largest`` is the largest squared norm of a row, to which the ``extra`` 1 of an intercept is
+    added, and ``largest_weighted`` the largest product of such a norm and an importance.
 
-    >>> rows = RowStatistics(n_targets=1)
+    >>> rows = RowStatistics(n_targets=1, extra=1.0)
     >>> rows.add(np.array([25.0, 9.0]), np.array([[-1.0], [3.0]]), np.array([1.0, 4.0]))
     >>> rows.n_rows, rows.mean_squared_norm, rows.spreads, rows.mean_importance
     (2, 17.0, [2.0], 2.5)
-    >>> rows.positive
-    4.0
+    >>> rows.positive, rows.largest, rows.largest_weighted
+    (4.0, 26.0, 40.0)
     """
 
-    def __init__(self, n_targets: int = 0) -> None:
-        self.n_rows = 0
+    def __init__(self, n_targets: int = 0, extra: float = 0.0) -> None:
+        self.n_rows, self.extra = 0, extra
         self.mean_squared_norm = self.mean_importance = self.positive = 0.0
+        self.largest = self.largest_weighted = 0.0
         #: the mean of every target, and the sum of the squared distances from it
         self._means, self._squares = [0.0] * n_targets, [0.0] * n_targets
 
@@ -51,6 +54,9 @@ class RowStatistics:
             weights = np.ones(n) if importances is None else importances
             self.mean_squared_norm += (float(norms.sum()) / n - self.mean_squared_norm) * n / total
             self.mean_importance += (float(weights.sum()) / n - self.mean_importance) * n / total
+            sizes = norms + self.extra
+            self.largest = max(self.largest, float(sizes.max()))
+            self.largest_weighted = max(self.largest_weighted, float((sizes * weights).max()))
             if targets is None:
                 return
             self.positive += float(weights[targets[:, 0] > 0].sum())
@@ -72,9 +78,10 @@ def statistics_of(
     norms: NDArray[np.float64],
     targets: NDArray[np.float64] | None,
     importances: NDArray[np.float64] | None,
+    extra: float = 0.0,
 ) -> RowStatistics:
     """The statistics of all rows of a matrix; ``targets`` has a column per target."""
-    statistics = RowStatistics(0 if targets is None else targets.shape[1])
+    statistics = RowStatistics(0 if targets is None else targets.shape[1], extra)
     for start in range(0, len(norms), ROWS_OF_A_BLOCK):
         block = slice(start, start + ROWS_OF_A_BLOCK)
         statistics.add(

@@ -28,7 +28,7 @@ from lazynet.training.epochs import Stopping
 from lazynet.training.evaluation import loss_of_constants
 from lazynet.training.folds import Fold, RowsInFolds
 from lazynet.training.grid import GridTraining, check_offered, planned
-from lazynet.training.make_plan import eta0_of_rows, found_epochs, is_table, make_plan
+from lazynet.training.make_plan import eta0_of_rows, found_epochs, make_plan
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import (
     N_ITER_NO_CHANGE,
@@ -84,7 +84,7 @@ def _search_grid(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[Warn
     l1 = make_plan(base, data, compares_first_epoch=False).penalty.l1 or 1.0 if counted else 1.0
     settings = grid_of(p, LARGEST_L1 * l1, LAST_L1)
     if p.max_iter is None:
-        p.max_iter = found_epochs(model._takes_margin_losses, is_table(*data.shape), True)
+        p.max_iter = found_epochs(model._takes_margin_losses, data.is_table, True)
     check_n_steps("max_iter", p.max_iter, data.n_rows)
     # The rate that suits the rows; the bound that a penalty sets differs between the settings.
     eta0 = eta0_of_rows(base, ElasticNet(), data) if base.eta0 is None else base.eta0

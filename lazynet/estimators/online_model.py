@@ -42,7 +42,7 @@ from lazynet.rules.base import Rule
 from lazynet.schedules import AUTO
 from lazynet.training.epochs import EpochRecord
 from lazynet.training.fit import Callback, fit, learn_once, plan_to_verify
-from lazynet.training.rows import RowsInMemory
+from lazynet.training.rows import Rows, RowsInMemory
 from lazynet.training.settings import (
     N_ITER_NO_CHANGE,
     TOL,
@@ -174,7 +174,7 @@ class OnlineModel(LinearModel):
         settings = self._read_settings()
         model = self._model() if settings.warm_start and self.__sklearn_is_fitted__() else None
         with ExitStack() as files:
-            rows: RowsInMemory | SourceRows
+            rows: Rows
             if isinstance(X, Source):
                 check_alone(y, sample_weight, sample_order)
                 settings, rows = self._rows_of_source(settings, X, files)

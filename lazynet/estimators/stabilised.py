@@ -216,7 +216,8 @@ def _scale_of_rates(
     norm of the rows with the intercept's 1, and c is 1 where the loss has kinks.
     """
     if p.loss.unbounded_slope:
-        norm = as_examples(X, None, importances).largest_squared_norm(1.0)
+        sizes = as_examples(X).squared_norms() + 1.0
+        norm = float((sizes if importances is None else sizes * importances).max(initial=0.0))
     else:
         norms = as_examples(X).squared_norms()
         norms = norms[norms > 0] + 1.0

@@ -227,15 +227,6 @@ cdef class Examples:
             raise MemoryError(f"X: no memory to check row {row} of {self.csr.n_columns} columns")
         return None if defect == SOUND else (row, defect)
 
-    def largest_squared_norm(self, double extra=0.0):
-        """The largest of s_i (|x_i|^2 + extra) over all rows, s_i the importance."""
-        cdef const double[::1] norms = of_every_row(self, False)
-        cdef Py_ssize_t row
-        cdef double largest = 0.0
-        for row in range(self.csr.n_rows):
-            largest = max(largest, (norms[row] + extra) * importance_of(self, row))
-        return largest
-
     def squared_norms(self):
         """|x_i|^2 of every row; 0 for rows that cannot be read."""
         return of_every_row(self, False)

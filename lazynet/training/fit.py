@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lazynet.data.arrays import sizes_of, touched_columns
+from lazynet.data.arrays import touched_columns
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.stacked import (
     intercepts_of,
@@ -23,7 +23,7 @@ from lazynet.training.learners import new_learners, run_pass
 from lazynet.training.loop import Training
 from lazynet.training.make_plan import eta0_of_rows, make_plan
 from lazynet.training.plan import Plan
-from lazynet.training.rows import RowsInMemory
+from lazynet.training.rows import Rows, RowsInMemory
 from lazynet.training.settings import Settings, new_generator
 from lazynet.training.start import (
     Model,
@@ -32,7 +32,6 @@ from lazynet.training.start import (
     engines_for_pass,
     units_for_fit,
 )
-from lazynet.training.stream_rows import SourceRows
 
 #: A function that is called after every epoch.
 Callback = Callable[[Epoch], Any]
@@ -42,7 +41,7 @@ Result = tuple[dict[str, Any], list[Warning]]
 
 def fit(
     settings: Settings,
-    rows: RowsInMemory | SourceRows,
+    rows: Rows,
     model: Model | None,
     replace_weights: Replace | None,
     callback: Callback | None,
@@ -68,10 +67,9 @@ def fit(
     engines, warnings = engines_for_fit(
         settings, plan, rows, units, model, replace_weights, outputs
     )
-    learners = rows.learners(engines, plan)
     with threads_for(settings.n_threads, len(engines)) as workers:
         training = Training(
-            settings, plan, learners, rows, workers, generator, units, callback, checkpoint
+            settings, plan, engines, rows, workers, generator, units, callback, checkpoint
         )
         training.run()
         coefficients: Any = (
@@ -134,9 +132,7 @@ def learn_once(
         engines, warnings = engines_for_pass(plan, n_outputs, units, model)
     if settings.shuffle and generator is None:
         generator = new_generator(settings.random_state)
-    # One engine measures a row when it visits it, which reads X once less.
-    sizes = plan.size_kind if len(engines) == 1 else sizes_of(rows.X, plan.size_kind)
-    learners = new_learners(engines, rows.X, rows.targets, plan, sizes)
+    learners = new_learners(engines, rows.X, rows.targets, plan)
     touched, numbers = touched_columns(rows.X), plan.constants()
     with threads_for(settings.n_threads, len(engines)) as workers:
         undo.before(engines, touched, workers)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import as_examples
+from lazynet.data.arrays import as_examples, sizes_of
 from lazynet.data.targets import Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
@@ -72,22 +72,27 @@ def new_learners(
     X: sparse.csr_matrix,
     targets: Targets,
     plan: Plan,
-    sizes: NDArray[np.float64] | str | None,
+    sizes: NDArray[np.float64] | None = None,
 ) -> list[Learner]:
     """A learner for every engine; the engines hold all outputs in their order.
 
-    ``sizes`` as in ``as_examples``.
+    ``sizes`` are those of the rows that the rates follow; None: they are measured.
     """
+    known: NDArray[np.float64] | str | None = sizes
+    if sizes is None:
+        # One engine measures a row when it visits it, which reads X once less.
+        kind = plan.size_kind
+        known = kind if len(engines) == 1 else sizes_of(X, kind)
     learners: list[Learner] = []
     shared, first = None, 0
     for engine in engines:
         if isinstance(engine, OutputsEngine):
             if shared is None:
-                shared = as_examples(X, None, targets.importances, sizes)
+                shared = as_examples(X, None, targets.importances, known)
             block = targets.block(first, engine.n_outputs)
             learners.append(Learner(engine, shared, plan, block))
         else:
-            learners.append(Learner(engine, as_examples(X, *targets[first], sizes), plan))
+            learners.append(Learner(engine, as_examples(X, *targets[first], known), plan))
         first += engine.n_outputs
     return learners
 

@@ -17,15 +17,14 @@ from typing import Any
 import numpy as np
 
 from lazynet.data.standardise import Units
+from lazynet.engines.base import Engine
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import Undo
 from lazynet.training.epochs import Epoch, EpochRecord, Stopping
 from lazynet.training.evaluation import total_loss
-from lazynet.training.learners import Learner
 from lazynet.training.plan import Plan
-from lazynet.training.rows import RowsInMemory, Shuffle
+from lazynet.training.rows import Rows, Shuffle
 from lazynet.training.settings import Settings
-from lazynet.training.stream_rows import SourceRows
 
 #: By what the rates of AdaGrad are divided where a training begins anew, because its first epoch
 #: has predicted worse than a constant.
@@ -62,7 +61,7 @@ def line_of_progress(line: EpochRecord) -> str:
 
 
 class Training:
-    """Learners, the rows that all of them visit in the same order, and what decides when to end.
+    """Engines, the rows that all of them visit in the same order, and what decides when to end.
 
     Where the first epoch is bad (``Plan.bad_loss``), the second one begins anew at lower rates.  If
     this one is not bad, training ends with its weights.  Otherwise training goes back to the end of
@@ -81,25 +80,25 @@ class Training:
         self,
         settings: Settings,
         plan: Plan,
-        learners: Sequence[Learner],
-        rows: RowsInMemory | SourceRows,
+        engines: Sequence[Engine],
+        rows: Rows,
         workers: Workers | None,
         generator: np.random.RandomState | None,
         units: Units | None,
         callback: Callable[[Epoch], Any] | None,
         checkpoint: Any,
     ) -> None:
-        self.learners, self.rows, self.workers = learners, rows, workers
+        self.engines, self.rows, self.workers = engines, rows, workers
         self.generator, self.units, self.callback = generator, units, callback
         self.checkpoint, self.verbose = checkpoint, settings.verbose
         self.plan = plan
         self.stopping = Stopping(settings.tol, settings.n_iter_no_change)
-        #: the columns that the steps may touch; None: the last epoch gives the weights
-        self.columns = rows.columns() if settings.returns_to_best else None
+        #: whether the best epoch gives the weights, and not the last one
+        self.returns_to_best = settings.returns_to_best
         #: the epoch, the first step of it, and the number of its rows that have been visited
         self.epoch = self.t = self.n_visited = 0
-        #: the seconds that the visits took, and the losses of the rows by learner
-        self.seconds, self.losses = 0.0, np.zeros(len(learners))
+        #: the seconds that the visits took, and the losses of the rows by engine
+        self.seconds, self.losses = 0.0, np.zeros(len(engines))
         self.history: list[EpochRecord] = []
         #: whether the first epoch was bad
         self.began_badly = False
@@ -132,7 +131,7 @@ class Training:
                     self._end_epoch(line, t)
                     if self.ended_early:
                         break
-            if self.columns is None:
+            if not self.returns_to_best:
                 self.best_epoch, self.best_t = len(self.history) - 1, self.t
             elif self.best_epoch < len(self.history) - 1:
                 self._restore_best()
@@ -147,14 +146,13 @@ class Training:
                 self.generator.set_state(self.drawn_from)
         else:
             self.epoch, self.n_visited, self.seconds = epoch, 0, 0.0
-            self.losses = np.zeros(len(self.learners))
+            self.losses = np.zeros(len(self.engines))
             self.drawn_from = None if self.generator is None else self.generator.get_state()
-            if self.columns is not None and epoch and self.best_epoch == epoch - 1:
+            if self.returns_to_best and epoch and self.best_epoch == epoch - 1:
                 for undo in self.undos:
                     undo.take()
                 if not self.undos:
-                    for learner in self.learners:
-                        self.undos.append(Undo(learner.engine, self.columns))
+                    self._copy_engines()
         order = self.rows.order_of(epoch, self.generator)
         begins_anew = epoch == 1 and self.began_badly and not self.n_visited
         plan = self.plan
@@ -162,10 +160,10 @@ class Training:
         if begins_anew:  # the copies of the first epoch remain
             self.t = 0
         if divisor != 1.0:
-            for learner in self.learners:
+            for engine in self.engines:
                 if begins_anew:
-                    learner.engine.set_state(plan.new_like(learner.engine).state())
-                learner.engine.retune(plan.constants(divisor))
+                    engine.set_state(plan.new_like(engine).state())
+                engine.retune(plan.constants(divisor))
         return order
 
     def _visit_rows(self, order: Shuffle) -> tuple[EpochRecord, int]:
@@ -186,7 +184,7 @@ class Training:
             if bar is not None:
                 bar.update(self.n_visited)
             t = self.rows.visit(
-                self.learners, self.epoch, order, self.t, self.losses, self.workers,
+                self.engines, self.plan, self.epoch, order, self.t, self.losses, self.workers,
                 self.n_visited, after,
             )  # fmt: skip
         finally:
@@ -201,9 +199,8 @@ class Training:
 
     def _end_epoch(self, line: EpochRecord, t: int) -> None:
         """Complete the line of an epoch, tell it, and decide how training goes on."""
-        engines = [learner.engine for learner in self.learners]
         if self.rows.n_held_out:
-            held_out = total_loss(engines, self.plan, self.rows.held_out)
+            held_out = total_loss(self.engines, self.plan, self.rows.held_out)
             line["validation_loss"] = held_out / self.rows.n_held_out
         progressive = line["progressive_loss"]
         loss = line.get("validation_loss", progressive)
@@ -211,7 +208,7 @@ class Training:
             if not math.isfinite(value):
                 raise FloatingPointError(
                     f"the model overflowed by step {t}: its {name} loss is {value}. "
-                    f"{engines[0].advice}"
+                    f"{self.engines[0].advice}"
                 )
         if self.verbose:
             print(line_of_progress(line))
@@ -233,22 +230,21 @@ class Training:
             if self.verbose:
                 print(f"{_BAD} {plan.bad_loss:.6g}: training goes back, and makes one more epoch")
             return
-        if self.columns is not None and (loss < self.best_loss or epoch == 0):
+        if self.returns_to_best and (loss < self.best_loss or epoch == 0):
             for undo in self.undos:
                 undo.done()
             self.best_epoch, self.best_loss, self.best_t = epoch, loss, t
         if asked or (self.began_badly and epoch > 0) or self.stopping.after(loss):
             self.ended_early = True
         elif self.stopping.idle and plan.rates_from_data:
-            for engine in engines:
+            for engine in self.engines:
                 engine.calm()
 
     def _ask(self, line: EpochRecord, t: int) -> bool:
         """Tell the callback of an epoch; whether it asks to end."""
         assert self.callback is not None
-        engines = [learner.engine for learner in self.learners]
-        evaluate = partial(self.rows.evaluation, engines, self.plan)
-        answer = self.callback(Epoch(line, t, engines, evaluate, self.units))
+        evaluate = partial(self.rows.evaluation, self.engines, self.plan)
+        answer = self.callback(Epoch(line, t, self.engines, evaluate, self.units))
         try:
             return bool(answer)
         except (TypeError, ValueError) as error:
@@ -256,6 +252,11 @@ class Training:
                 f"callback must return something true or false, got {type(answer).__name__}: "
                 f"{error}"
             ) from None
+
+    def _copy_engines(self) -> None:
+        """Copy what the steps may change."""
+        touched = self.rows.touched()
+        self.undos = [Undo(engine, touched) for engine in self.engines]
 
     def _restore_best(self) -> None:
         """Return every engine to the end of the best epoch."""
@@ -270,7 +271,6 @@ class Training:
         if self.drawn_from is not None:
             generator = np.random.RandomState(0)
             generator.set_state(self.drawn_from)
-        engines = [learner.engine for learner in self.learners]
         best = {
             "loss": self.best_loss,
             "epoch": self.best_epoch,
@@ -279,8 +279,8 @@ class Training:
             "engines": [undo.state() for undo in self.undos] if self.epoch else [],
         }
         return {
-            "outputs": [engine.n_outputs for engine in engines],
-            "engines": [engine.state() for engine in engines],
+            "outputs": [engine.n_outputs for engine in self.engines],
+            "engines": [engine.state() for engine in self.engines],
             "epoch": self.epoch,
             "t": self.t,
             "rows": self.n_visited,
@@ -289,7 +289,7 @@ class Training:
             "history": self.history,
             "generator": generator,
             "stopping": [self.stopping.best, self.stopping.idle],
-            "best": None if self.columns is None else best,
+            "best": best if self.returns_to_best else None,
         }
 
     def _go_on_from(self, state: dict[str, Any]) -> None:
@@ -304,11 +304,14 @@ class Training:
         self.stopping.best, self.stopping.idle = state["stopping"]
         bad_loss = self.plan.bad_loss
         self.began_badly = any(line["progressive_loss"] > bad_loss for line in self.history[:1])
-        if self.columns is not None:
+        if self.returns_to_best:
             best = state["best"]
             self.best_loss, self.best_epoch, self.best_t = best["loss"], best["epoch"], best["t"]
-            for learner, arrays in zip(self.learners, best["engines"], strict=self.epoch > 0):
-                learner.engine.set_state(arrays)
-                self.undos.append(Undo(learner.engine, self.columns))
-        for learner, arrays in zip(self.learners, state["engines"], strict=True):
-            learner.engine.set_state(arrays)
+            if self.epoch > 0:
+                self._set_engines(best["engines"])
+                self._copy_engines()
+        self._set_engines(state["engines"])
+
+    def _set_engines(self, states: Sequence[dict[str, Any]]) -> None:
+        for engine, arrays in zip(self.engines, states, strict=True):
+            engine.set_state(arrays)

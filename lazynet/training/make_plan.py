@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.schedules import FromData, check_schedule, is_auto
 from lazynet.training.evaluation import loss_of_constant
 from lazynet.training.plan import Plan
+from lazynet.training.rows import Rows
 from lazynet.training.settings import Settings
 
 #: Epochs of a fit at most, where the user names no number.  A classifier that goes on
@@ -22,16 +22,13 @@ from lazynet.training.settings import Settings
 #: act; rates from the data follow a squared loss down slowly.
 EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_A_PENALTY = 4, 6
 EPOCHS_OF_TABLES, EPOCHS_OF_REGRESSORS = 12, 100
-#: Rows are a table if there are at least MANY_ROWS for every feature, or if the share FILLED of
-#: their values is not 0.
-MANY_ROWS, FILLED = 10, 0.25
 #: l1 of a fit that is given none, in the units of the rows, divided by their number: of a
 #: classifier of rows that are no table, and of the others.
 L1_SHARE_OF_DOCUMENTS, L1_SHARE = 0.01, 0.003
 
 
 def make_plan(
-    settings: Settings, rows: Any, *, compares_first_epoch: bool = True, n_steps: int | None = None
+    settings: Settings, rows: Rows, *, compares_first_epoch: bool = True, n_steps: int | None = None
 ) -> Plan:
     """The plan of a fit from ``rows``, in memory or in a source.
 
@@ -39,7 +36,7 @@ def make_plan(
     then its first epoch can be compared with a constant prediction.  ``n_steps`` is the number of
     steps where it does not follow from the settings.
     """
-    table, classifies = is_table(*rows.shape), settings.classifies
+    table, classifies = rows.is_table, settings.classifies
     # The penalty, and the loss that a bad first epoch exceeds.
     l1, bad_loss = 0.0, math.inf
     if settings.l1 is None:
@@ -122,18 +119,6 @@ def follows_targets(loss: Loss) -> bool:
     return not loss.margin and loss.curvature is not None
 
 
-def is_table(n_rows: int, n_features: int, n_values: int) -> bool:
-    """Whether rows with ``n_values`` values that are not 0 are a table, and not documents.
-
-    The features of a table may have any units and any means, and there are few of them, or most
-    rows have a value for each.
-
-    >>> is_table(1_000, 20_000, 90_000), is_table(1_000, 20, 5_000), is_table(50, 20, 1_000)
-    (False, True, True)
-    """
-    return n_rows >= MANY_ROWS * n_features or n_values >= FILLED * n_rows * n_features
-
-
 def found_epochs(classifies: bool, table: bool, penalised: bool) -> int:
     """The largest number of epochs of a fit where ``max_iter`` is None.
 
@@ -146,15 +131,15 @@ def found_epochs(classifies: bool, table: bool, penalised: bool) -> int:
     return EPOCHS_WITH_A_PENALTY if penalised else EPOCHS_OF_CLASSIFIERS
 
 
-def eta0_of_rows(settings: Settings, penalty: ElasticNet, rows: Any) -> float:
+def eta0_of_rows(settings: Settings, penalty: ElasticNet, rows: Rows) -> float:
     """The largest rate at which no gradient step on a row overshoots."""
-    rule, loss = settings.rule, settings.loss
+    rule, loss, statistics = settings.rule, settings.loss, rows.statistics(settings, False)
     if not rule.streams:
         # SAGA converges at a third of the largest rate.
-        return suitable_rate(rows.largest_norm(settings, True), loss, rule.rate) / 3
+        return suitable_rate(statistics.largest_weighted, loss, rule.rate) / 3
     # With a bounded slope training cannot diverge, however large an importance is; a rate that
     # suits one heavy example would only keep the other examples from learning.
-    norm = rows.largest_norm(settings, loss.unbounded_slope)
+    norm = statistics.largest_weighted if loss.unbounded_slope else statistics.largest
     # The default rate must not be a rate that the rule refuses.
     largest = np.inf if rule.has_state else rule.largest_rate(penalty) / 2
     return min(suitable_rate(norm, loss), largest)

@@ -1,7 +1,4 @@
-"""The rows of a fit in memory: what training asks of them, and their visits.
-
-``SourceRows`` of ``stream_rows`` has the same methods for the rows of a source.
-"""
+"""The rows of a fit: what training asks of them, and their visits; in memory or in a source."""
 
 from __future__ import annotations
 
@@ -9,13 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import cycle
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import as_examples, columns_with_values, sizes_of, touched_columns
+from lazynet.data.arrays import columns_with_values, sizes_of, touched_columns
 from lazynet.data.row_statistics import RowStatistics, statistics_of
 from lazynet.data.standardise import Units
 from lazynet.data.targets import Classes, Columns, Targets
@@ -23,11 +20,15 @@ from lazynet.engines.base import Engine
 from lazynet.engines.threads import Workers
 from lazynet.training.evaluation import Block, Evaluation, evaluate
 from lazynet.training.learners import Learner, new_learners, run_pass
-from lazynet.training.make_plan import is_table
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
 
+#: Numbers of rows in the order of their visits; None: all rows as they stand.
 Shuffle = NDArray[np.int64] | None
+
+#: Rows are a table if there are at least MANY_ROWS for every feature, or if the share FILLED of
+#: their values is not 0.
+MANY_ROWS, FILLED = 10, 0.25
 
 
 def split(
@@ -73,8 +74,96 @@ def split(
     return np.flatnonzero(~held).astype(np.int64), np.flatnonzero(held).astype(np.int64)
 
 
-class RowsInMemory:
-    """Rows, their targets and importances, and the order in which they are visited.
+def is_table(n_rows: int, n_features: int, n_values: int) -> bool:
+    """Whether rows with ``n_values`` values that are not 0 are a table, and not documents.
+
+    The features of a table may have any units and any means, and there are few of them, or most
+    rows have a value for each.
+
+    >>> is_table(1_000, 20_000, 90_000), is_table(1_000, 20, 5_000), is_table(50, 20, 1_000)
+    (False, True, True)
+    """
+    return n_rows >= MANY_ROWS * n_features or n_values >= FILLED * n_rows * n_features
+
+
+class Rows:
+    """The rows of a fit, their targets and importances.
+
+    ``X`` and ``targets`` are those of all rows, or of a few rows of a source, which have the
+    features and the outputs of all rows.  ``n_visits`` is the number of rows that an epoch visits,
+    ``n_orders`` the number of epochs with an order of their own, None where one order or none is
+    given, and ``n_held_out`` the number of rows that are held out.
+    """
+
+    X: sparse.csr_matrix
+    targets: Targets
+    n_features: int
+    n_visits: int
+    n_orders: int | None = None
+    n_held_out: int = 0
+    order: Shuffle = None
+    _statistics: RowStatistics | None = None
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the rows are a table, and not documents."""
+        raise NotImplementedError
+
+    def statistics(self, settings: Settings, of_targets: bool) -> RowStatistics:
+        """The sums over the rows that the defaults of a fit follow, made once.
+
+        The first call says whether those of the targets are made.
+        """
+        if self._statistics is None:
+            self._statistics = self._count(settings, of_targets)
+        return self._statistics
+
+    def _count(self, settings: Settings, of_targets: bool) -> RowStatistics:
+        """The statistics, by a pass over the rows."""
+        raise NotImplementedError
+
+    def hold_out(self, settings: Settings, generator: np.random.RandomState) -> Self:
+        """The same rows, of which some are held out."""
+        raise NotImplementedError
+
+    def held_out(self) -> Iterable[Block]:
+        """The rows that are held out, with their targets."""
+        raise NotImplementedError
+
+    def identity(self) -> dict[str, Any]:
+        """What identifies the rows, for a checkpoint to compare."""
+        raise NotImplementedError
+
+    def evaluation(self, engines: Sequence[Engine], plan: Plan) -> Evaluation:
+        """The mean loss, the objective and the nonzeros of a model of these rows."""
+        raise NotImplementedError
+
+    def order_of(self, epoch: int, generator: np.random.RandomState | None) -> Shuffle:
+        """The rows that an epoch visits, in a random order with a ``generator``."""
+        return None
+
+    def touched(self) -> NDArray[Any]:
+        """The columns that a step may touch."""
+        raise NotImplementedError
+
+    def visit(
+        self,
+        engines: Sequence[Engine],
+        plan: Plan,
+        epoch: int,
+        order: Shuffle,
+        t: int,
+        losses: NDArray[np.float64],
+        workers: Workers | None,
+        begin: int,
+        after: Callable[[int], None],
+    ) -> int:
+        """Let the engines visit the rows of an epoch in ``order``, as ``run_pass``."""
+        raise NotImplementedError
+
+
+class RowsInMemory(Rows):
+    """Rows of a matrix.
 
     ``order`` has the rows to visit: in all epochs, or a row of it for each; None: all rows.
     ``trained`` and ``validation`` are the rows that are not held out, and those that are.
@@ -93,14 +182,14 @@ class RowsInMemory:
         #: the number of rows to learn from
         self.n_rows: int = X.shape[0] if trained is None else len(trained)
         self.n_features = int(X.shape[1])
-        #: the number of rows that an epoch visits
-        self.n_visits: int = self.n_rows if order is None else int(order.shape[-1])
-        #: the number of epochs with an order of their own; None: there is one order, or none
+        self.n_visits = self.n_rows if order is None else int(order.shape[-1])
         self.n_orders = None if order is None or order.ndim == 1 else len(order)
+        self.n_held_out = 0 if validation is None else len(validation)
+        self._learners: list[Learner] = []
 
     @cached_property
-    def shape(self) -> tuple[int, int, int]:
-        """The numbers of rows, of features, and of values that are not 0, as they were passed.
+    def is_table(self) -> bool:  # type: ignore[override]
+        """Whether the rows are a table, as they were passed.
 
         The values of rows that are held out are counted, too: they are taken for as long as all
         rows are.  Where X stores so few values that it is no table by them, stored zeros count.
@@ -109,9 +198,7 @@ class RowsInMemory:
         n_values = len(touched_columns(self.X))
         if is_table(n_all, n_features, n_values):
             n_values = len(columns_with_values(self.X))
-        if self.trained is not None:
-            n_values = n_values * self.n_rows // n_all
-        return self.n_rows, n_features, n_values
+        return is_table(self.n_rows, n_features, n_values * self.n_rows // n_all)
 
     @cached_property
     def squared_norms(self) -> NDArray[np.float64]:
@@ -156,42 +243,22 @@ class RowsInMemory:
         if units.targets is not None and isinstance(targets, Columns):
             targets = Columns(targets.numbers / units.targets, targets.importances)
         rows = RowsInMemory(X, targets, self.order, self.trained, self.validation)
-        rows.shape = self.shape
+        rows.is_table = self.is_table
         return rows
 
-    def statistics(self, settings: Settings, of_targets: bool) -> RowStatistics:
-        """The sums over the rows that the defaults of a fit follow."""
+    def _count(self, settings: Settings, of_targets: bool) -> RowStatistics:
         norms, targets = self.squared_norms, self.targets
         if self.trained is not None:
             norms, targets = norms[self.trained], targets.only(self.trained)
         numbers = targets.numbers_of_targets() if of_targets else None
-        return statistics_of(norms, numbers, targets.importances)
-
-    def largest_norm(self, settings: Settings, weighted: bool) -> float:
-        """The largest squared norm of a row, the intercept's 1 included, times its importance."""
-        X, counts = self.X, self.targets.importances if weighted else None
-        if self.trained is not None:
-            X = X[self.trained]
-            counts = None if counts is None else counts[self.trained]
-        return as_examples(X, None, counts).largest_squared_norm(float(settings.fit_intercept))
+        extra = float(settings.fit_intercept)
+        return statistics_of(norms, numbers, targets.importances, extra)
 
     def identity(self) -> dict[str, Any]:
-        """What identifies the rows: arrays that a checkpoint compares."""
         held = vars(self.targets)
         (y,) = (held[name] for name in ("codes", "numbers", "indicator") if name in held)
         weights = self.targets.importances
         return {"X": self.X, "y": y, "sample_weight": weights, "sample_order": self.order}
-
-    def learners(self, engines: Sequence[Engine], plan: Plan) -> list[Learner]:
-        """A learner of these rows for every engine."""
-        known = plan.size_kind == "squared_norms"
-        sizes = self.squared_norms if known else sizes_of(self.X, plan.size_kind)
-        return new_learners(engines, self.X, self.targets, plan, sizes)
-
-    @property
-    def n_held_out(self) -> int:
-        """The number of rows that are held out."""
-        return 0 if self.validation is None else len(self.validation)
 
     @cached_property
     def _held_out(self) -> list[Block]:
@@ -199,15 +266,12 @@ class RowsInMemory:
         return [] if rows is None else [(self.X[rows], self.targets.only(rows))]
 
     def held_out(self) -> Iterable[Block]:
-        """The rows that are held out, with their targets."""
         return self._held_out
 
     def evaluation(self, engines: Sequence[Engine], plan: Plan) -> Evaluation:
-        """The mean loss, the objective and the nonzeros of a model of these rows."""
         return evaluate(engines, plan, self.X, self.targets)
 
     def order_of(self, epoch: int, generator: np.random.RandomState | None) -> Shuffle:
-        """The rows that an epoch visits, in a random order with a ``generator``; None: as in X."""
         order = self.order
         if order is not None:
             if order.ndim == 1:
@@ -223,13 +287,13 @@ class RowsInMemory:
         places = generator.permutation(self.n_rows).astype(np.int64, copy=False)
         return places if self.trained is None else self.trained[places]
 
-    def columns(self) -> NDArray[Any]:
-        """The columns that a step may touch."""
+    def touched(self) -> NDArray[Any]:
         return touched_columns(self.X)
 
     def visit(
         self,
-        learners: Sequence[Learner],
+        engines: Sequence[Engine],
+        plan: Plan,
         epoch: int,
         order: Shuffle,
         t: int,
@@ -238,5 +302,8 @@ class RowsInMemory:
         begin: int,
         after: Callable[[int], None],
     ) -> int:
-        """Let the learners visit the rows of an epoch, as ``run_pass``."""
-        return run_pass(learners, order, t, losses, workers, begin=begin, after=after)
+        if not self._learners:
+            known = plan.size_kind == "squared_norms"
+            sizes = self.squared_norms if known else sizes_of(self.X, plan.size_kind)
+            self._learners = new_learners(engines, self.X, self.targets, plan, sizes)
+        return run_pass(self._learners, order, t, losses, workers, begin=begin, after=after)

@@ -15,11 +15,9 @@ from lazynet.engines.catalogue import EngineKind
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.stacked import intercepts_of, load_all, outputs_of, stacked_coefficients
 from lazynet.parameters import as_array
-from lazynet.training.make_plan import is_table
 from lazynet.training.plan import Plan, joins_outputs
-from lazynet.training.rows import RowsInMemory
+from lazynet.training.rows import Rows, RowsInMemory
 from lazynet.training.settings import Settings
-from lazynet.training.stream_rows import SourceRows
 
 Array = NDArray[np.float64]
 #: Replaces weights and intercepts by those that the user gives.
@@ -52,7 +50,7 @@ def units_for_fit(settings: Settings, rows: RowsInMemory, model: Model | None) -
         units = model.units
         # Other features are refused where the engines are compared with the rows.
         return units if units is None or len(units.sizes) == rows.n_features else None
-    if settings.classifies and not is_table(*rows.shape):
+    if settings.classifies and not rows.is_table:
         return None
     return rows.units(settings)
 
@@ -60,7 +58,7 @@ def units_for_fit(settings: Settings, rows: RowsInMemory, model: Model | None) -
 def engines_for_fit(
     settings: Settings,
     plan: Plan,
-    rows: RowsInMemory | SourceRows,
+    rows: Rows,
     units: Units | None,
     model: Model | None,
     replace_weights: Replace | None,

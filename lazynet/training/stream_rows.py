@@ -13,13 +13,13 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import as_examples, plain_arrays, sizes_of, usable_rows
+from lazynet.data.arrays import as_examples, plain_arrays, usable_rows
 from lazynet.data.chunks import Chunk, rechunked
 from lazynet.data.memory_mapped import mapped
 from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, RowStatistics
@@ -29,8 +29,9 @@ from lazynet.data.weights import Balanced, check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.threads import Workers
 from lazynet.training.evaluation import Block, Evaluation
-from lazynet.training.learners import Learner, length_of_chunks, new_learners, run_pass
+from lazynet.training.learners import length_of_chunks, new_learners, run_pass
 from lazynet.training.plan import Plan
+from lazynet.training.rows import Rows, Shuffle, is_table
 from lazynet.training.settings import Settings
 
 #: What makes a matrix of a source, in errors.
@@ -93,33 +94,23 @@ def is_sound(
     return bool((classes == np.round(classes)).all() and np.isin(y, classes).all())
 
 
-class StreamStatistics(NamedTuple):
-    """Sums over all rows, and the largest squared norms of rows, without and with weights."""
+class SourceRows(Rows):
+    """The rows of a source, which engines visit in passes; ``files`` ends with the fit."""
 
-    sums: RowStatistics
-    largest: float
-    largest_weighted: float
-
-
-class SourceRows:
-    """The rows of a source, which learners visit in passes; ``files`` ends with the fit."""
-
-    #: a source has one order, for all epochs
-    n_orders = order = None
     #: the rows that are held out
     _validation: Chunk | None = None
+    #: whether an earlier pass has found all chunks sound
+    _checked = False
 
     def __init__(self, source: Source, prepare: Prepare, files: ExitStack) -> None:
         self.source, self._prepare, self._files = source, prepare, files
         self.facts: Facts = source.facts()
         if not self.facts.n_rows:
             raise ValueError("X must have at least one row, and the source has none")
-        #: the rows to learn from, and their number
-        self.learned, self.n_visits = source, self.facts.n_rows
+        #: the rows to learn from
+        self.learned = source
+        self.n_features, self.n_visits = self.facts.n_features, self.facts.n_rows
         self.X, self.targets = self._first()
-        self._statistics: StreamStatistics | None = None
-        #: whether an earlier pass has found all chunks sound
-        self._checked = False
 
     def _first(self) -> tuple[sparse.csr_matrix, Targets]:
         """A few rows from the beginning, which have the features and the outputs of all rows."""
@@ -127,14 +118,9 @@ class SourceRows:
             return self._prepare(next(iter(chunks)))
 
     @property
-    def n_features(self) -> int:
-        return self.facts.n_features
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """The numbers of rows, of features, and of values that are not 0."""
+    def is_table(self) -> bool:
         n_values = self.facts.n_values * self.n_visits // max(self.facts.n_rows, 1)
-        return self.n_visits, self.facts.n_features, n_values
+        return is_table(self.n_visits, self.n_features, n_values)
 
     def hold_out(self, settings: Settings, generator: np.random.RandomState) -> Self:
         """The same rows, of which some are held out; a pass copies these to a temporary file."""
@@ -149,7 +135,7 @@ class SourceRows:
             )
         rest = copy.copy(self)
         rest.learned = of_share(self.source, share, others=True)
-        rest.n_visits = n_rows - n_held
+        rest.n_visits, rest.n_held_out = n_rows - n_held, n_held
         validation = self._files.enter_context(mapped(of_share(self.source, share, others=False)))
         if validation.X.shape[0] != n_held:
             raise ValueError(
@@ -179,13 +165,7 @@ class SourceRows:
                     f"validation_fraction, or set early_stopping=False"
                 )
 
-    @property
-    def n_held_out(self) -> int:
-        """The number of rows that are held out."""
-        return 0 if self._validation is None else self._validation.X.shape[0]
-
     def held_out(self) -> Iterator[Block]:
-        """The rows that are held out, with their targets."""
         if self._validation is not None:
             yield from map(self._prepare, rechunked([self._validation], ROWS_OF_A_BLOCK))
 
@@ -197,7 +177,6 @@ class SourceRows:
         )
 
     def identity(self) -> dict[str, Any]:
-        """What identifies the source: its facts, the identities of its parts, its first rows."""
         with closing(self.source.chunks(ROWS)) as chunks:
             first = next(iter(chunks))
         source, layers = self.source, [[type(self.source).__name__, self.source.identity()]]
@@ -212,66 +191,35 @@ class SourceRows:
             "the first weights of rows": first.weight,
         }
 
-    def statistics(self, settings: Settings, of_targets: bool) -> RowStatistics:
-        """The sums over the rows that the defaults of a fit follow; takes a pass, once."""
-        if self._statistics is None:
-            self._statistics = self._count(settings, of_targets)
-        return self._statistics.sums
-
-    def largest_norm(self, settings: Settings, weighted: bool) -> float:
-        """The largest squared norm of a row, the intercept's 1 included, times its importance."""
-        if self._statistics is None:
-            self._statistics = self._count(settings, False)
-        return self._statistics.largest_weighted if weighted else self._statistics.largest
-
-    def _count(self, settings: Settings, of_targets: bool) -> StreamStatistics:
-        """The statistics of all rows, by a pass over them."""
+    def _count(self, settings: Settings, of_targets: bool) -> RowStatistics:
         n_targets = self.targets.numbers_of_targets().shape[1] if of_targets else 0
-        sums, largest, largest_weighted = RowStatistics(n_targets), 0.0, 0.0
-        extra, sound = float(settings.fit_intercept), True
+        statistics, sound = RowStatistics(n_targets, float(settings.fit_intercept)), True
         with closing(self.learned.chunks(ROWS_OF_A_BLOCK, 0)) as chunks:
             for chunk in chunks:
                 X, targets = self._prepare(chunk)
                 sound = sound and X is chunk.X
-                examples = as_examples(X, None, targets.importances)
                 numbers = targets.numbers_of_targets() if of_targets else None
-                norms = examples.squared_norms()
-                sums.add(norms, numbers, targets.importances)
-                largest = max(largest, float(norms.max(initial=0.0)) + extra)
-                largest_weighted = max(largest_weighted, examples.largest_squared_norm(extra))
+                statistics.add(as_examples(X).squared_norms(), numbers, targets.importances)
         self._checked = sound
-        return StreamStatistics(sums, largest, largest_weighted)
+        return statistics
 
-    def learners(self, engines: Sequence[Engine], plan: Plan) -> list[Learner]:
-        """A learner of the first rows for every engine; ``visit`` makes others."""
-        sizes = sizes_of(self.X, plan.size_kind)
-        return new_learners(engines, self.X, self.targets, plan, sizes)
-
-    def order_of(self, epoch: int, generator: np.random.RandomState | None) -> None:
-        """The rows come in the order in which the source gives them."""
-        return None
-
-    def columns(self) -> NDArray[Any]:
-        """The columns that a step may touch: all."""
+    def touched(self) -> NDArray[Any]:
         return np.arange(self.n_features)
 
     def visit(
         self,
-        learners: Sequence[Learner],
+        engines: Sequence[Engine],
+        plan: Plan,
         epoch: int,
-        order: NDArray[np.int64] | None,
+        order: Shuffle,
         t: int,
         losses: NDArray[np.float64],
         workers: Workers | None,
         begin: int,
         after: Callable[[int], None],
     ) -> int:
-        """Let the engines of the learners visit all rows once, as ``run_pass``.
-
-        A pass that begins behind the first rows reads over them.
-        """
-        facts, plan = self.facts, learners[0].plan
-        engines = [learner.engine for learner in learners]
+        """Let the engines visit all rows; a pass that begins later reads over the first rows."""
+        facts = self.facts
         length = length_of_chunks(len(engines), facts.n_rows, facts.n_values)
         n_rows, counts, sound = 0, bool(begin), not begin
         with closing(self.learned.chunks(length, epoch)) as chunks:
@@ -283,10 +231,8 @@ class SourceRows:
                 X, targets = self._prepare(chunk, self._checked)
                 sound = sound and X is chunk.X
                 counts = counts or bool(targets.weights.any())
-                # One engine measures a row when it visits it, which reads X once less.
-                sizes = plan.size_kind if len(engines) == 1 else sizes_of(X, plan.size_kind)
-                now = new_learners(engines, X, targets, plan, sizes)
-                t = run_pass(now, None, t, losses, workers, length=length)
+                learners = new_learners(engines, X, targets, plan)
+                t = run_pass(learners, None, t, losses, workers, length=length)
                 after(n_rows)
         if n_rows != self.n_visits:
             raise ValueError(

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.averages import Average, checked_counts
-from lazynet.data.arrays import sizes_of
 from lazynet.data.targets import Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
@@ -256,7 +255,7 @@ def verify(
     y, weights_of_rows = problems[0]
 
     engine = plan.new_engines(len(features), len(problems))[0]
-    (learner,) = new_learners([engine], head, problems, plan, sizes_of(head, plan.size_kind))
+    (learner,) = new_learners([engine], head, problems, plan)
     twin = BoundedTwin.of_plan(plan, len(features), engine.wear.largest_cushion, n_rows)
     comparison = _Comparison(features)
     mean = None if plan.average is None else _MeanOfTwin(plan.average, len(features))
