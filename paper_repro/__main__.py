@@ -21,6 +21,10 @@ COMMAND = "python -m paper_repro"
 
 def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
+    return guarded(COMMAND, lambda: _run(arguments))
+
+
+def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["medline"]:
         from paper_repro.pubmed import command
 
@@ -29,10 +33,6 @@ def main(argv: list[str] | None = None) -> int:
         from paper_repro import rcv1
 
         return rcv1.main(arguments[1:])
-    return guarded(COMMAND, lambda: _run(arguments))
-
-
-def _run(arguments: list[str]) -> int:
     from paper_repro.index import REPORTS, check_index, write_index
     from paper_repro.results import RESULTS
     from paper_repro.studies import STUDIES

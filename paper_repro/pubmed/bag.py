@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -17,8 +16,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from paper_repro.damaged import DamagedFile
 from paper_repro.pubmed.citations import Citation, Deleted, Skipped, read_citations
 
-# Headings that the error about an unknown heading names.
-_HINTS = 5
 NO_WORDS = "no word that others have"
 
 #: Called with a file and the number of its bytes that were read since the last call.
@@ -67,27 +64,6 @@ class Bag:
         """
         rows = np.diff(self.mesh.indptr) > 0
         return replace(self, X=self.X[rows], pmids=self.pmids[rows], mesh=self.mesh[rows])
-
-    def target(self, label: str) -> NDArray[np.float64]:
-        """+1 for the citations with a heading, given by its UI or its name, -1 for the others."""
-        column = self.mesh[:, [self.column(label)]].toarray().ravel()
-        return np.where(column > 0, 1.0, -1.0)
-
-    def column(self, label: str) -> int:
-        """The column of ``mesh`` for a UI or a name, in upper or lower case."""
-        wanted = label.strip().casefold()
-        columns = {name.casefold(): i for i, (_, name) in enumerate(self.descriptors)}
-        columns |= {ui.casefold(): i for i, (ui, _) in enumerate(self.descriptors) if ui}
-        if wanted in columns:
-            return columns[wanted]
-        alike = difflib.get_close_matches(wanted, columns)
-        holding = [name for name in columns if wanted and wanted in name]
-        near = [
-            " ".join(filter(None, self.descriptors[columns[name]]))
-            for name in list(dict.fromkeys(holding + alike))[:_HINTS]
-        ]
-        hint = f"; near: {', '.join(near)}" if near else ""
-        raise ValueError(f"no citation is indexed with {label!r}{hint}")
 
     def label_counts(self) -> NDArray[np.int64]:
         """How many citations each descriptor has."""

@@ -15,20 +15,15 @@ from paper_repro.pubmed.bag import Bag
 _ENDINGS = (".svm", ".svm.gz")
 
 
-def save(bag: Bag, name: str | Path, *, label: str | None = None, top: int = 10) -> list[Path]:
+def save(bag: Bag, name: str | Path, *, top: int = 10) -> list[Path]:
     """Write NAME.svm (or NAME.svm.gz), NAME.vocab.txt and NAME.labels.txt, and return their paths.
 
-    With ``label`` the targets are +1 and -1.  Without, a row lists those of the ``top`` most
-    frequent descriptors that it is indexed with, by line of the labels; the first line is 0.
-    Feature 1 is the first line of the vocabulary.
+    A row lists those of the ``top`` most frequent descriptors that it is indexed with, by line of
+    the labels; the first line is 0.  Feature 1 is the first line of the vocabulary.
     """
     path = Path(name)
     stem = stem_of(path)
-    y: Any
-    if label is None:
-        y, labels = bag.top_labels(top)
-    else:
-        y, labels = bag.target(label), [bag.descriptors[bag.column(label)]]
+    y, labels = bag.top_labels(top)
     paths = [path, path.with_name(f"{stem}.vocab.txt"), path.with_name(f"{stem}.labels.txt")]
     with ExitStack() as stack:
         files = [stack.enter_context(replaced(each)) for each in paths]
@@ -36,7 +31,7 @@ def save(bag: Bag, name: str | Path, *, label: str | None = None, top: int = 10)
         if path.suffix == ".gz":
             # Without name and time, so that the same bag gives the same bytes.
             matrix = stack.enter_context(gzip.GzipFile("", "wb", fileobj=files[0], mtime=0))
-        dump_svmlight_file(bag.X, y, matrix, zero_based=False, multilabel=label is None)
+        dump_svmlight_file(bag.X, y, matrix, zero_based=False, multilabel=True)
         files[1].writelines(f"{word}\n".encode() for word in bag.vocabulary)
         files[2].writelines(f"{ui}\t{descriptor}\n".encode() for ui, descriptor in labels)
     return paths

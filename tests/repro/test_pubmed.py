@@ -1,21 +1,20 @@
-"""PubMed files are read, counted, saved, and downloaded as documented."""
+"""PubMed files are read, counted and saved as documented."""
 
 import gzip
-import hashlib
 import itertools
-import os
 import re
+import socket
 from collections import Counter
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
-from support.loopback import serving
 
 pytest.importorskip("lxml")
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.pubmed", reason="only in a checkout")
+from paper_repro.__main__ import main
 from paper_repro.damaged import DamagedFile
 from paper_repro.pubmed.bag import collect
 from paper_repro.pubmed.citations import (
@@ -27,8 +26,6 @@ from paper_repro.pubmed.citations import (
     Skipped,
     read_citations,
 )
-from paper_repro.pubmed.command import main
-from paper_repro.pubmed.download import DownloadFailed, download
 from paper_repro.pubmed.save import save
 
 DOCTYPE = '<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle//EN" "{}">'
@@ -152,11 +149,13 @@ def test_packing_is_seen_from_the_bytes(write, name):
 
 
 def test_the_usual_doctype_is_accepted_and_not_fetched(read):
-    """The DTD's address is on a test server, which gets no request."""
-    with serving({}) as server:
-        head = DOCTYPE.format(f"{server.url}pubmed.dtd")
+    """The DTD's address is a socket, to which nothing connects."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        head = DOCTYPE.format(f"http://127.0.0.1:{server.getsockname()[1]}/pubmed.dtd")
         assert [record.pmid for record in read(export(article(1), head=head))] == [1]
-        assert server.requests == []
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 def doctype(declarations):
@@ -375,98 +374,17 @@ def labelled(write):
 
 @pytest.mark.parametrize("name", ["a.svm", "a.svm.gz"])
 def test_saved_files_load_as_they_were(labelled, tmp_path, name):
-    """Counts and both kinds of targets are equal; every number has its line of text."""
-    paths = save(labelled, tmp_path / name, label="mice")
+    """Counts and labels are equal; every number has its line of text."""
+    paths = save(labelled, tmp_path / name, top=2)
     assert [path.name for path in paths] == [name, "a.vocab.txt", "a.labels.txt"]
-    X, y = load_svmlight_file(str(paths[0]), zero_based=False)
-    assert (X != labelled.X).nnz == 0
-    assert y.tolist() == labelled.target("mice").tolist()
-    assert paths[1].read_text().splitlines() == labelled.vocabulary
-    assert paths[2].read_text() == "D051379\tMice\n"
-    before = paths[0].read_bytes()
-    assert save(labelled, tmp_path / name, label="mice")[0].read_bytes() == before
-
-    save(labelled, tmp_path / name, top=2)
     X, y = load_svmlight_file(str(paths[0]), zero_based=False, multilabel=True)
     assert (X != labelled.X).nnz == 0
     assert y == [(0, 1), (0,), (1,), (0,), ()]
+    assert paths[1].read_text().splitlines() == labelled.vocabulary
     assert paths[2].read_text() == "D006801\tHumans\nD051379\tMice\n"
+    before = paths[0].read_bytes()
+    assert save(labelled, tmp_path / name, top=2)[0].read_bytes() == before
     assert len(list(tmp_path.glob("*a.*"))) == 3
-
-
-# --- downloading ----------------------------------------------------------------------------
-
-NAMES = [f"pubmed25n000{i}.xml.gz" for i in (1, 2, 3)]
-
-
-def listing(*names):
-    return "".join(f'<a href="{name}">{name}</a>\n' for name in names).encode()
-
-
-@pytest.fixture
-def site():
-    """Three files with their MD5 sums, and other files that such folders hold."""
-    files = {name: os.urandom(200_000) for name in NAMES}
-    sums = {
-        f"{name}.md5": f"MD5({name})= {hashlib.md5(body).hexdigest()}\n".encode()
-        for name, body in files.items()
-    }
-    others = ["../", "README.txt", *sums, "pubmed25n0001_stats.html"]
-    with serving({**files, **sums, "": listing(*others, *reversed(NAMES))}) as server:
-        yield server
-
-
-def fetch(site, folder, n=1):
-    return download(n, folder, site.url, pause=0.01)
-
-
-def test_the_first_files_are_downloaded(site, tmp_path):
-    """Files come whole, in the order of their names, and are not fetched a second time."""
-    site.cuts[NAMES[0]] = 120_000  # a broken connection is tried again
-    paths = fetch(site, tmp_path / "new", 2)
-    assert [path.name for path in paths] == NAMES[:2]
-    assert all(path.read_bytes() == site.files[path.name] for path in paths)
-    assert fetch(site, tmp_path / "new", 2) == paths
-    assert site.requests.count(NAMES[0]) == 2
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == NAMES[:2]
-
-
-def test_a_wrong_sum_is_told(site, tmp_path):
-    """The error names file and address, and no part is kept."""
-    site.files[f"{NAMES[0]}.md5"] = b"MD5(it)= " + b"0" * 32
-    with pytest.raises(DownloadFailed) as caught:
-        fetch(site, tmp_path)
-    assert f"{tmp_path / NAMES[0]}: " in str(caught.value)
-    assert f"{site.url}{NAMES[0]} " in str(caught.value)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_names_that_lead_elsewhere_are_not_taken(site, tmp_path):
-    """Only plain names of the baseline's form are downloaded."""
-    tricks = [f"../{NAMES[0]}", f"/{NAMES[0]}", f"{NAMES[0]}/../../x", f"x{NAMES[0]}", "%2e%2e/x"]
-    tricks += [f"http://elsewhere/{NAMES[0]}", "pubmed\u0662\u0665n0001.xml.gz", f"{NAMES[0]}\\x"]
-    site.files[""] = listing(*tricks)
-    with pytest.raises(DownloadFailed, match="lists no file"):
-        fetch(site, tmp_path)
-    assert site.requests == [""]
-
-
-def test_what_is_missing_on_the_server_is_reported(site, tmp_path):
-    """The error comes at once, because waiting does not help."""
-    del site.files[f"{NAMES[0]}.md5"]
-    with pytest.raises(DownloadFailed, match=f"{NAMES[0]}.md5: 404"):
-        fetch(site, tmp_path)
-    assert site.requests.count(f"{NAMES[0]}.md5") == 1
-    site.files[f"{NAMES[0]}.md5"] = b"<html>"
-    with pytest.raises(DownloadFailed, match="holds no MD5 sum"):
-        fetch(site, tmp_path)
-
-
-@pytest.mark.parametrize("url", ["file:///etc/", "ftp://host/pubmed/", "/etc"])
-def test_other_addresses_are_refused(tmp_path, url):
-    """Only addresses of the web are read, and no file of this machine."""
-    with pytest.raises(ValueError, match="http"):
-        download(1, tmp_path, url)
 
 
 # --- the command ----------------------------------------------------------------------------
@@ -493,7 +411,7 @@ def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
     broken = write(b"", "broken.xml")
     saved = tmp_path / "out.svm.gz"
     options = ["--top-labels", "2", "--save", str(saved), "--out", str(tmp_path / "report")]
-    assert main([str(learnable), str(broken), *options]) == 0
+    assert main(["medline", str(learnable), str(broken), *options]) == 0
     out, err = capsys.readouterr()
     for expected in (
         r"\| citations \| 80 \|",
@@ -510,18 +428,15 @@ def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
     assert "<svg" in (tmp_path / "report" / "medline.svg").read_text()
 
 
-def test_the_papers_corpus_takes_one_command(site, tmp_path, capsys, learnable, monkeypatch):
-    """The first abstracts of a downloaded file, with the most frequent words, for ``--data``."""
+def test_the_papers_corpus_takes_one_command(tmp_path, capsys, learnable, monkeypatch):
+    """The first abstracts of a file, with the most frequent words, for ``--data``."""
     monkeypatch.chdir(tmp_path)
-    body = learnable.read_bytes()
-    site.files |= {NAMES[0]: body, f"{NAMES[0]}.md5": hashlib.md5(body).hexdigest().encode()}
     options = ["--abstracts", "60", "--words", "20", "--save", "own.svm.gz", "--out", "report"]
-    assert main(["--download", "1", "--mirror", site.url, "--label", "D051379", *options]) == 0
-    assert (tmp_path / "pubmed-baseline" / NAMES[0]).exists()
+    assert main(["medline", str(learnable), *options]) == 0
     told = capsys.readouterr().out
     assert re.search(r"kept \| 60 \|\n(.*\n)*\| .*most frequent.* \| 20 \|", told)
     assert "Mice (D051379)" in told
-    assert load_svmlight_file("own.svm.gz")[0].shape == (60, 20)
+    assert load_svmlight_file("own.svm.gz", multilabel=True)[0].shape == (60, 20)
     assert "60 real abstracts were read" in (tmp_path / "report" / "printed.md").read_text()
     assert "generated" not in (tmp_path / "report" / "printed.md").read_text()
 
@@ -530,21 +445,18 @@ def test_the_papers_corpus_takes_one_command(site, tmp_path, capsys, learnable, 
     ("options", "complaint"),
     [
         (["nowhere.xml"], "nowhere.xml: No such file"),
-        (["--label", "Mise"], "near: D051379 Mice"),
         (["--save", "x.txt"], r"must end in \.svm"),
         (["--min-df", "0"], "--min-df must be at least 1, got 0"),
         (["--top-labels", "-1"], "--top-labels must be at least 1"),
         (["--abstracts", "0"], "--abstracts must be at least 1, got 0"),
         (["--words", "0"], "--words must be at least 1, got 0"),
-        (["--download", "0"], "--download must be at least 1"),
-        (["--download", "1", "--mirror", "ftp://host/"], "only http and https"),
     ],
 )
 def test_problems_are_told_in_a_line(learnable, tmp_path, monkeypatch, capsys, options, complaint):
     """The line is on the error stream, without a traceback; the status is 1."""
     monkeypatch.chdir(tmp_path)
     files = [] if options[0] == "nowhere.xml" else [str(learnable)]
-    assert main([*files, *options]) == 1
+    assert main(["medline", *files, *options]) == 1
     out, err = capsys.readouterr()
     assert re.search(complaint, err)
     assert "Traceback" not in out + err
@@ -557,5 +469,5 @@ def test_the_command_hears_ctrl_c(learnable, monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("paper_repro.pubmed.bag.collect", interrupted)
-    assert main([str(learnable)]) == 130
+    assert main(["medline", str(learnable)]) == 130
     assert "interrupted" in capsys.readouterr().err
