@@ -31,7 +31,6 @@ from benchmarks.solvers import OURS as DUAL
 from lazynet.plots import DARK, RUST, as_svg, styled
 from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.pages import Template
-from paper_repro.published import STATED_EARLY_RATIO
 from paper_repro.results import RESULTS as PAPERS
 from paper_repro.results import load
 from paper_repro.score import Spread, duration, ratios, significant
@@ -110,15 +109,11 @@ def blocks(documents: Documents) -> dict[str, str]:
             ("vw_default", VW, ADAGRAD),
         )
     }
-    printed, rerun = first_speedup(documents["table"])
     first = PARTS(
         "first",
         best=sum(ours <= theirs for ours, theirs in compared.values()),
         variants=len(compared),
         datasets=len({name.split("/")[1] for name in compared}),
-        minimum=sides(races),
-        printed=printed,
-        rerun=rerun,
         **times,
     )
     why = PARTS(
@@ -168,16 +163,6 @@ def rows_of_epoch(throughput: Mapping[str, Any]) -> int:
     return int(throughput["records"]["setting"]["examples"])
 
 
-def sides(races: Races) -> str:
-    """For which rows DualNet is the fastest program, and for which it is not."""
-    found: dict[str, list[str]] = {"ahead": [], "behind": [], "either": []}
-    for shape in races.shapes:
-        values = [races.quickest(key)[0] for key in races.of(shape)]
-        side = "ahead" if min(values) >= 1 else "behind" if max(values) < 1 else "either"
-        found[side].append(shape)
-    return " ".join(PARTS(side, **{side: _listed(names)}) for side, names in found.items() if names)
-
-
 def over_problems(races: Races, *names: str) -> str:
     """How many times as long as DualNet the fastest of some programs takes: mean and range."""
     found = [races.quickest(key, names)[0] for key in races.problems]
@@ -193,23 +178,12 @@ def numpy_loop(table: Mapping[str, Any]) -> str:
     return _told(ratios(dense, lazy))
 
 
-def first_speedup(table: Mapping[str, Any]) -> tuple[str, str]:
-    """The speedup that the early text prints for its algorithm, and the one of the rerun."""
-    dense = _seconds(table, "dicts/fobos/round", "dense, sparse predictions")
-    lazy = _seconds(table, "dicts/fobos/round", "lazy, tables")
-    return f"{STATED_EARLY_RATIO:.0f}", str(ratios(dense, lazy))
-
-
 def _seconds(table: Mapping[str, Any], rounds: str, name: str) -> list[float]:
     return [record[name] for key, record in table["records"].items() if key.startswith(rounds)]
 
 
 def _told(spread: Spread) -> str:
     return significant(spread.median, 2)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 # --- the figure ------------------------------------------------------------------------------
