@@ -42,9 +42,8 @@ if TYPE_CHECKING:
     from lazynet.estimators.averaged import ASGDClassifier, ASGDRegressor
     from lazynet.estimators.certified import DualNetClassifier, DualNetRegressor
     from lazynet.estimators.certified_cv import DualNetClassifierCV, DualNetRegressorCV
-    from lazynet.estimators.online import LazyNetClassifier
+    from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
     from lazynet.estimators.online_cv import LazyNetClassifierCV, LazyNetRegressorCV
-    from lazynet.estimators.online_regressor import LazyNetRegressor
     from lazynet.estimators.path import NetPath, net_path
     from lazynet.estimators.selection import SelectionReport, selection_stability
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
@@ -101,7 +100,7 @@ _ROOMS = {
     "InverseTime": "lazynet.schedules",
     "LazyNetClassifier": "lazynet.estimators.online",
     "LazyNetClassifierCV": "lazynet.estimators.online_cv",
-    "LazyNetRegressor": "lazynet.estimators.online_regressor",
+    "LazyNetRegressor": "lazynet.estimators.online",
     "LazyNetRegressorCV": "lazynet.estimators.online_cv",
     "NetPath": "lazynet.estimators.path",
     "Optimal": "lazynet.schedules",

@@ -218,7 +218,7 @@ def source_of(options: argparse.Namespace, model: Any = None) -> Source:
     """
     form, files = options.format, options.files
     labels: dict[str, Any] = {"multilabel": options.multilabel}
-    if options.multilabel and getattr(model, "_labels_given", None) is not None:
+    if options.multilabel and getattr(model, "_form", None) is not None:
         labels["n_labels"] = len(model.classes_)
     if form == "svmlight":
         base, width = options.base, options.features

@@ -29,7 +29,7 @@ class Scores:
         """Count the rows of a chunk."""
         X, y = chunk.X, chunk.y
         weight = np.ones(X.shape[0]) if chunk.weight is None else chunk.weight
-        has_labels = getattr(self.model, "_labels_given", None) is not None
+        has_labels = getattr(self.model, "_form", None) is not None
         n_labels = len(self.model.classes_) if has_labels else None
         n_labels_of_rows = y.shape[1] if sparse.issparse(y) else None
         if n_labels != n_labels_of_rows:

@@ -133,8 +133,7 @@ def guessed_task(facts: Facts) -> tuple[str, str]:
 def new_model(task: str, parameters: dict[str, Any]) -> Any:
     """The estimator for a task; refuses names that it does not have."""
     # The estimators load SciPy and scikit-learn, which takes a moment.
-    from lazynet.estimators.online import LazyNetClassifier
-    from lazynet.estimators.online_regressor import LazyNetRegressor
+    from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
 
     estimator: Any = LazyNetClassifier
     if task == "regression":

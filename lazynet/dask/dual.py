@@ -21,7 +21,7 @@ from lazynet.data.arrays import as_examples
 from lazynet.data.weights import check_every_class_counts
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators import certified as serial
-from lazynet.estimators import online, online_regressor
+from lazynet.estimators import online
 from lazynet.losses import Loss
 from lazynet.minimum.mean_loss import MeanLoss, importance_of_rows
 from lazynet.minimum.minimise import check_penalty
@@ -134,5 +134,5 @@ class DualNetClassifier(_DualOnBlocks, serial.DualNetClassifier):  # type: ignor
 class DualNetRegressor(_DualOnBlocks, serial.DualNetRegressor):  # type: ignore[misc]
     """``lazynet.DualNetRegressor``, which learns from blocks of rows on a Dask cluster."""
 
-    _serial, _online = serial.DualNetRegressor, online_regressor.LazyNetRegressor
+    _serial, _online = serial.DualNetRegressor, online.LazyNetRegressor
     predict = lazily("predict")

@@ -21,7 +21,6 @@ from lazynet.dask.blocks import Blocks
 from lazynet.dask.chains import BlockRows, checks_by
 from lazynet.data.source import Source
 from lazynet.estimators import online as serial
-from lazynet.estimators import online_regressor
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.training.settings import Settings
 from lazynet.training.stream_rows import Prepare, SourceRows
@@ -126,10 +125,10 @@ class LazyNetClassifier(_OnlineOnBlocks, serial.LazyNetClassifier):  # type: ign
     decision_function = lazily("decision_function")
 
 
-class LazyNetRegressor(_OnlineOnBlocks, online_regressor.LazyNetRegressor):  # type: ignore[misc]
+class LazyNetRegressor(_OnlineOnBlocks, serial.LazyNetRegressor):  # type: ignore[misc]
     """``lazynet.LazyNetRegressor``, which learns from blocks of rows on a Dask cluster."""
 
-    _serial = online_regressor.LazyNetRegressor
+    _serial = serial.LazyNetRegressor
     predict = lazily("predict")
 
 

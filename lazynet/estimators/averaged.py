@@ -19,8 +19,9 @@ from lazynet.data.weights import ClassWeight
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
 from lazynet.engines.undo import all_or_nothing
+from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.inputs import takes_sources
-from lazynet.estimators.linear import LinearClassifier, LinearModel, LinearRegressor
+from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.losses import AnyLoss
 from lazynet.parameters import (
     Flag,

@@ -15,8 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from lazynet.data.weights import ClassWeight, check_every_class_counts
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import all_or_nothing
+from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.inputs import takes_sources
-from lazynet.estimators.linear import LinearClassifier, LinearModel, LinearRegressor
+from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.losses import MinimisedLoss
 from lazynet.minimum.minimise import (
     EpochOfSearch,

@@ -20,7 +20,8 @@ from lazynet.data.targets import OutputTargets
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.threads import Workers
 from lazynet.estimators.certified import load_minima
-from lazynet.estimators.linear import LinearClassifier, LinearRegressor
+from lazynet.estimators.classifier import LinearClassifier
+from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.search import Search, grid_of, warnings_of_ends
 from lazynet.losses import MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late

@@ -9,21 +9,15 @@ from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from lazynet.data.arrays import checked_csr, unusable, usable_rows
 from lazynet.data.memory_mapped import mapped
 from lazynet.data.source import Source
-from lazynet.data.targets import Classes
-from lazynet.data.weights import check_classes, check_labels, counts_rows
 from lazynet.training.stream_rows import check_alone
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-#: The forms of y with a column per label of which predictions and weights are sparse.
-SPARSE_FORMS = ("sparse matrix", "sparse array")
 
 
 # --- X and y ---------------------------------------------------------------------------
@@ -117,102 +111,6 @@ def _is_sound(X: sparse.csr_matrix, y: Any) -> bool:
     if type(y) is not np.ndarray or y.shape != X.shape[:1] or 0 in X.shape:
         return False
     return y.dtype.kind in "biu" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
-
-
-# --- classes ---------------------------------------------------------------------------
-
-
-def checked_classes(
-    estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
-) -> tuple[sparse.csr_matrix, NDArray[Any], NDArray[Any]]:
-    """Checked X and y, and the classes; for ``classes=None`` the classes that occur in y."""
-    X, y = checked_rows(estimator, X, reset, y=y)
-    result = np.unique(y) if classes is None and y.dtype.kind in "biuf" else None
-    if result is None or not are_classes_of(result, len(y)):
-        with np.errstate(invalid="ignore"):  # scikit-learn casts y to integers and back
-            check_classification_targets(y)
-    if classes is None:
-        classes = np.unique(y) if result is None else result
-        if len(classes) < 2:
-            only = classes.tolist()[0]
-            raise ValueError(f"y must have at least two classes, got one class: {only!r}")
-    elif not np.isin(y, classes).all():
-        unknown = np.setdiff1d(y, classes)
-        raise ValueError(f"y has labels {unknown} that are not among the classes {classes}")
-    return X, y, classes
-
-
-def targets_of_classes(
-    y: NDArray[Any], classes: NDArray[Any], importances: NDArray[np.float64] | None
-) -> Classes:
-    """Every class against the rest."""
-    if len(classes) == 2:  # a comparison takes less time than a search
-        codes = np.asarray(y == classes[1], dtype=np.int64)
-    else:
-        codes = np.searchsorted(classes, y)
-    return Classes(codes, len(classes), importances)
-
-
-def are_classes_of(values: NDArray[Any], n_rows: int) -> bool:
-    """Whether scikit-learn takes these distinct numbers for classes, and would not warn of them.
-
-    >>> are_classes_of(np.array([0.0, 1.0]), 4), are_classes_of(np.array([0.5, 1.0]), 4)
-    (True, False)
-    >>> are_classes_of(np.arange(2), 4), are_classes_of(np.arange(3), 4)
-    (True, False)
-    """
-    if 2 * len(values) > n_rows:
-        return False
-    numbers = values.astype(np.float64)
-    return bool(((numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**53)).all())
-
-
-# --- labels in columns ------------------------------------------------------------------
-
-
-def has_a_column_per_label(y: Any) -> bool:
-    """Whether y is a matrix; a matrix of one column is a column of classes, unless it is sparse."""
-    if sparse.issparse(y):
-        return True
-    shape = getattr(y, "shape", None)
-    if isinstance(y, (list, tuple)) and y and isinstance(y[0], (list, tuple, np.ndarray)):
-        shape = (len(y), len(y[0]))
-    return isinstance(shape, tuple) and len(shape) == 2 and shape[1] != 1
-
-
-def classes_to_go_on_with(
-    known: NDArray[Any] | None, given: Any, y: Any, class_weight: Any
-) -> NDArray[Any]:
-    """The checked classes of a call of ``partial_fit``, or names of the columns of labels.
-
-    ``known`` are the classes of the model so far, ``given`` those that the call names.
-    """
-    of_labels = has_a_column_per_label(y)
-    if given is not None:
-        given = (check_labels if of_labels else check_classes)(given)
-        if known is not None and not np.array_equal(known, given):
-            raise ValueError(f"classes={given} is not the same as on the last call: {known}")
-        known = given
-    elif known is None and of_labels:
-        known = np.arange(y.shape[1] if sparse.issparse(y) else np.shape(y)[1])
-    if known is None:
-        raise ValueError("classes must be passed on the first call to partial_fit")
-    if counts_rows(class_weight):
-        raise ValueError(
-            "class_weight='balanced' counts the rows of every class, and partial_fit sees only "
-            "some of the rows: write class_weight=Balanced(class_counts={class: number of "
-            "rows}), or pass a dict of weights"
-        )
-    if len(known) < 2 and not of_labels:
-        raise ValueError(f"classes must name at least two classes, got {known}")
-    return known
-
-
-def form_of(y: Any) -> str:
-    """The form of a y that has a column per label."""
-    if not sparse.issparse(y):
-        return "dense"
-    return "sparse array" if isinstance(y, sparse.sparray) else "sparse matrix"
 
 
 # --- rows of a source -------------------------------------------------------------------

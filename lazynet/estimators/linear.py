@@ -12,18 +12,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit, log_expit, log_softmax, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet._version import __version__
 from lazynet.data.arrays import checked_targets, only_named_columns, read_only
 from lazynet.data.targets import Columns, Targets
-from lazynet.data.weights import check_sample_weight, importances
+from lazynet.data.weights import check_sample_weight
 from lazynet.engines.undo import UndoLog, all_or_nothing
-from lazynet.estimators.inputs import checked_classes, checked_rows, targets_of_classes
-from lazynet.losses import LOSSES, SOFTMAX, Loss, LossLike
+from lazynet.estimators.inputs import checked_rows
+from lazynet.losses import LOSSES, LossLike
 from lazynet.parameters import Parameters, check_array, settle
 from lazynet.persistence import files
 
@@ -59,6 +57,9 @@ class LinearModel(Parameters, BaseEstimator):
     _takes_margin_losses: ClassVar[bool]
     #: whether ``coef_`` is a sparse matrix
     _sparse_coef: bool = False
+    #: the form of a y with a column per label or target: "dense", "sparse matrix" or "sparse
+    #: array"; None: y has one class or number for each row
+    _form: str | None = None
 
     loss: LossLike
     random_state: int | np.random.RandomState | None
@@ -313,103 +314,6 @@ def _predictions(X: Any, coefficients: Any, intercepts: NDArray[np.float64]) -> 
     return decision
 
 
-class LinearClassifier(ClassifierMixin, LinearModel):
-    """Predicts classes by the sign of w.x + b; several classes are trained one against the rest."""
-
-    _takes_margin_losses = True
-    classes_: NDArray[Any]
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """w.x + b: shape (n_samples,), or (n_samples, n_classes) for more than two classes."""
-        decision = self._decision(X)
-        return decision.ravel() if decision.shape[1] == 1 else decision
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row."""
-        decision = self._decision(X)
-        if decision.shape[1] == 1:
-            return self.classes_[(decision[:, 0] > 0).astype(np.intp)]
-        return self.classes_[decision.argmax(axis=1)]
-
-    def _loss_row(self) -> Loss:
-        """The loss of the parameters."""
-        loss: Loss = self._kinds["loss"].settled("loss", self.loss)
-        return loss
-
-    def _has_probability(self) -> bool:
-        if self._loss_row().has_probability:
-            return True
-        accepted = sorted(name for name, row in LOSSES.items() if row.has_probability)
-        raise AttributeError(f"probabilities need loss to be one of {accepted}, got {self.loss!r}")
-
-    @available_if(_has_probability)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities, shape (n_samples, n_classes), in the order of ``classes_``.
-
-        With p = w.x + b the probability is the logistic function of p for "log_loss", and
-        (clip(p, -1, 1) + 1) / 2 for "modified_huber" (Zhang 2004).  For more than two classes the
-        probabilities of each class against the rest are divided by their sum; with
-        ``loss="softmax"`` they are the softmax.  With a column per label each label has
-        a probability of its own, and the result has a column per label.  It is a dense array.
-
-        >>> from lazynet import LazyNetClassifier
-        >>> model = LazyNetClassifier(fit_intercept=False)
-        >>> model = model.partial_fit([[0.0]], ["no"], classes=["no", "yes"])
-        >>> model.predict_proba([[1.0]])  # nothing has been learned from a row of zeros
-        array([[0.5, 0.5]])
-        """
-        return self._probabilities(self._decision(X))
-
-    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        binary = decision.shape[1] == 1
-        if self._loss_row() == SOFTMAX and not binary:
-            return np.asarray(softmax(decision, axis=1), dtype=np.float64)
-        # Each class gets its own p, not 1 - the other, so that small probabilities keep digits.
-        sides = np.hstack([-decision, decision]) if binary else decision
-        positive = self._probabilities_of_positives(sides)
-        if binary:
-            return positive
-        total = positive.sum(axis=1, keepdims=True)
-        # All zero: no class claims the example, so all are equally likely.
-        positive[total[:, 0] == 0] = 1.0
-        return positive / positive.sum(axis=1, keepdims=True)
-
-    def _probabilities_of_positives(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The probability of the positive class of every output, each by itself."""
-        if self._loss_row().name in ("log_loss", "softmax"):
-            return np.asarray(expit(decision), dtype=np.float64)
-        return (np.clip(decision, -1.0, 1.0) + 1.0) / 2.0
-
-    @available_if(_has_probability)
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Logarithms of ``predict_proba``.
-
-        >>> from lazynet import LazyNetClassifier
-        >>> model = LazyNetClassifier(fit_intercept=False)
-        >>> model = model.partial_fit([[0.0]], ["no"], classes=["no", "yes"])
-        >>> model.predict_log_proba([[1.0]]).round(2)  # log(1/2)
-        array([[-0.69, -0.69]])
-        """
-        return self._log_probabilities(self._decision(X))
-
-    def _log_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self._loss_row().name in ("log_loss", "softmax") and decision.shape[1] == 1:
-            sides = np.hstack([-decision, decision])
-            return np.asarray(log_expit(sides), dtype=np.float64)
-        if self._loss_row() == SOFTMAX:
-            return np.asarray(log_softmax(decision, axis=1), dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            return np.log(self._probabilities(decision))
-
-    def _read_rows(
-        self, p: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
-    ) -> tuple[sparse.csr_matrix, NDArray[Any], Targets]:
-        X, y, self.classes_ = checked_classes(self, X, y, None, reset)
-        weight_of = getattr(p, "class_weight", None)
-        weights = importances(weight_of, self.classes_, X, y, sample_weight)
-        return X, y, targets_of_classes(y, self.classes_, weights)
-
-
 class LinearRegressor(RegressorMixin, LinearModel):
     """Predicts w.x + b; ``coef_`` has the shape (n_features,)."""
 
@@ -422,12 +326,9 @@ class LinearRegressor(RegressorMixin, LinearModel):
         """w.x + b for each row."""
         return self._decision(X).ravel()
 
-    def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
-        X, y = checked_rows(self, X, reset, y=y, y_numeric=True)
-        return X, checked_targets(y, warn=reset)
-
     def _read_rows(
         self, p: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
     ) -> tuple[sparse.csr_matrix, NDArray[Any], Targets]:
-        X, y = self._check_training(X, y, reset=reset)
+        X, y = checked_rows(self, X, reset, y=y, y_numeric=True)
+        y = checked_targets(y, warn=reset)
         return X, y, Columns(y, check_sample_weight(sample_weight, X))

@@ -1,43 +1,43 @@
-"""LazyNetClassifier: classification by every rule of the catalogue, on any X, y and stream."""
+"""LazyNetClassifier and LazyNetRegressor: every rule of the catalogue, on any X, y and stream."""
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.special import log_expit
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from lazynet.data.arrays import unusable
+from lazynet.data.arrays import checked_targets
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
-from lazynet.data.targets import Labels, Targets, checked_indicator
+from lazynet.data.targets import Columns, Labels, Targets
 from lazynet.data.weights import (
     ClassWeight,
     check_sample_weight,
     counts_rows,
     importances,
 )
-from lazynet.estimators.inputs import (
+from lazynet.engines.stacked import outputs_of
+from lazynet.estimators.classifier import (
     SPARSE_FORMS,
+    LinearClassifier,
     checked_classes,
-    checked_rows,
+    checked_labels,
     classes_to_go_on_with,
     form_of,
     has_a_column_per_label,
     targets_of_classes,
 )
-from lazynet.estimators.linear import LinearClassifier
+from lazynet.estimators.inputs import checked_rows
+from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.online_model import OnlineModel
-from lazynet.losses import LossOfClasses
-from lazynet.parameters import check_integer
+from lazynet.losses import AnyLoss, LossOfClasses
 from lazynet.training.settings import Settings
-from lazynet.training.stream_rows import Prepare, balanced_for, is_sound
+from lazynet.training.stream_rows import Prepare, balanced_for
 
 
 @dataclass(repr=False, eq=False)
@@ -117,161 +117,34 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     _: KW_ONLY
     class_weight: ClassWeight = None
 
-    #: how the labels of a row were given: "dense", "sparse matrix" or "sparse array"; None: y has
-    #: one class for each row
-    _labels_given: str | None = field(init=False, default=None)
-
     def _read(
-        self,
-        settings: Settings,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        classes: NDArray[Any] | None = None,
-        *,
-        reset: bool = False,
-        some_rows: bool = False,
-        checked: bool = False,
-    ) -> tuple[sparse.csr_matrix, Targets, NDArray[Any], str | None]:
-        """The checked X, its targets, the classes or labels, and the form of y if it has labels.
-
-        X and a y of classes may have been ``checked`` before.
-        """
+        self, settings: Settings, rows: Chunk, classes: NDArray[Any] | None = None, *,
+        reset: bool = False, some_rows: bool = False, checked: bool = False,
+    ) -> tuple[sparse.csr_matrix, Targets, Any, str | None]:  # fmt: skip
+        X, y, sample_weight = rows
         if has_a_column_per_label(y):
-            return self._read_labels(settings, X, y, sample_weight, classes, reset, some_rows)
+            X, indicator, classes = checked_labels(self, X, y, classes, reset)
+            _check_goes_with_labels(settings)
+            weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
+            return X, Labels(indicator, weights), classes, form_of(y)
         if not checked or classes is None:
             X, y, classes = checked_classes(self, X, y, classes, reset)
         weight_of = settings.class_weight
         weights = importances(weight_of, classes, X, y, sample_weight, some_rows=some_rows)
         return X, targets_of_classes(y, classes, weights), classes, None
 
-    def _read_labels(
-        self,
-        settings: Settings,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        classes: NDArray[Any] | None,
-        reset: bool,
-        some_rows: bool,
-    ) -> tuple[sparse.csr_matrix, Targets, NDArray[Any], str]:
-        """As ``_read``, for a y with a column per label."""
-        (X,) = checked_rows(self, X, reset)
-        with unusable("y"):
-            indicator = checked_indicator(y)
-        if indicator.shape[0] != X.shape[0]:
-            raise ValueError(
-                f"y must have a row for each row of X: {X.shape[0]}, got {indicator.shape[0]}"
-            )
-        if classes is None:
-            classes = np.arange(indicator.shape[1])
-        if len(classes) != indicator.shape[1]:
-            raise ValueError(
-                f"y must have a column for each of {len(classes)} labels, got {indicator.shape[1]}"
-            )
-        if settings.class_weight is not None:
-            raise ValueError(
-                "class_weight must be None where y has a column per label, because a row has no "
-                "single class: weigh the rows by sample_weight"
-            )
-        if settings.softmax:
-            raise ValueError(
-                "loss='softmax' gives every row one class, and y has a column per label: write "
-                "loss='log_loss'"
-            )
-        weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
-        return X, Labels(indicator, weights), classes, form_of(y)
-
     def _note_labels(self, form: str | None) -> None:
         """Remember in which form labels are to be predicted; sparse labels make weights sparse."""
-        if self._labels_given in SPARSE_FORMS and form not in SPARSE_FORMS:
+        if self._form in SPARSE_FORMS and form not in SPARSE_FORMS:
             self._sparse_coef = False
-        self._labels_given = form
+        self._form = form
         if form in SPARSE_FORMS:
             self._sparse_coef = True
-
-    def _log_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self._labels_given is not None and self._loss_row().name == "log_loss":
-            return np.asarray(log_expit(decision), dtype=np.float64)
-        return super()._log_probabilities(decision)
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """w.x + b: shape (n_samples,) for two classes, (n_samples, n_classes) for more.
-
-        With a column per label: (n_samples, n_labels).
-
-        >>> from lazynet import FoBoS
-        >>> rule = FoBoS("constant", eta0=1.0)
-        >>> model = LazyNetClassifier("hinge", rule=rule, l1=0.0, fit_intercept=False)
-        >>> model = model.partial_fit([[2.0]], ["yes"], classes=["no", "yes"])
-        >>> model.decision_function([[1.0], [-3.0]])
-        array([ 2., -6.])
-        """
-        if self._labels_given is None:
-            return super().decision_function(X)
-        return self._decision(X)
-
-    def predict(self, X: Any) -> Any:
-        """The class of each row; or the labels of each row, in the form in which ``fit`` got them.
-
-        Sparse labels are predicted in blocks of rows.
-
-        >>> from lazynet import FoBoS
-        >>> from scipy import sparse
-        >>> X, Y = [[1.0, 0.0], [1.0, 2.0]], sparse.csr_matrix([[1, 0], [1, 1]])
-        >>> model = LazyNetClassifier(rule=FoBoS(eta0=1.0), max_iter=20, tol=None).fit(X, Y)
-        >>> model.predict(X).toarray()
-        array([[1, 0],
-               [1, 1]])
-        """
-        if self._labels_given is None:
-            return super().predict(X)
-        if self._labels_given == "dense":
-            return (self._decision(X) > 0).astype(np.int64)
-        kind = sparse.csr_array if self._labels_given == "sparse array" else sparse.csr_matrix
-        parts = [kind(decision > 0, dtype=np.int64) for decision in self._decisions(X)]
-        return sparse.vstack(parts, format="csr")
-
-    def predict_top(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """The ``k`` classes or labels with the highest w.x + b of each row, and these numbers.
-
-        Returns two arrays of shape (n_samples, k), the highest first; of equal numbers the one with
-        the lower column comes first, as in ``predict``.  Rows are taken in blocks, so that no array
-        of all rows and all labels is made.
-
-        >>> X, y = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], ["a", "b", "c"]
-        >>> from lazynet import FoBoS
-        >>> model = LazyNetClassifier(rule=FoBoS(eta0=1.0), max_iter=20, tol=None).fit(X, y)
-        >>> model.predict_top([[5.0, 0.0, 1.0]], 2)[0].tolist()
-        [['a', 'c']]
-        """
-        check_is_fitted(self)
-        n_outputs = len(self.classes_)
-        k = check_integer("k", k, 1, n_outputs)
-        labels, scores = [], []
-        for block in self._decisions(X):
-            decision = np.hstack([-block, block]) if block.shape[1] < n_outputs else block
-            best = highest_columns(decision, k)
-            labels.append(best)
-            scores.append(np.take_along_axis(decision, best, axis=1))
-        return self.classes_[np.concatenate(labels)], np.concatenate(scores)
-
-    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self._labels_given is not None:
-            return self._probabilities_of_positives(decision)
-        return super()._probabilities(decision)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
-
-    def _rows_of_fit(
-        self, settings: Settings, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[sparse.csr_matrix, Targets]:
-        X, targets, classes, form = self._read(settings, X, y, sample_weight, reset=True)
-        self._begin_with(settings, classes, form)
-        return X, targets
 
     def _chunk_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
         facts = source.facts()
@@ -287,15 +160,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         self._begin_with(settings, classes, form)
         return settings, partial(self._rows_of_chunk, settings, classes)
 
-    def _rows_of_chunk(
-        self, settings: Settings, classes: NDArray[Any], chunk: Chunk, checked: bool = False
-    ) -> tuple[sparse.csr_matrix, Targets]:
-        """The checked rows of a chunk and their targets."""
-        sound = is_sound(chunk, self.n_features_in_, checked, classes)
-        return self._read(settings, *chunk, classes, some_rows=True, checked=sound)[:2]
-
-    def _begin_with(self, settings: Settings, classes: NDArray[Any], form: str | None) -> None:
-        """Note classes and the form of y; refuse what a warm start cannot go on with."""
+    def _begin_with(self, settings: Settings, classes: Any, form: str | None) -> None:
         previous = getattr(self, "classes_", None)
         if settings.warm_start and previous is not None:
             if not np.array_equal(previous, classes):
@@ -303,7 +168,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
                     f"warm_start=True continues a model of the classes {previous}, "
                     f"but y has {classes}; fit it with warm_start=False"
                 )
-            if (form is None) != (self._labels_given is None):
+            if (form is None) != (self._form is None):
                 had, has = ("classes", "labels") if form else ("labels", "classes")
                 raise ValueError(
                     f"warm_start=True continues a model of {had}, but y has {has}; fit it with "
@@ -339,18 +204,16 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         return self
 
     def _rows_of_partial_fit(
-        self, settings: Settings, X: Any, y: Any, sample_weight: Any, classes: Any, of_pass: bool
+        self, settings: Settings, rows: Chunk, classes: Any, of_pass: bool
     ) -> tuple[sparse.csr_matrix, Targets]:
-        fitted, reset = self.__sklearn_is_fitted__(), not self.__sklearn_is_fitted__()
-        known = classes_to_go_on_with(
-            getattr(self, "classes_", None), classes, y, settings.class_weight
-        )
+        fitted, known = self.__sklearn_is_fitted__(), getattr(self, "classes_", None)
+        known = classes_to_go_on_with(known, classes, rows.y, settings.class_weight)
         X, targets, self.classes_, form = self._read(
-            settings, X, y, sample_weight, known, reset=reset, some_rows=of_pass
+            settings, rows, known, reset=not fitted, some_rows=of_pass
         )
         if not fitted:
             self._note_labels(form)
-        elif (form is None) != (self._labels_given is None):
+        elif (form is None) != (self._form is None):
             raise ValueError(
                 "y must have a column per label in every call of partial_fit, or one class per "
                 "row in every call"
@@ -358,22 +221,137 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         return X, targets
 
 
-def highest_columns(numbers: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """The columns of the ``k`` highest numbers of each row, the highest and leftmost first.
+def _check_goes_with_labels(settings: Settings) -> None:
+    """Refuse settings that need one class for every row."""
+    if settings.class_weight is not None:
+        raise ValueError(
+            "class_weight must be None where y has a column per label, because a row has no "
+            "single class: weigh the rows by sample_weight"
+        )
+    if settings.softmax:
+        raise ValueError(
+            "loss='softmax' gives every row one class, and y has a column per label: write "
+            "loss='log_loss'"
+        )
 
-    >>> highest_columns(np.array([[1.0, 3.0, 1.0, 3.0]]), 3)
-    array([[1, 3, 0]])
+
+@dataclass(repr=False, eq=False)
+class LazyNetRegressor(LinearRegressor, OnlineModel):
+    """Linear regression with an elastic net, trained one example at a time.
+
+    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The parameters and attributes are the
+    same as in :class:`LazyNetClassifier`, with these differences.
+
+    Parameters
+    ----------
+    loss : str or object, default="squared_error"
+        "squared_error" (p - y)^2 / 2, "absolute_error", "huber" or ``Huber(epsilon)``,
+        "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``, "squared_epsilon_insensitive" or
+        ``SquaredEpsilonInsensitive(epsilon)``.
+    max_iter : int or None, default=None
+        The largest number of epochs.  None: 100; with a ``sample_order`` for every epoch, as many
+        as it has.  Where neither rates nor a penalty are given, the loss is "squared_error", and X
+        is no table, ``fit`` multiplies its rates by sqrt(100 / max_iter), at least 1: a fit of few
+        epochs gets farther with high rates.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,), or (n_targets, n_features)
+        The weights; with ``average``, the averages of the weights.  A y with a column for each
+        target is learned in one pass over X.
+    intercept_ : ndarray of shape (1,), or (n_targets,)
+        The intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lazynet import LazyNetRegressor
+    >>> X = np.random.default_rng(0).standard_normal((200, 5))
+    >>> y = X @ [1.0, 0.0, -2.0, 0.0, 0.0]
+    >>> model = LazyNetRegressor(l1=1e-2, random_state=0).fit(X, y)
+    >>> model.coef_.round(1) + 0.0
+    array([ 1.,  0., -2.,  0.,  0.])
+    >>> model.predict([[1.0, 1.0, 1.0, 1.0, 1.0]]).round(1)
+    array([-1.])
+
+    Two steps that can be followed by hand: the weight is 1 after the first and 1.5 after the
+    second, and the model is their mean:
+
+    >>> from lazynet import FoBoS
+    >>> rule = FoBoS("constant", eta0=0.25, average=True)
+    >>> model = LazyNetRegressor(rule=rule, l1=0.0, max_iter=2, tol=None).fit([[1.0]], [4.0])
+    >>> model.coef_, model.intercept_
+    (array([1.25]), array([1.25]))
+    >>> model.last_coef_, model.last_intercept_, model.support_
+    (array([1.5]), array([1.5]), array([ True]))
     """
-    n = numbers.shape[1]
-    if k < n:
-        # The k-th highest number of a row may stand in several columns: the leftmost are taken.
-        least = np.partition(numbers, n - k, axis=1)[:, n - k, None]
-        above, equal = numbers > least, numbers == least
-        room = k - above.sum(axis=1, keepdims=True)
-        taken = above | (equal & (np.cumsum(equal, axis=1) <= room))
-        columns = np.nonzero(taken)[1].reshape(len(numbers), k)
-    else:
-        columns = np.tile(np.arange(n), (len(numbers), 1))
-    reached = np.take_along_axis(numbers, columns, axis=1)
-    order = np.argsort(-reached, axis=1, kind="stable")
-    return np.asarray(np.take_along_axis(columns, order, axis=1), dtype=np.int64)
+
+    loss: AnyLoss = "squared_error"
+
+    def _shaped(self, rows: Any) -> Any:
+        return rows if self._form else super()._shaped(rows)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """w.x + b for each row: shape (n_samples,), or (n_samples, n_targets)."""
+        decision = self._decision(X)
+        return decision if self._form else decision.ravel()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _read(
+        self, settings: Settings, rows: Chunk, classes: None = None, *,
+        reset: bool = False, some_rows: bool = False, checked: bool = False,
+    ) -> tuple[sparse.csr_matrix, Targets, Any, str | None]:  # fmt: skip
+        X, y, sample_weight = rows
+        if not checked:
+            X, y = checked_rows(self, X, reset, y=y, y_numeric=True, multi_output=True)
+            if sparse.issparse(y):
+                raise ValueError(
+                    "y must be an array of numbers, got a sparse matrix: write y.toarray()"
+                )
+            y = checked_targets(y, warn=reset)
+        weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
+        return X, Columns(y, weights), None, "dense" if y.ndim == 2 else None
+
+    def _chunk_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
+        if source.facts().n_labels is not None:
+            raise ValueError("y must be a number for every row, and the source has labels")
+        self._form = None
+        return settings, partial(self._rows_of_chunk, settings, None)
+
+    @available_if(OnlineModel._learns_from_streams)
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+    ) -> Self:
+        """Train on these rows once; see :meth:`LazyNetClassifier.partial_fit`.
+
+        >>> from lazynet import FoBoS
+        >>> model = LazyNetRegressor(rule=FoBoS("constant", eta0=0.25), l1=0.0)
+        >>> model.partial_fit([[1.0]], [4.0]).coef_
+        array([1.])
+        >>> model.partial_fit([[1.0]], [4.0]).coef_
+        array([1.5])
+        """
+        self._warn(self._learn_on(X, y, sample_weight, sample_order))
+        return self
+
+    def _rows_of_partial_fit(
+        self, settings: Settings, rows: Chunk, classes: None, of_pass: bool
+    ) -> tuple[sparse.csr_matrix, Targets]:
+        fitted = self.__sklearn_is_fitted__()
+        X, targets, _, form = self._read(settings, rows, reset=not fitted, some_rows=of_pass)
+        if not fitted:
+            self._form = form
+        elif len(targets) != outputs_of(self._engines):
+            raise ValueError(
+                f"y must have {outputs_of(self._engines)} columns, as in the first call, got "
+                f"{len(targets)}"
+            )
+        return X, targets

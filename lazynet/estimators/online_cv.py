@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from lazynet.data.arrays import has_usual_size, sizes_of
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.threads import Workers
-from lazynet.estimators.linear import LinearClassifier, LinearRegressor
-from lazynet.estimators.online import LazyNetClassifier
-from lazynet.estimators.online_regressor import LazyNetRegressor
+from lazynet.estimators.classifier import LinearClassifier
+from lazynet.estimators.linear import LinearRegressor
+from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
 from lazynet.estimators.search import Search, grid_of, warnings_of_ends
 from lazynet.losses import AnyLoss
 from lazynet.minimum.path import check_l1s
@@ -255,9 +255,6 @@ class LazyNetClassifierCV(LinearClassifier, _LazyNetCV):
     _single = LazyNetClassifier
     _: KW_ONLY
     class_weight: ClassWeight = None
-
-    # It needs nothing of LazyNetClassifier but predictions and classes_.
-    predict_top = LazyNetClassifier.predict_top
 
 
 @dataclass(repr=False, eq=False)

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import check_order
+from lazynet.data.chunks import Chunk
 from lazynet.data.source import ROWS, Source
 from lazynet.data.standardise import Units
 from lazynet.data.targets import Targets
@@ -53,7 +54,13 @@ from lazynet.training.settings import (
     read_settings,
 )
 from lazynet.training.start import Model, engines_with, start_identity
-from lazynet.training.stream_rows import Prepare, SourceRows, check_alone, check_rule_streams
+from lazynet.training.stream_rows import (
+    Prepare,
+    SourceRows,
+    check_alone,
+    check_rule_streams,
+    is_sound,
+)
 from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 
 
@@ -179,7 +186,7 @@ class OnlineModel(LinearModel):
                 check_alone(y, sample_weight, sample_order)
                 settings, rows = self._rows_of_source(settings, X, files)
             else:
-                X, targets = self._rows_of_fit(settings, X, y, sample_weight)
+                X, targets = self._rows_of_fit(settings, Chunk(X, y, sample_weight))
                 rows = RowsInMemory(X, targets, check_order(sample_order, X.shape[0]))
             if checkpoint is not None:
                 identity = rows.identity() | start_identity(model, *start)
@@ -213,14 +220,35 @@ class OnlineModel(LinearModel):
             self._engines, self._engine_kind, self.units_, self.t_, self._eta0, self._generator
         )  # fmt: skip
 
-    def _rows_of_fit(
-        self, settings: Settings, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[sparse.csr_matrix, Targets]:
-        """The checked rows of a fit and their targets."""
+    def _read(
+        self, settings: Settings, rows: Chunk, classes: Any = None, *,
+        reset: bool = False, some_rows: bool = False, checked: bool = False,
+    ) -> tuple[sparse.csr_matrix, Targets, Any, str | None]:  # fmt: skip
+        """The checked X, the targets, the classes or labels of a classifier, and the form of y.
+
+        ``classes`` are those of earlier rows.  The rows may have been ``checked`` before.
+        """
         raise NotImplementedError
 
+    def _begin_with(self, settings: Settings, classes: Any, form: str | None) -> None:
+        """Note classes and the form of y; refuse what a warm start cannot go on with."""
+        self._form = form
+
+    def _rows_of_fit(self, settings: Settings, rows: Chunk) -> tuple[sparse.csr_matrix, Targets]:
+        """The checked rows of a fit and their targets."""
+        X, targets, classes, form = self._read(settings, rows, reset=True)
+        self._begin_with(settings, classes, form)
+        return X, targets
+
+    def _rows_of_chunk(
+        self, settings: Settings, classes: Any, chunk: Chunk, checked: bool = False
+    ) -> tuple[sparse.csr_matrix, Targets]:
+        """The checked rows of a chunk and their targets."""
+        sound = is_sound(chunk, self.n_features_in_, checked, classes)
+        return self._read(settings, chunk, classes, some_rows=True, checked=sound)[:2]
+
     def _rows_of_partial_fit(
-        self, settings: Settings, X: Any, y: Any, sample_weight: Any, classes: Any, of_pass: bool
+        self, settings: Settings, rows: Chunk, classes: Any, of_pass: bool
     ) -> tuple[sparse.csr_matrix, Targets]:
         """The checked rows of a call of ``partial_fit``, or of a chunk of its pass over a source.
 
@@ -253,10 +281,10 @@ class OnlineModel(LinearModel):
         if isinstance(X, Source):
             check_alone(y, sample_weight, sample_order)
             return self._learn_pass(X, classes)
-        return self._learn_rows(X, y, sample_weight, sample_order, classes, of_pass=False)
+        return self._learn_rows(Chunk(X, y, sample_weight), classes, sample_order)
 
     def _learn_rows(
-        self, X: Any, y: Any, sample_weight: Any, sample_order: Any, classes: Any, of_pass: bool
+        self, given: Chunk, classes: Any, sample_order: Any = None, of_pass: bool = False
     ) -> list[Warning]:
         """Go on training with rows in memory, or with a chunk of a pass over a source."""
         settings = self._read_settings()
@@ -264,7 +292,7 @@ class OnlineModel(LinearModel):
         if of_pass:
             settings = replace(settings, shuffle=False)
         model = self._model() if self.__sklearn_is_fitted__() else None
-        X, targets = self._rows_of_partial_fit(settings, X, y, sample_weight, classes, of_pass)
+        X, targets = self._rows_of_partial_fit(settings, given, classes, of_pass)
         rows = RowsInMemory(X, targets, check_order(sample_order, X.shape[0]))
         result, warnings = learn_once(settings, rows, model, getattr(self, "l1_", 0.0), self._undo)
         self.__dict__.update(result)
@@ -284,7 +312,7 @@ class OnlineModel(LinearModel):
         any_counts, n_rows = False, 0
         with closing(source.chunks(ROWS, 0)) as chunks:
             for chunk in chunks:
-                warnings += self._learn_rows(*chunk, None, classes, of_pass=True)
+                warnings += self._learn_rows(chunk, classes, of_pass=True)
                 n_rows += chunk.X.shape[0]
                 any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())
         if not n_rows:
@@ -307,7 +335,7 @@ class OnlineModel(LinearModel):
         self,
         X: Any,
         y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: Any = None,
         *,
         max_rows: int = 200,
         epochs: int = 1,
@@ -325,7 +353,7 @@ class OnlineModel(LinearModel):
         """
         probe = type(self)(**self.get_params(deep=False))
         settings = probe._read_settings()
-        rows = RowsInMemory(*probe._rows_of_fit(settings, X, y, sample_weight))
+        rows = RowsInMemory(*probe._rows_of_fit(settings, Chunk(X, y, sample_weight)))
         max_rows = check_integer("max_rows", max_rows, 1)
         epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
         n_rows = partial(affordable_rows, max_rows=max_rows, epochs=epochs)
@@ -366,13 +394,9 @@ class OnlineModel(LinearModel):
         weights are sparse and their averages are not: an average remembers every iterate.
         """
         check_is_fitted(self)
-        if not self._averages():
-            return self._shaped(self._dense_weights())
-        return self._shaped(stacked_coefficients(self._engines, self.units_, last=True))
-
-    def _averages(self) -> bool:
-        """Whether the model predicts with averages."""
-        return any(engine.averaging for engine in self._engines)
+        if self._averages():
+            return self._shaped(stacked_coefficients(self._engines, self.units_, last=True))
+        return self._shaped(self._dense_weights())
 
     @property
     def last_intercept_(self) -> NDArray[np.float64]:
@@ -381,6 +405,10 @@ class OnlineModel(LinearModel):
         if not self._averages():
             return self._intercepts()
         return intercepts_of(self._engines, self.units_, last=True)
+
+    def _averages(self) -> bool:
+        """Whether the model predicts with averages."""
+        return any(engine.averaging for engine in self._engines)
 
     @property
     def support_(self) -> NDArray[np.bool_]:

@@ -19,8 +19,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import type_of_target
 
 from lazynet.data.weights import check_every_class_counts
+from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.inputs import checked_rows, in_memory
-from lazynet.estimators.linear import LinearClassifier, LinearRegressor
+from lazynet.estimators.linear import LinearRegressor
 from lazynet.losses import Loss, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_l1s, check_strengths, follow, penalties_of_path

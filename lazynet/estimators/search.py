@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.weights import check_sample_weight
 from lazynet.engines.undo import all_or_nothing
-from lazynet.estimators.inputs import has_a_column_per_label, takes_sources
+from lazynet.estimators.classifier import has_a_column_per_label
+from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearModel
 from lazynet.losses import AnyLoss
 from lazynet.minimum.path import check_l1s, check_strengths, falling

@@ -27,8 +27,8 @@ from lazynet.engines.stabilised import (
 )
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import all_or_nothing
+from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.inputs import takes_sources
-from lazynet.estimators.linear import LinearClassifier
 from lazynet.losses import AnyLoss
 from lazynet.parameters import Integer, PositiveInt, PositiveOrNone, Threads, check_n_steps
 from lazynet.schedules import InverseSqrt

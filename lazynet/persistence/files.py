@@ -154,7 +154,7 @@ def _check_sizes(
     if units is not None and not units.sizes.shape == units.means.shape == (n_features,):
         raise ValueError("units_ does not have a size and a mean for every feature")
     if has_classes:
-        one_of_two = n_outputs == 1 and attributes.get("_labels_given") is None
+        one_of_two = n_outputs == 1 and attributes.get("_form") is None
         if attributes["classes_"].shape != (2 if one_of_two else n_outputs,):
             raise ValueError("classes_ does not belong to the rows of weights")
 

@@ -1,0 +1,316 @@
+"""Linear classifiers: classes and labels in y, their predictions and probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from lazynet.data.arrays import unusable
+from lazynet.data.targets import Classes, Targets, checked_indicator
+from lazynet.data.weights import check_classes, check_labels, counts_rows, importances
+from lazynet.estimators.inputs import checked_rows
+from lazynet.estimators.linear import LinearModel
+from lazynet.losses import LOSSES, SOFTMAX, Loss
+from lazynet.parameters import check_integer
+
+#: The forms of y with a column per label of which predictions and weights are sparse.
+SPARSE_FORMS = ("sparse matrix", "sparse array")
+
+
+class LinearClassifier(ClassifierMixin, LinearModel):
+    """Predicts classes by the sign of w.x + b; several classes are trained one against the rest."""
+
+    _takes_margin_losses = True
+    classes_: NDArray[Any]
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """w.x + b: shape (n_samples,) for two classes, (n_samples, n_classes) for more.
+
+        With a column per label: (n_samples, n_labels).
+
+        >>> from lazynet import FoBoS, LazyNetClassifier
+        >>> rule = FoBoS("constant", eta0=1.0)
+        >>> model = LazyNetClassifier("hinge", rule=rule, l1=0.0, fit_intercept=False)
+        >>> model = model.partial_fit([[2.0]], ["yes"], classes=["no", "yes"])
+        >>> model.decision_function([[1.0], [-3.0]])
+        array([ 2., -6.])
+        """
+        decision = self._decision(X)
+        return decision.ravel() if self._is_one_of_two(decision) else decision
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row; or the labels of each row, in the form in which ``fit`` got them.
+
+        Sparse labels are predicted in blocks of rows.
+
+        >>> from lazynet import FoBoS, LazyNetClassifier
+        >>> X, Y = [[1.0, 0.0], [1.0, 2.0]], sparse.csr_matrix([[1, 0], [1, 1]])
+        >>> model = LazyNetClassifier(rule=FoBoS(eta0=1.0), max_iter=20, tol=None).fit(X, Y)
+        >>> model.predict(X).toarray()
+        array([[1, 0],
+               [1, 1]])
+        """
+        if self._form in SPARSE_FORMS:
+            kind = sparse.csr_array if self._form == "sparse array" else sparse.csr_matrix
+            parts = [kind(decision > 0, dtype=np.int64) for decision in self._decisions(X)]
+            return sparse.vstack(parts, format="csr")
+        decision = self._decision(X)
+        if self._form is not None:
+            return (decision > 0).astype(np.int64)
+        if decision.shape[1] == 1:
+            return self.classes_[(decision[:, 0] > 0).astype(np.intp)]
+        return self.classes_[decision.argmax(axis=1)]
+
+    def predict_top(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """The ``k`` classes or labels with the highest w.x + b of each row, and these numbers.
+
+        Returns two arrays of shape (n_samples, k), the highest first; of equal numbers the one with
+        the lower column comes first, as in ``predict``.  Rows are taken in blocks, so that no array
+        of all rows and all labels is made.
+
+        >>> X, y = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], ["a", "b", "c"]
+        >>> from lazynet import FoBoS
+        >>> model = LazyNetClassifier(rule=FoBoS(eta0=1.0), max_iter=20, tol=None).fit(X, y)
+        >>> model.predict_top([[5.0, 0.0, 1.0]], 2)[0].tolist()
+        [['a', 'c']]
+        """
+        check_is_fitted(self)
+        n_outputs = len(self.classes_)
+        k = check_integer("k", k, 1, n_outputs)
+        labels, scores = [], []
+        for block in self._decisions(X):
+            decision = self._sides(block)
+            best = highest_columns(decision, k)
+            labels.append(best)
+            scores.append(np.take_along_axis(decision, best, axis=1))
+        return self.classes_[np.concatenate(labels)], np.concatenate(scores)
+
+    def _is_one_of_two(self, decision: NDArray[np.float64]) -> bool:
+        """Whether the only column of a decision says which of two classes a row has."""
+        return self._form is None and decision.shape[1] == 1
+
+    def _sides(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The decision for every class or label, of two classes too."""
+        return np.hstack([-decision, decision]) if self._is_one_of_two(decision) else decision
+
+    def _loss_row(self) -> Loss:
+        """The loss of the parameters."""
+        loss: Loss = self._kinds["loss"].settled("loss", self.loss)
+        return loss
+
+    def _has_probability(self) -> bool:
+        if self._loss_row().has_probability:
+            return True
+        accepted = sorted(name for name, row in LOSSES.items() if row.has_probability)
+        raise AttributeError(f"probabilities need loss to be one of {accepted}, got {self.loss!r}")
+
+    @available_if(_has_probability)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities, shape (n_samples, n_classes), in the order of ``classes_``.
+
+        With p = w.x + b the probability is the logistic function of p for "log_loss", and
+        (clip(p, -1, 1) + 1) / 2 for "modified_huber" (Zhang 2004).  For more than two classes the
+        probabilities of each class against the rest are divided by their sum; with
+        ``loss="softmax"`` they are the softmax.  With a column per label each label has
+        a probability of its own, and the result has a column per label.  It is a dense array.
+
+        >>> from lazynet import LazyNetClassifier
+        >>> model = LazyNetClassifier(fit_intercept=False)
+        >>> model = model.partial_fit([[0.0]], ["no"], classes=["no", "yes"])
+        >>> model.predict_proba([[1.0]])  # nothing has been learned from a row of zeros
+        array([[0.5, 0.5]])
+        """
+        return self._probabilities(self._decision(X))
+
+    def _shares_probability(self, decision: NDArray[np.float64]) -> bool:
+        """Whether the probabilities of the columns of a decision add up to 1."""
+        return self._form is None and decision.shape[1] > 1
+
+    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        loss, shares = self._loss_row(), self._shares_probability(decision)
+        if loss == SOFTMAX and shares:
+            return np.asarray(softmax(decision, axis=1), dtype=np.float64)
+        # Each class gets its own p, not 1 - the other, so that small probabilities keep digits.
+        sides = self._sides(decision)
+        if loss.name in ("log_loss", "softmax"):
+            positive = np.asarray(expit(sides), dtype=np.float64)
+        else:
+            positive = (np.clip(sides, -1.0, 1.0) + 1.0) / 2.0
+        if not shares:
+            return positive
+        total = positive.sum(axis=1, keepdims=True)
+        # All zero: no class claims the example, so all are equally likely.
+        positive[total[:, 0] == 0] = 1.0
+        return positive / positive.sum(axis=1, keepdims=True)
+
+    @available_if(_has_probability)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of ``predict_proba``.
+
+        >>> from lazynet import LazyNetClassifier
+        >>> model = LazyNetClassifier(fit_intercept=False)
+        >>> model = model.partial_fit([[0.0]], ["no"], classes=["no", "yes"])
+        >>> model.predict_log_proba([[1.0]]).round(2)  # log(1/2)
+        array([[-0.69, -0.69]])
+        """
+        decision, loss = self._decision(X), self._loss_row()
+        shares = self._shares_probability(decision)
+        if loss.name in ("log_loss", "softmax") and not shares:
+            return np.asarray(log_expit(self._sides(decision)), dtype=np.float64)
+        if loss == SOFTMAX:
+            return np.asarray(log_softmax(decision, axis=1), dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            return np.log(self._probabilities(decision))
+
+    def _read_rows(
+        self, p: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
+    ) -> tuple[sparse.csr_matrix, NDArray[Any], Targets]:
+        X, y, self.classes_ = checked_classes(self, X, y, None, reset)
+        weight_of = getattr(p, "class_weight", None)
+        weights = importances(weight_of, self.classes_, X, y, sample_weight)
+        return X, y, targets_of_classes(y, self.classes_, weights)
+
+
+# --- classes ---------------------------------------------------------------------------
+
+
+def checked_classes(
+    estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
+) -> tuple[sparse.csr_matrix, NDArray[Any], NDArray[Any]]:
+    """Checked X and y, and the classes; for ``classes=None`` the classes that occur in y."""
+    X, y = checked_rows(estimator, X, reset, y=y)
+    result = np.unique(y) if classes is None and y.dtype.kind in "biuf" else None
+    if result is None or not are_classes_of(result, len(y)):
+        with np.errstate(invalid="ignore"):  # scikit-learn casts y to integers and back
+            check_classification_targets(y)
+    if classes is None:
+        classes = np.unique(y) if result is None else result
+        if len(classes) < 2:
+            only = classes.tolist()[0]
+            raise ValueError(f"y must have at least two classes, got one class: {only!r}")
+    elif not np.isin(y, classes).all():
+        unknown = np.setdiff1d(y, classes)
+        raise ValueError(f"y has labels {unknown} that are not among the classes {classes}")
+    return X, y, classes
+
+
+def targets_of_classes(
+    y: NDArray[Any], classes: NDArray[Any], importances: NDArray[np.float64] | None
+) -> Classes:
+    """Every class against the rest."""
+    if len(classes) == 2:  # a comparison takes less time than a search
+        codes = np.asarray(y == classes[1], dtype=np.int64)
+    else:
+        codes = np.searchsorted(classes, y)
+    return Classes(codes, len(classes), importances)
+
+
+def are_classes_of(values: NDArray[Any], n_rows: int) -> bool:
+    """Whether scikit-learn takes these distinct numbers for classes, and would not warn of them.
+
+    >>> are_classes_of(np.array([0.0, 1.0]), 4), are_classes_of(np.array([0.5, 1.0]), 4)
+    (True, False)
+    >>> are_classes_of(np.arange(2), 4), are_classes_of(np.arange(3), 4)
+    (True, False)
+    """
+    if 2 * len(values) > n_rows:
+        return False
+    numbers = values.astype(np.float64)
+    return bool(((numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**53)).all())
+
+
+# --- labels in columns ------------------------------------------------------------------
+
+
+def checked_labels(
+    estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
+) -> tuple[sparse.csr_matrix, sparse.csr_matrix, NDArray[Any]]:
+    """Checked X and y, and the names of the columns of y; for ``classes=None`` their numbers."""
+    (X,) = checked_rows(estimator, X, reset)
+    with unusable("y"):
+        indicator = checked_indicator(y)
+    if indicator.shape[0] != X.shape[0]:
+        raise ValueError(
+            f"y must have a row for each row of X: {X.shape[0]}, got {indicator.shape[0]}"
+        )
+    if classes is None:
+        classes = np.arange(indicator.shape[1])
+    if len(classes) != indicator.shape[1]:
+        raise ValueError(
+            f"y must have a column for each of {len(classes)} labels, got {indicator.shape[1]}"
+        )
+    return X, indicator, classes
+
+
+def has_a_column_per_label(y: Any) -> bool:
+    """Whether y is a matrix; a matrix of one column is a column of classes, unless it is sparse."""
+    if sparse.issparse(y):
+        return True
+    shape = getattr(y, "shape", None)
+    if isinstance(y, (list, tuple)) and y and isinstance(y[0], (list, tuple, np.ndarray)):
+        shape = (len(y), len(y[0]))
+    return isinstance(shape, tuple) and len(shape) == 2 and shape[1] != 1
+
+
+def classes_to_go_on_with(
+    known: NDArray[Any] | None, given: Any, y: Any, class_weight: Any
+) -> NDArray[Any]:
+    """The checked classes of a call of ``partial_fit``, or names of the columns of labels.
+
+    ``known`` are the classes of the model so far, ``given`` those that the call names.
+    """
+    of_labels = has_a_column_per_label(y)
+    if given is not None:
+        given = (check_labels if of_labels else check_classes)(given)
+        if known is not None and not np.array_equal(known, given):
+            raise ValueError(f"classes={given} is not the same as on the last call: {known}")
+        known = given
+    elif known is None and of_labels:
+        known = np.arange(y.shape[1] if sparse.issparse(y) else np.shape(y)[1])
+    if known is None:
+        raise ValueError("classes must be passed on the first call to partial_fit")
+    if counts_rows(class_weight):
+        raise ValueError(
+            "class_weight='balanced' counts the rows of every class, and partial_fit sees only "
+            "some of the rows: write class_weight=Balanced(class_counts={class: number of "
+            "rows}), or pass a dict of weights"
+        )
+    if len(known) < 2 and not of_labels:
+        raise ValueError(f"classes must name at least two classes, got {known}")
+    return known
+
+
+def form_of(y: Any) -> str:
+    """The form of a y that has a column per label."""
+    if not sparse.issparse(y):
+        return "dense"
+    return "sparse array" if isinstance(y, sparse.sparray) else "sparse matrix"
+
+
+def highest_columns(numbers: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """The columns of the ``k`` highest numbers of each row, the highest and leftmost first.
+
+    >>> highest_columns(np.array([[1.0, 3.0, 1.0, 3.0]]), 3)
+    array([[1, 3, 0]])
+    """
+    n = numbers.shape[1]
+    if k < n:
+        # The k-th highest number of a row may stand in several columns: the leftmost are taken.
+        least = np.partition(numbers, n - k, axis=1)[:, n - k, None]
+        above, equal = numbers > least, numbers == least
+        room = k - above.sum(axis=1, keepdims=True)
+        taken = above | (equal & (np.cumsum(equal, axis=1) <= room))
+        columns = np.nonzero(taken)[1].reshape(len(numbers), k)
+    else:
+        columns = np.tile(np.arange(n), (len(numbers), 1))
+    reached = np.take_along_axis(numbers, columns, axis=1)
+    order = np.argsort(-reached, axis=1, kind="stable")
+    return np.asarray(np.take_along_axis(columns, order, axis=1), dtype=np.int64)
