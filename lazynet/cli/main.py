@@ -4,25 +4,46 @@ from __future__ import annotations
 
 import argparse
 import errno
-import importlib
 import os
 import sys
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from lazynet._version import __version__
-from lazynet.cli.output import say
+from lazynet.cli import test, train, write
+from lazynet.cli.inputs import say
 
 #: What a subcommand returns: all is well; bad usage or bad input; Ctrl-C.
 DONE, REFUSED, INTERRUPTED = 0, 2, 130
 
-#: Every subcommand and its module in lazynet.cli, with the line that --help shows.
+
+class Command(NamedTuple):
+    """A subcommand."""
+
+    line: str
+    """What it does, for --help."""
+    examples: str
+    add: Callable[[argparse.ArgumentParser], None]
+    """Describes the options to a parser."""
+    run: Callable[[argparse.Namespace], None]
+
+
 COMMANDS = {
-    "train": "train a model from files",
-    "test": "measure a model on files",
-    "predict": "write the predictions of a model",
-    "convert": "write rows in another form",
+    "train": Command("train a model from files", train.EXAMPLES, train.add, train.run),
+    "test": Command("measure a model on files", test.EXAMPLES, test.add, test.run),
+    "predict": Command(
+        "write the predictions of a model",
+        write.PREDICT_EXAMPLES,
+        write.add_predict,
+        write.predict,
+    ),
+    "convert": Command(
+        "write rows in another form",
+        write.CONVERT_EXAMPLES,
+        write.add_convert,
+        write.convert,
+    ),
 }
 
 _EPILOG = """\
@@ -57,20 +78,12 @@ def new_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"lazynet {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, line in COMMANDS.items():
-        module = _module(name)
-        command = commands.add_parser(
-            name,
-            help=line,
-            description=f"{line[0].upper()}{line[1:]}.",
-            epilog=module.EXAMPLES,
-        )
-        module.add(command)
+    for name, command in COMMANDS.items():
+        line = command.line
+        about = f"{line[0].upper()}{line[1:]}."
+        options = commands.add_parser(name, help=line, description=about, epilog=command.examples)
+        command.add(options)
     return parser
-
-
-def _module(command: str) -> Any:
-    return importlib.import_module(f"lazynet.cli.{command}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -101,7 +114,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _shown  # type: ignore[assignment]
-            _module(options.command).run(options)
+            COMMANDS[options.command].run(options)
             sys.stdout.flush()
             return DONE
     except KeyboardInterrupt:

@@ -16,7 +16,7 @@ from sklearn.metrics import f1_score, mean_absolute_error, r2_score
 import lazynet
 from lazynet import FTRL, FoBoS, Power
 from lazynet.cli.main import COMMANDS, main, new_parser
-from lazynet.cli.settings import object_of
+from lazynet.cli.train import object_of
 from lazynet.data import CSVFile, RowsFile, SvmlightFile, VWFile
 from lazynet.persistence import files as model_files
 
