@@ -18,7 +18,7 @@ from lazynet.engines.cells import RuleEngine
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.ftrl import FTRLEngine
-from lazynet.engines.groups import GROUPED_OUTPUTS
+from lazynet.engines.groups import GroupedOutputs
 from lazynet.engines.outputs import OutputsEngine, OutputsOnClock
 from lazynet.engines.outputs_averaged import AveragedOutputs
 from lazynet.engines.outputs_cells import AdaGradOutputs, CellOutputs, FTRLOutputs, RDAOutputs
@@ -178,7 +178,7 @@ def new_outputs(
     20
     """
     if rule.group is not None:
-        return GROUPED_OUTPUTS[rule.group](n_features, n_outputs, rule, dtype)
+        return GroupedOutputs(n_features, n_outputs, rule, dtype)
     kind = ALGORITHMS[rule.name].outputs
     if kind is not None and issubclass(kind, CellOutputs):
         penalties = [penalty] * n_outputs
@@ -218,7 +218,7 @@ class EngineKind(NamedTuple):
         if self.dtype not in ("float64", "float32"):
             raise ValueError(f"there are no weights of {self.dtype}")
         if self.group is not None:
-            return GROUPED_OUTPUTS[self.group](n_features, n_outputs, rule, self.dtype)
+            return GroupedOutputs(n_features, n_outputs, rule, self.dtype)
         return new_outputs(
             rule, penalty, n_features, n_outputs,
             average=average, own_clocks=self.rates_from_data, dtype=self.dtype,

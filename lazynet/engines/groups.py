@@ -1,7 +1,7 @@
 """Engines of several outputs whose penalty acts on whole rows of weights: joint feature selection.
 
-The penalty of the row v of a feature is l1 ||v|| + (l2 / 2) ||v||_2^2 with the Euclidean norm or
-the largest |v_k|.  A feature is kept or dropped for all outputs together.
+The penalty of the row v of a feature is l1 ||v||_2 + (l2 / 2) ||v||_2^2.  A feature is kept or
+dropped for all outputs together.
 """
 
 from __future__ import annotations
@@ -23,10 +23,18 @@ _SMALLEST_SCALE = 2.0**-200
 
 
 class GroupedOutputs(OutputsOnClock):
-    """The base: one clock for all outputs, and rows of weights that are shrunk as a whole.
+    """One clock for all outputs, and rows of weights that are shrunk as a whole.
 
     ``rule`` must be FoBoS with "gradient_first".  ``cells`` has a number per weight.
+
+    >>> engine = GroupedOutputs(3, 2)
+    >>> engine.load_coefficients(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([0.5, 0.0]))
+    >>> engine.weights_at(np.array([2])), engine.intercepts
+    (array([[3.],
+           [6.]]), array([0.5, 0. ]))
     """
+
+    kind = "groups"
 
     def __init__(
         self,
@@ -47,39 +55,6 @@ class GroupedOutputs(OutputsOnClock):
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         # The norm of a row may overflow where its entries do not.
         return bool(np.isfinite(self.weights_at(indices)).all())
-
-
-class OutputsInL2Groups(GroupedOutputs):
-    """Rows under their Euclidean norm: a number per weight, and nothing per row.
-
-    >>> engine = OutputsInL2Groups(3, 2)
-    >>> engine.load_coefficients(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([0.5, 0.0]))
-    >>> engine.weights_at(np.array([2])), engine.intercepts
-    (array([[3.],
-           [6.]]), array([0.5, 0. ]))
-    """
-
-    kind = "group_l2"
-
-
-class OutputsInMaxGroups(GroupedOutputs):
-    """Rows under their largest weight: a number per weight, and a stamp per row."""
-
-    kind = "group_max"
-    _per_weight = ("cells", "stamps")
-
-    def load_coefficients(
-        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
-    ) -> None:
-        super().load_coefficients(weights, intercepts)
-        self.stamps[:] = 0.0
-
-
-#: norm -> engine
-GROUPED_OUTPUTS: dict[str, type[GroupedOutputs]] = {
-    "l2": OutputsInL2Groups,
-    "max": OutputsInMaxGroups,
-}
 
 
 def check_rule_of_groups(rule: Rule) -> None:

@@ -78,8 +78,7 @@ cdef enum Kind:
     CARPENTER
     SAGA
     TABLES
-    GROUP_L2   # of outputs: a penalty of the row of all outputs' weights of a feature ...
-    GROUP_MAX  # ... by its norm, or by its largest weight
+    GROUPS     # of outputs: a penalty of the row of all outputs' weights of a feature
 
 
 # What a module of one vector level offers; ``rule`` is the struct of the rule of that number.

@@ -23,7 +23,6 @@ from .chunk cimport (
 from .outputs_chunk cimport (
     HALF_DONE, NOTHING_DONE, PENDING, PENDING_MOVE, WORK, OutputLoops, Outputs,
 )
-from .outputs_groups cimport predict_rows, read_row, update_rows
 from .outputs_loops cimport Rule, predict_by, read_by, update_by
 from .outputs_losses cimport fetch_targets, find_slopes
 from .outputs_motion cimport (
@@ -65,11 +64,11 @@ cdef void act_on_groups(
     Py_ssize_t feature, double* numbers
 ) noexcept nogil:
     if action == PREDICT:
-        predict_rows(run.at, cells, row, numbers)
+        groups.predict_rows(run.at, cells, row, numbers)
     elif action == UPDATE:
-        update_rows(run.at, cells, row, next, numbers)
+        groups.update_rows(run.at, cells, row, next, numbers)
     else:
-        read_row(run.at, cells, feature, numbers)
+        groups.read_row(run.at, cells, feature, numbers)
 
 
 cdef void act(
@@ -310,7 +309,7 @@ cdef bint sweep(Outputs* at) noexcept nogil:
         act(&run, READ, NULL, NULL, feature, run.predictions)
         put_row(at, feature, run.predictions)
         if at.stamps != NULL:
-            at.stamps[feature] = at.rules[0].adagrad.steps if at.rules != NULL else 0.0
+            at.stamps[feature] = at.rules[0].adagrad.steps
     end(&run)
     return True
 

@@ -10,9 +10,8 @@ are
     "clock"            one clock for all outputs that share the penalty and the rates, or a clock
                        for each output (rules/clock.pxd)
     "averaged clock"   one clock, and the past of every weight (averages.pyx)
-    "group_l2", "group_max"
-                       FoBoS on one clock, with a penalty of every row of weights: its Euclidean
-                       norm or its largest weight (rules/groups.pxd)
+    "groups"           FoBoS on one clock, with a penalty of the norm of every row of weights
+                       (rules/groups.pxd)
     "rda", "ftrl", "adagrad"
                        rules with a state of their own (cells.pyx).  A number of a rule exists once
                        per output, and AdaGrad has one stamp for the row of a feature: a step
@@ -33,7 +32,7 @@ from .arrays cimport Held
 from .averages cimport COUNTED, Average, Past, check_counts
 from .cells cimport _Described, begin_rule, described, end_rule
 from .chunk cimport (
-    ADAGRAD, AVERAGED, CLOCK, DECAYING_ADAGRAD, FREELY_AVERAGED, FTRL, GROUP_L2, GROUP_MAX, RDA,
+    ADAGRAD, AVERAGED, CLOCK, DECAYING_ADAGRAD, FREELY_AVERAGED, FTRL, GROUPS, RDA,
 )
 from .examples cimport (
     FINISHED, Examples, Status, check_aligned, check_vector, has_sizes,
@@ -57,8 +56,7 @@ INTERCEPT_ROW, INTERCEPT_SUM_ROW, WORK_SCALAR = INTERCEPT, INTERCEPT_SUM, WORK
 # The number of a kind among the rules, and how many numbers a weight has.
 cdef dict KINDS = {
     "clock": (<int> CLOCK, 1), "averaged clock": (<int> AVERAGED, 2), "rda": (<int> RDA, 1),
-    "ftrl": (<int> FTRL, 2), "adagrad": (<int> ADAGRAD, 2), "group_l2": (<int> GROUP_L2, 1),
-    "group_max": (<int> GROUP_MAX, 1),
+    "ftrl": (<int> FTRL, 2), "adagrad": (<int> ADAGRAD, 2), "groups": (<int> GROUPS, 1),
 }
 
 
@@ -74,7 +72,7 @@ cdef class Block:
     """The weights of a block of outputs, and all that the rule keeps beside them.
 
     ``cells`` has a row per feature, ``numbers(kind)`` rows of ``width`` float32 or float64 each.
-    ``stamps`` has an entry per feature for "adagrad" and "group_max".  Weights on a clock have
+    ``stamps`` has an entry per feature for "adagrad".  Weights on a clock have
     ``clocks``, a column for all outputs or one for each, ``own``, ``scalars``, and ``rates`` where
     these are computed from the rows; rules with a state have ``constants`` and ``fields``, a row per
     output, whose columns are those of a single output.
@@ -112,7 +110,7 @@ cdef class Block:
         at.stride = width * <Py_ssize_t> n_numbers
         if array.shape[1] != at.stride:
             raise ValueError(f"cells must have {at.stride} columns, got {array.shape[1]}")
-        if at.kind == ADAGRAD or at.kind == GROUP_MAX:
+        if at.kind == ADAGRAD:
             array = self.hold("stamps", stamps, (self.n_features,))
             at.stamps = <double*> array.begin
         if at.kind == ADAGRAD or at.kind == FTRL or at.kind == RDA:
@@ -153,7 +151,7 @@ cdef class Block:
         For tests: every level gives the same bits.
         """
         # Groups are computed in double.
-        narrow = self.outputs.narrow and self.outputs.kind not in (GROUP_L2, GROUP_MAX)
+        narrow = self.outputs.narrow and self.outputs.kind != GROUPS
         self.loops = <const OutputLoops*> table_at(
             "online_outputs", &level, "_f32" if narrow else ""
         )
@@ -212,7 +210,7 @@ cdef int check_run(
         raise ValueError("targets must be labels where softmax is asked for")
     if not 0 <= task.loss < N_LOSSES:
         raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {task.loss}")
-    if not learns and block.outputs.kind in (AVERAGED, GROUP_L2, GROUP_MAX):
+    if not learns and block.outputs.kind in (AVERAGED, GROUPS):
         raise ValueError(f"block must not be of the kind {block.kind!r} if nothing learns")
     return check_vector("losses", losses, targets.n_outputs)
 
@@ -225,7 +223,7 @@ cdef int check_steps_on_clock(
     cdef bint rates_from_data = task.tuning.in_use
     if averaged != (block.outputs.kind == AVERAGED):
         raise ValueError("average must be given for the kind 'averaged clock', and for no other")
-    if block.outputs.kind in (GROUP_L2, GROUP_MAX) and task.shrink_first:
+    if block.outputs.kind == GROUPS and task.shrink_first:
         raise ValueError("task must not shrink first where the weights of a feature are a group")
     if has_own and rates_from_data:
         raise ValueError("own_steps must not be given where rates are computed from the rows")

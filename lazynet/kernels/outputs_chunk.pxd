@@ -87,8 +87,7 @@ cdef struct Outputs:
     Py_ssize_t n_features
     bint narrow               # whether the cells are floats
     void* cells               # IN/OUT
-    # IN/OUT: AdaGrad: the steps that had been taken when a row of weights was brought current;
-    # groups by the largest weight: the shift at that time
+    # IN/OUT: of AdaGrad: the steps that had been taken when a row of weights was brought current
     double* stamps
     double* losses            # IN/OUT: the sums of importance times loss; an entry per output
     bint softmax

@@ -56,7 +56,7 @@ from lazynet.reference.dense import DenseReference
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.from_data import DenseFromData
 from lazynet.reference.ftrl import DenseFTRL
-from lazynet.reference.groups import DenseGroups, PlainGroupsOnClock, PlainGroupsWithStamps
+from lazynet.reference.groups import DenseGroups, PlainGroupsOnClock
 from lazynet.reference.outputs import DenseSoftmax
 from lazynet.reference.rda import DenseRDA
 from lazynet.reference.released import DenseReleased
@@ -87,7 +87,6 @@ __all__ = [
     "PlainClock",
     "PlainDekel",
     "PlainGroupsOnClock",
-    "PlainGroupsWithStamps",
     "PlainRescaled",
     "PlainTables",
 ]

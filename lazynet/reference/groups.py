@@ -3,11 +3,10 @@
 A model of several outputs has a row of weights per feature, an entry per output.  The penalty of a
 row v is
 
-    l1 ||v|| + (l2 / 2) ||v||_2^2,    ||v|| the Euclidean norm ("l2") or the largest |v_k| ("max")
+    l1 ||v||_2 + (l2 / 2) ||v||_2^2
 
-Duchi & Singer (2009), section 5.  ``DenseGroups`` shrinks every row at every step.  The two lazy
-forms bring a row current when an example touches it: ``PlainGroupsOnClock`` for "l2" and
-``PlainGroupsWithStamps`` for "max".
+Duchi & Singer (2009), section 5.  ``DenseGroups`` shrinks every row at every step.  The lazy form
+``PlainGroupsOnClock`` brings a row current when an example touches it.
 """
 
 from __future__ import annotations
@@ -33,85 +32,46 @@ def l2_prox(row: Sequence[Any], a: Any) -> list[Any]:
     return [v * ((norm - a) / norm) for v in row]
 
 
-def max_prox(row: Sequence[Any], a: Any) -> list[Any]:
-    """The v with the least a max |v_k| + ||v - row||_2^2 / 2: no entry is above a level, and the
-    entries lose a together.
-
-    >>> max_prox([3.0, -4.0, 1.0], 2.0), max_prox([3.0, 4.0, 1.0], 8.0)
-    ([2.5, -2.5, 1.0], [0.0, 0.0, 0.0])
-    """
-    if a == 0:
-        return list(row)
-    if sum(abs(v) for v in row) <= a:
-        return [v * 0 for v in row]
-    at = level(row, a)
-    return [min(v, at) if v > 0 else max(v, -at) for v in row]
-
-
-def level(row: Sequence[Any], a: Any) -> Any:
-    """The level above which the sizes of the entries have the sum a: sum_k [|v_k| - level]+ = a.
-
-    >>> level([3.0, -4.0, 1.0], 2.0)
-    2.5
-    """
-    total, result = 0, None
-    for k, size in enumerate(sorted((abs(v) for v in row), reverse=True), start=1):
-        total += size
-        if result is None or size > (total - a) / k:
-            result = (total - a) / k
-    return result
-
-
-#: norm -> prox(row, a)
-PROXES: dict[str, Callable[[Sequence[Any], Any], list[Any]]] = {"l2": l2_prox, "max": max_prox}
-
-
-def shrink_row(row: Sequence[Any], eta: Any, l1: Any, l2: Any, norm: str) -> list[Any]:
+def shrink_row(row: Sequence[Any], eta: Any, l1: Any, l2: Any) -> list[Any]:
     """The proximal map of eta times the penalty of a row.
 
-    >>> shrink_row([6.0, -8.0], 1.0, 2.5, 1.0, "l2")  # [3, -4], whose norm loses 2.5 / 2
+    >>> shrink_row([6.0, -8.0], 1.0, 2.5, 1.0)  # [3, -4], whose norm loses 2.5 / 2
     [2.25, -3.0]
     """
     a = 1 + eta * l2
-    return PROXES[norm]([v / a for v in row], eta * l1 / a)
+    return l2_prox([v / a for v in row], eta * l1 / a)
 
 
 class DenseGroups(Learner):
-    """Shrinks every row at every step; the lazy forms store a row in another way.
+    """Shrinks every row at every step; the lazy form stores a row in another way.
 
     With ``softmax`` the target of an example is the number of its class; else it is a list of
     numbers, one per output, and every output has the same loss.
 
-    >>> twin = DenseGroups(2, 2, norm="max", loss="squared_error", l1=1, schedule=lambda t: 0.5)
-    >>> twin.step([0], [1.0], target=[4.0, -6.0])
+    >>> twin = DenseGroups(2, 2, loss="squared_error", l1=5, schedule=lambda t: 0.5)
+    >>> twin.step([0], [1.0], target=[6.0, -8.0])
     [0.0, 0.0]
-    >>> twin.weights  # the gradient gives [2, -3], the shrink takes 0.5 off the larger
-    [[2.0, -2.5], [0.0, 0.0]]
-    >>> twin.predict([0], [2.0]), twin.slopes([4.0, -5.0], [4.0, -6.0])
-    ([4.0, -5.0], [0.0, 1.0])
+    >>> twin.weights  # the gradient gives [3, -4], the shrink takes 2.5 off the norm of 5
+    [[1.5, -2.0], [0.0, 0.0]]
+    >>> twin.predict([0], [2.0]), twin.slopes([3.0, -4.0], [3.0, -5.0])
+    ([3.0, -4.0], [0.0, 1.0])
     >>> twin.store(1, [4.0, 0.0])
-    >>> twin.advance(2.0)
+    >>> twin.advance(0.5)
     >>> twin.load(1)
-    [2.0, 0.0]
+    [1.5, 0.0]
     """
-
-    #: the norms for which this form is exact
-    norms: tuple[str, ...] = tuple(PROXES)
 
     def __init__(
         self,
         n_features: int,
         n_outputs: int,
         *,
-        norm: str,
         schedule: Callable[[int], Any] = lambda t: 1,
         softmax: bool = False,
         **options: Any,
     ) -> None:
-        if norm not in self.norms:
-            raise ValueError(f"norm must be one of {', '.join(self.norms)}, got {norm!r}")
         super().__init__(n_features, **options)
-        self.norm, self.schedule, self.softmax = norm, schedule, softmax
+        self.schedule, self.softmax = schedule, softmax
         self.stored = [[self.zero] * n_outputs for _ in range(n_features)]
         self.intercepts = [self.zero] * n_outputs
 
@@ -125,7 +85,7 @@ class DenseGroups(Learner):
 
     def advance(self, eta: Any) -> None:
         """Let one shrink pass over every row."""
-        self.stored = [shrink_row(row, eta, self.l1, self.l2, self.norm) for row in self.stored]
+        self.stored = [shrink_row(row, eta, self.l1, self.l2) for row in self.stored]
 
     @property
     def weights(self) -> list[list[Any]]:
@@ -164,11 +124,11 @@ class DenseGroups(Learner):
 
 
 class PlainGroupsOnClock(DenseGroups):
-    """Lazy for "l2": the norm of a row is on the clock, as a single weight is in ``PlainClock``.
+    """Lazy: the norm of a row is on the clock, as a single weight is in ``PlainClock``.
 
     A shrink keeps the direction of the row, and its norm takes the map of a single weight.
 
-    >>> lazy = PlainGroupsOnClock(1, 2, norm="l2", l1=2.5, l2=1.0)
+    >>> lazy = PlainGroupsOnClock(1, 2, l1=2.5, l2=1.0)
     >>> lazy.store(0, [6.0, -8.0])
     >>> lazy.advance(1.0)
     >>> lazy.scale, lazy.shift, lazy.load(0)
@@ -177,8 +137,6 @@ class PlainGroupsOnClock(DenseGroups):
     >>> lazy.scale, lazy.shift, lazy.load(0)
     (1.0, 0.0, [2.25, -3.0])
     """
-
-    norms = ("l2",)
 
     def __init__(self, n_features: int, n_outputs: int, **options: Any) -> None:
         super().__init__(n_features, n_outputs, **options)
@@ -206,33 +164,3 @@ class PlainGroupsOnClock(DenseGroups):
         self.scale, self.shift = self.zero + 1, self.zero
         for j, row in enumerate(rows):
             self.store(j, row)
-
-
-class PlainGroupsWithStamps(PlainGroupsOnClock):
-    """Lazy for "max": stores a row divided by the scale, and the shift of that time as its stamp.
-
-    All shrinks that a row has missed are one prox, because the sums of their strengths count.
-
-    >>> lazy = PlainGroupsWithStamps(1, 2, norm="max", l1=2.0)
-    >>> lazy.store(0, [6.0, -8.0])
-    >>> for _ in range(2):
-    ...     lazy.advance(1.0)
-    >>> lazy.scale, lazy.shift - lazy.stamps[0], lazy.load(0)  # 4 are taken off
-    (1.0, 4.0, [5.0, -5.0])
-    """
-
-    norms = ("max",)
-
-    def __init__(self, n_features: int, n_outputs: int, **options: Any) -> None:
-        super().__init__(n_features, n_outputs, **options)
-        self.stamps = [self.zero] * n_features
-
-    def load(self, j: int) -> list[Any]:
-        """The weights of feature j as of now."""
-        missed = self.shift - self.stamps[j]
-        return [v * self.scale for v in max_prox(self.stored[j], missed)]
-
-    def store(self, j: int, row: list[Any]) -> None:
-        """Store the row in units of the scale, and stamp it."""
-        self.stored[j] = [v / self.scale for v in row]
-        self.stamps[j] = self.shift

@@ -38,8 +38,6 @@ def fobos(eta: Any, l1: Any, l2: Any) -> Shrink:
 
 
 STEP_ORDERS = ("gradient_first", "shrink_first")
-#: The norms of the weights of a feature that an l1 penalty can act on.
-GROUPS = ("l2", "max")
 
 
 @dataclass(repr=False)
@@ -76,8 +74,9 @@ class FoBoS(Proximal):
         w <- shrink(w - eta g x), or w <- shrink(w) - eta g x.
     positive : bool, default=False
         Keep every weight at 0 or above.
-    group : "l2", "max" or None, default=None
-        Let the l1 penalty act on a norm of the weights of a feature over all classes or labels.
+    group : "l2" or None, default=None
+        "l2": the l1 penalty acts on the Euclidean norm of the weights of a feature over all classes
+        or labels, so that a feature is used for all of them or for none.
 
     Examples
     --------
@@ -89,7 +88,7 @@ class FoBoS(Proximal):
     decay_below: ClassVar[float] = LARGEST_SHRINK
     why: ClassVar[str] = "larger products drive the weights out of the range of doubles"
     shrink = staticmethod(fobos)
-    group: Annotated[str | None, Choice(accepted=GROUPS, optional=True)] = None
+    group: Annotated[str | None, Choice(accepted=("l2",), optional=True)] = None
 
 
 @dataclass(repr=False)

@@ -59,8 +59,7 @@ def _penalty_of(weights: NDArray[np.float64], plan: Plan) -> float:
     """The penalty of the outputs whose weights are the rows."""
     absolute, squared = weight_sums(weights.ravel())
     if plan.rule.group is not None:
-        order = {"l2": 2, "max": np.inf}[plan.rule.group]
-        absolute = float(np.linalg.norm(weights, order, axis=0).sum())
+        absolute = float(np.linalg.norm(weights, axis=0).sum())
     return plan.penalty.of_sums(absolute, squared)
 
 

@@ -27,7 +27,7 @@ FORMS = {
     "array": sparse.csr_array,
 }
 SPARSE_FORMS = {name: form for name, form in FORMS.items() if name not in ("dense", "coo")}
-GROUPS = pytest.mark.parametrize("group", [None, "l2", "max"])
+GROUPS = pytest.mark.parametrize("group", [None, "l2"])
 
 
 def rows_and_scores():

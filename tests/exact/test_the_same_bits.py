@@ -72,8 +72,7 @@ SEVERAL = {
     **{name: dict(rule=rule) for name, rule in _RULES.items()
        if rule.name in ("fobos", "sgd", "rda", "ftrl", "adagrad")},
     "from data": dict(schedule=FromData()),
-    "group l2": dict(group="l2"),
-    "group max": dict(group="max"),
+    "groups": dict(group="l2"),
 }  # fmt: skip
 SEVERAL |= {f"{name} in float32": each | dict(dtype="float32") for name, each in SEVERAL.items()}
 SEVERAL["average"] = dict(average=FromStep(2))

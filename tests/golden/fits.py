@@ -209,7 +209,6 @@ FURTHER = {
     "softmax, average": dict(y="three", loss="softmax", average=True, eta0=0.2),
     "two threads": dict(y="twelve", n_jobs=2),
     "group, l2": dict(y="three", group="l2", eta0=0.2),
-    "group, max": dict(y="labels", group="max", eta0=0.2),
     "class weights": dict(class_weight={"yes": 2.0, "no": 0.5}, weighted=True),
     "huber, width": dict(loss=lazynet.Huber(0.3), y="number"),
     "epsilon, width": dict(loss=lazynet.EpsilonInsensitive(0.2), y="number"),

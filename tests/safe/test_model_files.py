@@ -87,7 +87,6 @@ STREAMS = {
     "carpenter": (LazyNetClassifier(l1=0.01, rule=Carpenter()), TWO),
     "positive": (LazyNetClassifier(l1=0.01, rule=FoBoS(positive=True)), TWO),
     "groups": (LazyNetClassifier(l1=0.01, rule=FoBoS(group="l2")), THREE),
-    "max groups": (LazyNetClassifier(l1=0.01, rule=FoBoS(group="max")), LABELS),
     "rates": (LazyNetRegressor(Huber(0.5), l1=0.01, rule=FoBoS(np.full(9000, 0.01))), SCORES),
     "weights": (LazyNetClassifier(class_weight={"yes": 2.0, "no": 1 / 3}), TWO),
     "balanced": (LazyNetClassifier(class_weight=Balanced({"yes": 3, "no": 2})), TWO),

@@ -3,23 +3,19 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from lazynet.engines.groups import GROUPED_OUTPUTS
 from lazynet.losses import LOSSES
 from lazynet.reference import DenseGroups
 from lazynet.rules.affine import FoBoS
 from lazynet.verify.tolerance import UNIT_ROUNDOFF, distance_to_kink
 from support.twins import Run, assert_matches_twins, disordered_problems, plan_of
 
-NORMS = tuple(GROUPED_OUTPUTS)
-
 
 @st.composite
-def group_runs(draw, norms=NORMS, wears=None, kind=Run, losses=LOSSES, **options):
+def group_runs(draw, wears=None, kind=Run, losses=LOSSES, **options):
     """Runs of 1 to 20 outputs, or of the softmax; ``options`` are those of ``problems``."""
-    norm = draw(st.sampled_from(list(norms)))
     coupled = draw(st.booleans())
     problem = draw(disordered_problems(list(losses), ["fobos"], **options))
-    chosen = plan_of(problem, FoBoS(group=norm).settled(), softmax=coupled)
+    chosen = plan_of(problem, FoBoS(group="l2").settled(), softmax=coupled)
     wear = None if wears is None else draw(wears)
     seed = draw(st.integers(0, 9))
     return kind(problem, chosen, draw(st.integers(1, 20)), wear=wear, seed=seed)
@@ -29,7 +25,7 @@ def plain_learner(run, form=DenseGroups):
     """A learner in plain Python with the options of a run."""
     chosen = run.plan
     return form(
-        run.problem.n_features, run.n_outputs, norm=chosen.rule.group, softmax=chosen.softmax,
+        run.problem.n_features, run.n_outputs, softmax=chosen.softmax,
         schedule=run.problem.rate, loss=chosen.loss.name, epsilon=chosen.loss.epsilon,
         l1=chosen.penalty.l1, l2=chosen.penalty.l2, fit_intercept=chosen.fit_intercept,
     )  # fmt: skip
@@ -70,8 +66,8 @@ class GroupTwins:
     ``lazynet.verify.tolerance`` derives the bound for one output.  In the Euclidean norm over all
     weights of all outputs the same steps hold: the prox of a norm never increases a distance, a
     gradient step multiplies the distance by no more than that of one output does, and the slopes of
-    the softmax are at most half as far apart as the predictions.  The norm, the mass and the level
-    of a row are sums over the outputs, with as many roundings.
+    the softmax are at most half as far apart as the predictions.  The norm of
+    a row is a sum over the outputs, with as many roundings.
     """
 
     def __init__(self, run):

@@ -1,45 +1,35 @@
 # FoBoS with a penalty of the row v of all outputs' weights of a feature,
 #
-#     GROUP_L2     l1 ||v||_2     + (l2 / 2) ||v||_2^2
-#     GROUP_MAX    l1 max |v_k|   + (l2 / 2) ||v||_2^2
+#     l1 ||v||_2 + (l2 / 2) ||v||_2^2
 #
-# (Duchi & Singer 2009, section 5).  All outputs share one clock, whose scale and shift are those of
-# a single weight.
-#
-# By the norm: a shrink keeps the direction of the row, and its norm takes the same map [a |.| - b]+
-# as a single weight.  The norm is therefore on the clock, as a single weight is elsewhere:
+# (Duchi & Singer 2009, section 5).  A shrink keeps the direction of the row, and its norm takes the
+# map [a |.| - b]+ of a single weight.  All outputs share one clock, which holds the norm as it holds
+# a single weight elsewhere:
 #
 #     stored(row) = row (||row|| / scale + shift) / ||row||
 #     current(z)  = z [||z|| - shift]+ / ||z|| * scale
-#
-# By the largest weight: the missed shrinks of a row are one: the scale, and a prox that takes the
-# mass shift_now - shift_then off the largest entries of z = row / scale, down to a common level.
-# The stamp of a row is shift_then, and the scale is that of the clock for all rows.
 #
 # The arithmetic is in double, also where the cells are floats.  Sums run in one lane per entry of a
 # cache line of doubles: the same bits on every vector unit.
 #
 # Property: the weights equal those of lazynet.reference.groups.DenseGroups after every step
 # (tests/exact/test_groups.py).
-from libc.math cimport INFINITY, ldexp, sqrt
+from libc.math cimport ldexp, sqrt
 
 from ..lanes cimport (
     LANES_OF_LINE,
     LINE,
     WIDTH,
     Lanes,
-    absolute,
-    at_least_zero,
-    both,
-    exceeds,
-    higher,
     lanes_of_doubles,
     lanes_of_floats,
-    lower,
     put_doubles,
     put_floats,
     spread,
 )
+from ..outputs_chunk cimport SCALE, SHIFT, Outputs
+from ..own_rows cimport OwnRow
+from ..rows cimport prefetch_to_write
 
 ctypedef fused Cell:
     float
@@ -68,15 +58,6 @@ cdef inline double sum_of_line(const Lanes* sums) noexcept nogil:
     for part in range(4):
         line[part] += line[part + 4]  # a line of doubles
     return (line[0] + line[2]) + (line[1] + line[3])
-
-
-cdef inline void multiply(Cell* z, Py_ssize_t width, double factor) noexcept nogil:
-    cdef Py_ssize_t k, v
-    for v in range(width // WIDTH):
-        k = v * WIDTH
-        put_numbers(z + k, numbers_at(z + k) * spread(factor))
-
-# --- by the Euclidean norm ------------------------------------------------------------------------
 
 
 cdef inline double smallest_norm(const Cell* z) noexcept nogil:
@@ -116,7 +97,7 @@ cdef inline void move_row(
     cdef Lanes[LANES_OF_LINE] squares
     cdef Lanes left
     cdef Py_ssize_t k, v
-    cdef double norm
+    cdef double norm, factor
     cdef int part
     for part in range(LANES_OF_LINE):
         squares[part] = spread(0.0)
@@ -128,95 +109,62 @@ cdef inline void move_row(
             squares[part] = squares[part] + left * left
             put_numbers(z + k + part * WIDTH, left)
     norm = sqrt(sum_of_line(squares))
-    multiply(z, width, (norm + shift) / norm if norm >= smallest_norm(z) else 0.0)
-
-# --- by the largest weight ------------------------------------------------------------------------
-
-
-cdef inline double largest_of(const Cell* z, Py_ssize_t width) noexcept nogil:
-    cdef Lanes largest = spread(0.0)
-    cdef double[WIDTH] lanes
-    cdef double found = 0.0
-    cdef Py_ssize_t k, v
-    cdef int lane
+    factor = (norm + shift) / norm if norm >= smallest_norm(z) else 0.0
     for v in range(width // WIDTH):
         k = v * WIDTH
-        largest = higher(absolute(numbers_at(z + k)), largest)
-    put_doubles(lanes, largest)
-    for lane in range(WIDTH):
-        found = max(found, lanes[lane])
-    return found
+        put_numbers(z + k, numbers_at(z + k) * spread(factor))
+
+# --- the loops over the rows of weights of a row of X ---------------------------------------------
 
 
-cdef inline double mass_above(
-    const Cell* z, Py_ssize_t width, double level, double* count
+cdef inline void predict_rows(
+    const Outputs* outputs, Cell* cells, const OwnRow* given_row, double* out
 ) noexcept nogil:
-    """The sum of [|z_k| - level]+; ``count`` <- how many sizes are above the level."""
-    cdef Lanes[LANES_OF_LINE] masses, counts
-    cdef Lanes above
+    """out_k <- sum_j x_j z_jk, of the rows as of now in units of the scale; ``row.kept`` gets the
+    share of each row that is left."""
+    # Copies, which stay in registers: what is stored might else change them.
+    cdef Outputs at = outputs[0]
+    cdef OwnRow row = given_row[0]
+    cdef Cell* z
+    cdef double x
+    cdef Py_ssize_t i, k, v
+    for k in range(at.width):
+        out[k] = 0.0
+    for i in range(row.length):
+        z = cells + at.stride * row.columns[i]
+        row.kept[i] = share_left(z, at.width, at.clocks[SHIFT])
+        x = row.values[i] * row.kept[i]
+        for v in range(at.width // WIDTH):
+            k = v * WIDTH
+            put_doubles(out + k, lanes_of_doubles(out + k) + spread(x) * numbers_at(z + k))
+
+
+cdef inline void update_rows(
+    const Outputs* outputs, Cell* cells, const OwnRow* given_row, const OwnRow* given_next,
+    const double* moves
+) noexcept nogil:
+    """Output k moves by moves_k along the row; fetches the rows of weights of the next row."""
+    cdef Outputs at = outputs[0]
+    cdef OwnRow row = given_row[0], next = given_next[0]
+    cdef double shift = at.clocks[SHIFT]
+    cdef Cell* z
+    cdef Py_ssize_t i, v
+    for i in range(row.length):
+        if i < next.length:
+            z = cells + at.stride * next.columns[i]
+            for v in range(at.width // LINE):
+                prefetch_to_write(z + v * LINE)
+        z = cells + at.stride * row.columns[i]
+        move_row(z, at.width, row.kept[i], row.values[i], moves, shift)
+
+
+cdef inline void read_row(
+    const Outputs* at, Cell* cells, Py_ssize_t feature, double* out
+) noexcept nogil:
+    """out <- the weights of a feature as of now, of every output."""
+    cdef Cell* z = cells + at.stride * feature
+    cdef double share = share_left(z, at.width, at.clocks[SHIFT]) * at.clocks[SCALE]
     cdef Py_ssize_t k, v
-    cdef int part
-    for part in range(LANES_OF_LINE):
-        masses[part] = counts[part] = spread(0.0)
-    for v in range(width // LINE):
-        k = v * LINE
-        for part in range(LANES_OF_LINE):
-            above = absolute(numbers_at(z + k + part * WIDTH)) - spread(level)
-            masses[part] = masses[part] + at_least_zero(above)
-            counts[part] = counts[part] + both(exceeds(above, 0.0), spread(1.0))
-    count[0] = sum_of_line(counts)
-    return sum_of_line(masses)
-
-
-cdef inline double level_of(
-    const Cell* z, Py_ssize_t width, double taken, double* count
-) noexcept nogil:
-    """The level above which the sizes |z_k| have the mass ``taken``; 0 if all of z has no more.
-
-    ``count`` <- how many sizes are above the level.  Newton's method from below, where the mass is
-    convex in the level and falls: every pass raises the level, and leaves fewer sizes above it or
-    ends.  It starts at the level that is right if only the largest size is above it, or, where that
-    is negative, if all sizes are.
-    """
-    cdef double level = largest_of(z, width) - taken, count_before = 1.0, mass
-    if not level > 0.0:
-        level = (mass_above(z, width, 0.0, count) - taken) / <double> width
-        count_before = count[0] = <double> width
-        if level <= 0.0:
-            return 0.0
-    while True:
-        mass = mass_above(z, width, level, count)
-        if not count[0] >= 1.0 or count[0] == count_before or not mass > taken:
-            return level
-        level += (mass - taken) / count[0]
-        count_before = count[0]
-
-
-cdef inline double level_now(
-    const Cell* z, Py_ssize_t width, double stamp, double shift, double* count
-) noexcept nogil:
-    """The level to which the missed shrinks of a row take it; infinite where it has missed none."""
-    return level_of(z, width, shift - stamp, count) if shift - stamp > 0.0 else INFINITY
-
-
-cdef inline Lanes clipped(Lanes numbers, Cell level) noexcept nogil:
-    return higher(lower(numbers, spread(level)), spread(-level))
-
-
-cdef inline double catch_up(
-    Cell* z, Py_ssize_t width, double stamp, double shift
-) noexcept nogil:
-    """Bring a row current, in units of the scale; returns its new stamp.
-
-    In float the level is rounded, by more than a short gap may take.  What the rounding took too
-    little or too much stays pending: else a row that is touched at every step would never shrink.
-    """
-    cdef double count = 0.0, exact = level_now(z, width, stamp, shift, &count)
-    cdef Cell level = <Cell> exact
-    cdef Py_ssize_t k, v
-    if exact == INFINITY:
-        return stamp
-    for v in range(width // WIDTH):
+    for v in range(at.width // WIDTH):
         k = v * WIDTH
-        put_numbers(z + k, clipped(numbers_at(z + k), level))
-    return shift - count * (<double> level - exact)
+        put_doubles(out + k, numbers_at(z + k) * spread(share))

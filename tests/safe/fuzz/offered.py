@@ -22,12 +22,12 @@ ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
 #: The clocks of one output, and every kind of cell that an engine has.
 CLOCKS = ("clock", "averaged clock")
 KINDS = sorted([*CLOCKS, "tables", *(row.engine.kind for row in ENGINES)])
-#: The kinds of cells of several outputs: those of rules with a state, groups, and all.
-RULES, GROUPS = ("adagrad", "ftrl", "rda"), ("group_l2", "group_max")
-WIDE_KINDS = ("clock", "averaged clock", *GROUPS, *RULES)
+#: The kinds of cells of several outputs: those of rules with a state, and all.
+RULES = ("adagrad", "ftrl", "rda")
+WIDE_KINDS = ("clock", "averaged clock", "groups", *RULES)
 #: The forms of targets, and where the rates and shrinks of a run on the clock come from.
 FORMS = ("labels", "several labels", "numbers", "shared")
-RUNS = ("of shared steps", "of own steps", "of rates from the rows", "with an average", *GROUPS)
+RUNS = ("of shared steps", "of own steps", "of rates from the rows", "with an average", "groups")
 #: Functions and classes that are listed once for each of several variants.
 VARIANTS = {
     "cells.sweep": ("adagrad",), "cells.retune": ("adagrad",),

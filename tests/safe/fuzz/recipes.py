@@ -29,7 +29,6 @@ from safe.fuzz.offered import (
     CLOCKS,
     FORMS,
     FUNCTIONS,
-    GROUPS,
     KINDS,
     PLAIN,
     RULES,
@@ -196,7 +195,7 @@ class Parts(Sizes):
         """A task; of runs whose rates follow the rows, one that computes them."""
         tuned = self.kind == "of rates from the rows" or (self.kind in CLOCKS and self.flag())
         given = self.arguments("steps.Task", CLASSES[Task].split())
-        if self.kind in GROUPS:  # rows of weights shrink after the gradient
+        if self.kind == "groups":  # rows of weights shrink after the gradient
             given["shrink_first"] = False
         return self.tuned(given) if tuned else Task(**given)
 
@@ -240,8 +239,8 @@ DRAWN = {
     "cells.average": lambda p: p.made(Average) if p.kind == "averaged clock" else None,
     "block": Parts.block, "targets": lambda p: p.signs(p.n),
     "outputs.run.targets": Parts.targets,
-    "outputs.read.block": lambda p: p.block("clock", *GROUPS, *RULES),
-    "outputs.sweep.block": lambda p: p.block("clock", *GROUPS, "adagrad"),
+    "outputs.read.block": lambda p: p.block("clock", "groups", *RULES),
+    "outputs.sweep.block": lambda p: p.block("clock", "groups", "adagrad"),
     "examples.Examples.self": lambda p: p.made(Examples),
     "steps.Steps.self": lambda p: p.made(Steps),
     "outputs.Block.self": lambda p: p.block(*WIDE_KINDS),
@@ -281,7 +280,7 @@ DRAWN = {
     # several outputs
     "outputs.Block.kind": Parts.block_kind, "outputs.Block.cells": Parts.block_cells,
     "width": lambda p: p.width,
-    "stamps": lambda p: p.full(p.d) if p.of_block in ("adagrad", "group_max") else None,
+    "stamps": lambda p: p.full(p.d) if p.of_block == "adagrad" else None,
     "outputs.Block.constants": Parts.constants_of_outputs,
     "outputs.Block.fields": Parts.fields_of_outputs,
     "outputs.Block.clocks": Parts.clocks,
