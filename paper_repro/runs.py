@@ -57,7 +57,7 @@ def learner(
     the engine is written here, so that no timed step waits for memory.
     """
     engine = chosen.new_engine(X.shape[1]) if engine is None else engine
-    for array in engine.per_weight.values():
+    for array in engine.state().values():
         np.positive(array, out=array)
     return Learner(engine, as_examples(X, y, None, sizes_of(X, chosen.size_kind)), chosen)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from lazynet.engines.nonzeros import NonzeroWeights
-from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels.examples import (
     DEFECTS,
@@ -22,7 +22,48 @@ from lazynet.kernels.examples import (
     Examples,
 )
 from lazynet.kernels.steps import Steps, Task
-from lazynet.parameters import shown
+from lazynet.parameters import Kind, Number, SettledFields, shown
+
+#: The index of all features.
+ALL = slice(None)
+#: A number that may be infinite.
+Limit = Annotated[float, Number(least=0, infinite=True)]
+
+
+@dataclass(frozen=True)
+class Wear(SettledFields):
+    """When the clock is worn out and every weight is brought current (a sweep).
+
+    ``smallest_scale`` keeps |w| / scale in the range of doubles.  ``cushion`` bounds
+    scale * shift, and so the absolute error of a weight: about 6 cushions in units of the
+    roundoff.  A sweep visits every weight.  So the soft limit ``cushion`` holds once the nonzeros
+    since the last sweep number ``nonzeros_per_weight`` times the weights, and the hard limit
+    ``largest_cushion`` at any time.
+
+    Where iterates are averaged, ``reach`` and ``largest_reach`` are the soft and the hard limit of
+    S0 max(1 / scale, shift) / (sum of omega), S0 being the sum of the scales since the last sweep
+    (kernels/averages.pxd).
+    """
+
+    smallest_scale: Annotated[float, Number(least=0, most=1)] = 2.0**-500
+    cushion: Limit = 1.0
+    largest_cushion: Limit = 2.0**10
+    nonzeros_per_weight: Limit = 16.0
+    reach: Limit = 2.0**6
+    largest_reach: Limit = 2.0**10
+
+
+def _check_wear(name: str, value: Any) -> Wear:
+    if not isinstance(value, Wear):
+        raise TypeError(f"{name} must be None or a lazynet.engines.base.Wear, got {shown(value)}")
+    return value
+
+
+#: The type of the parameter ``wear``.
+WearOrNone = Annotated[Wear | None, Kind(_check_wear, optional=True)]
+
+
+# --- calls of a kernel ---------------------------------------------------------------------------
 
 
 def advice_on_overflow(remedy: str = "Lower eta0") -> str:
@@ -93,26 +134,30 @@ def _overflow_by(t: int, advice: str) -> FloatingPointError:
     )
 
 
+# --- engines -------------------------------------------------------------------------------------
+
 #: The arrays of a state, by name.
 Arrays = Mapping[str, NDArray[Any]]
 
 
 class Engine:
-    """Weights and an intercept that learn from chunks of steps and can be read at any moment."""
+    """Weights and intercepts that learn from chunks of steps and can be read at any moment.
+
+    The weights of one output are an array, and its intercept is a number.  Those of several outputs
+    (``OutputsEngine``) are a matrix with a row for every output, and an array.
+    """
 
     name: ClassVar[str]
     #: how many outputs the engine learns, each with weights and an intercept of its own
     n_outputs: int = 1
-    #: whether a step changes only the weights of its example's nonzeros
-    touches_only_nonzeros: ClassVar[bool] = True
     #: what to do about an overflow
     advice: str = LOWER_ETA0
-    #: the attributes that hold the state: arrays with an entry per weight, and small arrays
-    _per_weight: ClassVar[tuple[str, ...]]
-    _scalars: ClassVar[tuple[str, ...]]
-    #: those of the small arrays that have any length
+    #: the arrays of the state with a row per feature; a step changes the rows of its nonzeros
+    _per_feature: ClassVar[tuple[str, ...]] = ()
+    #: the other arrays of the state, and those among them that have any length
+    _others: ClassVar[tuple[str, ...]]
     _of_any_length: ClassVar[tuple[str, ...]] = ()
-    #: the attributes that hold arrays with an entry per step
+    #: arrays to which every step appends; a sweep begins them anew
     _tables: ClassVar[tuple[str, ...]] = ()
     #: the sums of omega and of omega * intercept over the iterates; empty without an average
     totals: NDArray[np.float64] = np.zeros(0)
@@ -120,29 +165,12 @@ class Engine:
     def __init__(self, n_features: int, wear: Wear | None = None) -> None:
         self.n_features = n_features
         self.wear = wear if wear is not None else Wear()
+        #: called before a sweep changes all weights
         self.before_sweep: Callable[[], None] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = self.state()
-        rooms = {name: len(getattr(self, name)) for name in self._tables}
-        copies = {name: state[name].copy() for name in self._tables}
-        return {**self.__dict__, **copies, "rooms": rooms, "before_sweep": None}
-
-    def __setstate__(self, fields: dict[str, Any]) -> None:
-        rooms = fields.pop("rooms")
-        # joblib maps the arrays of a pickle from its file, and training writes to the arrays.
-        self.__dict__.update(
-            (name, np.array(part) if isinstance(part, np.memmap) else part)
-            for name, part in fields.items()
-        )
-        for name, room in rooms.items():
-            table = np.empty(room)
-            table[: len(fields[name])] = fields[name]
-            setattr(self, name, table)
 
     # --- what an engine must provide ---
 
-    def _run(self, examples: Examples, steps: Any, task: Task, first: int) -> tuple[int, int]:
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
         """Call the kernel once; returns its status and the first step not taken."""
         raise NotImplementedError
 
@@ -150,43 +178,31 @@ class Engine:
         """Bring every weight current."""
 
     def _lengths(self, arrays: Arrays) -> dict[str, int]:
-        """The lengths of the ``_tables`` in a state with these arrays."""
-        raise NotImplementedError
+        """How many entries of each of the ``_tables`` are written, in a state with these arrays."""
+        return {}
 
-    def weights_at(self, which: Any) -> NDArray[np.float64]:
-        """The current weights of the features ``which``, an index of arrays; changes nothing."""
-        raise NotImplementedError
-
-    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """All current weights, in ``out`` if given; changes nothing else."""
+    def weights(
+        self, which: Any = ALL, out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """The current weights of the features ``which``, in ``out`` if given."""
         raise NotImplementedError
 
     @property
-    def intercept(self) -> float:
+    def intercept(self) -> Any:
         """The current intercept."""
         raise NotImplementedError
 
-    @property
-    def present_rate(self) -> float | None:
-        """The scale of rates that follow the data, as of now; None for all other rates."""
-        return None
-
-    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
+    def load(self, weights: NDArray[np.float64], intercept: Any) -> None:
         """Start from these weights; an average begins anew."""
         raise NotImplementedError
 
-    # --- where iterates are averaged ---
-
-    def _sums(self, out: NDArray[np.float64]) -> None:
-        """out <- the sum of omega * w over the iterates, for every weight w."""
-        raise NotImplementedError
-
-    def _sums_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
+    def _sums(
+        self, which: Any = ALL, out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
         """The sum of omega * w over the iterates, for the weights w of the features ``which``."""
         raise NotImplementedError
 
-    def _set_sums(self, sums: NDArray[np.float64]) -> None:
-        raise NotImplementedError
+    # --- the weights that predict ---
 
     @property
     def averaging(self) -> bool:
@@ -198,55 +214,43 @@ class Engine:
         """The sum of omega over the iterates; 0 without an average."""
         return float(self.totals[averages_kernel.TOTAL_FIELD]) if len(self.totals) else 0.0
 
-    def model(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    def model(
+        self, which: Any = ALL, out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
         """The weights that predict: the average once one has counted, else the current weights."""
         if not self.counted:
-            return self.weights(out)
-        out = np.empty(self.n_features) if out is None else out
-        self._sums(out)
+            return self.weights(which, out)
+        out = self._sums(which, out)
         out /= self.counted
         return out
 
-    def model_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
-        """The weights that predict, for the features ``which``, at the cost of these features."""
-        if not self.counted:
-            return self.weights_at(which)
-        return self._sums_at(which) / self.counted
-
     @property
-    def model_intercept(self) -> float:
+    def model_intercept(self) -> Any:
         """The intercept that predicts with ``model``."""
         if not self.counted:
             return self.intercept
         return float(self.totals[averages_kernel.INTERCEPT_SUM_FIELD]) / self.counted
 
-    # --- the weights of all outputs, a row for each; these are what estimators use ---
+    # --- the same for any number of outputs: a row for every output ---
 
     def coefficients(
-        self, out: NDArray[np.float64] | None = None, *, last: bool = False
+        self,
+        which: Any = ALL,
+        out: NDArray[np.float64] | None = None,
+        *,
+        last: bool = False,
     ) -> NDArray[np.float64]:
         """The weights that predict, or the last weights: a row for every output."""
-        out = np.empty((1, self.n_features)) if out is None else out
-        self.weights(out[0]) if last else self.model(out[0])
-        return out
+        read = self.weights if last else self.model
+        return read(which, None if out is None else out[0])[None]
 
-    def nonzero_weights(self, *, last: bool = False) -> NonzeroWeights:
-        """The nonzeros among ``rows``, to be put into the rows of several engines."""
-        return NonzeroWeights(self.n_outputs, [(0, self.coefficients(last=last).T)])
+    def sparse_coefficients(self) -> sparse.csr_matrix:
+        """The weights that predict as a sparse matrix."""
+        return sparse.csr_matrix(self.coefficients())
 
-    def coefficients_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
-        """The weights that predict, for the features ``which``."""
-        return self.model_at(which)[None]
-
-    @property
-    def intercepts(self) -> NDArray[np.float64]:
-        """The current intercept of every output."""
-        return np.array([self.intercept])
-
-    @property
-    def model_intercepts(self) -> NDArray[np.float64]:
-        """The intercept of every output that predicts."""
-        return np.array([self.model_intercept])
+    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
+        """The intercept of every output that predicts, or the last one."""
+        return np.atleast_1d(self.intercept if last else self.model_intercept)
 
     def load_coefficients(
         self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
@@ -254,39 +258,16 @@ class Engine:
         """Start from these weights, a row for every output; an average begins anew."""
         self.load(weights[0], float(intercepts[0]))
 
-    def go_on_from(self, other: Engine) -> None:
-        """Take over the weights of another engine, and the average if both engines keep one."""
-        self.load(other.weights(), other.intercept)
-        if self.averaging and other.averaging:
-            sums = np.empty(self.n_features)
-            other._sums(sums)
-            self._set_sums(sums)
-            kept = [averages_kernel.TOTAL_FIELD, averages_kernel.INTERCEPT_SUM_FIELD]
-            self.totals[kept] = other.totals[kept]
-
-    def _zeros(self, name: str, n_features: int) -> NDArray[Any]:
-        """The array ``name`` of ``n_features`` features that no row has touched."""
-        known: NDArray[Any] = getattr(self, name)
-        return np.zeros((n_features, *known.shape[1:]), dtype=known.dtype)
-
-    # --- what engines share ---
-
-    @property
-    def per_weight(self) -> dict[str, NDArray[Any]]:
-        """The arrays that have an entry, or a row, per weight."""
-        return {name: getattr(self, name) for name in self._per_weight}
+    # --- the state ---
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The arrays that make up the engine, by name; they are the engine's own, not copies.
 
-        Of an array with an entry per step only the written part belongs to the state.
+        Of a table only the written part belongs to the state.
         """
-        result = {}
-        for name in (*self._per_weight, *self._scalars):
-            result[name] = getattr(self, name)
-        if self._tables:
-            for name, length in self._lengths(vars(self)).items():
-                result[name] = getattr(self, name)[:length]
+        result = {name: getattr(self, name) for name in (*self._per_feature, *self._others)}
+        for name, length in self._lengths(vars(self)).items():
+            result[name] = getattr(self, name)[:length]
         return result
 
     def set_state(self, arrays: Arrays) -> None:
@@ -318,16 +299,27 @@ class Engine:
                     f"{name} of {kind} must be an array of {right.dtype} with the shape "
                     f"{'(n,)' if free else right.shape}, got {shown(array)}"
                 )
-        if not self._tables:
-            return {}
-        try:
-            lengths = self._lengths(arrays)
-        except (ValueError, OverflowError):
-            raise ValueError(f"the tables of {kind} have no length") from None
+        lengths = self._lengths(arrays)
         for name, length in lengths.items():
             if not 0 <= length <= min(len(arrays[name]), len(getattr(self, name))):
                 raise ValueError(f"{name} of {kind} cannot have {length} entries")
         return lengths
+
+    def __getstate__(self) -> dict[str, Any]:
+        rooms = {name: len(getattr(self, name)) for name in self._tables}
+        return {**vars(self), **self.state(), "rooms": rooms, "before_sweep": None}
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        rooms = fields.pop("rooms")
+        for name, part in fields.items():
+            # joblib maps the arrays of a pickle from its file, and training writes to the arrays.
+            vars(self)[name] = np.array(part) if isinstance(part, np.memmap) else part
+        for name, room in rooms.items():
+            table = np.empty(room)
+            table[: len(fields[name])] = fields[name]
+            setattr(self, name, table)
+
+    # --- training ---
 
     def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
         """Take all steps of the chunk; its first step is step ``t`` of the run."""
@@ -347,6 +339,11 @@ class Engine:
             self.before_sweep()
         self._sweep()
 
+    @property
+    def present_rate(self) -> float | None:
+        """The scale of rates that follow the data, as of now; None for all other rates."""
+        return None
+
     def retune(self, constants: tuple[float, ...]) -> None:
         """Go on with other constants of the rule; rules of the affine family have no constants."""
 
@@ -363,14 +360,14 @@ class Engine:
     def check_finite(self, touched: NDArray[Any], t: int) -> None:
         """Refuse a model that overflowed by step ``t`` in one of the ``touched`` weights."""
         block = 2**16
-        finite = np.isfinite(self.intercept) and np.isfinite(self.totals).all()
+        finite = np.isfinite(self.intercept).all() and np.isfinite(self.totals).all()
         for start in range(0, len(touched), block):
             finite = finite and self._is_finite_at(touched[start : start + block])
         if not finite:
             raise _overflow_by(t, self.advice)
 
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
-        return bool(np.isfinite(self.weights_at(indices)).all())
+        return bool(np.isfinite(self.weights(indices)).all())
 
 
 def _overwrite(array: NDArray[Any], other: NDArray[Any]) -> None:

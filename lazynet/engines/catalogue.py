@@ -5,28 +5,27 @@ Parameters, ``verify``, the tests and the documentation's table of algorithms re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 from lazynet import reference
-from lazynet.engines.adagrad import AdaGradEngine
-from lazynet.engines.base import Engine
-from lazynet.engines.carpenter import CarpenterEngine
-from lazynet.engines.cells import RuleEngine
-from lazynet.engines.clock import AveragedClockEngine, ClockEngine
+from lazynet.engines.base import Engine, Wear, advice_on_overflow
+from lazynet.engines.cells import CellEngine
+from lazynet.engines.clock import AveragedClockEngine, ClockEngine, TablesEngine
 from lazynet.engines.dense import DenseEngine
-from lazynet.engines.ftrl import FTRLEngine
-from lazynet.engines.groups import GroupedOutputs
-from lazynet.engines.outputs import OutputsEngine, OutputsOnClock
-from lazynet.engines.outputs_averaged import AveragedOutputs
-from lazynet.engines.outputs_cells import AdaGradOutputs, CellOutputs, FTRLOutputs, RDAOutputs
-from lazynet.engines.rda import RDAEngine
-from lazynet.engines.saga import SAGAEngine
-from lazynet.engines.tables import TablesEngine
-from lazynet.engines.truncated_gradient import TruncatedGradientEngine
-from lazynet.engines.wear import Wear
+from lazynet.engines.outputs import OutputsEngine
+from lazynet.engines.outputs_of_rules import AdaGradOutputs, FTRLOutputs, RDAOutputs, RuleOutputs
+from lazynet.engines.outputs_on_clock import AveragedOutputs, GroupedOutputs, OutputsOnClock
+from lazynet.engines.rules import (
+    AdaGradEngine,
+    CarpenterEngine,
+    FTRLEngine,
+    RDAEngine,
+    SAGAEngine,
+    TruncatedGradientEngine,
+)
 from lazynet.losses import Loss
 from lazynet.parameters import named_or_given, shown
 from lazynet.penalties import ElasticNet
@@ -45,7 +44,6 @@ from lazynet.rules.rda import RDA
 from lazynet.rules.saga import SAGA
 from lazynet.rules.storage import Dense, Storage, Tables
 from lazynet.rules.truncated_gradient import TruncatedGradient
-from lazynet.schedules import FromData
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class Algorithm:
 
     rule: type[Rule]
     #: the engine of a rule with a state of its own; None for rules whose weights a storage keeps
-    engine: type[RuleEngine] | None
+    engine: type[CellEngine] | None
     #: the plain Python class that the compiled engine is held against
     reference: Callable[..., Any]
     paper: str
@@ -133,59 +131,65 @@ RULE_OBJECTS = tuple(row.rule for row in ALGORITHMS.values())
 
 def new_engine(
     rule: Rule,
-    penalty: ElasticNet,
+    penalty: ElasticNet | Sequence[ElasticNet],
     n_features: int,
-    *,
-    loss: Loss = LOG_LOSS,
-    storage: Storage | None = None,
-    average: bool = False,
-    wear: Wear | None = None,
-) -> Engine:
-    """A new engine, all weights zero: the rule's own, or that of a storage.
-
-    Only rates that follow the data depend on ``loss``.
-
-    >>> new_engine(RDA(), ElasticNet(), 3).name, new_engine(FoBoS(), ElasticNet(), 3).name
-    ('rda', 'clock')
-    """
-    engine = ALGORITHMS[rule.name].engine
-    if rule.has_state and engine is not None:
-        return engine(n_features, rule, penalty, wear, loss)
-    if isinstance(storage, Tables):
-        return TablesEngine(n_features, storage.budget, wear)
-    if isinstance(storage, Dense):
-        return DenseEngine(n_features, storage.predictions, wear, average=average)
-    return AveragedClockEngine(n_features, wear) if average else ClockEngine(n_features, wear)
-
-
-def new_outputs(
-    rule: Rule,
-    penalty: ElasticNet,
-    n_features: int,
-    n_outputs: int,
+    n_outputs: int | None = None,
     *,
     loss: Loss = LOG_LOSS,
     average: bool = False,
     own_clocks: bool = False,
     dtype: Any = "float64",
     wear: Wear | None = None,
-) -> OutputsEngine:
-    """A new engine of several outputs, all weights zero.
+) -> Engine:
+    """A new engine of one output, or of ``n_outputs``; all weights zero.
 
-    ``own_clocks`` gives every output a clock, for rates that differ from output to output.
+    ``penalty`` is that of every output, or a list with one for each.  ``own_clocks`` gives every
+    output a clock, for rates that differ from output to output.  Only rates that follow the data
+    depend on ``loss``.
 
-    >>> new_outputs(RDA(), ElasticNet(), 3, 20).n_outputs
+    >>> new_engine(RDA(), ElasticNet(), 3).name, new_engine(FoBoS(), ElasticNet(), 3).name
+    ('rda', 'clock')
+    >>> new_engine(RDA(), ElasticNet(), 3, 20).n_outputs
     20
     """
-    if rule.group is not None:
-        return GroupedOutputs(n_features, n_outputs, rule, dtype)
-    kind = ALGORITHMS[rule.name].outputs
-    if kind is not None and issubclass(kind, CellOutputs):
-        penalties = [penalty] * n_outputs
-        return kind(n_features, n_outputs, rule, penalties, dtype, wear, loss)
-    if average:
-        return AveragedOutputs(n_features, n_outputs, wear)
-    return OutputsOnClock(n_features, n_outputs, dtype, wear, own_clocks)
+    rule = rule.settled()
+    if not rule.is_affine:
+        return _engine_of_rule(rule, penalty, n_features, n_outputs, loss, dtype, wear)
+    if n_outputs is not None:
+        if rule.group is not None:
+            return GroupedOutputs(n_features, n_outputs, dtype, wear)
+        if average:
+            return AveragedOutputs(n_features, n_outputs, wear)
+        return OutputsOnClock(n_features, n_outputs, dtype, wear, own_clocks)
+    if isinstance(rule.storage, Tables):
+        return TablesEngine(n_features, rule.storage.budget, wear)
+    if isinstance(rule.storage, Dense):
+        return DenseEngine(n_features, rule.storage.predictions, wear, average=average)
+    return AveragedClockEngine(n_features, wear) if average else ClockEngine(n_features, wear)
+
+
+def _engine_of_rule(
+    rule: Rule,
+    penalty: ElasticNet | Sequence[ElasticNet],
+    n_features: int,
+    n_outputs: int | None,
+    loss: Loss,
+    dtype: Any,
+    wear: Wear | None,
+) -> Engine:
+    """An engine of a rule with cells of its own."""
+    row = ALGORITHMS[rule.name]
+    given = [penalty] if isinstance(penalty, ElasticNet) else penalty
+    constants = [rule.constants(each, loss) for each in given]
+    if n_outputs is None:
+        assert row.engine is not None
+        engine: Engine = row.engine(n_features, wear, constants[0])
+    else:
+        assert row.outputs is not None
+        assert issubclass(row.outputs, RuleOutputs)
+        engine = row.outputs(n_features, n_outputs, dtype, wear, constants)
+    engine.advice = advice_on_overflow(rule.remedy)
+    return engine
 
 
 class EngineKind(NamedTuple):
@@ -198,7 +202,7 @@ class EngineKind(NamedTuple):
     """
 
     average: Any
-    #: the name of a rule with a state, or "affine"
+    #: the name of a rule with cells of its own, or "affine"
     rule: str
     storage: Storage
     rates_from_data: bool
@@ -208,65 +212,16 @@ class EngineKind(NamedTuple):
 
     def new_engine(self, n_features: int, n_outputs: int | None) -> Engine:
         """An engine to be filled with a state, of one output or of ``n_outputs``."""
-        # Any rule of the name and any penalty will do: the state has their numbers.
-        row, penalty = ALGORITHMS["fobos" if self.rule == "affine" else self.rule], ElasticNet()
-        rule, average = row.rule().settled(), self.average is not None
-        if n_outputs is None and row.engine is not None:
-            return row.engine(n_features, rule, penalty)
-        if n_outputs is None:
-            return new_engine(rule, penalty, n_features, storage=self.storage, average=average)
         if self.dtype not in ("float64", "float32"):
             raise ValueError(f"there are no weights of {self.dtype}")
-        if self.group is not None:
-            return GroupedOutputs(n_features, n_outputs, rule, self.dtype)
-        return new_outputs(
-            rule, penalty, n_features, n_outputs,
-            average=average, own_clocks=self.rates_from_data, dtype=self.dtype,
+        # Any rule of the name and any penalty will do: the state has their numbers.
+        if self.rule == "affine":
+            rule: Rule = FoBoS(storage=self.storage, group=self.group)
+        elif self.rule == TruncatedGradient.name:
+            rule = TruncatedGradient(threshold=0.0)
+        else:
+            rule = ALGORITHMS[self.rule].rule()
+        return new_engine(
+            rule, ElasticNet(), n_features, n_outputs,
+            average=self.average is not None, own_clocks=self.rates_from_data, dtype=self.dtype,
         )  # fmt: skip
-
-
-def new_reference(
-    rule: Rule,
-    n_features: int,
-    *,
-    loss: Loss,
-    penalty: ElasticNet,
-    schedule: Callable[[int], float],
-    fit_intercept: bool,
-    n_rows: int | None = None,
-) -> Any:
-    """The plain Python twin of a rule, all weights zero.
-
-    ``n_rows`` is the number of rows of the data set, for rules that do not learn from a stream.
-
-    >>> from lazynet.losses import get_loss
-    >>> twin = new_reference(RDA(gamma=2.0), 1, loss=get_loss("hinge"), penalty=ElasticNet(),
-    ...                      schedule=lambda t: 0.1, fit_intercept=False)
-    >>> _ = twin.step([0], [1.0], 1.0)
-    >>> twin.weights
-    [0.5]
-    """
-    options = dict(
-        loss=loss.name,
-        l1=penalty.l1,
-        l2=penalty.l2,
-        fit_intercept=fit_intercept,
-        epsilon=loss.epsilon,
-        **rule.twin_options(loss),
-    )
-    if penalty.positive:
-        options["positive"] = True
-    if rule.scheduled and isinstance(schedule, FromData):
-        largest = rule.largest_rate(penalty) / 2
-        options |= dict(rule=rule.name, largest_rate=largest, factor=schedule.factor)
-        return reference.DenseFromData(n_features, **options)
-    if rule.scheduled:
-        options["schedule"] = schedule
-    if not rule.streams:
-        if n_rows is None or None in rule.get_params(deep=False).values():
-            raise ValueError(
-                f"the twin of rule={rule!r} needs n_rows, the number of rows of the data set, and "
-                f"the rate: write rule={rule.rate}"
-            )
-        options["n_rows"] = n_rows
-    return ALGORITHMS[rule.name].reference(n_features, **options)

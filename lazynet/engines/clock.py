@@ -1,26 +1,45 @@
-"""The clock: two running scalars, and one number per weight, or two where iterates are averaged."""
+"""The clock: two running scalars, and one number per weight, or two where iterates are averaged.
+
+Beside it Lipton & Elkan's tables, which keep every value of the clock.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.base import Arrays, Engine
+from lazynet.engines.base import ALL, Arrays, Engine, Wear
 from lazynet.engines.cells import CellEngine
-from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import cells as kernel
 from lazynet.losses import Loss
+from lazynet.rules.storage import DEFAULT_BUDGET, Tables
 from lazynet.schedules import FromData
 
 # scale, scale_low, inverse, shift and shift_low of a clock at its start.
 _START = 1.0, 0.0, 1.0, 0.0, 0.0
 
 
-class CellsOnClock(CellEngine):
-    """Cells whose fields begin with the scalars of a clock, the intercept behind them."""
+class ClockEngine(CellEngine):
+    """One number per weight and two running scalars; exact, and the fastest engine.
+
+    The fields begin with the scalars of the clock.  ``memory`` is the state of rates that are
+    computed from the rows.
+
+    >>> engine = ClockEngine(2)
+    >>> engine.weights()
+    array([0., 0.])
+    """
+
+    name = kind = "clock"
+    memory: NDArray[np.float64]
+    _others: ClassVar[tuple[str, ...]] = ("fields", "memory")
+
+    def __init__(self, n_features: int, wear: Wear | None = None) -> None:
+        self.memory = np.zeros(kernel.FROM_DATA_FIELDS)
+        super().__init__(n_features, wear)
 
     def _start(self) -> None:
         super()._start()
@@ -31,38 +50,141 @@ class CellsOnClock(CellEngine):
         self.fields[: len(_START)] = _START
         self.set_field("work", 0.0)
 
-
-class OnTheClock(CellsOnClock):
-    """The clock of SGD and FoBoS; ``rates`` is the state of rates computed from the rows."""
-
-    _scalars: ClassVar[tuple[str, ...]] = ("fields", "rates")
-
-    def __init__(self, n_features: int, wear: Wear | None = None) -> None:
-        self.rates = np.zeros(kernel.FROM_DATA_FIELDS)
-        super().__init__(n_features, wear)
-
-    @property
-    def _memory(self) -> NDArray[np.float64]:
-        return self.rates
-
-    @property
-    def present_rate(self) -> float | None:
-        if not self.rates[kernel.ROWS_SEEN_FIELD]:
-            return None
-        return float(self.rates[kernel.LAST_RATE_FIELD])
-
-    def continue_rates(self, other: Engine) -> None:
-        if isinstance(other, OnTheClock):
-            self.rates[:] = other.rates
-
-    def calm(self) -> None:
-        lower_rates(self.rates)
+    def _sweep(self) -> None:
+        self._read(self.cells, self.cells.reshape(-1))
+        self._set_clock()
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         super().load(weights, intercept)
         # No mean size of rows rescales weights that were not learned from these rows.
-        self.rates[kernel.LOADED_FIELD] = float(weights.any())
+        self.memory[kernel.LOADED_FIELD] = float(weights.any())
 
+    @property
+    def present_rate(self) -> float | None:
+        if not self.memory[kernel.ROWS_SEEN_FIELD]:
+            return None
+        return float(self.memory[kernel.LAST_RATE_FIELD])
+
+    def continue_rates(self, other: Engine) -> None:
+        if isinstance(other, ClockEngine):
+            self.memory[:] = other.memory
+
+    def calm(self) -> None:
+        lower_rates(self.memory)
+
+
+class AveragedClockEngine(ClockEngine):
+    """The clock with a second number per weight, from which the exact average is read.
+
+    The past of the clock is a block of three numbers per step.  When the block is full, all weights
+    are brought current, at a cost that is small beside the steps that filled the block.
+    """
+
+    kind = "averaged clock"
+    _others = ("fields", "memory", "totals")
+    _tables = ("shifts", "scales", "pulls")
+
+    def __init__(
+        self, n_features: int, wear: Wear | None = None, steps_per_block: int | None = None
+    ) -> None:
+        self.shifts, self.scales, self.pulls = past_of_clock(n_features, steps_per_block)
+        self.totals = np.zeros(averages_kernel.AVERAGE_FIELDS)
+        super().__init__(n_features, wear)
+
+    def _past(self) -> averages_kernel.Average:
+        return averages_kernel.Average(self.shifts, self.scales, self.pulls, self.totals)
+
+    def _lengths(self, arrays: Arrays) -> dict[str, int]:
+        return lengths_of_past(arrays)
+
+    def _set_clock(self) -> None:
+        super()._set_clock()
+        averages_kernel.begin(self._past())
+
+    def _sweep(self) -> None:
+        sums = self._sums()
+        self.cells[:, 0] = self.weights()
+        np.negative(sums, out=self.cells[:, 1])
+        self._set_clock()
+
+    def _is_finite_at(self, indices: NDArray[Any]) -> bool:
+        return bool(np.isfinite(self.cells[indices]).all())
+
+    def _sums(
+        self, which: Any = ALL, out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        cells = self.cells[which]
+        out = np.empty(len(cells)) if out is None else out
+        averages_kernel.sums(cells, self._past(), out)
+        return out
+
+    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
+        super().load(weights, intercept)
+        self.totals[:] = 0.0
+
+
+def past_of_clock(
+    n_features: int, steps_per_block: int | None = None
+) -> tuple[NDArray[np.float64], ...]:
+    """Room for the shifts of a block of steps, and for the sums of scales and pulls."""
+    room = steps_per_block
+    if room is None:
+        # 24 bytes a step; beside them a visit to every weight costs little.
+        room = max(min(4 * n_features, 2**18), n_features // 4, 2**12)
+    # The system maps these pages as the block fills, not before.
+    return np.empty(room), np.empty(room + 1), np.empty(room + 1)
+
+
+def lengths_of_past(arrays: Arrays) -> dict[str, int]:
+    """How many entries of the past are written."""
+    n = int(arrays["totals"][averages_kernel.COUNTED_FIELD])
+    return {"shifts": n, "scales": n + 1, "pulls": n + 1}
+
+
+class TablesEngine(CellEngine):
+    """Lipton & Elkan's own form, corrected: a number psi per weight, P and B per step.
+
+    ``memory`` holds P and B of every step.
+
+    >>> engine = TablesEngine(2, budget=4)
+    >>> engine.weights()
+    array([0., 0.])
+    """
+
+    name = kind = "tables"
+    memory: NDArray[np.float64]
+    _others = ("fields",)
+    _tables = ("memory",)
+
+    def __init__(
+        self, n_features: int, budget: int = DEFAULT_BUDGET, wear: Wear | None = None
+    ) -> None:
+        budget = Tables(budget).settled().budget
+        # The system maps these pages as the tables fill, not before.
+        self.memory = np.empty(2 * (budget + 1))
+        super().__init__(n_features, wear)
+
+    def _lengths(self, arrays: Arrays) -> dict[str, int]:
+        now = arrays["fields"][kernel.fields("tables").index("now")]
+        return {"memory": 2 * (int(now) + 1)}
+
+    def _start(self) -> None:
+        super()._start()
+        self._begin_tables()
+
+    def _begin_tables(self) -> None:
+        """Begin the tables with an entry for weights that are current."""
+        self.fields[: len(_START)] = _START
+        self.set_field("work", 0.0)
+        self.set_field("now", 0.0)
+        self.memory[:2] = 1.0, 0.0
+
+    def _sweep(self) -> None:
+        self.cells[:, 0], self.cells[:, 1] = self.weights(), 0.0
+        self._begin_tables()
+
+
+# --- rates that are computed from the rows -------------------------------------------------------
 
 # The scale C of the rates, for losses of a margin and of numbers.
 _MARGINS, _NUMBERS = 32.0, 16.0
@@ -75,33 +197,60 @@ _INTERCEPT_OF_MARGINS, _INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
 _LOWERING, _INTERCEPT_LOWERING = 0.5**0.5, 0.25
 
 
+class Tuning(NamedTuple):
+    """What the rates that are computed from the rows depend on (kernels/from_data.pxd).
+
+    A rate is at most ``largest_rate``; a slope counts as one of at most ``largest_slope``, or of
+    the size of the targets where that is smaller and the loss is ``smooth``.
+    """
+
+    constant: float
+    slack: float
+    l1: float
+    l2: float
+    largest_rate: float
+    largest_slope: float
+    #: of an implicit step; 0: the step is explicit
+    curvature: float
+    #: the squared size of the intercept's feature
+    intercept: float
+    lowering: float
+    intercept_lowering: float
+    follows_targets: bool
+    smooth: bool
+    #: whether large rows have no smaller rate
+    unbounded: bool
+    #: whether the shrink is that of FoBoS
+    proximal: bool
+
+
 def tuning_of(
     schedule: FromData, loss: Loss, l1: float, l2: float, largest_rate: float, proximal: bool
-) -> tuple[float, ...]:
-    """The numbers of automatic rates, in the order of ``Tuning`` (kernels/from_data.pxd).
+) -> Tuning:
+    """What the rates of a loss and a penalty depend on.
 
     >>> from lazynet.losses import get_loss
-    >>> tuning_of(FromData(), get_loss("hinge"), 0.1, 0.0, 1.0, True)
-    (32.0, 8.0, 0.1, 0.0, 1.0, 1.0, 0.0, 0.03125, 1.0, 1.0, False, False, False, True)
+    >>> tuning_of(FromData(), get_loss("hinge"), 0.1, 0.0, 1.0, True).constant
+    32.0
     """
     numbers = not loss.margin
     smooth = numbers and loss.curvature is not None
     bounded = 1.0 if not smooth else np.inf if loss.unbounded_slope else loss.epsilon
-    return (
-        schedule.factor * (_NUMBERS if numbers else _MARGINS),
-        _SLACK,
-        l1,
-        l2,
-        largest_rate,
-        bounded,
-        (loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
-        _INTERCEPT_OF_NUMBERS if numbers else _INTERCEPT_OF_MARGINS,
-        _LOWERING if numbers else 1.0,
-        _INTERCEPT_LOWERING if numbers else 1.0,
-        numbers,
-        smooth,
-        loss.unbounded_slope,
-        proximal,
+    return Tuning(
+        constant=schedule.factor * (_NUMBERS if numbers else _MARGINS),
+        slack=_SLACK,
+        l1=l1,
+        l2=l2,
+        largest_rate=largest_rate,
+        largest_slope=bounded,
+        curvature=(loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
+        intercept=_INTERCEPT_OF_NUMBERS if numbers else _INTERCEPT_OF_MARGINS,
+        lowering=_LOWERING if numbers else 1.0,
+        intercept_lowering=_INTERCEPT_LOWERING if numbers else 1.0,
+        follows_targets=numbers,
+        smooth=smooth,
+        unbounded=loss.unbounded_slope,
+        proximal=proximal,
     )
 
 
@@ -120,81 +269,3 @@ def lower_rates(rates: NDArray[np.float64]) -> None:
     """
     rates[..., kernel.STALLS_FIELD] += 0.5
     rates[..., kernel.LOWERINGS_FIELD] += 4.0
-
-
-class ClockEngine(OnTheClock):
-    """One number per weight and two running scalars; exact, and the fastest engine.
-
-    >>> engine = ClockEngine(2)
-    >>> engine.weights()
-    array([0., 0.])
-    """
-
-    name = kind = "clock"
-
-    def _sweep(self) -> None:
-        self._read(self.cells, self.cells.reshape(-1))
-        self._set_clock()
-
-
-class AveragedClockEngine(OnTheClock):
-    """The clock with a second number per weight, from which the exact average is read.
-
-    The past of the clock is a block of three numbers per step.  When the block is full, all weights
-    are brought current, at a cost that is small beside the steps that filled the block.
-    """
-
-    name, kind = "clock", "averaged clock"
-    _scalars = ("fields", "rates", "totals")
-    _tables = ("shifts", "scales", "pulls")
-
-    def __init__(
-        self, n_features: int, wear: Wear | None = None, steps_per_block: int | None = None
-    ) -> None:
-        room = _steps_per_block(n_features) if steps_per_block is None else steps_per_block
-        # The system maps these pages as the block fills, not before.
-        self.shifts = np.empty(room)
-        self.scales, self.pulls = np.empty(room + 1), np.empty(room + 1)
-        self.totals = np.zeros(averages_kernel.AVERAGE_FIELDS)
-        super().__init__(n_features, wear)
-
-    def _past(self) -> averages_kernel.Average:
-        return averages_kernel.Average(self.shifts, self.scales, self.pulls, self.totals)
-
-    def _set_clock(self) -> None:
-        super()._set_clock()
-        averages_kernel.begin(self._past())
-
-    def _sweep(self) -> None:
-        sums = np.empty(self.n_features)
-        self._sums(sums)
-        self.cells[:, 0] = self.weights()
-        self._set_sums(sums)
-        self._set_clock()
-
-    def _lengths(self, arrays: Arrays) -> dict[str, int]:
-        n = int(arrays["totals"][averages_kernel.COUNTED_FIELD])
-        return {"shifts": n, "scales": n + 1, "pulls": n + 1}
-
-    def _is_finite_at(self, indices: NDArray[Any]) -> bool:
-        return bool(np.isfinite(self.cells[indices]).all())
-
-    def _sums(self, out: NDArray[np.float64]) -> None:
-        averages_kernel.sums(self.cells, self._past(), out)
-
-    def _sums_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
-        sums = np.empty(len(which))
-        averages_kernel.sums(self.cells[which], self._past(), sums)
-        return sums
-
-    def _set_sums(self, sums: NDArray[np.float64]) -> None:
-        np.negative(sums, out=self.cells[:, 1])
-
-    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        super().load(weights, intercept)
-        self.totals[:] = 0.0
-
-
-def _steps_per_block(n_features: int) -> int:
-    """Steps in a block, 24 bytes each; beside them a visit to every weight costs little."""
-    return max(min(4 * n_features, 2**18), n_features // 4, 2**12)

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.base import Engine
-from lazynet.engines.wear import Wear
+from lazynet.engines.base import ALL, Engine, Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import dense as dense_kernel
 from lazynet.kernels.examples import Examples
@@ -26,8 +25,7 @@ class DenseEngine(Engine):
     """
 
     name = "dense"
-    touches_only_nonzeros = False
-    _scalars = ("bias", "totals")
+    _others = ("current", "bias", "sums", "totals")
 
     def __init__(
         self,
@@ -48,10 +46,6 @@ class DenseEngine(Engine):
         self.sums = np.zeros(n_features if average else 0)
         self.totals = np.zeros(averages_kernel.AVERAGE_FIELDS if average else 0)
 
-    @property
-    def _per_weight(self) -> tuple[str, ...]:  # type: ignore[override]
-        return ("current", "sums") if self.averaging else ("current",)
-
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
         return dense_kernel.run(
             examples,
@@ -66,32 +60,28 @@ class DenseEngine(Engine):
             first,
         )
 
-    def _sums(self, out: NDArray[np.float64]) -> None:
-        np.copyto(out, self.sums)
+    def weights(
+        self, which: Any = ALL, out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        return _copied(self.current[which], out)
 
-    def _sums_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
-        return self.sums[which]
-
-    def _set_sums(self, sums: NDArray[np.float64]) -> None:
-        np.copyto(self.sums, sums)
-
-    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        out = np.empty(self.n_features) if out is None else out
-        np.copyto(out, self.current)
-        return out
-
-    def weights_at(self, which: Any) -> NDArray[np.float64]:
-        return self.current[which]
+    def _sums(
+        self, which: Any = ALL, out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        return _copied(self.sums[which], out)
 
     @property
     def intercept(self) -> float:
         return float(self.bias[0])
 
-    @intercept.setter
-    def intercept(self, value: float) -> None:
-        self.bias[0] = value
-
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        np.copyto(self.current, weights)
+        self.current[:], self.bias[0] = weights, intercept
         self.sums[:], self.totals[:] = 0.0, 0.0
-        self.intercept = intercept
+
+
+def _copied(numbers: NDArray[np.float64], out: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """A copy of the numbers, in ``out`` if given."""
+    if out is None:
+        return numbers.copy()
+    np.copyto(out, numbers)
+    return out

@@ -1,8 +1,6 @@
 """Engines of several outputs: a row of weights per feature, and one pass over X for all outputs.
 
-An output of such an engine holds the weights that an engine of one output would hold.  Rare
-operations (reading all weights, loading them, other constants) are done for one output after the
-other by an engine of one output.
+An output of such an engine holds the weights that an engine of one output would hold.
 """
 
 from __future__ import annotations
@@ -15,13 +13,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from lazynet.engines.base import Engine, take_until_done
-from lazynet.engines.clock import lower_rates
-from lazynet.engines.nonzeros import NonzeroWeights
-from lazynet.engines.wear import Wear
+from lazynet.engines.base import ALL, Engine, Wear, take_until_done
+from lazynet.engines.cells import on_lines
 from lazynet.kernels import averages as averages_kernel
-from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels import outputs as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.steps import Steps, Task
@@ -48,16 +44,6 @@ class OwnSteps(NamedTuple):
     pull: NDArray[np.float64]
 
 
-class Chunk(NamedTuple):
-    """What a call of the kernel visits, and the losses that it adds up."""
-
-    examples: Examples
-    targets: Targets
-    steps: Steps
-    task: Task
-    losses: NDArray[np.float64]
-
-
 class OutputsEngine(Engine):
     """The base: cells of ``dtype``, and what is needed to read, load and train them.
 
@@ -66,7 +52,7 @@ class OutputsEngine(Engine):
 
     #: how the kernel calls the cells
     kind: ClassVar[str]
-    _per_weight: ClassVar[tuple[str, ...]] = ("cells",)
+    _per_feature: ClassVar[tuple[str, ...]] = ("cells",)
     #: the arrays that the kernel has of a block, beside its cells and stamps
     _beside: ClassVar[tuple[str, ...]]
     #: a number per feature: the step up to which its row of weights is current; None: not needed
@@ -90,46 +76,31 @@ class OutputsEngine(Engine):
         self.n_outputs, self.dtype = n_outputs, np.dtype(dtype)
         self.width = width_of(n_outputs, self.dtype)
         columns = self.width * kernel.numbers(self.kind)
-        self.cells = on_lines(n_features, columns, self.dtype)
-        if "stamps" in self._per_weight:
+        self.cells = in_large_pages(n_features, columns, self.dtype)
+        if "stamps" in self._per_feature:
             self.stamps = np.zeros(n_features)
-
-    def _zeros(self, name: str, n_features: int) -> NDArray[Any]:
-        if name != "cells":
-            return super()._zeros(name, n_features)
-        return on_lines(n_features, self.cells.shape[1], self.dtype)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        cells = on_lines(len(self.cells), self.cells.shape[1], self.dtype)
+        cells = in_large_pages(len(self.cells), self.cells.shape[1], self.dtype)
         cells[...] = self.cells
         self.cells = cells
 
-    def _block(self) -> kernel.Block:
-        """The weights as the kernel takes them."""
-        return self._block_of(self.cells, slice(None))
+    # --- training ---
 
     def _block_of(self, cells: NDArray[Any], which: Any, kind: str | None = None) -> kernel.Block:
-        """A block of the ``cells`` of the features ``which``."""
+        """The ``cells`` of the features ``which`` as the kernel takes them."""
         stamps = None if self.stamps is None else np.ascontiguousarray(self.stamps[which])
         beside = {name: getattr(self, name) for name in self._beside}
         return kernel.Block(kind or self.kind, cells, self.width, stamps, **beside)
 
+    def _block(self) -> kernel.Block:
+        """The weights as the kernel takes them."""
+        return self._block_of(self.cells, ALL)
+
     def _past(self) -> averages_kernel.Average | None:
         """The past of the averages; None where there are none."""
         return None
-
-    def _call(
-        self, chunk: Chunk, first: int, *, softmax: bool = False, learns: bool = True
-    ) -> tuple[int, int]:
-        """Call the kernel once; returns its status and the first step not taken.
-
-        Where nothing ``learns``, only the losses are added up.
-        """
-        return kernel.run(
-            self._block(), *chunk, first, softmax, learns, self.own_steps, self._past(),
-            self.strengths,
-        )  # fmt: skip
 
     def learn(
         self,
@@ -140,11 +111,21 @@ class OutputsEngine(Engine):
         t: int,
         losses: NDArray[np.float64],
         softmax: bool = False,
+        learns: bool = True,
     ) -> None:
-        """Take all steps of the chunk; add the losses before the updates to ``losses``."""
-        chunk = Chunk(examples, targets, steps, task, losses)
+        """Take all steps of the chunk; add the losses before the updates to ``losses``.
+
+        Where nothing ``learns``, only the losses are added up.
+        """
+
+        def run(first: int) -> tuple[int, int]:
+            return kernel.run(
+                self._block(), examples, targets, steps, task, losses, first,
+                softmax, learns, self.own_steps, self._past(), self.strengths,
+            )  # fmt: skip
+
         take_until_done(
-            lambda first: self._call(chunk, first, softmax=softmax),
+            run,
             len(steps),
             t,
             examples,
@@ -153,20 +134,7 @@ class OutputsEngine(Engine):
             sweep=self.sweep,
         )
 
-    def losses_on(
-        self, examples: Examples, targets: Targets, steps: Steps, task: Task
-    ) -> NDArray[np.float64]:
-        """The summed losses of every output on the rows of the steps, of which none is taken."""
-        chunk = Chunk(examples, targets, steps, task, np.zeros(self.n_outputs))
-        take_until_done(
-            lambda first: self._call(chunk, first, learns=False),
-            len(steps),
-            0,
-            examples,
-            row_of=steps.row,
-            advice=self.advice,
-        )
-        return chunk.losses
+    # --- the weights ---
 
     def _block_to_read(self, which: Any) -> kernel.Block:
         """The weights of some features, perhaps copied."""
@@ -185,24 +153,51 @@ class OutputsEngine(Engine):
             some = slice(start, min(start + _FEATURES_AT_ONCE, self.n_features))
             yield some, self._by_feature(some, model)
 
-    def _all_rows(self, out: NDArray[np.float64] | None, model: bool) -> NDArray[np.float64]:
+    def coefficients(
+        self,
+        which: Any = ALL,
+        out: NDArray[np.float64] | None = None,
+        *,
+        last: bool = False,
+    ) -> NDArray[np.float64]:
+        if which is not ALL:
+            return np.ascontiguousarray(self._by_feature(which, not last).T)
         out = np.empty((self.n_outputs, self.n_features)) if out is None else out
-        for some, part in self._chunks(model):
+        for some, part in self._chunks(not last):
             out[:, some] = part.T
         return out
 
-    def nonzero_weights(self, *, last: bool = False) -> NonzeroWeights:
-        """The nonzeros among ``rows``, without an array of all weights.
+    def sparse_coefficients(self) -> sparse.csr_matrix:
+        """The weights that predict as a sparse matrix, without an array of all weights.
 
+        >>> from lazynet.engines.outputs_on_clock import OutputsOnClock
         >>> engine = OutputsOnClock(3, 2)
-        >>> engine.load_coefficients(np.array([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]), np.zeros(2))
-        >>> from lazynet.engines.nonzeros import csr_of
-        >>> csr_of([engine.nonzero_weights()], 3).toarray()
+        >>> engine.load(np.array([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]), np.zeros(2))
+        >>> engine.sparse_coefficients().toarray()
         array([[0., 2., 0.],
                [4., 0., 6.]])
         """
-        parts = ((some.start, part) for some, part in self._chunks(not last))
-        return NonzeroWeights(self.n_outputs, parts)
+        parts = [sparse.csr_matrix(part.T) for _, part in self._chunks(True)]
+        return sparse.hstack(parts, format="csr")
+
+    def weights(
+        self, which: Any = ALL, out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        return self.coefficients(which, out, last=True)
+
+    def model(
+        self, which: Any = ALL, out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        return self.coefficients(which, out)
+
+    @property
+    def model_intercept(self) -> NDArray[np.float64]:
+        return self.intercept
+
+    def load_coefficients(
+        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
+    ) -> None:
+        self.load(weights, intercepts)
 
     def nonzeros(self) -> NDArray[np.int64]:
         """The number of last weights of every output that are not 0."""
@@ -211,114 +206,8 @@ class OutputsEngine(Engine):
             found += np.count_nonzero(part, axis=0)
         return found
 
-    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """All current weights, a row per output."""
-        return self._all_rows(out, False)
-
-    def model(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """The weights that predict, a row per output."""
-        return self._all_rows(out, True)
-
-    def weights_at(self, which: Any) -> NDArray[np.float64]:
-        return np.ascontiguousarray(self._by_feature(which, False).T)
-
-    def model_at(self, which: Any) -> NDArray[np.float64]:
-        return np.ascontiguousarray(self._by_feature(which, True).T)
-
-    def coefficients(
-        self, out: NDArray[np.float64] | None = None, *, last: bool = False
-    ) -> NDArray[np.float64]:
-        return self._all_rows(out, not last)
-
-    def coefficients_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
-        return self.model_at(which)
-
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         return bool(np.isfinite(self.cells[indices]).all())
-
-    @property
-    def intercept(self) -> float:
-        """The sum of the intercepts, which is finite only if all of them are."""
-        return float(self.intercepts.sum())
-
-
-class OutputsOnClock(OutputsEngine):
-    """The clock: one number per weight; one clock for all outputs, or a clock for each.
-
-    >>> engine = OutputsOnClock(3, 2)
-    >>> engine.load_coefficients(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([0.5, 0.0]))
-    >>> engine.weights_at(np.array([2])), engine.intercepts
-    (array([[3.],
-           [6.]]), array([0.5, 0. ]))
-    """
-
-    name = "clock"
-    kind = "clock"
-    _beside = ("clocks", "own", "scalars", "rates")
-    _scalars: ClassVar[tuple[str, ...]] = _beside
-
-    def __init__(
-        self,
-        n_features: int,
-        n_outputs: int,
-        dtype: Any = np.float64,
-        wear: Wear | None = None,
-        own_clocks: bool = False,
-    ) -> None:
-        super().__init__(n_features, n_outputs, dtype, wear)
-        self.clocks = np.zeros((kernel.CLOCK_ROWS, self.width if own_clocks else 1))
-        self.own = np.zeros((kernel.OWN_ROWS, self.width))
-        self.scalars = np.zeros(kernel.SCALARS)
-        self.rates = np.zeros((n_outputs, cells_kernel.FROM_DATA_FIELDS))
-        self._start_clocks()
-
-    def _start_clocks(self) -> None:
-        """Set the clocks to their start; a pending step is kept."""
-        self.clocks[0], self.clocks[1:] = 1.0, 0.0
-        self.scalars[kernel.WORK_SCALAR] = 0.0
-
-    def _sweep(self) -> None:
-        kernel.sweep(self._block())
-        self._start_clocks()
-
-    def _block_to_read(self, which: Any) -> kernel.Block:
-        first_numbers = np.ascontiguousarray(self.cells[which][:, : self.width], np.float64)
-        return self._block_of(first_numbers, which, "clock")
-
-    @property
-    def intercepts(self) -> NDArray[np.float64]:
-        return self.own[kernel.INTERCEPT_ROW, : self.n_outputs].copy()
-
-    @property
-    def model_intercepts(self) -> NDArray[np.float64]:
-        return self.intercepts
-
-    @property
-    def present_rate(self) -> float | None:
-        if not self.rates[0, cells_kernel.ROWS_SEEN_FIELD]:
-            return None
-        return float(self.rates[0, cells_kernel.LAST_RATE_FIELD])
-
-    def continue_rates(self, other: Engine) -> None:
-        if isinstance(other, OutputsOnClock) and other.rates.shape == self.rates.shape:
-            self.rates[:] = other.rates
-
-    def calm(self) -> None:
-        lower_rates(self.rates)
-
-    def load_coefficients(
-        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
-    ) -> None:
-        self.cells[...] = 0.0
-        self.cells[:, : self.n_outputs] = weights.T
-        self.rates[:, cells_kernel.LOADED_FIELD] = weights.any(axis=1)
-        self.own[...] = 0.0
-        self.own[kernel.INTERCEPT_ROW, : self.n_outputs] = intercepts
-        self._start_clocks()
-        self.scalars[:] = 0.0
-
-    def go_on_from(self, other: Engine) -> None:
-        self.load_coefficients(other.weights(), other.intercepts)
 
 
 def width_of(n_outputs: int, dtype: np.dtype[Any]) -> int:
@@ -327,23 +216,20 @@ def width_of(n_outputs: int, dtype: np.dtype[Any]) -> int:
     return -(-n_outputs // line) * line
 
 
-def on_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
+def in_large_pages(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
     """An array of zeros that begins where a cache line begins.
 
     A large array lies in large pages where the system has them: a row of X reads weights all over
     the array, and the processor remembers where few pages lie.
     """
     size = rows * columns * np.dtype(dtype).itemsize
-    if size >= _LARGE_ARRAY and hasattr(mmap, "MADV_HUGEPAGE"):
-        # Private: a process that is forked off gets a copy.
-        try:
-            pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        except OSError as error:
-            raise MemoryError(f"no memory for {size} bytes of weights") from error
-        with contextlib.suppress(OSError):  # a system without large pages
-            pages.madvise(mmap.MADV_HUGEPAGE)
-        return np.frombuffer(pages, dtype=dtype).reshape(rows, columns)
-    line = kernel.LINE_BYTES // np.dtype(dtype).itemsize
-    room = np.zeros(rows * columns + line, dtype=dtype)
-    start = -(room.ctypes.data // np.dtype(dtype).itemsize) % line
-    return room[start : start + rows * columns].reshape(rows, columns)
+    if size < _LARGE_ARRAY or not hasattr(mmap, "MADV_HUGEPAGE"):
+        return on_lines(rows, columns, dtype)
+    # Private: a process that is forked off gets a copy.
+    try:
+        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(f"no memory for {size} bytes of weights") from error
+    with contextlib.suppress(OSError):  # a system without large pages
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(pages, dtype=dtype).reshape(rows, columns)

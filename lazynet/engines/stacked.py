@@ -11,7 +11,6 @@ from scipy import sparse
 from lazynet.data.arrays import read_only
 from lazynet.data.standardise import Units
 from lazynet.engines.base import Engine
-from lazynet.engines.nonzeros import csr_of
 from lazynet.engines.threads import Workers
 
 
@@ -29,7 +28,8 @@ def stacked_coefficients(
     coefficients = np.empty((outputs_of(engines), engines[0].n_features))
     first = 0
     for engine in engines:
-        engine.coefficients(coefficients[first : first + engine.n_outputs], last=last)
+        rows = coefficients[first : first + engine.n_outputs]
+        engine.coefficients(out=rows, last=last)
         first += engine.n_outputs
     if units is not None:
         coefficients = units.weights(coefficients)
@@ -41,8 +41,8 @@ def stacked_sparse_coefficients(
 ) -> sparse.csr_matrix:
     """The stacked coefficients as a read-only CSR matrix; ``workers`` share the engines."""
     workers = Workers(1) if workers is None else workers
-    result = workers.results(engines, lambda engine: engine.nonzero_weights())
-    rows = csr_of(result, engines[0].n_features, workers)
+    parts = workers.results(engines, lambda engine: engine.sparse_coefficients())
+    rows = sparse.vstack(parts, format="csr")
     if units is not None:
         rows.data /= units.sizes[rows.indices]
         if units.targets is not None:
@@ -54,15 +54,11 @@ def intercepts_of(
     engines: Sequence[Engine], units: Units | None, last: bool = False
 ) -> NDArray[np.float64]:
     """The intercepts that belong to ``stacked_coefficients``."""
-    own = [engine.intercepts if last else engine.model_intercepts for engine in engines]
+    own = np.concatenate([engine.intercepts(last=last) for engine in engines])
     if units is None:
-        return np.concatenate(own)
-    moved = units.moved
-    rows = [
-        engine.coefficients(last=True)[:, moved] if last else engine.coefficients_at(moved)
-        for engine in engines
-    ]
-    result = units.intercept(units.weights(np.vstack(rows), moved), np.concatenate(own))
+        return own
+    rows = np.vstack([engine.coefficients(units.moved, last=last) for engine in engines])
+    result = units.intercept(units.weights(rows, units.moved), own)
     return np.asarray(result, dtype=np.float64)
 
 

@@ -41,8 +41,8 @@ class Undo:
     def __init__(self, engine: Any, touched: NDArray[Any]) -> None:
         self.engine, self.touched = engine, touched
         few = len(touched) * _PICKING_COSTS < engine.n_features
-        #: the arrays of which only the touched entries are copied
-        self.picked = engine._per_weight if few and engine.touches_only_nonzeros else ()
+        #: the arrays of which only the touched rows are copied
+        self.picked = engine._per_feature if few else ()
         #: the small arrays and the weights: the touched ones, or all
         self.copies: dict[str, NDArray[Any]] = {}
         #: what a sweep changes beside them: the tables and the other weights

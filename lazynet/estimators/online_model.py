@@ -369,11 +369,11 @@ class OnlineModel(LinearModel):
         return super()._weights()
 
     def _weights_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
-        rows = np.vstack([engine.coefficients_at(columns) for engine in self._engines])
+        rows = np.vstack([engine.coefficients(columns) for engine in self._engines])
         return rows if self.units_ is None else self.units_.weights(rows, columns)
 
     def _intercepts(self) -> NDArray[np.float64]:
-        own = np.concatenate([engine.model_intercepts for engine in self._engines])
+        own = np.concatenate([engine.intercepts() for engine in self._engines])
         if self.units_ is None:
             return own
         moved, known = self.units_.moved, self._coefficients

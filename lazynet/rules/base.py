@@ -46,8 +46,9 @@ class Shrink(NamedTuple):
 class Rule(ParameterObject):
     """How a step learns from its example and how it shrinks the weights."""
 
-    #: whether the rule keeps a state of its own, in place of weights in a storage
-    has_state: bool = True
+    #: whether one affine map shrinks all weights, which then lie in a storage; else the rule has
+    #: cells of its own
+    is_affine: bool = False
     #: whether the rates of the rule come from a schedule
     scheduled: ClassVar[bool] = True
     #: the constructor call that sets the rate of a rule without a schedule, for error messages
@@ -128,7 +129,7 @@ set and visits it again; use fit
         raise NotImplementedError
 
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
-        """The numbers that the kernel of a rule with a state receives, in the kernel's order.
+        """The numbers that the kernel of a rule receives, in its order; not for affine rules.
 
         Only rates that follow the data depend on the loss.
 
@@ -171,7 +172,7 @@ class Affine(Rule):
     paper_repro/results/accuracy.md.)
     """
 
-    has_state = False
+    is_affine = True
     #: the bound that eta * l2 must stay below
     decay_below: ClassVar[float]
     #: the reason for the bound of eta * l2, for error messages

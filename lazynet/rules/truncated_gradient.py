@@ -41,20 +41,20 @@ class TruncatedGradient(Affine):
     storage: StorageLike = "clock"
 
     @property
-    def has_state(self) -> bool:  # type: ignore[override]
-        """Whether a weight must remember when it was stored, as a threshold requires.
+    def is_affine(self) -> bool:  # type: ignore[override]
+        """Whether all weights shrink alike; a threshold leaves large weights alone.
 
-        >>> TruncatedGradient().has_state, TruncatedGradient(threshold=0.5).has_state
-        (False, True)
+        >>> TruncatedGradient().is_affine, TruncatedGradient(threshold=0.5).is_affine
+        (True, False)
         """
-        return self.threshold < math.inf
+        return self.threshold == math.inf
 
     def check(self, penalty: ElasticNet, loss: Loss) -> None:
         """Refuse l2 > 0 beside a threshold.
 
         >>> TruncatedGradient(threshold=0.5).check(ElasticNet(l1=0.1), LOG_LOSS)
         """
-        if self.has_state and penalty.l2:
+        if not self.is_affine and penalty.l2:
             raise ValueError(
                 f"l2 must be 0 with rule=TruncatedGradient(threshold=...), got "
                 f"l2={penalty.l2:g}: a weight that decays would cross the threshold unseen"

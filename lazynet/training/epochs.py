@@ -99,7 +99,7 @@ class Epoch:
     @property
     def intercept(self) -> NDArray[np.float64]:
         """The intercept of every output."""
-        own = np.concatenate([engine.model_intercepts for engine in self._engines])
+        own = np.concatenate([engine.intercepts() for engine in self._engines])
         if self._units is None:
             return own
         result = self._units.intercept(self.coef[:, self._units.moved], own)

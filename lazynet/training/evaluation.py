@@ -69,7 +69,7 @@ def total_loss(
     """The sum over rows and outputs of importance times loss; ``blocks`` gives the rows anew."""
     total, first = 0.0, 0
     for engine in engines:
-        rows, intercepts = engine.coefficients(), engine.model_intercepts[:, None]
+        rows, intercepts = engine.coefficients(), engine.intercepts()[:, None]
         for X, targets in blocks():
             with np.errstate(over="ignore", invalid="ignore"):
                 decisions = ((X @ rows[0])[None] if len(rows) == 1 else (X @ rows.T).T) + intercepts

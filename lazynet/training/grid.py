@@ -17,8 +17,9 @@ from scipy import sparse
 
 from lazynet.data.arrays import as_examples
 from lazynet.data.targets import Targets
-from lazynet.engines.outputs import OutputsEngine, OutputsOnClock, OwnSteps
-from lazynet.engines.outputs_cells import AdaGradOutputs, CellOutputs, FTRLOutputs, RDAOutputs
+from lazynet.engines.catalogue import ALGORITHMS, new_engine
+from lazynet.engines.outputs import OutputsEngine, OwnSteps
+from lazynet.engines.outputs_on_clock import OutputsOnClock
 from lazynet.engines.threads import Workers
 from lazynet.kernels import targets as kernel
 from lazynet.kernels.steps import Steps
@@ -31,10 +32,6 @@ from lazynet.training.settings import Settings
 #: Steps of a chunk: their rows stay in the cache while every fold visits them.
 STEPS_AT_ONCE = 2**11
 
-_RULES_WITH_STATE: dict[str, type[CellOutputs]] = {
-    kind.name: kind for kind in (AdaGradOutputs, FTRLOutputs, RDAOutputs)
-}
-
 
 def check_offered(rule: Rule) -> None:
     """Refuse a rule that a grid cannot have.
@@ -46,7 +43,7 @@ def check_offered(rule: Rule) -> None:
     ValueError: rule=SAGA() cannot learn a grid of settings in one pass; accepted are 'fobos', \
 'sgd', 'truncated_gradient' without a threshold, 'rda', 'ftrl' and 'adagrad'
     """
-    if rule.has_state and rule.name not in _RULES_WITH_STATE:
+    if not rule.is_affine and ALGORITHMS[rule.name].outputs is None:
         raise ValueError(
             f"rule={rule!r} cannot learn a grid of settings in one pass; accepted are 'fobos', "
             f"'sgd', 'truncated_gradient' without a threshold, 'rda', 'ftrl' and 'adagrad'"
@@ -118,7 +115,7 @@ class GridTraining:
 
     def _visit(self, visited: NDArray[np.int64], workers: Workers) -> None:
         plan, width = self.plans[0], self.matrices[0].engine.width
-        scheduled = not (plan.rule.has_state or plan.rates_from_data)
+        scheduled = plan.rule.is_affine and not plan.rates_from_data
         rows = [visited[mask[visited]] for mask in self._learned]
         steps = [_plain_steps(of_fold) for of_fold in rows]
         rates = [
@@ -147,7 +144,9 @@ class GridTraining:
         def losses_of(matrix: _Matrix) -> NDArray[np.float64]:
             block, rows = self.blocks[matrix.output], self.folds[matrix.fold].test
             steps = _plain_steps(rows)
-            return matrix.engine.losses_on(self.examples, block, steps, self.task)
+            losses = np.zeros(matrix.engine.n_outputs)
+            matrix.engine.learn(self.examples, block, steps, self.task, 0, losses, learns=False)
+            return losses
 
         sums = self._by_fold(workers.results(self.matrices, losses_of))
         means = sums / (self.weights_of_folds * self.n_outputs)
@@ -168,17 +167,17 @@ class GridTraining:
         engines = [matrix.engine for matrix in self.matrices if matrix.fold == fold]
         return (
             np.stack([engine.model()[setting] for engine in engines]),
-            np.array([engine.model_intercepts[setting] for engine in engines]),
+            np.array([engine.model_intercept[setting] for engine in engines]),
         )
 
 
 def _new_matrix(plans: Sequence[Plan], n_features: int, dtype: Any) -> OutputsEngine:
     """An engine with an output for each plan; the plans differ in penalties and rates alone."""
     plan, penalties = plans[0], [member.penalty for member in plans]
-    if plan.rule.has_state:
-        kind = _RULES_WITH_STATE[plan.rule.name]
-        return kind(n_features, len(plans), plan.rule, penalties, dtype, loss=plan.loss)
-    engine = OutputsOnClock(n_features, len(plans), dtype, own_clocks=True)
+    engine = new_engine(
+        plan.rule, penalties, n_features, len(plans), loss=plan.loss, own_clocks=True, dtype=dtype
+    )
+    assert isinstance(engine, OutputsEngine)
     if plan.rates_from_data:
         engine.strengths = np.array(
             [(p.l1, p.l2, plan.rule.largest_rate(p) / 2) for p in penalties]

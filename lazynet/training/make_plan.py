@@ -141,7 +141,7 @@ def eta0_of_rows(settings: Settings, penalty: ElasticNet, rows: Rows) -> float:
     # suits one heavy example would only keep the other examples from learning.
     norm = statistics.largest_weighted if loss.unbounded_slope else statistics.largest
     # The default rate must not be a rate that the rule refuses.
-    largest = np.inf if rule.has_state else rule.largest_rate(penalty) / 2
+    largest = rule.largest_rate(penalty) / 2 if rule.is_affine else np.inf
     return min(suitable_rate(norm, loss), largest)
 
 

@@ -1,8 +1,8 @@
 """The plan of a training: the objective, the rule and its rates; and the engines of this plan.
 
-Affine rules: schedule -> rates -> rule -> (a, b) -> a chunk of steps -> engine -> weights.  Rules
-with a state: rule -> constants -> engine -> weights; the kernel computes rates and shrinks, and the
-rates and shrinks of a chunk are placeholders.
+Affine rules: schedule -> rates -> rule -> (a, b) -> a chunk of steps -> engine -> weights.  Other
+rules: rule -> constants -> engine -> weights; the kernel computes rates and shrinks, and the rates
+and shrinks of a chunk are placeholders.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.averages import Average, checked_counts, known_average
-from lazynet.engines.base import Engine
-from lazynet.engines.catalogue import ALGORITHMS, EngineKind, new_engine, new_outputs
+from lazynet.engines.base import Engine, Wear
+from lazynet.engines.catalogue import ALGORITHMS, EngineKind, new_engine
 from lazynet.engines.clock import tuning_of
 from lazynet.engines.outputs import OutputsEngine
-from lazynet.engines.wear import Wear
 from lazynet.kernels.steps import Steps, Task
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
@@ -49,7 +48,7 @@ def joins_outputs(rule: Rule, rates_from_data: bool) -> bool:
     """
     if ALGORITHMS[rule.name].outputs is None or rule.positive:
         return False
-    if rule.has_state:
+    if not rule.is_affine:
         return True
     return rule.storage == Clock() and not (rates_from_data and rule.average is not None)
 
@@ -116,7 +115,7 @@ class Plan:
         rule = self.rule
         return EngineKind(
             self.average,
-            rule.name if rule.has_state else "affine",
+            "affine" if rule.is_affine else rule.name,
             rule.storage,
             self.rates_from_data,
             self.penalty.positive,
@@ -132,7 +131,7 @@ class Plan:
         The number of threads changes how the outputs are divided, and no bit of a weight.
         """
         if self.coupled:
-            return [self.new_outputs(n_features, n_outputs)]
+            return [self.new_engine(n_features, n_outputs)]
         if n_outputs == 1 or not joins_outputs(self.rule, self.rates_from_data):
             return [self.new_engine(n_features) for _ in range(n_outputs)]
         few, most = _FEWEST_OUTPUTS_OF_A_BLOCK, _OUTPUTS_OF_A_BLOCK
@@ -142,25 +141,15 @@ class Plan:
             n_blocks = max(-(-n_outputs // most), min(n_threads, n_outputs // few))
             most = -(-n_outputs // (n_blocks * few)) * few
         return [
-            self.new_outputs(n_features, min(most, n_outputs - first))
+            self.new_engine(n_features, min(most, n_outputs - first))
             for first in range(0, n_outputs, most)
         ]
 
-    def new_engine(self, n_features: int, wear: Wear | None = None) -> Engine:
-        """A new engine of one output, all weights zero."""
+    def new_engine(
+        self, n_features: int, n_outputs: int | None = None, wear: Wear | None = None
+    ) -> Engine:
+        """A new engine of one output, or of ``n_outputs``; all weights zero."""
         return new_engine(
-            self.rule,
-            self.penalty,
-            n_features,
-            loss=self.loss,
-            storage=self.rule.storage,
-            average=self.average is not None,
-            wear=wear,
-        )
-
-    def new_outputs(self, n_features: int, n_outputs: int) -> OutputsEngine:
-        """A new engine of several outputs, all weights zero."""
-        return new_outputs(
             self.rule,
             self.penalty,
             n_features,
@@ -169,23 +158,20 @@ class Plan:
             average=self.average is not None,
             own_clocks=self.rates_from_data,
             dtype=self.dtype,
+            wear=wear,
         )
 
     def new_like(self, engine: Engine) -> Engine:
         """A new engine for the same outputs, all weights zero."""
-        if isinstance(engine, OutputsEngine):
-            return self.new_outputs(engine.n_features, engine.n_outputs)
-        return self.new_engine(engine.n_features)
+        several = isinstance(engine, OutputsEngine)
+        return self.new_engine(engine.n_features, engine.n_outputs if several else None)
 
-    def continued(self, engine: Engine, *, average: bool) -> Engine:
-        """A new engine of this plan with the weights of ``engine``, and if asked its average."""
+    def continued(self, engine: Engine) -> Engine:
+        """A new engine of this plan with the weights of ``engine``; an average begins anew."""
         new = self.new_like(engine)
         if self.penalty.positive:
             self.check_start("the model that goes on learning", engine.weights())
-        if average:
-            new.go_on_from(engine)
-        else:
-            new.load_coefficients(engine.coefficients(last=True), engine.intercepts)
+        new.load_coefficients(engine.coefficients(last=True), engine.intercepts(last=True))
         if self.rates_from_data:
             new.continue_rates(engine)
         return new
@@ -201,8 +187,8 @@ class Plan:
     # --- what the kernels receive ---
 
     def constants(self, divisor: float = 1.0) -> tuple[float, ...]:
-        """The numbers for the kernel of a rule with a state; its rates are divided by a number."""
-        if not self.rule.has_state:
+        """The numbers for the kernel of a rule that is not affine, at rates divided by a number."""
+        if self.rule.is_affine:
             return ()
         constants = self.rule.constants(self.penalty, self.loss)
         return constants if divisor == 1.0 else self.rule.with_divided_rates(constants, divisor)
@@ -254,7 +240,7 @@ class Plan:
     def _rates_and_shrinks(self, start: int, stop: int) -> tuple[NDArray[np.float64], ...]:
         """Rates, a, the low digits of a, and b, of the steps from ``start`` to ``stop``."""
         rule, n_steps = self.rule, stop - start
-        if self.rates_from_data or (rule.has_state and not rule.scheduled):
+        if self.rates_from_data or not rule.scheduled:
             # The kernel computes rates and shrinks.
             return _repeated(n_steps, 1.0, 1.0, 0.0, 0.0)
         # Where all steps are the same, the first one is checked and computed for the whole chunk.

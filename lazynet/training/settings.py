@@ -265,7 +265,7 @@ def check_together(
             f"rules {_joining()} with storage='clock', without positive=True and without "
             f"an average"
         )
-    if rule.has_state and not (on_clock and no_average):
+    if not rule.is_affine and not (on_clock and no_average):
         _refuse("a threshold", (clock, average))
 
 

@@ -91,10 +91,7 @@ def engines_for_fit(
         if sum(outputs) != n_outputs or min(outputs) < 1:
             raise ValueError(f"the engines of the checkpoint do not have {n_outputs} outputs")
         joined = _is_joined(plan, n_outputs)
-        engines = [
-            plan.new_outputs(n_features, number) if joined else plan.new_engine(n_features)
-            for number in outputs
-        ]
+        engines = [plan.new_engine(n_features, number if joined else None) for number in outputs]
     return engines, warnings
 
 
@@ -124,8 +121,7 @@ def engines_for_pass(
     if units is not model.units:
         engines = _as_passed(engines, model.units, plan)
     elif model.engine_kind != kind or engines is not model.engines:
-        same_average = model.engine_kind.average == kind.average
-        engines = [plan.continued(engine, average=same_average) for engine in engines]
+        engines = [plan.continued(engine) for engine in engines]
     return engines, _warnings_about(engines, plan)
 
 
@@ -145,7 +141,7 @@ def _divided(engines: list[Engine], plan: Plan, n_outputs: int) -> list[Engine]:
     ):
         return engines
     rows = np.concatenate([engine.coefficients(last=True) for engine in engines])
-    offsets = np.concatenate([engine.intercepts for engine in engines])
+    offsets = np.concatenate([engine.intercepts(last=True) for engine in engines])
     new = plan.new_engines(rows.shape[1], n_outputs)
     load_all(new, rows, offsets, None)
     return new
@@ -160,7 +156,7 @@ def _as_passed(engines: Sequence[Engine], units: Units | None, plan: Plan) -> li
         weights = part.weights(engine.coefficients(last=True))
         new.append(plan.new_like(engine))
         new[-1].load_coefficients(
-            weights, part.intercept(weights[:, part.moved], engine.intercepts)
+            weights, part.intercept(weights[:, part.moved], engine.intercepts(last=True))
         )
         first += engine.n_outputs
     return new
@@ -173,7 +169,7 @@ def _restarted(engine: Engine, kind: EngineKind, plan: Plan) -> Engine:
     weights alone its first steps would be as long as those of a model that knows nothing.
     """
     if not (plan.rule.continues and kind == plan.engine_kind):
-        return plan.continued(engine, average=False)
+        return plan.continued(engine)
     new = plan.new_like(engine)
     new.set_state(engine.state())
     new.retune(plan.constants())

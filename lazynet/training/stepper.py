@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lazynet.data.arrays import check_example, sizes_of, unusable
+from lazynet.engines.base import WearOrNone
 from lazynet.engines.catalogue import RULE_OBJECTS, RuleLike, check_rule
 from lazynet.engines.undo import UndoLog, all_or_nothing
-from lazynet.engines.wear import WearOrNone
 from lazynet.kernels.examples import Examples
 from lazynet.losses import AnyLoss
 from lazynet.parameters import (
@@ -90,7 +90,7 @@ class Stepper:
         eta0 = _DEFAULT_ETA0 if p.rule.eta0 is None else p.rule.eta0
         average, intercept = p.rule.average, p.fit_intercept
         self.plan = Plan(p.loss, penalty, p.rule, schedule, average, intercept, eta0=eta0)
-        self.engine = self.plan.new_engine(p.n_features, p.wear)
+        self.engine = self.plan.new_engine(p.n_features, wear=p.wear)
         self.task = self.plan.task(self.engine)
         self.n_features: int = p.n_features
         self.t = 0
@@ -158,7 +158,7 @@ class Stepper:
         return prediction
 
     def _predict(self, columns: NDArray[Any], numbers: NDArray[Any]) -> float:
-        weights = self.engine.weights_at(columns)
+        weights = self.engine.weights(columns)
         # A prediction that overflows is infinite. ``step`` and ``predict`` refuse it.
         with np.errstate(over="ignore", invalid="ignore"):
             return float(np.dot(weights, numbers.astype(np.float64))) + self.engine.intercept
@@ -171,7 +171,7 @@ class Stepper:
     def weight(self, j: int) -> float:
         """One weight as of now, at constant cost."""
         j = _check_position("j", j, self.n_features)
-        return float(self.engine.weights_at(np.array([j]))[0])
+        return float(self.engine.weights(np.array([j]))[0])
 
     @property
     def intercept(self) -> float:

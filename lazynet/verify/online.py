@@ -226,14 +226,14 @@ class _MeanOfTwin:
 def _last(engine: Engine) -> _Linear:
     """The weights and the intercept of the first output after the last step."""
     if isinstance(engine, OutputsEngine):
-        return engine.weights()[0], float(engine.intercepts[0])
+        return engine.weights()[0], float(engine.intercept[0])
     return engine.weights(), engine.intercept
 
 
 def _model(engine: Engine) -> _Linear:
     """The weights and the intercept with which the first output predicts."""
     if isinstance(engine, OutputsEngine):
-        return engine.model()[0], float(engine.model_intercepts[0])
+        return engine.model()[0], float(engine.model_intercept[0])
     return engine.model(), float(engine.model_intercept)
 
 

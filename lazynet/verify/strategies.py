@@ -188,7 +188,7 @@ def penalties(
     chosen = check_rule("rule", rule)
     l1, l2 = draw(st.sampled_from(_STRENGTHS)), draw(st.sampled_from(_STRENGTHS))
     if isinstance(chosen, Affine):
-        if chosen.has_state:
+        if not chosen.is_affine:
             return l1, 0.0
         if largest_rate * l2 >= chosen.decay_below:
             share = draw(st.sampled_from([0.5, 0.999, 0.01]))

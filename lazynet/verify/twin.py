@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.catalogue import ALGORITHMS, RuleLike, check_rule, new_reference
+from lazynet import reference
+from lazynet.engines.catalogue import ALGORITHMS, RuleLike, check_rule
 from lazynet.losses import Loss, LossLike, get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import Affine
+from lazynet.rules.base import Affine, Rule
 from lazynet.schedules import FromData, checked_rates
 from lazynet.training.plan import Plan
 from lazynet.verify.tolerance import (
@@ -76,11 +77,11 @@ class BoundedTwin:
         self.dense = make()
         self.nearby: NearbyRun | None = None
         self.budget: ErrorBudget | StateBudget
-        if chosen.has_state or rates_from_data:
+        if rates_from_data or not chosen.is_affine:
             self.budget = StateBudget(loss, getattr(chosen, "threshold", math.inf))
             self.nearby = NearbyRun(make())
         else:
-            assert isinstance(chosen, Affine)  # every other rule has a state
+            assert isinstance(chosen, Affine)
             self.budget = ErrorBudget(loss, chosen, penalty, fit_intercept, largest_cushion)
 
     @classmethod
@@ -183,3 +184,50 @@ class BoundedTwin:
         with np.errstate(over="ignore"):
             gap = float(np.linalg.norm(np.asarray(weights, dtype=np.float64) - self.weights))
         return float(np.hypot(gap, intercept - self.intercept))
+
+
+def new_reference(
+    rule: Rule,
+    n_features: int,
+    *,
+    loss: Loss,
+    penalty: ElasticNet,
+    schedule: Callable[[int], float],
+    fit_intercept: bool,
+    n_rows: int | None = None,
+) -> Any:
+    """The plain Python twin of a rule, all weights zero.
+
+    ``n_rows`` is the number of rows of the data set, for rules that do not learn from a stream.
+
+    >>> from lazynet import RDA
+    >>> twin = new_reference(RDA(gamma=2.0), 1, loss=get_loss("hinge"), penalty=ElasticNet(),
+    ...                      schedule=lambda t: 0.1, fit_intercept=False)
+    >>> _ = twin.step([0], [1.0], 1.0)
+    >>> twin.weights
+    [0.5]
+    """
+    options = dict(
+        loss=loss.name,
+        l1=penalty.l1,
+        l2=penalty.l2,
+        fit_intercept=fit_intercept,
+        epsilon=loss.epsilon,
+        **rule.twin_options(loss),
+    )
+    if penalty.positive:
+        options["positive"] = True
+    if rule.scheduled and isinstance(schedule, FromData):
+        largest = rule.largest_rate(penalty) / 2
+        options |= dict(rule=rule.name, largest_rate=largest, factor=schedule.factor)
+        return reference.DenseFromData(n_features, **options)
+    if rule.scheduled:
+        options["schedule"] = schedule
+    if not rule.streams:
+        if n_rows is None or None in rule.get_params(deep=False).values():
+            raise ValueError(
+                f"the twin of rule={rule!r} needs n_rows, the number of rows of the data set, and "
+                f"the rate: write rule={rule.rate}"
+            )
+        options["n_rows"] = n_rows
+    return ALGORITHMS[rule.name].reference(n_features, **options)

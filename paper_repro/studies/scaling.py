@@ -140,8 +140,9 @@ def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
 
 def state_bytes(engine: Engine) -> dict[str, int]:
     """Bytes that the engine needs to continue: for the weights, and for the steps so far."""
+    arrays = [array for array in engine.state().values() if len(array) == engine.n_features]
     return {
-        "weights": sum(array.nbytes for array in engine.per_weight.values()),
+        "weights": sum(array.nbytes for array in arrays),
         "steps": sum(getattr(engine, name).nbytes for name in engine._tables),
     }
 

@@ -4,7 +4,6 @@ import numpy as np
 from scipy import sparse
 
 from lazynet import SGD, FoBoS, LazyNetClassifier, TruncatedGradient
-from lazynet.engines.nonzeros import csr_of
 
 N, D, L = 150, 60, 70
 OPTIONS = dict(max_iter=3, tol=None, random_state=0, l1=1e-4)
@@ -36,11 +35,10 @@ def test_the_sparse_weights_of_engines_are_their_weights():
     for options in MODELS.values():
         model = LazyNetClassifier(**{**OPTIONS, **options}).fit(X, Y)
         for engine in model._engines:
-            for last in (False, True):
-                found = csr_of([engine.nonzero_weights(last=last)], engine.n_features)
-                assert found.has_sorted_indices
-                assert found.nnz == np.count_nonzero(found.toarray())
-                np.testing.assert_array_equal(found.toarray(), engine.coefficients(last=last))
+            found = engine.sparse_coefficients()
+            assert found.has_sorted_indices
+            assert found.nnz == np.count_nonzero(found.toarray())
+            np.testing.assert_array_equal(found.toarray(), engine.coefficients())
 
 
 def test_columns_fitted_one_group_after_another_have_the_same_bits():

@@ -16,13 +16,12 @@ from lazynet import (
     Tables,
     TruncatedGradient,
 )
-from lazynet.engines.base import Engine
+from lazynet.engines.base import ALL, Engine
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.cells import CellEngine
-from lazynet.engines.clock import AveragedClockEngine, ClockEngine
+from lazynet.engines.clock import AveragedClockEngine, ClockEngine, TablesEngine
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.outputs import OutputsEngine
-from lazynet.engines.tables import TablesEngine
 from lazynet.rules.storage import STORAGES
 
 #: Rules that between them have every engine.
@@ -96,22 +95,16 @@ class Count:
         for kind in kinds:
             for name in ("weights", "model", "coefficients", "_sums"):
                 if name in vars(kind):
-                    monkeypatch.setattr(kind, name, self.counting_all(vars(kind)[name]))
-            if "model_at" in vars(kind):
-                monkeypatch.setattr(kind, "model_at", self.counting_some(vars(kind)["model_at"]))
+                    monkeypatch.setattr(kind, name, self.counting(name, vars(kind)[name]))
 
-    def counting_all(self, method):
-        def counted(engine, *arguments, **options):
-            # An engine of several outputs reads each by an engine with the features of a row.
-            self.all += engine.n_features == wide_data()[0].shape[1]
-            return method(engine, *arguments, **options)
-
-        return counted
-
-    def counting_some(self, method):
-        def counted(engine, which):
-            self.some += len(which)
-            return method(engine, which)
+    def counting(self, name, method):
+        def counted(engine, which=ALL, *arguments, **options):
+            if which is ALL:
+                # An engine of several outputs reads each by an engine with the features of a row.
+                self.all += engine.n_features == wide_data()[0].shape[1]
+            elif name == "coefficients":
+                self.some += len(which)
+            return method(engine, which, *arguments, **options)
 
         return counted
 

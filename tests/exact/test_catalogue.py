@@ -17,11 +17,11 @@ from lazynet import reference, rules
 from lazynet.engines.catalogue import (
     ALGORITHMS,
     check_rule,
-    new_reference,
 )
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Rule
+from lazynet.verify.twin import new_reference
 
 each_row = pytest.mark.parametrize("row", ALGORITHMS.values(), ids=ALGORITHMS)
 

@@ -10,7 +10,7 @@ from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 from support.parameters import in_rule, rule_with
 
 from lazynet import FoBoS, Stepper
-from lazynet.engines.wear import Wear
+from lazynet.engines.base import Wear
 from lazynet.reference.shrink import MAPS
 from lazynet.verify.strategies import problems
 

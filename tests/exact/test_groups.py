@@ -17,11 +17,10 @@ from support.parameters import in_rule
 from support.twins import Run, chunks
 from support.wears import RESTLESS, wears
 
-from lazynet import SGD, FoBoS, LazyNetClassifier, LazyNetRegressor
+from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data.arrays import as_examples
-from lazynet.engines.groups import GroupedOutputs, check_rule_of_groups
-from lazynet.engines.outputs import OutputsOnClock
-from lazynet.engines.wear import Wear
+from lazynet.engines.base import Wear
+from lazynet.engines.outputs_on_clock import GroupedOutputs, OutputsOnClock
 from lazynet.kernels.outputs import read, run
 from lazynet.kernels.targets import Targets
 from lazynet.losses import LOSSES
@@ -64,9 +63,7 @@ def test_weights_in_float32_are_near_the_dense_reference(run):
     if overshoots(run):
         return
     twin, largest = GroupTwins(run), 1.0
-    run.engine = GroupedOutputs(
-        run.problem.n_features, run.n_outputs, FoBoS(), np.float32, RESTLESS
-    )
+    run.engine = GroupedOutputs(run.problem.n_features, run.n_outputs, np.float32, RESTLESS)
     for step in range(len(run.problem.order)):
         twin.step(step)
         run.take(step, step + 1)
@@ -87,10 +84,10 @@ def levels():
 def test_every_vector_level_reads_the_same_bits(n_outputs, dtype):
     """Many outputs, far apart in size, with ties."""
     generator = np.random.default_rng(0)
-    engine = GroupedOutputs(50, n_outputs, FoBoS(), dtype)
+    engine = GroupedOutputs(50, n_outputs, dtype)
     weights = np.exp(generator.normal(0, 4, (n_outputs, 50))) * generator.choice([-1, 1], 50)
     weights[: n_outputs // 2] = np.round(weights[: n_outputs // 2])
-    engine.load_coefficients(weights, np.zeros(n_outputs))
+    engine.load(weights, np.zeros(n_outputs))
     engine.clocks[0], engine.clocks[2] = 0.5, np.sort(np.abs(weights).ravel())[-40]
     found = []
     for wanted in levels():
@@ -111,9 +108,9 @@ def test_every_vector_level_reads_the_same_bits(n_outputs, dtype):
 @pytest.mark.parametrize("size", [1e-200, 1e-140, 1e-30, 1.0, 1e100])
 def test_rows_of_any_size_are_read_as_they_were_loaded(size):
     """Squares that leave the range of doubles do no harm: a row below 2^-480 counts as 0."""
-    engine = GroupedOutputs(2, 3, FoBoS())
+    engine = GroupedOutputs(2, 3)
     weights = np.array([[1.0, 0.0], [-2.0, 0.0], [3.0, 0.0]]) * size
-    engine.load_coefficients(weights, np.zeros(3))
+    engine.load(weights, np.zeros(3))
     np.testing.assert_allclose(engine.weights(), weights, rtol=1e-15, atol=2.0**-480)
 
 
@@ -121,8 +118,8 @@ def test_rows_of_any_size_are_read_as_they_were_loaded(size):
 def test_a_row_that_is_touched_at_every_step_shrinks(dtype):
     """In float a single shrink may be smaller than the rounding of the largest weight."""
     n_steps, l1 = 5_000, 1e-8
-    engine = GroupedOutputs(1, 3, FoBoS(), dtype)
-    engine.load_coefficients(np.array([[3.0], [-4.0], [0.0]]), np.zeros(3))
+    engine = GroupedOutputs(1, 3, dtype)
+    engine.load(np.array([[3.0], [-4.0], [0.0]]), np.zeros(3))
     chosen = plan(l1=l1, eta0=1.0)
     X = sparse.csr_matrix(np.ones((1, 1)))
     examples = as_examples(X, None, np.zeros(1))  # rows of importance 0 move nothing
@@ -139,7 +136,7 @@ def test_a_row_that_is_touched_at_every_step_shrinks(dtype):
 @pytest.mark.parametrize("value", [1e-300, 1e-161, 1e-44, 1e-20])
 def test_tiny_moves_beside_a_large_shift_stay_tiny(value, dtype):
     """A row of numbers without digits must not come to life when it is stored."""
-    engine = GroupedOutputs(1, 2, FoBoS(), dtype, Wear(cushion=1e3, largest_cushion=1e3))
+    engine = GroupedOutputs(1, 2, dtype, Wear(cushion=1e3, largest_cushion=1e3))
     engine.clocks[2] = 100.0
     block = engine._block()
     take_one_step(block, engine, value)
@@ -162,12 +159,12 @@ def test_a_sweep_changes_no_weight_that_is_read(run):
     engine, other = run.engine, run.new_engine()
     before = engine.weights()
     some = np.arange(run.problem.n_features)[::-1]
-    np.testing.assert_array_equal(engine.weights_at(some), before[:, some])
+    np.testing.assert_array_equal(engine.weights(some), before[:, some])
     engine.sweep()
     np.testing.assert_array_equal(engine.weights(), before)
-    other.go_on_from(engine)
+    other.set_state(engine.state())
     np.testing.assert_array_equal(other.weights(), before)
-    np.testing.assert_array_equal(other.intercepts, engine.intercepts)
+    np.testing.assert_array_equal(other.intercept, engine.intercept)
 
 
 # --- estimators --------------------------------------------------------------------------------
@@ -205,21 +202,10 @@ def test_fit_is_stepping_by_hand(kind):
 # --- refusals ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "rule", [SGD(), FoBoS(step_order="shrink_first"), SGD(step_order="shrink_first")]
-)
-def test_rules_other_than_fobos_are_refused(rule):
-    """The prox of a row is FoBoS's, and the gradient comes first."""
-    with pytest.raises(ValueError, match=r"rule must be FoBoS\(\)"):
-        GroupedOutputs(2, 2, rule)
-    with pytest.raises(ValueError, match=r"rule must be FoBoS\(\)"):
-        check_rule_of_groups(rule)
-
-
 def test_an_overflow_is_reported():
     """Weights whose norm overflows do not pass for weights."""
-    engine = GroupedOutputs(1, 2, FoBoS())
-    engine.load_coefficients(np.full((2, 1), 1e308), np.zeros(2))
+    engine = GroupedOutputs(1, 2)
+    engine.load(np.full((2, 1), 1e308), np.zeros(2))
     with np.errstate(all="ignore"):
         assert not engine._is_finite_at(np.array([0]))
     engine.cells[:] = np.inf
@@ -244,7 +230,7 @@ class Spoiled:
 
     def __call__(self, problem, chosen, n_outputs, *, wear, seed):
         run = Run(problem, chosen, n_outputs, seed=seed)
-        run.engine = self.kind(problem.n_features, n_outputs, FoBoS(), wear=wear)
+        run.engine = self.kind(problem.n_features, n_outputs, wear=wear)
         return run
 
 

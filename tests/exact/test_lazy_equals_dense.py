@@ -37,11 +37,10 @@ from lazynet import (
     TruncatedGradient,
 )
 from lazynet.data.arrays import as_examples
+from lazynet.engines.base import ALL, Wear
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.engines.clock import AveragedClockEngine, ClockEngine
+from lazynet.engines.clock import AveragedClockEngine, ClockEngine, TablesEngine
 from lazynet.engines.dense import DenseEngine
-from lazynet.engines.tables import TablesEngine
-from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.losses import LOSSES, get_loss
 from lazynet.rules.storage import STORAGES
@@ -144,19 +143,18 @@ class SweepsWithoutTheScale(ClockEngine):
 class IgnoresTheDead(AveragedClockEngine):
     """Sums a vanished weight as if its curve went on below zero."""
 
-    def _sums(self, out):
+    def _sums(self, which=ALL, out=None):
         n = int(self.totals[averages_kernel.COUNTED_FIELD])
-        z, before = self.cells.T
-        out[:] = z * self.scales[n] - np.sign(z) * self.pulls[n] - before
+        z, before = self.cells[which].T
+        return z * self.scales[n] - np.sign(z) * self.pulls[n] - before
 
 
 class DropsTheSign(AveragedClockEngine):
     """Reads sums as if there were no shift."""
 
-    def _sums(self, out):
-        super()._sums(out)
+    def _sums(self, which=ALL, out=None):
         n = int(self.totals[averages_kernel.COUNTED_FIELD])
-        out += np.sign(self.cells[:, 0]) * self.pulls[n]
+        return super()._sums(which) + np.sign(self.cells[which, 0]) * self.pulls[n]
 
 
 @pytest.mark.parametrize(
@@ -228,7 +226,7 @@ def test_the_tables_begin_again_before_they_overflow():
     nothing = as_examples(sparse.csr_matrix((1, 1)), np.ones(1))
     for step in range(1200):
         engine.take(nothing, chosen.steps(rows(1), step), chosen.task(engine))
-        assert np.isfinite(engine.entries[: 2 * (engine.now + 1)]).all()
+        assert np.isfinite(engine.state()["memory"]).all()
         # 2^-k - 2e-9 (1 - 2^-k), until it is clipped.
         rest = 0.5 ** (step + 1)
         truth = max(rest - 2e-9 * (1 - rest), 0.0)

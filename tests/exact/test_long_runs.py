@@ -139,7 +139,7 @@ def idle(kind, rule, l1, l2, n_steps):
     given = dict(l1=l1, l2=l2, rule=rule, schedule=schedule, average=average)
     chosen = plan(**given)
     if "outputs" in kind:
-        engine = chosen.new_outputs(N_WEIGHTS, 2)
+        engine = chosen.new_engine(N_WEIGHTS, 2)
         engine.load_coefficients(np.tile(START, (2, 1)), np.full(2, INTERCEPT))
     else:
         engine = chosen.new_engine(N_WEIGHTS)
@@ -188,7 +188,7 @@ def assert_true_time(kind, rule, n_steps):
         assert abs(last[j] - truth) <= 8 * UNIT_ROUNDOFF * (abs(truth) + 1.0)
         if "average" in kind:
             assert abs(model[j] - mean) <= 16 * UNIT_ROUNDOFF * (abs(mean) + 1.0)
-    assert abs(engine.model_intercepts[0] - INTERCEPT) <= 4 * UNIT_ROUNDOFF * INTERCEPT
+    assert abs(engine.intercepts()[0] - INTERCEPT) <= 4 * UNIT_ROUNDOFF * INTERCEPT
 
 
 @pytest.mark.every_case

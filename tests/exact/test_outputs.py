@@ -30,12 +30,11 @@ from support.wears import RESTLESS, restless_wears
 
 from lazynet import FTRL, RDA, SGD, AdaGrad, FoBoS, FromData, FromStep, PolynomialDecay
 from lazynet.data.targets import Classes, Columns, Labels, checked_indicator
-from lazynet.engines.catalogue import ALGORITHMS, new_outputs
+from lazynet.engines.base import Wear
+from lazynet.engines.catalogue import ALGORITHMS, new_engine
 from lazynet.engines.clock import AveragedClockEngine
-from lazynet.engines.outputs import OutputsOnClock
-from lazynet.engines.outputs_averaged import AveragedOutputs
-from lazynet.engines.outputs_cells import AdaGradOutputs
-from lazynet.engines.wear import Wear
+from lazynet.engines.outputs_of_rules import AdaGradOutputs
+from lazynet.engines.outputs_on_clock import AveragedOutputs, OutputsOnClock
 from lazynet.kernels import cells
 from lazynet.kernels.targets import Targets
 from lazynet.losses import LOSSES
@@ -253,7 +252,7 @@ def learned(options, n_outputs=11, dtype="float64", wear=None, outputs=slice(Non
     X, _ = corpus(200, 40)
     chosen = dataclasses.replace(plan(l1=1e-3, l2=1e-3, **options), dtype=dtype)
     numbers = np.where(np.random.default_rng(1).random((200, 11)) < 0.3, 1.0, -1.0)
-    engine = new_outputs(
+    engine = new_engine(
         chosen.rule, chosen.penalty, 40, n_outputs, loss=chosen.loss, dtype=dtype, wear=wear,
         average=chosen.average is not None, own_clocks=chosen.rates_from_data,
     )  # fmt: skip
@@ -271,7 +270,7 @@ def test_an_output_has_the_same_bits_in_any_company(options):
     for k in (0, 7, 8, 10):
         alone = learned(options, n_outputs=1, outputs=slice(k, k + 1))
         np.testing.assert_array_equal(alone.coefficients()[0], together.coefficients()[k])
-        assert alone.intercepts[0] == together.intercepts[k]
+        assert alone.intercepts()[0] == together.intercepts()[k]
 
 
 @EVERY_MODEL
@@ -283,9 +282,9 @@ def test_loaded_weights_are_read_back(options):
     weights[:, ::3] = 0.0
     engine.load_coefficients(weights, offsets)
     np.testing.assert_allclose(engine.coefficients(), weights, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(engine.intercepts, offsets, rtol=1e-12)
+    np.testing.assert_allclose(engine.intercepts(), offsets, rtol=1e-12)
     np.testing.assert_array_equal(
-        engine.coefficients_at(np.array([5, 2])), engine.coefficients()[:, [5, 2]]
+        engine.coefficients(np.array([5, 2])), engine.coefficients()[:, [5, 2]]
     )
 
 
@@ -306,7 +305,7 @@ def test_clocks_that_wear_out_often_change_little(name):
     swept, plain = learned(MANY[name], wear=often), learned(MANY[name])
     for found, expected in zip(swept.coefficients(), plain.coefficients(), strict=True):
         assert apart(found, expected) <= 1e-12
-    assert apart(swept.intercepts, plain.intercepts) <= 1e-12
+    assert apart(swept.intercepts(), plain.intercepts()) <= 1e-12
 
 
 # --- targets ------------------------------------------------------------------------------------
@@ -324,7 +323,7 @@ def test_all_forms_of_targets_say_the_same():
         assert len(given_) == 11
         learners = [
             Learner(
-                chosen.new_outputs(40, n), examples_of(chosen, X, None), chosen,
+                chosen.new_engine(40, n), examples_of(chosen, X, None), chosen,
                 given_.block(first, n),
             )
             for first, n in ((0, 5), (5, 6))

@@ -14,14 +14,14 @@ from support.parameters import in_rule
 
 from lazynet import FTRL, RDA, AdaGrad, DualNetClassifier, LazyNetClassifier, Stepper
 from lazynet.data.arrays import as_examples, sizes_of
-from lazynet.engines.adagrad import AdaGradEngine
-from lazynet.engines.catalogue import ALGORITHMS, new_reference
-from lazynet.engines.ftrl import FTRLEngine
+from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.engines.rules import AdaGradEngine, FTRLEngine
 from lazynet.kernels import cells as kernel
 from lazynet.losses import LOSSES, get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
 from lazynet.rules.adagrad import PLAIN_PRODUCTS, PRODUCTS
+from lazynet.verify.twin import new_reference
 
 RULES = [FTRL(), FTRL(penalty="once"), RDA(), RDA(rho=0.01), AdaGrad()]
 OF_CLASSES = [name for name, loss in LOSSES.items() if loss.margin]
@@ -59,7 +59,8 @@ def differs_from_the_reference(rule, engine=None, empty=3, l1=1e-3, l2=1e-3, los
     options = dict(l1=l1, l2=l2, loss=loss, fit_intercept=True)
     lazy = Stepper(9, **in_rule(rule=rule, **options))
     kind = ALGORITHMS[rule.name].engine if engine is None else engine
-    lazy.engine = kind(9, rule, ElasticNet(l1, l2), loss=lazy.plan.loss)
+    constants = rule.constants(ElasticNet(l1, l2), lazy.plan.loss)
+    lazy.engine = kind(9, constants=constants)
     dense = new_reference(
         rule, 9, loss=get_loss(loss), penalty=ElasticNet(l1, l2), schedule=None, fit_intercept=True
     )

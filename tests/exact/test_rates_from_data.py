@@ -178,8 +178,8 @@ def test_rates_of_a_step_that_overflows_are_not_counted():
         steps = Steps(np.arange(3), np.zeros(3), np.ones(3), np.zeros(3), np.zeros(3), counts)
         with pytest.raises(FloatingPointError, match="at step 2"):
             engine.take(examples, steps, chosen.task(engine))
-        assert engine.rates[0] == 2.0
-        assert np.isfinite(engine.rates).all()
+        assert engine.memory[0] == 2.0
+        assert np.isfinite(engine.memory).all()
 
 
 def test_rates_stay_below_what_the_rule_allows():

@@ -35,9 +35,9 @@ from lazynet import (
     Stepper,
     TruncatedGradient,
 )
-from lazynet.engines.catalogue import ALGORITHMS, new_reference
-from lazynet.engines.ftrl import FTRLEngine
-from lazynet.engines.wear import Wear
+from lazynet.engines.base import Wear
+from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.engines.rules import FTRLEngine
 from lazynet.losses import LOSSES
 from lazynet.parameters import check_choice, check_flag, check_integer
 from lazynet.penalties import ElasticNet
@@ -45,6 +45,7 @@ from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
 from lazynet.rules.base import OF_TRAINING
+from lazynet.verify.twin import new_reference
 
 RULES = RULES_WITH_STATE
 
@@ -100,7 +101,7 @@ def test_every_rule_with_a_state_is_tested():
         assert type(GIVEN[name]) is kind
         differing = {key for key, value in vars(GIVEN[name]).items() if value != vars(kind())[key]}
         assert differing == set(PARAMETERS[name])
-        assert GIVEN[name].has_state
+        assert not GIVEN[name].is_affine
 
 
 @st.composite
@@ -112,7 +113,8 @@ def runs(draw, name, losses=tuple(LOSSES), kind=None):
     chosen = plan_of(problem, rule, l1=draw(STRENGTHS), l2=draw(STRENGTHS))
     engine = None
     if kind is not None:
-        engine = kind(problem.n_features, rule, chosen.penalty, loss=chosen.loss)
+        constants = rule.constants(chosen.penalty, chosen.loss)
+        engine = kind(problem.n_features, constants=constants)
     return Run(problem, chosen, wear=draw(wears()), engine=engine)
 
 
@@ -227,7 +229,7 @@ def test_a_warm_start_begins_at_the_weights(rule):
     ).fit(X, y)
     settings = model._read_settings()
     plan = settings.plan(settings.penalty(model.l1_), 1, model.eta0_)
-    engine = plan.continued(model._engines[0], average=False)
+    engine = plan.continued(model._engines[0])
     assert apart(engine.weights(), model.coef_.ravel()) <= 1e-15
     assert apart(engine.intercept, model.intercept_[0]) <= 1e-15
 
@@ -338,7 +340,7 @@ def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
 
 def test_an_intercept_is_carried_over_to_ftrl_without_beta():
     """An intercept that is carried over gets a state as if a small gradient had been seen."""
-    engine = FTRLEngine(1, FTRL(alpha=0.1, beta=0.0), ElasticNet(0.0, 1.0))
+    engine = FTRLEngine(1, constants=FTRL(alpha=0.1, beta=0.0).constants(ElasticNet(0.0, 1.0)))
     engine.load(np.array([2.0]), -3.0)
     assert engine.weights()[0] == pytest.approx(2.0)
     assert engine.intercept == pytest.approx(-3.0)

@@ -257,8 +257,8 @@ def test_an_engine_keeps_to_the_rows_it_has_begun_with():
     engine = chosen.new_engine(X.shape[1])
     engine.take(as_examples(X, 2.0 * y - 1), chosen.steps(rows(60), 0), chosen.task(engine))
     before = {name: array.copy() for name, array in engine.state().items()}
-    assert set(before) == {"cells", "fields", "constants", "slopes"}
-    assert np.count_nonzero(before["slopes"]) == 60
+    assert set(before) == {"cells", "fields", "constants", "memory"}
+    assert np.count_nonzero(before["memory"]) == 60
     fewer = as_examples(X[:9], 2.0 * y[:9] - 1)
     with pytest.raises(ValueError, match="examples must have 60 rows, as in the steps before, got"):
         engine.take(fewer, chosen.steps(rows(9), 60), chosen.task(engine), 60)
@@ -266,7 +266,7 @@ def test_an_engine_keeps_to_the_rows_it_has_begun_with():
         np.testing.assert_array_equal(array, before[name])
     engine.load(engine.weights(), engine.intercept)
     engine.take(fewer, chosen.steps(rows(9), 0), chosen.task(engine))
-    assert len(engine.slopes) == 9
+    assert len(engine.memory) == 9
 
 
 def test_a_rate_that_changes_concerns_the_steps_to_come():

@@ -28,9 +28,9 @@ from lazynet import (
     TruncatedGradient,
 )
 from lazynet.data.arrays import sizes_of
+from lazynet.engines.base import Wear
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.undo import Undo
-from lazynet.engines.wear import Wear
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.kernels.steps import Steps
@@ -95,8 +95,8 @@ def plan_of(options):
 def new_engine(chosen, n_outputs, wear=None):
     """An engine with all weights zero."""
     if n_outputs is None:
-        return chosen.new_engine(D, wear)
-    engine = chosen.new_outputs(D, n_outputs)
+        return chosen.new_engine(D, wear=wear)
+    engine = chosen.new_engine(D, n_outputs)
     engine.wear = engine.wear if wear is None else wear
     return engine
 
@@ -125,9 +125,9 @@ def read(engine):
     if isinstance(engine, OutputsEngine):
         return [
             engine.coefficients(last=True),
-            engine.intercepts,
+            engine.intercepts(last=True),
             engine.coefficients(),
-            engine.model_intercepts,
+            engine.intercepts(),
         ]
     return [engine.weights(), engine.intercept, engine.model(), engine.model_intercept]
 
@@ -163,9 +163,9 @@ def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
     assert_same(read(engine), learned(options, n_outputs, wear))
     some = np.array([7, 3, D - 1])
     if n_outputs is None:
-        np.testing.assert_array_equal(engine.weights_at(some), engine.weights()[some])
+        np.testing.assert_array_equal(engine.weights(some), engine.weights()[some])
     else:
-        np.testing.assert_array_equal(engine.coefficients_at(some), engine.coefficients()[:, some])
+        np.testing.assert_array_equal(engine.coefficients(some), engine.coefficients()[:, some])
 
 
 def load(engine, weights, intercepts):

@@ -52,7 +52,7 @@ def default_of(name):
     """The rule with its defaults; with other parameters where the default has no state, or where
     it leaves the rate to the data."""
     default = ALGORITHMS[name].rule()
-    return default if default.has_state and name in STREAMING_RULES else GIVEN[name]
+    return default if not default.is_affine and name in STREAMING_RULES else GIVEN[name]
 
 
 def options_of(rule):
@@ -74,9 +74,7 @@ def storage_of(name, budget=DEFAULT_BUDGET, predictions=False):
 def engine_of(name, n_features, *, wear=None, average=False, **options):
     """A new engine of a storage, all weights zero; ``options`` are those of ``storage_of``."""
     storage = storage_of(name, **options)
-    return new_engine(
-        FoBoS(), ElasticNet(), n_features, storage=storage, average=average, wear=wear
-    )
+    return new_engine(FoBoS(storage=storage), ElasticNet(), n_features, average=average, wear=wear)
 
 
 def loss_of(problem):

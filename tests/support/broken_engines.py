@@ -4,14 +4,16 @@ import copy
 
 import numpy as np
 
-from lazynet.engines.adagrad import AdaGradEngine
-from lazynet.engines.carpenter import CarpenterEngine
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import ClockEngine
-from lazynet.engines.ftrl import FTRLEngine
-from lazynet.engines.rda import RDAEngine
-from lazynet.engines.saga import SAGAEngine
-from lazynet.engines.truncated_gradient import TruncatedGradientEngine
+from lazynet.engines.rules import (
+    AdaGradEngine,
+    CarpenterEngine,
+    FTRLEngine,
+    RDAEngine,
+    SAGAEngine,
+    TruncatedGradientEngine,
+)
 from lazynet.kernels import cells as cells_kernel
 
 

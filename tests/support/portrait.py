@@ -46,7 +46,7 @@ def portrait(subject, seen=frozenset()):
     # Tables have room behind what is written in them; how they are pickled says what counts.
     own = getattr(type(subject), "__getstate__", None)
     fields = vars(subject)
-    if own is not None and own is not object.__getstate__ and hasattr(subject, "_per_weight"):
+    if own is not None and own is not object.__getstate__ and hasattr(subject, "_per_feature"):
         fields = own(subject)
     return name, _of_fields(fields, seen)
 

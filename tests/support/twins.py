@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from lazynet import FromArray
-from lazynet.engines.catalogue import ALGORITHMS, new_reference
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.kernels.targets import Targets
 from lazynet.losses import LOSSES, get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.reference.outputs import DenseSoftmax, softmax_loss
 from lazynet.verify.strategies import Problem, problems
 from lazynet.verify.tolerance import AGREE
-from lazynet.verify.twin import BoundedTwin
+from lazynet.verify.twin import BoundedTwin, new_reference
 from support import examples_of, plan
 from support.algorithms import penalty_of
 from support.engines import apart, numbered
@@ -135,8 +135,8 @@ class Run:
         """An engine of the plan, with the wear."""
         d = self.problem.n_features
         if self.n_outputs is None:
-            return self.plan.new_engine(d, self.wear)
-        engine = self.plan.new_outputs(d, self.n_outputs)
+            return self.plan.new_engine(d, wear=self.wear)
+        engine = self.plan.new_engine(d, self.n_outputs)
         if self.wear is not None:
             # Some engines have a smallest scale of their own.
             least = max(self.wear.smallest_scale, engine.wear.smallest_scale)
@@ -157,11 +157,13 @@ class Run:
 
     def last(self):
         """The last weights, a row for each output, with the intercepts in the last column."""
-        return np.column_stack([self.engine.coefficients(last=True), self.engine.intercepts])
+        return np.column_stack(
+            [self.engine.coefficients(last=True), self.engine.intercepts(last=True)]
+        )
 
     def model(self):
         """The weights that predict, as ``last``."""
-        return np.column_stack([self.engine.coefficients(), self.engine.model_intercepts])
+        return np.column_stack([self.engine.coefficients(), self.engine.intercepts()])
 
     def example(self, step, k=0):
         """What output k learns at a step, and the number of the row for a rule that asks for it."""

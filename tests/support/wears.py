@@ -4,7 +4,7 @@ import dataclasses
 
 from hypothesis import strategies as st
 
-from lazynet.engines.wear import Wear
+from lazynet.engines.base import Wear
 
 #: Limits so small that a short run has many sweeps.
 RESTLESS = Wear(

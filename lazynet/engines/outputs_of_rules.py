@@ -1,4 +1,8 @@
-"""Engines of several outputs of the rules with a state of their own: RDA, FTRL and AdaGrad."""
+"""Engines of several outputs of the rules that have cells of their own: RDA, FTRL and AdaGrad.
+
+Rare operations (loading weights, other constants) are done for one output after the other by an
+engine of one output.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +12,24 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.adagrad import FOLLOWS, AdaGradEngine
-from lazynet.engines.base import Engine, advice_on_overflow
+from lazynet.engines.base import ALL, Wear
 from lazynet.engines.cells import CellEngine
-from lazynet.engines.ftrl import FTRLEngine
 from lazynet.engines.outputs import OutputsEngine
-from lazynet.engines.rda import RDAEngine
-from lazynet.engines.wear import Wear
+from lazynet.engines.rules import FOLLOWS, AdaGradEngine, FTRLEngine, RDAEngine
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels import outputs as kernel
-from lazynet.losses import Loss
-from lazynet.penalties import ElasticNet
-from lazynet.rules.base import LOG_LOSS, Rule
+
+# The index of no feature.
+_NONE = slice(0, 0)
 
 
-class CellOutputs(OutputsEngine):
-    """The rules with a state of their own.  ``constants`` and ``fields`` have a row per output."""
+class RuleOutputs(OutputsEngine):
+    """The base.  ``constants`` and ``fields`` have a row per output.
 
-    _scalars = _beside = ("constants", "fields")
+    ``constants`` are those of every output; or one row for all outputs.
+    """
+
+    _others = _beside = ("constants", "fields")
     #: the engine of one output
     single: ClassVar[type[CellEngine]]
 
@@ -33,28 +37,23 @@ class CellOutputs(OutputsEngine):
         self,
         n_features: int,
         n_outputs: int,
-        rule: Rule,
-        penalties: Sequence[ElasticNet],
         dtype: Any = np.float64,
         wear: Wear | None = None,
-        loss: Loss = LOG_LOSS,
+        constants: Sequence[Any] = (),
     ) -> None:
         super().__init__(n_features, n_outputs, dtype, wear)
-        rule = rule.settled()
-        self.advice = advice_on_overflow(rule.remedy)
-        given = [rule.constants(penalty, loss) for penalty in penalties]
+        given = np.broadcast_to(constants, (n_outputs, np.shape(constants)[-1]))
         # An output that only fills up a line has the constants of the first.
-        given += [given[0]] * (self.width - len(given))
-        self.constants = np.array(given, dtype=np.float64)
+        self.constants = np.repeat(given[:1], self.width, axis=0)
+        self.constants[:n_outputs] = given
         self.fields = np.zeros((self.width, len(cells_kernel.fields(self.kind))))
 
-    def output(self, number: int, which: Any = slice(None)) -> CellEngine:
+    def output(self, number: int, which: Any = ALL) -> CellEngine:
         """An engine of one output with the state of output ``number``, for some features."""
-        engine: CellEngine = object.__new__(self.single)
-        Engine.__init__(engine, len(self.cells[which]), self.wear)
-        engine.advice = self.advice
-        engine.constants, engine.fields = self.constants[number].copy(), self.fields[number].copy()
+        engine = self.single(0, self.wear, self.constants[number])
+        engine.advice, engine.fields = self.advice, self.fields[number].copy()
         engine.cells = self._cells_of(number, which)
+        engine.n_features = len(engine.cells)
         return engine
 
     def _cells_of(self, number: int, which: Any) -> NDArray[np.float64]:
@@ -64,35 +63,21 @@ class CellOutputs(OutputsEngine):
     def set_output(self, number: int, single: CellEngine) -> None:
         """Make the state of an engine of one output the state of output ``number``."""
         self.constants[number], self.fields[number] = single.constants, single.fields
-        self.cells[:, number :: self.width] = single.cells
+        columns = self.cells[:, number :: self.width]
+        columns[...] = single.cells[:, : columns.shape[1]]
         if number == 0:
             # What only fills up a line counts the same steps.
             self.constants[self.n_outputs :] = single.constants
             self.fields[self.n_outputs :] = single.fields
 
     @property
-    def intercepts(self) -> NDArray[np.float64]:
-        nothing = slice(0, 0)
-        return np.array([self.output(k, nothing).intercept for k in range(self.n_outputs)])
+    def intercept(self) -> NDArray[np.float64]:
+        return np.array([self.output(k, _NONE).intercept for k in range(self.n_outputs)])
 
-    @property
-    def model_intercepts(self) -> NDArray[np.float64]:
-        nothing = slice(0, 0)
-        return np.array([self.output(k, nothing).model_intercept for k in range(self.n_outputs)])
-
-    def load_coefficients(
-        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
-    ) -> None:
+    def load(self, weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
         for number in range(self.n_outputs):
             single = self.output(number)
-            single.load(weights[number], float(intercepts[number]))
-            self.set_output(number, single)
-
-    def go_on_from(self, other: Engine) -> None:
-        assert isinstance(other, CellOutputs)
-        for number in range(self.n_outputs):
-            single = self.output(number)
-            single.go_on_from(other.output(number))
+            single.load(weights[number], float(intercept[number]))
             self.set_output(number, single)
 
     def _sweep(self) -> None:
@@ -116,29 +101,29 @@ class CellOutputs(OutputsEngine):
 
     @property
     def present_rate(self) -> float | None:
-        return self.output(0, slice(0, 0)).present_rate
+        return self.output(0, _NONE).present_rate
 
 
-class RDAOutputs(CellOutputs):
+class RDAOutputs(RuleOutputs):
     """Regularised dual averaging: a number per weight."""
 
     name = kind = "rda"
     single = RDAEngine
 
 
-class FTRLOutputs(CellOutputs):
+class FTRLOutputs(RuleOutputs):
     """FTRL-Proximal: two numbers per weight."""
 
     name = kind = "ftrl"
     single = FTRLEngine
 
 
-class AdaGradOutputs(CellOutputs):
+class AdaGradOutputs(RuleOutputs):
     """AdaGrad: two numbers per weight, and a stamp per feature: every step touches whole rows."""
 
     name = kind = "adagrad"
     single = AdaGradEngine
-    _per_weight = ("cells", "stamps")
+    _per_feature = ("cells", "stamps")
 
     def _cells_of(self, number: int, which: Any) -> NDArray[np.float64]:
         pairs = super()._cells_of(number, which)
@@ -149,20 +134,14 @@ class AdaGradOutputs(CellOutputs):
 
     def set_output(self, number: int, single: CellEngine) -> None:
         # A row of weights has one stamp: bring the weights of the output current.
-        cells_kernel.sweep(self.kind, single.cells, single.fields, single.constants)
-        pairs = object.__new__(type(single))
-        pairs.constants, pairs.fields, pairs.cells = (
-            single.constants, single.fields, single.cells[:, :2],
-        )  # fmt: skip
-        super().set_output(number, pairs)
+        single._sweep()
+        super().set_output(number, single)
         self.stamps[:] = single.field("steps")
 
-    def load_coefficients(
-        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
-    ) -> None:
+    def load(self, weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
         self.stamps[:] = 0.0
         self.fields[...] = 0.0
-        super().load_coefficients(weights, intercepts)
+        super().load(weights, intercept)
 
     def retune(self, constants: tuple[float, ...]) -> None:
         """Apply the missed shrinks with the old constants, then switch."""
