@@ -10,13 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
-from lazynet.parameters import (
-    Kind,
-    NonNegative,
-    ParameterObject,
-    check_choice,
-    refuse_class,
-)
+from lazynet.parameters import Kind, NonNegative, ParameterObject, check_choice, refuse_class
 
 
 @dataclass(frozen=True)

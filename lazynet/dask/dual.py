@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, ClassVar, Self
@@ -106,9 +106,7 @@ class _DualOnBlocks(OverBlocks, serial._DualNetModel):
         # The sums over all blocks, for every problem.
         sums = np.array(totals).sum(axis=0)
 
-        def minimiser_of(
-            problem: int, generator: np.random.RandomState, check: Callable[[], None]
-        ) -> MinimiserOnSums:
+        def minimiser_of(problem: int, generator: np.random.RandomState) -> MinimiserOnSums:
             total, total_y = map(float, sums[problem])
             output = OutputLoss(problem, p.loss, p.fit_intercept, total, facts.n_features)
             begin = _best_intercept(p.loss, total, total_y) if p.fit_intercept else 0.0
@@ -116,7 +114,7 @@ class _DualOnBlocks(OverBlocks, serial._DualNetModel):
 
         # The sums of one problem keep all workers busy.
         p.n_jobs = 1
-        warnings = self._find(p, (len(sums), facts.n_rows, facts.n_features), minimiser_of)
+        warnings = self._find(p, (len(sums), facts.n_features), minimiser_of)
         if classes is not None:
             self.classes_ = classes
         return warnings

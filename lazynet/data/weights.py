@@ -13,14 +13,7 @@ from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 
 from lazynet.data.arrays import unusable
-from lazynet.parameters import (
-    Kind,
-    ParameterObject,
-    check_array,
-    check_number,
-    refuse_class,
-    shown,
-)
+from lazynet.parameters import Kind, ParameterObject, check_array, check_number, refuse_class, shown
 
 
 def _check_counts(name: str, value: Any) -> dict[Any, float]:

@@ -23,13 +23,7 @@ from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.losses import AnyLoss
-from lazynet.parameters import (
-    Flag,
-    Positive,
-    PositiveInt,
-    Verbosity,
-    check_n_steps,
-)
+from lazynet.parameters import Flag, Positive, PositiveInt, Verbosity, check_n_steps
 from lazynet.training.diagnostics import WORSE
 from lazynet.training.evaluation import loss_of_constant, total_loss_of
 from lazynet.training.loop import progress_bar

@@ -27,14 +27,7 @@ from lazynet.minimum.minimise import (
     check_penalty,
     why_late,
 )
-from lazynet.parameters import (
-    Flag,
-    NonNegative,
-    Positive,
-    PositiveInt,
-    Threads,
-    Verbosity,
-)
+from lazynet.parameters import Flag, NonNegative, Positive, PositiveInt, Threads, Verbosity
 from lazynet.training.settings import Seed, new_generator
 
 
@@ -90,40 +83,35 @@ class _DualNetModel(LinearModel):
         check_penalty(p.loss, p.l1, p.l2)
         problems = list(outputs)
 
-        def minimiser_of(
-            row: int, generator: np.random.RandomState, check: Callable[[], None]
-        ) -> Minimiser:
-            targets, counts = problems[row]
-            problem = Problem(X, targets, counts, p.loss, p.fit_intercept)
-            return Minimiser(problem, generator)
+        def minimiser_of(row: int, generator: np.random.RandomState) -> Minimiser:
+            return Minimiser(Problem(X, *problems[row], p.loss, p.fit_intercept), generator)
 
-        return self._find(p, (len(problems), *X.shape), minimiser_of)
+        return self._find(p, (len(problems), X.shape[1]), minimiser_of)
 
     def _find(
         self,
         p: SimpleNamespace,
-        sizes: tuple[int, int, int],
-        minimiser_of: Callable[[int, np.random.RandomState, Callable[[], None]], Minimiser],
+        shape: tuple[int, int],
+        minimiser_of: Callable[[int, np.random.RandomState], Minimiser],
     ) -> list[Warning]:
         """Let a minimiser find the minimum of every problem; returns the warnings to give.
 
-        ``sizes``: the numbers of problems, of rows and of features.  ``minimiser_of`` takes the
-        number of a problem, a generator, and a function that raises an error where the search is
-        to end.
+        ``shape``: the numbers of problems and of features.  ``minimiser_of`` takes the number of a
+        problem and a generator.
         """
-        n_problems, _, n_features = sizes
+        n_problems = shape[0]
         warm = self._goes_on(p)
         generator = new_generator(p.random_state)
         seeds = [int(generator.randint(2**31)) for _ in range(n_problems)]
         start = self._dense_weights() if warm else None
-        if start is not None and start.shape != (n_problems, n_features):
+        if start is not None and start.shape != shape:
             raise ValueError(
                 f"warm_start goes on from weights of shape {start.shape}, and these "
-                f"data need the shape {(n_problems, n_features)}: fit with warm_start=False"
+                f"data need the shape {shape}: fit with warm_start=False"
             )
 
         def minimum_of(row: int) -> Minimum:
-            minimiser = minimiser_of(row, np.random.RandomState(seeds[row]), workers.check)
+            minimiser = minimiser_of(row, np.random.RandomState(seeds[row]))
             if start is not None:
                 intercept = float(self._intercepts()[row]) if p.fit_intercept else 0.0
                 duals_of_problems = self.__dict__.get("_duals", [])

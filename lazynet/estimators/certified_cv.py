@@ -26,14 +26,7 @@ from lazynet.estimators.search import Search, grid_of, warnings_of_ends
 from lazynet.losses import MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_penalties, follow
-from lazynet.parameters import (
-    Kind,
-    Positive,
-    PositiveInt,
-    as_float,
-    is_number,
-    shown,
-)
+from lazynet.parameters import Kind, Positive, PositiveInt, as_float, is_number, shown
 from lazynet.training.folds import Fold, RowsInFolds, mean_loss, side_of, weights_of_folds
 from lazynet.training.settings import new_generator
 
@@ -52,141 +45,18 @@ def _check_scoring(name: str, value: Any) -> Callable[..., float]:
     )
 
 
-def _search_paths(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
-    """Follow a path of minima in every fold, and down to the chosen point with all rows."""
-    n_folds, n_problems = len(rows.folds), len(rows.targets)
-    check_penalties(*np.transpose(grid_of(p, 1.0, LAST_L1)))
-    # A path goes down the l1s for every l2, or down the l2s where there is one l1.
-    n_l1s = p.l1s if isinstance(p.l1s, int) else len(p.l1s)
-    n_paths = 1 if n_l1s == 1 else len(p.l2s)
-    tasks = [(path, fold) for path in range(n_paths) for fold in rows.folds]
-    # For every problem a seed of the last fit, and one of every path in every fold.
-    seeds = new_generator(p.random_state).randint(2**31, size=(n_problems, 1 + len(tasks)))
-    n_threads = min(effective_n_jobs(p.n_jobs), max(len(tasks), n_problems))
-    with Workers(n_threads) as workers:
-        minima_of = partial(follow, tol=p.tol, max_iter=p.max_iter, after=lambda _: workers.check())
-        minimisers = [
-            _minimiser(p, rows.X, problem, seed)
-            for problem, seed in zip(rows.targets, seeds[:, 0], strict=True)
-        ]
-        # The grid is that of all rows in every fold, so that losses of different folds at the
-        # same point belong to the same penalty.  Where no feature is of any use, every weight
-        # is 0 at any l1.
-        largest = max(minimiser.largest_l1 for minimiser in minimisers) or 1.0
-        settings = grid_of(p, largest, LAST_L1)
-        length = len(settings) // n_paths
-
-        def path_in_fold(task: int) -> tuple[list[float], list[int], list[Minimum]]:
-            path, fold = tasks[task]
-            points = settings[path * length : (path + 1) * length]
-            follow_points = partial(minima_of, points=points)
-            return _path_in_fold(model, p, rows, fold, seeds[:, 1 + task], follow_points)
-
-        paths = workers.results(range(len(tasks)), path_in_fold)
-        values, nonzeros = (
-            np.reshape(parts, (n_paths, n_folds, length)).swapaxes(1, 2).reshape(-1, n_folds)
-            for parts in list(zip(*paths, strict=True))[:2]
-        )
-        weights = rows.sample_weight if p.scoring else rows.targets.importances
-        measure = "score" if p.scoring else "loss"
-        weights = weights_of_folds(rows.folds, weights)
-        model._choose(p, settings, measure, values, nonzeros, weights)
-        best = model.best_index_
-        down = settings[best // length * length : best + 1]
-        ends = workers.results(minimisers, lambda minimiser: list(minima_of(minimiser, down)))
-    minima = [path[-1] for path in ends]
-    load_minima(model, minima)
-    model.n_iter_ = max(sum(minimum.n_iter for minimum in path) for path in ends)
-    late = [minimum for *_, late_of_path in paths for minimum in late_of_path]
-    late += [minimum for minimum in minima if not minimum.converged]
-    warnings = warnings_of_ends(p, model.cv_results_)
-    if late:
-        warnings.append(
-            ConvergenceWarning(
-                f"{len(late)} of the minima have not come within tol={p.tol:g}: the choice of "
-                f"the penalty may be a little off, and the duality gap of the model is "
-                f"{max(minimum.gap for minimum in minima):.3g}.  The searches ended "
-                f"{why_late(late, p.max_iter)}; larger l1s leave the slowest out"
-            )
-        )
-    return warnings
-
-
-def _path_in_fold(
-    model: Any,
-    p: SimpleNamespace,
-    rows: RowsInFolds,
-    fold: Fold,
-    seeds: NDArray[np.int64],
-    minima_of: Callable[[Minimiser], Iterator[Minimum]],
-) -> tuple[list[float], list[int], list[Minimum]]:
-    """Learn from one side of a fold along a path, and judge every point by the other side.
-
-    Returns the loss or score and the number of nonzeros of every point, and the minima that
-    have not converged, without their weights.
-    """
-    X, held_out = rows.X[fold.train], rows.X[fold.test]
-    models: list[list[tuple[sparse.csr_matrix, float]]] = []
-    late: list[Minimum] = []
-    for problem, seed in zip(rows.targets, seeds, strict=True):
-        models.append([])
-        for minimum in minima_of(_minimiser(p, X, side_of(problem, fold.train), seed)):
-            models[-1].append((sparse.csr_matrix(minimum.coef), minimum.intercept))
-            if not minimum.converged:
-                late.append(minimum.without_vectors())
-    values, nonzeros = [], []
-    for point in zip(*models, strict=True):
-        weights, intercepts = zip(*point, strict=True)
-        coefs = sparse.vstack(weights)
-        values.append(
-            _judged(model, p, rows, fold, held_out, coefs.toarray(), np.array(intercepts))
-        )
-        nonzeros.append(coefs.nnz)
-    return values, nonzeros, late
-
-
-def _judged(
-    model: Any,
-    p: SimpleNamespace,
-    rows: RowsInFolds,
-    fold: Fold,
-    held_out: sparse.csr_matrix,
-    weights: NDArray[np.float64],
-    intercepts: NDArray[np.float64],
-) -> float:
-    """The mean loss, or the score by ``scoring``, of the models of all problems."""
-    if not p.scoring:
-        losses = [
-            mean_loss(p.loss, held_out @ coef + intercept, *side_of(problem, fold.test))
-            for problem, coef, intercept in zip(rows.targets, weights, intercepts, strict=True)
-        ]
-        return sum(losses) / len(losses)
-    judged = type(model)(**model.get_params(deep=False))
-    judged.n_features_in_ = held_out.shape[1]
-    if rows.classes is not None:
-        judged.classes_ = rows.classes
-    judged._load(weights, intercepts)
-    options = {}
-    if rows.sample_weight is not None:
-        options["sample_weight"] = rows.sample_weight[fold.test]
-    with unusable("scoring"):
-        score = p.scoring(judged, held_out, rows.y[fold.test], **options)
-    if not is_number(score):
-        raise TypeError(f"scoring must return a number, got {shown(score)}")
-    return as_float(score)
-
-
 def _minimiser(
     p: SimpleNamespace, X: sparse.csr_matrix, problem: OutputTargets, seed: int
 ) -> Minimiser:
     """A minimiser of one problem over the rows of X."""
-    targets, importances = problem
-    over_rows = Problem(X, targets, importances, p.loss, p.fit_intercept)
+    over_rows = Problem(X, *problem, p.loss, p.fit_intercept)
     return Minimiser(over_rows, np.random.RandomState(seed))
 
 
 @dataclass(repr=False, eq=False)
 class _DualNetCV(Search):
+    """Chooses l1 and l2 by paths of minima in every fold."""
+
     loss: MinimisedLoss = "log_loss"
     _: KW_ONLY
     scoring: Annotated[str | Callable[..., float] | None, Kind(_check_scoring, optional=True)] = (
@@ -196,7 +66,127 @@ class _DualNetCV(Search):
     max_iter: PositiveInt = 1000
 
     def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
-        return _search_paths(self, p, rows)
+        """Follow a path of minima in every fold, and down to the chosen point with all rows."""
+        n_folds, n_problems = len(rows.folds), len(rows.targets)
+        check_penalties(*np.transpose(grid_of(p, 1.0, LAST_L1)))
+        # A path goes down the l1s for every l2, or down the l2s where there is one l1.
+        n_l1s = p.l1s if isinstance(p.l1s, int) else len(p.l1s)
+        n_paths = 1 if n_l1s == 1 else len(p.l2s)
+        tasks = [(path, fold) for path in range(n_paths) for fold in rows.folds]
+        # For every problem a seed of the last fit, and one of every path in every fold.
+        seeds = new_generator(p.random_state).randint(2**31, size=(n_problems, 1 + len(tasks)))
+        n_threads = min(effective_n_jobs(p.n_jobs), max(len(tasks), n_problems))
+        with Workers(n_threads) as workers:
+            minima_of = partial(
+                follow, tol=p.tol, max_iter=p.max_iter, after=lambda _: workers.check()
+            )
+            minimisers = [
+                _minimiser(p, rows.X, problem, seed)
+                for problem, seed in zip(rows.targets, seeds[:, 0], strict=True)
+            ]
+            # The grid is that of all rows in every fold, so that losses of different folds at the
+            # same point belong to the same penalty.  Where no feature is of any use, every weight
+            # is 0 at any l1.
+            largest = max(minimiser.largest_l1 for minimiser in minimisers) or 1.0
+            settings = grid_of(p, largest, LAST_L1)
+            length = len(settings) // n_paths
+
+            def path_in_fold(task: int) -> tuple[list[float], list[int], list[Minimum]]:
+                path, fold = tasks[task]
+                points = settings[path * length : (path + 1) * length]
+                follow_points = partial(minima_of, points=points)
+                return self._path_in_fold(p, rows, fold, seeds[:, 1 + task], follow_points)
+
+            paths = workers.results(range(len(tasks)), path_in_fold)
+            values, nonzeros = (
+                np.reshape(parts, (n_paths, n_folds, length)).swapaxes(1, 2).reshape(-1, n_folds)
+                for parts in list(zip(*paths, strict=True))[:2]
+            )
+            weights = rows.sample_weight if p.scoring else rows.targets.importances
+            measure = "score" if p.scoring else "loss"
+            weights = weights_of_folds(rows.folds, weights)
+            self._choose(p, settings, measure, values, nonzeros, weights)
+            best = self.best_index_
+            down = settings[best // length * length : best + 1]
+            ends = workers.results(minimisers, lambda minimiser: list(minima_of(minimiser, down)))
+        minima = [path[-1] for path in ends]
+        load_minima(self, minima)
+        self.n_iter_ = max(sum(minimum.n_iter for minimum in path) for path in ends)
+        late = [minimum for *_, late_of_path in paths for minimum in late_of_path]
+        late += [minimum for minimum in minima if not minimum.converged]
+        warnings = warnings_of_ends(p, self.cv_results_)
+        if late:
+            warnings.append(
+                ConvergenceWarning(
+                    f"{len(late)} of the minima have not come within tol={p.tol:g}: the choice of "
+                    f"the penalty may be a little off, and the duality gap of the model is "
+                    f"{max(minimum.gap for minimum in minima):.3g}.  The searches ended "
+                    f"{why_late(late, p.max_iter)}; larger l1s leave the slowest out"
+                )
+            )
+        return warnings
+
+    def _path_in_fold(
+        self,
+        p: SimpleNamespace,
+        rows: RowsInFolds,
+        fold: Fold,
+        seeds: NDArray[np.int64],
+        minima_of: Callable[[Minimiser], Iterator[Minimum]],
+    ) -> tuple[list[float], list[int], list[Minimum]]:
+        """Learn from one side of a fold along a path, and judge every point by the other side.
+
+        Returns the loss or score and the number of nonzeros of every point, and the minima that
+        have not converged, without their weights.
+        """
+        X, held_out = rows.X[fold.train], rows.X[fold.test]
+        models: list[list[tuple[sparse.csr_matrix, float]]] = []
+        late: list[Minimum] = []
+        for problem, seed in zip(rows.targets, seeds, strict=True):
+            models.append([])
+            for minimum in minima_of(_minimiser(p, X, side_of(problem, fold.train), seed)):
+                models[-1].append((sparse.csr_matrix(minimum.coef), minimum.intercept))
+                if not minimum.converged:
+                    late.append(minimum.without_vectors())
+        values, nonzeros = [], []
+        for point in zip(*models, strict=True):
+            weights, intercepts = zip(*point, strict=True)
+            coefs = sparse.vstack(weights)
+            values.append(
+                self._judged(p, rows, fold, held_out, coefs.toarray(), np.array(intercepts))
+            )
+            nonzeros.append(coefs.nnz)
+        return values, nonzeros, late
+
+    def _judged(
+        self,
+        p: SimpleNamespace,
+        rows: RowsInFolds,
+        fold: Fold,
+        held_out: sparse.csr_matrix,
+        weights: NDArray[np.float64],
+        intercepts: NDArray[np.float64],
+    ) -> float:
+        """The mean loss, or the score by ``scoring``, of the models of all problems."""
+        if not p.scoring:
+            losses = [
+                mean_loss(p.loss, held_out @ coef + intercept, *side_of(problem, fold.test))
+                for problem, coef, intercept in zip(rows.targets, weights, intercepts, strict=True)
+            ]
+            return sum(losses) / len(losses)
+        judged = type(self)(**self.get_params(deep=False))
+        judged.n_features_in_ = held_out.shape[1]
+        if rows.classes is not None:
+            judged.classes_ = rows.classes
+        judged._load(weights, intercepts)
+        options = {}
+        if rows.sample_weight is not None:
+            options["sample_weight"] = rows.sample_weight[fold.test]
+        with unusable("scoring"):
+            score = p.scoring(judged, held_out, rows.y[fold.test], **options)
+        if not is_number(score):
+            raise TypeError(f"scoring must return a number, got {shown(score)}")
+        return as_float(score)
 
 
 @dataclass(repr=False, eq=False)

@@ -15,12 +15,7 @@ from lazynet.data.arrays import checked_targets
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
 from lazynet.data.targets import Columns, Labels, Targets
-from lazynet.data.weights import (
-    ClassWeight,
-    check_sample_weight,
-    counts_rows,
-    importances,
-)
+from lazynet.data.weights import ClassWeight, check_sample_weight, counts_rows, importances
 from lazynet.engines.stacked import outputs_of
 from lazynet.estimators.classifier import (
     SPARSE_FORMS,

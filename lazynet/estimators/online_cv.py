@@ -59,59 +59,6 @@ class _Epochs(NamedTuple):
     ended_early: bool
 
 
-def _single_of(model: Any, l1: float | None, l2: float, **options: Any) -> Any:
-    """The estimator of one setting; ``options`` differ from the parameters of ``model``."""
-    shared = set(model._single._kinds) & set(model._kinds)
-    options = {name: getattr(model, name) for name in shared} | options
-    return model._single(l1=l1, l2=l2, **options)
-
-
-def _search_grid(model: Any, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
-    """Train a grid of settings, and the chosen one of them with all rows."""
-    _refuse_repeated(rows.folds)
-    # The settings of a single fit, whose defaults the grid follows; each setting is checked.
-    counted = isinstance(p.l1s, int)
-    single = _single_of(model, None if counted else float(p.l1s[0]), float(p.l2s[0]))
-    base = single._read_settings()
-    check_offered(base.rule)
-    for l1, l2 in grid_of(p, 1.0, LAST_L1):
-        check_together(base.rule, base.schedule, base.loss, ElasticNet(l1, l2, base.rule.positive))
-    data = RowsInMemory(rows.X, rows.targets)
-    # As in a single fit: with a penalty of the user, features are not standardised.
-    in_units = None if p.l2s.any() else units_for_fit(base, data, None)
-    data = data if in_units is None else data.standardised(in_units)
-    # Rows without any value ask for no penalty; one that is not 0 does no harm.
-    l1 = make_plan(base, data, compares_first_epoch=False).penalty.l1 or 1.0 if counted else 1.0
-    settings = grid_of(p, LARGEST_L1 * l1, LAST_L1)
-    if p.max_iter is None:
-        p.max_iter = found_epochs(model._takes_margin_losses, data.is_table, True)
-    check_n_steps("max_iter", p.max_iter, data.n_rows)
-    # The rate that suits the rows; the bound that a penalty sets differs between the settings.
-    eta0 = eta0_of_rows(base, ElasticNet(), data) if base.eta0 is None else base.eta0
-    plans = planned(base, settings, eta0)
-    # float32 needs half the memory and less time; the chosen setting is trained in float64.
-    narrow = model._takes_margin_losses or has_usual_size(rows.y)
-    training = GridTraining(
-        plans, data.X, data.targets, rows.folds, sizes_of(data.X, plans[0].size_kind),
-        np.float32 if narrow else np.float64,
-    )  # fmt: skip
-    with Workers(min(base.n_threads, len(training.matrices))) as workers:
-        epochs = _train_grid(p, training, data.n_rows, workers)
-    model._choose(p, settings, "loss", epochs.losses, epochs.nonzeros, training.weights_of_folds)
-    best = _single_of(model, model.l1_, model.l2_, max_iter=epochs.n_best, tol=None)
-    best.fit(data.X, rows.y, rows.sample_weight)
-    weights, intercepts = best._dense_weights(), best._intercepts()
-    if in_units is not None:
-        weights = in_units.weights(weights)
-        intercepts = np.asarray(in_units.intercept(weights[:, in_units.moved], intercepts))
-    model._load(weights, intercepts)
-    model.units_, model.eta0_, model.n_iter_ = in_units, float(best.eta0_), epochs.n_best
-    warnings = warnings_of_ends(p, model.cv_results_)
-    if p.tol is not None:
-        warnings += _warnings_of_epochs(base, p.max_iter, best, data, epochs, in_units is not None)
-    return warnings
-
-
 def _warnings_of_epochs(
     base: Settings, max_iter: int, model: Any, data: RowsInMemory, epochs: _Epochs, in_units: bool
 ) -> list[Warning]:
@@ -167,6 +114,8 @@ def _refuse_repeated(folds: Sequence[Fold]) -> None:
 
 @dataclass(repr=False, eq=False)
 class _LazyNetCV(Search):
+    """Chooses l1 and l2 by settings that learn side by side."""
+
     #: the estimator of one setting
     _single: ClassVar[type[Any]]
 
@@ -177,8 +126,60 @@ class _LazyNetCV(Search):
     max_iter: PositiveIntOrNone = None
     tol: NonNegativeOrNone = TOL
 
+    def _single_of(self, l1: float | None, l2: float, **options: Any) -> Any:
+        """The estimator of one setting; ``options`` differ from the own parameters."""
+        shared = set(self._single._kinds) & set(self._kinds)
+        options = {name: getattr(self, name) for name in shared} | options
+        return self._single(l1=l1, l2=l2, **options)
+
     def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
-        return _search_grid(self, p, rows)
+        """Train a grid of settings, and the chosen one of them with all rows."""
+        _refuse_repeated(rows.folds)
+        # The settings of a single fit, whose defaults the grid follows; each setting is checked.
+        counted = isinstance(p.l1s, int)
+        single = self._single_of(None if counted else float(p.l1s[0]), float(p.l2s[0]))
+        base = single._read_settings()
+        check_offered(base.rule)
+        for l1, l2 in grid_of(p, 1.0, LAST_L1):
+            check_together(
+                base.rule, base.schedule, base.loss, ElasticNet(l1, l2, base.rule.positive)
+            )
+        data = RowsInMemory(rows.X, rows.targets)
+        # As in a single fit: with a penalty of the user, features are not standardised.
+        in_units = None if p.l2s.any() else units_for_fit(base, data, None)
+        data = data if in_units is None else data.standardised(in_units)
+        # Rows without any value ask for no penalty; one that is not 0 does no harm.
+        l1 = make_plan(base, data, compares_first_epoch=False).penalty.l1 or 1.0 if counted else 1.0
+        settings = grid_of(p, LARGEST_L1 * l1, LAST_L1)
+        if p.max_iter is None:
+            p.max_iter = found_epochs(self._takes_margin_losses, data.is_table, True)
+        check_n_steps("max_iter", p.max_iter, data.n_rows)
+        # The rate that suits the rows; the bound that a penalty sets differs between the settings.
+        eta0 = eta0_of_rows(base, ElasticNet(), data) if base.eta0 is None else base.eta0
+        plans = planned(base, settings, eta0)
+        # float32 needs half the memory and less time; the chosen setting is trained in float64.
+        narrow = self._takes_margin_losses or has_usual_size(rows.y)
+        training = GridTraining(
+            plans, data.X, data.targets, rows.folds, sizes_of(data.X, plans[0].size_kind),
+            np.float32 if narrow else np.float64,
+        )  # fmt: skip
+        with Workers(min(base.n_threads, len(training.matrices))) as workers:
+            epochs = _train_grid(p, training, data.n_rows, workers)
+        self._choose(p, settings, "loss", epochs.losses, epochs.nonzeros, training.weights_of_folds)
+        best = self._single_of(self.l1_, self.l2_, max_iter=epochs.n_best, tol=None)
+        best.fit(data.X, rows.y, rows.sample_weight)
+        weights, intercepts = best._dense_weights(), best._intercepts()
+        if in_units is not None:
+            weights = in_units.weights(weights)
+            intercepts = np.asarray(in_units.intercept(weights[:, in_units.moved], intercepts))
+        self._load(weights, intercepts)
+        self.units_, self.eta0_, self.n_iter_ = in_units, float(best.eta0_), epochs.n_best
+        warnings = warnings_of_ends(p, self.cv_results_)
+        if p.tol is not None:
+            warnings += _warnings_of_epochs(
+                base, p.max_iter, best, data, epochs, in_units is not None
+            )
+        return warnings
 
 
 @dataclass(repr=False, eq=False)

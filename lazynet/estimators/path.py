@@ -25,15 +25,7 @@ from lazynet.estimators.linear import LinearRegressor
 from lazynet.losses import Loss, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_l1s, check_strengths, follow, penalties_of_path
-from lazynet.parameters import (
-    Flag,
-    Kind,
-    Number,
-    Positive,
-    PositiveInt,
-    kinds_of,
-    settle,
-)
+from lazynet.parameters import Flag, Kind, Number, Positive, PositiveInt, kinds_of, settle
 from lazynet.plots import plot_path
 from lazynet.training.settings import Seed, new_generator
 

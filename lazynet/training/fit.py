@@ -10,11 +10,7 @@ from typing import Any
 
 from lazynet.data.arrays import touched_columns
 from lazynet.engines.base import refuse_overflow
-from lazynet.engines.stacked import (
-    intercepts_of,
-    stacked_coefficients,
-    stacked_sparse_coefficients,
-)
+from lazynet.engines.stacked import intercepts_of, stacked_coefficients, stacked_sparse_coefficients
 from lazynet.engines.threads import threads_for
 from lazynet.engines.undo import UndoLog
 from lazynet.training.diagnostics import fit_warnings
@@ -25,13 +21,7 @@ from lazynet.training.make_plan import eta0_of_rows, make_plan
 from lazynet.training.plan import Plan
 from lazynet.training.rows import Rows, RowsInMemory
 from lazynet.training.settings import Settings, new_generator
-from lazynet.training.start import (
-    Model,
-    Replace,
-    engines_for_fit,
-    engines_for_pass,
-    units_for_fit,
-)
+from lazynet.training.start import Model, Replace, engines_for_fit, engines_for_pass, units_for_fit
 
 #: A function that is called after every epoch.
 Callback = Callable[[Epoch], Any]

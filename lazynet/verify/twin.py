@@ -17,13 +17,7 @@ from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Affine, Rule
 from lazynet.schedules import FromData, checked_rates
 from lazynet.training.plan import Plan
-from lazynet.verify.tolerance import (
-    DIVERGED,
-    ErrorBudget,
-    NearbyRun,
-    StateBudget,
-    VisitedRow,
-)
+from lazynet.verify.tolerance import DIVERGED, ErrorBudget, NearbyRun, StateBudget, VisitedRow
 
 
 class BoundedTwin:
