@@ -1,7 +1,5 @@
 """scikit-learn's metrics, searches, splits and meta-estimators around models of several outputs."""
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,8 +8,6 @@ from sklearn.model_selection import (
     GridSearchCV,
     KFold,
 )
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
 
 from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
 
@@ -105,28 +101,6 @@ def test_data_frames_of_labels():
 
 
 # --- pipelines, clones and pickles -------------------------------------------------------------
-
-
-@GROUPS
-@pytest.mark.parametrize("form", ["dense", "csr"])
-def test_pipelines_clones_and_pickles(form, group):
-    """A pipeline, its clone and its pickle predict alike."""
-    X, Y = with_labels()
-    given = FORMS[form](Y)
-    pipeline = make_pipeline(MaxAbsScaler(), new(group=group)).fit(X, given)
-    expected = (
-        new(group=group)
-        .fit(MaxAbsScaler().fit_transform(X), Y)
-        .predict(MaxAbsScaler().fit_transform(X))
-    )
-    copied = pickle.loads(pickle.dumps(pipeline))
-    again = clone(pipeline).fit(X, given)
-    for each in (pipeline, copied, again):
-        np.testing.assert_array_equal(dense(each.predict(X)), expected)
-        np.testing.assert_array_equal(each.decision_function(X), pipeline.decision_function(X))
-    assert not hasattr(clone(pipeline[-1]), "coef_")
-    one, other = (each[-1].partial_fit(X, given) for each in (pipeline, copied))
-    np.testing.assert_array_equal(dense(one.coef_), dense(other.coef_))
 
 
 def test_kinds_of_estimators():

@@ -98,17 +98,6 @@ def test_the_path_is_that_of_another_library(l1_ratio):
     np.testing.assert_allclose(path.coefs.toarray(), expected.T, atol=1e-4)
 
 
-def test_a_weight_of_two_is_two_rows():
-    """Repeated rows and sample weights give the same grid and the same minima."""
-    X, y, _, weights = problem("log_loss", True)
-    repeated = np.repeat(np.arange(len(y)), weights.astype(int))
-    weighted = net_path(X, y, l1s=5, sample_weight=weights, tol=TIGHT)
-    rows = net_path(X[repeated], y[repeated], l1s=5, tol=TIGHT)
-    np.testing.assert_allclose(weighted.l1s, rows.l1s, rtol=1e-9)
-    np.testing.assert_allclose(weighted.coefs.toarray(), rows.coefs.toarray(), atol=1e-3)
-    np.testing.assert_allclose(weighted.objectives, rows.objectives, rtol=1e-8)
-
-
 def test_a_path_of_ridge_penalties():
     """l1s=0.0 with l2s is ridge regression at every l2, from the largest down."""
     X, y = make_data(n=80, d=30, n_classes=0)

@@ -40,18 +40,6 @@ def written(path, X, y):
 
 
 @pytest.mark.parametrize("kind", [LazyNetClassifier, LazyNetRegressor])
-@pytest.mark.parametrize("rule", ["adagrad", "fobos"])
-def test_the_cache_gives_the_bits_of_the_text(path, kind, rule):
-    """And of the same rows in memory, which are checked."""
-    text = SvmlightFile(path, zero_based=False, n_features=9)
-    (chunk,) = text.chunks()
-    model = kind(**MODEL, rule=rule, shuffle=False, l2=1e-6)
-    whole = model.fit(Chunks(lambda: [(chunk.X, chunk.y)])).coef_.tobytes()
-    for source in (text, cached(text, path.with_name("kept.rows"))):
-        assert model.fit(source).coef_.tobytes() == whole
-
-
-@pytest.mark.parametrize("kind", [LazyNetClassifier, LazyNetRegressor])
 def test_unsound_rows_of_a_file_are_refused_or_mended(tmp_path, kind):
     """As the same rows in memory: a repeated column gets the sum, NaN is refused."""
     y = [-1.0, 1.0]

@@ -208,6 +208,22 @@ def test_only_losses_with_probabilities_have_predict_proba(loss):
     assert not hasattr(LazyNetRegressor(), "predict_proba")
 
 
+@pytest.mark.parametrize("model", [
+    LazyNetRegressor(), LazyNetRegressor(rule=FoBoS(average=True)), ASGDRegressor(l2=1.0),
+], ids=str)  # fmt: skip
+def test_a_regressor_has_a_weight_for_every_name(model):
+    """coef_ has the shape (n_features,), so that zip(names, coef_) pairs names with numbers."""
+    X, y = make_data(n_classes=0)
+    names = [f"feature {j}" for j in range(X.shape[1])]
+    model.fit(X, y)
+    assert model.coef_.shape == model.last_coef_.shape == (X.shape[1],)
+    assert model.intercept_.shape == model.last_intercept_.shape == (1,)
+    weights = dict(zip(names, model.coef_, strict=True))
+    assert all(isinstance(weight, float) for weight in weights.values())
+    by_hand = sum(X[3, j] * weights[name] for j, name in enumerate(names)) + model.intercept_[0]
+    assert model.predict(X[3])[0] == pytest.approx(by_hand)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 0.5, 1: 4.0}])
 def test_class_weight_is_a_sample_weight(class_weight, n_classes):
@@ -364,6 +380,17 @@ def test_eta0_by_default_fits_features_of_any_size(Estimator, size):
     options = dict(fit_intercept=False, max_iter=3, tol=None)
     model = Estimator(rule=FoBoS("power"), **options).fit(size * X, y)
     assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("first", ["rda", "ftrl", "adagrad"])
+def test_rates_of_a_rule_without_a_schedule_say_nothing_of_those_of_a_schedule(first):
+    """After a rule with rates of its own, the scale of the rates comes from the rows at hand."""
+    X, y = make_data()
+    model = LazyNetClassifier(rule=first, random_state=0).partial_fit(100.0 * X, y, classes=[0, 1])
+    model.set_params(rule=FoBoS("power")).partial_fit(100.0 * X, y)
+    fresh = LazyNetClassifier(rule=FoBoS("power"), random_state=0)
+    fresh.partial_fit(100.0 * X, y, classes=[0, 1])
+    assert model.eta0_ == fresh.eta0_
 
 
 # --- the objective, the history and when to stop --------------------------------------------

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.linear_model import SGDClassifier
 
 from lazynet.kernels.losses import LOSS_COUNT, values_and_slopes
 from lazynet.losses import LOSSES, get_loss
@@ -218,24 +218,7 @@ def test_log_loss_to_full_precision(margin, y):
 
 # --- the names are those of scikit-learn ------------------------------------------------------
 
-ONE_STEP = dict(
-    penalty=None, learning_rate="constant", eta0=1.0, max_iter=1, tol=None, shuffle=False
-)
 IN_SGD = [loss for loss in LOSSES.values() if loss.name in SGDClassifier.loss_functions]
-
-
-@pytest.mark.parametrize("loss", IN_SGD, ids=lambda loss: loss.name)
-@pytest.mark.parametrize("p", [-2.5, -1.5, -0.5, 0.0, 0.25, 0.75, 1.5, 3.0])
-def test_name_means_the_same_loss_to_scikit_learn(loss, p):
-    """One step of rate 1 of scikit-learn's own SGD moves the weight by our slope."""
-    options = dict(ONE_STEP, loss=loss.name, fit_intercept=False, epsilon=0.5)
-    if loss.margin:
-        # Both classes must be there; the empty row moves nothing.
-        model = SGDClassifier(**options).fit([[1.0], [0.0]], [1, -1], coef_init=[[p]])
-    else:
-        model = SGDRegressor(**options).fit([[1.0]], [1.0], coef_init=[p])
-    slope = evaluate(loss, [p], 1.0, 0.5)[1].item()
-    assert model.coef_.item() == pytest.approx(p - slope, rel=1e-14, abs=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -297,17 +297,6 @@ def test_weights_in_float32_are_close(options):
         assert apart(found, expected) <= 2000 * np.finfo(np.float32).eps
 
 
-@pytest.mark.parametrize("name", [name for name in MANY if "SGD" in name])
-def test_clocks_that_wear_out_often_change_little(name):
-    """Sweeps after every few steps give the weights of a run without a sweep."""
-    often = Wear(cushion=1e-3, largest_cushion=2e-3, nonzeros_per_weight=0.0, reach=2.0,
-                 largest_reach=4.0)  # fmt: skip
-    swept, plain = learned(MANY[name], wear=often), learned(MANY[name])
-    for found, expected in zip(swept.coefficients(), plain.coefficients(), strict=True):
-        assert apart(found, expected) <= 1e-12
-    assert apart(swept.intercepts(), plain.intercepts()) <= 1e-12
-
-
 # --- targets ------------------------------------------------------------------------------------
 
 

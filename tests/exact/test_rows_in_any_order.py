@@ -24,15 +24,12 @@ from support.parameters import in_rule
 from lazynet import (
     ASGDClassifier,
     DualNetClassifier,
-    FoBoS,
     LazyNetClassifier,
-    LazyNetRegressor,
     StabilisedSGDClassifier,
     net_path,
 )
 from lazynet.data.arrays import checked_csr, usable_rows
 from lazynet.kernels.examples import DEFECT_REPEATED, DEFECTS, Examples
-from lazynet.rules.storage import STORAGES
 
 BOTH = (False, True)
 DISORDERS = pytest.mark.parametrize("disorder", [reversed_rows, shuffled_rows])
@@ -85,31 +82,6 @@ def test_a_path_is_the_same(disorder):
     np.testing.assert_allclose(left.l1s, right.l1s, rtol=1e-12)
     for found, expected in zip(left.coefs, right.coefs, strict=True):
         np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=1e-4, atol=1e-6)
-
-
-@DISORDERS
-@pytest.mark.parametrize("engine", STORAGES)
-def test_without_rounding_the_bits_are_the_same(engine, disorder):
-    """Small integers and halves of them: every sum is exact, in whatever order it is made."""
-    rng = np.random.default_rng(0)
-    X = sparse.random(60, 300, density=0.2, format="csr", random_state=0)
-    X.data = rng.integers(-3, 4, X.nnz).astype(float)
-    y = rng.integers(-3, 4, 60).astype(float)
-    model = LazyNetRegressor(
-        "absolute_error",
-        l1=0.25,
-        l2=0.0,
-        rule=FoBoS(schedule="constant", eta0=0.5, storage=engine),
-        max_iter=3,
-        tol=None,
-        shuffle=False,
-    )
-    expected = copy.deepcopy(model).fit(X, y)
-    found = copy.deepcopy(model).fit(disorder(X), y)
-    assert np.count_nonzero(expected.coef_) > 30
-    np.testing.assert_array_equal(found.coef_, expected.coef_)
-    np.testing.assert_array_equal(found.intercept_, expected.intercept_)
-    np.testing.assert_array_equal(found.predict(disorder(X)), expected.predict(X))
 
 
 # --- which rows name a column twice ----------------------------------------------------------

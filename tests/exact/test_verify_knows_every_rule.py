@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from support.algorithms import AFFINE_RULES, GIVEN, penalty_of, storage_of
-from support.broken_engines import BROKEN_ENGINES, BROKEN_WITH_DEFAULTS
 from support.parameters import in_rule
 
 from lazynet import Huber, LazyNetClassifier, LazyNetRegressor
@@ -92,34 +91,6 @@ def assert_disagrees(report, X):
     assert report.absolute.amount > report.bound
     assert 0 <= report.absolute.step < report.steps
     assert 0 <= report.absolute.feature < X.shape[1]
-
-
-# Each step of FoBoS divides weights by a million, so that the clock sweeps every few steps; SGD
-# multiplies them by one minus eta l2.  The weights of SAGA cross zero while no row touches them.
-HEAVY = {
-    "fobos": dict(l1=1e-3, l2=1e6, eta0=1.0),
-    "sgd": dict(l1=1e-3, l2=0.999999, eta0=1.0),
-    "saga": dict(l1=1e-3),
-}
-
-
-@pytest.mark.parametrize("name", EXACT_RULES)
-def test_a_broken_engine_disagrees(name, monkeypatch):
-    """A broken engine disagrees on data on which the whole engine agrees.
-
-    What an engine remembers of a row counts from the second epoch on.  A fault in rates that
-    follow the data, or in a penalty per example, needs a rule that has them.
-    """
-    X, y = rows()
-    engine = BROKEN_ENGINES[name]
-    rule = ALGORITHMS[name].rule() if engine in BROKEN_WITH_DEFAULTS else GIVEN[name]
-    model = model_of(rule, **HEAVY.get(name, {}))
-    assert model.verify(X, y, epochs=2).agrees
-    put(monkeypatch, name, engine)
-    report = model.verify(X, y, epochs=2)
-    assert report.agrees is False, str(report)
-    assert "DISAGREE" in str(report)
-    assert report.engine == engine.name
 
 
 @pytest.mark.parametrize("step", [0, 7])

@@ -17,12 +17,15 @@ from lazynet import (
     RDA,
     ASGDClassifier,
     ASGDRegressor,
+    Constant,
     FoBoS,
     FromData,
     LazyNetClassifier,
     LazyNetRegressor,
     StabilisedSGDClassifier,
 )
+from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.rules.storage import STORAGES
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -183,6 +186,34 @@ def test_nothing_is_assigned_before_fit(Estimator):
         for method in (model.sparsify, model.densify):
             with pytest.raises(NotFittedError):
                 method()
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_partial_fit_goes_on_from_assigned_weights(storage):
+    """A step from assigned weights follows the formula, and t_ counts on."""
+    model = LazyNetRegressor(rule=FoBoS(Constant(0.5), storage=storage), l1=0.2)
+    model.partial_fit([[1.0, 0.0, 0.0]], [1.0])
+    model.coef_, model.intercept_ = [1.0, 2.0, -3.0], [0.5]
+    model.partial_fit([[1.0, 1.0, 0.0]], [3.0])
+    # The prediction is 3.5, the slope 0.5; the gradient takes 0.25 and the shrink 0.1.
+    assert np.allclose(model.coef_, [0.65, 1.65, -2.9], rtol=1e-14)
+    assert np.allclose(model.intercept_, [0.25])
+    assert model.t_ == 2
+
+
+@pytest.mark.parametrize(
+    "rule", [name for name, row in ALGORITHMS.items() if not row.rule.scheduled]
+)
+def test_an_intercept_that_a_rule_would_not_train_with_is_refused(rule):
+    """RDA, FTRL and AdaGrad leave the intercept out where it is not fitted."""
+    X, y = make_data()
+    model = LazyNetRegressor(rule=rule, fit_intercept=False, max_iter=2, tol=None)
+    with pytest.raises(ValueError, match=r"^intercept_init must be 0"):
+        model.fit(X, y, intercept_init=[5.0])
+    model.fit(X, y)
+    with pytest.raises(ValueError, match=r"^intercept_ must be 0"):
+        model.intercept_ = 5.0
+    model.intercept_ = 0.0
 
 
 @pytest.mark.parametrize("average", [True, "polynomial", 3])

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -19,12 +18,6 @@ class Hidden:
 
 sys.meta_path.insert(0, Hidden())
 """
-TAKES_A_STEP = """
-from lazynet.reference import PlainClock
-model = PlainClock(2, loss="squared_error", l1=0.1, schedule=lambda t: 0.5)
-model.step([0], [1.0], target=1.0)
-print(model.weights)
-"""
 
 
 def run(code, *options):
@@ -38,11 +31,6 @@ def without_kernels(code):
     path = lazynet.__path__[0].removesuffix("lazynet")
     done = run(f"{HIDE_THE_KERNELS}sys.path.insert(0, {path!r})\n{code}")
     return done.stdout, done.stderr
-
-
-def test_the_reference_takes_steps():
-    """Its clock needs no kernel."""
-    assert without_kernels(TAKES_A_STEP) == ("[0.45, 0.0]\n", "")
 
 
 @pytest.mark.parametrize("name", ["LazyNetClassifier", "Stepper", "net_path"])
@@ -66,10 +54,3 @@ def test_words_are_there():
     """Rules, schedules and losses are objects of plain Python."""
     code = "import lazynet; print(lazynet.Power(0.5)(15), lazynet.RDA(gamma=5), lazynet.Huber())"
     assert without_kernels(code) == ("0.25 RDA(gamma=5) Huber()\n", "")
-
-
-def test_the_reference_needs_no_package():
-    """The sources and Python are enough: no site packages, and no kernel that was built."""
-    path = str(Path(lazynet.__path__[0]).parent)
-    code = f"{HIDE_THE_KERNELS}sys.path.insert(0, {path!r})\n"
-    assert run(code + TAKES_A_STEP, "-I", "-S").stdout == "[0.45, 0.0]\n"

@@ -98,7 +98,3 @@ BROKEN_ENGINES = {
     "saga": MissesOneStep,
     "carpenter_inexact": NeverSweeps,
 }
-
-#: The engines whose fault concerns rates that follow the data, or a penalty that counts per
-#: example, which rules have by default.
-BROKEN_WITH_DEFAULTS = [KeepsTheFirstScale, CountsOneExampleTooMany]
