@@ -18,6 +18,7 @@ from lazynet import (
     LazyNetRegressor,
     TruncatedGradient,
 )
+from lazynet.engines.nonzeros import csr_of
 
 N, D, L = 120, 40, 7
 OPTIONS = dict(max_iter=3, tol=None, random_state=0, l1=1e-4)
@@ -188,6 +189,30 @@ def test_threads_and_blocks_change_no_bit(rule, dtype):
         alone = LazyNetClassifier(**options)
         alone.fit(X, Y[:, 3]).fit(X, Y[:, 3]).partial_fit(X, Y[:, 3])
         close(found[0].coef_[3:4], alone.coef_)
+
+
+@EVERY_RULE
+def test_the_sparse_weights_of_engines_are_their_weights(rule):
+    """Read a few features at a time, they are those of the dense array, with averages too."""
+    X = sparse.random(80, 10_000, density=0.1, format="csr", random_state=0)
+    Y = np.random.default_rng(1).integers(0, 2, (80, 9))
+    model = LazyNetClassifier(rule=rule, **OPTIONS, l2=0.1).fit(X, Y)
+    for engine in model._engines:
+        for last in (False, True):
+            found = csr_of([engine.nonzero_weights(last=last)], engine.n_features)
+            assert found.has_sorted_indices
+            assert found.nnz == np.count_nonzero(found.toarray())
+            np.testing.assert_array_equal(found.toarray(), engine.coefficients(last=last))
+
+
+def test_columns_fitted_one_group_after_another_have_the_same_bits():
+    """The way to fit more labels than memory holds; with ``tol=None`` the bits are the same."""
+    X, scores = rows_and_scores()
+    Y = sparse.csc_matrix(np.hstack([scores] * 10) > np.linspace(0, 1, 10 * L))
+    model = LazyNetClassifier(rule=FoBoS(eta0=0.3), **OPTIONS)
+    together = model.fit(X, Y).coef_
+    parts = [model.fit(X, Y[:, k : k + 32]).coef_ for k in range(0, 10 * L, 32)]
+    np.testing.assert_array_equal(sparse.vstack(parts).toarray(), together.toarray())
 
 
 def test_columns_keep_the_order_of_their_names():

@@ -177,19 +177,6 @@ def test_the_root_of_the_logistic_loss_is_found_everywhere(share):
             assert built.duals[0] == pytest.approx(best_dual("log_loss", *given), rel=1e-10)
 
 
-@each_loss
-@given(data=st.data())
-def test_any_split_of_a_drawn_order_gives_the_same_bits(loss, data):
-    """A call takes the steps that several calls take."""
-    given, options, order, _ = data.draw(cases([loss]))
-    whole, split = compiled(*given, **options), compiled(*given, **options)
-    whole.take(order)
-    cuts = sorted(data.draw(st.sets(st.integers(0, len(order)))))
-    for start, stop in itertools.pairwise([0, *cuts, len(order)]):
-        split.take(order[start:stop])
-    assert_same_bits(whole, split)
-
-
 def assert_same_bits(one, other):
     for name in ("z", "duals", "centre", "fields"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

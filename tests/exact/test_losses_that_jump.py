@@ -68,9 +68,14 @@ def least_objective(X, y, weights, loss, fit_intercept, l1):
     return found.fun
 
 
-def assert_arrives(loss, seeds):
-    """Every minimum is that of the linear program, within the gap, and the gap within tol."""
-    for seed in seeds:
+@each_loss
+@pytest.mark.parametrize("n", [300, pytest.param(3000, marks=pytest.mark.thorough)])
+def test_minima_are_those_of_linear_programs(loss, n):
+    """With and without an intercept and weights, at a hundredth of the largest l1 and below.
+
+    A search comes to rest on about one of the problems in a hundred.
+    """
+    for seed in range(n):
         *problem, share = gaussian_problem(loss, seed)
         minimiser = minimiser_of(*problem[:3], loss, problem[3])
         l1 = share * minimiser.largest_l1 or 0.1
@@ -78,19 +83,6 @@ def assert_arrives(loss, seeds):
         assert found.converged, f"seed {seed}: the gap is {found.gap:.3g}, not {found.target:.3g}"
         least = least_objective(*problem[:3], loss, problem[3], l1)
         assert -1e-9 <= found.objective - least <= found.gap + 1e-9, f"seed {seed}"
-
-
-@each_loss
-def test_minima_are_those_of_linear_programs(loss):
-    """With and without an intercept and weights, at a hundredth of the largest l1 and below."""
-    assert_arrives(loss, range(300))
-
-
-@pytest.mark.thorough
-@each_loss
-def test_minima_are_those_of_many_linear_programs(loss):
-    """A search comes to rest on about one of them in a hundred."""
-    assert_arrives(loss, range(3000))
 
 
 @pytest.mark.parametrize("tol", [1e-4, 1e-9])

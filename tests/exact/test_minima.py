@@ -10,7 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
-from support.dual import MINIMISED, dual_problems, grid_problem, minimiser_of
+from support.dual import (
+    MINIMISED,
+    dual_problems,
+    each_loss,
+    grid_problem,
+    minimiser_of,
+    with_and_without_intercept,
+)
 from support.matrices import corpus
 
 from lazynet.data.arrays import as_examples
@@ -26,9 +33,7 @@ SMOOTH = [name for name in MINIMISED if LOSSES[name].curvature is not None]
 JUMPING = [name for name in MINIMISED if LOSSES[name].curvature is None]
 PENALTIES = [(0.0, 0.1), (0.05, 0.0), (0.02, 0.02), (2e-3, 0.0)]
 
-each_loss = pytest.mark.parametrize("loss", MINIMISED)
 each_penalty = pytest.mark.parametrize(("l1", "l2"), PENALTIES)
-with_and_without_intercept = pytest.mark.parametrize("fit_intercept", [False, True])
 
 
 def minimum_of(problem, kind=Minimiser, tol=TOL, max_iter=3000):

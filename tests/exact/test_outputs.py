@@ -30,7 +30,6 @@ from support.wears import RESTLESS, restless_wears
 
 from lazynet import FTRL, RDA, SGD, AdaGrad, FoBoS, FromData, FromStep, PolynomialDecay
 from lazynet.data.targets import Classes, Columns, Labels, checked_indicator
-from lazynet.engines.base import Wear
 from lazynet.engines.catalogue import ALGORITHMS, new_engine
 from lazynet.engines.clock import AveragedClockEngine
 from lazynet.engines.outputs_of_rules import AdaGradOutputs

@@ -1,12 +1,10 @@
 """A damaged file of data is read as it stands, or refused in a line with its name."""
 
 import gzip
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from support import ROOT, one_line_about, read_or_refused
+from support import one_line_about, read_or_refused
 from support.damage import damages
 
 pytest.importorskip("lxml")
@@ -111,28 +109,4 @@ def test_unusable_files_are_told_in_a_line(tmp_path, capsys, monkeypatch):
             assert not out.exists()
 
 
-def test_a_command_ends_without_a_traceback(tmp_path):
-    """The command prints one line and returns 1 when it is called from a shell."""
-    path = write(tmp_path, "truncated.svm.gz")
-    run = subprocess.run(
-        [sys.executable, "-m", "paper_repro", "corpus", "--data", path, "--out", tmp_path / "out"],
-        cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
-    assert run.returncode == 1
-    [line] = run.stderr.strip().splitlines()
-    assert line.startswith(f"python -m paper_repro: {path}: cannot be unpacked")
-
-
 # --- PubMed ----------------------------------------------------------------------------------
-
-
-def test_a_damaged_file_of_citations_is_told(tmp_path, capsys):
-    """The command names the damaged file, and ends with 1 if there is nothing else."""
-    path = tmp_path / "some.xml.gz"
-    for data in (b"", gzip.compress(XML)[:30], b"\x1f\x8b junk", bytes(range(256))):
-        path.write_bytes(data)
-        assert main(["medline", str(path), "--out", str(tmp_path / "out")]) == 1
-        err = capsys.readouterr().err
-        assert str(path) in err
-        assert "fetch or export these files again, or leave them out" in err
-        assert "Traceback" not in err

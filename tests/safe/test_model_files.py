@@ -421,24 +421,6 @@ def test_coefficients_of_loaded_models(name, path):
 # --- the container ------------------------------------------------------------------------------
 
 
-def test_an_old_file_stays_until_the_new_one_is_whole(path, monkeypatch):
-    """A full disk, Ctrl-C: the old file is as it was, and nothing else is left."""
-    model = fitted("default")
-    model.save(path)
-    before = path.read_bytes()
-    for error in (OSError(28, "No space left on device"), KeyboardInterrupt()):
-
-        def fails(number, error=error):
-            raise error
-
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "fsync", fails)
-            with pytest.raises(type(error)):
-                model.save(path)
-        assert path.read_bytes() == before
-        assert os.listdir(path.parent) == [path.name]
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="a process cannot kill itself so there")
 def test_a_killed_process_leaves_the_old_file(path):
     """kill -9 in the middle of writing."""

@@ -16,7 +16,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import Phase, find, settings
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -548,12 +547,6 @@ def test_sample_weights_of_other_types():
 # --- other arguments that are numbers ------------------------------------------------------
 
 
-def drawn(strategy):
-    """The first example of a strategy: there is nothing to find a smaller one of."""
-    only = settings(max_examples=1, database=None, phases=[Phase.generate])
-    return find(strategy, lambda _: True, settings=only)
-
-
 def stability_with(**arguments):
     model = LazyNetClassifier(max_iter=1, tol=None)
     found = selection_stability(model, *make_data(20), **{"n_runs": 2, **arguments})
@@ -582,15 +575,6 @@ ELSEWHERE = [
     ("row", lambda v: stepped(lambda s: s.step_row(MATRIX, v, 1.0))),
     ("j must", lambda v: stepped(lambda s: s.weight(v))),
 ]  # fmt: skip
-#: The same for numbers that strategies take, of which the draws are random.
-OF_STRATEGIES = [
-    *((name, lambda v, name=name: strategies.sparse_matrices(**{name: v}))
-      for name in ("max_rows", "max_features", "min_features", "max_copies")),
-    ("n_rows", strategies.orders), ("max_steps", lambda v: strategies.orders(2, v)),
-    ("n_rows", strategies.targets), ("n_steps", strategies.rates),
-    ("reference", lambda v: strategies.rates(2, v)),
-    ("largest_rate", lambda v: strategies.penalties("sgd", v)),
-]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "call_with"), ELSEWHERE)
@@ -612,13 +596,6 @@ def test_a_stepper_refuses_a_prediction_that_overflows():
         with pytest.raises(FloatingPointError, match="not a finite number"):
             act([1e308, 1e308])
     np.testing.assert_array_equal(stepper.weights, before)
-
-
-@pytest.mark.parametrize(("name", "strategy_of"), OF_STRATEGIES)
-def test_garbage_is_refused_by_strategies(name, strategy_of):
-    for value in ("a", 1j, -1, 10**400, True):
-        clean(lambda value=value: drawn(strategy_of(value)), name)
-    drawn(strategy_of(np.int8(2)))
 
 
 # --- schedules and averages of one's own ---------------------------------------------------

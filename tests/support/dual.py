@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
@@ -40,6 +41,9 @@ def precise_loss(loss: str, p: Fraction, y: Fraction) -> Fraction:
         at = p * y if LOSSES[loss].margin else p - y
         return F(PRECISE[loss](Decimal(at.numerator) / Decimal(at.denominator)))
 
+
+each_loss = pytest.mark.parametrize("loss", MINIMISED)
+with_and_without_intercept = pytest.mark.parametrize("fit_intercept", [False, True])
 
 VALUES = st.fractions(-3, 3, max_denominator=4)
 NONNEGATIVE = st.just(F(0)) | st.fractions(0, 2, max_denominator=8)
