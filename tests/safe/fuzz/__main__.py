@@ -1,8 +1,62 @@
-"""The command line of the fuzzer: ``python -m safe.fuzz SECONDS``, in the folder ``tests``."""
+"""Random matrices and calls of kernels: each must end in a finite result or in a clean error.
 
+A clean error is a ValueError, TypeError or FloatingPointError that names the argument and leaves
+the model as it was.  Anything else is a failure: it is printed with the command that makes it
+happen again, and the exit code is 1.
+"""
+
+import argparse
 import sys
 
-from safe.fuzz.command import main
+from safe.fuzz import kernels, matrices
+from safe.fuzz.hunt import hunt
+
+#: The functions that make and judge an input of a kind.
+GENERATORS = {"matrices": matrices.generate, "kernels": kernels.generate}
+#: Inputs of one seed of a run lie so far apart from those of the next.
+STRIDE = 10**8
+
+
+def parsed(arguments):
+    """The arguments of the command line."""
+    parser = argparse.ArgumentParser(prog="python -m safe.fuzz", description=__doc__)
+    add = parser.add_argument
+    add("seconds", type=float, nargs="?", default=60.0,
+        help="how long, for all kinds together (default: 60)")  # fmt: skip
+    add("--seed", type=int, default=0, help="other inputs (default: 0)")
+    add("--only", choices=GENERATORS, help="only inputs of this kind")
+    add("--replay", type=int, metavar="INPUT",
+        help="make this input again, of the kind that --only names")  # fmt: skip
+    chosen = parser.parse_args(arguments)
+    if chosen.replay is not None and chosen.only is None:
+        parser.error("--replay needs --only NAME")
+    if not 0 < chosen.seconds < 1e9:
+        parser.error(f"seconds must be positive and finite, got {chosen.seconds}")
+    return chosen
+
+
+def main(arguments=None):
+    """Run the generators one after the other; returns 1 if anything failed."""
+    chosen = parsed(arguments)
+    names, failed = [chosen.only] if chosen.only else [*GENERATORS], False
+    span = dict(seconds=chosen.seconds / len(names)) if chosen.replay is None else dict(count=1)
+    for name in names:
+
+        def tell(seed, signature, text, name=name):
+            text = text.replace("\n", "\n    ")
+            print(f"FAILURE {name}: {signature}\n    {text}\n"
+                  f"    python -m safe.fuzz --only {name} --replay {seed}", flush=True)  # fmt: skip
+
+        first = chosen.seed * STRIDE if chosen.replay is None else chosen.replay
+        found = hunt(name, GENERATORS[name], first, on_failure=tell, **span)
+        errors = ", ".join(f"{kind} {n}" for kind, n in sorted(found.refused.items()))
+        print(f"{name}: {found.inputs} inputs; {found.finite} calls with a finite result, "
+              f"{len(found.failures)} failures; clean errors: {errors or 'none'}")  # fmt: skip
+        for signature, times in found.signatures().most_common():
+            print(f"  {times:>6} x {signature}")
+        failed |= bool(found.failures) or not found.inputs
+    return int(failed)
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,58 +1,80 @@
-"""The parent: gives seeds to children, and writes down the deaths of those that do not return."""
+"""Runs inputs in children of this process: one that dies or hangs costs the one input.
+
+``hunt`` gives numbers to children, and writes down the deaths of those that do not return.  A child
+sends the number of each input before it runs the input, and what became of it afterwards.
+"""
 
 import contextlib
+import faulthandler
 import multiprocessing
 import os
 import re
 import signal
 import sys
 import tempfile
+import threading
 import time
+import traceback
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from safe.fuzz.ledger import Failure, Ledger
-from safe.fuzz.note import last_note
-from safe.fuzz.oracle import place_of, plain
-from safe.fuzz.worker import under_asan, work
+import numpy as np
 
-#: Seconds that one input may take.
-PATIENCE = 20.0
-#: Inputs of one child: what they leave behind in it shall not grow without bounds.
-PER_CHILD = 2000
+from safe.fuzz.oracle import Stopped, innermost, keep_notes_in, last_note, note, place_of, plain
+
+#: Seconds that one input may take; inputs of one child, which may leave something behind in it;
+#: bytes that the child may take beyond what it has when it begins.
+PATIENCE, PER_CHILD, ROOM = 20.0, 2000, 3 * 2**30
 
 
-def nobody(seed, failure):
+@dataclass
+class Ledger:
+    """What became of one input, or of many."""
+
+    inputs: int = 0
+    finite: int = 0
+    #: errors that are as they should be, by type
+    refused: Counter = field(default_factory=Counter)
+    #: what must not happen: words that tell distinct failures apart, and all that is known
+    failures: list = field(default_factory=list)
+
+    def fail(self, signature, text):
+        """Note a failure."""
+        self.failures.append((signature, text))
+
+    def add(self, other):
+        """Take over what another ledger holds."""
+        self.inputs += other.inputs
+        self.finite += other.finite
+        self.refused.update(other.refused)
+        self.failures += other.failures
+
+    def signatures(self):
+        """How often each distinct failure was seen."""
+        return Counter(signature for signature, _ in self.failures)
+
+
+def nobody(seed, signature, text):
     """Is told of failures."""
 
 
-def hunt(
-    name, generate, seed, *, count=None, seconds=1e9, on_failure=nobody, limit=None, total=None
-):
-    """Run the inputs from ``seed`` on in children; a child that dies costs the one input.
-
-    What becomes of them is added to ``total`` as it comes.
-    """
-    total = Ledger() if total is None else total
-    deadline = time.monotonic() + seconds
+def hunt(name, generate, seed, *, count=None, seconds=1e9, on_failure=nobody, limit=None):
+    """What becomes of the inputs from ``seed`` on."""
+    total, deadline = Ledger(), time.monotonic() + seconds
     limit = limit or PATIENCE * (5 if under_asan() else 1)
     stop = sys.maxsize if count is None else seed + count
     while seed < stop and time.monotonic() < deadline:
         part = min(PER_CHILD, stop - seed)
         death = watched(name, generate, seed, part, deadline, total, on_failure, limit)
-        if death is None:
-            seed += part
-            continue
-        at, failure = death
-        if at > seed and not failure.signature.startswith("hang"):
-            enough = time.monotonic() + limit
-            if watched(name, generate, at, 1, enough, Ledger(), nobody, limit) is None:
-                # Memory that one input writes over kills at a later one.
-                told = f"not alone: --replay {seed}:{at - seed + 1}\n{failure.text}"
-                failure = Failure(failure.signature, told)
-        total.inputs += 1
-        total.failures.append(failure)
-        on_failure(at, failure)
-        seed = at + 1
+        seed += part
+        if death is not None:
+            at, signature, text = death
+            total.inputs += 1
+            total.fail(signature, text)
+            on_failure(at, signature, text)
+            seed = at + 1
     return total
 
 
@@ -73,7 +95,7 @@ def watched(name, generate, seed, count, deadline, ledger, on_failure, limit):
             if at is None:
                 child.join(limit)
                 return None
-            return at, death_of(child, log, f"{name}: the input {at}")
+            return at, *death_of(child, log, f"{name}: the input {at}")
         finally:
             if child.is_alive():
                 child.kill()
@@ -92,7 +114,7 @@ def listen(receiver, seed, total, on_failure, limit):
             if isinstance(said, Ledger):
                 total.add(said)
                 for failure in said.failures:
-                    on_failure(at, failure)
+                    on_failure(at, *failure)
             else:
                 at = said
     return at
@@ -126,4 +148,98 @@ def death_of(child, log, which):
     # Kernels are not in Python's traceback: what was called tells where.
     kind = plain(doing.partition(" with ")[2] or doing)
     place = f"{place}, with {kind}" if place else plain(doing)
-    return Failure(f"{how} at {place}", f"{which} ended in {how}: {doing}\n{said[:1500]}")
+    return f"{how} at {place}", f"{which} ended in {how}: {doing}\n{said[:1500]}"
+
+
+# --- in the child ---------------------------------------------------------------------------------
+
+
+def under_asan():
+    """Whether the address sanitizer is loaded, which reserves terabytes and is slow."""
+    return "asan" in os.environ.get("LD_PRELOAD", "")
+
+
+def work(name, generate, seed, count, deadline, pipe, log):
+    """Run inputs from ``seed`` on, until there have been ``count`` or time is up."""
+    settle_in(log)
+    for each in range(seed, seed + count):
+        if time.monotonic() >= deadline:
+            break
+        pipe.send(each)
+        pipe.send(run_input(name, generate, each))
+    pipe.send(None)
+    pipe.close()
+    # Threads that an input has left behind do not matter any more.
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def run_input(name, generate, seed):
+    """One input, in this process."""
+    ledger = Ledger(inputs=1)
+    note(f"{name}, making an input")
+    try:
+        generate(np.random.default_rng([seed, *name.encode()]), ledger)
+    except Stopped:
+        ledger.refused["stopped by the fuzzer"] += 1
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{os.path.basename(where.filename)}:{where.lineno}"
+        ledger.fail(
+            f"the generator itself: {type(error).__name__} at {place}, lazynet {innermost(error)}",
+            "".join(traceback.format_exception(error))[-1500:],
+        )
+    return ledger
+
+
+def _stop(*_):
+    raise Stopped("the fuzzer waits no longer")
+
+
+@contextmanager
+def stopped_after(seconds):
+    """Raise ``Stopped`` in the block after so long, where the system and the thread allow it."""
+    if (
+        not hasattr(signal, "setitimer")
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+    signal.signal(signal.SIGALRM, _stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds * (5 if under_asan() else 1))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        # Not the default, which would end the process if one were still on its way.
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+
+
+def settle_in(log):
+    """Limits, and files that tell what killed the child."""
+    keep_notes_in(f"{log}.note")
+    # A Ctrl-C at the terminal is for the parent, which ends the child.
+    with contextlib.suppress(OSError, AttributeError):
+        os.setpgrp()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(file, 2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    if hasattr(faulthandler, "register"):
+        faulthandler.register(signal.SIGUSR1, file=file, all_threads=True)
+    # The sanitizer tells more of a crash than this does, if it is let.
+    faulthandler.disable()
+    if not under_asan():
+        faulthandler.enable(file=file)
+        limit_memory()
+
+
+def limit_memory():
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        with open("/proc/self/statm") as sizes:
+            used = int(sizes.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -10,11 +10,10 @@ import warnings
 import numpy as np
 
 from safe.fuzz.disguises import ODD_INTEGERS, ODD_REALS, another_array, fenced
-from safe.fuzz.note import note
+from safe.fuzz.hunt import stopped_after
 from safe.fuzz.offered import CLASSES, FUNCTIONS, KINDS, WIDE_KINDS
-from safe.fuzz.oracle import judged
+from safe.fuzz.oracle import judged, note
 from safe.fuzz.recipes import Parts, call, names_held, recipe, run_outputs
-from safe.fuzz.worker import stopped_after
 
 NAMES = sorted(FUNCTIONS)
 NO_NUMBERS = [None, "x", 1j, [], {}, object(), b"", np.zeros(2), np.nan, 1.5, 10**400]

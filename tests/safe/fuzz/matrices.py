@@ -14,8 +14,8 @@ from support.models import (
 )
 
 from safe.fuzz.disguises import another_array, fenced, in_disguise
+from safe.fuzz.hunt import stopped_after
 from safe.fuzz.oracle import judged, listening
-from safe.fuzz.worker import stopped_after
 
 NUMBERS = [
     np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64,

@@ -4,6 +4,7 @@ A clean error is of a type that is accepted, names an argument, and leaves the m
 """
 
 import importlib.util
+import os
 import re
 import traceback
 import warnings
@@ -12,8 +13,6 @@ from pathlib import Path
 
 import numpy as np
 from support.portrait import differences, portrait
-
-from safe.fuzz.note import note
 
 CLEAN = (ValueError, TypeError, FloatingPointError)
 #: Warnings that are meant for those who wrote the code, not for those who call it.
@@ -46,6 +45,27 @@ _FOLDERS = {
 }
 #: In place of a line of the package, where none is involved: in scikit-learn's own ``score``.
 OUTSIDE = "outside lazynet"
+
+
+_ROOM_OF_A_NOTE = 300
+_notes: int | None = None
+
+
+def keep_notes_in(path):
+    """Write notes from now on to this file, which outlives the process."""
+    global _notes
+    _notes = os.open(path, os.O_RDWR | os.O_CREAT)
+
+
+def note(text):
+    """Say what is about to be done, in place of what was said before."""
+    if _notes is not None:
+        os.pwrite(_notes, text.encode(errors="replace")[:_ROOM_OF_A_NOTE].ljust(_ROOM_OF_A_NOTE), 0)
+
+
+def last_note(path):
+    """What was said last."""
+    return path.read_bytes().decode(errors="replace").strip() if path.exists() else ""
 
 
 class Stopped(KeyboardInterrupt):
