@@ -18,7 +18,6 @@ from lazynet import (
     LazyNetRegressor,
     TruncatedGradient,
 )
-from lazynet.engines.nonzeros import csr_of
 
 N, D, L = 120, 40, 7
 OPTIONS = dict(max_iter=3, tol=None, random_state=0, l1=1e-4)
@@ -198,11 +197,10 @@ def test_the_sparse_weights_of_engines_are_their_weights(rule):
     Y = np.random.default_rng(1).integers(0, 2, (80, 9))
     model = LazyNetClassifier(rule=rule, **OPTIONS, l2=0.1).fit(X, Y)
     for engine in model._engines:
-        for last in (False, True):
-            found = csr_of([engine.nonzero_weights(last=last)], engine.n_features)
-            assert found.has_sorted_indices
-            assert found.nnz == np.count_nonzero(found.toarray())
-            np.testing.assert_array_equal(found.toarray(), engine.coefficients(last=last))
+        found = engine.sparse_coefficients()
+        assert found.has_sorted_indices
+        assert found.nnz == np.count_nonzero(found.toarray())
+        np.testing.assert_array_equal(found.toarray(), engine.coefficients())
 
 
 def test_columns_fitted_one_group_after_another_have_the_same_bits():
