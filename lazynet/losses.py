@@ -181,6 +181,20 @@ def check_loss_of_classes(name: str, value: Any) -> Loss:
 LossOfClasses = Annotated[LossLike, Kind(check_loss_of_classes, objects=_OBJECTS)]
 
 
+def _check_loss_of_numbers(name: str, value: Any) -> Loss:
+    loss = get_loss(value, name)
+    if loss.margin:
+        accepted = sorted(other for other, row in LOSSES.items() if not row.margin)
+        raise ValueError(
+            f"{name}={loss.name!r} is for targets of -1 and +1; a regressor takes one of {accepted}"
+        )
+    return loss
+
+
+#: The type of the parameter ``loss`` of a regressor.
+LossOfNumbers = Annotated[LossLike, Kind(_check_loss_of_numbers, objects=_OBJECTS)]
+
+
 def _check_minimised(name: str, value: Any) -> Loss:
     loss = get_loss(value, name)
     if loss.trivial_minimum:

@@ -22,7 +22,7 @@ from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearModel, LinearRegressor
-from lazynet.losses import AnyLoss
+from lazynet.losses import AnyLoss, LossOfNumbers
 from lazynet.parameters import Flag, Positive, PositiveInt, Verbosity, check_n_steps
 from lazynet.training.diagnostics import WORSE
 from lazynet.training.evaluation import loss_of_constant, total_loss_of
@@ -37,7 +37,6 @@ _STEPS_PER_CALL = 2**16
 class _Averaged(LinearModel):
     """The training and the models that the classifier and the regressor share."""
 
-    loss: AnyLoss = "log_loss"
     _: KW_ONLY
     l2: Positive = 1e-3
     average: Flag = True
@@ -237,6 +236,7 @@ class ASGDClassifier(LinearClassifier, _Averaged):
     (array([ 1.5, -1.5]), ['yes', 'no'])
     """
 
+    loss: AnyLoss = "log_loss"
     _: KW_ONLY
     class_weight: ClassWeight = None
 
@@ -272,6 +272,6 @@ class ASGDRegressor(LinearRegressor, _Averaged):
     (array([5.]), array([5.]), array([ 1.,  0., -2.]))
     """
 
-    loss: AnyLoss = "absolute_error"
+    loss: LossOfNumbers = "absolute_error"
     _: KW_ONLY
     l2: Positive = 1e-2

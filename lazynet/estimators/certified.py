@@ -18,7 +18,7 @@ from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearModel, LinearRegressor
-from lazynet.losses import MinimisedLoss
+from lazynet.losses import LossOfNumbers, MinimisedLoss
 from lazynet.minimum.minimise import (
     EpochOfSearch,
     Minimiser,
@@ -35,7 +35,6 @@ from lazynet.training.settings import Seed, new_generator
 class _DualNetModel(LinearModel):
     """The training that classifier and regressor share."""
 
-    loss: MinimisedLoss = "log_loss"
     _: KW_ONLY
     l1: NonNegative = 1e-4
     l2: NonNegative = 1e-4
@@ -229,6 +228,7 @@ class DualNetClassifier(LinearClassifier, _DualNetModel):
     array([1., 1., 1.])
     """
 
+    loss: MinimisedLoss = "log_loss"
     _: KW_ONLY
     class_weight: ClassWeight = None
 
@@ -262,4 +262,4 @@ class DualNetRegressor(LinearRegressor, _DualNetModel):
     array([4.])
     """
 
-    loss: MinimisedLoss = "squared_error"
+    loss: LossOfNumbers = "squared_error"

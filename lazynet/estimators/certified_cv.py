@@ -23,7 +23,7 @@ from lazynet.estimators.certified import load_minima
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.search import Search, grid_of, warnings_of_ends
-from lazynet.losses import MinimisedLoss
+from lazynet.losses import LossOfNumbers, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_penalties, follow
 from lazynet.parameters import Kind, Positive, PositiveInt, as_float, is_number, shown
@@ -57,7 +57,6 @@ def _minimiser(
 class _DualNetCV(Search):
     """Chooses l1 and l2 by paths of minima in every fold."""
 
-    loss: MinimisedLoss = "log_loss"
     _: KW_ONLY
     scoring: Annotated[str | Callable[..., float] | None, Kind(_check_scoring, optional=True)] = (
         None
@@ -254,6 +253,7 @@ class DualNetClassifierCV(LinearClassifier, _DualNetCV):
     2
     """
 
+    loss: MinimisedLoss = "log_loss"
     _: KW_ONLY
     class_weight: ClassWeight = None
 
@@ -284,4 +284,4 @@ class DualNetRegressorCV(LinearRegressor, _DualNetCV):
     (0.0, array([0, 1]), 2)
     """
 
-    loss: MinimisedLoss = "squared_error"
+    loss: LossOfNumbers = "squared_error"

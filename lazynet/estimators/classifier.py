@@ -28,7 +28,6 @@ SPARSE_FORMS = ("sparse matrix", "sparse array")
 class LinearClassifier(ClassifierMixin, LinearModel):
     """Predicts classes by the sign of w.x + b; several classes are trained one against the rest."""
 
-    _takes_margin_losses = True
     classes_: NDArray[Any]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -77,7 +76,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         of all rows and all labels is made.
 
         >>> X, y = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], ["a", "b", "c"]
-        >>> from lazynet import FoBoS
+        >>> from lazynet import FoBoS, LazyNetClassifier
         >>> model = LazyNetClassifier(rule=FoBoS(eta0=1.0), max_iter=20, tol=None).fit(X, y)
         >>> model.predict_top([[5.0, 0.0, 1.0]], 2)[0].tolist()
         [['a', 'c']]

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from lazynet.data.targets import Columns, Targets
 from lazynet.data.weights import check_sample_weight
 from lazynet.engines.undo import UndoLog, all_or_nothing
 from lazynet.estimators.inputs import checked_rows
-from lazynet.losses import LOSSES, LossLike
+from lazynet.losses import LossLike
 from lazynet.parameters import Parameters, check_array, settle
 from lazynet.persistence import files
 
@@ -53,8 +53,6 @@ def _check_nested(estimator: Any, key: str, params: Mapping[str, Any]) -> None:
 class LinearModel(Parameters, BaseEstimator):
     """Predicts w.x + b; a model has one row of weights and one intercept per binary problem."""
 
-    #: whether a loss over margins can be trained
-    _takes_margin_losses: ClassVar[bool]
     #: whether ``coef_`` is a sparse matrix
     _sparse_coef: bool = False
     #: the form of a y with a column per label or target: "dense", "sparse matrix" or "sparse
@@ -77,14 +75,7 @@ class LinearModel(Parameters, BaseEstimator):
         Every call begins here and uses only these values; ``get_params`` and ``clone`` go on giving
         the values that the user passed.
         """
-        p = settle(self._kinds, vars(self))
-        if p.loss.margin and not self._takes_margin_losses:
-            accepted = sorted(other for other, row in LOSSES.items() if not row.margin)
-            raise ValueError(
-                f"loss={p.loss.name!r} is for targets of -1 and +1; a regressor takes one of "
-                f"{accepted}"
-            )
-        return p
+        return settle(self._kinds, vars(self))
 
     def set_params(self, **params: Any) -> Self:
         """Change parameters by name; ``rule__gamma`` is the gamma of the object ``rule``.
@@ -316,8 +307,6 @@ def _predictions(X: Any, coefficients: Any, intercepts: NDArray[np.float64]) -> 
 
 class LinearRegressor(RegressorMixin, LinearModel):
     """Predicts w.x + b; ``coef_`` has the shape (n_features,)."""
-
-    _takes_margin_losses = False
 
     def _shaped(self, rows: Any) -> Any:
         return rows if sparse.issparse(rows) else rows[0]

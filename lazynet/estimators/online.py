@@ -30,7 +30,7 @@ from lazynet.estimators.classifier import (
 from lazynet.estimators.inputs import checked_rows
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.online_model import OnlineModel
-from lazynet.losses import AnyLoss, LossOfClasses
+from lazynet.losses import LossOfClasses, LossOfNumbers
 from lazynet.training.settings import Settings
 from lazynet.training.stream_rows import Prepare, balanced_for
 
@@ -281,7 +281,7 @@ class LazyNetRegressor(LinearRegressor, OnlineModel):
     (array([1.5]), array([1.5]), array([ True]))
     """
 
-    loss: AnyLoss = "squared_error"
+    loss: LossOfNumbers = "squared_error"
 
     def _shaped(self, rows: Any) -> Any:
         return rows if self._form else super()._shaped(rows)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.arrays import has_usual_size, sizes_of
@@ -18,7 +19,7 @@ from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
 from lazynet.estimators.search import Search, grid_of, warnings_of_ends
-from lazynet.losses import AnyLoss
+from lazynet.losses import AnyLoss, LossOfNumbers
 from lazynet.minimum.path import check_l1s
 from lazynet.parameters import Kind, NonNegativeOrNone, PositiveIntOrNone, check_n_steps
 from lazynet.penalties import ElasticNet
@@ -119,7 +120,6 @@ class _LazyNetCV(Search):
     #: the estimator of one setting
     _single: ClassVar[type[Any]]
 
-    loss: AnyLoss = "log_loss"
     _: KW_ONLY
     l1s: Annotated[int | ArrayLike, Kind(check_l1s)] = 11
     rule: RuleOrAuto = AUTO
@@ -152,13 +152,13 @@ class _LazyNetCV(Search):
         l1 = make_plan(base, data, compares_first_epoch=False).penalty.l1 or 1.0 if counted else 1.0
         settings = grid_of(p, LARGEST_L1 * l1, LAST_L1)
         if p.max_iter is None:
-            p.max_iter = found_epochs(self._takes_margin_losses, data.is_table, True)
+            p.max_iter = found_epochs(isinstance(self, ClassifierMixin), data.is_table, True)
         check_n_steps("max_iter", p.max_iter, data.n_rows)
         # The rate that suits the rows; the bound that a penalty sets differs between the settings.
         eta0 = eta0_of_rows(base, ElasticNet(), data) if base.eta0 is None else base.eta0
         plans = planned(base, settings, eta0)
         # float32 needs half the memory and less time; the chosen setting is trained in float64.
-        narrow = self._takes_margin_losses or has_usual_size(rows.y)
+        narrow = isinstance(self, ClassifierMixin) or has_usual_size(rows.y)
         training = GridTraining(
             plans, data.X, data.targets, rows.folds, sizes_of(data.X, plans[0].size_kind),
             np.float32 if narrow else np.float64,
@@ -254,6 +254,7 @@ class LazyNetClassifierCV(LinearClassifier, _LazyNetCV):
     """
 
     _single = LazyNetClassifier
+    loss: AnyLoss = "log_loss"
     _: KW_ONLY
     class_weight: ClassWeight = None
 
@@ -287,4 +288,4 @@ class LazyNetRegressorCV(LinearRegressor, _LazyNetCV):
     """
 
     _single = LazyNetRegressor
-    loss: AnyLoss = "squared_error"
+    loss: LossOfNumbers = "squared_error"

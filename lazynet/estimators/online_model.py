@@ -12,6 +12,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import check_order
@@ -25,7 +26,6 @@ from lazynet.engines.catalogue import ALGORITHMS, EngineKind
 from lazynet.engines.stacked import intercepts_of, stacked_coefficients, stacked_sparse_coefficients
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.linear import LinearModel
-from lazynet.losses import AnyLoss
 from lazynet.parameters import (
     Choice,
     Flag,
@@ -68,7 +68,6 @@ from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable
 class OnlineModel(LinearModel):
     """A linear model that engines train, one row at a time."""
 
-    loss: AnyLoss = "log_loss"
     _: KW_ONLY
     l1: NonNegativeOrNone = None
     l2: NonNegative = 0.0
@@ -212,7 +211,7 @@ class OnlineModel(LinearModel):
 
     def _read_settings(self) -> Settings:
         """The checked parameters."""
-        return read_settings(vars(self._settle()), self._takes_margin_losses)
+        return read_settings(vars(self._settle()), isinstance(self, ClassifierMixin))
 
     def _model(self) -> Model:
         """What earlier calls have left."""

@@ -16,7 +16,6 @@ from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.classifier import has_a_column_per_label
 from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearModel
-from lazynet.losses import AnyLoss
 from lazynet.minimum.path import check_l1s, check_strengths, falling
 from lazynet.parameters import Flag, Kind, Threads
 from lazynet.plots import plot_choice
@@ -43,7 +42,6 @@ def _check_l2s(name: str, value: Any) -> NDArray[np.float64]:
 class Search(LinearModel):
     """Chooses l1 and l2 by cross-validation."""
 
-    loss: AnyLoss = "log_loss"
     _: KW_ONLY
     l1s: Annotated[int | ArrayLike, Kind(check_l1s)] = 50
     l2s: Annotated[ArrayLike, Kind(_check_l2s)] = 0.0
