@@ -63,17 +63,13 @@ def say(text: str) -> None:
 def as_json(result: dict[str, Any]) -> str:
     """A line of JSON in ASCII; numbers that JSON has not are null.
 
-    A byte in the name of a file that is not UTF-8 is written as a backslash and its number.
-
-    >>> as_json({"loss": float("nan"), "rows": 3, "model": "a\\udcff"})
-    '{"loss": null, "rows": 3, "model": "a\\\\\\\\xff"}'
+    >>> as_json({"loss": float("nan"), "rows": np.int64(3)})
+    '{"loss": null, "rows": 3}'
     """
     return json.dumps({name: _plain(value) for name, value in result.items()}, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -84,14 +80,12 @@ def report(result: dict[str, Any], as_one_line: bool) -> None:
         print(as_json(result))
         return
     width = max(map(len, result))
-    encoding = sys.stdout.encoding or "utf-8"
     for name, value in result.items():
         if value is None:
             continue
         if not isinstance(value, str):
             value = f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
-        text = value.encode(encoding, "backslashreplace").decode(encoding)
-        print(f"{name.replace('_', ' '):{width}}  {text}")
+        print(f"{name.replace('_', ' '):{width}}  {value}")
 
 
 def check_apart(outputs: Iterable[tuple[str, str | None]], reads: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from typing import Any, NamedTuple
 
 from lazynet._version import __version__
@@ -92,6 +93,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["test", "there/is/no/model", "rows.svm"])
     2
     """
+    if isinstance(sys.stdout, TextIOWrapper):
+        # Characters that the encoding has not are written by their numbers.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         options = new_parser().parse_args(arguments)
     except SystemExit as ending:

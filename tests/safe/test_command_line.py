@@ -476,7 +476,7 @@ def test_any_name_of_a_file_is_printed(folder):
         printed = done.stdout.decode(encoding)
         if more:
             found = json.loads(printed)["model"]
-            assert found.encode("utf-8") == name.replace(b"\xff", b"\\xff")
+            assert os.fsencode(found) == name
 
 
 # --- processes ------------------------------------------------------------------------------------
