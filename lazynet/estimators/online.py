@@ -128,14 +128,6 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         weights = importances(weight_of, classes, X, y, sample_weight, some_rows=some_rows)
         return X, targets_of_classes(y, classes, weights), classes, None
 
-    def _note_labels(self, form: str | None) -> None:
-        """Remember in which form labels are to be predicted; sparse labels make weights sparse."""
-        if self._form in SPARSE_FORMS and form not in SPARSE_FORMS:
-            self._sparse_coef = False
-        self._form = form
-        if form in SPARSE_FORMS:
-            self._sparse_coef = True
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
@@ -169,8 +161,10 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
                     f"warm_start=True continues a model of {had}, but y has {has}; fit it with "
                     f"warm_start=False"
                 )
-        self._note_labels(form)
-        self.classes_ = classes
+        # Sparse labels make the weights sparse.
+        if form in SPARSE_FORMS or self._form in SPARSE_FORMS:
+            self._sparse_coef = form in SPARSE_FORMS
+        self.classes_, self._form = classes, form
 
     @available_if(OnlineModel._learns_from_streams)
     def partial_fit(
@@ -203,11 +197,11 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     ) -> tuple[sparse.csr_matrix, Targets]:
         fitted, known = self.__sklearn_is_fitted__(), getattr(self, "classes_", None)
         known = classes_to_go_on_with(known, classes, rows.y, settings.class_weight)
-        X, targets, self.classes_, form = self._read(
+        X, targets, known, form = self._read(
             settings, rows, known, reset=not fitted, some_rows=of_pass
         )
         if not fitted:
-            self._note_labels(form)
+            self._begin_with(settings, known, form)
         elif (form is None) != (self._form is None):
             raise ValueError(
                 "y must have a column per label in every call of partial_fit, or one class per "
