@@ -120,12 +120,7 @@ class _DualNetModel(LinearModel):
             def after(epoch: EpochOfSearch) -> None:
                 workers.check()
                 if p.verbose > 0:
-                    print(
-                        (f"problem {row}  " if n_problems > 1 else "")
-                        + f"epoch {epoch['epoch']:4d}  objective {epoch['objective']:.6g}  "
-                        f"gap {epoch['gap']:.3g}  nonzeros {epoch['nonzeros']}  "
-                        f"{epoch['seconds']:.3f} s"
-                    )
+                    print((f"problem {row}  " if n_problems > 1 else "") + _line_of(epoch))
 
             return minimiser.to(p.l1, p.l2, tol=p.tol, max_iter=p.max_iter, after=after)
 
@@ -141,16 +136,29 @@ class _DualNetModel(LinearModel):
             for row, minimum in enumerate(result)
             for record in minimum.history
         ]
-        return [
-            ConvergenceWarning(
-                f"the duality gap is {minimum.gap:.3g}"
-                + (f" for class {row}" if len(result) > 1 else "")
-                + f", and tol={p.tol:g} asks for {minimum.target:.3g}.  The search ended "
-                + why_late([minimum], p.max_iter)
-            )
-            for row, minimum in enumerate(result)
-            if not minimum.converged
-        ]
+        return _warnings_of(result, p)
+
+
+def _line_of(epoch: EpochOfSearch) -> str:
+    """The line that is printed of an epoch."""
+    return (
+        f"epoch {epoch['epoch']:4d}  objective {epoch['objective']:.6g}  gap {epoch['gap']:.3g}  "
+        f"nonzeros {epoch['nonzeros']}  {epoch['seconds']:.3f} s"
+    )
+
+
+def _warnings_of(minima: Sequence[Minimum], p: SimpleNamespace) -> list[Warning]:
+    """A warning for every minimum that has not converged."""
+    return [
+        ConvergenceWarning(
+            f"the duality gap is {minimum.gap:.3g}"
+            + (f" for class {row}" if len(minima) > 1 else "")
+            + f", and tol={p.tol:g} asks for {minimum.target:.3g}.  The search ended "
+            + why_late([minimum], p.max_iter)
+        )
+        for row, minimum in enumerate(minima)
+        if not minimum.converged
+    ]
 
 
 def load_minima(model: Any, minima: Sequence[Minimum]) -> None:
