@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
-from lazynet import DualNetClassifierCV, net_path
+from lazynet import DualNetClassifierCV, net_path, plot_choice, plot_path
 
 data = load_breast_cancer()
 X = StandardScaler().fit_transform(data.data)
@@ -22,7 +22,7 @@ y = data.target
 
 path = net_path(X, y, l1s=40, smallest=1e-3, random_state=0)
 print(path)
-figure = path.plot(feature_names=data.feature_names)
+figure = plot_path(path, feature_names=data.feature_names)
 
 # %%
 # Which penalty?
@@ -34,4 +34,4 @@ figure = path.plot(feature_names=data.feature_names)
 choice = DualNetClassifierCV(l1s=path.l1s, one_standard_error=True, random_state=0).fit(X, y)
 n_features = np.count_nonzero(choice.coef_)
 print(f"l1 = {choice.l1_:.4f}, fitted to all rows: {n_features} features")
-figure = choice.plot()
+figure = plot_choice(choice)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 
-from lazynet import LazyNetClassifier, LazyNetClassifierCV
+from lazynet import LazyNetClassifier, LazyNetClassifierCV, plot_choice
 
 # %%
 # The rows
@@ -39,7 +39,7 @@ search = LazyNetClassifierCV(l1s=l1s, max_iter=6, random_state=0).fit(X_train, y
 together = perf_counter() - begun
 print(f"chosen: l1 {search.l1_:.2g}, {search.n_iter_} epochs")
 print(f"accuracy on new texts {search.score(X_test, y_test):.3f}")
-figure = search.plot()
+figure = plot_choice(search)
 
 # %%
 # Comparison with separate fits

@@ -249,8 +249,6 @@ class DualNetClassifierCV(LinearClassifier, _DualNetCV):
     (array([0, 1]), (20,))
     >>> bool((model.predict(X) == (model.decision_function(X) > 0)).all())
     True
-    >>> len(model.plot().axes)  # loss and nonzeros against the penalty
-    2
     """
 
     loss: MinimisedLoss = "log_loss"
@@ -280,8 +278,8 @@ class DualNetRegressorCV(LinearRegressor, _DualNetCV):
     >>> X = generator.standard_normal((200, 20))
     >>> y = X @ np.r_[3.0, -2.0, np.zeros(18)] + generator.standard_normal(200)
     >>> model = DualNetRegressorCV(l2s=[0.0, 0.1], one_standard_error=True).fit(X, y)
-    >>> model.l2_, np.flatnonzero(model.coef_), len(model.plot().axes)
-    (0.0, array([0, 1]), 2)
+    >>> model.l2_, np.flatnonzero(model.coef_)
+    (0.0, array([0, 1]))
     """
 
     loss: LossOfNumbers = "squared_error"

@@ -249,8 +249,6 @@ class LazyNetClassifierCV(LinearClassifier, _LazyNetCV):
     np.True_
     >>> bool((model.predict(X) == (model.decision_function(X) > 0)).all())
     True
-    >>> len(model.plot().axes)  # losses and nonzeros against the penalty
-    2
     """
 
     _single = LazyNetClassifier
@@ -283,8 +281,8 @@ class LazyNetRegressorCV(LinearRegressor, _LazyNetCV):
     >>> X = generator.standard_normal((200, 20))
     >>> y = X @ np.r_[3.0, -2.0, np.zeros(18)] + generator.standard_normal(200)
     >>> model = LazyNetRegressorCV(random_state=0).fit(X, y)
-    >>> model.coef_[:2].round(), model.predict(X).shape, len(model.plot().axes)
-    (array([ 3., -2.]), (200,), 2)
+    >>> model.coef_[:2].round(), model.predict(X).shape
+    (array([ 3., -2.]), (200,))
     """
 
     _single = LazyNetRegressor

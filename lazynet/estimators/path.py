@@ -7,10 +7,9 @@ the last one ended, and certifies each of them by a duality gap.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,11 +25,7 @@ from lazynet.losses import Loss, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_l1s, check_strengths, follow, penalties_of_path
 from lazynet.parameters import Flag, Kind, Number, Positive, PositiveInt, kinds_of, settle
-from lazynet.plots import plot_path
 from lazynet.training.settings import Seed, new_generator
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: A warning names this many of the points that do not arrive, and counts the rest.
 _NAMED = 5
@@ -50,8 +45,8 @@ class NetPath:
            [2. , 1. ]]))
     >>> path.decision_function([[1.0, 1.0]]).round(1)  # a column for every point
     array([[1.5, 2.8, 3. ]])
-    >>> len(path), len(path.plot().axes)
-    (3, 2)
+    >>> len(path)
+    3
     """
 
     l1s: NDArray[np.float64]
@@ -99,10 +94,6 @@ class NetPath:
         X, *_ = checked_rows(model, X, reset=False, for_training=False)
         products = X @ self.coefs.T
         return (products.toarray() if sparse.issparse(products) else products) + self.intercepts
-
-    def plot(self, feature_names: Sequence[str] | None = None) -> Figure:
-        """``plot_path`` of this path."""
-        return plot_path(self, feature_names)
 
 
 def net_path(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.weights import check_sample_weight
 from lazynet.engines.undo import all_or_nothing
@@ -18,7 +17,6 @@ from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearModel
 from lazynet.minimum.path import check_l1s, check_strengths, falling
 from lazynet.parameters import Flag, Kind, Threads
-from lazynet.plots import plot_choice
 from lazynet.training.folds import (
     Folds,
     RowsInFolds,
@@ -29,9 +27,6 @@ from lazynet.training.folds import (
     settings_of,
 )
 from lazynet.training.settings import Seed
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def _check_l2s(name: str, value: Any) -> NDArray[np.float64]:
@@ -126,11 +121,6 @@ class Search(LinearModel):
     def _best_setting(self, one_standard_error: bool) -> int:
         """The best setting of the table, with or without the rule of one standard error."""
         return best_setting(self.cv_results_, one_standard_error)
-
-    def plot(self) -> Figure:
-        """``plot_choice`` of this model."""
-        check_is_fitted(self)
-        return plot_choice(self)
 
 
 def grid_of(p: SimpleNamespace, largest_l1: float, smallest: float) -> list[tuple[float, float]]:

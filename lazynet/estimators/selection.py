@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -14,11 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 
 from lazynet.parameters import Integer, Threads, kinds_of, settle
-from lazynet.plots import plot_selection
 from lazynet.training.settings import Seed, new_generator
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # More runs would make too many pairs: every pair of runs is compared.
 _LARGEST_N_RUNS = 2**20
@@ -33,8 +29,6 @@ class SelectionReport:
     ...     frequency=np.array([1.0, 0.5, 0.0, 0.0]))
     >>> print(report)
     2 runs: test error 0.2 (sd 0.141), 1.5 nonzeros (sd 0.707), kappa 0.5 (sd 0)
-    >>> len(report.plot().axes)  # four panels, of a matplotlib figure
-    4
     """
 
     errors: NDArray[np.float64]
@@ -59,10 +53,6 @@ class SelectionReport:
             if len(values)
         ]
         return f"{len(self.nonzeros)} runs: {', '.join(told)}"
-
-    def plot(self) -> Figure:
-        """``plot_selection`` of this report."""
-        return plot_selection({"": self})
 
 
 def _spread(values: NDArray[Any]) -> float:
