@@ -12,8 +12,6 @@ from support.matrices import make_data
 
 from lazynet import net_path
 
-TIGHT = 1e-9
-
 
 def mean_loss(loss, predictions, targets, weights):
     """The mean loss by NumPy."""

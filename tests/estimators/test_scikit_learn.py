@@ -16,7 +16,10 @@ from support.matrices import make_data
 from support.parameters import rule_with
 
 from lazynet import (
+    FTRL,
+    RDA,
     SGD,
+    AdaGrad,
     ASGDClassifier,
     ASGDRegressor,
     DualNetClassifier,
@@ -256,24 +259,30 @@ STEPPING = [
         for name in STREAMING_RULES
         if name not in ("fobos", "sgd")
     ),
+    RDA(gamma=2.0),
+    FTRL(alpha=0.1),
+    AdaGrad(alpha=0.1),
 ]
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("rule", STEPPING, ids=str)
-def test_training_is_stepping_by_hand(rule, fit_intercept):
+def test_training_is_stepping_by_hand(rule, fit_intercept, monkeypatch):
     """Unshuffled, row i of epoch e is step e*n + i of fit, bit for bit.
 
-    Batches of any size of partial_fit continue the count of steps.
+    Batches of any size of partial_fit continue the count of steps.  The progressive loss is that of
+    the predictions before the steps.
     """
+    monkeypatch.setattr("lazynet.training.learners._LARGEST_CHUNK", 16)
     X, y = make_data()
     options = dict(rule=rule, l1=1e-2, l2=1e-2, fit_intercept=fit_intercept)
     model = LazyNetClassifier(max_iter=3, tol=None, shuffle=False, **options)
     stepper = Stepper(X.shape[1], **options)
-    batches = clone(model)
+    batches, margins = clone(model), []
     for start, stop in [(0, 1), (1, 20), (20, 60), (0, 60), (0, 60)]:
         for row in range(start, stop):
-            stepper.step_row(X, row, 2.0 * y[row] - 1)
+            target = 2.0 * y[row] - 1
+            margins.append(target * stepper.step_row(X, row, target))
         # Rates that come from the rows are those of the rows at hand.
         if rule.scheduled:
             batches.partial_fit(X[start:stop], y[start:stop], classes=[0, 1])
@@ -281,6 +290,9 @@ def test_training_is_stepping_by_hand(rule, fit_intercept):
             assert batches.intercept_[0] == stepper.intercept
             assert batches.t_ == stepper.t
     model.fit(X, y)
+    if rule.settled().size_kind is None:  # or a step begins with a new scale of the rates
+        losses = FORMULAS["log_loss"](np.reshape(margins, (3, 60)), 1.0).mean(axis=1)
+        assert [line["progressive_loss"] for line in model.history_] == pytest.approx(losses)
     assert same_bits(model.coef_[0], stepper.weights)
     assert model.coef_.any()
     assert model.intercept_[0] == stepper.intercept
@@ -297,9 +309,10 @@ def test_sample_weight_scales_the_slope(loss):
     model = Estimator(max_iter=2, tol=None, shuffle=False, fit_intercept=False, **options)
     model.fit(X, y, sample_weight=given)
     stepper = Stepper(X.shape[1], **options)
-    for _epoch in range(2):
-        for row, target in enumerate(targets):
-            stepper.step_row(X, row, target, weight=given[row])
+    for epoch in range(2):
+        found = [stepper.step_row(X, row, y, weight=given[row]) for row, y in enumerate(targets)]
+        expected = np.mean(given * FORMULAS[model.loss](np.array(found), targets))
+        assert model.history_[epoch]["progressive_loss"] == pytest.approx(expected)
     assert same_bits(model.coef_.ravel(), stepper.weights)
 
     once, twice = (Stepper(X.shape[1], loss=loss) for _ in range(2))

@@ -9,9 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 from support import same_bits
-from support.algorithms import STREAMING_RULES
 from support.matrices import categories, make_data, noisy_documents
-from support.parameters import rule_with
 
 from lazynet import (
     FTRL,
@@ -27,10 +25,8 @@ from lazynet import (
     LazyNetClassifier,
     LazyNetRegressor,
     Optimal,
-    Stepper,
     Tables,
 )
-from lazynet.engines.catalogue import check_rule
 from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as FORMULAS
 from lazynet.rules.adagrad import PRODUCTS
@@ -53,37 +49,7 @@ def learnable(n=300, d=40, seed=0, density=0.3):
     return X, (X @ random.standard_normal(d) > 0).astype(int)
 
 
-# --- the progressive loss -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("options", [
-    *({"rule": FoBoS(eta0=0.1, storage=storage), "loss": loss}
-      for storage in STORAGES for loss in LOSSES),
-    *({"rule": rule_with(name, eta0=0.1), "l2": 0.0} for name in STREAMING_RULES
-      if check_rule("rule", name).scheduled),
-    *({"rule": rule} for rule in (RDA(gamma=2.0), FTRL(alpha=0.1), AdaGrad(alpha=0.1))),
-    {"rule": FoBoS(average=True, eta0=0.1)},
-], ids=str)  # fmt: skip
-def test_progressive_loss_is_that_of_predictions_before_each_update(options, weighted, monkeypatch):
-    """The mean over the steps of importance times loss, each row predicted and then learned."""
-    X, y = make_data(n=60)
-    random = np.random.RandomState(0)
-    weights = random.choice([0.5, 2.0], 60) if weighted else np.ones(60)
-    # More steps than a chunk has.
-    monkeypatch.setattr("lazynet.training.learners._LARGEST_CHUNK", 64)
-    order = random.randint(60, size=(1, 150))
-    options = {"l1": 1e-3, "l2": 1e-4, **options}
-    model = LazyNetClassifier(tol=None, max_iter=1, **options)
-    model.fit(X, y, sample_weight=weights, sample_order=order)
-    stepper = Stepper(X.shape[1], fit_intercept=True, **options)
-    value = FORMULAS[options.get("loss", "log_loss")][0]
-    losses = [
-        weights[row]
-        * value(stepper.step_row(X, row, 2.0 * y[row] - 1, weights[row]), 2.0 * y[row] - 1, 0.1)
-        for row in order[0]
-    ]
-    assert model.history_[0]["progressive_loss"] == pytest.approx(np.mean(losses), rel=1e-9)
+# --- what an epoch costs --------------------------------------------------------------------
 
 
 def test_what_an_epoch_costs_is_computed_when_it_is_read(monkeypatch):

@@ -8,14 +8,16 @@ import sys
 import threading
 import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
 from support.algorithms import STREAMING_RULES
-from support.interrupts import Presses, observed
 from support.models import ESTIMATORS, made, rows_and_targets
+from support.portrait import portrait
 
+import lazynet
 from lazynet import (
     DualNetClassifier,
     FoBoS,
@@ -168,6 +170,69 @@ def test_ctrl_c_reaches_every_thread(Estimator, options, endless, n_jobs):
 
 
 # --- Ctrl-C between any two lines ---------------------------------------------------------------
+
+PACKAGE = str(Path(lazynet.__file__).parent) + os.sep
+
+
+class Presses:
+    """Raises KeyboardInterrupt at chosen lines of the package, and counts the lines.
+
+    Python takes a trace function away that has raised.  A profile function, which stays, puts it
+    back for the second one.
+    """
+
+    def __init__(self, first=None, second=None):
+        self.left = [each for each in (first, second) if each is not None]
+        self.lines = 0
+        #: where the key was pressed
+        self.places = []
+
+    def _trace(self, frame, event, arg):
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        if event == "line":
+            self.lines += 1
+            if self.left and self.lines >= self.left[0]:
+                self.left.pop(0)
+                self.lines = 0
+                name = Path(frame.f_code.co_filename).relative_to(PACKAGE)
+                self.places.append(f"{name}:{frame.f_lineno}")
+                raise KeyboardInterrupt
+        return self._trace
+
+    def _profile(self, frame, event, arg):
+        if self.places and self.left and sys.gettrace() is None:
+            outer = frame
+            while outer is not None:
+                if outer.f_code.co_filename.startswith(PACKAGE):
+                    outer.f_trace = self._trace
+                outer = outer.f_back
+            sys.settrace(self._trace)
+
+    def during(self, call):
+        """Make the call; returns what it raised."""
+        sys.setprofile(self._profile)
+        sys.settrace(self._trace)
+        try:
+            call()
+        except BaseException as error:
+            return error
+        finally:
+            # First of all: the profile function would put the trace function back.
+            self.left = []
+            sys.setprofile(None)
+            sys.settrace(None)
+        return None
+
+
+def observed(model):
+    """What can be seen of a model, bit for bit."""
+    names = [name for name in dir(model) if name.endswith("_") and not name.startswith("_")]
+    parameters = model.get_params() if hasattr(model, "get_params") else {}
+    if not parameters:
+        names = ["t", "weights", "intercept", "averages", "average_intercept", "_prediction"]
+    found = [(name, portrait(getattr(model, name, "absent"))) for name in sorted(names)]
+    return (*found, ("parameters", portrait(parameters)))
 
 
 def calls():
