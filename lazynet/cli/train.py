@@ -43,7 +43,7 @@ examples:
     lazynet train 'part-*.vw.gz' --bits 20 --passes 3 --l1 1e-6 --cache part.rows -o model.lazy
 
   Any parameter of LazyNetClassifier and LazyNetRegressor; a rule has parameters of its own:
-    lazynet train rows.svm --set 'rule=ftrl(alpha=0.1)' --set early_stopping=true -o model.lazy
+    lazynet train rows.svm --set 'rule=ftrl(alpha=0.1)' --set n_iter_no_change=2 -o model.lazy
     lazynet train rows.svm --set 'rule=fobos(schedule=power(power_t=0.5), eta0=0.1)' -o model.lazy
 
   A run that goes on after a kill, by the same command:

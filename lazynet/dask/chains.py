@@ -225,9 +225,6 @@ class BlockRows(SourceRows):
         futures = blocks.prepared(partial(prepared_by, check))
         self.rows = [[*pair] for pair in zip(blocks.futures, futures, strict=True)]
 
-    def hold_out(self, *_: Any) -> Any:
-        raise ValueError("early_stopping must be False over blocks, which hold no rows out")
-
     def _first(self) -> tuple[sparse.csr_matrix, Targets]:
         facts = self.blocks.block_facts()
         first = next(block.first for block in facts if block.tally.n_rows)

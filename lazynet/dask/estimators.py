@@ -7,7 +7,6 @@ import os
 import uuid
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -107,9 +106,7 @@ class _OnlineOnBlocks(OverBlocks, OnlineModel):
             settings = replace(settings, n_threads=2 * len(source))
         return super()._chunk_reader(settings, source)
 
-    def _source_rows(
-        self, settings: Settings, source: Source, prepare: Prepare, files: ExitStack
-    ) -> SourceRows:
+    def _source_rows(self, settings: Settings, source: Source, prepare: Prepare) -> SourceRows:
         assert isinstance(source, Blocks), "fit has made blocks"
         assert isinstance(prepare, partial), "a method with the settings and the classes"
         check = checks_by(self._serial, settings, self.n_features_in_, prepare.args[1])

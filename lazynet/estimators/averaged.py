@@ -23,10 +23,8 @@ from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.losses import AnyLoss, LossOfNumbers
-from lazynet.parameters import Flag, Positive, PositiveInt, Verbosity, check_n_steps
-from lazynet.training.diagnostics import WORSE
-from lazynet.training.evaluation import loss_of_constant, total_loss_of
-from lazynet.training.loop import progress_bar
+from lazynet.parameters import Flag, Positive, PositiveInt, check_n_steps
+from lazynet.training.evaluation import total_loss_of
 from lazynet.training.settings import Seed, new_generator
 
 # Steps between two advances of the progress bar.
@@ -44,7 +42,6 @@ class _Averaged(LinearModel):
     max_iter: PositiveInt = 100
     replace: Flag = True
     random_state: Seed = None
-    verbose: Verbosity = 0
 
     # Set by training.
     mean_: NDArray[np.float64] | None = field(init=False)
@@ -90,18 +87,10 @@ class _Averaged(LinearModel):
         engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in range(len(problems))]
         examples = [as_examples(X, *problem) for problem in problems]
         orders = [order] if order is not None else _drawn(p, X.shape[0])
-        bar = progress_bar(n_steps, "steps") if p.verbose else None
-        try:
-            for rows in orders:
-                for begin in range(0, len(rows), _STEPS_PER_CALL):
-                    some = rows[begin : begin + _STEPS_PER_CALL]
-                    for engine, problem in zip(engines, examples, strict=True):
-                        engine.take(problem, some)
-                    if bar is not None:
-                        bar.update(len(some))
-        finally:
-            if bar is not None:
-                bar.close()
+        for rows in orders:
+            for begin in range(0, len(rows), _STEPS_PER_CALL):
+                for engine, problem in zip(engines, examples, strict=True):
+                    engine.take(problem, rows[begin : begin + _STEPS_PER_CALL])
         last = _stacked(engine.last() for engine in engines)
         averages = _stacked(engine.average() for engine in engines)
         refuse_overflow(n_steps, RAISE_L2, *last, *averages)
@@ -144,16 +133,16 @@ def _warning_of(
     weights: NDArray[np.float64],
     intercept: float,
 ) -> Warning | None:
-    """A warning about a model that is worse than a constant prediction."""
+    """A warning about a model that is worse than a prediction of 0."""
     with np.errstate(over="ignore", invalid="ignore"):
         trained = total_loss_of(X @ weights + intercept, *problem, p.loss) / X.shape[0]
-    constant = loss_of_constant(problem, p.loss, fit_intercept=True)
-    if trained <= (1.0 + WORSE) * constant:
+    zero = total_loss_of(np.zeros(X.shape[0]), *problem, p.loss) / X.shape[0]
+    if trained <= 1.1 * zero:
         return None
     centered = "" if p.loss.margin else ", or subtract its mean from y"
     return ConvergenceWarning(
-        f"the model is worse than a constant prediction: its mean loss is {trained:.3g}, that of a "
-        f"constant {constant:.3g}. If the first steps, of rate 1 / l2, are too long, scale the "
+        f"the model is worse than a prediction of 0: its mean loss is {trained:.3g}, that of 0 is "
+        f"{zero:.3g}. If the first steps, of rate 1 / l2, are too long, scale the "
         f"rows to length 1, or raise l2 or max_iter; where the slope of the loss is unbounded, l2 "
         f"must be of the order of the rows' squared norms. If the penalty, which holds the "
         f"intercept too, is too strong, lower l2{centered}"
@@ -199,7 +188,7 @@ class ASGDClassifier(LinearClassifier, _Averaged):
         Epochs: ``fit`` takes T = max_iter * n_samples steps.
     replace : bool, default=True
         Draw the rows with replacement, as the note does; False: visit each row once in an epoch.
-    random_state, class_weight, verbose
+    random_state, class_weight
         As in :class:`LazyNetClassifier`; the seed is that of the drawing.
 
     Attributes

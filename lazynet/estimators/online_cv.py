@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.arrays import has_usual_size, sizes_of
 from lazynet.data.weights import ClassWeight
@@ -24,9 +23,7 @@ from lazynet.minimum.path import check_l1s
 from lazynet.parameters import Kind, NonNegativeOrNone, PositiveIntOrNone, check_n_steps
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import AUTO
-from lazynet.training.diagnostics import NOTHING_LEARNED, nothing_learned, still_falls
-from lazynet.training.epochs import Stopping
-from lazynet.training.evaluation import loss_of_constants
+from lazynet.training.epochs import Stopping, warnings_of_falls
 from lazynet.training.folds import Fold, RowsInFolds
 from lazynet.training.grid import GridTraining, check_offered, planned
 from lazynet.training.make_plan import eta0_of_rows, found_epochs, make_plan
@@ -35,7 +32,6 @@ from lazynet.training.settings import (
     N_ITER_NO_CHANGE,
     TOL,
     RuleOrAuto,
-    Settings,
     check_together,
     new_generator,
 )
@@ -58,29 +54,6 @@ class _Epochs(NamedTuple):
     #: the least mean loss of a setting after each epoch
     curve: list[float]
     ended_early: bool
-
-
-def _warnings_of_epochs(
-    base: Settings, max_iter: int, model: Any, data: RowsInMemory, epochs: _Epochs, in_units: bool
-) -> list[Warning]:
-    """The warning about a grid that has learned nothing, or that has ended too early."""
-    problems, settings = data.targets, model._read_settings()
-    plan = settings.plan(settings.penalty(), len(problems), model.eta0_)
-    constant = loss_of_constants(problems, plan)
-    scale = len(problems) * problems.weights.sum() / problems.n_rows
-    curve = [loss * scale for loss in epochs.curve]
-    if min(curve) >= NOTHING_LEARNED * constant:
-        eta0 = None if in_units else float(model.eta0_)
-        if warnings := nothing_learned(base, plan, data, model._engines, eta0):
-            return warnings
-    if epochs.ended_early or not still_falls(curve, constant):
-        return []
-    return [
-        ConvergenceWarning(
-            f"the least loss of held-out rows still fell by {1 - curve[-1] / curve[-2]:.0%} in "
-            f"the last of max_iter={max_iter} epochs; raise max_iter"
-        )
-    ]
 
 
 def _train_grid(
@@ -175,10 +148,9 @@ class _LazyNetCV(Search):
         self._load(weights, intercepts)
         self.units_, self.eta0_, self.n_iter_ = in_units, float(best.eta0_), epochs.n_best
         warnings = warnings_of_ends(p, self.cv_results_)
-        if p.tol is not None:
-            warnings += _warnings_of_epochs(
-                base, p.max_iter, best, data, epochs, in_units is not None
-            )
+        if p.tol is not None and not epochs.ended_early:
+            what = "the least loss of held-out rows"
+            warnings += warnings_of_falls(epochs.curve, p.max_iter, what)
         return warnings
 
 

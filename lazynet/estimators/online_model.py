@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, Self
@@ -152,8 +152,7 @@ class OnlineModel(LinearModel):
         Warns
         -----
         ConvergenceWarning
-            With ``tol``: the loss still falls fast in the last of ``max_iter`` epochs; or the model
-            is no better than a constant, and its rates are those of the user.
+            With ``tol``: the loss still falls fast in the last of ``max_iter`` epochs.
 
         Examples
         --------
@@ -179,35 +178,32 @@ class OnlineModel(LinearModel):
         """Train anew; returns the warnings to give."""
         settings = self._read_settings()
         model = self._model() if settings.warm_start and self.__sklearn_is_fitted__() else None
-        with ExitStack() as files:
-            rows: Rows
-            if isinstance(X, Source):
-                check_alone(y, sample_weight, sample_order)
-                settings, rows = self._rows_of_source(settings, X, files)
-            else:
-                X, targets = self._rows_of_fit(settings, Chunk(X, y, sample_weight))
-                rows = RowsInMemory(X, targets, check_order(sample_order, X.shape[0]))
-            if checkpoint is not None:
-                identity = rows.identity() | start_identity(model, *start)
-                seed = checkpoint.begin(self, settings, identity)
-                settings = replace(settings, random_state=seed)
-            given = start[0] is not None or start[1] is not None
-            replaced = partial(self._replaced, *start) if given else None
-            sparse = self._sparse_coef
-            result, warnings = fit(settings, rows, model, replaced, callback, checkpoint, sparse)
+        rows: Rows
+        if isinstance(X, Source):
+            check_alone(y, sample_weight, sample_order)
+            settings, rows = self._rows_of_source(settings, X)
+        else:
+            X, targets = self._rows_of_fit(settings, Chunk(X, y, sample_weight))
+            rows = RowsInMemory(X, targets, check_order(sample_order, X.shape[0]))
+        if checkpoint is not None:
+            identity = rows.identity() | start_identity(model, *start)
+            seed = checkpoint.begin(self, settings, identity)
+            settings = replace(settings, random_state=seed)
+        given = start[0] is not None or start[1] is not None
+        replaced = partial(self._replaced, *start) if given else None
+        sparse = self._sparse_coef
+        result, warnings = fit(settings, rows, model, replaced, callback, checkpoint, sparse)
         self.__dict__.update(result)
         return warnings
 
-    def _rows_of_source(
-        self, settings: Settings, source: Source, files: ExitStack
-    ) -> tuple[Settings, SourceRows]:
+    def _rows_of_source(self, settings: Settings, source: Source) -> tuple[Settings, SourceRows]:
         """The rows of a source, and the settings that suit them."""
         check_rule_streams(settings)
         self.n_features_in_ = source.facts().n_features
         self.__dict__.pop("feature_names_in_", None)
         settings, prepare = self._chunk_reader(settings, source)
         settings = replace(settings, shuffle=False)
-        return settings, self._source_rows(settings, source, prepare, files)
+        return settings, self._source_rows(settings, source, prepare)
 
     def _read_settings(self) -> Settings:
         """The checked parameters."""
@@ -259,11 +255,9 @@ class OnlineModel(LinearModel):
         """The settings that suit a source, and a function that checks a chunk of it."""
         raise NotImplementedError
 
-    def _source_rows(
-        self, settings: Settings, source: Source, prepare: Prepare, files: ExitStack
-    ) -> SourceRows:
+    def _source_rows(self, settings: Settings, source: Source, prepare: Prepare) -> SourceRows:
         """The rows of a source."""
-        return SourceRows(source, prepare, files)
+        return SourceRows(source, prepare)
 
     def _replaced(self, coef: Any, intercept: Any, rows: Any, offsets: Any) -> tuple[Any, Any]:
         """Weights and intercepts, in place of which the user may give others."""

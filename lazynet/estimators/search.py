@@ -77,7 +77,7 @@ class Search(LinearModel):
         UserWarning
             If the best l1 or l2 is the smallest or the largest one, and going on might help.
         ConvergenceWarning
-            If a fit has stopped too early, or has learned nothing.
+            If a fit has stopped too early.
         """
         self._warn(self._learn(X, y, sample_weight, groups))
         return self

@@ -1,4 +1,4 @@
-"""Epochs: their lines in the history, what a callback sees of them, and when to stop."""
+"""Epochs: their lines in the history, what a callback sees of them, when to stop, a warning."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from typing import NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.standardise import Units
 from lazynet.engines.base import Engine
 from lazynet.training.evaluation import Evaluation
+
+#: A fall of the loss in the last epoch that is worth a warning: a share of the loss before, and
+#: at the same time a share of the loss of the first epoch.
+_FAST, _MUCH = 0.1, 0.01
 
 
 class EpochRecord(TypedDict):
@@ -46,6 +51,30 @@ class Stopping:
         self.idle = 0 if progress else self.idle + 1
         self.best = min(self.best, loss)
         return self.idle >= self.patience
+
+
+def warnings_of_falls(
+    losses: Sequence[float], max_iter: int, what: str = "the loss"
+) -> list[Warning]:
+    """The warning that the last of the losses, one per epoch, fell by more than a tenth; or none.
+
+    >>> warnings_of_falls([0.7, 0.5, 0.4], max_iter=3)
+    [ConvergenceWarning('the loss still fell by 20% in the last of max_iter=3 epochs: raise \
+max_iter, or the rates')]
+    >>> warnings_of_falls([0.7, 0.5, 0.49], max_iter=3)
+    []
+    """
+    if len(losses) < 2:
+        return []
+    fall = losses[-2] - losses[-1]
+    if fall <= _FAST * losses[-2] or fall <= _MUCH * losses[0]:
+        return []
+    return [
+        ConvergenceWarning(
+            f"{what} still fell by {fall / losses[-2]:.0%} in the last of max_iter={max_iter} "
+            f"epochs: raise max_iter, or the rates"
+        )
+    ]
 
 
 class Epoch:

@@ -1,4 +1,4 @@
-"""The loss of a model on rows, its objective, and the loss of the best constant prediction."""
+"""The loss of a model on rows, and its objective."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
-from lazynet.data.targets import Classes, OutputTargets, Targets
+from lazynet.data.targets import Classes, Targets
 from lazynet.engines.base import Engine
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.kernels.objective import weight_sums
@@ -115,63 +115,3 @@ def softmax_losses(decisions: NDArray[np.float64], codes: NDArray[np.int64]) -> 
     """
     chosen = decisions[codes, np.arange(len(codes))]
     return np.asarray(logsumexp(decisions, axis=0) - chosen, dtype=np.float64)
-
-
-def loss_of_constants(targets: Targets, plan: Plan) -> float:
-    """The mean loss of the best constant predictions, nearly, summed over the outputs.
-
-    >>> from types import SimpleNamespace
-    >>> from lazynet.losses import get_loss
-    >>> from lazynet.data.targets import Classes
-    >>> plan = SimpleNamespace(loss=get_loss("log_loss"), fit_intercept=True, softmax=True)
-    >>> round(loss_of_constants(Classes(np.array([0, 1, 2]), 3, None), plan), 6)  # log 3
-    1.098612
-    """
-    if not plan.softmax:
-        return sum(loss_of_constant(item, plan.loss, plan.fit_intercept) for item in targets)
-    assert isinstance(targets, Classes), "the softmax is a loss of classes"
-    total, n = float(targets.weights.sum()), targets.n_rows
-    if not plan.fit_intercept:
-        return float(total * np.log(targets.n_classes) / n)
-    shares = np.bincount(targets.codes, targets.importances) / total
-    shares = shares[shares > 0]
-    return float(-(shares * np.log(shares)).sum() * total / n)
-
-
-# Sums of huge losses or sample weights overflow to infinity, which no fit is compared with.
-@np.errstate(over="ignore", invalid="ignore")
-def loss_of_constant(output: OutputTargets, loss: Loss, fit_intercept: bool) -> float:
-    """The mean loss of the best constant prediction, nearly; without an intercept, of 0.
-
-    >>> from lazynet.losses import get_loss
-    >>> squared = get_loss("squared_error")
-    >>> round(loss_of_constant((np.array([1.0, 1.0, 4.0]), None), squared, True), 6)
-    1.0
-    """
-    targets, importances = output
-    n = len(targets)
-    weights = np.ones(n) if importances is None else importances
-    if ((targets == 1.0) | (targets == -1.0)).all():
-        # Two rows stand for all: the losses of a constant differ by the class alone.
-        up = float(weights[targets > 0].sum())
-        down = max(float(weights.sum()) - up, 0.0)
-        targets, weights = np.array([1.0, -1.0]), np.array([up, down])
-    candidates = [0.0]
-    if fit_intercept and weights.any():
-        candidates.append(float(np.average(targets, weights=weights)))
-        if len(targets) == 2 and weights.all():
-            candidates += [float(np.log(weights[0] / weights[1])), float(np.sign(candidates[-1]))]
-        else:
-            candidates.append(_median(targets, weights))
-    predictions = np.repeat(candidates, len(targets))
-    losses, _ = values_and_slopes(
-        loss.code, predictions, np.tile(targets, len(candidates)), loss.epsilon
-    )
-    totals = (losses.reshape(len(candidates), -1) * weights).sum(axis=1)
-    return float(totals.min()) / n
-
-
-def _median(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
-    order = np.argsort(values)
-    sums = np.cumsum(weights[order])
-    return float(values[order[np.searchsorted(sums, sums[-1] / 2)]])

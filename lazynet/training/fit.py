@@ -13,8 +13,7 @@ from lazynet.engines.base import refuse_overflow
 from lazynet.engines.stacked import intercepts_of, stacked_coefficients, stacked_sparse_coefficients
 from lazynet.engines.threads import threads_for
 from lazynet.engines.undo import UndoLog
-from lazynet.training.diagnostics import fit_warnings
-from lazynet.training.epochs import Epoch
+from lazynet.training.epochs import Epoch, warnings_of_falls
 from lazynet.training.learners import new_learners, run_pass
 from lazynet.training.loop import Training
 from lazynet.training.make_plan import eta0_of_rows, make_plan
@@ -72,12 +71,9 @@ def fit(
     refuse_overflow(t, engines[0].advice, numbers, intercepts_of(engines, units))
     rate = engines[0].present_rate
     eta0 = plan.eta0 if rate is None else rate
-    if settings.tol is not None:
-        in_memory = rows if isinstance(rows, RowsInMemory) else None
-        given_rate = None if units is not None else eta0
-        warnings += fit_warnings(
-            settings, plan, in_memory, engines, history, best, training.ended_early, given_rate
-        )
+    if settings.tol is not None and not (training.ended_early or settings.limits_epochs):
+        losses = [line.get("validation_loss", line["progressive_loss"]) for line in history]
+        warnings += warnings_of_falls(losses, plan.max_iter)
     attributes = {
         "_engines": engines,
         "_engine_kind": plan.engine_kind,

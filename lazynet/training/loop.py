@@ -7,7 +7,6 @@ of them; a later run of the same training continues from its ``state``.
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -33,17 +32,6 @@ SLOWER = 4.0
 
 #: What is printed of a bad epoch, before the loss above which it is bad.
 _BAD = "the epoch was no better than a constant prediction, whose loss is"
-
-
-def progress_bar(total: int, label: str) -> Any:
-    """A bar of tqdm, if it is installed and the error stream is a terminal; else None."""
-    if not sys.stderr.isatty():
-        return None
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return None
-    return tqdm(total=total, desc=label, unit="example", leave=False, unit_scale=True)
 
 
 def line_of_progress(line: EpochRecord) -> str:
@@ -169,27 +157,18 @@ class Training:
     def _visit_rows(self, order: Shuffle) -> tuple[EpochRecord, int]:
         """Train to the end of the epoch; returns its line of the history and the next step."""
         n_rows = self.rows.n_visits if order is None else len(order)
-        bar = progress_bar(n_rows, f"epoch {self.epoch + 1}") if self.verbose else None
         began = time.perf_counter() - self.seconds
 
         def after(n_visited: int) -> None:
             """Note the rows visited so far, after every chunk."""
-            if bar is not None:
-                bar.update(n_visited - self.n_visited)
             self.n_visited, self.seconds = n_visited, time.perf_counter() - began
             if self.checkpoint is not None:
                 self.checkpoint.point()
 
-        try:
-            if bar is not None:
-                bar.update(self.n_visited)
-            t = self.rows.visit(
-                self.engines, self.plan, self.epoch, order, self.t, self.losses, self.workers,
-                self.n_visited, after,
-            )  # fmt: skip
-        finally:
-            if bar is not None:
-                bar.close()
+        t = self.rows.visit(
+            self.engines, self.plan, self.epoch, order, self.t, self.losses, self.workers,
+            self.n_visited, after,
+        )  # fmt: skip
         line = EpochRecord(
             epoch=self.epoch,
             progressive_loss=float(self.losses.sum()) / n_rows,

@@ -12,7 +12,6 @@ from lazynet.parameters import check_n_steps
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.schedules import FromData, check_schedule, is_auto
-from lazynet.training.evaluation import loss_of_constant
 from lazynet.training.plan import Plan
 from lazynet.training.rows import Rows
 from lazynet.training.settings import Settings
@@ -45,12 +44,11 @@ def make_plan(
         documents = settings.loss.margin and not table
         share = L1_SHARE_OF_DOCUMENTS if documents else L1_SHARE
         l1 = found_l1(statistics, settings.loss, share)
-        total = statistics.n_rows * statistics.mean_importance
-        if compares and settings.tol is not None and not table and total > 0:
-            of_classes = np.array([statistics.positive, max(total - statistics.positive, 0.0)])
-            output = np.array([1.0, -1.0]), of_classes
-            summed = 2 * loss_of_constant(output, settings.loss, settings.fit_intercept)
-            bad_loss = summed / statistics.n_rows * (1.0 + settings.tol)
+        total, positive = statistics.n_rows * statistics.mean_importance, statistics.positive
+        if compares and settings.tol is not None and not table and 0 < positive < total:
+            share = positive / total if settings.fit_intercept else 0.5
+            constant = -(positive * math.log(share) + (total - positive) * math.log(1.0 - share))
+            bad_loss = constant / statistics.n_rows * (1.0 + settings.tol)
     # The number of epochs, and rates that suit this number.  Where neither is given, and rows are
     # no table, a classifier that goes on after its usual epochs overfits, unless its rates fall;
     # and a regressor of few epochs is far from the minimum, unless its rates are high: a fit of n

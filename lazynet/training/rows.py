@@ -26,6 +26,8 @@ from lazynet.training.settings import Settings
 #: Numbers of rows in the order of their visits; None: all rows as they stand.
 Shuffle = NDArray[np.int64] | None
 
+#: What makes a matrix of a source, in errors.
+MAPPED = "lazynet.data.mapped(source)"
 #: Rows are a table if there are at least MANY_ROWS for every feature, or if the share FILLED of
 #: their values is not 0.
 MANY_ROWS, FILLED = 10, 0.25
@@ -124,11 +126,14 @@ class Rows:
 
     def hold_out(self, settings: Settings, generator: np.random.RandomState) -> Self:
         """The same rows, of which some are held out."""
-        raise NotImplementedError
+        raise ValueError(
+            f"early_stopping must be False where rows come from a source or in blocks, which hold "
+            f"no rows out: {MAPPED} makes a matrix of a source"
+        )
 
     def held_out(self) -> Iterable[Block]:
         """The rows that are held out, with their targets."""
-        raise NotImplementedError
+        return ()
 
     def identity(self) -> dict[str, Any]:
         """What identifies the rows, for a checkpoint to compare."""
@@ -136,7 +141,10 @@ class Rows:
 
     def evaluation(self, engines: Sequence[Engine], plan: Plan) -> Evaluation:
         """The mean loss, the objective and the nonzeros of a model of these rows."""
-        raise NotImplementedError
+        raise ValueError(
+            "the objective, the mean loss and the nonzeros of an epoch are not known where X "
+            "is a source of chunks, which would have to be read once more"
+        )
 
     def order_of(self, epoch: int, generator: np.random.RandomState | None) -> Shuffle:
         """The rows that an epoch visits, in a random order with a ``generator``."""

@@ -2,40 +2,33 @@
 
 A source (``lazynet.data``) gives its rows in an order of its own.  The model is bit-identical to
 that of a fit with ``shuffle=False`` from one matrix of all rows in this order, with the same
-parameters, for any size of the chunks; features and targets are not standardised.  With
-``early_stopping``, a hash of the number of a row decides whether the row is held out; the model is
-bit-identical to that of a fit from the other rows.
+parameters, for any size of the chunks; features and targets are not standardised.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import asdict
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples, plain_arrays, usable_rows
-from lazynet.data.chunks import Chunk, rechunked
-from lazynet.data.memory_mapped import mapped
+from lazynet.data.chunks import Chunk
 from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, RowStatistics
-from lazynet.data.source import ROWS, Derived, Facts, Share, Source, of_share
-from lazynet.data.targets import Classes, Targets
+from lazynet.data.source import ROWS, Derived, Facts, Source
+from lazynet.data.targets import Targets
 from lazynet.data.weights import Balanced, check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.threads import Workers
-from lazynet.training.evaluation import Block, Evaluation
 from lazynet.training.learners import length_of_chunks, new_learners, run_pass
 from lazynet.training.plan import Plan
-from lazynet.training.rows import Rows, Shuffle, is_table
+from lazynet.training.rows import MAPPED, Rows, Shuffle, is_table
 from lazynet.training.settings import Settings
 
-#: What makes a matrix of a source, in errors.
-MAPPED = "lazynet.data.mapped(source)"
 #: Checked rows of a chunk and their targets; takes the chunk, and whether it was checked before.
 Prepare = Callable[..., tuple[sparse.csr_matrix, Targets]]
 
@@ -61,16 +54,11 @@ def check_rule_streams(settings: Settings) -> None:
         )
 
 
-def counted_facts(source: Source) -> Facts:
-    """The facts with the number of rows of every class; takes a pass where they are not counted."""
-    facts = source.facts()
-    counted = facts.classes is None or facts.counts is not None
-    return facts if counted else Source._find_facts(source)
-
-
 def balanced_for(source: Source) -> Balanced:
-    """``Balanced`` with the number of rows of every class."""
-    facts = counted_facts(source)
+    """``Balanced`` with the number of rows of every class; takes a pass where none has counted."""
+    facts = source.facts()
+    if facts.classes is not None and facts.counts is None:
+        facts = Source._find_facts(source)
     counts = map(float, facts.counts or ())
     return Balanced(class_counts=dict(zip(facts.classes or (), counts, strict=True))).settled()
 
@@ -95,20 +83,16 @@ def is_sound(
 
 
 class SourceRows(Rows):
-    """The rows of a source, which engines visit in passes; ``files`` ends with the fit."""
+    """The rows of a source, which engines visit in passes."""
 
-    #: the rows that are held out
-    _validation: Chunk | None = None
     #: whether an earlier pass has found all chunks sound
     _checked = False
 
-    def __init__(self, source: Source, prepare: Prepare, files: ExitStack) -> None:
-        self.source, self._prepare, self._files = source, prepare, files
+    def __init__(self, source: Source, prepare: Prepare) -> None:
+        self.source, self._prepare = source, prepare
         self.facts: Facts = source.facts()
         if not self.facts.n_rows:
             raise ValueError("X must have at least one row, and the source has none")
-        #: the rows to learn from
-        self.learned = source
         self.n_features, self.n_visits = self.facts.n_features, self.facts.n_rows
         self.X, self.targets = self._first()
 
@@ -119,62 +103,7 @@ class SourceRows(Rows):
 
     @property
     def is_table(self) -> bool:
-        n_values = self.facts.n_values * self.n_visits // max(self.facts.n_rows, 1)
-        return is_table(self.n_visits, self.n_features, n_values)
-
-    def hold_out(self, settings: Settings, generator: np.random.RandomState) -> Self:
-        """The same rows, of which some are held out; a pass copies these to a temporary file."""
-        share = Share(settings.validation_fraction, int(generator.randint(2**31)))
-        n_rows = self.facts.n_rows
-        n_held = share.count(n_rows)
-        if not 0 < n_held < n_rows:
-            what = "all rows" if n_held else "no row"
-            raise ValueError(
-                f"validation_fraction={settings.validation_fraction:g} of the {n_rows} rows of the "
-                f"source holds out {what}: pass more rows, or set early_stopping=False"
-            )
-        rest = copy.copy(self)
-        rest.learned = of_share(self.source, share, others=True)
-        rest.n_visits, rest.n_held_out = n_rows - n_held, n_held
-        validation = self._files.enter_context(mapped(of_share(self.source, share, others=False)))
-        if validation.X.shape[0] != n_held:
-            raise ValueError(
-                f"X: the source had {n_rows} rows when they were counted, of which {n_held} are "
-                f"held out, and it has {validation.X.shape[0]} of these now"
-            )
-        self._check_held(validation.y, self._prepare(validation)[1])
-        rest._validation = validation
-        return rest
-
-    def _check_held(self, y: Any, targets: Targets) -> None:
-        """Refuse held-out rows of which none counts, or that are all rows of a class."""
-        if not targets.weights.any():
-            raise ValueError(
-                "the weights of the rows, times class_weight, must not be zero for all rows that "
-                "are held out: change validation_fraction or set early_stopping=False"
-            )
-        if not isinstance(targets, Classes):
-            return
-        facts = counted_facts(self.source)
-        labels, counts = np.unique(y, return_counts=True)
-        held = dict(zip(labels.tolist(), counts.tolist(), strict=True))
-        for label, count in zip(facts.classes or (), facts.counts or (), strict=True):
-            if held.get(label) == count:
-                raise ValueError(
-                    f"y: all rows of the class {label:g} are held out: pass more rows of it, lower "
-                    f"validation_fraction, or set early_stopping=False"
-                )
-
-    def held_out(self) -> Iterator[Block]:
-        if self._validation is not None:
-            yield from map(self._prepare, rechunked([self._validation], ROWS_OF_A_BLOCK))
-
-    def evaluation(self, engines: Sequence[Engine], plan: Plan) -> Evaluation:
-        """Raises ValueError: a model is not evaluated on the rows of a source."""
-        raise ValueError(
-            "the objective, the mean loss and the nonzeros of an epoch are not known where X "
-            "is a source of chunks, which would have to be read once more"
-        )
+        return is_table(self.n_visits, self.n_features, self.facts.n_values)
 
     def identity(self) -> dict[str, Any]:
         with closing(self.source.chunks(ROWS)) as chunks:
@@ -194,7 +123,7 @@ class SourceRows(Rows):
     def _count(self, settings: Settings, of_targets: bool) -> RowStatistics:
         n_targets = self.targets.numbers_of_targets().shape[1] if of_targets else 0
         statistics, sound = RowStatistics(n_targets, float(settings.fit_intercept)), True
-        with closing(self.learned.chunks(ROWS_OF_A_BLOCK, 0)) as chunks:
+        with closing(self.source.chunks(ROWS_OF_A_BLOCK, 0)) as chunks:
             for chunk in chunks:
                 X, targets = self._prepare(chunk)
                 sound = sound and X is chunk.X
@@ -222,7 +151,7 @@ class SourceRows(Rows):
         facts = self.facts
         length = length_of_chunks(len(engines), facts.n_rows, facts.n_values)
         n_rows, counts, sound = 0, bool(begin), not begin
-        with closing(self.learned.chunks(length, epoch)) as chunks:
+        with closing(self.source.chunks(length, epoch)) as chunks:
             for chunk in chunks:
                 n_rows += chunk.X.shape[0]
                 if n_rows <= begin:

@@ -1,21 +1,16 @@
 """A fit from a source of chunks gives the bits of a fit from one matrix in the same order."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.special import log_expit, log_softmax
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from support.matrices import categories, noisy_documents
-from support.portrait import bits_of
 
 from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data import Chunks, Shuffled, SvmlightFile, cached
-from lazynet.data.source import Share
-from lazynet.training import stream_rows
 
 N, D = 300, 40
 CHUNKS = pytest.mark.parametrize("rows", [1, 7, 64, N, 10 * N])
@@ -301,98 +296,12 @@ def test_balanced_classes_are_counted(n_classes):
         assert source.facts().counts == tuple(np.bincount(y.astype(int)))
 
 
-HELD = {
-    "two classes": (LazyNetClassifier, lambda scores: (scores[:, 0] > 0).astype(float)),
-    "three classes": (LazyNetClassifier, lambda scores: scores.argmax(axis=1).astype(float)),
-    "softmax": (
-        partial(LazyNetClassifier, loss="softmax"),
-        lambda scores: scores.argmax(axis=1).astype(float),
-    ),
-    "labels": (LazyNetClassifier, lambda scores: sparse.csr_matrix(scores > 1, dtype=np.int8)),
-    "balanced, averaged": (
-        partial(
-            LazyNetClassifier,
-            class_weight={0.0: 1.0, 1.0: 2.0},
-            rule=FoBoS(average=True, eta0=0.3),
-        ),
-        lambda scores: (scores[:, 0] > 1).astype(float),
-    ),
-    # Rates from the rows would be lowered after epochs that the held-out rows judge.
-    "numbers": (
-        partial(LazyNetRegressor, rule=FoBoS(eta0=0.05)),
-        lambda scores: scores[:, 0],
-    ),
-}
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("kind", HELD)
-def test_rows_that_are_held_out(kind, monkeypatch):
-    """The model of the other rows, any chunks; every epoch is judged by the rows that are held."""
-    monkeypatch.setattr(stream_rows, "ROWS_OF_A_BLOCK", 16)
-    make, targets = HELD[kind]
-    X, scores = rows_and_scores(n_targets=3)
-    y, weights = targets(scores), np.random.default_rng(2).random(N) + 0.5
-    seed = int(np.random.RandomState(5).randint(2**31))
-    held = Share(0.2, seed).of(0, N)
-    assert 30 < held.sum() < 90
-    options = dict(max_iter=9, n_iter_no_change=2, tol=0.02, l1=1e-3)
-    early = dict(early_stopping=True, validation_fraction=0.2, random_state=5)
-    found = [make(**options, **early).fit(source_of(X, y, weights, rows)) for rows in (1, 7, 2 * N)]
-    for other in found[1:]:
-        assert bits_of(other) == bits_of(found[0])
-    judged = []
-
-    def judge(epoch):
-        judged.append((epoch.coef, epoch.intercept))
-
-    plain = dict(options, max_iter=found[0].n_iter_, tol=None, shuffle=False)
-    model = make(**plain).fit(X[~held], y[~held], weights[~held], callback=judge)
-    history = found[0].history_
-    assert [line["progressive_loss"] for line in history] == [
-        line["progressive_loss"] for line in model.history_
-    ]
-    best = int(np.argmin([line["validation_loss"] for line in history]))
-    assert (found[0].best_epoch_, found[0].t_) == (best, (best + 1) * int((~held).sum()))
-    dense = found[0].coef_.toarray() if sparse.issparse(found[0].coef_) else found[0].coef_
-    np.testing.assert_array_equal(np.atleast_2d(dense), judged[best][0])
-    np.testing.assert_array_equal(found[0].intercept_, judged[best][1])
-    # The loss of the best epoch, from the predictions.
-    decisions = X[held] @ judged[best][0].T + judged[best][1]
-    line, counts = history[best], weights[held]
-    if kind == "numbers":
-        missed = (y[held] - decisions[:, 0]) ** 2
-        loss = (counts * missed).sum() / 2
-    elif kind == "softmax":
-        loss = counts @ -log_softmax(decisions, axis=1)[np.arange(held.sum()), y[held].astype(int)]
-    else:
-        signs = {
-            "two classes": lambda: y[held, None] * 2 - 1,
-            "balanced, averaged": lambda: y[held, None] * 2 - 1,
-            "three classes": lambda: (y[held, None] == np.arange(3)) * 2 - 1,
-            "labels": lambda: y[held].toarray() * 2.0 - 1,
-        }[kind]()
-        if kind == "balanced, averaged":
-            counts = counts * (1 + y[held])
-        loss = (counts[:, None] * -log_expit(signs * decisions)).sum()
-    assert line["validation_loss"] == pytest.approx(loss / held.sum(), rel=1e-12)
-
-
-def test_rows_that_cannot_be_held_out():
-    """Too few of them, all of a class, or none that counts."""
+def test_no_rows_of_a_source_are_held_out():
+    """The error names what makes a matrix of the source."""
     X, scores = rows_and_scores()
-    y = (scores[:, 0] > 0).astype(float)
-    model = LazyNetClassifier(early_stopping=True, random_state=0)
-    with pytest.raises(ValueError, match="holds out no row"):
-        model.fit(source_of(X[:3], np.array([0.0, 1.0, 1.0])))
-    seed = int(np.random.RandomState(0).randint(2**31))
-    held = Share(0.1, seed).of(0, N)
-    with pytest.raises(ValueError, match="all rows of the class 2 are held out"):
-        model.fit(source_of(X, np.where(np.arange(N) == np.flatnonzero(held)[0], 2.0, y)))
-    with pytest.raises(ValueError, match="zero for all rows that are held out"):
-        model.fit(source_of(X, y, (~held).astype(float)))
-    with pytest.raises(ValueError, match="must not be zero for every row"):
-        model.fit(source_of(X, y, held.astype(float)))
+    model = LazyNetClassifier(early_stopping=True)
+    with pytest.raises(ValueError, match=r"early_stopping must be False .* lazynet\.data\.mapped"):
+        model.fit(source_of(X, (scores[:, 0] > 0).astype(float)))
 
 
 def test_chunks_without_a_row_that_counts():

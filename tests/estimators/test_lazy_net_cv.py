@@ -140,12 +140,3 @@ def test_a_loss_that_still_falls_fast_is_told():
     with pytest.warns(ConvergenceWarning, match="still fell by .* in the last of max_iter=2 epoch"):
         LazyNetRegressorCV(**options).fit(X, 10 * y)
     assert warned(LazyNetRegressorCV(**options, tol=None), X, 10 * y) == []
-
-
-@pytest.mark.parametrize("max_iter", [1, 3])
-def test_rates_that_are_too_small_are_told(max_iter):
-    """After one epoch too."""
-    X, y = noisy_targets()
-    model = LazyNetRegressorCV(l1s=0.01, rule=AdaGrad(alpha=1e-9), max_iter=max_iter)
-    with pytest.warns(ConvergenceWarning, match=r"learned nothing.* give a larger alpha"):
-        model.fit(X, y)

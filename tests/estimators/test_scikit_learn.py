@@ -1,9 +1,7 @@
 """The estimators pass scikit-learn's checks, and train, stop, report and resume as documented."""
 
 import copy
-import sys
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -466,31 +464,6 @@ def test_progress_is_one_line_per_epoch(capsys, tol):
         assert f"validation loss {record['validation_loss']:.6g} " in line
     model.set_params(verbose=0).fit(X, y)
     assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize(("verbose", "terminal"), [(1, False), (1, True), (0, True)])
-def test_progress_bar_only_on_a_terminal(monkeypatch, capsys, verbose, terminal):
-    """verbose=1 on a terminal makes a bar that advances by every step; nothing else makes one."""
-    bars = []
-
-    class Bar:
-        def __init__(self, **options):
-            self.total, self.seen, self.closed = options["total"], 0, False
-            bars.append(self)
-
-        def update(self, steps):
-            self.seen += steps
-
-        def close(self):
-            self.closed = True
-
-    monkeypatch.setitem(sys.modules, "tqdm", SimpleNamespace(tqdm=Bar))
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
-    X, y = make_data()
-    LazyNetClassifier(max_iter=3, tol=None, verbose=verbose).fit(X, y)
-    assert len(bars) == (3 if verbose and terminal else 0)
-    assert all(bar.seen == bar.total == len(y) and bar.closed for bar in bars)
-    assert capsys.readouterr().err == ""
 
 
 # --- warm start -----------------------------------------------------------------------------
