@@ -27,7 +27,6 @@ from lazynet import (
     Optimal,
     Tables,
 )
-from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as FORMULAS
 from lazynet.rules.adagrad import PRODUCTS
 from lazynet.training import rows as in_memory
