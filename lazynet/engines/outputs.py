@@ -177,8 +177,7 @@ class OutputsEngine(Engine):
         array([[0., 2., 0.],
                [4., 0., 6.]])
         """
-        parts = [sparse.csr_matrix(part.T) for _, part in self._chunks(True)]
-        return sparse.hstack(parts, format="csr")
+        return sparse.hstack([_rows_of(part) for _, part in self._chunks(True)], format="csr")
 
     def weights(
         self, which: Any = ALL, out: NDArray[np.float64] | None = None
@@ -208,6 +207,16 @@ class OutputsEngine(Engine):
 
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         return bool(np.isfinite(self.cells[indices]).all())
+
+
+def _rows_of(by_feature: NDArray[np.float64]) -> sparse.csr_matrix:
+    """Weights by feature as sparse rows of outputs; SciPy takes three times as long."""
+    n, n_outputs = by_feature.shape
+    weights = np.ascontiguousarray(by_feature.T).ravel()
+    places = np.flatnonzero(weights != 0.0)
+    starts = np.searchsorted(places, n * np.arange(n_outputs + 1))
+    columns = (places % n).astype(np.int32)
+    return sparse.csr_matrix((weights[places], columns, starts), shape=(n_outputs, n))
 
 
 def width_of(n_outputs: int, dtype: np.dtype[Any]) -> int:
