@@ -146,8 +146,7 @@ class OnlineModel(LinearModel):
             killed, the same call resumes from the file and ends with the same bits.  ``fit``
             removes the file when it is done, and refuses the file of another call.
         every : float, default=60
-            The seconds between two files; 0: a file after every chunk of rows.  Above 0, writing
-            takes at most a sixty-fourth of the time.
+            The seconds between two files; 0: a file after every chunk of rows.
 
         Warns
         -----

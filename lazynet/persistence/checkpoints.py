@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -45,22 +43,15 @@ State = dict[str, Any]
 
 
 class Checkpoint:
-    """Keeps the state of a fit in a file at ``path``, written once in ``every`` seconds at most.
-
-    Ctrl-C waits for the next point, where the file is written; a second Ctrl-C does not wait.
-    """
+    """Keeps the state of a fit in a file at ``path``, written once in ``every`` seconds at most."""
 
     def __init__(self, path: str, every: float) -> None:
         self.path, self.every = path, every
         self._call: dict[str, str] = {}
         self._seed: int | None = None
         self._resumed: State | None = None
-        self._state: Callable[[], State] = dict
         self._next = np.inf
         self._has_warned = False
-        #: whether Ctrl-C waits for the next point, and what answered it before
-        self._pressed = False
-        self._handler: Any = signal.default_int_handler
 
     def begin(self, model: Any, p: Any, data: Mapping[str, Any]) -> Any:
         """Read the file if there is one, and refuse another call's.
@@ -112,48 +103,17 @@ class Checkpoint:
         state, self._resumed = self._resumed, None
         return state
 
-    @contextlib.contextmanager
-    def following(self, state: Callable[[], State]) -> Iterator[None]:
-        """Within the block, ``state`` gives the state of the training at every ``point``."""
-        self._state = state
-        handler = signal.getsignal(signal.SIGINT)
-        waits = threading.current_thread() is threading.main_thread() and callable(handler)
-        if waits:
-            self._handler = handler
-            signal.signal(signal.SIGINT, self._press)
-        try:
-            yield
-        except KeyboardInterrupt:
-            # A callback has raised it, between two chunks.
-            if not self._pressed:
-                self._write()
-            raise
-        finally:
-            if waits:
-                signal.signal(signal.SIGINT, handler)
-        if self._pressed:
-            self._handler(signal.SIGINT, None)
+    def point(self, state: Callable[[], State]) -> None:
+        """Called between two chunks, where the ``state`` of the training may be written."""
+        if time.monotonic() >= self._next:
+            self._write(state)
 
-    def _press(self, number: int, frame: Any) -> None:
-        if self._pressed:
-            self._handler(number, frame)
-        self._pressed = True
-
-    def point(self) -> None:
-        """Called between two chunks, where the state may be written."""
-        if self._pressed:
-            self._write()
-            self._handler(signal.SIGINT, None)
-            self._pressed = False
-        elif time.monotonic() >= self._next:
-            self._write()
-
-    def _write(self) -> None:
+    def _write(self, state: Callable[[], State]) -> None:
         """Write the file; a run is not lost because its file cannot be written."""
         try:
             arrays: Arrays = {}
-            state = encoded("state", self._state(), arrays)
-            header = {"call": self._call, "seed": self._seed, "state": state}
+            document = encoded("state", state(), arrays)
+            header = {"call": self._call, "seed": self._seed, "state": document}
             container.write(self.path, FORMAT, header, arrays)
         except (OSError, MemoryError) as error:
             self._warn(

@@ -1,7 +1,7 @@
 """Training: epochs of passes over the rows, until one of the ends is reached.
 
-A training that has a checkpoint can be interrupted between two chunks of steps, or behind the last
-of them; a later run of the same training continues from its ``state``.
+A training that has a checkpoint writes its state between two chunks of steps, or behind the last of
+them; a later run of the same training continues from its ``state``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -105,20 +104,16 @@ class Training:
     def run(self) -> None:
         """Train for up to ``max_iter`` epochs; the engines then have the weights of the best."""
         try:
-            following, resumed = nullcontext(), None
-            if self.checkpoint is not None:
-                following = self.checkpoint.following(self.state)
-                resumed = self.checkpoint.resumed()
+            resumed = None if self.checkpoint is None else self.checkpoint.resumed()
             if resumed is not None:
                 self._go_on_from(resumed)
-            with following:
-                for epoch in range(self.epoch, self.plan.max_iter):
-                    order = self._begin_epoch(epoch, goes_on=resumed is not None)
-                    resumed = None  # the engines have copies
-                    line, t = self._visit_rows(order)
-                    self._end_epoch(line, t)
-                    if self.ended_early:
-                        break
+            for epoch in range(self.epoch, self.plan.max_iter):
+                order = self._begin_epoch(epoch, goes_on=resumed is not None)
+                resumed = None  # the engines have copies
+                line, t = self._visit_rows(order)
+                self._end_epoch(line, t)
+                if self.ended_early:
+                    break
             if not self.returns_to_best:
                 self.best_epoch, self.best_t = len(self.history) - 1, self.t
             elif self.best_epoch < len(self.history) - 1:
@@ -163,7 +158,7 @@ class Training:
             """Note the rows visited so far, after every chunk."""
             self.n_visited, self.seconds = n_visited, time.perf_counter() - began
             if self.checkpoint is not None:
-                self.checkpoint.point()
+                self.checkpoint.point(self.state)
 
         t = self.rows.visit(
             self.engines, self.plan, self.epoch, order, self.t, self.losses, self.workers,
@@ -193,7 +188,7 @@ class Training:
             print(line_of_progress(line))
         asked = self.callback is not None and self._ask(line, t)
         if self.checkpoint is not None:
-            self.checkpoint.point()
+            self.checkpoint.point(self.state)
         self.history.append(line)
         self.t = t
         epoch, plan = self.epoch, self.plan

@@ -19,6 +19,8 @@ from lazynet.cli.main import COMMANDS, main, new_parser
 from lazynet.cli.train import object_of
 from lazynet.data import CSVFile, RowsFile, SvmlightFile, VWFile
 from lazynet.persistence import files as model_files
+from lazynet.persistence.checkpoints import Checkpoint
+from lazynet.training.loop import Training
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of POSIX")
 HERE = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -514,19 +516,27 @@ def test_ctrl_c_leaves_the_model_as_it_was(folder):
     assert not [path for path in folder.iterdir() if path.suffix == ".tmp"]
 
 
-@posix
-def test_a_run_that_was_stopped_goes_on(folder, told):
+def test_a_run_that_was_stopped_goes_on(folder, told, monkeypatch, capsys):
     """The same command ends with the bits of a run that nobody stopped; Ctrl-C says so."""
-    command = ["train", "two.svm", "--passes", 2000, "--l1", 1e-3]
+    command = ["train", "two.svm", "--passes", 20, "--l1", 1e-3]
     arguments = [*command, "-o", "m.lazy", "--checkpoint", "run.lazy"]
-    assert "run.lazy keeps the run, and the same command goes on" in interrupted(*arguments)[1]
+
+    def stop(self, line, t):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "point", Checkpoint._write)
+        patch.setattr(Training, "_end_epoch", stop)
+        assert run(*arguments) == 130
+    message = capsys.readouterr().err
+    assert "run.lazy keeps the run, and the same command goes on" in message
     assert Path("run.lazy").exists()
     assert not Path("m.lazy").exists()
     assert told(*arguments)[0] == told(*command, "-o", "whole.lazy")[0] == 0
     assert not Path("run.lazy").exists()
     m, whole = lazynet.load("m.lazy"), lazynet.load("whole.lazy")
     assert np.array_equal(m.coef_, whole.coef_)
-    assert m.n_iter_ == whole.n_iter_ == 2000
+    assert m.n_iter_ == whole.n_iter_ == 20
 
 
 @posix
