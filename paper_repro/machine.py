@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import lazynet
-from lazynet.data.memory import physical_bytes
+from lazynet.persistence.container import physical_bytes
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "lazynet-linear")
 _HERE = Path(__file__).parent

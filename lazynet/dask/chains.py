@@ -10,7 +10,7 @@ repeated.  The chains of several models run side by side.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -30,10 +30,9 @@ from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
-from lazynet.engines.threads import Workers
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.kernels.steps import Steps
-from lazynet.training.learners import Learner, length_of_chunks, new_learners
+from lazynet.training.learners import Learner, Pass, length_of_chunks, new_learners
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
 from lazynet.training.stream_rows import Prepare, SourceRows
@@ -130,8 +129,8 @@ class Learns:
     """Lets an engine take a step on every row of a block."""
 
     plan: Plan
-    #: the outputs that the engine learns
-    outputs: range
+    #: the first of the outputs that the engine learns
+    first: int
     #: the rows of a chunk, the rows of an epoch, and the columns
     length: int
     n_rows: int
@@ -140,8 +139,8 @@ class Learns:
     def __call__(self, state: Visiting, block: Any, order: NDArray[np.int64]) -> None:
         rows, plan, done = Rows(block[0], block[1], self.n_features), self.plan, 0
         sizes = rows.squared_norms if plan.size_kind == "squared_norms" else None
-        problems = rows.problems.part(self.outputs)
-        (learner,) = new_learners([state.engine], rows.X, problems, plan, sizes)
+        problems = rows.problems
+        (learner,) = new_learners([state.engine], rows.X, problems, plan, sizes, self.first)
         while done < len(order):
             piece = order[done : done + self.length - state.open_rows]
             done += len(piece)
@@ -169,7 +168,8 @@ class Learns:
             return
         steps = steps.with_predictions(predictions)
         learner.engine.take(learner.examples, steps, learner.task, state.t)
-        state.parts.append((predictions, problems.targets_of(0)[rows], problems.weights[rows]))
+        targets = problems.targets_of(self.first)[rows]
+        state.parts.append((predictions, targets, problems.weights[rows]))
 
     def _loss(self, state: Visiting) -> float:
         """The loss of a whole chunk, bit-identical to a serial fit."""
@@ -249,33 +249,22 @@ class BlockRows(SourceRows):
             statistics.add(norms, np.array(targets).T if targets else None, counts)
         return statistics
 
-    def visit(
-        self,
-        engines: Sequence[Engine],
-        plan: Plan,
-        epoch: int,
-        order: NDArray[np.int64] | None,
-        t: int,
-        losses: Numbers,
-        workers: Workers | None,
-        begin: int,
-        after: Callable[[int], None],
-    ) -> int:
+    def visit(self, now: Pass) -> int:
         n_rows = self.facts.n_rows
-        if begin == n_rows:
-            return t + n_rows
+        if now.begin == n_rows:
+            return now.t + n_rows
         # The engines change together: a pass that fails changes none of them.
         ends, first = [], 0
-        length = length_of_chunks(len(engines), n_rows, self.facts.n_values)
-        for number, engine in enumerate(engines):
-            outputs = range(first, first := first + engine.n_outputs)
-            step = Learns(plan, outputs, length, n_rows, self.n_features)
-            ends.append(self._epoch_of(engine, step, number, epoch, t))
+        length = length_of_chunks(len(now.engines), n_rows, self.facts.n_values)
+        for number, engine in enumerate(now.engines):
+            step = Learns(now.plan, first, length, n_rows, self.n_features)
+            ends.append(self._epoch_of(engine, step, number, now.epoch, now.t))
+            first += engine.n_outputs
         states = self.blocks.gathered(ends)
-        for engine, state in zip(engines, states, strict=True):
+        for engine, state in zip(now.engines, states, strict=True):
             engine.set_state(state.engine.state())
-        losses += [state.loss for state in states]
-        after(n_rows)
+        now.losses[:] += [state.loss for state in states]
+        now.after(n_rows)
         return int(states[0].t)
 
     def _epoch_of(self, engine: Engine, step: Learns, number: int, epoch: int, t: int) -> Any:

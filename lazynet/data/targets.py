@@ -56,15 +56,6 @@ class Targets(Sequence[OutputTargets]):
         """The targets as numbers, a column per output, or one for all where they are -1 and 1."""
         return self.targets_of(0)[:, None]
 
-    def part(self, outputs: range) -> Targets:
-        """The targets of some outputs, in their order; nothing is copied.
-
-        >>> part = Columns(np.array([[1.0, 2.0], [3.0, 4.0]]), None).part(range(1, 2))
-        >>> len(part), part.targets_of(0)
-        (1, array([2., 4.]))
-        """
-        return Part(self, outputs)
-
     def __getitem__(self, number: int) -> OutputTargets:  # type: ignore[override]
         if not 0 <= number < len(self):
             # This ends an iteration.
@@ -148,29 +139,6 @@ class Labels(Targets):
 
     def only(self, rows: NDArray[np.int64]) -> Labels:
         return Labels(self.indicator[rows], self.importances_of(rows))
-
-
-class Part(Targets):
-    """The targets of the ``outputs`` among those of ``whole``."""
-
-    def __init__(self, whole: Targets, outputs: range) -> None:
-        super().__init__(whole.n_rows, whole.importances)
-        self.whole, self.outputs = whole, outputs
-
-    def __len__(self) -> int:
-        return len(self.outputs)
-
-    def targets_of(self, number: int) -> NDArray[np.float64]:
-        return self.whole.targets_of(self.outputs[number])
-
-    def block(self, first: int, n_outputs: int) -> kernel.Targets:
-        return self.whole.block(self.outputs[first], n_outputs)
-
-    def numbers_of_targets(self) -> NDArray[np.float64]:
-        return self.whole.numbers_of_targets()[:, self.outputs.start : self.outputs.stop]
-
-    def only(self, rows: NDArray[np.int64]) -> Part:
-        return Part(self.whole.only(rows), self.outputs)
 
 
 _HOLDS_LABELS = "must hold 0 and 1 only where it has a column per label"

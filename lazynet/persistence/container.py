@@ -29,7 +29,6 @@ from safetensors.numpy import load, save
 
 from lazynet._version import __version__
 from lazynet.data.atomic_files import check_path, replaced
-from lazynet.data.memory import physical_bytes
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -128,6 +127,14 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     except MemoryError:
         raise MemoryError(f"{name} has an array that needs more memory than there is") from None
     return header, arrays
+
+
+def physical_bytes() -> int | None:
+    """Bytes of memory that the machine has; None where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def _dense(shape: list[int], places: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:

@@ -23,8 +23,7 @@ from lazynet.engines.outputs_on_clock import OutputsOnClock
 from lazynet.engines.threads import Workers
 from lazynet.kernels import targets as kernel
 from lazynet.kernels.steps import Steps
-from lazynet.rules.base import Rule, collected, lost_digits
-from lazynet.schedules import Formula, checked_rates
+from lazynet.rules.base import Rule
 from lazynet.training.folds import Fold, weights_of_folds
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
@@ -197,37 +196,22 @@ def own_steps(plans: Sequence[Plan], width: int, t: int, n: int) -> OwnSteps:
     Rates, keep and its low digits have one column where they are the same for all settings.  The
     columns behind the settings, up to ``width``, only fill up a line of the cache.
     """
-    rule: Any = plans[0].rule
-    groups = _groups_with_the_same_rates(plans)
-    shrinks = []
-    for group in groups:
-        plan = plans[group.start]
-        rates = checked_rates(plan.schedule, t, t + n)
-        for member in plans[group]:
-            rule.check_rates(rates, member.penalty, t)
-        l1s = np.array([member.penalty.l1 for member in plans[group]])
-        shrinks.append((rates[:, None], rule.shrink(rates[:, None], l1s, plan.penalty.l2)))
-    shared = len(groups) == 1 and np.size(shrinks[0][1].keep) <= n
-    columns = 1 if shared else width
-    all_rates, keep, low = np.zeros((n, columns)), np.ones((n, columns)), np.zeros((n, columns))
-    pull = np.zeros((n, width))
-    for group, (rates, shrink) in zip(groups, shrinks, strict=True):
-        to = slice(1) if shared else group
-        all_rates[:, to], keep[:, to], low[:, to] = rates, shrink.keep, lost_digits(shrink)
-        pull[:, group] = shrink.pull
-    if rule.period > 1:
-        pull = np.ascontiguousarray(collected(pull.T, rule.period, t).T)
-    return OwnSteps(all_rates, keep, low, pull)
+    columns = [plan.rates_and_shrinks(t, t + n) for plan in plans]
+    rates, keep, low, pull = (np.array(numbers).T for numbers in zip(*columns, strict=True))
+    shared = all((numbers == numbers[:, :1]).all() for numbers in (rates, keep, low))
+    upto, room = (1, 1) if shared else (len(plans), width)
+    return OwnSteps(
+        _filled_up(rates[:, :upto], room),
+        _filled_up(keep[:, :upto], room, 1.0),
+        _filled_up(low[:, :upto], room),
+        _filled_up(pull, width),
+    )
 
 
-def _groups_with_the_same_rates(plans: Sequence[Plan]) -> list[slice]:
-    """Settings side by side that have the schedule and l2 in common, and so the rates and keeps."""
-    starts = [0]
-    for column in range(1, len(plans)):
-        first, plan = plans[starts[-1]], plans[column]
-        same_rates = first.schedule is plan.schedule or (
-            isinstance(first.schedule, Formula) and bool(first.schedule == plan.schedule)
-        )
-        if not same_rates or first.penalty.l2 != plan.penalty.l2:
-            starts.append(column)
-    return [slice(*pair) for pair in zip(starts, [*starts[1:], len(plans)], strict=True)]
+def _filled_up(
+    numbers: NDArray[np.float64], width: int, filling: float = 0.0
+) -> NDArray[np.float64]:
+    """The same columns, and others behind them."""
+    result = np.full((len(numbers), width), filling)
+    result[:, : numbers.shape[1]] = numbers
+    return result

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,8 +74,9 @@ def new_learners(
     targets: Targets,
     plan: Plan,
     sizes: NDArray[np.float64] | None = None,
+    first: int = 0,
 ) -> list[Learner]:
-    """A learner for every engine; the engines hold all outputs in their order.
+    """A learner for every engine; the engines hold the outputs from ``first`` on in their order.
 
     ``sizes`` are those of the rows that the rates follow; None: they are measured.
     """
@@ -84,7 +86,7 @@ def new_learners(
         kind = plan.size_kind
         known = kind if len(engines) == 1 else sizes_of(X, kind)
     learners: list[Learner] = []
-    shared, first = None, 0
+    shared = None
     for engine in engines:
         if isinstance(engine, OutputsEngine):
             if shared is None:
@@ -95,6 +97,24 @@ def new_learners(
             learners.append(Learner(engine, as_examples(X, *targets[first], known), plan))
         first += engine.n_outputs
     return learners
+
+
+class Pass(NamedTuple):
+    """A pass of engines over the rows of an epoch, behind the first ``begin`` rows of its order.
+
+    ``t`` is the first step of the epoch, ``losses`` gets the losses of the predictions of each
+    engine, and ``after`` is called with the number of rows visited, after every chunk.
+    """
+
+    engines: Sequence[Engine]
+    plan: Plan
+    epoch: int
+    order: NDArray[np.int64] | None
+    t: int
+    losses: NDArray[np.float64]
+    workers: Workers | None
+    begin: int
+    after: Callable[[int], None]
 
 
 def run_pass(

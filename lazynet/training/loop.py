@@ -20,6 +20,7 @@ from lazynet.engines.threads import Workers
 from lazynet.engines.undo import Undo
 from lazynet.training.epochs import Epoch, EpochRecord, Stopping
 from lazynet.training.evaluation import total_loss
+from lazynet.training.learners import Pass
 from lazynet.training.plan import Plan
 from lazynet.training.rows import Rows, Shuffle
 from lazynet.training.settings import Settings
@@ -161,8 +162,10 @@ class Training:
                 self.checkpoint.point(self.state)
 
         t = self.rows.visit(
-            self.engines, self.plan, self.epoch, order, self.t, self.losses, self.workers,
-            self.n_visited, after,
+            Pass(
+                self.engines, self.plan, self.epoch, order, self.t, self.losses, self.workers,
+                self.n_visited, after,
+            )
         )  # fmt: skip
         line = EpochRecord(
             epoch=self.epoch,

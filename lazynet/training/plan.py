@@ -234,10 +234,10 @@ class Plan:
         """
         stop = t + len(order)
         counts = None if self.average is None else checked_counts(self.average, t, stop)
-        rates, keep, keep_low, pull = self._rates_and_shrinks(t, stop)
+        rates, keep, keep_low, pull = self.rates_and_shrinks(t, stop)
         return Steps(order, rates, keep, keep_low, pull, counts, predictions)
 
-    def _rates_and_shrinks(self, start: int, stop: int) -> tuple[NDArray[np.float64], ...]:
+    def rates_and_shrinks(self, start: int, stop: int) -> tuple[NDArray[np.float64], ...]:
         """Rates, a, the low digits of a, and b, of the steps from ``start`` to ``stop``."""
         rule, n_steps = self.rule, stop - start
         if self.rates_from_data or not rule.scheduled:

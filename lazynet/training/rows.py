@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import cycle
 from typing import Any, Self
@@ -17,9 +17,8 @@ from lazynet.data.row_statistics import RowStatistics, statistics_of
 from lazynet.data.standardise import Units
 from lazynet.data.targets import Classes, Columns, Targets
 from lazynet.engines.base import Engine
-from lazynet.engines.threads import Workers
 from lazynet.training.evaluation import Block, Evaluation, evaluate
-from lazynet.training.learners import Learner, new_learners, run_pass
+from lazynet.training.learners import Learner, Pass, new_learners, run_pass
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
 
@@ -154,19 +153,8 @@ class Rows:
         """The columns that a step may touch."""
         raise NotImplementedError
 
-    def visit(
-        self,
-        engines: Sequence[Engine],
-        plan: Plan,
-        epoch: int,
-        order: Shuffle,
-        t: int,
-        losses: NDArray[np.float64],
-        workers: Workers | None,
-        begin: int,
-        after: Callable[[int], None],
-    ) -> int:
-        """Let the engines visit the rows of an epoch in ``order``, as ``run_pass``."""
+    def visit(self, now: Pass) -> int:
+        """Let the engines visit the rows of an epoch; returns the next step."""
         raise NotImplementedError
 
 
@@ -298,20 +286,12 @@ class RowsInMemory(Rows):
     def touched(self) -> NDArray[Any]:
         return touched_columns(self.X)
 
-    def visit(
-        self,
-        engines: Sequence[Engine],
-        plan: Plan,
-        epoch: int,
-        order: Shuffle,
-        t: int,
-        losses: NDArray[np.float64],
-        workers: Workers | None,
-        begin: int,
-        after: Callable[[int], None],
-    ) -> int:
+    def visit(self, now: Pass) -> int:
         if not self._learners:
-            known = plan.size_kind == "squared_norms"
-            sizes = self.squared_norms if known else sizes_of(self.X, plan.size_kind)
-            self._learners = new_learners(engines, self.X, self.targets, plan, sizes)
-        return run_pass(self._learners, order, t, losses, workers, begin=begin, after=after)
+            kind = now.plan.size_kind
+            sizes = self.squared_norms if kind == "squared_norms" else sizes_of(self.X, kind)
+            self._learners = new_learners(now.engines, self.X, self.targets, now.plan, sizes)
+        return run_pass(
+            self._learners, now.order, now.t, now.losses, now.workers,
+            begin=now.begin, after=now.after,
+        )  # fmt: skip

@@ -7,7 +7,7 @@ parameters, for any size of the chunks; features and targets are not standardise
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict
 from typing import Any
@@ -22,11 +22,8 @@ from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, RowStatistics
 from lazynet.data.source import ROWS, Derived, Facts, Source
 from lazynet.data.targets import Targets
 from lazynet.data.weights import Balanced, check_any_counts
-from lazynet.engines.base import Engine
-from lazynet.engines.threads import Workers
-from lazynet.training.learners import length_of_chunks, new_learners, run_pass
-from lazynet.training.plan import Plan
-from lazynet.training.rows import MAPPED, Rows, Shuffle, is_table
+from lazynet.training.learners import Pass, length_of_chunks, new_learners, run_pass
+from lazynet.training.rows import MAPPED, Rows, is_table
 from lazynet.training.settings import Settings
 
 #: Checked rows of a chunk and their targets; takes the chunk, and whether it was checked before.
@@ -135,38 +132,27 @@ class SourceRows(Rows):
     def touched(self) -> NDArray[Any]:
         return np.arange(self.n_features)
 
-    def visit(
-        self,
-        engines: Sequence[Engine],
-        plan: Plan,
-        epoch: int,
-        order: Shuffle,
-        t: int,
-        losses: NDArray[np.float64],
-        workers: Workers | None,
-        begin: int,
-        after: Callable[[int], None],
-    ) -> int:
+    def visit(self, now: Pass) -> int:
         """Let the engines visit all rows; a pass that begins later reads over the first rows."""
-        facts = self.facts
-        length = length_of_chunks(len(engines), facts.n_rows, facts.n_values)
-        n_rows, counts, sound = 0, bool(begin), not begin
-        with closing(self.source.chunks(length, epoch)) as chunks:
+        facts, t = self.facts, now.t
+        length = length_of_chunks(len(now.engines), facts.n_rows, facts.n_values)
+        n_rows, counts, sound = 0, bool(now.begin), not now.begin
+        with closing(self.source.chunks(length, now.epoch)) as chunks:
             for chunk in chunks:
                 n_rows += chunk.X.shape[0]
-                if n_rows <= begin:
+                if n_rows <= now.begin:
                     t += chunk.X.shape[0]
                     continue
                 X, targets = self._prepare(chunk, self._checked)
                 sound = sound and X is chunk.X
                 counts = counts or bool(targets.weights.any())
-                learners = new_learners(engines, X, targets, plan)
-                t = run_pass(learners, None, t, losses, workers, length=length)
-                after(n_rows)
+                learners = new_learners(now.engines, X, targets, now.plan)
+                t = run_pass(learners, None, t, now.losses, now.workers, length=length)
+                now.after(n_rows)
         if n_rows != self.n_visits:
             raise ValueError(
                 f"X: the source had {self.n_visits} rows when they were counted, and "
-                f"{n_rows} in epoch {epoch}"
+                f"{n_rows} in epoch {now.epoch}"
             )
         if not counts:
             check_any_counts(np.zeros(1))
