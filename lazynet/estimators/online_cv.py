@@ -24,6 +24,7 @@ from lazynet.parameters import Kind, NonNegativeOrNone, PositiveIntOrNone, check
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import AUTO
 from lazynet.training.epochs import Stopping, warnings_of_falls
+from lazynet.training.fit import units_for_fit
 from lazynet.training.folds import Fold, RowsInFolds
 from lazynet.training.grid import GridTraining, check_offered, planned
 from lazynet.training.make_plan import eta0_of_rows, found_epochs, make_plan
@@ -35,7 +36,6 @@ from lazynet.training.settings import (
     check_together,
     new_generator,
 )
-from lazynet.training.start import units_for_fit
 
 #: The first l1 of the grid where none is given, in units of the l1 that a fit of one setting takes
 #: where it is given none; and the last l1 as a share of the first.

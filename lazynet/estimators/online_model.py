@@ -42,7 +42,15 @@ from lazynet.persistence.checkpoints import EVERY, Checkpoint, checkpoint_of
 from lazynet.rules.base import Rule
 from lazynet.schedules import AUTO
 from lazynet.training.epochs import EpochRecord
-from lazynet.training.fit import Callback, fit, learn_once, plan_to_verify
+from lazynet.training.fit import (
+    Callback,
+    Model,
+    engines_with,
+    fit,
+    learn_once,
+    plan_to_verify,
+    start_identity,
+)
 from lazynet.training.rows import Rows, RowsInMemory
 from lazynet.training.settings import (
     N_ITER_NO_CHANGE,
@@ -53,7 +61,6 @@ from lazynet.training.settings import (
     Settings,
     read_settings,
 )
-from lazynet.training.start import Model, engines_with, start_identity
 from lazynet.training.stream_rows import (
     Prepare,
     SourceRows,

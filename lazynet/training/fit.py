@@ -1,31 +1,59 @@
 """A fit and a pass of ``partial_fit``: from settings and rows to the attributes of a model.
 
-settings -> rows -> plan -> engines -> learners -> training -> attributes
+settings -> rows -> plan -> engines -> training -> attributes
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from lazynet.data.arrays import touched_columns
-from lazynet.engines.base import refuse_overflow
-from lazynet.engines.stacked import intercepts_of, stacked_coefficients, stacked_sparse_coefficients
+from lazynet.data.standardise import Units
+from lazynet.engines.base import Engine, refuse_overflow
+from lazynet.engines.catalogue import EngineKind
+from lazynet.engines.outputs import OutputsEngine
+from lazynet.engines.stacked import (
+    intercepts_of,
+    load_all,
+    outputs_of,
+    stacked_coefficients,
+    stacked_sparse_coefficients,
+)
 from lazynet.engines.threads import threads_for
 from lazynet.engines.undo import UndoLog
+from lazynet.parameters import as_array
 from lazynet.training.epochs import Epoch, warnings_of_falls
 from lazynet.training.learners import new_learners, run_pass
 from lazynet.training.loop import Training
 from lazynet.training.make_plan import eta0_of_rows, make_plan
-from lazynet.training.plan import Plan
+from lazynet.training.plan import Plan, joins_outputs
 from lazynet.training.rows import Rows, RowsInMemory
 from lazynet.training.settings import Settings, new_generator
-from lazynet.training.start import Model, Replace, engines_for_fit, engines_for_pass, units_for_fit
 
+Array = NDArray[np.float64]
+#: Replaces weights and intercepts by those that the user gives.
+Replace = Callable[[Array, Array], tuple[Array, Array]]
 #: A function that is called after every epoch.
 Callback = Callable[[Epoch], Any]
 #: The attributes of a model, and the warnings to give.
 Result = tuple[dict[str, Any], list[Warning]]
+
+
+class Model(NamedTuple):
+    """What an earlier call of ``fit`` or ``partial_fit`` has left."""
+
+    engines: list[Engine]
+    engine_kind: EngineKind
+    units: Units | None
+    t: int
+    #: the scale of the rates; None where they have none
+    eta0: float | None
+    generator: np.random.RandomState | None
 
 
 def fit(
@@ -170,3 +198,192 @@ def plan_to_verify(
     rows = rows if units is None else rows.standardised(units)
     n_steps = count(rows.X) * epochs
     return make_plan(settings, rows, compares_first_epoch=False, n_steps=n_steps), rows
+
+
+# --- what a call starts from ---
+
+
+def units_for_fit(settings: Settings, rows: RowsInMemory, model: Model | None) -> Units | None:
+    """The units in which a fit learns; None for features as they were passed.
+
+    A penalty that is given acts on the weights of ``coef_``, and a rate that is given belongs to
+    the rows as they were passed.  A model that goes on learning keeps its units.  To find the units
+    and to copy the rows costs as much as a few epochs: a regressor makes many epochs, a classifier
+    only where rows are a table.
+    """
+    if not settings.standardises:
+        return None
+    if model is not None:
+        units = model.units
+        # Other features are refused where the engines are compared with the rows.
+        return units if units is None or len(units.sizes) == rows.n_features else None
+    if settings.classifies and not rows.is_table:
+        return None
+    return rows.units(settings)
+
+
+def engines_for_fit(
+    settings: Settings,
+    plan: Plan,
+    rows: Rows,
+    units: Units | None,
+    model: Model | None,
+    replace_weights: Replace | None,
+    outputs: Sequence[int] | None,
+) -> tuple[list[Engine], list[Warning]]:
+    """The engines that ``fit`` starts from, and the warnings about the start.
+
+    ``outputs`` are those of the engines in a checkpoint, whose state is read later.
+    """
+    n_features, n_outputs = rows.n_features, len(rows.targets)
+    goes_on = replace_weights is not None or settings.warm_start
+    engines, warnings = [], []
+    if outputs is None or goes_on:
+        if model is None:
+            engines = plan.new_engines(n_features, n_outputs, settings.n_threads)
+        else:
+            engines = _engines_of(model, plan, units, n_features, n_outputs)
+        if replace_weights is not None:
+            now = (
+                stacked_coefficients(engines, units, last=True),
+                intercepts_of(engines, units, last=True),
+            )
+            weights, offsets = replace_weights(*now)
+            check_frozen_intercept(settings, "intercept_init", offsets)
+            plan.check_start("coef_init", weights)
+            load_all(engines, weights, offsets, units)
+        if goes_on:
+            warnings = _warnings_about(engines, plan)
+    if outputs is not None:
+        if sum(outputs) != n_outputs or min(outputs) < 1:
+            raise ValueError(f"the engines of the checkpoint do not have {n_outputs} outputs")
+        joined = _is_joined(plan, n_outputs)
+        engines = [plan.new_engine(n_features, number if joined else None) for number in outputs]
+    return engines, warnings
+
+
+def engines_for_pass(
+    plan: Plan, n_outputs: int, units: Units | None, model: Model
+) -> tuple[list[Engine], list[Warning]]:
+    """The engines with which ``partial_fit`` continues ``model``; changes nothing."""
+    same = units is model.units and _divides_alike(model.engines, plan, n_outputs)
+    if same and model.engine_kind == plan.engine_kind:
+        engines = model.engines
+    else:
+        engines = _new_engines_of(model, plan, units, n_outputs)
+    return engines, _warnings_about(engines, plan)
+
+
+def _engines_of(
+    model: Model, plan: Plan, units: Units | None, n_features: int, n_outputs: int
+) -> list[Engine]:
+    """New engines for a fit that continues from a model.
+
+    A rule whose rates follow from its own sums of gradients continues from these sums; with the
+    weights alone its first steps would be as long as those of a model that knows nothing.
+    """
+    known = outputs_of(model.engines)
+    if known != n_outputs or model.engines[0].n_features != n_features:
+        raise ValueError(
+            f"warm_start=True continues a model of {known} output(s) with "
+            f"{model.engines[0].n_features} features, but these data make {n_outputs} "
+            f"with {n_features}; fit them with warm_start=False"
+        )
+    same = units is model.units and _divides_alike(model.engines, plan, n_outputs)
+    if not (same and plan.rule.continues and model.engine_kind == plan.engine_kind):
+        return _new_engines_of(model, plan, units, n_outputs)
+    engines = [plan.new_like(engine) for engine in model.engines]
+    for engine, old in zip(engines, model.engines, strict=True):
+        engine.set_state(old.state())
+        engine.retune(plan.constants())
+    return engines
+
+
+def _new_engines_of(model: Model, plan: Plan, units: Units | None, n_outputs: int) -> list[Engine]:
+    """New engines with the weights of a model; averages begin anew.
+
+    ``units`` are those of the model, or None: then weights are those of features as passed.
+    """
+    old, left = model.engines, None if units is model.units else model.units
+    weights = stacked_coefficients(old, left, last=True)
+    plan.check_start("the model that goes on learning", weights)
+    alike = _divides_alike(old, plan, n_outputs)
+    if alike:
+        engines = [plan.new_like(engine) for engine in old]
+    else:
+        engines = plan.new_engines(weights.shape[1], n_outputs)
+    load_all(engines, weights, intercepts_of(old, left, last=True), None)
+    if alike and left is None and plan.rates_from_data:
+        for engine, before in zip(engines, old, strict=True):
+            engine.continue_rates(before)
+    return engines
+
+
+def _is_joined(plan: Plan, n_outputs: int) -> bool:
+    """Whether the plan gives several outputs to one engine."""
+    return plan.coupled or (n_outputs > 1 and joins_outputs(plan.rule, plan.rates_from_data))
+
+
+def _divides_alike(engines: Sequence[Engine], plan: Plan, n_outputs: int) -> bool:
+    """Whether the engines divide the outputs as the plan does.
+
+    Any division of outputs that share no norm and no loss gives the same bits.
+    """
+    if plan.coupled and len(engines) > 1:
+        return False
+    joined = _is_joined(plan, n_outputs)
+    return all(isinstance(engine, OutputsEngine) == joined for engine in engines)
+
+
+def check_frozen_intercept(settings: Settings, name: str, intercepts: Array) -> None:
+    """Refuse an intercept that a rule with rates of its own would not train with."""
+    if not settings.fit_intercept and not settings.rule.scheduled and intercepts.any():
+        raise ValueError(
+            f"{name} must be 0 with rule={settings.rule!r} and fit_intercept=False: the rule "
+            f"trains without an intercept"
+        )
+
+
+def _warnings_about(engines: Sequence[Engine], plan: Plan) -> list[Warning]:
+    """The warning before these engines go on, one for all outputs; or no warning."""
+    numbers = plan.constants()
+    texts = [engine.warning_about(numbers) for engine in engines]
+    warnings: list[Warning] = [UserWarning(text) for text in texts if text is not None]
+    return warnings[:1]
+
+
+def engines_with(
+    settings: Settings, model: Model, l1: float, weights: Array, intercepts: Array
+) -> dict[str, Any]:
+    """The attributes of a model with other weights and intercepts, in new engines."""
+    check_frozen_intercept(settings, "intercept_", intercepts)
+    n_outputs, n_features = weights.shape
+    eta0 = settings.eta0 or model.eta0 or 1.0
+    plan = settings.plan(settings.penalty(l1), n_outputs, eta0, n_steps=model.t)
+    plan.check_start("coef_", weights)
+    engines = plan.new_engines(n_features, n_outputs, settings.n_threads)
+    same = [item.n_outputs for item in engines] == [item.n_outputs for item in model.engines]
+    if plan.rates_from_data and same:
+        for engine, old in zip(engines, model.engines, strict=True):
+            engine.continue_rates(old)
+    units = model.units if settings.standardises else None
+    load_all(engines, weights, intercepts, units)
+    return {
+        "_engines": engines,
+        "_engine_kind": plan.engine_kind,
+        "_coefficients": None,
+        "units_": units,
+    }
+
+
+def start_identity(model: Model | None, coef_init: Any, intercept_init: Any) -> dict[str, Any]:
+    """The weights that a fit starts from, for a checkpoint to compare."""
+    start: dict[str, Any] = {
+        name: value
+        if value is None or sparse.issparse(value)
+        else as_array(name, "must hold numbers", value)
+        for name, value in (("coef_init", coef_init), ("intercept_init", intercept_init))
+    }
+    if model is not None:
+        start["the model before this call"] = [engine.state() for engine in model.engines]
+    return start

@@ -166,16 +166,6 @@ class Plan:
         several = isinstance(engine, OutputsEngine)
         return self.new_engine(engine.n_features, engine.n_outputs if several else None)
 
-    def continued(self, engine: Engine) -> Engine:
-        """A new engine of this plan with the weights of ``engine``; an average begins anew."""
-        new = self.new_like(engine)
-        if self.penalty.positive:
-            self.check_start("the model that goes on learning", engine.weights())
-        new.load_coefficients(engine.coefficients(last=True), engine.intercepts(last=True))
-        if self.rates_from_data:
-            new.continue_rates(engine)
-        return new
-
     def check_start(self, name: str, weights: NDArray[np.float64]) -> None:
         """Refuse to start from weights called ``name`` that the plan forbids."""
         if self.penalty.positive and weights.min(initial=0.0) < 0.0:
