@@ -2,7 +2,7 @@
 #   make test            a few cases of every test, in minutes
 #   make test-all        all tests            make repro          the papers' tables, in minutes
 #   make test-thorough   10,000+ examples     make repro FULL=1   a million examples
-#   make bench           an epoch beside scikit-learn
+#   make bench           an epoch with each rule and storage
 #   make fuzz            random inputs under the sanitizers, for SECONDS=60
 #   make notebooks       opens them           make docs           the documentation, as pages
 #   make wheels          the sdist and the wheel for this machine, tested without a compiler

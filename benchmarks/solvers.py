@@ -92,7 +92,7 @@ def _lazynet(X: Any, task: Task, tol: float) -> Answer:
     return Answer(model.coef_.ravel(), float(model.duality_gap_))
 
 
-def logistic(solver: str, X: Any, task: Task, tol: float, max_iter: int = _MOST) -> Answer:
+def _logistic(solver: str, X: Any, task: Task, tol: float, max_iter: int = _MOST) -> Answer:
     """scikit-learn's ``LogisticRegression``."""
     options: dict[str, Any] = dict(
         solver=solver,
@@ -113,7 +113,7 @@ def logistic(solver: str, X: Any, task: Task, tol: float, max_iter: int = _MOST)
 
 
 def _saga(X: Any, task: Task, passes: float) -> Answer:
-    return logistic("saga", X, task, 1e-12, round(passes))
+    return _logistic("saga", X, task, 1e-12, round(passes))
 
 
 def problem_of_liblinear(task: Task) -> Any:
@@ -218,7 +218,7 @@ _ADELIES = tolerances(0.1, 1e-7)
 _PASSES = (1, 2, 5, 10, 20, 50, 100, 200)
 _SOLVERS = (
     Solver(LIBLINEAR, "liblinear", _lasso, _liblinear, _TOLERANCES, problem_of_liblinear),
-    Solver(SKLEARN_LIBLINEAR, "sklearn", _lasso, partial(logistic, "liblinear"), _TOLERANCES),
+    Solver(SKLEARN_LIBLINEAR, "sklearn", _lasso, partial(_logistic, "liblinear"), _TOLERANCES),
     Solver(SKGLM, "skglm", _net, _skglm, tolerances(10.0, 1e-3), by_columns),
     Solver(CELER, "celer", _lasso, _celer, _TOLERANCES, by_columns),
     Solver(ADELIE, "adelie", _net, partial(_adelie, 1), _ADELIES, by_columns),

@@ -17,7 +17,7 @@ STUDIES: dict[str, Study] = {
         **rendered(module.content, headline=True),
     )
     for name, module, title in (
-        ("bench", bench, "Time of an epoch: storages of the weights, scikit-learn"),
+        ("bench", bench, "Time of an epoch: rules, and storages of the weights"),
         ("optimum", optimum, "Time to the minimum, compared with other programs"),
         ("defaults", defaults, "Test loss and time with default settings, and other programs"),
         ("throughput", throughput, "Seconds per example, compared with other programs"),

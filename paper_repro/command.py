@@ -131,8 +131,7 @@ def _parser(collected: Collected) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--folder",
-        help="a folder of svmlight files to learn from beside generated rows "
-        "(bench, optimum, defaults, peers)",
+        help="a folder of svmlight files to learn from beside generated rows (optimum, defaults)",
     )
     parser.add_argument(
         "--label",

@@ -68,10 +68,10 @@ def learn(*learners: Learner, rows: NDArray[np.int64] | None, t: int) -> int:
 
 
 def seconds_per_step(visiting: Learner, rows: NDArray[np.int64] | None, t: int = 0) -> float:
-    """The mean time of a step while the learner visits the rows in this order from step t."""
-    began = time.perf_counter()
+    """The mean processor time of a step of a learner that visits the rows in order from step t."""
+    began = time.process_time()
     next_t = learn(visiting, rows=rows, t=t)
-    return (time.perf_counter() - began) / (next_t - t)
+    return (time.process_time() - began) / (next_t - t)
 
 
 @dataclass

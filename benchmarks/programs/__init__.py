@@ -6,15 +6,7 @@ installs them.
 
 from __future__ import annotations
 
-from benchmarks.programs import (
-    cyanure_variance,
-    logistic,
-    own,
-    river_rows,
-    sgd,
-    snapml_dual,
-    wabbit,
-)
+from benchmarks.programs import own, river_rows, sgd, wabbit
 from benchmarks.programs.base import Peer
 from paper_repro.study import Record
 
@@ -24,12 +16,9 @@ ALL: dict[str, Peer] = {
         own.FoBoS(),
         own.Default(),
         sgd.SGD(),
-        logistic.Saga(),
         wabbit.Plain(),
         wabbit.Default(),
         river_rows.River(),
-        cyanure_variance.Cyanure(),
-        snapml_dual.SnapML(),
     )
 }
 
