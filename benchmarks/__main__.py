@@ -26,7 +26,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from benchmarks.index import RESULTS, check_index, write_index
+    from benchmarks.index import RESULTS, write_index
     from benchmarks.studies import STUDIES
 
     if arguments == ["readme"]:
@@ -36,9 +36,7 @@ def _run(arguments: list[str]) -> int:
     if arguments and arguments[0] in ("machines", "compare", "build"):
         module = import_module(f"benchmarks.{arguments[0]}")
         return int(module.main(arguments[1:]))
-    collected = Collected(
-        COMMAND, __doc__ or "", STUDIES, STUDIES, RESULTS, write_index, check_index
-    )
+    collected = Collected(COMMAND, __doc__ or "", STUDIES, STUDIES, RESULTS, write_index)
     return run_studies(collected, arguments)
 
 

@@ -13,9 +13,8 @@ import runpy
 import shutil
 import sys
 import tempfile
-import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -32,26 +31,18 @@ def build(folder: Path) -> dict[str, list[float]]:
     from setuptools.command.build_ext import build_ext
 
     found: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    to_c, to_module = Dependencies.cythonize_one, build_ext.build_extension
 
-    def timed(
-        call: Callable[..., Any], which: int, clock: Callable[[], float], name: Callable[..., str]
-    ) -> Callable[..., Any]:
-        """The call, whose seconds are added to those of the module that it builds."""
+    def cython(source: str, *arguments: Any) -> None:
+        began = sum(os.times()[:2])
+        to_c(source, *arguments)
+        found[Path(source).stem][0] += sum(os.times()[:2]) - began
 
-        def run(*arguments: Any) -> Any:
-            began = clock()
-            result = call(*arguments)
-            found[name(*arguments)][which] += clock() - began
-            return result
+    def compiler(command: Any, module: Any) -> None:
+        began = sum(os.times()[2:4])
+        to_module(command, module)
+        found[module.name.split(".")[-1]][1] += sum(os.times()[2:4]) - began
 
-        return run
-
-    cython = timed(
-        Dependencies.cythonize_one, 0, time.process_time, lambda source, *_: Path(source).stem
-    )
-    compiler = timed(
-        build_ext.build_extension, 1, _seconds_of_children, lambda _, of: of.name.split(".")[-1]
-    )
     with (
         contextlib.chdir(folder),
         patch.dict(os.environ, CCACHE_DISABLE="1"),
@@ -61,12 +52,6 @@ def build(folder: Path) -> dict[str, list[float]]:
     ):
         runpy.run_path("setup.py", run_name="__main__")
     return dict(found)
-
-
-def _seconds_of_children() -> float:
-    """Processor seconds of the processes that this one has started and that have ended."""
-    spent = os.times()
-    return spent.children_user + spent.children_system
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 
 from benchmarks.studies import STUDIES
@@ -19,8 +18,3 @@ def write_index(out: Path) -> str:
     )
     write_whole(out / "README.md", text)
     return f"{text}\nAll of it, with figures and raw numbers: {out}"
-
-
-def check_index(out: Path, to_be_written: Collection[str]) -> None:
-    """Refuse a damaged document that the index will need."""
-    index.check_index(out, to_be_written, STUDIES)

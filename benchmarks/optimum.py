@@ -47,11 +47,6 @@ PATIENCE, NEAR = 5.0, 3.0
 LEAST_SECONDS, MOST_SECONDS, ROUNDS_SECONDS = 0.3, 300.0, 4.0
 
 
-#: The problem that stands for all in the README's figure.
-SHOWN_SHARE = SHARES[-1]
-SHOWN = f"Medline-like counts/{SHOWN_SHARE:g}/l1"
-
-
 # --- measuring -------------------------------------------------------------------------------
 
 

@@ -33,7 +33,7 @@ def _run(arguments: list[str]) -> int:
         from paper_repro import rcv1
 
         return rcv1.main(arguments[1:])
-    from paper_repro.index import REPORTS, check_index, write_index
+    from paper_repro.index import REPORTS, write_index
     from paper_repro.results import RESULTS
     from paper_repro.studies import STUDIES
 
@@ -41,9 +41,7 @@ def _run(arguments: list[str]) -> int:
         write_index(RESULTS)
         print("README.md and printed.md of the results written")
         return 0
-    collected = Collected(
-        COMMAND, __doc__ or "", STUDIES, REPORTS, RESULTS, write_index, check_index
-    )
+    collected = Collected(COMMAND, __doc__ or "", STUDIES, REPORTS, RESULTS, write_index)
     return run_studies(collected, arguments)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
 
 from paper_repro.study import FULL, QUICK, Report, Settings, Study
 
@@ -24,8 +23,6 @@ class Collected:
     results: Path
     #: Writes the index of a folder of results, and returns the text to print.
     write_index: Callable[[Path], str]
-    #: Refuses damaged results in the folder, except those of the studies that will run.
-    check_index: Callable[[Path, Collection[str]], None]
 
 
 def guarded(command: str, call: Callable[[], int]) -> int:
@@ -43,6 +40,7 @@ def guarded(command: str, call: Callable[[], int]) -> int:
 def run_studies(collected: Collected, arguments: Sequence[str]) -> int:
     """Run the studies that were named, or all."""
     from paper_repro.documents import from_settings, from_svmlight
+    from paper_repro.index import check_index
     from paper_repro.results import run_all
 
     known = collected.studies
@@ -58,7 +56,7 @@ def run_studies(collected: Collected, arguments: Sequence[str]) -> int:
     if options.pages:
         return render_again(collected, out)
     # Refuse files that cannot be read before hours are spent on measuring.
-    collected.check_index(out, chosen)
+    check_index(out, chosen, collected.reports)
     if settings.data is not None:
         corpus = from_settings(settings)
         if settings.test is not None and any(known[name].takes_test for name in chosen):
@@ -85,27 +83,17 @@ def render_again(collected: Collected, out: Path) -> int:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
+    """The settings of a run; ``--data FILE TEST`` names two files."""
+    if options.data is not None:
+        if len(options.data) > 2:
+            raise ValueError(f"--data takes one file or two, got {len(options.data)}")
+        options.data, options.test = (*options.data, None)[:2]
     chosen = {
         field.name: value
         for field in fields(Settings)
         if (value := getattr(options, field.name, None)) is not None
     }
     return replace(FULL if options.full else QUICK, **chosen)
-
-
-class _OneOrTwoFiles(argparse.Action):
-    """``--data FILE``, or ``--data FILE TEST``."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option: str | None = None,
-    ) -> None:
-        if len(values) > 2:
-            parser.error(f"{option} takes one file or two, got {len(values)}")
-        namespace.data, namespace.test = (*values, None)[:2]
 
 
 def _parser(collected: Collected) -> argparse.ArgumentParser:
@@ -125,7 +113,6 @@ def _parser(collected: Collected) -> argparse.ArgumentParser:
         "--data",
         nargs="+",
         metavar=("FILE", "TEST"),
-        action=_OneOrTwoFiles,
         help="an svmlight file in place of generated rows, and another one to test on "
         "(stability, released, defaults)",
     )

@@ -5,7 +5,8 @@ scipy_rows     pure Python over the rows of a SciPy matrix, as in their third ve
 numpy_vectors  vectorised NumPy: what a competent user writes today
 compiled       lazynet's engines
 
-Within a tier the learners differ in their laziness alone.  A new tier is a new file and a line in
+Within a tier the learners differ in their laziness alone.  The first two tiers share the loops of
+interpreted.py.  A new tier is a new file and a line in
 this one.
 """
 

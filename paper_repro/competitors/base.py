@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,19 @@ def slope(prediction: float, label: float) -> float:
         decayed = math.exp(-margin)
         return -label * decayed / (1.0 + decayed)
     return -label / (1.0 + math.exp(margin))
+
+
+def table_weights(w: Any, psi: Any, P: Any, B: Any) -> NDArray[np.float64]:
+    """All weights, brought current from the tables of Lipton & Elkan."""
+    w, psi, P, B = (np.asarray(each) for each in (w, psi, P, B))
+    magnitudes = np.abs(w) * (P[-1] / P[psi]) - P[-1] * (B[-1] - B[psi])
+    return np.copysign(np.maximum(magnitudes, 0.0), w)
+
+
+def clock_weights(stored: Any, scale: float, shift: float) -> NDArray[np.float64]:
+    """All weights, brought current from the clock."""
+    magnitudes = np.maximum(np.abs(stored) - shift, 0.0) * scale
+    return np.copysign(magnitudes, stored)
 
 
 class Competitor(ABC):

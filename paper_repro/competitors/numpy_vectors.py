@@ -12,7 +12,9 @@ from paper_repro.competitors.base import (
     TABLES,
     OnArray,
     Problem,
+    clock_weights,
     slope,
+    table_weights,
 )
 
 #: Steps that the tables hold.  When they are full, all weights are brought current and the tables
@@ -125,9 +127,8 @@ class Tables(_Vectors):
         self.now = 0
 
     def weights(self) -> NDArray[np.float64]:
-        P, B, psi, now = self.P, self.B, self.psi, self.now
-        magnitudes = np.abs(self.w) * (P[now] / P[psi]) - P[now] * (B[now] - B[psi])
-        return np.copysign(np.maximum(magnitudes, 0.0), self.w)
+        now = self.now + 1
+        return table_weights(self.w, self.psi, self.P[:now], self.B[:now])
 
 
 class Clock(_Vectors):
@@ -159,8 +160,7 @@ class Clock(_Vectors):
         self.scale, self.shift = scale, shift
 
     def weights(self) -> NDArray[np.float64]:
-        magnitudes = np.maximum(np.abs(self.w) - self.shift, 0.0) * self.scale
-        return np.copysign(magnitudes, self.w)
+        return clock_weights(self.w, self.scale, self.shift)
 
 
 COMPETITORS = (Tables, Clock, SparsePredictions, Dense)

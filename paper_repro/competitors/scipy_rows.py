@@ -5,12 +5,24 @@ The loops take every value and every weight as a NumPy scalar, and indices as Py
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from math import copysign
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES, OnArray, slope
+from paper_repro.competitors import interpreted
+from paper_repro.competitors.base import DENSE, OnArray, slope
+
+
+class _Rows(OnArray, interpreted.Rows):
+    def nonzeros(self, i: int) -> Callable[[], Iterable[tuple[int, float]]]:
+        row = self.problem.X[i]
+        return partial(zip, row.indices.tolist(), row.data, strict=True)
+
+    def counters(self) -> NDArray[np.int64]:
+        return np.zeros(self.n_features, dtype=np.int64)
 
 
 class Dense(OnArray):
@@ -36,106 +48,16 @@ class Dense(OnArray):
             self.t += 1
 
 
-class SparsePredictions(OnArray):
-    """Predicts and takes the gradient over the row's nonzeros; shrinks every weight."""
-
-    name = SPARSE_PREDICTIONS
-
-    def learn(self, start: int, stop: int) -> None:
-        w, d = self.w, self.n_features
-        for i in range(start, stop):
-            row, y = self.problem.X[i], self.labels[i]
-            columns = row.indices.tolist()
-            eta = self.problem.rate(self.t)
-            keep, pull = self.problem.shrink(eta)
-            prediction = self.intercept
-            for j, value in zip(columns, row.data, strict=True):
-                prediction += w[j] * value
-            step = eta * slope(prediction, y)
-            for j, value in zip(columns, row.data, strict=True):
-                w[j] -= step * value
-            for j in range(d):
-                magnitude = keep * abs(w[j]) - pull
-                w[j] = copysign(magnitude, w[j]) if magnitude > 0.0 else 0.0
-            self.intercept -= step
-            self.t += 1
+class SparsePredictions(interpreted.SparsePredictions, _Rows):
+    """Dense updates, with predictions from the row's nonzeros."""
 
 
-class Tables(OnArray):
-    """Lipton & Elkan's lazy updates: psi for every weight, P and B for every step."""
-
-    name = TABLES
-
-    def begin(self) -> None:
-        super().begin()
-        self.psi = np.zeros(self.n_features, dtype=np.int64)
-        self.P, self.B = [1.0], [0.0]
-
-    def learn(self, start: int, stop: int) -> None:
-        w, psi, P, B = self.w, self.psi, self.P, self.B
-        for i in range(start, stop):
-            row, y = self.problem.X[i], self.labels[i]
-            columns = row.indices.tolist()
-            eta = self.problem.rate(self.t)
-            keep, pull = self.problem.shrink(eta)
-            now = len(P) - 1
-            prediction = self.intercept
-            for j, value in zip(columns, row.data, strict=True):
-                then = psi[j]
-                magnitude = abs(w[j]) * P[now] / P[then] - P[now] * (B[now] - B[then])
-                w[j] = copysign(magnitude, w[j]) if magnitude > 0.0 else 0.0
-                psi[j] = now
-                prediction += w[j] * value
-            step = eta * slope(prediction, y)
-            for j, value in zip(columns, row.data, strict=True):
-                w[j] -= step * value
-            P.append(P[now] * keep)
-            B.append(B[now] + pull / P[now + 1])
-            self.intercept -= step
-            self.t += 1
-
-    def weights(self) -> NDArray[np.float64]:
-        P, B = np.array(self.P), np.array(self.B)
-        magnitudes = np.abs(self.w) * P[-1] / P[self.psi] - P[-1] * (B[-1] - B[self.psi])
-        return np.copysign(np.maximum(magnitudes, 0.0), self.w)
+class Tables(interpreted.Tables, _Rows):
+    """Lipton & Elkan's lazy updates."""
 
 
-class Clock(OnArray):
-    """Lazy updates on the clock: one stored number per weight, and two running scalars."""
-
-    name = CLOCK
-
-    def begin(self) -> None:
-        super().begin()
-        self.scale, self.shift = 1.0, 0.0
-
-    def learn(self, start: int, stop: int) -> None:
-        stored, scale, shift = self.w, self.scale, self.shift
-        for i in range(start, stop):
-            row, y = self.problem.X[i], self.labels[i]
-            columns = row.indices.tolist()
-            eta = self.problem.rate(self.t)
-            keep, pull = self.problem.shrink(eta)
-            prediction = self.intercept
-            current = []
-            for j, value in zip(columns, row.data, strict=True):
-                magnitude = (abs(stored[j]) - shift) * scale
-                weight = copysign(magnitude, stored[j]) if magnitude > 0.0 else 0.0
-                current.append(weight)
-                prediction += weight * value
-            step = eta * slope(prediction, y)
-            for j, value, weight in zip(columns, row.data, current, strict=True):
-                moved = weight - step * value
-                stored[j] = copysign(abs(moved) / scale + shift, moved) if moved else 0.0
-            scale *= keep
-            shift += pull / scale
-            self.intercept -= step
-            self.t += 1
-        self.scale, self.shift = scale, shift
-
-    def weights(self) -> NDArray[np.float64]:
-        magnitudes = (np.abs(self.w) - self.shift) * self.scale
-        return np.copysign(np.maximum(magnitudes, 0.0), self.w)
+class Clock(interpreted.Clock, _Rows):
+    """Lazy updates on the clock."""
 
 
 COMPETITORS = (Tables, Clock, SparsePredictions, Dense)

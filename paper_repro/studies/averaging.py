@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
 
 from lazynet import ASGDClassifier
 from lazynet.penalties import ElasticNet
@@ -34,8 +35,8 @@ from paper_repro.competitors.compiled import (
 from paper_repro.documents import from_settings
 from paper_repro.measure import Turn, in_turns
 from paper_repro.render import Content, Curves, Table
+from paper_repro.rows import Rows
 from paper_repro.score import Spread, duration, equality, ratios, significant
-from paper_repro.split import split
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_problem
 
@@ -65,11 +66,44 @@ def cells(settings: Settings) -> Sequence[Cell]:
 # --- learning curves -------------------------------------------------------------------------
 
 
+#: One row in this many is kept for testing.
+TEST_SHARE = 5
+
+
+@lru_cache(maxsize=1)
+def split(settings: Settings) -> Rows:
+    """Rows of length 1: four fifths to learn from and one fifth to test on, drawn by the seed."""
+    corpus = from_settings(settings)
+    X = normalize(corpus.X)
+    order = np.random.default_rng(settings.seed).permutation(X.shape[0])
+    held_back = max(1, len(order) // TEST_SHARE)
+    test, train = np.sort(order[:held_back]), np.sort(order[held_back:])
+    return Rows(X[train], corpus.y[train], X[test], corpus.y[test], corpus.origin)
+
+
+def judge(
+    rows: Rows, models: list[Any], penalty: ElasticNet, *, last: bool = False
+) -> list[dict[str, float]]:
+    """Objective on the training rows and share of test rows misjudged, of every model.
+
+    ``last`` judges the last iterate in place of the average.
+    """
+    curve = []
+    for model in models:
+        weights = (model.last_coef_ if last else model.coef_).ravel()
+        [intercept] = model.last_intercept_ if last else model.intercept_
+        margins = rows.y * (rows.X @ weights + intercept)
+        loss = float(np.logaddexp(0.0, -margins).mean())
+        wrong = rows.y_test * (rows.X_test @ weights + intercept) <= 0
+        curve.append({"objective": loss + penalty.value(weights), "error": float(wrong.mean())})
+    return curve
+
+
 def describe(settings: Settings, _: Records) -> Record:
     rows = split(settings)
     return {
         "corpus": from_settings(settings).statistics(),
-        "train": rows.n,
+        "train": len(rows.y),
         "test": len(rows.y_test),
         "positive": float((rows.y_test > 0).mean()),
     }
@@ -78,8 +112,12 @@ def describe(settings: Settings, _: Records) -> Record:
 def curves(settings: Settings, _: Records) -> Record:
     """Objective and error after each number of passes, trained in the same orders."""
     rows = split(settings)
-    penalty = ElasticNet(0.0, L2_ROWS / rows.n)
-    orders = [rows.order(epoch, settings.seed) for epoch in range(PASSES[-1])]
+    penalty = ElasticNet(0.0, L2_ROWS / len(rows.y))
+    # The order of the rows in a pass is the same for all learners.
+    orders = [
+        np.random.default_rng([settings.seed, epoch]).permutation(len(rows.y))
+        for epoch in range(PASSES[-1])
+    ]
     found = {}
     for last, average, center in ((SGD, ASGD, False), (CSGD, CASGD, True)):
         models = []
@@ -90,8 +128,8 @@ def curves(settings: Settings, _: Records) -> Record:
                 model = ASGDClassifier("log_loss", l2=penalty.l2, center=center)
                 order = np.concatenate(orders[:passes])
                 models.append(model.fit(rows.X, rows.y, sample_order=order))
-        found[last] = rows.judge(models, penalty, last=True)
-        found[average] = rows.judge(models, penalty)
+        found[last] = judge(rows, models, penalty, last=True)
+        found[average] = judge(rows, models, penalty)
     return {"curves": found, "l2": penalty.l2}
 
 

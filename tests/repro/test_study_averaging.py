@@ -11,7 +11,6 @@ from support.studies import tiny_run
 from lazynet import ASGDClassifier
 from paper_repro.competitors import compiled
 from paper_repro.score import UnequalWeights
-from paper_repro.split import split
 from paper_repro.studies import STUDIES, averaging
 from paper_repro.studies.averaging import Averages
 from paper_repro.study import Settings
@@ -32,9 +31,10 @@ def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
 
 def test_curves_are_those_of_the_estimator(small):
     """The average of centered rows, fitted in the orders of the study."""
-    rows = split(TINY)
+    rows = averaging.split(TINY)
     found = averaging.curves(TINY, {})
-    orders = np.concatenate([rows.order(epoch, TINY.seed) for epoch in (0, 1)])
+    order_of = [np.random.default_rng([TINY.seed, epoch]).permutation for epoch in (0, 1)]
+    orders = np.concatenate([order(len(rows.y)) for order in order_of])
     model = ASGDClassifier("log_loss", l2=found["l2"]).fit(rows.X, rows.y, sample_order=orders)
     judged = found["curves"][averaging.CASGD][-1]
     assert judged["error"] == pytest.approx(1 - model.score(rows.X_test, rows.y_test))
