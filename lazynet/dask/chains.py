@@ -49,17 +49,17 @@ class Prepared(NamedTuple):
     """The checked rows of a block: targets and norms, and a copy of X where the checks made one."""
 
     copied: sparse.csr_matrix | None
-    problems: Targets
+    targets: Targets
     squared_norms: Numbers
 
 
 def prepared_by(check: Prepare, chunk: Chunk) -> Prepared:
     """The rows of a chunk after ``check``."""
-    X, problems = check(chunk)
+    X, targets = check(chunk)
     norms = sizes_of(X, "squared_norms")
     assert norms is not None, "a kind of size is named"
     is_own = X.data is not chunk.X.data or X.indices is not chunk.X.indices
-    return Prepared(X if is_own else None, problems, norms)
+    return Prepared(X if is_own else None, targets, norms)
 
 
 def checks_by(serial: type[Any], settings: Settings, n_features: int, classes: Any) -> Prepare:
@@ -78,16 +78,16 @@ class Rows:
         # Arrays from a wire or a disk may not be aligned.
         X = prepared.copied if prepared.copied is not None else as_wide(chunk, n_features, None).X
         self.X = plain_arrays(X)
-        self.problems = copy.copy(prepared.problems)
-        for name, value in vars(self.problems).items():
+        self.targets = copy.copy(prepared.targets)
+        for name, value in vars(self.targets).items():
             if isinstance(value, np.ndarray):
-                setattr(self.problems, name, plain(value, value.dtype))
+                setattr(self.targets, name, plain(value, value.dtype))
         self.squared_norms = plain(prepared.squared_norms, prepared.squared_norms.dtype)
 
 
 @sizeof.register(Targets)
-def _bytes_of_problems(problems: Targets) -> int:
-    return sum(int(sizeof(value)) for value in vars(problems).values())
+def _bytes_of_targets(targets: Targets) -> int:
+    return sum(int(sizeof(value)) for value in vars(targets).values())
 
 
 # --- chains -------------------------------------------------------------------------------------
@@ -139,12 +139,12 @@ class Learns:
     def __call__(self, state: Visiting, block: Any, order: NDArray[np.int64]) -> None:
         rows, plan, done = Rows(block[0], block[1], self.n_features), self.plan, 0
         sizes = rows.squared_norms if plan.size_kind == "squared_norms" else None
-        problems = rows.problems
-        (learner,) = new_learners([state.engine], rows.X, problems, plan, sizes, self.first)
+        targets = rows.targets
+        (learner,) = new_learners([state.engine], rows.X, targets, plan, sizes, self.first)
         while done < len(order):
             piece = order[done : done + self.length - state.open_rows]
             done += len(piece)
-            self._take(learner, problems, piece, state)
+            self._take(learner, targets, piece, state)
             state.t += len(piece)
             state.n_rows += len(piece)
             state.open_rows += len(piece)
@@ -153,7 +153,7 @@ class Learns:
                 state.open_rows, state.parts, state.sums = 0, [], None
 
     def _take(
-        self, learner: Learner, problems: Targets, rows: NDArray[np.int64], state: Visiting
+        self, learner: Learner, targets: Targets, rows: NDArray[np.int64], state: Visiting
     ) -> None:
         """Take the steps on some rows of a chunk."""
         steps, predictions = self.plan.steps(rows, state.t), np.empty(len(rows))
@@ -168,8 +168,8 @@ class Learns:
             return
         steps = steps.with_predictions(predictions)
         learner.engine.take(learner.examples, steps, learner.task, state.t)
-        targets = problems.targets_of(self.first)[rows]
-        state.parts.append((predictions, targets, problems.weights[rows]))
+        own = targets.targets_of(self.first)[rows]
+        state.parts.append((predictions, own, targets.weights[rows]))
 
     def _loss(self, state: Visiting) -> float:
         """The loss of a whole chunk, bit-identical to a serial fit."""
@@ -191,10 +191,10 @@ def _numbers_of(
     of_targets: bool, seed: int | None, number: int, block: Chunk, prepared: Prepared
 ) -> Numbers:
     """Squared norms of rows, their importances and targets, a column each, in their order."""
-    problems = prepared.problems
-    columns = [prepared.squared_norms[:, None], problems.weights[:, None]]
+    targets = prepared.targets
+    columns = [prepared.squared_norms[:, None], targets.weights[:, None]]
     if of_targets:
-        columns.append(problems.numbers_of_targets())
+        columns.append(targets.numbers_of_targets())
     return np.hstack(columns)[order_of(seed, 0, number, block.X.shape[0])]
 
 

@@ -31,11 +31,11 @@ def _counts_of(blocks: Sequence[Any]) -> list[tuple[Any, list[tuple[float, float
     """For each prepared block: the classes with weight, and sum s_i and sum s_i y_i by output."""
     sums = []
     for block in blocks:
-        problems, weights = block.problems, block.problems.importances
-        codes = getattr(problems, "codes", np.zeros(problems.n_rows, np.int64))
+        targets, weights = block.targets, block.targets.importances
+        codes = getattr(targets, "codes", np.zeros(targets.n_rows, np.int64))
         counts = np.unique(codes if weights is None else codes[weights > 0.0])
         totals = [
-            (importance_of_rows(y, s), math.fsum(y if s is None else y * s)) for y, s in problems
+            (importance_of_rows(y, s), math.fsum(y if s is None else y * s)) for y, s in targets
         ]
         sums.append((counts, totals))
     return sums
@@ -103,16 +103,16 @@ class _DualOnBlocks(OverBlocks, serial._DualNetModel):
         if classes is not None:
             codes = np.concatenate(counts)
             check_every_class_counts(classes, classes[codes], np.ones(len(codes)))
-        # The sums over all blocks, for every problem.
+        # The sums over all blocks, for every output.
         sums = np.array(totals).sum(axis=0)
 
-        def minimiser_of(problem: int, generator: np.random.RandomState) -> MinimiserOnSums:
-            total, total_y = map(float, sums[problem])
-            output = OutputLoss(problem, p.loss, p.fit_intercept, total, facts.n_features)
+        def minimiser_of(number: int, generator: np.random.RandomState) -> MinimiserOnSums:
+            total, total_y = map(float, sums[number])
+            output = OutputLoss(number, p.loss, p.fit_intercept, total, facts.n_features)
             begin = _best_intercept(p.loss, total, total_y) if p.fit_intercept else 0.0
             return MinimiserOnSums(MeanOverBlocks(blocks, prepared, output), begin)
 
-        # The sums of one problem keep all workers busy.
+        # The sums of one output keep all workers busy.
         p.n_jobs = 1
         warnings = self._find(p, (len(sums), facts.n_features), minimiser_of)
         if classes is not None:

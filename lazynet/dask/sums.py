@@ -55,7 +55,7 @@ class BlockLoss(MeanLoss):
     """The mean loss of the rows of a block at given weights, divided by the n of all rows."""
 
     def __init__(self, output: OutputLoss, rows: Rows, weights: Vector, b: float) -> None:
-        y, counts = rows.problems[output.output]
+        y, counts = rows.targets[output.output]
         examples, options = as_examples(rows.X, y, counts), {"fit_intercept": output.fit_intercept}
         super().__init__(examples, y, counts, output.loss, total=output.total, **options)
         self.X, self.weights, self.b = rows.X, weights, b

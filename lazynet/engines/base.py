@@ -63,19 +63,23 @@ def _check_wear(name: str, value: Any) -> Wear:
 WearOrNone = Annotated[Wear | None, Kind(_check_wear, optional=True)]
 
 
+#: What to do about an overflow of a model whose rates have a schedule.
+LOWER_ETA0 = "Lower eta0"
+
+
 # --- calls of a kernel ---------------------------------------------------------------------------
 
 
-def advice_on_overflow(remedy: str = "Lower eta0") -> str:
-    """What to do about a model that overflows.
+def overflow(when: str, what: str, remedy: str) -> FloatingPointError:
+    """The error of a model that overflows.
 
-    >>> advice_on_overflow("Raise l2")
-    'Raise l2, or scale the features to comparable sizes.'
+    >>> overflow("by step 8", "a weight is not a finite number", "Raise l2")
+    FloatingPointError('the model overflowed by step 8: a weight is not a finite number. Raise l2, \
+or scale the features to comparable sizes.')
     """
-    return f"{remedy}, or scale the features to comparable sizes."
-
-
-LOWER_ETA0 = advice_on_overflow()
+    return FloatingPointError(
+        f"the model overflowed {when}: {what}. {remedy}, or scale the features to comparable sizes."
+    )
 
 
 def take_until_done(
@@ -85,7 +89,7 @@ def take_until_done(
     examples: Examples,
     *,
     row_of: Callable[[int], int],
-    advice: str,
+    remedy: str,
     sweep: Callable[[], None] | None = None,
 ) -> None:
     """Call a kernel until all steps are taken; Python handles signals between the calls.
@@ -99,14 +103,12 @@ def take_until_done(
         if status == STATUS_WORN_OUT and sweep is not None:
             sweep()
         elif status == STATUS_OVERFLOWED:
-            raise FloatingPointError(
-                f"the model overflowed at step {t + first}: the prediction or the step is not "
-                f"a finite number. {advice}"
-            )
+            what = "the prediction or the step is not a finite number"
+            raise overflow(f"at step {t + first}", what, remedy)
         elif status == STATUS_OUT_OF_RANGE:
             raise FloatingPointError(
                 f"the engine left the range of doubles at step {t + first}: l1 and l2 shrink the "
-                f"weights too much before all of them are brought current. {advice} If wear is "
+                f"weights too much before all of them are brought current. {remedy}. If wear is "
                 f"given, raise its smallest_scale, or lower its largest_cushion."
             )
         elif status == STATUS_OUT_OF_MEMORY:
@@ -120,18 +122,12 @@ def take_until_done(
             )
 
 
-def refuse_overflow(t: int, advice: str, *arrays: NDArray[np.float64]) -> None:
-    """Raise if an array holds a number that is not finite; ``advice`` says what to do."""
+def refuse_overflow(t: int, remedy: str, *arrays: NDArray[np.float64]) -> None:
+    """Raise if an array holds a number that is not finite; ``remedy`` says what to do."""
     for numbers in arrays:
         # np.isfinite(numbers) would make another array of the same length; min and max do not.
         if numbers.size and not (np.isfinite(numbers.min()) and np.isfinite(numbers.max())):
-            raise _overflow_by(t, advice)
-
-
-def _overflow_by(t: int, advice: str) -> FloatingPointError:
-    return FloatingPointError(
-        f"the model overflowed by step {t}: a weight is not a finite number. {advice}"
-    )
+            raise overflow(f"by step {t}", "a weight is not a finite number", remedy)
 
 
 # --- engines -------------------------------------------------------------------------------------
@@ -151,7 +147,7 @@ class Engine:
     #: how many outputs the engine learns, each with weights and an intercept of its own
     n_outputs: int = 1
     #: what to do about an overflow
-    advice: str = LOWER_ETA0
+    remedy: str = LOWER_ETA0
     #: the arrays of the state with a row per feature; a step changes the rows of its nonzeros
     _per_feature: ClassVar[tuple[str, ...]] = ()
     #: the other arrays of the state, and those among them that have any length
@@ -329,7 +325,7 @@ class Engine:
             t,
             examples,
             row_of=steps.row,
-            advice=self.advice,
+            remedy=self.remedy,
             sweep=self.sweep,
         )
 
@@ -364,7 +360,7 @@ class Engine:
         for start in range(0, len(touched), block):
             finite = finite and self._is_finite_at(touched[start : start + block])
         if not finite:
-            raise _overflow_by(t, self.advice)
+            raise overflow(f"by step {t}", "a weight is not a finite number", self.remedy)
 
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         return bool(np.isfinite(self.weights(indices)).all())

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from lazynet import reference
-from lazynet.engines.base import Engine, Wear, advice_on_overflow
+from lazynet.engines.base import Engine, Wear
 from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine, TablesEngine
 from lazynet.engines.dense import DenseEngine
@@ -152,9 +152,35 @@ def new_engine(
     >>> new_engine(RDA(), ElasticNet(), 3, 20).n_outputs
     20
     """
-    rule = rule.settled()
-    if not rule.is_affine:
-        return _engine_of_rule(rule, penalty, n_features, n_outputs, loss, dtype, wear)
+    if rule.is_affine:
+        return _engine_of_storage(rule, n_features, n_outputs, average, own_clocks, dtype, wear)
+    row = ALGORITHMS[rule.name]
+    constants: Any
+    if isinstance(penalty, ElasticNet):
+        constants = rule.constants(penalty, loss)
+    else:
+        constants = [rule.constants(each, loss) for each in penalty]
+    if n_outputs is None:
+        assert row.engine is not None
+        engine: Engine = row.engine(n_features, wear, constants)
+    else:
+        assert row.outputs is not None
+        assert issubclass(row.outputs, RuleOutputs)
+        engine = row.outputs(n_features, n_outputs, dtype, wear, constants)
+    engine.remedy = rule.remedy
+    return engine
+
+
+def _engine_of_storage(
+    rule: Rule,
+    n_features: int,
+    n_outputs: int | None,
+    average: bool,
+    own_clocks: bool,
+    dtype: Any,
+    wear: Wear | None,
+) -> Engine:
+    """An engine of an affine rule."""
     if n_outputs is not None:
         if rule.group is not None:
             return GroupedOutputs(n_features, n_outputs, dtype, wear)
@@ -166,30 +192,6 @@ def new_engine(
     if isinstance(rule.storage, Dense):
         return DenseEngine(n_features, rule.storage.predictions, wear, average=average)
     return AveragedClockEngine(n_features, wear) if average else ClockEngine(n_features, wear)
-
-
-def _engine_of_rule(
-    rule: Rule,
-    penalty: ElasticNet | Sequence[ElasticNet],
-    n_features: int,
-    n_outputs: int | None,
-    loss: Loss,
-    dtype: Any,
-    wear: Wear | None,
-) -> Engine:
-    """An engine of a rule with cells of its own."""
-    row = ALGORITHMS[rule.name]
-    given = [penalty] if isinstance(penalty, ElasticNet) else penalty
-    constants = [rule.constants(each, loss) for each in given]
-    if n_outputs is None:
-        assert row.engine is not None
-        engine: Engine = row.engine(n_features, wear, constants[0])
-    else:
-        assert row.outputs is not None
-        assert issubclass(row.outputs, RuleOutputs)
-        engine = row.outputs(n_features, n_outputs, dtype, wear, constants)
-    engine.advice = advice_on_overflow(rule.remedy)
-    return engine
 
 
 class EngineKind(NamedTuple):
@@ -222,6 +224,6 @@ class EngineKind(NamedTuple):
         else:
             rule = ALGORITHMS[self.rule].rule()
         return new_engine(
-            rule, ElasticNet(), n_features, n_outputs,
+            rule.settled(), ElasticNet(), n_features, n_outputs,
             average=self.average is not None, own_clocks=self.rates_from_data, dtype=self.dtype,
         )  # fmt: skip

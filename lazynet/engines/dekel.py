@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.base import advice_on_overflow, take_until_done
+from lazynet.engines.base import take_until_done
 from lazynet.kernels import dekel as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
 from lazynet.parameters import check_number
 
 #: What to do about an overflow: the first steps are 1 / l2 long.
-RAISE_L2 = advice_on_overflow("Raise l2")
+RAISE_L2 = "Raise l2"
 
 Model = tuple[NDArray[np.float64], float]
 
@@ -80,7 +80,7 @@ class DekelEngine:
             self.t,
             examples,
             row_of=lambda step: int(order[step]),
-            advice=RAISE_L2,
+            remedy=RAISE_L2,
             sweep=lambda: kernel.begin_h_again(self.cells, self.fields),
         )
 

@@ -130,7 +130,7 @@ class OutputsEngine(Engine):
             t,
             examples,
             row_of=steps.row,
-            advice=self.advice,
+            remedy=self.remedy,
             sweep=self.sweep,
         )
 

@@ -51,7 +51,7 @@ class RuleOutputs(OutputsEngine):
     def output(self, number: int, which: Any = ALL) -> CellEngine:
         """An engine of one output with the state of output ``number``, for some features."""
         engine = self.single(0, self.wear, self.constants[number])
-        engine.advice, engine.fields = self.advice, self.fields[number].copy()
+        engine.remedy, engine.fields = self.remedy, self.fields[number].copy()
         engine.cells = self._cells_of(number, which)
         engine.n_features = len(engine.cells)
         return engine

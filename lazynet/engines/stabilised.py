@@ -196,7 +196,7 @@ class Path:
             return status, step
 
         take_until_done(
-            run, size, t, self.examples, row_of=lambda step: int(rows[step]), advice=LOWER_ETA0
+            run, size, t, self.examples, row_of=lambda step: int(rows[step]), remedy=LOWER_ETA0
         )
         burst = self._truncate(size, gravity, beta)
         if observe is not None:
@@ -228,7 +228,7 @@ class Path:
 
 
 class StabilisedEngine:
-    """One binary problem: its paths, and the features that were never purged.
+    """One output: its paths, and the features that were never purged.
 
     ``occurs`` says which features have a value other than 0 in a row.
 

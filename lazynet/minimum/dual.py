@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lazynet.engines.base import take_until_done
 from lazynet.kernels import dual as kernel
-from lazynet.minimum.mean_loss import SCALE_FEATURES, MeanLoss
+from lazynet.minimum.mean_loss import RAISE_PENALTY, MeanLoss
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
@@ -122,7 +122,7 @@ class DualAscent:
             0,
             mean.examples,
             row_of=lambda step: int(order[step]),
-            advice=SCALE_FEATURES,
+            remedy=RAISE_PENALTY,
         )
 
     def start_from(self, weights: Vector, intercept: float, duals: Vector) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.data.weights import total_of
-from lazynet.engines.base import advice_on_overflow, take_until_done
+from lazynet.engines.base import take_until_done
 from lazynet.kernels import sums as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
@@ -23,7 +23,7 @@ from lazynet.losses import Loss
 Vector = NDArray[np.float64]
 
 #: What to do about predictions that overflow.
-SCALE_FEATURES = advice_on_overflow("Raise l1 or l2")
+RAISE_PENALTY = "Raise l1 or l2"
 # The best intercept lies within this distance of the targets and margins: beyond it the logistic
 # loss of either class has no slope that a double could hold beside that of the other class.
 _REACH = 64.0
@@ -82,7 +82,7 @@ class MeanLoss:
 
     def _over_rows(self, run: Callable[[int], tuple[int, int]]) -> None:
         take_until_done(
-            run, self.n_rows, 0, self.examples, row_of=lambda row: row, advice=SCALE_FEATURES
+            run, self.n_rows, 0, self.examples, row_of=lambda row: row, remedy=RAISE_PENALTY
         )
 
     def margins(self, weights: Vector, *, compensated: bool = False) -> Vector:

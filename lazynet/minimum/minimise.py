@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples
+from lazynet.engines.base import overflow
 from lazynet.kernels.columns import MOST_ROWS
 from lazynet.losses import Loss
 from lazynet.minimum.certificate import Certificate, certify
-from lazynet.minimum.mean_loss import SCALE_FEATURES, MeanLoss
+from lazynet.minimum.mean_loss import RAISE_PENALTY, MeanLoss
 from lazynet.minimum.newton import ActiveColumns
 from lazynet.minimum.solvers import SMALL, Ascent, Place, Search, Suitable, look
 from lazynet.penalties import ElasticNet
@@ -181,7 +182,8 @@ class Minimiser:
         largest = float(np.abs(correlations).max(initial=0.0))
         if not np.isfinite(largest):
             raise FloatingPointError(
-                f"the slopes at zero weights overflowed: no l1 is large enough. {SCALE_FEATURES}"
+                "the slopes at zero weights overflowed: no l1 is large enough. Scale the features "
+                "to comparable sizes."
             )
         return largest
 
@@ -267,10 +269,8 @@ class Minimiser:
             began = ended
             after(history[-1])
             if not np.isfinite(now.gap):
-                raise FloatingPointError(
-                    f"the search overflowed in epoch {epoch}: the objective is not a finite "
-                    f"number. {SCALE_FEATURES}"
-                )
+                what = "the objective is not a finite number"
+                raise overflow(f"in epoch {epoch}", what, RAISE_PENALTY)
             # A gap below the rounding of the objective is noise.
             gap = max(now.gap, _NOISE * self.at_zero)
             waited = 0 if gap < _PROGRESS * least else waited + 1

@@ -96,7 +96,7 @@ def fit(
         )
     history, best, t = training.history, training.best_epoch, training.best_t
     numbers = coefficients.data if sparse_coef else coefficients
-    refuse_overflow(t, engines[0].advice, numbers, intercepts_of(engines, units))
+    refuse_overflow(t, engines[0].remedy, numbers, intercepts_of(engines, units))
     rate = engines[0].present_rate
     eta0 = plan.eta0 if rate is None else rate
     if settings.tol is not None and not (training.ended_early or settings.limits_epochs):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from lazynet.data.standardise import Units
-from lazynet.engines.base import Engine
+from lazynet.engines.base import Engine, overflow
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import Undo
 from lazynet.training.epochs import Epoch, EpochRecord, Stopping
@@ -183,10 +183,8 @@ class Training:
         loss = line.get("validation_loss", progressive)
         for name, value in (("progressive", progressive), ("validation", loss)):
             if not math.isfinite(value):
-                raise FloatingPointError(
-                    f"the model overflowed by step {t}: its {name} loss is {value}. "
-                    f"{self.engines[0].advice}"
-                )
+                remedy = self.engines[0].remedy
+                raise overflow(f"by step {t}", f"its {name} loss is {value}", remedy)
         if self.verbose:
             print(line_of_progress(line))
         asked = self.callback is not None and self._ask(line, t)

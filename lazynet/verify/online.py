@@ -238,24 +238,24 @@ def _model(engine: Engine) -> _Linear:
 
 
 def verify(
-    plan: Plan, X: sparse.csr_matrix, problems: Targets, max_rows: int, epochs: int
+    plan: Plan, X: sparse.csr_matrix, targets: Targets, max_rows: int, epochs: int
 ) -> VerificationReport:
     """Train a lazy model and its dense twin on the first rows of X, and compare after every step.
 
     Both models start from zero weights.  The weights of features that occur in none of these rows
-    stay zero in both models, so these features are left out.  The lazy model learns all problems
-    of its first engine, and the first problem is compared.
+    stay zero in both models, so these features are left out.  The lazy model learns all outputs
+    of its first engine, and the first output is compared.
     """
     if not ALGORITHMS[plan.rule.name].exact:
         exact = [name for name, row in ALGORITHMS.items() if row.exact]
         raise ValueError(f"verify knows the exact rules {exact}, got rule={plan.rule!r}")
     head, features = _first_rows(X, affordable_rows(X, max_rows, epochs))
     n_rows = head.shape[0]
-    problems = problems.only(np.arange(n_rows))
-    y, weights_of_rows = problems[0]
+    targets = targets.only(np.arange(n_rows))
+    y, weights_of_rows = targets[0]
 
-    engine = plan.new_engines(len(features), len(problems))[0]
-    (learner,) = new_learners([engine], head, problems, plan)
+    engine = plan.new_engines(len(features), len(targets))[0]
+    (learner,) = new_learners([engine], head, targets, plan)
     twin = BoundedTwin.of_plan(plan, len(features), engine.wear.largest_cushion, n_rows)
     comparison = _Comparison(features)
     mean = None if plan.average is None else _MeanOfTwin(plan.average, len(features))

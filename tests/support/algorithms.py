@@ -73,8 +73,8 @@ def storage_of(name, budget=DEFAULT_BUDGET, predictions=False):
 
 def engine_of(name, n_features, *, wear=None, average=False, **options):
     """A new engine of a storage, all weights zero; ``options`` are those of ``storage_of``."""
-    storage = storage_of(name, **options)
-    return new_engine(FoBoS(storage=storage), ElasticNet(), n_features, average=average, wear=wear)
+    rule = FoBoS(storage=storage_of(name, **options)).settled()
+    return new_engine(rule, ElasticNet(), n_features, average=average, wear=wear)
 
 
 def loss_of(problem):
