@@ -27,7 +27,7 @@ from lazynet.parameters import Flag, Positive, PositiveInt, check_n_steps
 from lazynet.training.evaluation import total_loss_of
 from lazynet.training.settings import Seed, new_generator
 
-# Steps between two advances of the progress bar.
+# Steps of a call of the kernel: Ctrl-C acts between two calls.
 _STEPS_PER_CALL = 2**16
 
 

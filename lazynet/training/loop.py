@@ -7,8 +7,10 @@ them; a later run of the same training continues from its ``state``.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -32,6 +34,19 @@ SLOWER = 4.0
 
 #: What is printed of a bad epoch, before the loss above which it is bad.
 _BAD = "the epoch was no better than a constant prediction, whose loss is"
+
+
+def progress_bar(n_rows: int, n_visited: int, label: str, verbose: int) -> Any:
+    """A context with a bar of tqdm, or with None if nobody would see a bar or tqdm is missing."""
+    if not verbose or not sys.stderr.isatty():
+        return nullcontext()
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return nullcontext()
+    return tqdm(
+        total=n_rows, initial=n_visited, desc=label, unit="row", unit_scale=True, leave=False
+    )
 
 
 def line_of_progress(line: EpochRecord) -> str:
@@ -157,16 +172,20 @@ class Training:
 
         def after(n_visited: int) -> None:
             """Note the rows visited so far, after every chunk."""
+            if bar is not None:
+                bar.update(n_visited - self.n_visited)
             self.n_visited, self.seconds = n_visited, time.perf_counter() - began
             if self.checkpoint is not None:
                 self.checkpoint.point(self.state)
 
-        t = self.rows.visit(
-            Pass(
-                self.engines, self.plan, self.epoch, order, self.t, self.losses, self.workers,
-                self.n_visited, after,
-            )
-        )  # fmt: skip
+        label = f"epoch {self.epoch + 1}"
+        with progress_bar(n_rows, self.n_visited, label, self.verbose) as bar:
+            t = self.rows.visit(
+                Pass(
+                    self.engines, self.plan, self.epoch, order, self.t, self.losses,
+                    self.workers, self.n_visited, after,
+                )
+            )  # fmt: skip
         line = EpochRecord(
             epoch=self.epoch,
             progressive_loss=float(self.losses.sum()) / n_rows,

@@ -1,7 +1,10 @@
 """The estimators pass scikit-learn's checks, and train, stop, report and resume as documented."""
 
 import copy
+import sys
+from contextlib import nullcontext
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -464,6 +467,32 @@ def test_progress_is_one_line_per_epoch(capsys, tol):
         assert f"validation loss {record['validation_loss']:.6g} " in line
     model.set_params(verbose=0).fit(X, y)
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("verbose", "terminal"), [(1, False), (1, True), (0, True)])
+def test_progress_bar_only_on_a_terminal(monkeypatch, capsys, verbose, terminal):
+    """verbose=1 on a terminal makes a bar that advances by every step; nothing else makes one."""
+    bars = []
+
+    class Bar(nullcontext):
+        def __init__(self, **options):
+            super().__init__(self)
+            self.total, self.seen, self.closed = options["total"], options["initial"], False
+            bars.append(self)
+
+        def update(self, steps):
+            self.seen += steps
+
+        def __exit__(self, *error):
+            self.closed = True
+
+    monkeypatch.setitem(sys.modules, "tqdm", SimpleNamespace(tqdm=Bar))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    X, y = make_data()
+    LazyNetClassifier(max_iter=3, tol=None, verbose=verbose).fit(X, y)
+    assert len(bars) == (3 if verbose and terminal else 0)
+    assert all(bar.seen == bar.total == len(y) and bar.closed for bar in bars)
+    assert capsys.readouterr().err == ""
 
 
 # --- warm start -----------------------------------------------------------------------------
