@@ -43,8 +43,9 @@ examples:
     lazynet train 'part-*.vw.gz' --bits 20 --passes 3 --l1 1e-6 --cache part.rows -o model.lazy
 
   Any parameter of LazyNetClassifier and LazyNetRegressor; a rule has parameters of its own:
-    lazynet train rows.svm --set 'rule=ftrl(alpha=0.1)' --set n_iter_no_change=2 -o model.lazy
-    lazynet train rows.svm --set 'rule=fobos(schedule=power(power_t=0.5), eta0=0.1)' -o model.lazy
+    lazynet train rows.svm --set rule=ftrl --set rule__alpha=0.1 -o model.lazy
+    lazynet train rows.svm --set rule=fobos --set rule__schedule=power \\
+        --set rule__schedule__power_t=0.5 -o model.lazy
 
   A run that goes on after a kill, by the same command:
     lazynet train rows.svm --passes 50 --checkpoint run.lazy -o model.lazy
@@ -64,8 +65,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--task", choices=TASKS, help="what to predict (default: guessed from the labels)"
     )
-    group.add_argument("--loss", metavar="NAME", help=f"one of {', '.join(LOSSES)}; or with a "
-                       "width, such as 'huber(epsilon=0.5)'")  # fmt: skip
+    group.add_argument("--loss", metavar="NAME", help=f"one of {', '.join(LOSSES)}; --set "
+                       "loss__epsilon=0.5 gives a width")  # fmt: skip
     group.add_argument("--l1", type=float, help="strength of the penalty l1 * sum|w| (default: "
                        "from the rows)")  # fmt: skip
     group.add_argument("--l2", type=float, help="strength of l2/2 * sum w^2 (default: 0)")
@@ -223,48 +224,21 @@ def value_of(text: str) -> Any:
         return text
 
 
-def object_of(name: str, text: str) -> Any:
-    """A name unchanged; a name with parameters in brackets as the object that it names.
+def with_objects(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The same parameters, with an object in place of a name that has parameters of its own.
 
-    >>> object_of("rule", "ftrl(alpha=0.5)"), object_of("rule", "sgd")
-    (FTRL(alpha=0.5), 'sgd')
-    >>> object_of("rule", "fobos(schedule=power(power_t=0.5), eta0=0.1, average=true)")
-    FoBoS(average=True, eta0=0.1, schedule=Power(power_t=0.5))
-    >>> object_of("rule", "ftrl(open('x'))")
-    Traceback (most recent call last):
-    ValueError: rule must be a name, or a name with parameters such as fobos(...=1), \
-got "ftrl(open('x'))"
+    >>> with_objects({"rule": "ftrl", "rule__alpha": 0.5, "loss": "huber"})
+    {'rule': FTRL(), 'rule__alpha': 0.5, 'loss': 'huber'}
     """
-    if "(" not in text:
-        return text
-    try:
-        return _made(name, ast.parse(text.strip(), mode="eval").body)
-    except (ValueError, SyntaxError):
-        example = next(iter(OBJECTS[name]))
-        raise ValueError(
-            f"{name} must be a name, or a name with parameters such as {example}(...=1), "
-            f"got {text!r}"
-        ) from None
-    except TypeError as error:
-        raise ValueError(f"{name}: {error}") from None
-
-
-def _made(name: str, call: ast.expr) -> Any:
-    """The object that ``call`` makes for the parameter ``name``; ValueError for other code."""
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
-        raise ValueError
-    kind = OBJECTS.get(name, {}).get(call.func.id)
-    arguments = {word.arg or "": word.value for word in call.keywords}
-    if kind is None or "" in arguments:  # ** has no name
-        raise ValueError
-    return kind(**{word: _argument(word, value) for word, value in arguments.items()})
-
-
-def _argument(name: str, value: ast.expr) -> Any:
-    """The value of a parameter in brackets; ValueError for other code."""
-    if isinstance(value, ast.Call):
-        return _made(name, value)
-    return value_of(value.id) if isinstance(value, ast.Name) else ast.literal_eval(value)
+    result = dict(parameters)
+    for name in parameters:
+        owner = name.rpartition("__")[0]
+        while owner:
+            kinds = OBJECTS.get(owner.rpartition("__")[2], {})
+            if isinstance(result.get(owner), str) and result[owner] in kinds:
+                result[owner] = kinds[result[owner]]()
+            owner = owner.rpartition("__")[0]
+    return result
 
 
 def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -279,13 +253,10 @@ def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
             raise ValueError(f"--set must be NAME=VALUE, got {setting!r}")
         if name in parameters:
             raise ValueError(f"the parameter {name} is given twice: leave out one of the options")
-        parameters[name] = text if name in OBJECTS else value_of(text)
+        parameters[name] = value_of(text)
     if options.passes is not None:
         parameters.setdefault("tol", None)
-    return {
-        name: object_of(name, value) if name in OBJECTS else value
-        for name, value in parameters.items()
-    }
+    return with_objects(parameters)
 
 
 def guessed_task(facts: Facts) -> tuple[str, str]:
@@ -323,12 +294,12 @@ def new_model(task: str, parameters: dict[str, Any]) -> Any:
         estimator, parameters = LazyNetRegressor, {"loss": "squared_error", **parameters}
     names = estimator._get_param_names()
     for name in parameters:
-        if name in names:
+        if name.partition("__")[0] in names:
             continue
         rules = [rule for rule, row in ALGORITHMS.items() if name in row.rule._get_param_names()]
         if rules:
             raise ValueError(f"{name} is a parameter of a rule ({', '.join(rules)}): write "
-                             f"--set 'rule={rules[0]}({name}=...)'")  # fmt: skip
+                             f"--set rule={rules[0]} --set rule__{name}=...")  # fmt: skip
         raise ValueError(f"{estimator.__name__} has no parameter {name!r}; it has "
                          f"{', '.join(names)}")  # fmt: skip
-    return estimator(**{"random_state": 0, **parameters})
+    return estimator(random_state=0).set_params(**parameters)

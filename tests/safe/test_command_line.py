@@ -16,7 +16,6 @@ from sklearn.metrics import f1_score, mean_absolute_error, r2_score
 import lazynet
 from lazynet import FTRL, FoBoS, Power
 from lazynet.cli.main import COMMANDS, main, new_parser
-from lazynet.cli.train import object_of
 from lazynet.data import CSVFile, RowsFile, SvmlightFile, VWFile
 from lazynet.persistence import files as model_files
 from lazynet.persistence.checkpoints import Checkpoint
@@ -145,7 +144,7 @@ OPTIONS = {
     "l2": ([f"{TRAIN} 0.1"], [f"{TRAIN} -1", f"{FROM} 0.1"]),
     "passes": ([f"{TRAIN} 2", f"{FROM} 1"], [f"{TRAIN} 0"]),
     "set": (
-        [f"{TRAIN} rule=fobos", f"{TRAIN} rule=fobos(eta0=0.1)"],
+        [f"{TRAIN} rule=fobos", f"{TRAIN} rule=fobos --set rule__eta0=0.1"],
         [f"{TRAIN} C=1", f"{TRAIN} C", f"{TRAIN} eta0=0.1", f"{FROM} rule=rda"],
     ),
     "from": (["train new.svm -o m | two.lazy"], [f"{TRAIN} none.lazy", f"{TRAIN} new.svm"]),
@@ -214,26 +213,38 @@ def test_every_option_is_obeyed_or_refused(folder, capsys):
 
 def test_parameters_of_the_estimator(folder, told, capsys):
     """Rules, schedules and losses with parameters become the objects of the library."""
-    options = ["--set", "rule=ftrl(alpha=0.5, penalty='once')", "--loss", "squared_hinge",
-               "--set", "shuffle=false", "--set", "fit_intercept=false"]  # fmt: skip
+    options = ["--set", "rule=ftrl", "--set", "rule__alpha=0.5", "--set", "rule__penalty=once",
+               "--loss", "squared_hinge", "--set", "shuffle=false",
+               "--set", "fit_intercept=false"]  # fmt: skip
     assert told("train", "two.svm", "-o", "m.lazy", *options)[0] == 0
     model = lazynet.load("m.lazy")
     assert model.rule == FTRL(alpha=0.5, penalty="once")
     assert (model.loss, model.fit_intercept) == ("squared_hinge", False)
-    options = ["--set", "rule=fobos(schedule=power(power_t=0.5), eta0=0.3, average=true)"]
+    options = ["--set", "rule=fobos", "--set", "rule__schedule__power_t=0.5",
+               "--set", "rule__schedule=power", "--set", "rule__eta0=0.3",
+               "--set", "rule__average=true"]  # fmt: skip
     assert told("train", "two.svm", "-o", "m.lazy", *options)[0] == 0
     assert lazynet.load("m.lazy").rule == FoBoS(Power(power_t=0.5), eta0=0.3, average=True)
     assert run("train", "two.svm", "-o", "n.lazy", "--set", "average=true") == 2
-    assert "write --set 'rule=fobos(average=...)'" in capsys.readouterr().err
+    assert "write --set rule=fobos --set rule__average=..." in capsys.readouterr().err
     for twice in (["--l1", 1, "--set", "l1=2"], ["--set", "C=1", "--set", "C=2"],
                   ["--passes", 1, "--set", "max_iter=2"]):  # fmt: skip
         assert run("train", "two.svm", "-o", "n.lazy", *twice) == 2
         assert "is given twice" in capsys.readouterr().err
-    called = "ftrl(alpha=__import__('os'))"
-    nested = f"fobos(schedule={called})", "fobos(eta0=power())", "fobos(eta0=[x])", "(1)"
-    for text in (called, "ftrl(**{})", "ftrl(alpha=1)()", "os.system('x')", "ftrl(1)", *nested):
-        with pytest.raises(ValueError, match="rule must be a name"):
-            object_of("rule", text)
+    for name, text, told_of in (
+        ("rule", "ftrl(alpha=__import__('os'))", "rule must be one of"),
+        ("rule__alpha", "0.5", "rule__alpha needs an object"),
+        ("rule__alpha", "__import__('os')", "rule__alpha needs an object"),
+        ("rule__schedule__eta0", "1", "rule__schedule__eta0 needs an object"),
+        ("loss__epsilon", "1", "loss__epsilon needs an object"),
+    ):
+        assert run("train", "two.svm", "-o", "n.lazy", "--set", f"{name}={text}") == 2
+        assert told_of in capsys.readouterr().err
+    assert run("train", "two.svm", "-o", "n.lazy", "--set", "rule=rda", "--set", "rule__x=1") == 2
+    assert "Invalid parameter 'x' for estimator RDA()" in capsys.readouterr().err
+    alpha = "rule__alpha=__import__('os')"
+    assert run("train", "two.svm", "-o", "n.lazy", "--set", "rule=ftrl", "--set", alpha) == 2
+    assert "alpha of FTRL must be a number" in capsys.readouterr().err
 
 
 def test_going_on(folder):
