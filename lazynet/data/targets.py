@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.kernels import targets as kernel
+from lazynet.kernels import steps as kernel
 from lazynet.parameters import check_array
 
 #: The targets and the importances of one output.

@@ -20,8 +20,7 @@ from lazynet.engines.cells import on_lines
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import outputs as kernel
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.steps import Steps, Task
-from lazynet.kernels.targets import Targets
+from lazynet.kernels.steps import Steps, Targets, Task
 
 #: Features whose weights are read at once: their cells stay in the cache.
 _FEATURES_AT_ONCE = 2**12

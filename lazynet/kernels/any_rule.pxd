@@ -1,102 +1,212 @@
-# The rules of the step loop as one fused type, and what the loop asks of any of them.  Each function calls
-# that of the rule (rules/).
+# All that is known of every rule of the step loop beside the functions of its file in rules/: its name and
+# fields, the numbers in its cell, and which function answers what the loop asks.
 from libc.stdint cimport uint32_t
 
 from .chunk cimport Chunk
 from .from_data cimport Proposal
-from .lanes cimport Lanes, give1, give2, give3, give4, spread, take1, take2, take3, take4
+from .lanes cimport (
+    Lanes, gather1, gather2, gather3, gather4, scatter1, scatter2, scatter3, scatter4, spread,
+)
 from .rules cimport adagrad, carpenter, clock, ftrl, rda, saga, tables, truncated_gradient
-from .rules.adagrad cimport AdaGrad, DecayingAdaGrad
+from .rules.adagrad cimport AdaGrad
 from .rules.carpenter cimport Carpenter
-from .rules.clock cimport Averaged, FreelyAveraged, OnClock
+from .rules.clock cimport AveragedRule, ClockRule, FreelyAveragedRule
 from .rules.ftrl cimport Ftrl
 from .rules.rda cimport Rda
 from .rules.saga cimport Saga
-from .rules.tables cimport OnTables
+from .rules.tables cimport Tables
 from .rules.truncated_gradient cimport Truncated
 
+# The rules by number ...
+cdef enum RuleCode:
+    CLOCK
+    AVERAGED
+    FREELY_AVERAGED
+    RDA
+    FTRL
+    ADAGRAD
+    TRUNCATED
+    CARPENTER
+    SAGA
+    TABLES
+
+# ... and as types: the compiler makes a step loop of each.
 ctypedef fused Rule:
-    OnClock
-    Averaged
-    FreelyAveraged
+    ClockRule
+    AveragedRule
+    FreelyAveragedRule
     Rda
     Ftrl
     AdaGrad
-    DecayingAdaGrad
     Truncated
     Carpenter
     Saga
-    OnTables
+    Tables
+
+# The struct of a rule is its constants, its fields, and what follows from them.
+cdef union AnyRule:
+    double[32] numbers
+    ClockRule clock
+    Rda rda
+    Ftrl ftrl
+    AdaGrad adagrad
+    Truncated truncated
+    Carpenter carpenter
+    Saga saga
+    Tables tables
 
 cdef enum:
     MOST_NUMBERS = 4    # in a cell
 
+# --- what is known before a run -------------------------------------------------------------------
+
+
+cdef inline dict all_rules():
+    """For every rule by name: its number, the numbers in a cell, and the names of its constants and
+    fields, which are those of the struct, in order."""
+    cdef tuple of_scale = ("rows", "sizes", "mean", "loaded")
+    cdef tuple of_clock = ("scale", "scale_low", "inverse", "shift", "shift_low", "intercept", "work")
+    cdef tuple of_pending = ("pending", "pending_move")
+
+    return {
+        "adagrad": (
+            ADAGRAD, 4, ("l1", "l2", "alpha", "delta", "follows", "initial"),
+            ("intercept", "intercept_s", "steps", "rows", "sizes", "mean", "waiting"),
+        ),
+        "averaged clock": (AVERAGED, 2, (), (*of_clock, *of_pending)),
+        "carpenter": (CARPENTER, 2, ("l1", "l2", "period"), ("steps", "rate", "intercept")),
+        "clock": (CLOCK, 1, (), (*of_clock, *of_pending)),
+        "ftrl": (
+            FTRL, 2, ("l1", "l2", "per_example", "alpha", "beta", "free_alpha", "free_beta"),
+            ("intercept_z", "intercept_s", "steps", *of_scale),
+        ),
+        "rda": (
+            RDA, 1, ("l1", "l2", "gamma", "rho", "free_gamma"), ("seen", "intercept_sum", *of_scale)
+        ),
+        "saga": (
+            SAGA, 3, ("l1", "l2", "alpha"), ("intercept", "intercept_mean", "steps")
+        ),
+        "tables": (TABLES, 2, (), (*of_clock, "now")),
+        "truncated_gradient": (TRUNCATED, 2, ("threshold",), ("gravity", "intercept")),
+    }
+
+
+cdef inline str prepare(AnyRule* rule, int code, bint running):
+    """Compute what follows from constants and fields; returns why they cannot be used, or None."""
+    cdef str defect = None
+    if code == ADAGRAD:
+        adagrad.prepare(&rule.adagrad)
+        defect = adagrad.defect(&rule.adagrad, running)
+    elif code == CLOCK or code == AVERAGED:
+        clock.prepare(&rule.clock)
+    elif code == FTRL:
+        ftrl.prepare(&rule.ftrl)
+        defect = ftrl.defect(&rule.ftrl, running)
+    elif code == RDA:
+        rda.prepare(&rule.rda)
+        defect = rda.defect(&rule.rda, running)
+    elif code == SAGA:
+        saga.prepare(&rule.saga)
+        defect = saga.defect(&rule.saga, running)
+    elif code == TABLES:
+        tables.prepare(&rule.tables)
+        defect = tables.defect(&rule.tables)
+    return defect
+
+
+cdef inline bint follows_sizes(const AnyRule* rule, int code) noexcept:
+    """Whether the rates follow the sizes of the rows, which ``measure`` then counts."""
+    if code == ADAGRAD:
+        return rule.adagrad.follows != 0.0
+    if code == FTRL:
+        return rule.ftrl.measures != 0.0
+    return code == RDA and rule.rda.measures != 0.0
+
+
+cdef inline double intercept_of(const AnyRule* rule, int code) noexcept:
+    """The intercept as of now."""
+    if code == RDA:
+        return rule.rda.intercept
+    if code == FTRL:
+        return rule.ftrl.intercept
+    if code == ADAGRAD:
+        return rule.adagrad.intercept
+    if code == TRUNCATED:
+        return rule.truncated.intercept
+    if code == CARPENTER:
+        return rule.carpenter.intercept
+    if code == SAGA:
+        return rule.saga.intercept
+    if code == TABLES:
+        return rule.tables.intercept
+    return rule.clock.intercept
+
+# --- what the loop asks ---------------------------------------------------------------------------
+
 
 cdef inline int numbers(const Rule* rule) noexcept nogil:
     """In a cell."""
-    if Rule is OnClock or Rule is Rda:
+    if Rule is ClockRule or Rule is Rda:
         return 1
     if Rule is Saga:
         return 3
-    return 4 if Rule is AdaGrad or Rule is DecayingAdaGrad else 2
+    return 4 if Rule is AdaGrad else 2
 
 
 cdef inline int kept_numbers(const Rule* rule) noexcept nogil:
     """Kept per nonzero between the prediction and the step."""
-    if Rule is OnClock or Rule is Rda or Rule is Truncated or Rule is Carpenter or Rule is OnTables:
+    if Rule is ClockRule or Rule is Rda or Rule is Truncated or Rule is Carpenter or Rule is Tables:
         return 1
     return 3 if Rule is Ftrl else 2
 
 
-cdef inline void take(
+cdef inline void gather(
     const Rule* rule, const double* cells, const uint32_t* columns, Lanes* cell
 ) noexcept nogil:
     """The numbers in the cells of some columns, those of a kind side by side."""
     if numbers(rule) == 1:
-        cell[0] = take1(cells, columns)
+        cell[0] = gather1(cells, columns)
     elif numbers(rule) == 2:
-        take2(cells, columns, &cell[0], &cell[1])
+        gather2(cells, columns, &cell[0], &cell[1])
     elif numbers(rule) == 3:
-        take3(cells, columns, &cell[0], &cell[1], &cell[2])
+        gather3(cells, columns, &cell[0], &cell[1], &cell[2])
     else:
-        take4(cells, columns, &cell[0], &cell[1], &cell[2], &cell[3])
+        gather4(cells, columns, &cell[0], &cell[1], &cell[2], &cell[3])
 
 
-cdef inline void give(
+cdef inline void scatter(
     const Rule* rule, double* cells, const uint32_t* columns, const Lanes* cell
 ) noexcept nogil:
     """Store the numbers in the cells of some columns."""
     if numbers(rule) == 1:
-        give1(cells, columns, cell[0])
+        scatter1(cells, columns, cell[0])
     elif numbers(rule) == 2:
-        give2(cells, columns, cell[0], cell[1])
+        scatter2(cells, columns, cell[0], cell[1])
     elif numbers(rule) == 3:
-        give3(cells, columns, cell[0], cell[1], cell[2])
+        scatter3(cells, columns, cell[0], cell[1], cell[2])
     else:
-        give4(cells, columns, cell[0], cell[1], cell[2], cell[3])
+        scatter4(cells, columns, cell[0], cell[1], cell[2], cell[3])
 
 
 cdef inline Lanes load(const Rule* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
     """The weights in some cells as of now, less the factor that all share."""
-    if Rule is OnClock:
+    if Rule is ClockRule:
         return clock.load(rule, cell, kept)
-    elif Rule is Averaged:
+    elif Rule is AveragedRule:
         return clock.load_averaged(&rule.on, cell, kept)
-    elif Rule is FreelyAveraged:
+    elif Rule is FreelyAveragedRule:
         return clock.load_freely_averaged(&rule.on, cell, kept)
     elif Rule is Rda:
         return rda.load(rule, cell, kept)
     elif Rule is Ftrl:
         return ftrl.load(rule, cell, kept)
     elif Rule is AdaGrad:
-        return adagrad.load(rule, cell, kept, False)
-    elif Rule is DecayingAdaGrad:
-        return adagrad.load(&rule.rule, cell, kept, True)
+        return adagrad.load(rule, cell, kept)
     elif Rule is Truncated:
         return truncated_gradient.load(rule, cell, kept)
     elif Rule is Carpenter:
         return carpenter.load(rule, cell, kept)
-    elif Rule is OnTables:
+    elif Rule is Tables:
         return tables.load(rule, cell, kept)
     else:
         return saga.load(rule, cell, kept)
@@ -104,9 +214,9 @@ cdef inline Lanes load(const Rule* rule, const Lanes* cell, Lanes* kept) noexcep
 
 cdef inline double factor_of(const Rule* rule) noexcept nogil:
     """What the weights that are loaded are to be multiplied by."""
-    if Rule is OnClock:
+    if Rule is ClockRule:
         return rule.clock.scale
-    elif Rule is Averaged or Rule is FreelyAveraged:
+    elif Rule is AveragedRule or Rule is FreelyAveragedRule:
         return rule.on.clock.scale
     elif Rule is Rda:
         return rule.factor
@@ -118,25 +228,23 @@ cdef inline void move(
     const Rule* rule, Lanes* cell, const Lanes* kept, Lanes x, double step
 ) noexcept nogil:
     """Some cells after a step along x."""
-    if Rule is OnClock:
+    if Rule is ClockRule:
         clock.move(rule, cell, kept, step * x)
-    elif Rule is Averaged:
+    elif Rule is AveragedRule:
         clock.move_averaged(&rule.on, cell, kept, step * x)
-    elif Rule is FreelyAveraged:
+    elif Rule is FreelyAveragedRule:
         clock.move_freely_averaged(&rule.on, cell, kept, step * x)
     elif Rule is Rda:
         rda.move(rule, cell, kept, step * x)
     elif Rule is Ftrl:
         ftrl.move(rule, cell, kept, step * x)
     elif Rule is AdaGrad:
-        adagrad.move(rule, cell, kept, x, spread(step), False)
-    elif Rule is DecayingAdaGrad:
-        adagrad.move(&rule.rule, cell, kept, x, spread(step), True)
+        adagrad.move(rule, cell, kept, x, spread(step))
     elif Rule is Truncated:
         truncated_gradient.move(rule, cell, kept, step * x)
     elif Rule is Carpenter:
         carpenter.move(rule, cell, kept, step * x)
-    elif Rule is OnTables:
+    elif Rule is Tables:
         tables.move(rule, cell, kept, step * x if step != 0.0 else spread(0.0))
     else:
         saga.move(rule, cell, kept, step * x)
@@ -151,28 +259,14 @@ cdef inline bint finish(Rule* rule, const Chunk* at, const Proposal* step) noexc
         return ftrl.finish(rule, move)
     elif Rule is AdaGrad:
         return adagrad.finish(rule, move)
-    elif Rule is DecayingAdaGrad:
-        return adagrad.finish(&rule.rule, move)
     elif Rule is Truncated:
         return truncated_gradient.finish(rule, move, step.pull, at.wear.largest_cushion)
     elif Rule is Carpenter:
         return carpenter.finish(rule, move, step.rate)
-    elif Rule is OnTables:
+    elif Rule is Tables:
         return tables.finish(rule, move, at.wear)
     elif Rule is Saga:
         return saga.finish(rule, move)
-    else:
-        return False
-
-
-cdef inline bint measures(const Rule* rule) noexcept nogil:
-    """Whether the rates follow the sizes of the rows."""
-    if Rule is Rda or Rule is Ftrl:
-        return rule.measures != 0.0
-    elif Rule is AdaGrad:
-        return rule.follows != 0.0
-    elif Rule is DecayingAdaGrad:
-        return rule.rule.follows != 0.0
     else:
         return False
 
@@ -185,19 +279,15 @@ cdef inline bint measure(Rule* rule, double size) noexcept nogil:
         return ftrl.measure(rule, size)
     elif Rule is AdaGrad:
         return adagrad.measure(rule, size)
-    elif Rule is DecayingAdaGrad:
-        return adagrad.measure(&rule.rule, size)
     else:
         return False
 
 
-cdef inline double intercept_of(const Rule* rule, const Chunk* at) noexcept nogil:
+cdef inline double added_by(const Rule* rule, const Chunk* at) noexcept nogil:
     """What predictions add."""
-    if Rule is Averaged or Rule is FreelyAveraged:
+    if Rule is AveragedRule or Rule is FreelyAveragedRule:
         return rule.on.intercept
-    elif Rule is DecayingAdaGrad:
-        return rule.rule.intercept if at.fit_intercept else 0.0
-    elif Rule is OnClock or Rule is Truncated or Rule is Carpenter or Rule is OnTables:
+    elif Rule is ClockRule or Rule is Truncated or Rule is Carpenter or Rule is Tables:
         return rule.intercept  # one that was loaded counts, fitted or not
     else:
         return rule.intercept if at.fit_intercept else 0.0

@@ -21,6 +21,29 @@ cdef list pinned(arrays):
     return pins
 
 
+cdef int check_aligned(str name, const void* first, size_t itemsize=8) except -1:
+    if <size_t> first % itemsize:
+        raise ValueError(f"{name} must be aligned in memory to its {itemsize}-byte numbers")
+    return 0
+
+
+cdef int check_vector(str name, const double[::1] array, Py_ssize_t length) except -1:
+    if array.shape[0] != length:
+        raise ValueError(f"{name} must have {length} entries, got {array.shape[0]}")
+    return check_aligned(name, &array[0] if length else NULL)
+
+
+cdef int check_cells(
+    const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers, str name="cells"
+) except -1:
+    if cells.shape[0] != length or cells.shape[1] != numbers:
+        raise ValueError(
+            f"{name} must have {length} rows of {numbers} numbers, "
+            f"got {cells.shape[0]} rows of {cells.shape[1]}"
+        )
+    return check_aligned(name, &cells[0, 0] if length and numbers else NULL)
+
+
 @cython.final
 cdef class Held:
     """An array of this shape, any number of entries where it is None; held, it stays in place.

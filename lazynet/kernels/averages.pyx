@@ -19,8 +19,7 @@ cimport cython
 
 from libc.math cimport fabs
 
-from .arrays cimport pinned
-from .examples cimport check_aligned, check_cells, check_vector
+from .arrays cimport check_aligned, check_cells, check_vector, pinned
 
 AVERAGE_FIELDS = N_AVERAGE_FIELDS
 COUNTED_FIELD = COUNTED

@@ -18,17 +18,13 @@ An averaged clock also has an ``Average`` (averages.pyx).
 from libc.string cimport memcpy
 
 from .averages cimport COUNTED, Average, check_counts
-from .kinds cimport AnyRule, all_kinds, code_of, measures_kind, prepare_kind
-from .chunk cimport ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, RDA, SAGA, TABLES, Chunk, Loops
-from .examples cimport (
-    FINISHED,
-    Examples,
-    Status,
-    check_cells,
-    check_runnable,
-    check_vector,
-    has_sizes,
+from .any_rule cimport (
+    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, SAGA, TABLES, AnyRule, all_rules, follows_sizes,
+    intercept_of, prepare,
 )
+from .arrays cimport check_cells, check_vector
+from .chunk cimport FINISHED, Chunk, Loops, Status
+from .examples cimport Examples, check_runnable, has_sizes, highest_table
 from .from_data cimport (
     LAST_RATE,
     LOADED,
@@ -40,9 +36,8 @@ from .from_data cimport (
     load_from_data,
     save_from_data,
 )
-from .levels cimport highest_table
 from .rules cimport adagrad
-from .rules.clock cimport OnClock
+from .rules.clock cimport ClockRule
 from .steps cimport Steps, Task, chunk_of
 
 FROM_DATA_FIELDS = N_FROM_DATA_FIELDS
@@ -54,11 +49,11 @@ STALLS_FIELD = STALLS
 
 
 cdef class _Described:
-    def __init__(self, int kind, int numbers, tuple constants, tuple fields):
-        self.kind, self.numbers, self.constants, self.fields = kind, numbers, constants, fields
+    def __init__(self, int code, int numbers, tuple constants, tuple fields):
+        self.code, self.numbers, self.constants, self.fields = code, numbers, constants, fields
 
 
-cdef dict KINDS = {name: _Described(*known) for name, known in all_kinds().items()}
+cdef dict KINDS = {name: _Described(*known) for name, known in all_rules().items()}
 
 
 cdef _Described described(str kind):
@@ -83,20 +78,25 @@ def constants(str kind not None):
 
 
 cdef int begin_rule(
-    AnyRule* rule, _Described of, const double* constants, const double* fields, bint running
+    void* rule, _Described of, const double* constants, const double* fields, bint running
 ) except -1:
     cdef Py_ssize_t n = len(of.constants)
+    cdef AnyRule* any_rule = <AnyRule*> rule
     if n:
-        memcpy(rule.numbers, constants, n * sizeof(double))
-    memcpy(rule.numbers + n, fields, len(of.fields) * sizeof(double))
-    cdef str defect = prepare_kind(rule, of.kind, running)
+        memcpy(any_rule.numbers, constants, n * sizeof(double))
+    memcpy(any_rule.numbers + n, fields, len(of.fields) * sizeof(double))
+    cdef str defect = prepare(any_rule, of.code, running)
     if defect is not None:
         raise ValueError(defect)
     return 0
 
 
-cdef void end_rule(const AnyRule* rule, _Described of, double* fields) noexcept:
-    memcpy(fields, rule.numbers + len(of.constants), len(of.fields) * sizeof(double))
+cdef void end_rule(const void* rule, _Described of, double* fields) noexcept:
+    memcpy(fields, <const double*> rule + len(of.constants), len(of.fields) * sizeof(double))
+
+
+cdef bint rates_follow_sizes(const void* rule, _Described of) noexcept:
+    return follows_sizes(<const AnyRule*> rule, of.code)
 
 
 cdef int rule_of(
@@ -134,21 +134,21 @@ cdef int take_memory(
     AnyRule* rule, _Described of, Examples examples, Task task, double[::1] memory
 ) except -1:
     """Give the rule what it has beside the cells."""
-    cdef OnClock* on = &rule.clock
-    if of.kind == SAGA:
+    cdef ClockRule* on = &rule.clock
+    if of.code == SAGA:
         rule.saga.n_rows = <double> examples.csr.n_rows
         rule.saga.slopes = memory_of(memory, "an entry per row", examples.csr.n_rows)
-    elif of.kind == TABLES:
+    elif of.code == TABLES:
         take_entries(rule, memory)
         rule.tables.shrink_first = task.shrink_first
-    elif of.kind == CLOCK or of.kind == AVERAGED:
+    elif of.code == CLOCK or of.code == AVERAGED:
         on.positive, on.totals = task.positive, NULL
         if task.tuning.in_use:
             load_from_data(
                 &on.state, memory_of(memory, "the state of the rates", N_FROM_DATA_FIELDS)
             )
             find_factors(&on.state, &task.tuning)
-    if not has_sizes(examples) and (task.tuning.in_use or measures_kind(rule, of.kind)):
+    if not has_sizes(examples) and (task.tuning.in_use or follows_sizes(rule, of.code)):
         raise ValueError("examples must have sizes: the rates follow the sizes of the rows")
     return 0
 
@@ -171,7 +171,7 @@ def run(
     cdef AnyRule rule
     cdef Chunk at
     cdef int code
-    if (average is None) == (of.kind == AVERAGED):
+    if (average is None) == (of.code == AVERAGED):
         raise ValueError("average must be given for the kind 'averaged clock', and for no other")
     check_cells(cells, examples.csr.n_columns, of.numbers)
     check_runnable(examples, task.loss)
@@ -181,7 +181,8 @@ def run(
         return <int> FINISHED, steps.order.shape[0]
     at = chunk_of(examples, steps, task, first)
     at.cells = &cells[0, 0] if cells.shape[0] else NULL
-    code = code_of(of.kind, &rule)
+    at.follows_sizes = task.tuning.in_use or follows_sizes(&rule, of.code)
+    code = of.code
     if average is not None:
         check_counts(steps.counts, steps.order.shape[0])
         at.counts, rule.clock.totals = &steps.counts[0], &average.fields[0]
@@ -190,9 +191,9 @@ def run(
         if not task.pulls and rule.clock.clock.shift == 0.0:
             code = FREELY_AVERAGED
     with nogil:
-        status = examples.loops.walk(code, &rule, &at)
+        status = examples.loops.run(code, &rule, &at)
     end_rule(&rule, of, &fields[0])
-    if task.tuning.in_use and (of.kind == CLOCK or of.kind == AVERAGED):
+    if task.tuning.in_use and (of.code == CLOCK or of.code == AVERAGED):
         save_from_data(&rule.clock.state, &memory[0])
     if average is not None:
         rule.clock.totals[COUNTED] = <double> rule.clock.past.n
@@ -209,15 +210,13 @@ def sweep(
     cdef _Described of = described(kind)
     cdef AnyRule rule
     cdef const Loops* loops = <const Loops*> highest_table("online")
-    cdef int code
-    if of.kind != ADAGRAD:
+    if of.code != ADAGRAD:
         raise ValueError(f"kind must be one whose weights the kernel sweeps, got {kind!r}")
     check_cells(cells, cells.shape[0], of.numbers)
     rule_of(&rule, of, constants, fields, False)
-    code = code_of(of.kind, &rule)
     with nogil:
         if cells.shape[0]:
-            loops.renew(code, &rule, &cells[0, 0], cells.shape[0])
+            loops.renew(&rule, &cells[0, 0], cells.shape[0])
     end_rule(&rule, of, &fields[0])
 
 
@@ -233,13 +232,12 @@ def read(
     cdef _Described of = described(kind)
     cdef AnyRule rule
     cdef const Loops* loops = <const Loops*> highest_table("online")
-    cdef int code
+    cdef int code = of.code
     check_cells(cells, cells.shape[0], of.numbers)
     check_vector("weights", weights, cells.shape[0])
     rule_of(&rule, of, constants, fields, False)
-    if of.kind == TABLES:
+    if of.code == TABLES:
         take_entries(&rule, memory)
-    code = code_of(of.kind, &rule)
     with nogil:
         if cells.shape[0]:
             loops.read(code, &rule, &cells[0, 0], cells.shape[0], &weights[0])
@@ -252,11 +250,7 @@ def intercept(
     cdef _Described of = described(kind)
     cdef AnyRule rule
     rule_of(&rule, of, constants, fields, False)
-    if of.kind == RDA:
-        return rule.rda.intercept
-    if of.kind == FTRL:
-        return rule.ftrl.intercept
-    return fields[of.fields.index("intercept")]
+    return intercept_of(&rule, of.code)
 
 
 def retune(
@@ -269,7 +263,7 @@ def retune(
     cdef _Described of = described(kind)
     cdef AnyRule rule
     cdef Py_ssize_t j
-    if of.kind != ADAGRAD:
+    if of.code != ADAGRAD:
         raise ValueError(f"kind must be one whose cells depend on the constants, got {kind!r}")
     check_cells(cells, cells.shape[0], of.numbers)
     rule_of(&rule, of, constants, fields, False)

@@ -46,6 +46,7 @@ cdef struct Chunk:
     const double* importances    # NULL: every example counts 1
     const double* sizes          # or NULL ...
     Measured measured            # ... and the size that is then computed
+    bint follows_sizes           # whether the rates follow the sizes
     const int64_t* order
     const double* rates
     const double* keep
@@ -65,29 +66,13 @@ cdef struct Chunk:
     const Tuning* tuning
 
 
-# The rules, by number.
-cdef enum Kind:
-    CLOCK
-    AVERAGED
-    FREELY_AVERAGED
-    RDA
-    FTRL
-    ADAGRAD
-    DECAYING_ADAGRAD
-    TRUNCATED
-    CARPENTER
-    SAGA
-    TABLES
-    GROUPS     # of outputs: a penalty of the row of all outputs' weights of a feature
-
-
 # What a module of one vector level offers; ``rule`` is the struct of the rule of that number.
 cdef struct Loops:
     # Takes the steps; returns how the call ended.
-    Status (*walk)(int kind, void* rule, Chunk* at) noexcept nogil
+    Status (*run)(int code, void* rule, Chunk* at) noexcept nogil
     # out <- the weights in n cells.
     void (*read)(
-        int kind, void* rule, const double* cells, Py_ssize_t n, double* out
+        int code, void* rule, const double* cells, Py_ssize_t n, double* out
     ) noexcept nogil
     # Brings the cells of AdaGrad current; computes alpha anew if that is due.
-    void (*renew)(int kind, void* rule, double* cells, Py_ssize_t n) noexcept nogil
+    void (*renew)(void* rule, double* cells, Py_ssize_t n) noexcept nogil

@@ -5,9 +5,9 @@ from libc.math cimport isfinite
 from .averages cimport count_iterate, past_is_worn
 from .chunk cimport ABSOLUTE_SUM, FINISHED, OUT_OF_RANGE, OVERFLOWED, WORN_OUT, Chunk, Status
 from .from_data cimport Proposal, count_row, propose
-from .losses cimport loss_slope
+from .losses cimport slope_of
 from .own_rows cimport OwnRow, size_of_row
-from .rules.clock cimport OnClock
+from .rules.clock cimport ClockRule
 from .rules.motion cimport advance_clock, beyond_limits, in_range, worn_out
 
 # What a sweep has interrupted.
@@ -24,13 +24,7 @@ cdef inline double size_of(const Chunk* at, const OwnRow* row) noexcept nogil:
     return size_of_row(row, at.measured == ABSOLUTE_SUM)
 
 
-cdef inline double slope_of(const Chunk* at, Py_ssize_t row, double prediction) noexcept nogil:
-    """s l'(p, y): the slope of the example's loss times its importance s."""
-    cdef double slope = loss_slope(at.loss, prediction, at.targets[row], at.epsilon)
-    return slope * at.importances[row] if at.importances != NULL else slope
-
-
-cdef inline Status begin_on_clock(OnClock* on, const Chunk* at, Proposal* step) noexcept nogil:
+cdef inline Status begin_on_clock(ClockRule* on, const Chunk* at, Proposal* step) noexcept nogil:
     if at.counts != NULL and on.past.n >= on.past.room:
         # Nothing of the step is taken yet, or a sweep has interrupted it.
         return WORN_OUT
@@ -42,7 +36,7 @@ cdef inline Status begin_on_clock(OnClock* on, const Chunk* at, Proposal* step) 
     return FINISHED
 
 
-cdef inline Status count_on_clock(OnClock* on, const Chunk* at, const OwnRow* row) noexcept nogil:
+cdef inline Status count_on_clock(ClockRule* on, const Chunk* at, const OwnRow* row) noexcept nogil:
     """Count the row of the step, where the rates are computed from the rows."""
     cdef double factor
     on.state_before, on.clock_before = on.state, on.clock
@@ -61,7 +55,7 @@ cdef inline Status count_on_clock(OnClock* on, const Chunk* at, const OwnRow* ro
 
 
 cdef inline Status propose_on_clock(
-    OnClock* on, const Chunk* at, const OwnRow* row, double prediction, Proposal* step
+    ClockRule* on, const Chunk* at, const OwnRow* row, double prediction, Proposal* step
 ) noexcept nogil:
     """How far the step goes; refused where that is not finite."""
     if at.tuning.in_use:
@@ -71,7 +65,9 @@ cdef inline Status propose_on_clock(
             at.targets[row.number], prediction,
         )
     else:
-        step.move = step.intercept_move = step.rate * slope_of(at, row.number, prediction)
+        step.move = step.intercept_move = step.rate * slope_of(
+            at.loss, at.epsilon, at.targets, at.importances, row.number, prediction
+        )
     if isfinite(prediction) and isfinite(step.move) and isfinite(step.intercept_move):
         return FINISHED
     if at.tuning.in_use:
@@ -79,7 +75,7 @@ cdef inline Status propose_on_clock(
     return OVERFLOWED
 
 
-cdef inline Status start_on_clock(OnClock* on, const Chunk* at, const Proposal* step) noexcept nogil:
+cdef inline Status start_on_clock(ClockRule* on, const Chunk* at, const Proposal* step) noexcept nogil:
     """What a step does before its row moves; a sweep may interrupt it here."""
     if at.counts != NULL and past_is_worn(
         &on.past, on.totals, &on.clock, at.reach, on.work, step.keep, step.pull
@@ -105,7 +101,7 @@ cdef inline Status start_on_clock(OnClock* on, const Chunk* at, const Proposal* 
 
 
 cdef inline Status finish_on_clock(
-    OnClock* on, Chunk* at, Py_ssize_t visited, const Proposal* step
+    ClockRule* on, Chunk* at, Py_ssize_t visited, const Proposal* step
 ) noexcept nogil:
     if not at.shrink_first:
         advance_clock(&on.clock, step.keep, step.keep_low, step.pull)

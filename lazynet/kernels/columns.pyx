@@ -16,15 +16,9 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
-from .examples cimport (
-    FINISHED,
-    OUT_OF_MEMORY,
-    Examples,
-    check_aligned,
-    check_vector,
-    importance_of,
-    walk_rows,
-)
+from .arrays cimport check_aligned, check_vector
+from .chunk cimport FINISHED, OUT_OF_MEMORY
+from .examples cimport Examples, importance_of, walk_rows
 from .own_rows cimport OwnRow, Walk, end_walk, next_row
 
 # The most rows and the most columns: places are 32-bit numbers.

@@ -20,22 +20,11 @@ weight after every step (tests/exact/test_dekel.py).
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 
+from .arrays cimport check_aligned, check_cells, check_vector
 from .averages cimport add_to
-from .examples cimport (
-    FINISHED,
-    OVERFLOWED,
-    PATIENCE,
-    PAUSED,
-    WORN_OUT,
-    Examples,
-    Status,
-    check_aligned,
-    check_cells,
-    check_runnable,
-    check_vector,
-    slope_of,
-    walk_rows,
-)
+from .chunk cimport FINISHED, OVERFLOWED, PATIENCE, PAUSED, WORN_OUT, Status
+from .examples cimport Examples, check_runnable, walk_rows
+from .losses cimport slope_of
 from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
 
 # Each running sum is followed by the digits that its rounding lost.
@@ -135,7 +124,9 @@ def run(
             r = sums[A] * theta - sums[Z]
             # All weights are zero before the first step.
             prediction = -(prediction + r) / (strength * t) if t > 0.0 else 0.0
-            slope = slope_of(examples, loss, epsilon, row.number, prediction)
+            slope = slope_of(
+                loss, epsilon, examples.targets, examples.importances, row.number, prediction
+            )
             if not (isfinite(prediction) and isfinite(slope)):
                 status = OVERFLOWED
                 break

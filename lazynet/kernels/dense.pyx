@@ -15,22 +15,14 @@ Property: equal to lazynet.reference.DenseReference after every step
 
 from libc.math cimport isfinite
 
+from .arrays cimport check_aligned, check_vector
 from .all_weights cimport full_dot, full_move, shrink_all
 from .averages cimport N_AVERAGE_FIELDS, check_counts, count_totals
-from .examples cimport (
-    FINISHED,
-    OVERFLOWED,
-    PATIENCE,
-    PAUSED,
-    Examples,
-    Status,
-    check_aligned,
-    check_runnable,
-    check_vector,
-    walk_rows,
-)
+from .chunk cimport FINISHED, OVERFLOWED, PATIENCE, PAUSED, Status
+from .examples cimport Examples, check_runnable, walk_rows
+from .losses cimport slope_of
 from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
-from .steps cimport Steps, Task, keep_prediction, move_of
+from .steps cimport Steps, Task
 
 
 cdef inline void spread_out(const OwnRow* row, double* x) noexcept nogil:
@@ -102,8 +94,11 @@ def run(
             else:
                 prediction = loops.dot(row, w, 0.0)
             prediction += intercept[0]
-            keep_prediction(steps, step, prediction)
-            move = move_of(examples, task, row.number, prediction, steps.rates[step])
+            if steps.predictions != NULL:
+                steps.predictions[step] = prediction
+            move = steps.rates[step] * slope_of(
+                task.loss, task.epsilon, examples.targets, examples.importances, row.number, prediction
+            )
             if not (isfinite(prediction) and isfinite(move)):
                 if spreads:
                     wipe_out(row, x)

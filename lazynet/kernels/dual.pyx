@@ -22,20 +22,10 @@ Properties: equal to lazynet.reference.dual.DenseDualAscent after every step
 from libc.math cimport fabs, fmax, isfinite
 from libc.stdint cimport int64_t
 
+from .arrays cimport check_aligned, check_vector
 from .conjugates cimport best_dual
-from .examples cimport (
-    FINISHED,
-    OVERFLOWED,
-    PATIENCE,
-    PAUSED,
-    Examples,
-    Status,
-    check_aligned,
-    check_runnable,
-    check_vector,
-    importance_of,
-    walk_rows,
-)
+from .chunk cimport FINISHED, OVERFLOWED, PATIENCE, PAUSED, Status
+from .examples cimport Examples, check_runnable, importance_of, walk_rows
 from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
 from .rows cimport soft
 

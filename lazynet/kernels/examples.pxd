@@ -1,26 +1,17 @@
 from libc.stdint cimport int64_t
 
-from .chunk cimport (
-    ABSOLUTE_SUM,
-    AHEAD,
-    BAD_ROW,
-    FINISHED,
-    NEAR,
-    NO_SIZE,
-    OUT_OF_MEMORY,
-    OUT_OF_RANGE,
-    OVERFLOWED,
-    PATIENCE,
-    PAUSED,
-    SQUARED_NORM,
-    WORN_OUT,
-    Loops,
-    Measured,
-    Status,
-)
-from .losses cimport loss_slope
+from .chunk cimport NO_SIZE, Loops, Measured
 from .own_rows cimport RowLoops, Walk, begin_walk
 from .rows cimport Csr
+
+
+cdef enum:
+    HIGHEST_LEVEL = 2    # of vector units
+
+# The table of loops of a module at this level, or at the nearest that there is: ``level`` then tells.
+cdef const void* table_at(str module, int* level, str variant=*) except NULL
+cdef const void* highest_table(str module) except NULL
+
 
 cdef class Examples:
     """X (CSR of any supported types), y, and the importance of each example; never copied."""
@@ -36,16 +27,6 @@ cdef class Examples:
 
 # Raises unless the examples have targets and the loss is one of the table.
 cdef int check_runnable(Examples examples, int loss) except -1
-
-# Raises unless the array called ``name`` is aligned to its numbers of ``itemsize`` bytes.
-cdef int check_aligned(str name, const void* first, size_t itemsize=*) except -1
-
-# Raises unless the array called ``name`` has ``length`` entries and is aligned.
-cdef int check_vector(str name, const double[::1] array, Py_ssize_t length) except -1
-
-# Raises unless ``cells`` has ``length`` rows of ``numbers`` numbers and is aligned.
-cdef int check_cells(
-    const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers, str name=*) except -1
 
 
 cdef inline void walk_rows(
@@ -65,13 +46,3 @@ cdef inline bint has_sizes(Examples examples) noexcept nogil:
 cdef inline double importance_of(Examples examples, Py_ssize_t row) noexcept nogil:
     """s_i"""
     return examples.importances[row] if examples.importances != NULL else 1.0
-
-
-cdef inline double slope_of(
-    Examples examples, int loss, double epsilon, Py_ssize_t row, double prediction
-) noexcept nogil:
-    """s l'(p, y): the slope of the example's loss times its importance s."""
-    cdef double slope = loss_slope(loss, prediction, examples.targets[row], epsilon)
-    if examples.importances != NULL:
-        slope *= examples.importances[row]
-    return slope

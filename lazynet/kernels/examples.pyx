@@ -10,18 +10,24 @@ Property: a kernel never reads outside an array, whatever it is given
 
 cimport cython
 
+from importlib import import_module
+from importlib.util import find_spec
+
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free
+from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from .arrays cimport pinned
-from .levels cimport HIGHEST_LEVEL, table_at
+from .arrays cimport check_aligned, pinned
+from .chunk cimport (
+    ABSOLUTE_SUM, BAD_ROW, FINISHED, NO_SIZE, OUT_OF_MEMORY, OUT_OF_RANGE, OVERFLOWED, PAUSED,
+    SQUARED_NORM, WORN_OUT, Loops,
+)
+from .lanes cimport best_level
 from .losses cimport N_LOSSES
 from .own_rows cimport OwnRow, Walk, end_walk, has_place, next_row
 from .rows cimport start_of
-from .stamps cimport Stamps, begin_stamps, names_twice
 
 STATUS_FINISHED = FINISHED
 STATUS_WORN_OUT = WORN_OUT
@@ -63,6 +69,34 @@ cdef double NOTHING = 0.0
 cdef Py_ssize_t MOST_COLUMNS = <Py_ssize_t> 1 << (32 if sizeof(Py_ssize_t) == 8 else 26)
 
 
+# --- the loops that are compiled once per level of vector units, by the addresses of their tables ---
+
+cdef dict FOUND = {}
+
+
+cdef const void* table_at(str module, int* level, str variant="") except NULL:
+    """The table of a module at this level, or at the nearest that there is: ``level`` then tells.
+
+    A debug build has the first level alone.
+    """
+    name = module + variant
+    if name not in FOUND:
+        names = [
+            f"lazynet.kernels.{module}{suffix}{variant}"
+            for suffix in ("", "_v3", "_v4")[:best_level() + 1]
+        ]
+        FOUND[name] = [import_module(each).address() for each in names if find_spec(each)]
+    tables = FOUND[name]
+    level[0] = max(0, min(level[0], <int> len(tables) - 1))
+    return <const void*> <uintptr_t> tables[level[0]]
+
+
+cdef const void* highest_table(str module) except NULL:
+    cdef int level = HIGHEST_LEVEL
+    return table_at(module, &level)
+
+# --- arrays ---------------------------------------------------------------------------------------
+
 ctypedef fused Number:
     double
     float
@@ -78,29 +112,6 @@ cdef const void* begin_of(str name, const Number[::1] array, Py_ssize_t* length)
     return &array[0]
 
 
-cdef int check_aligned(str name, const void* first, size_t itemsize=8) except -1:
-    if <size_t> first % itemsize:
-        raise ValueError(f"{name} must be aligned in memory to its {itemsize}-byte numbers")
-    return 0
-
-
-cdef int check_vector(str name, const double[::1] array, Py_ssize_t length) except -1:
-    if array.shape[0] != length:
-        raise ValueError(f"{name} must have {length} entries, got {array.shape[0]}")
-    return check_aligned(name, &array[0] if length else NULL)
-
-
-cdef int check_cells(
-    const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers, str name="cells"
-) except -1:
-    if cells.shape[0] != length or cells.shape[1] != numbers:
-        raise ValueError(
-            f"{name} must have {length} rows of {numbers} numbers, "
-            f"got {cells.shape[0]} rows of {cells.shape[1]}"
-        )
-    return check_aligned(name, &cells[0, 0] if length and numbers else NULL)
-
-
 cdef bint is_wide(object array, str name, object narrow, object wide) except -1:
     if not isinstance(array, np.ndarray) or array.ndim != 1:
         raise TypeError(f"{name} must be a one-dimensional array")
@@ -111,6 +122,41 @@ cdef bint is_wide(object array, str name, object narrow, object wide) except -1:
     raise TypeError(
         f"{name} must be {np.dtype(narrow)} or {np.dtype(wide)}, got {array.dtype}"
     )
+
+
+# --- columns that a row names twice, at the cost of its nonzeros -----------------------------------
+
+# For each column the stamp of the last row that was found to name it.
+cdef struct Stamps:
+    uint32_t* of_columns
+    uint32_t latest
+
+
+cdef bint begin_stamps(Stamps* stamps, Py_ssize_t n_columns) noexcept nogil:
+    """Take a new stamp, which no column has; false without memory for a stamp per column."""
+    if stamps.of_columns == NULL:
+        stamps.of_columns = <uint32_t*> calloc(n_columns + 1, sizeof(uint32_t))
+        if stamps.of_columns == NULL:
+            return False
+    stamps.latest += 1
+    if stamps.latest == 0:
+        memset(stamps.of_columns, 0, n_columns * sizeof(uint32_t))
+        stamps.latest = 1
+    return True
+
+
+cdef bint names_twice(const OwnRow* row, Stamps* stamps) noexcept nogil:
+    """Whether a column of the row, stamped one after the other, is found stamped."""
+    cdef Py_ssize_t k
+    cdef uint32_t* stamp
+    cdef bint repeated = False
+    for k in range(row.length):
+        stamp = stamps.of_columns + row.columns[k]
+        repeated |= stamp[0] == stamps.latest
+        stamp[0] = stamps.latest
+    return repeated
+
+# --- examples -------------------------------------------------------------------------------------
 
 
 @cython.binding(False)  # a method then checks the type of self

@@ -12,16 +12,10 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
+from .arrays cimport check_aligned, check_vector
 from .columns cimport pick
-from .examples cimport (
-    FINISHED,
-    OUT_OF_MEMORY,
-    PATIENCE,
-    PAUSED,
-    Examples,
-    check_aligned,
-    check_vector,
-)
+from .chunk cimport FINISHED, OUT_OF_MEMORY, PATIENCE, PAUSED
+from .examples cimport Examples
 from .own_rows cimport OwnRow
 from .rows cimport Room, make_room, soft
 

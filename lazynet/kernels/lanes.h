@@ -280,30 +280,30 @@ LAZYNET_INLINE double sum_of_eight(const Eight *sums) {
 }
 
 /* --- cells of one to four numbers, taken apart and put together */
-LAZYNET_INLINE void take3(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c) {
+LAZYNET_INLINE void gather3(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c) {
     *a = *b = *c = spread(0.0);
     for (int k = 0; k < WIDTH; k++) {
         const double *cell = cells + 3 * (ptrdiff_t)j[k];
         (*a)[k] = cell[0], (*b)[k] = cell[1], (*c)[k] = cell[2];
     }
 }
-LAZYNET_INLINE void give3(double *cells, const uint32_t *j, Lanes a, Lanes b, Lanes c) {
+LAZYNET_INLINE void scatter3(double *cells, const uint32_t *j, Lanes a, Lanes b, Lanes c) {
     for (int k = 0; k < WIDTH; k++) {
         double *cell = cells + 3 * (ptrdiff_t)j[k];
         cell[0] = a[k], cell[1] = b[k], cell[2] = c[k];
     }
 }
 #if WIDTH == 4
-LAZYNET_INLINE Lanes take1(const double *cells, const uint32_t *j) {
+LAZYNET_INLINE Lanes gather1(const double *cells, const uint32_t *j) {
     return (Lanes){cells[j[0]], cells[j[1]], cells[j[2]], cells[j[3]]};
 }
-LAZYNET_INLINE void give1(double *cells, const uint32_t *j, Lanes a) {
+LAZYNET_INLINE void scatter1(double *cells, const uint32_t *j, Lanes a) {
     cells[j[0]] = a[0], cells[j[1]] = a[1], cells[j[2]] = a[2], cells[j[3]] = a[3];
 }
 LAZYNET_INLINE Two cell2(const double *cells, uint32_t j) {
     return *(const LooseTwo *)(cells + 2 * (ptrdiff_t)j);
 }
-LAZYNET_INLINE void take2(const double *cells, const uint32_t *j, Lanes *a, Lanes *b) {
+LAZYNET_INLINE void gather2(const double *cells, const uint32_t *j, Lanes *a, Lanes *b) {
     const Two c0 = cell2(cells, j[0]), c1 = cell2(cells, j[1]);
     const Two c2 = cell2(cells, j[2]), c3 = cell2(cells, j[3]);
     const Lanes even = __builtin_shufflevector(c0, c2, 0, 1, 2, 3);
@@ -311,7 +311,7 @@ LAZYNET_INLINE void take2(const double *cells, const uint32_t *j, Lanes *a, Lane
     *a = __builtin_shufflevector(even, odd, 0, 4, 2, 6);
     *b = __builtin_shufflevector(even, odd, 1, 5, 3, 7);
 }
-LAZYNET_INLINE void give2(double *cells, const uint32_t *j, Lanes a, Lanes b) {
+LAZYNET_INLINE void scatter2(double *cells, const uint32_t *j, Lanes a, Lanes b) {
     const Lanes even = __builtin_shufflevector(a, b, 0, 4, 2, 6);
     const Lanes odd = __builtin_shufflevector(a, b, 1, 5, 3, 7);
     *(LooseTwo *)(cells + 2 * (ptrdiff_t)j[0]) = __builtin_shufflevector(even, even, 0, 1);
@@ -329,7 +329,7 @@ LAZYNET_INLINE void transpose(Lanes rows[4]) {
     rows[2] = __builtin_shufflevector(even_low, even_high, 2, 3, 6, 7);
     rows[3] = __builtin_shufflevector(odd_low, odd_high, 2, 3, 6, 7);
 }
-LAZYNET_INLINE void take4(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c,
+LAZYNET_INLINE void gather4(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c,
                           Lanes *d) {
     Lanes rows[4] = {
         lanes_at(cells + 4 * (ptrdiff_t)j[0]), lanes_at(cells + 4 * (ptrdiff_t)j[1]),
@@ -337,40 +337,40 @@ LAZYNET_INLINE void take4(const double *cells, const uint32_t *j, Lanes *a, Lane
     transpose(rows);
     *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
 }
-LAZYNET_INLINE void give4(double *cells, const uint32_t *j, Lanes a, Lanes b, Lanes c, Lanes d) {
+LAZYNET_INLINE void scatter4(double *cells, const uint32_t *j, Lanes a, Lanes b, Lanes c, Lanes d) {
     Lanes rows[4] = {a, b, c, d};
     transpose(rows);
     for (int k = 0; k < 4; k++) put_lanes(cells + 4 * (ptrdiff_t)j[k], rows[k]);
 }
 #else
-LAZYNET_INLINE Lanes take1(const double *cells, const uint32_t *j) {
+LAZYNET_INLINE Lanes gather1(const double *cells, const uint32_t *j) {
     return (Lanes){cells[j[0]], cells[j[1]]};
 }
-LAZYNET_INLINE void give1(double *cells, const uint32_t *j, Lanes a) {
+LAZYNET_INLINE void scatter1(double *cells, const uint32_t *j, Lanes a) {
     cells[j[0]] = a[0], cells[j[1]] = a[1];
 }
 /* Two numbers of a cell of two or four; a cell is read and written 16 bytes at a time. */
-LAZYNET_INLINE void take_pair(const double *cells, ptrdiff_t j, ptrdiff_t k, Lanes *a, Lanes *b) {
+LAZYNET_INLINE void gather_pair(const double *cells, ptrdiff_t j, ptrdiff_t k, Lanes *a, Lanes *b) {
     const Two one = *(const LooseTwo *)(cells + j), other = *(const LooseTwo *)(cells + k);
     *a = (Lanes){one[0], other[0]}, *b = (Lanes){one[1], other[1]};
 }
-LAZYNET_INLINE void give_pair(double *cells, ptrdiff_t j, ptrdiff_t k, Lanes a, Lanes b) {
+LAZYNET_INLINE void scatter_pair(double *cells, ptrdiff_t j, ptrdiff_t k, Lanes a, Lanes b) {
     *(LooseTwo *)(cells + j) = (Two){a[0], b[0]}, *(LooseTwo *)(cells + k) = (Two){a[1], b[1]};
 }
-LAZYNET_INLINE void take2(const double *cells, const uint32_t *j, Lanes *a, Lanes *b) {
-    take_pair(cells, 2 * (ptrdiff_t)j[0], 2 * (ptrdiff_t)j[1], a, b);
+LAZYNET_INLINE void gather2(const double *cells, const uint32_t *j, Lanes *a, Lanes *b) {
+    gather_pair(cells, 2 * (ptrdiff_t)j[0], 2 * (ptrdiff_t)j[1], a, b);
 }
-LAZYNET_INLINE void give2(double *cells, const uint32_t *j, Lanes a, Lanes b) {
-    give_pair(cells, 2 * (ptrdiff_t)j[0], 2 * (ptrdiff_t)j[1], a, b);
+LAZYNET_INLINE void scatter2(double *cells, const uint32_t *j, Lanes a, Lanes b) {
+    scatter_pair(cells, 2 * (ptrdiff_t)j[0], 2 * (ptrdiff_t)j[1], a, b);
 }
-LAZYNET_INLINE void take4(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c,
+LAZYNET_INLINE void gather4(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c,
                           Lanes *d) {
-    take_pair(cells, 4 * (ptrdiff_t)j[0], 4 * (ptrdiff_t)j[1], a, b);
-    take_pair(cells, 4 * (ptrdiff_t)j[0] + 2, 4 * (ptrdiff_t)j[1] + 2, c, d);
+    gather_pair(cells, 4 * (ptrdiff_t)j[0], 4 * (ptrdiff_t)j[1], a, b);
+    gather_pair(cells, 4 * (ptrdiff_t)j[0] + 2, 4 * (ptrdiff_t)j[1] + 2, c, d);
 }
-LAZYNET_INLINE void give4(double *cells, const uint32_t *j, Lanes a, Lanes b, Lanes c, Lanes d) {
-    give_pair(cells, 4 * (ptrdiff_t)j[0], 4 * (ptrdiff_t)j[1], a, b);
-    give_pair(cells, 4 * (ptrdiff_t)j[0] + 2, 4 * (ptrdiff_t)j[1] + 2, c, d);
+LAZYNET_INLINE void scatter4(double *cells, const uint32_t *j, Lanes a, Lanes b, Lanes c, Lanes d) {
+    scatter_pair(cells, 4 * (ptrdiff_t)j[0], 4 * (ptrdiff_t)j[1], a, b);
+    scatter_pair(cells, 4 * (ptrdiff_t)j[0] + 2, 4 * (ptrdiff_t)j[1] + 2, c, d);
 }
 #endif
 #endif

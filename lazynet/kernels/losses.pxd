@@ -171,3 +171,12 @@ cdef inline double loss_slope(int loss, double p, double y, double epsilon) noex
     if loss == SQUARED_EPSILON_INSENSITIVE:
         return squared_insensitive_slope(p, y, epsilon)
     return insensitive_slope(p, y, epsilon)
+
+
+cdef inline double slope_of(
+    int loss, double epsilon, const double* targets, const double* importances, Py_ssize_t row,
+    double prediction
+) noexcept nogil:
+    """s l'(p, y): the slope of the loss of a row times its importance s; 1 where these are NULL."""
+    cdef double slope = loss_slope(loss, prediction, targets[row], epsilon)
+    return slope * importances[row] if importances != NULL else slope

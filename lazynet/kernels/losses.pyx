@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .examples cimport check_aligned
+from .arrays cimport check_aligned
 from .losses cimport N_LOSSES, loss_slope, loss_value
 
 LOSS_COUNT = N_LOSSES

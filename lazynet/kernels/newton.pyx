@@ -28,6 +28,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from .arrays cimport check_vector
 from .averages cimport add_to
 from .conjugates cimport (
     conjugate,
@@ -36,7 +37,8 @@ from .conjugates cimport (
     smoothed_with_derivatives,
 )
 from .columns cimport Columns, grow
-from .examples cimport PATIENCE, Examples, check_runnable, check_vector, importance_of
+from .chunk cimport PATIENCE
+from .examples cimport Examples, check_runnable, importance_of
 from .rows cimport soft
 
 # Sweeps of coordinate descent in one step, and conjugate gradients in one run.

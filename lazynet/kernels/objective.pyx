@@ -8,8 +8,8 @@ Property: equal to sums in plain Python (tests/exact/test_predictions_before_upd
 
 from libc.stdint cimport int64_t
 
-from .examples cimport Examples, check_aligned, check_runnable, importance_of
-from .levels cimport highest_table
+from .arrays cimport check_aligned
+from .examples cimport Examples, check_runnable, highest_table, importance_of
 from .losses cimport LOG_LOSS, loss_value
 from .own_rows cimport RowLoops
 from .steps cimport Steps

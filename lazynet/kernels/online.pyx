@@ -21,64 +21,31 @@ from libc.stdint cimport uintptr_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
+from .any_rule cimport (
+    ADAGRAD, AVERAGED, CARPENTER, CLOCK, FREELY_AVERAGED, FTRL, RDA, TABLES, TRUNCATED, Rule,
+    added_by, factor_of, finish, kept_numbers, measure, numbers,
+)
+from .cell_loops cimport add_eight, load_part, move_part, read, renew
 from .chunk cimport (
-    ADAGRAD,
-    AHEAD,
-    AVERAGED,
-    CARPENTER,
-    CLOCK,
-    DECAYING_ADAGRAD,
-    FINISHED,
-    FREELY_AVERAGED,
-    FTRL,
-    NEAR,
-    OUT_OF_RANGE,
-    OVERFLOWED,
-    PATIENCE,
-    PAUSED,
-    RDA,
-    TABLES,
-    TRUNCATED,
-    WORN_OUT,
-    Chunk,
-    Loops,
-    Status,
+    AHEAD, FINISHED, NEAR, OUT_OF_RANGE, OVERFLOWED, PATIENCE, PAUSED, WORN_OUT, Chunk, Loops, Status,
+)
+from .clock_steps cimport (
+    HALF_A_STEP, NOTHING, begin_on_clock, count_on_clock, finish_on_clock, propose_on_clock, size_of,
+    start_on_clock,
 )
 from .from_data cimport Proposal, begin_proposal
 from .lanes cimport LANES, PARTS, WIDTH, Eight, Lanes, eight_zeros, put_lanes, sum_of_eight
+from .losses cimport slope_of
 from .own_rows cimport OwnRow, copy_row, fetch_cells, fetch_eight, row_at
 from .rows cimport fetch_row, prefetch
-from .any_rule cimport (
-    Rule,
-    factor_of,
-    finish,
-    intercept_of,
-    kept_numbers,
-    measure,
-    measures,
-    numbers,
-)
-from .clock_steps cimport (
-    HALF_A_STEP,
-    NOTHING,
-    begin_on_clock,
-    count_on_clock,
-    finish_on_clock,
-    propose_on_clock,
-    size_of,
-    slope_of,
-    start_on_clock,
-)
-from .all_cells cimport read, renew
-from .eight_nonzeros cimport add_eight, load_part, move_part
 from .rules cimport clock, tables
-from .rules.adagrad cimport AdaGrad, DecayingAdaGrad
+from .rules.adagrad cimport AdaGrad
 from .rules.carpenter cimport Carpenter
-from .rules.clock cimport Averaged, FreelyAveraged, OnClock
+from .rules.clock cimport AveragedRule, ClockRule, FreelyAveragedRule
 from .rules.ftrl cimport Ftrl
 from .rules.rda cimport Rda
 from .rules.saga cimport Saga
-from .rules.tables cimport OnTables
+from .rules.tables cimport Tables
 from .rules.truncated_gradient cimport Truncated
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -151,7 +118,7 @@ cdef void update(
             break
         kept += PARTS * kept_numbers(&rule)
         k += LANES
-    if Rule is Averaged:
+    if Rule is AveragedRule:
         if vanished.n > 0:
             clock.bury(&rule.on.past, &vanished)
 
@@ -189,7 +156,7 @@ cdef inline void look_ahead(
     if ahead >= 0:
         fetch_row(at.csr, ahead)
         prefetch(at.targets + ahead)
-        if at.sizes != NULL and (at.tuning.in_use or measures(rule)):
+        if at.sizes != NULL and at.follows_sizes:
             prefetch(at.sizes + ahead)
 
 
@@ -198,25 +165,25 @@ cdef inline double predict_row(
     const OwnRow* next
 ) noexcept nogil:
     cdef double prediction = (
-        predict(rule, at.cells, row, next) * factor_of(rule) + intercept_of(rule, at)
+        predict(rule, at.cells, row, next) * factor_of(rule) + added_by(rule, at)
     )
     if at.predictions != NULL:
         at.predictions[place] = prediction
     return prediction
 
 
-cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
+cdef Status run_rule(Rule* rule, Chunk* at) noexcept nogil:
     """Take the steps in order; returns how the call ended."""
     cdef Status status = FINISHED
     cdef Rows rows
     cdef OwnRow* row
     cdef const OwnRow* next
-    cdef OnClock* on = <OnClock*> rule
+    cdef ClockRule* on = <ClockRule*> rule
     cdef Proposal step
     cdef Py_ssize_t touched = 0, visited
     cdef double prediction, slope = 0.0
-    cdef bint on_clock = Rule is OnClock or Rule is Averaged or Rule is FreelyAveraged
-    cdef bint scheduled = Rule is Truncated or Rule is Carpenter or Rule is OnTables
+    cdef bint on_clock = Rule is ClockRule or Rule is AveragedRule or Rule is FreelyAveragedRule
+    cdef bint scheduled = Rule is Truncated or Rule is Carpenter or Rule is Tables
     memset(&rows, 0, sizeof(Rows))
     begin_proposal(&step)
     copy_upcoming(at, at.step, &rows.here[0])
@@ -229,7 +196,7 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
         else:
             step.rate = at.rates[at.step] if scheduled else 1.0
             step.pull = at.pull[at.step]
-        if Rule is OnTables:
+        if Rule is Tables:
             if tables.full(rule):
                 status = WORN_OUT
                 break
@@ -258,11 +225,13 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
             if status != FINISHED:
                 break
         else:
-            if measures(rule) and measure(rule, size_of(at, row)):
+            if at.follows_sizes and measure(rule, size_of(at, row)):
                 status = WORN_OUT
                 break
             prediction = predict_row(rule, at, row, at.step, next)
-            slope = slope_of(at, row.number, prediction)
+            slope = slope_of(
+                at.loss, at.epsilon, at.targets, at.importances, row.number, prediction
+            )
             step.move = step.rate * slope
             if Rule is Saga:
                 step.move = slope - rule.slopes[row.number]
@@ -273,10 +242,7 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
             if Rule is AdaGrad:
                 if at.importances != NULL:
                     rule.first = rule.initial * at.importances[row.number]
-            elif Rule is DecayingAdaGrad:
-                if at.importances != NULL:
-                    rule.rule.first = rule.rule.initial * at.importances[row.number]
-            elif Rule is OnTables:
+            elif Rule is Tables:
                 if not tables.advance(
                     rule, at.keep[at.step], at.keep_low[at.step], step.pull, visited
                 ):
@@ -285,7 +251,7 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
         # The processor does this while it computes the slope, for which it would wait.
         look_ahead(rule, at, &rows, at.step)
         rows.turn = 1 - rows.turn
-        if Rule is Carpenter or Rule is OnTables or step.move != 0.0:
+        if Rule is Carpenter or Rule is Tables or step.move != 0.0:
             update(
                 rule, at.cells, row, step.move * on.clock.inverse if on_clock else step.move
             )
@@ -311,55 +277,57 @@ cdef Status walk(Rule* rule, Chunk* at) noexcept nogil:
 # --- the rules by number --------------------------------------------------------------------------
 
 
-cdef Status use(
+cdef Status run_or_read_rule(
     Rule* rule, Chunk* at, const double* cells, Py_ssize_t n, double* out
 ) noexcept nogil:
     """Take the steps or, where there are none, read the weights in n cells."""
     if at != NULL:
-        return walk(rule, at)
+        return run_rule(rule, at)
     read(rule, cells, n, out)
     return FINISHED
 
 
-cdef Status use_kind(
-    int kind, void* rule, Chunk* at, const double* cells, Py_ssize_t n, double* out
+cdef Status run_or_read(
+    int code, void* rule, Chunk* at, const double* cells, Py_ssize_t n, double* out
 ) noexcept nogil:
-    if kind == CLOCK:
-        return use(<OnClock*> rule, at, cells, n, out)
-    elif kind == AVERAGED:
-        return use(<Averaged*> rule, at, cells, n, out)
-    elif kind == FREELY_AVERAGED:
-        return use(<FreelyAveraged*> rule, at, cells, n, out)
-    elif kind == RDA:
-        return use(<Rda*> rule, at, cells, n, out)
-    elif kind == FTRL:
-        return use(<Ftrl*> rule, at, cells, n, out)
-    elif kind == ADAGRAD:
-        return use(<AdaGrad*> rule, at, cells, n, out)
-    elif kind == DECAYING_ADAGRAD:
-        return use(<DecayingAdaGrad*> rule, at, cells, n, out)
-    elif kind == TRUNCATED:
-        return use(<Truncated*> rule, at, cells, n, out)
-    elif kind == CARPENTER:
-        return use(<Carpenter*> rule, at, cells, n, out)
-    elif kind == TABLES:
-        return use(<OnTables*> rule, at, cells, n, out)
+    if code == CLOCK:
+        return run_or_read_rule(<ClockRule*> rule, at, cells, n, out)
+    elif code == AVERAGED:
+        return run_or_read_rule(<AveragedRule*> rule, at, cells, n, out)
+    elif code == FREELY_AVERAGED:
+        return run_or_read_rule(<FreelyAveragedRule*> rule, at, cells, n, out)
+    elif code == RDA:
+        return run_or_read_rule(<Rda*> rule, at, cells, n, out)
+    elif code == FTRL:
+        return run_or_read_rule(<Ftrl*> rule, at, cells, n, out)
+    elif code == ADAGRAD:
+        return run_or_read_rule(<AdaGrad*> rule, at, cells, n, out)
+    elif code == TRUNCATED:
+        return run_or_read_rule(<Truncated*> rule, at, cells, n, out)
+    elif code == CARPENTER:
+        return run_or_read_rule(<Carpenter*> rule, at, cells, n, out)
+    elif code == TABLES:
+        return run_or_read_rule(<Tables*> rule, at, cells, n, out)
     else:
-        return use(<Saga*> rule, at, cells, n, out)
+        return run_or_read_rule(<Saga*> rule, at, cells, n, out)
 
 
-cdef Status walk_kind(int kind, void* rule, Chunk* at) noexcept nogil:
-    return use_kind(kind, rule, at, NULL, 0, NULL)
+cdef Status run(int code, void* rule, Chunk* at) noexcept nogil:
+    return run_or_read(code, rule, at, NULL, 0, NULL)
 
 
-cdef void read_kind(
-    int kind, void* rule, const double* cells, Py_ssize_t n, double* out
+cdef void read_weights(
+    int code, void* rule, const double* cells, Py_ssize_t n, double* out
 ) noexcept nogil:
-    use_kind(kind, rule, NULL, cells, n, out)
+    run_or_read(code, rule, NULL, cells, n, out)
+
+
+cdef void renew_cells(void* rule, double* cells, Py_ssize_t n) noexcept nogil:
+    renew(<AdaGrad*> rule, cells, n)
 
 
 cdef Loops LOOPS
-LOOPS.walk, LOOPS.read, LOOPS.renew = walk_kind, read_kind, renew
+LOOPS.run, LOOPS.read, LOOPS.renew = run, read_weights, renew_cells
 
 
 def address():

@@ -17,11 +17,10 @@ of steps, gives the same bits.
 from libc.stdint cimport uintptr_t
 
 from .chunk cimport (
-    ADAGRAD, AHEAD, AVERAGED, CLOCK, DECAYING_ADAGRAD, FINISHED, FREELY_AVERAGED, FTRL,
-    OUT_OF_MEMORY, OVERFLOWED, PATIENCE, PAUSED, RDA, WORN_OUT, Chunk, Status,
+    AHEAD, FINISHED, OUT_OF_MEMORY, OVERFLOWED, PATIENCE, PAUSED, WORN_OUT, Chunk, Status,
 )
 from .outputs_chunk cimport (
-    HALF_DONE, NOTHING_DONE, PENDING, PENDING_MOVE, WORK, OutputLoops, Outputs,
+    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, HALF_DONE, NOTHING_DONE, PENDING, PENDING_MOVE, RDA, WORK, OutputCode, OutputLoops, Outputs,
 )
 from .outputs_loops cimport Rule, predict_by, read_by, update_by
 from .outputs_losses cimport fetch_targets, find_slopes
@@ -33,12 +32,12 @@ from .outputs_run cimport (
 )
 from .own_rows cimport OwnRow, all_finite, begin_walk, copy_row, next_row, row_after, row_at
 from .rules cimport adagrad, groups
-from .rules.adagrad cimport AdaGradLanes, DecayingLanes
-from .rules.clock cimport AveragedLanes, FreelyAveragedLanes, OnClockLanes
+from .rules.adagrad cimport AdaGradLanes
+from .rules.clock cimport AveragedLanes, FreelyAveragedLanes, ClockRuleLanes
 from .rules.ftrl cimport FtrlLanes
 from .rules.rda cimport RdaLanes
 
-# --- the loops over the weights, by the kind of the cells -----------------------------------------
+# --- the loops over the weights, by the kind of the outputs --------------------------------------
 
 # What is done with the weights of a row of X, or of a feature.
 cdef enum Action:
@@ -74,21 +73,19 @@ cdef void act_on_groups(
 cdef void act(
     Run* run, Action action, const OwnRow* row, const OwnRow* next, Py_ssize_t feature, double* numbers
 ) noexcept nogil:
-    cdef int kind = run.at.kind
-    if kind == CLOCK:
-        act_by(<const OnClockLanes*> run.lanes, run, action, row, next, feature, numbers)
-    elif kind == AVERAGED:
+    cdef OutputCode code = run.at.code
+    if code == CLOCK:
+        act_by(<const ClockRuleLanes*> run.lanes, run, action, row, next, feature, numbers)
+    elif code == AVERAGED:
         act_by(<const AveragedLanes*> run.lanes, run, action, row, next, feature, numbers)
-    elif kind == FREELY_AVERAGED:
+    elif code == FREELY_AVERAGED:
         act_by(<const FreelyAveragedLanes*> run.lanes, run, action, row, next, feature, numbers)
-    elif kind == RDA:
+    elif code == RDA:
         act_by(<const RdaLanes*> run.lanes, run, action, row, next, feature, numbers)
-    elif kind == FTRL:
+    elif code == FTRL:
         act_by(<const FtrlLanes*> run.lanes, run, action, row, next, feature, numbers)
-    elif kind == ADAGRAD:
+    elif code == ADAGRAD:
         act_by(<const AdaGradLanes*> run.lanes, run, action, row, next, feature, numbers)
-    elif kind == DECAYING_ADAGRAD:
-        act_by(<const DecayingLanes*> run.lanes, run, action, row, next, feature, numbers)
     elif run.at.narrow:
         act_on_groups(<float*> run.at.cells, run, action, row, next, feature, numbers)
     else:
@@ -247,7 +244,7 @@ cdef Status take_step(Run* run) noexcept nogil:
     return PAUSED if run.touched > PATIENCE else FINISHED
 
 
-cdef Status walk(Outputs* at) noexcept nogil:
+cdef Status run_outputs(Outputs* at) noexcept nogil:
     """Take the steps in order; returns how the call ended."""
     cdef Chunk* chunk = &at.chunk
     cdef Status status = FINISHED
@@ -315,7 +312,7 @@ cdef bint sweep(Outputs* at) noexcept nogil:
 
 
 cdef OutputLoops LOOPS
-LOOPS.walk, LOOPS.read, LOOPS.sweep = walk, read, sweep
+LOOPS.run, LOOPS.read, LOOPS.sweep = run_outputs, read, sweep
 
 
 def address():

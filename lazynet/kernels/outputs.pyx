@@ -28,32 +28,26 @@ cimport cython
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from .arrays cimport Held
+from .arrays cimport Held, check_aligned, check_vector
 from .averages cimport COUNTED, Average, Past, check_counts
-from .cells cimport _Described, begin_rule, described, end_rule
-from .chunk cimport (
-    ADAGRAD, AVERAGED, CLOCK, DECAYING_ADAGRAD, FREELY_AVERAGED, FTRL, GROUPS, RDA,
-)
-from .examples cimport (
-    FINISHED, Examples, Status, check_aligned, check_vector, has_sizes,
-)
+from .cells cimport _Described, begin_rule, described, end_rule, rates_follow_sizes
+from .chunk cimport FINISHED, Status
+from .examples cimport HIGHEST_LEVEL, Examples, has_sizes, table_at
 from .from_data cimport N_FROM_DATA_FIELDS
-from .kinds cimport AnyRule, measures_kind
-from .levels cimport HIGHEST_LEVEL, table_at
 from .losses cimport N_LOSSES
 from .outputs_chunk cimport (
-    INTERCEPT, INTERCEPT_SUM, LABELS, N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS, N_STRENGTHS, WORK,
+    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, GROUPS, INTERCEPT, INTERCEPT_SUM, LABELS, RDA,
+    N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS, N_STRENGTHS, WORK,
     OutputLoops, OutputRule, Outputs, greatest_width,
 )
-from .steps cimport Steps, Task, chunk_of
-from .targets cimport Targets
+from .steps cimport Steps, Targets, Task, chunk_of
 
 #: Bytes to which a row of weights is filled up: a cache line.
 LINE_BYTES = 64
 CLOCK_ROWS, OWN_ROWS, SCALARS = N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS
 INTERCEPT_ROW, INTERCEPT_SUM_ROW, WORK_SCALAR = INTERCEPT, INTERCEPT_SUM, WORK
 
-# The number of a kind among the rules, and how many numbers a weight has.
+# The number of a kind, and how many numbers a weight has.
 cdef dict KINDS = {
     "clock": (<int> CLOCK, 1), "averaged clock": (<int> AVERAGED, 2), "rda": (<int> RDA, 1),
     "ftrl": (<int> FTRL, 2), "adagrad": (<int> ADAGRAD, 2), "groups": (<int> GROUPS, 1),
@@ -96,7 +90,7 @@ cdef class Block:
         memset(at, 0, sizeof(Outputs))
         self.kind, self.width, self.held = kind, width, []
         n_numbers = numbers(kind)
-        at.kind, at.width = KINDS[kind][0], width
+        at.code, at.width = KINDS[kind][0], width
         array = self.hold("cells", cells, (None, None), "df")
         at.cells, at.narrow = array.begin, array.view.format == "f"
         self.n_features = at.n_features = array.shape[0]
@@ -110,10 +104,10 @@ cdef class Block:
         at.stride = width * <Py_ssize_t> n_numbers
         if array.shape[1] != at.stride:
             raise ValueError(f"cells must have {at.stride} columns, got {array.shape[1]}")
-        if at.kind == ADAGRAD:
+        if at.code == ADAGRAD:
             array = self.hold("stamps", stamps, (self.n_features,))
             at.stamps = <double*> array.begin
-        if at.kind == ADAGRAD or at.kind == FTRL or at.kind == RDA:
+        if at.code == ADAGRAD or at.code == FTRL or at.code == RDA:
             self.of = described(kind)
             self.constants = self.hold("constants", constants, (width, len(self.of.constants)))
             self.fields = self.hold("fields", fields, (width, len(self.of.fields)))
@@ -123,7 +117,7 @@ cdef class Block:
         else:
             array = self.hold("clocks", clocks, (N_CLOCK_ROWS, None))
             at.clocks, at.n_clocks = <double*> array.begin, array.shape[1]
-            if at.n_clocks != 1 and (at.kind != CLOCK or at.n_clocks != width):
+            if at.n_clocks != 1 and (at.code != CLOCK or at.n_clocks != width):
                 raise ValueError(
                     f"clocks must have 1 column, or {width} where the kind is 'clock', got "
                     f"{at.n_clocks} for {kind!r}"
@@ -151,7 +145,7 @@ cdef class Block:
         For tests: every level gives the same bits.
         """
         # Groups are computed in double.
-        narrow = self.outputs.narrow and self.outputs.kind != GROUPS
+        narrow = self.outputs.narrow and self.outputs.code != GROUPS
         self.loops = <const OutputLoops*> table_at(
             "online_outputs", &level, "_f32" if narrow else ""
         )
@@ -169,14 +163,14 @@ cdef class Block:
         for k in range(self.width):
             try:
                 begin_rule(
-                    <AnyRule*> &self.rules[k], self.of,
+                    &self.rules[k], self.of,
                     <double*> self.constants.begin + k * n_constants,
                     <double*> self.fields.begin + k * n_fields, True,
                 )
             except ValueError as problem:
                 raise ValueError(f"output {k}: {problem}") from None
-            if at.kind == ADAGRAD and self.rules[k].adagrad.l2 > 0.0:
-                at.kind = DECAYING_ADAGRAD
+            if at.code == ADAGRAD and self.rules[k].adagrad.l2 > 0.0:
+                at.decays = True
         return at
 
     cdef int save_rules(self) except -1:
@@ -184,7 +178,7 @@ cdef class Block:
         cdef Py_ssize_t k
         for k in range(self.width if self.of is not None else 0):
             end_rule(
-                <AnyRule*> &self.rules[k], self.of,
+                &self.rules[k], self.of,
                 <double*> self.fields.begin + k * len(self.of.fields),
             )
         return 0
@@ -210,7 +204,7 @@ cdef int check_run(
         raise ValueError("targets must be labels where softmax is asked for")
     if not 0 <= task.loss < N_LOSSES:
         raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {task.loss}")
-    if not learns and block.outputs.kind in (AVERAGED, GROUPS):
+    if not learns and block.outputs.code in (AVERAGED, GROUPS):
         raise ValueError(f"block must not be of the kind {block.kind!r} if nothing learns")
     return check_vector("losses", losses, targets.n_outputs)
 
@@ -221,9 +215,9 @@ cdef int check_steps_on_clock(
 ) except -1:
     """Raises unless the options of the steps fit each other."""
     cdef bint rates_from_data = task.tuning.in_use
-    if averaged != (block.outputs.kind == AVERAGED):
+    if averaged != (block.outputs.code == AVERAGED):
         raise ValueError("average must be given for the kind 'averaged clock', and for no other")
-    if block.outputs.kind == GROUPS and task.shrink_first:
+    if block.outputs.code == GROUPS and task.shrink_first:
         raise ValueError("task must not shrink first where the weights of a feature are a group")
     if has_own and rates_from_data:
         raise ValueError("own_steps must not be given where rates are computed from the rows")
@@ -299,7 +293,7 @@ def run(
         check_steps_on_clock(
             block, examples, targets, task, softmax, own_steps is not None, average is not None
         )
-    elif learns and measures_kind(<AnyRule*> &block.rules[0], block.of.kind) and not has_sizes(examples):
+    elif learns and rates_follow_sizes(&block.rules[0], block.of) and not has_sizes(examples):
         raise ValueError(
             f"examples must have sizes: the rates of {block.kind!r} follow the sizes of the rows"
         )
@@ -322,9 +316,9 @@ def run(
             past = average.past()
             at.chunk.counts, at.past, at.totals = &steps.counts[0], &past, &average.fields[0]
             if not task.pulls:
-                at.kind = FREELY_AVERAGED
+                at.code = FREELY_AVERAGED
     with nogil:
-        status = block.loops.walk(&at)
+        status = block.loops.run(&at)
     block.save_rules()
     if at.past != NULL:
         average.fields[COUNTED] = <double> past.n
@@ -345,7 +339,7 @@ def read(
     cdef Outputs at = block.now()
     cdef Py_ssize_t n = out.shape[1]
     cdef bint done
-    if at.kind == AVERAGED:
+    if at.code == AVERAGED:
         raise ValueError("block must be of a kind without averages, got 'averaged clock'")
     if out.shape[0] != at.n_features or n > at.width:
         raise ValueError(
@@ -367,7 +361,7 @@ def sweep(Block block):
     """
     cdef Outputs at = block.now()
     cdef bint done
-    if at.kind in (AVERAGED, RDA, FTRL):
+    if at.code in (AVERAGED, RDA, FTRL):
         raise ValueError(f"block must be of a kind that is swept in one call, got {block.kind!r}")
     with nogil:
         done = block.loops.sweep(&at)

@@ -9,6 +9,17 @@ from .rules.ftrl cimport Ftrl
 from .rules.rda cimport Rda
 
 
+# The kinds of outputs, by number.
+cdef enum OutputCode:
+    CLOCK
+    AVERAGED
+    FREELY_AVERAGED   # without an l1 penalty
+    GROUPS            # a penalty of the row of all outputs' weights of a feature
+    RDA
+    FTRL
+    ADAGRAD
+
+
 # The rows of the array of clocks, which has a column for all outputs or one for each.
 cdef enum:
     SCALE = 0
@@ -78,7 +89,7 @@ cdef union OutputRule:
 
 
 cdef struct Outputs:
-    int kind                  # of chunk.Kind
+    OutputCode code
     Chunk chunk               # the rows and steps, without cells and targets
     TargetRows targets
     Py_ssize_t n              # outputs
@@ -92,6 +103,7 @@ cdef struct Outputs:
     double* losses            # IN/OUT: the sums of importance times loss; an entry per output
     bint softmax
     bint learns               # else only the losses are added up
+    bint decays               # of AdaGrad: whether some output has an l2 penalty
     OutputRule* rules         # of every entry of a row of weights; NULL on the clock
     # on the clock
     double* clocks            # IN/OUT: N_CLOCK_ROWS rows of ``n_clocks``
@@ -114,7 +126,7 @@ cdef struct Outputs:
 # What a module of one vector level and one type of cells offers.
 cdef struct OutputLoops:
     # Takes the steps; returns how the call ended.
-    Status (*walk)(Outputs* at) noexcept nogil
+    Status (*run)(Outputs* at) noexcept nogil
     # out <- the weights of all features, a row of n for each; false without memory.
     bint (*read)(Outputs* at, double* out, Py_ssize_t n) noexcept nogil
     # Brings every weight current, for clocks that then begin again; false without memory.

@@ -27,29 +27,28 @@ from .outputs_chunk cimport Outputs
 from .own_rows cimport OwnRow
 from .rows cimport prefetch_to_write
 from .rules cimport adagrad, clock, ftrl, rda
-from .rules.adagrad cimport AdaGradLanes, DecayingLanes
-from .rules.clock cimport AveragedLanes, FreelyAveragedLanes, OnClockLanes
+from .rules.adagrad cimport AdaGradLanes
+from .rules.clock cimport AveragedLanes, FreelyAveragedLanes, ClockRuleLanes
 from .rules.ftrl cimport FtrlLanes
 from .rules.rda cimport RdaLanes
 
 ctypedef fused Rule:
-    OnClockLanes
+    ClockRuleLanes
     AveragedLanes
     FreelyAveragedLanes
     RdaLanes
     FtrlLanes
     AdaGradLanes
-    DecayingLanes
 
 
 cdef inline int numbers(const Rule* rule) noexcept nogil:
     """Of a weight."""
-    return 1 if Rule is OnClockLanes or Rule is RdaLanes else 2
+    return 1 if Rule is ClockRuleLanes or Rule is RdaLanes else 2
 
 
 cdef inline Lanes load(const Rule* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
     """The weights in some cells as of now, less the factor of each output."""
-    if Rule is OnClockLanes:
+    if Rule is ClockRuleLanes:
         return clock.load(rule, cell, kept)
     elif Rule is AveragedLanes:
         return clock.load_averaged(rule, cell, kept)
@@ -59,17 +58,15 @@ cdef inline Lanes load(const Rule* rule, const Lanes* cell, Lanes* kept) noexcep
         return rda.load(rule, cell, kept)
     elif Rule is FtrlLanes:
         return ftrl.load(rule, cell, kept)
-    elif Rule is AdaGradLanes:
-        return adagrad.load(rule, cell, kept, False)
     else:
-        return adagrad.load(&rule.rule, cell, kept, True)
+        return adagrad.load(rule, cell, kept)
 
 
 cdef inline void move(
     const Rule* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes step
 ) noexcept nogil:
     """Some cells after a step along x."""
-    if Rule is OnClockLanes:
+    if Rule is ClockRuleLanes:
         clock.move(rule, cell, kept, step * x)
     elif Rule is AveragedLanes:
         clock.move_averaged(rule, cell, kept, step * x)
@@ -79,10 +76,8 @@ cdef inline void move(
         rda.move(rule, cell, kept, step * x)
     elif Rule is FtrlLanes:
         ftrl.move(rule, cell, kept, step * x)
-    elif Rule is AdaGradLanes:
-        adagrad.move(rule, cell, kept, x, step, False)
     else:
-        adagrad.move(&rule.rule, cell, kept, x, step, True)
+        adagrad.move(rule, cell, kept, x, step)
 
 # --- cells ----------------------------------------------------------------------------------------
 
@@ -108,12 +103,7 @@ cdef inline Lanes load_at(
     if Rule is AdaGradLanes:
         if not missed > 0.0:
             return cell[0]
-        cell[2] = adagrad.rate_at(rule, cell[1])
-        cell[3] = spread(-missed)
-    elif Rule is DecayingLanes:
-        if not missed > 0.0:
-            return cell[0]
-        cell[2] = adagrad.decay_of(&rule.rule, adagrad.rate_at(&rule.rule, cell[1]), True)
+        cell[2] = adagrad.decay_of(rule, adagrad.rate_at(rule, cell[1]))
         cell[3] = spread(-missed)
     return load(rule, cell, kept)
 
@@ -122,7 +112,7 @@ cdef inline double missed_by(
     const Rule* rule, const Outputs* at, Py_ssize_t feature
 ) noexcept nogil:
     """The shrinks that the row of a feature has missed."""
-    if Rule is AdaGradLanes or Rule is DecayingLanes:
+    if Rule is AdaGradLanes:
         return at.rules[0].adagrad.steps - at.stamps[feature]
     else:
         return 0.0
@@ -174,7 +164,7 @@ cdef inline void predict_some(
         missed = missed_by(given, &at, row.columns[i])
         for part in range(n_lanes):
             w = load_at(&rules[part], place + part * WIDTH, at.width, missed)
-            if Rule is AdaGradLanes or Rule is DecayingLanes:
+            if Rule is AdaGradLanes:
                 put_lanes(place + part * WIDTH, w)  # the stamp of the row will be that of this step
             sums[part] = sums[part] + spread(row.values[i]) * w
     for part in range(n_lanes):
@@ -191,7 +181,7 @@ cdef inline void predict_by(
         k += LANES_AT_ONCE * WIDTH
     if k < at.width:
         predict_some(rules, at, row, next, k, LANES_OF_LINE, out)
-    if Rule is AdaGradLanes or Rule is DecayingLanes:
+    if Rule is AdaGradLanes:
         for i in range(row.length):
             at.stamps[row.columns[i]] = at.rules[0].adagrad.steps
 
@@ -206,7 +196,7 @@ cdef inline void move_at(
     cdef Lanes moving = nonzero(step)
     cdef int lane
     take(rule, place, at.width, cell)
-    if Rule is AdaGradLanes or Rule is DecayingLanes:
+    if Rule is AdaGradLanes:
         kept[0], kept[1] = cell[0], cell[1]  # the prediction has brought the weights current
     else:
         load(rule, cell, kept)

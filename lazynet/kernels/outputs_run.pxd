@@ -4,17 +4,17 @@ from libc.stdint cimport uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from .chunk cimport ABSOLUTE_SUM, FTRL, RDA, Chunk
+from .chunk cimport ABSOLUTE_SUM, Chunk
 from .from_data cimport (
     N_FROM_DATA_FIELDS, FromData, find_factors, load_from_data, save_from_data,
 )
 from .lanes cimport WIDTH, Lanes, lanes_of_doubles, spread
-from .outputs_chunk cimport SHIFT, Outputs
+from .outputs_chunk cimport FTRL, RDA, SHIFT, Outputs
 from .outputs_losses cimport fill_targets
 from .own_rows cimport OwnRow, Walk, end_walk, size_of_row
 from .rules cimport adagrad, ftrl, rda
 from .rules.adagrad cimport AdaGradLanes
-from .rules.clock cimport AveragedLanes, OnClockLanes
+from .rules.clock cimport AveragedLanes, ClockRuleLanes
 from .rules.ftrl cimport FtrlLanes
 from .rules.rda cimport RdaLanes
 
@@ -45,7 +45,7 @@ cdef struct Run:
     Py_ssize_t touched
 
 cdef enum:
-    MOST_LANES = 7            # numbers that a step reads of a rule
+    MOST_LANES = 8            # numbers that a step reads of a rule
     N_ARRAYS = 11
 
 
@@ -106,15 +106,15 @@ cdef inline void show_rules(Run* run) noexcept nogil:
     cdef Py_ssize_t k
     for k in range(at.width):
         run.scales[k] = 1.0
-        if at.kind == RDA:
+        if at.code == RDA:
             rda.show(&at.rules[k].rda, <RdaLanes*> run.lanes + k // WIDTH, k % WIDTH)
             run.scales[k], run.intercepts[k] = at.rules[k].rda.factor, at.rules[k].rda.intercept
-        elif at.kind == FTRL:
+        elif at.code == FTRL:
             ftrl.show(&at.rules[k].ftrl, <FtrlLanes*> run.lanes + k // WIDTH, k % WIDTH)
             run.intercepts[k] = at.rules[k].ftrl.intercept
         else:
             at.rules[k].adagrad.first = at.rules[k].adagrad.initial * run.importance
-            adagrad.show(&at.rules[k].adagrad, <AdaGradLanes*> run.lanes + k // WIDTH, k % WIDTH)
+            adagrad.show(&at.rules[k].adagrad, <AdaGradLanes*> run.lanes + k // WIDTH, k % WIDTH, at.decays)
             run.intercepts[k] = at.rules[k].adagrad.intercept
         run.intercepts[k] = run.intercepts[k] if adds else 0.0
 
@@ -131,7 +131,7 @@ cdef inline void show_clocks(Run* run) noexcept nogil:
         k = v * WIDTH
         shift = lanes_of_doubles(shifts + k) if own else spread(shifts[0])
         if at.past == NULL:
-            (<OnClockLanes*> run.lanes)[k // WIDTH].clock.shift = shift
+            (<ClockRuleLanes*> run.lanes)[k // WIDTH].clock.shift = shift
         else:
             averaged = <AveragedLanes*> run.lanes + k // WIDTH
             averaged.clock.shift = shift
@@ -144,9 +144,9 @@ cdef inline void show_clocks(Run* run) noexcept nogil:
 
 cdef inline bint measures(const Outputs* at) noexcept nogil:
     """Whether the rates of the rules follow the sizes of the rows."""
-    if at.kind == RDA:
+    if at.code == RDA:
         return at.rules[0].rda.measures != 0.0
-    if at.kind == FTRL:
+    if at.code == FTRL:
         return at.rules[0].ftrl.measures != 0.0
     return at.rules[0].adagrad.follows != 0.0
 
@@ -156,9 +156,9 @@ cdef inline bint measure(Outputs* at, double size) noexcept nogil:
     cdef bint asks = False
     cdef Py_ssize_t k
     for k in range(at.width):
-        if at.kind == RDA:
+        if at.code == RDA:
             asks |= rda.measure(&at.rules[k].rda, size)
-        elif at.kind == FTRL:
+        elif at.code == FTRL:
             asks |= ftrl.measure(&at.rules[k].ftrl, size)
         else:
             asks |= adagrad.measure(&at.rules[k].adagrad, size)
@@ -171,9 +171,9 @@ cdef inline void finish(Outputs* at, const double* slopes) noexcept nogil:
     cdef Py_ssize_t k
     for k in range(at.width):
         move = slopes[k] if at.chunk.fit_intercept else 0.0
-        if at.kind == RDA:
+        if at.code == RDA:
             rda.finish(&at.rules[k].rda, move)
-        elif at.kind == FTRL:
+        elif at.code == FTRL:
             ftrl.finish(&at.rules[k].ftrl, move)
         else:
             adagrad.finish(&at.rules[k].adagrad, move)

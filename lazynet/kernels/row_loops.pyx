@@ -13,7 +13,7 @@ from libc.stdint cimport uint32_t, uintptr_t
 from .all_weights cimport full_dot, full_move, shrink_all, weight_sums
 from .lanes cimport (
     LANES, PARTS, WIDTH, Eight, Lanes, add_to_part, eight_zeros, exp_of_negative, lanes_at,
-    log1p_of, soft, spread, sum_of_eight, take1, take2, without_first,
+    log1p_of, soft, spread, sum_of_eight, gather1, gather2, without_first,
 )
 from .own_rows cimport OwnRow, RowLoops, Value, all_finite, copy_row, has_place, size_of
 from .rows cimport Csr
@@ -57,9 +57,9 @@ cdef inline Lanes weights_of(
 ) noexcept nogil:
     cdef Lanes z, other
     if numbers == 1:
-        z = take1(cells, columns)
+        z = gather1(cells, columns)
     else:
-        take2(cells, columns, &z, &other)
+        gather2(cells, columns, &z, &other)
     if shifted:
         z = soft(z, spread(shift))
     return z

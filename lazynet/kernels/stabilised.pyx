@@ -17,19 +17,10 @@ step within one (tests/exact/test_stabilised.py).
 from libc.math cimport copysign, fabs, isfinite
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 
-from .examples cimport (
-    FINISHED,
-    OVERFLOWED,
-    PATIENCE,
-    PAUSED,
-    Examples,
-    check_aligned,
-    check_cells,
-    check_runnable,
-    check_vector,
-    slope_of,
-    walk_rows,
-)
+from .arrays cimport check_aligned, check_cells, check_vector
+from .chunk cimport FINISHED, OVERFLOWED, PATIENCE, PAUSED
+from .examples cimport Examples, check_runnable, walk_rows
+from .losses cimport slope_of
 from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
 from .rows cimport prefetch, read_once, soft
 
@@ -113,7 +104,9 @@ def run(
             if status != FINISHED:
                 break
             prediction = loops.dot_of_pairs(row, cell, shift) + fields[INTERCEPT]
-            slope = slope_of(examples, loss, epsilon, row.number, prediction)
+            slope = slope_of(
+                loss, epsilon, examples.targets, examples.importances, row.number, prediction
+            )
             move = rates[step] * slope
             if not (isfinite(prediction) and isfinite(move)):
                 status = OVERFLOWED

@@ -1,10 +1,11 @@
-# A chunk of steps, and the task of a kernel; see steps.pyx.
+# What a kernel is given beside the examples; see steps.pyx.
 from libc.stdint cimport int64_t
 
 from .averages cimport Reach
 from .chunk cimport Chunk
-from .examples cimport Examples, slope_of
+from .examples cimport Examples
 from .from_data cimport Tuning
+from .outputs_chunk cimport TargetRows
 from .rules.motion cimport Wear
 
 
@@ -36,20 +37,12 @@ cdef class Task:
     cdef Tuning tuning   # of rates that are computed from the rows
     cdef object given    # the arguments, of which a copy is made
 
+
+cdef class Targets:
+    """The targets of a block of outputs for every row of X."""
+    cdef readonly Py_ssize_t n_rows, first, n_outputs
+    cdef TargetRows rows
+    cdef object held
+
 # The chunk of the steps from ``first`` on.
 cdef Chunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t first) noexcept
-
-
-cdef inline void keep_prediction(
-    Steps steps, Py_ssize_t step, double prediction
-) noexcept nogil:
-    """Store the prediction of a step, made before its update."""
-    if steps.predictions != NULL:
-        steps.predictions[step] = prediction
-
-
-cdef inline double move_of(
-    Examples examples, Task task, Py_ssize_t row, double prediction, double rate
-) noexcept nogil:
-    """eta s l'(p, y): the step goes this far along the example."""
-    return rate * slope_of(examples, task.loss, task.epsilon, row, prediction)

@@ -14,21 +14,11 @@ from libc.math cimport fabs, fma, fmax
 from libc.stdlib cimport free
 from libc.string cimport memset
 
+from .arrays cimport check_aligned, check_cells, check_vector
 from .averages cimport add_to
 from .conjugates cimport conjugate, has_kinks
-from .examples cimport (
-    AHEAD,
-    FINISHED,
-    PATIENCE,
-    PAUSED,
-    Examples,
-    check_aligned,
-    check_cells,
-    check_runnable,
-    check_vector,
-    importance_of,
-    walk_rows,
-)
+from .chunk cimport AHEAD, FINISHED, PATIENCE, PAUSED
+from .examples cimport Examples, check_runnable, importance_of, walk_rows
 from .losses cimport loss_slope, loss_value
 from .own_rows cimport OwnRow, Walk, end_walk, next_row
 from .rows cimport fetch_row

@@ -18,11 +18,9 @@ from libc.math cimport isfinite, isnan
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memchr, strncmp
 
-from lazynet.kernels.decimal cimport (
-    LC_NUMERIC_MASK, locale_t, newlocale, read_decimal, read_digits
+from lazynet.kernels.words cimport (
+    LC_NUMERIC_MASK, differ, hash_of_name, locale_t, newlocale, read_decimal, read_digits, with_sums,
 )
-from lazynet.kernels.names cimport hash_of_name
-from lazynet.kernels.repeats cimport differ, with_sums
 
 import numpy as np
 

@@ -21,7 +21,7 @@ from lazynet.engines.catalogue import ALGORITHMS, new_engine
 from lazynet.engines.outputs import OutputsEngine, OwnSteps
 from lazynet.engines.outputs_on_clock import OutputsOnClock
 from lazynet.engines.threads import Workers
-from lazynet.kernels import targets as kernel
+from lazynet.kernels import steps as kernel
 from lazynet.kernels.steps import Steps
 from lazynet.rules.base import Rule
 from lazynet.training.folds import Fold, weights_of_folds

@@ -20,7 +20,7 @@ from lazynet.data.targets import Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.threads import Workers
-from lazynet.kernels import targets as kernel
+from lazynet.kernels import steps as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.kernels.steps import Steps

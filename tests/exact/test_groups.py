@@ -22,7 +22,7 @@ from lazynet.data.arrays import as_examples
 from lazynet.engines.base import Wear
 from lazynet.engines.outputs_on_clock import GroupedOutputs, OutputsOnClock
 from lazynet.kernels.outputs import read, run
-from lazynet.kernels.targets import Targets
+from lazynet.kernels.steps import Targets
 from lazynet.losses import LOSSES
 from lazynet.reference import DenseGroups
 from lazynet.reference.groups import l2_prox

@@ -15,7 +15,7 @@ from lazynet import FromData, FromStep
 from lazynet.data.arrays import as_examples
 from lazynet.engines.clock import AveragedClockEngine
 from lazynet.engines.dekel import DekelEngine
-from lazynet.kernels.targets import Targets
+from lazynet.kernels.steps import Targets
 from lazynet.losses import get_loss
 from lazynet.reference.shrink import MAPS
 from lazynet.schedules import Constant

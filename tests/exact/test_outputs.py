@@ -35,7 +35,7 @@ from lazynet.engines.clock import AveragedClockEngine
 from lazynet.engines.outputs_of_rules import AdaGradOutputs
 from lazynet.engines.outputs_on_clock import AveragedOutputs, OutputsOnClock
 from lazynet.kernels import cells
-from lazynet.kernels.targets import Targets
+from lazynet.kernels.steps import Targets
 from lazynet.losses import LOSSES
 from lazynet.reference.outputs import DenseSoftmax
 from lazynet.training.learners import Learner, run_pass

@@ -33,8 +33,7 @@ from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.undo import Undo
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import loss_of_predictions
-from lazynet.kernels.steps import Steps
-from lazynet.kernels.targets import Targets
+from lazynet.kernels.steps import Steps, Targets
 from lazynet.losses import LOSSES
 
 N, D, N_OUTPUTS = 120, 300, 11

@@ -22,8 +22,7 @@ from lazynet.kernels import averages, cells, outputs, stabilised
 from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_FINISHED, STATUS_WORN_OUT, Examples
 from lazynet.kernels.outputs import Block
-from lazynet.kernels.steps import Steps, Task
-from lazynet.kernels.targets import Targets
+from lazynet.kernels.steps import Steps, Targets, Task
 from lazynet.rules.storage import STORAGES
 from safe.fuzz.disguises import fenced
 from safe.fuzz.offered import CLASSES, RULES, WIDE_KINDS

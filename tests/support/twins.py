@@ -10,7 +10,7 @@ from scipy import sparse
 
 from lazynet import FromArray
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.kernels.targets import Targets
+from lazynet.kernels.steps import Targets
 from lazynet.losses import LOSSES, get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.reference.outputs import DenseSoftmax, softmax_loss

@@ -66,20 +66,13 @@ cdef struct AdaGrad:
     double alpha_now, delta_now
     double ratio        # l1 / l2, or 0 without an l2 penalty
     double first        # initial times the importance of the row at hand
-
-
-# The same with an l2 penalty.
-cdef struct DecayingAdaGrad:
-    AdaGrad rule
+    bint decays         # whether there is an l2 penalty
 
 
 # What a step reads, where the rules of several outputs lie side by side.
 cdef struct AdaGradLanes:
     Lanes l1, l2, ratio, alpha_now, delta_now, steps, first
-
-
-cdef struct DecayingLanes:
-    AdaGradLanes rule
+    bint decays
 
 
 cdef fused AnyAdaGrad:
@@ -103,6 +96,7 @@ cdef inline void prepare(AdaGrad* rule) noexcept nogil:
     rule.delta_now = rule.delta * mean
     rule.ratio = rule.l1 / rule.l2 if rule.l2 > 0.0 else 0.0
     rule.first = rule.initial
+    rule.decays = rule.l2 > 0.0
 
 
 cdef inline bint measure(AdaGrad* rule, double size) noexcept nogil:
@@ -124,10 +118,10 @@ cdef inline Lanes rate_at(const AnyAdaGrad* rule, Lanes s) noexcept nogil:
     return spread(rule.alpha_now) / (spread(rule.delta_now) + s)
 
 
-cdef inline Lanes decay_of(const AnyAdaGrad* rule, Lanes eta, bint decays) noexcept nogil:
+cdef inline Lanes decay_of(const AnyAdaGrad* rule, Lanes eta) noexcept nogil:
     """c, from the rate."""
     cdef Lanes y, series
-    if not decays:
+    if not rule.decays:
         return eta
     y = eta * spread(rule.l2)
     series = small_log1p(y)
@@ -138,15 +132,15 @@ cdef inline Lanes decay_of(const AnyAdaGrad* rule, Lanes eta, bint decays) noexc
 
 cdef inline double decay_at(const AdaGrad* rule, double s) noexcept nogil:
     """c of one cell, from its s."""
-    return lane_of(decay_of(rule, rate_at(rule, spread(s)), rule.l2 > 0.0), 0)
+    return lane_of(decay_of(rule, rate_at(rule, spread(s))), 0)
 
 
 cdef inline Lanes load(
-    const AnyAdaGrad* rule, const Lanes* cell, Lanes* kept, bint decays
+    const AnyAdaGrad* rule, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
     cdef Lanes w = cell[0], size = absolute(w), lost
     cdef Lanes due = (spread(rule.steps) - cell[3]) * cell[2]
-    if decays:
+    if rule.decays:
         due = both(due, nonzero(w))  # a weight of zero stays so, however much it has missed
         lost = small_expm1(-due)
         if any_above(due, 1.0 / 32):
@@ -159,7 +153,7 @@ cdef inline Lanes load(
 
 
 cdef inline void move(
-    const AnyAdaGrad* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes slope, bint decays
+    const AnyAdaGrad* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes slope
 ) noexcept nogil:
     cdef Lanes g = slope * x, s = kept[1], squares = g * g, begins, eta
     if any_nonzero(rule.first):
@@ -168,11 +162,13 @@ cdef inline void move(
     s = root(s * s + squares)
     eta = rate_at(rule, s)
     cell[0], cell[1] = kept[0] - eta * g, s
-    cell[2], cell[3] = decay_of(rule, eta, decays), spread(rule.steps)
+    cell[2], cell[3] = decay_of(rule, eta), spread(rule.steps)
 
 
-cdef inline void show(const AdaGrad* rule, AdaGradLanes* lanes, int lane) noexcept nogil:
-    """Put the rule of one output beside those of others.
+cdef inline void show(
+    const AdaGrad* rule, AdaGradLanes* lanes, int lane, bint decays
+) noexcept nogil:
+    """Put the rule of one output beside those of others; ``decays``: one of these has an l2 penalty.
 
     An output without an l2 penalty beside others with one gets an l2 so small that it changes no
     digit of a weight.
@@ -185,6 +181,7 @@ cdef inline void show(const AdaGrad* rule, AdaGradLanes* lanes, int lane) noexce
     set_lane(&lanes.delta_now, lane, rule.delta_now)
     set_lane(&lanes.first, lane, rule.first)
     set_lane(&lanes.steps, lane, 0.0)  # a step counts back from now
+    lanes.decays = decays
 
 
 cdef inline bint finish(AdaGrad* rule, double move) noexcept nogil:
@@ -208,7 +205,7 @@ cdef inline double change_scale(AdaGrad* rule) noexcept nogil:
 
 
 cdef inline void renew(
-    const AdaGrad* old, const AdaGrad* rule, Lanes* cell, double factor, bint decays
+    const AdaGrad* old, const AdaGrad* rule, Lanes* cell, double factor
 ) noexcept nogil:
     """Bring the weights current at the old rates, times the factor; c as it is at the present rates.
 
@@ -216,7 +213,7 @@ cdef inline void renew(
     it.
     """
     cdef Lanes[2] kept
-    load(old, cell, kept, decays)
+    load(old, cell, kept)
     if any_nonzero(kept[0]):
         cell[0] = kept[0] * spread(factor)
-        cell[2], cell[3] = decay_of(rule, rate_at(rule, kept[1]), decays), spread(rule.steps)
+        cell[2], cell[3] = decay_of(rule, rate_at(rule, kept[1])), spread(rule.steps)

@@ -47,7 +47,7 @@ from ..averages cimport Past, sum_alive
 from .motion cimport Clock
 
 
-cdef struct OnClock:
+cdef struct ClockRule:
     # fields
     Clock clock
     double intercept
@@ -65,12 +65,12 @@ cdef struct OnClock:
 
 
 # The clock with an average ...
-cdef struct Averaged:
-    OnClock on
+cdef struct AveragedRule:
+    ClockRule on
 
 # ... and with an average, without an l1 penalty.
-cdef struct FreelyAveraged:
-    OnClock on
+cdef struct FreelyAveragedRule:
+    ClockRule on
 
 
 # What a step reads, where several outputs lie side by side, each with its clock.
@@ -78,7 +78,7 @@ cdef struct ClockLanes:
     Lanes shift
 
 
-cdef struct OnClockLanes:
+cdef struct ClockRuleLanes:
     ClockLanes clock
 
 
@@ -91,32 +91,32 @@ cdef struct FreelyAveragedLanes:
     AveragedLanes on
 
 
-cdef fused AnyOnClock:
-    OnClock
-    OnClockLanes
+cdef fused AnyClockRule:
+    ClockRule
+    ClockRuleLanes
 
 
 cdef fused AnyAveraged:
-    OnClock
+    ClockRule
     AveragedLanes
 
 
-cdef inline void prepare(OnClock* on) noexcept nogil:
+cdef inline void prepare(ClockRule* on) noexcept nogil:
     on.clock.inverse = 1.0 / on.clock.scale
 
 
 cdef inline Lanes load(
-    const AnyOnClock* on, const Lanes* cell, Lanes* kept
+    const AnyClockRule* on, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
     kept[0] = cell[0]
     return soft(cell[0], spread(on.clock.shift))
 
 
 cdef inline void move(
-    const AnyOnClock* on, Lanes* cell, const Lanes* kept, Lanes g
+    const AnyClockRule* on, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
     cdef Lanes shift = spread(on.clock.shift), w = soft(kept[0], shift) - g
-    if AnyOnClock is OnClock:
+    if AnyClockRule is ClockRule:
         if on.positive != 0.0:
             w = higher(spread(0.0), w)  # NaN stays NaN
     cell[0] = unsoft(w, shift)

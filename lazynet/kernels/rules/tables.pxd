@@ -17,7 +17,7 @@ from ..lanes cimport WIDTH, Lanes, absolute, higher, lane_of, set_lane, spread, 
 from .motion cimport Clock, Wear, advance_clock, in_range, worn_out
 
 
-cdef struct OnTables:
+cdef struct Tables:
     # fields
     Clock clock         # as of the newest entry
     double intercept
@@ -31,18 +31,18 @@ cdef struct OnTables:
     double next_P, next_B  # ... and after it
 
 
-cdef inline str defect(const OnTables* rule):
+cdef inline str defect(const Tables* rule):
     if not rule.clock.scale > 0.0:
         return f"fields: scale must be positive, got {rule.clock.scale}"
     return None
 
 
-cdef inline void prepare(OnTables* rule) noexcept nogil:
+cdef inline void prepare(Tables* rule) noexcept nogil:
     rule.clock.inverse = 1.0 / rule.clock.scale
     rule.P, rule.B = rule.clock.scale, rule.clock.shift
 
 
-cdef inline bint full(const OnTables* rule) noexcept nogil:
+cdef inline bint full(const Tables* rule) noexcept nogil:
     return rule.now + 1.0 >= rule.room
 
 
@@ -52,7 +52,7 @@ cdef inline Lanes caught_up(Lanes w, Lanes P_psi, Lanes B_psi, double P, double 
     return with_sign(higher(size, spread(0.0)), w)
 
 
-cdef inline Lanes load(const OnTables* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
+cdef inline Lanes load(const Tables* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
     cdef Lanes psi = cell[1], P_psi = spread(0.0), B_psi = spread(0.0)
     cdef Py_ssize_t entry
     cdef int lane
@@ -69,7 +69,7 @@ cdef inline Lanes load(const OnTables* rule, const Lanes* cell, Lanes* kept) noe
 
 
 cdef inline bint advance(
-    OnTables* rule, double keep, double keep_low, double pull, Py_ssize_t length
+    Tables* rule, double keep, double keep_low, double pull, Py_ssize_t length
 ) noexcept nogil:
     """The shrink of the step on a row of this length gets its entry; false beyond the doubles."""
     cdef double* entry
@@ -85,7 +85,7 @@ cdef inline bint advance(
 
 
 cdef inline void move(
-    const OnTables* rule, Lanes* cell, const Lanes* kept, Lanes g
+    const Tables* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
     cdef Lanes w = kept[0]
     if rule.shrink_first != 0.0:
@@ -96,7 +96,7 @@ cdef inline void move(
         cell[0], cell[1] = w - g, spread(rule.now - 1.0)
 
 
-cdef inline bint finish(OnTables* rule, double move, const Wear* wear) noexcept nogil:
+cdef inline bint finish(Tables* rule, double move, const Wear* wear) noexcept nogil:
     rule.intercept -= move
     rule.P, rule.B = rule.next_P, rule.next_B
     return worn_out(&rule.clock, wear, rule.work)

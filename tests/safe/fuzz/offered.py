@@ -15,8 +15,7 @@ from lazynet.kernels.columns import Columns
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block
-from lazynet.kernels.steps import Steps, Task
-from lazynet.kernels.targets import Targets
+from lazynet.kernels.steps import Steps, Targets, Task
 
 ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
 #: The clocks of one output, and every kind of cell that an engine has.
@@ -31,7 +30,7 @@ RUNS = ("of shared steps", "of own steps", "of rates from the rows", "with an av
 #: Functions and classes that are listed once for each of several variants.
 VARIANTS = {
     "cells.sweep": ("adagrad",), "cells.retune": ("adagrad",),
-    "outputs.numbers": WIDE_KINDS, "outputs.Block": WIDE_KINDS, "targets.Targets": FORMS,
+    "outputs.numbers": WIDE_KINDS, "outputs.Block": WIDE_KINDS, "steps.Targets": FORMS,
     "outputs.run": (*RULES, *RUNS),
 }  # fmt: skip
 #: Numbers that are seldom a place in an array.

@@ -19,8 +19,7 @@ from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import MEASURED, Examples
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block
-from lazynet.kernels.steps import Steps, Task
-from lazynet.kernels.targets import Targets
+from lazynet.kernels.steps import Steps, Targets, Task
 from lazynet.losses import get_loss
 from lazynet.schedules import FromData
 from safe.fuzz import text
@@ -226,7 +225,7 @@ def _parsed(p):
 
 #: Functions whose arguments cannot be drawn one after the other.
 WHOLE = {
-    "targets.Targets": lambda p: p.target_arguments(p.kind),
+    "steps.Targets": lambda p: p.target_arguments(p.kind),
     "text.parse": _parsed,
 }
 #: How an argument is drawn.
