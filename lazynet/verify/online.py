@@ -13,7 +13,6 @@ from lazynet.averages import Average, checked_counts
 from lazynet.data.targets import Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.engines.outputs import OutputsEngine
 from lazynet.reference.learner import Example
 from lazynet.training.learners import new_learners
 from lazynet.training.plan import Plan
@@ -223,18 +222,9 @@ class _MeanOfTwin:
         return self.sums / self.total, self.intercept_sum / self.total
 
 
-def _last(engine: Engine) -> _Linear:
-    """The weights and the intercept of the first output after the last step."""
-    if isinstance(engine, OutputsEngine):
-        return engine.weights()[0], float(engine.intercept[0])
-    return engine.weights(), engine.intercept
-
-
-def _model(engine: Engine) -> _Linear:
-    """The weights and the intercept with which the first output predicts."""
-    if isinstance(engine, OutputsEngine):
-        return engine.model()[0], float(engine.model_intercept[0])
-    return engine.model(), float(engine.model_intercept)
+def _first_output(engine: Engine, last: bool) -> _Linear:
+    """The last weights and intercept of the first output, or those with which it predicts."""
+    return engine.coefficients(last=last)[0], float(engine.intercepts(last=last)[0])
 
 
 def verify(
@@ -279,7 +269,7 @@ def verify(
             comparison.compared, comparison.agrees = comparison.compared + 1, False
             comparison.ended = "the lazy model overflows where the dense twin does not"
             break
-        weights, intercept = _last(engine)
+        weights, intercept = _first_output(engine, last=True)
         # Written so that NaN disagrees.
         near = twin.distance(weights, intercept) <= twin.bound
         comparison.after_step(t, weights, twin.weights, near)
@@ -288,7 +278,7 @@ def verify(
             if expected is None:
                 comparison.ended = "the sums of the average leave the range of doubles"
                 break
-            comparison.average_after_step(t, _model(engine), expected)
+            comparison.average_after_step(t, _first_output(engine, last=False), expected)
     return comparison.report(engine.name, n_rows, n_rows * epochs, twin.bound)
 
 
