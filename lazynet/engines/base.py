@@ -340,13 +340,13 @@ class Engine:
         """The scale of rates that follow the data, as of now; None for all other rates."""
         return None
 
-    def retune(self, constants: tuple[float, ...]) -> None:
+    def set_constants(self, constants: tuple[float, ...]) -> None:
         """Go on with other constants of the rule; rules of the affine family have no constants."""
 
     def continue_rates(self, other: Engine) -> None:
         """Go on with the rates of another engine, where they are computed from the rows."""
 
-    def calm(self) -> None:
+    def lower_rates(self) -> None:
         """Lower rates that are computed from the rows, after an epoch without progress."""
 
     def warning_about(self, constants: tuple[float, ...]) -> str | None:

@@ -69,7 +69,7 @@ class ClockEngine(CellEngine):
         if isinstance(other, ClockEngine):
             self.memory[:] = other.memory
 
-    def calm(self) -> None:
+    def lower_rates(self) -> None:
         lower_rates(self.memory)
 
 

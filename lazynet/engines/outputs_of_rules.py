@@ -87,12 +87,12 @@ class RuleOutputs(OutputsEngine):
             single._sweep()
             self.set_output(number, single)
 
-    def retune(self, constants: tuple[float, ...]) -> None:
+    def set_constants(self, constants: tuple[float, ...]) -> None:
         if np.array_equal(self.constants, np.broadcast_to(constants, self.constants.shape)):
             return
         for number in range(self.n_outputs):
             single = self.output(number)
-            single.retune(constants)
+            single.set_constants(constants)
             self.set_output(number, single)
 
     def warning_about(self, constants: tuple[float, ...]) -> str | None:
@@ -143,7 +143,7 @@ class AdaGradOutputs(RuleOutputs):
         self.fields[...] = 0.0
         super().load(weights, intercept)
 
-    def retune(self, constants: tuple[float, ...]) -> None:
+    def set_constants(self, constants: tuple[float, ...]) -> None:
         """Apply the missed shrinks with the old constants, then switch."""
         if np.array_equal(self.constants, np.broadcast_to(constants, self.constants.shape)):
             return
@@ -151,7 +151,7 @@ class AdaGradOutputs(RuleOutputs):
         if all(constants[FOLLOWS] == own for own in self.constants[:, FOLLOWS]):
             self.constants[:] = constants  # no other number depends on them
         else:
-            super().retune(constants)
+            super().set_constants(constants)
 
     def _sweep(self) -> None:
         kernel.sweep(self._block())

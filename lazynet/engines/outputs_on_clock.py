@@ -85,7 +85,7 @@ class OutputsOnClock(OutputsEngine):
         if isinstance(other, OutputsOnClock) and other.rates.shape == self.rates.shape:
             self.rates[:] = other.rates
 
-    def calm(self) -> None:
+    def lower_rates(self) -> None:
         lower_rates(self.rates)
 
 

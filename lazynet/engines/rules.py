@@ -1,8 +1,8 @@
 """Engines of one output for the rules that have cells of their own.
 
-A cell and the constants are those of the rule's file in kernels/rules/.  Rules differ in how their
-weights come from the cells: ``LaggingEngine`` holds weights that have missed shrinks, and
-``LeadingEngine`` sums of gradients.
+The file of a rule in kernels/rules/ describes its cell and its constants.  A cell holds a weight
+that may have missed shrinks (``LaggingWeights``), or sums of gradients from which the weight is
+computed (``GradientSums``).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from lazynet.kernels.steps import Steps, Task
 # --- weights that miss shrinks -------------------------------------------------------------------
 
 
-class LaggingEngine(CellEngine):
+class LaggingWeights(CellEngine):
     """An engine whose weights miss shrinks until an example touches them or they are read.
 
     A cell begins with the weight and ends with when it was stored.
     """
 
-    def retune(self, constants: tuple[float, ...]) -> None:
+    def set_constants(self, constants: tuple[float, ...]) -> None:
         """Apply the missed shrinks with the old constants, then switch."""
         if not np.array_equal(constants, self.constants):
             self.sweep()
@@ -37,14 +37,14 @@ class LaggingEngine(CellEngine):
         self.cells[:, 0], self.cells[:, -1] = self.weights(), self.field("steps")
 
 
-class CarpenterEngine(LaggingEngine):
+class CarpenterEngine(LaggingWeights):
     """INEXACT for l2 > 0: a cell is {w, seen}, seen the steps taken when w was brought current."""
 
     name = "carpenter_inexact"
     kind = "carpenter"
 
 
-class TruncatedGradientEngine(LaggingEngine):
+class TruncatedGradientEngine(LaggingWeights):
     """A cell is {w, stamp}: the weight, and the sum of gravity when the weight was stored."""
 
     name = kind = "truncated_gradient"
@@ -54,7 +54,7 @@ class TruncatedGradientEngine(LaggingEngine):
         self.load(self.weights(), self.intercept)
 
 
-class SAGAEngine(LaggingEngine):
+class SAGAEngine(LaggingWeights):
     """A cell is {w, m, psi}: the weight, the mean of its remembered gradients over all rows, and
     the steps taken when the weight was stored.
 
@@ -90,7 +90,7 @@ _ALPHA, FOLLOWS = (kernel.constants("adagrad").index(name) for name in ("alpha",
 _NOTICEABLE = 0.01
 
 
-class AdaGradEngine(LaggingEngine):
+class AdaGradEngine(LaggingWeights):
     """A cell is {w, s, c, psi}: the weight, the root of its squared gradients, its decay c in a
     shrink, and the steps taken when it was stored.
 
@@ -108,7 +108,7 @@ class AdaGradEngine(LaggingEngine):
         super().load(weights, intercept)
         kernel.retune(self.kind, self.cells, self.fields, self.constants)
 
-    def retune(self, constants: tuple[float, ...]) -> None:
+    def set_constants(self, constants: tuple[float, ...]) -> None:
         """Apply the missed shrinks with the old constants, then switch.
 
         Rates that begin to follow the data know of no row yet.
@@ -176,7 +176,7 @@ _LOADED, _RESTATED = -1.0, -2.0
 _SMALL_GRADIENT = 2.0**-30
 
 
-class LeadingEngine(CellEngine):
+class GradientSums(CellEngine):
     """An engine whose weights are a function of all gradients so far, the penalty and the rates."""
 
     #: the constants that describe the penalty are the first ones
@@ -203,7 +203,7 @@ class LeadingEngine(CellEngine):
         self.set_field(self._count, self._are_loaded(weights, intercept))
         self._restate(weights, intercept)
 
-    def retune(self, constants: tuple[float, ...]) -> None:
+    def set_constants(self, constants: tuple[float, ...]) -> None:
         """Go on with another penalty, which acts on all gradients, and with other rates.
 
         New rates concern only the steps to come: the cells change so that the weights under the
@@ -243,7 +243,7 @@ class LeadingEngine(CellEngine):
         raise NotImplementedError
 
 
-class RDAEngine(LeadingEngine):
+class RDAEngine(GradientSums):
     """Regularised dual averaging: a cell is minus the sum of the weight's gradients.
 
     >>> from lazynet.penalties import ElasticNet
@@ -273,7 +273,7 @@ class RDAEngine(LeadingEngine):
         self.set_field("intercept_sum", intercept * (free_gamma * root))
 
 
-class FTRLEngine(LeadingEngine):
+class FTRLEngine(GradientSums):
     """FTRL-Proximal: a cell is {z, s}, s the root of the sum of squared gradients.
 
     Loaded weights have seen no gradient; the penalty counts as on one example.

@@ -151,7 +151,7 @@ def learn_once(
     with threads_for(settings.n_threads, len(engines)) as workers:
         undo.before(engines, touched, workers)
         for engine in engines:
-            engine.retune(numbers)
+            engine.set_constants(numbers)
         for epoch in range(rows.n_orders or 1):
             order = rows.order_of(epoch, generator if settings.shuffle else None)
             t = run_pass(learners, order, t, workers=workers)
@@ -295,7 +295,7 @@ def _engines_of(
     engines = [plan.new_like(engine) for engine in model.engines]
     for engine, old in zip(engines, model.engines, strict=True):
         engine.set_state(old.state())
-        engine.retune(plan.constants())
+        engine.set_constants(plan.constants())
     return engines
 
 

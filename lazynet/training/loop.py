@@ -162,7 +162,7 @@ class Training:
             for engine in self.engines:
                 if begins_anew:
                     engine.set_state(plan.new_like(engine).state())
-                engine.retune(plan.constants(divisor))
+                engine.set_constants(plan.constants(divisor))
         return order
 
     def _visit_rows(self, order: Shuffle) -> tuple[EpochRecord, int]:
@@ -232,7 +232,7 @@ class Training:
             self.ended_early = True
         elif self.stopping.idle and plan.rates_from_data:
             for engine in self.engines:
-                engine.calm()
+                engine.lower_rates()
 
     def _ask(self, line: EpochRecord, t: int) -> bool:
         """Tell the callback of an epoch; whether it asks to end."""

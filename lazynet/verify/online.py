@@ -256,7 +256,7 @@ def verify(
         divisor = plan.divisor_in(epoch)
         if row == 0 and divisor != 1.0:
             twin.divide_rates(divisor)
-            engine.retune(plan.constants(divisor))
+            engine.set_constants(plan.constants(divisor))
         steps = plan.steps(np.array([row]), t)
         indices, values, target, importance = examples[row]
         twin.step(indices, values, target, importance, row)

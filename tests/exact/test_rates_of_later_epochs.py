@@ -80,7 +80,7 @@ def test_verify_divides_the_rates_of_both_models(epochs):
 
 def test_verify_notices_rates_that_never_fall(monkeypatch):
     X, y = documents()
-    monkeypatch.setattr(AdaGradEngine, "retune", lambda self, settings: None)
+    monkeypatch.setattr(AdaGradEngine, "set_constants", lambda self, settings: None)
     assert LazyNetClassifier().verify(X, y, epochs=FULL).agrees
     assert not LazyNetClassifier().verify(X, y, epochs=FULL + 1).agrees
 

@@ -302,7 +302,7 @@ def test_new_rates_leave_the_weights_what_they_are(before, after):
     model = LazyNetClassifier(**in_rule(rule=before, **options)).partial_fit(X, y, classes=[0, 1])
     weights = model.coef_.copy()
     engine = model._engines[0]
-    engine.retune(after.constants(ElasticNet(1e-3, 1e-2)))
+    engine.set_constants(after.constants(ElasticNet(1e-3, 1e-2)))
     assert engine.constants.tolist() == list(after.constants(ElasticNet(1e-3, 1e-2)))
     np.testing.assert_allclose(engine.weights(), weights[0], rtol=1e-12)
     np.testing.assert_array_equal(engine.weights() == 0, weights[0] == 0)

@@ -276,5 +276,5 @@ def test_a_rate_that_changes_concerns_the_steps_to_come():
     engine = chosen.new_engine(X.shape[1])
     engine.take(as_examples(X, 2.0 * y - 1), chosen.steps(rows(60), 0), chosen.task(engine))
     weights = engine.weights()
-    engine.retune(SAGA(alpha=0.7).constants(ElasticNet(0.5, 0.5)))
+    engine.set_constants(SAGA(alpha=0.7).constants(ElasticNet(0.5, 0.5)))
     np.testing.assert_array_equal(engine.weights(), weights)
