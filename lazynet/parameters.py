@@ -1,9 +1,9 @@
 """Parameters become plain Python values here, in one wording of errors.
 
 A *kind* says what a parameter may be.  It stands beside the type of a field or of an argument, as
-in ``l1: Annotated[float, Number(least=0)]``.  ``settle`` checks the values and returns int, float,
-bool, str or None, so that a narrow NumPy integer cannot wrap and a half-precision number cannot
-overflow later.
+in ``l1: Annotated[float, Number(least=0)] | None``.  ``settle`` checks the values and returns int,
+float, bool, str or None, so that a narrow NumPy integer cannot wrap and a half-precision number
+cannot overflow later.
 
 scikit-learn wants a constructor to keep the values that were passed.  So estimators, and the small
 objects that carry the parameters of a rule, a schedule or a loss (``ParameterObject``), settle
@@ -13,13 +13,14 @@ when it is made.
 
 from __future__ import annotations
 
+import copy
 import math
 import operator
 from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 from numbers import Real
-from types import MappingProxyType, SimpleNamespace
-from typing import Annotated, Any, ClassVar, Self, TypeVar, get_type_hints
+from types import MappingProxyType, NoneType, SimpleNamespace
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,22 +180,25 @@ def check_array(name: str, what: str, values: Any, *, masks: bool = False) -> ND
 class Kind:
     """What a parameter may be: ``check`` makes a plain value of it, within ``bounds``.
 
-    ``optional`` also allows None; ``objects`` are the classes of the objects that the parameter
-    takes.
+    ``objects`` are the classes of the objects that the parameter takes.
 
     >>> Kind(check_number, least=0).settled("l1", np.float32(0.5))
     0.5
     """
 
+    #: whether the parameter may be None, as its type says
+    optional = False
+
     def __init__(
-        self,
-        check: Callable[..., Any],
-        *,
-        optional: bool = False,
-        objects: tuple[type[Any], ...] = (),
-        **bounds: Any,
+        self, check: Callable[..., Any], *, objects: tuple[type[Any], ...] = (), **bounds: Any
     ) -> None:
-        self.check, self.optional, self.objects, self.bounds = check, optional, objects, bounds
+        self.check, self.objects, self.bounds = check, objects, bounds
+
+    def or_none(self) -> Kind:
+        """The kind of a parameter that may be None, too."""
+        kind = copy.copy(self)
+        kind.optional = True
+        return kind
 
     def settled(self, name: str, value: Any) -> Any:
         """``value`` as a plain Python value; an error names the parameter."""
@@ -213,13 +217,19 @@ Choice = partial(Kind, check_choice)
 def kinds_of(parameters: Any) -> Mapping[str, Kind]:
     """The kinds of the fields of a class or of the arguments of a function, by name.
 
-    >>> def train(max_iter: PositiveInt, name: str) -> None: ...
-    >>> list(kinds_of(train))
-    ['max_iter']
+    >>> def train(max_iter: PositiveInt, tol: NonNegative | None, name: str) -> None: ...
+    >>> {name: kind.optional for name, kind in kinds_of(train).items()}
+    {'max_iter': False, 'tol': True}
     """
-    types = get_type_hints(parameters, include_extras=True)
-    notes = {name: getattr(of, "__metadata__", (None,))[0] for name, of in types.items()}
-    return MappingProxyType({name: kind for name, kind in notes.items() if isinstance(kind, Kind)})
+    kinds = {}
+    for name, of in get_type_hints(parameters, include_extras=True).items():
+        parts = get_args(of)
+        optional = NoneType in parts
+        for each in parts if optional else (of,):
+            note = getattr(each, "__metadata__", (None,))[0]
+            if isinstance(note, Kind):
+                kinds[name] = note.or_none() if optional else note
+    return MappingProxyType(kinds)
 
 
 class _Kinds:
@@ -298,12 +308,12 @@ class ParameterObject(Parameters, BaseEstimator):
         if self._origin is not None:
             return self
         # Without the constructor, which takes longer.
-        copy = object.__new__(type(self))
-        copy.__dict__.update(vars(self), _origin=self)
+        settled = object.__new__(type(self))
+        settled.__dict__.update(vars(self), _origin=self)
         for key, kind in self._kinds.items():
             value = kind.settled(f"{key} of {type(self).__name__}", getattr(self, key))
-            copy.__dict__[key] = value
-        return copy
+            settled.__dict__[key] = value
+        return settled
 
     def __repr__(self) -> str:
         # As the user wrote it.
@@ -363,14 +373,11 @@ def _check_threads(name: str, value: Any) -> int:
 
 #: Types of parameters that several classes share.
 NonNegative = Annotated[float, Number(least=0)]
-NonNegativeOrNone = Annotated[float | None, Number(least=0, optional=True)]
 Positive = Annotated[float, Number(above=0)]
-PositiveOrNone = Annotated[float | None, Number(above=0, optional=True)]
 PositiveInt = Annotated[int, Integer(least=1)]
-PositiveIntOrNone = Annotated[int | None, Integer(least=1, optional=True)]
 Flag = Annotated[bool, Kind(check_flag)]
 Verbosity = Annotated[int, Kind(_check_verbosity)]
-Threads = Annotated[int | None, Kind(_check_threads, optional=True)]
+Threads = Annotated[int, Kind(_check_threads)]
 
 
 def check_n_steps(name: str, epochs: int, steps_of_an_epoch: int) -> int:

@@ -21,7 +21,6 @@ from lazynet.parameters import (
     Number,
     ParameterObject,
     Positive,
-    PositiveOrNone,
     check_array,
     refuse_class,
     shown,
@@ -95,7 +94,7 @@ class Formula(OfSteps, ParameterObject):
 class Scaled(Formula):
     """A formula with the factor ``eta0``."""
 
-    eta0: PositiveOrNone = None
+    eta0: Positive | None = None
 
 
 @dataclass(repr=False)
@@ -168,7 +167,7 @@ class Pegasos(Formula):
 
     name: ClassVar[str] = "pegasos"
     _from_model: ClassVar[str] = "l2"
-    l2: PositiveOrNone = None
+    l2: Positive | None = None
     t0: Annotated[float | None, Number(above=0)] = 2.0
 
     def _of_model(self, eta0: float, l2: float) -> float:
@@ -193,7 +192,7 @@ class Optimal(Pegasos):
     """
 
     name: ClassVar[str] = "optimal"
-    t0: PositiveOrNone = None
+    t0: Positive | None = None
 
 
 @dataclass(repr=False)

@@ -44,7 +44,7 @@ class Balanced(ParameterObject):
     """
 
     name: ClassVar[str] = "balanced"
-    class_counts: Annotated[Mapping[Any, float] | None, Kind(_check_counts, optional=True)] = None
+    class_counts: Annotated[Mapping[Any, float], Kind(_check_counts)] | None = None
 
     def by_class(self, classes: NDArray[Any]) -> NDArray[np.float64]:
         """The weight of each of the ``classes``, which must be the classes that are counted."""
@@ -185,8 +185,8 @@ def _check_class_weight(name: str, value: Any) -> Balanced | dict[Any, float]:
 
 #: The type of the parameter ``class_weight``.
 ClassWeight = Annotated[
-    Mapping[Any, float] | str | Balanced | None,
-    Kind(_check_class_weight, optional=True, objects=(Balanced,)),
+    Mapping[Any, float] | str | Balanced,
+    Kind(_check_class_weight, objects=(Balanced,)),
 ]
 
 

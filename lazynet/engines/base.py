@@ -60,7 +60,7 @@ def _check_wear(name: str, value: Any) -> Wear:
 
 
 #: The type of the parameter ``wear``.
-WearOrNone = Annotated[Wear | None, Kind(_check_wear, optional=True)]
+WearLike = Annotated[Wear, Kind(_check_wear)]
 
 
 #: What to do about an overflow of a model whose rates have a schedule.

@@ -41,7 +41,7 @@ class _Averaged(LinearModel):
     center: Flag = True
     max_iter: PositiveInt = 100
     replace: Flag = True
-    random_state: Seed = None
+    random_state: Seed | None = None
 
     # Set by training.
     mean_: NDArray[np.float64] | None = field(init=False)
@@ -227,7 +227,7 @@ class ASGDClassifier(LinearClassifier, _Averaged):
 
     loss: AnyLoss = "log_loss"
     _: KW_ONLY
-    class_weight: ClassWeight = None
+    class_weight: ClassWeight | None = None
 
 
 @dataclass(repr=False, eq=False)

@@ -42,8 +42,8 @@ class _DualNetModel(LinearModel):
     max_iter: PositiveInt = 1000
     fit_intercept: Flag = True
     warm_start: Flag = False
-    random_state: Seed = None
-    n_jobs: Threads = None
+    random_state: Seed | None = None
+    n_jobs: Threads | None = None
     verbose: Verbosity = 0
 
     # Set by training.
@@ -238,7 +238,7 @@ class DualNetClassifier(LinearClassifier, _DualNetModel):
 
     loss: MinimisedLoss = "log_loss"
     _: KW_ONLY
-    class_weight: ClassWeight = None
+    class_weight: ClassWeight | None = None
 
 
 @dataclass(repr=False, eq=False)

@@ -58,9 +58,7 @@ class _DualNetCV(Search):
     """Chooses l1 and l2 by paths of minima in every fold."""
 
     _: KW_ONLY
-    scoring: Annotated[str | Callable[..., float] | None, Kind(_check_scoring, optional=True)] = (
-        None
-    )
+    scoring: Annotated[str | Callable[..., float], Kind(_check_scoring)] | None = None
     tol: Positive = 1e-4
     max_iter: PositiveInt = 1000
 
@@ -253,7 +251,7 @@ class DualNetClassifierCV(LinearClassifier, _DualNetCV):
 
     loss: MinimisedLoss = "log_loss"
     _: KW_ONLY
-    class_weight: ClassWeight = None
+    class_weight: ClassWeight | None = None
 
 
 @dataclass(repr=False, eq=False)

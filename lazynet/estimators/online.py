@@ -110,7 +110,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
 
     loss: LossOfClasses = "log_loss"
     _: KW_ONLY
-    class_weight: ClassWeight = None
+    class_weight: ClassWeight | None = None
 
     def _read(
         self, settings: Settings, rows: Chunk, classes: NDArray[Any] | None = None, *,

@@ -20,7 +20,7 @@ from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
 from lazynet.estimators.search import Search, grid_of, warnings_of_ends
 from lazynet.losses import AnyLoss, LossOfNumbers
 from lazynet.minimum.path import check_l1s
-from lazynet.parameters import Kind, NonNegativeOrNone, PositiveIntOrNone, check_n_steps
+from lazynet.parameters import Kind, NonNegative, PositiveInt, check_n_steps
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import AUTO
 from lazynet.training.epochs import Stopping, warnings_of_falls
@@ -96,8 +96,8 @@ class _LazyNetCV(Search):
     _: KW_ONLY
     l1s: Annotated[int | ArrayLike, Kind(check_l1s)] = 11
     rule: RuleOrAuto = AUTO
-    max_iter: PositiveIntOrNone = None
-    tol: NonNegativeOrNone = TOL
+    max_iter: PositiveInt | None = None
+    tol: NonNegative | None = TOL
 
     def _single_of(self, l1: float | None, l2: float, **options: Any) -> Any:
         """The estimator of one setting; ``options`` differ from the own parameters."""
@@ -226,7 +226,7 @@ class LazyNetClassifierCV(LinearClassifier, _LazyNetCV):
     _single = LazyNetClassifier
     loss: AnyLoss = "log_loss"
     _: KW_ONLY
-    class_weight: ClassWeight = None
+    class_weight: ClassWeight | None = None
 
 
 @dataclass(repr=False, eq=False)

@@ -30,10 +30,8 @@ from lazynet.parameters import (
     Choice,
     Flag,
     NonNegative,
-    NonNegativeOrNone,
     Number,
     PositiveInt,
-    PositiveIntOrNone,
     Threads,
     Verbosity,
     check_integer,
@@ -76,20 +74,20 @@ class OnlineModel(LinearModel):
     """A linear model that engines train, one row at a time."""
 
     _: KW_ONLY
-    l1: NonNegativeOrNone = None
+    l1: NonNegative | None = None
     l2: NonNegative = 0.0
     rule: RuleOrAuto = AUTO
-    max_iter: PositiveIntOrNone = None
-    tol: NonNegativeOrNone = TOL
+    max_iter: PositiveInt | None = None
+    tol: NonNegative | None = TOL
     n_iter_no_change: PositiveInt = N_ITER_NO_CHANGE
     early_stopping: Flag = False
     validation_fraction: Annotated[float, Number(above=0, below=1)] = VALIDATION_FRACTION
     fit_intercept: Flag = True
     shuffle: Flag = True
-    random_state: Seed = None
+    random_state: Seed | None = None
     warm_start: Flag = False
     dtype: Annotated[str, Choice(accepted=("float64", "float32"))] = "float64"
-    n_jobs: Threads = None
+    n_jobs: Threads | None = None
     verbose: Verbosity = 0
 
     # Set by training.

@@ -102,14 +102,14 @@ def net_path(
     *,
     loss: MinimisedLoss = "log_loss",
     l1s: Annotated[int | ArrayLike, Kind(check_l1s)] = 50,
-    l2s: Annotated[ArrayLike | None, Kind(check_strengths, optional=True)] = None,
+    l2s: Annotated[ArrayLike, Kind(check_strengths)] | None = None,
     l1_ratio: Annotated[float, Number(least=0, most=1)] = 1.0,
     smallest: Annotated[float, Number(least=1e-12, most=1)] = 1e-2,
     tol: Positive = 1e-4,
     max_iter: PositiveInt = 1000,
     fit_intercept: Flag = True,
     sample_weight: ArrayLike | None = None,
-    random_state: Seed = None,
+    random_state: Seed | None = None,
 ) -> NetPath:
     """Minimise ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` along a path of penalties.
 

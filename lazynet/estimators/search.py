@@ -40,11 +40,11 @@ class Search(LinearModel):
     _: KW_ONLY
     l1s: Annotated[int | ArrayLike, Kind(check_l1s)] = 50
     l2s: Annotated[ArrayLike, Kind(_check_l2s)] = 0.0
-    cv: Folds = 5
+    cv: Folds | None = 5
     one_standard_error: Flag = False
     fit_intercept: Flag = True
-    random_state: Seed = None
-    n_jobs: Threads = None
+    random_state: Seed | None = None
+    n_jobs: Threads | None = None
 
     # Set by training.
     l1_: float = field(init=False)

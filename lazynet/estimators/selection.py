@@ -93,8 +93,8 @@ def selection_stability(
     y_test: ArrayLike | None = None,
     *,
     n_runs: Annotated[int, Integer(least=1, most=_LARGEST_N_RUNS)] = 50,
-    random_state: Seed = 0,
-    n_jobs: Threads = None,
+    random_state: Seed | None = 0,
+    n_jobs: Threads | None = None,
 ) -> SelectionReport:
     """Train ``estimator`` under many seeds and compare the features that it chooses.
 

@@ -30,7 +30,7 @@ from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.inputs import takes_sources
 from lazynet.losses import AnyLoss
-from lazynet.parameters import Integer, PositiveInt, PositiveOrNone, Threads, check_n_steps
+from lazynet.parameters import Integer, Positive, PositiveInt, Threads, check_n_steps
 from lazynet.schedules import InverseSqrt
 from lazynet.training.make_plan import suitable_rate
 from lazynet.training.settings import Seed, new_generator
@@ -126,9 +126,9 @@ class StabilisedSGDClassifier(LinearClassifier):
     annealing: Annealing = -9.0
     stability: Stability = 0.7
     gravity: Gravity = "universal"
-    eta0: PositiveOrNone = None
-    random_state: Seed = None
-    n_jobs: Threads = None
+    eta0: Positive | None = None
+    random_state: Seed | None = None
+    n_jobs: Threads | None = None
 
     def fit(
         self,

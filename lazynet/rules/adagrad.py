@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lazynet.losses import Loss
-from lazynet.parameters import NonNegativeOrNone, Positive, PositiveOrNone
+from lazynet.parameters import NonNegative, Positive
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule, constant_of
 
@@ -62,9 +62,9 @@ class AdaGrad(Rule):
     _follows: ClassVar[tuple[str, str] | None] = ("alpha", "absolute_sums")
     rate: ClassVar[str] = "AdaGrad(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of AdaGrad"
-    alpha: PositiveOrNone = None
+    alpha: Positive | None = None
     delta: Positive = 1e-6
-    initial: NonNegativeOrNone = None
+    initial: NonNegative | None = None
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:
         """alpha, delta, initial, and the constant of the loss.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from lazynet.averages import AverageLike
-from lazynet.parameters import Choice, Flag, PositiveOrNone
+from lazynet.parameters import Choice, Flag, Positive
 from lazynet.rules.base import LARGEST_SHRINK, Affine, Shrink
 from lazynet.rules.storage import StorageLike
 from lazynet.schedules import AUTO, ScheduleLike
@@ -45,7 +45,7 @@ class Proximal(Affine):
     """The parameters that FoBoS and SGD share."""
 
     schedule: ScheduleLike = AUTO
-    eta0: PositiveOrNone = None
+    eta0: Positive | None = None
     average: AverageLike = False
     storage: StorageLike = "clock"
     step_order: Annotated[str, Choice(accepted=STEP_ORDERS)] = "gradient_first"
@@ -88,7 +88,7 @@ class FoBoS(Proximal):
     decay_below: ClassVar[float] = LARGEST_SHRINK
     why: ClassVar[str] = "larger products drive the weights out of the range of doubles"
     shrink = staticmethod(fobos)
-    group: Annotated[str | None, Choice(accepted=("l2",), optional=True)] = None
+    group: Annotated[str, Choice(accepted=("l2",))] | None = None
 
 
 @dataclass(repr=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lazynet.losses import Loss
-from lazynet.parameters import PositiveIntOrNone, PositiveOrNone
+from lazynet.parameters import Positive, PositiveInt
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
 from lazynet.schedules import AUTO, ScheduleLike
@@ -25,9 +25,9 @@ class Carpenter(Rule):
     """
 
     name: ClassVar[str] = "carpenter_inexact"
-    period: PositiveIntOrNone = None
+    period: PositiveInt | None = None
     schedule: ScheduleLike = AUTO
-    eta0: PositiveOrNone = None
+    eta0: Positive | None = None
 
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2 and the period, 0 standing for None.

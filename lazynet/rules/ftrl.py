@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from lazynet.losses import Loss
-from lazynet.parameters import Choice, NonNegative, PositiveOrNone
+from lazynet.parameters import Choice, NonNegative, Positive
 from lazynet.penalties import ElasticNet
 from lazynet.rules.adagrad import PLAIN_PRODUCTS
 from lazynet.rules.base import LOG_LOSS, Rule, constant_of
@@ -46,7 +46,7 @@ class FTRL(Rule):
     _follows: ClassVar[tuple[str, str] | None] = ("alpha", "absolute_sums")
     rate: ClassVar[str] = "FTRL(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of FTRL"
-    alpha: PositiveOrNone = None
+    alpha: Positive | None = None
     beta: NonNegative = 1.0
     penalty: Annotated[str, Choice(accepted=PENALTIES)] = "per_example"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lazynet.losses import Loss
-from lazynet.parameters import NonNegative, PositiveOrNone
+from lazynet.parameters import NonNegative, Positive
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule, constant_of
 
@@ -53,7 +53,7 @@ class RDA(Rule):
     _follows: ClassVar[tuple[str, str] | None] = ("gamma", "squared_norms")
     rate: ClassVar[str] = "RDA(gamma=...)"
     remedy: ClassVar[str] = "Raise gamma of RDA"
-    gamma: PositiveOrNone = None
+    gamma: Positive | None = None
     rho: NonNegative = 0.0
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:

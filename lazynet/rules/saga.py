@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lazynet.losses import LOSSES, Loss
-from lazynet.parameters import PositiveOrNone
+from lazynet.parameters import Positive
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
 
@@ -34,7 +34,7 @@ class SAGA(Rule):
     streams: ClassVar[bool] = False
     rate: ClassVar[str] = "SAGA(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of SAGA"
-    alpha: PositiveOrNone = None
+    alpha: Positive | None = None
 
     def check(self, penalty: ElasticNet, loss: Loss) -> None:
         """Refuse a loss whose slope jumps, unless the rate is given.

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from lazynet.averages import AverageLike
 from lazynet.losses import Loss
-from lazynet.parameters import Number, PositiveInt, PositiveOrNone
+from lazynet.parameters import Number, Positive, PositiveInt
 from lazynet.penalties import ElasticNet
 from lazynet.rules.affine import sgd
 from lazynet.rules.base import LOG_LOSS, Affine
@@ -36,7 +36,7 @@ class TruncatedGradient(Affine):
     period: PositiveInt = 1
     threshold: Annotated[float, Number(least=0, infinite=True)] = math.inf
     schedule: ScheduleLike = AUTO
-    eta0: PositiveOrNone = None
+    eta0: Positive | None = None
     average: AverageLike = False
     storage: StorageLike = "clock"
 

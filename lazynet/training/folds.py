@@ -38,7 +38,7 @@ def _check_cv(name: str, value: Any) -> Any:
 
 
 #: The type of the parameter ``cv``.
-Folds = Annotated[Any, Kind(_check_cv, optional=True)]
+Folds = Annotated[Any, Kind(_check_cv)]
 
 
 @dataclass(frozen=True)

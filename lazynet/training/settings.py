@@ -64,7 +64,7 @@ def _check_random_state(name: str, value: Any) -> int | np.random.RandomState:
 
 #: The types of the parameters ``rule`` and ``random_state`` of the estimators.
 RuleOrAuto = Annotated[RuleLike, Kind(_check_rule, objects=RULE_OBJECTS)]
-Seed = Annotated[int | np.random.RandomState | None, Kind(_check_random_state, optional=True)]
+Seed = Annotated[int | np.random.RandomState, Kind(_check_random_state)]
 
 
 def new_generator(random_state: int | np.random.RandomState | None) -> np.random.RandomState:

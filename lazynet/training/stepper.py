@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lazynet.data.arrays import check_example, sizes_of, unusable
-from lazynet.engines.base import WearOrNone
+from lazynet.engines.base import WearLike
 from lazynet.engines.catalogue import RULE_OBJECTS, RuleLike, check_rule
 from lazynet.engines.undo import UndoLog, all_or_nothing
 from lazynet.kernels.examples import Examples
@@ -77,7 +77,7 @@ class Stepper:
         l2: NonNegative = 0.0,
         rule: Annotated[RuleLike, Kind(check_rule, objects=RULE_OBJECTS)] = "fobos",
         fit_intercept: Flag = False,
-        wear: WearOrNone = None,
+        wear: WearLike | None = None,
     ) -> None:
         # Here locals() holds only the arguments: settle them by name.
         p = settle(self._kinds, locals())
