@@ -1,4 +1,6 @@
-"""Penalties of whole rows of weights: engines equal the dense reference after every step."""
+"""Penalties of whole rows of weights: engines and the plain form equal the dense reference."""
+
+import math
 
 import numpy as np
 import pytest
@@ -7,14 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from support import plan
 from support.caught import caught
-from support.groups import (
-    GroupTwins,
-    assert_matches_groups,
-    group_runs,
-)
 from support.matrices import make_data
 from support.parameters import in_rule
-from support.twins import Run, chunks
+from support.twins import Run, assert_matches_twins, chunks, disordered_problems, plan_of
 from support.wears import RESTLESS, wears
 
 from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
@@ -24,8 +21,128 @@ from lazynet.engines.outputs_on_clock import GroupedOutputs, OutputsOnClock
 from lazynet.kernels.outputs import read, run
 from lazynet.kernels.steps import Targets
 from lazynet.losses import LOSSES
-from lazynet.reference import DenseGroups
-from lazynet.reference.groups import l2_prox
+from lazynet.reference import DenseGroups, PlainGroupsOnClock
+from lazynet.reference.groups import l2_prox, shrink_row
+from lazynet.verify.tolerance import UNIT_ROUNDOFF, distance_to_kink
+
+# --- the dense twin -----------------------------------------------------------------------------
+
+
+@st.composite
+def group_runs(draw, wears=None, kind=Run, losses=LOSSES, **options):
+    """Runs of 1 to 20 outputs, or of the softmax; ``options`` are those of ``problems``."""
+    coupled = draw(st.booleans())
+    problem = draw(disordered_problems(list(losses), ["fobos"], **options))
+    chosen = plan_of(problem, FoBoS(group="l2").settled(), softmax=coupled)
+    wear = None if wears is None else draw(wears)
+    seed = draw(st.integers(0, 9))
+    return kind(problem, chosen, draw(st.integers(1, 20)), wear=wear, seed=seed)
+
+
+def plain_learner(run, form=DenseGroups):
+    """A learner in plain Python with the options of a run."""
+    chosen = run.plan
+    return form(
+        run.problem.n_features, run.n_outputs, softmax=chosen.softmax,
+        schedule=run.problem.rate, loss=chosen.loss.name, epsilon=chosen.loss.epsilon,
+        l1=chosen.penalty.l1, l2=chosen.penalty.l2, fit_intercept=chosen.fit_intercept,
+    )  # fmt: skip
+
+
+def example_of(run, step):
+    """What ``DenseGroups.step`` takes."""
+    indices, values, _, importance = run.problem.example(step)
+    row = run.problem.order[step]
+    target = int(run.codes[row]) if run.plan.softmax else run.numbers[row].tolist()
+    return indices, values, target, importance
+
+
+def rows_of(learner):
+    """The weights of a learner in plain Python, as ``Run.last``."""
+    return np.column_stack([np.array(learner.weights).T, learner.intercepts])
+
+
+class PlainRun(Run):
+    """A lazy form in plain Python, in place of an engine."""
+
+    form = None
+
+    def take(self, start, stop):
+        if not start:
+            self.lazy = plain_learner(self, self.form)
+        for step in range(start, stop):
+            self.lazy.step(*example_of(self, step))
+        return 0.0
+
+    def last(self):
+        return rows_of(self.lazy)
+
+
+class GroupTwins:
+    """The dense reference, and how far an exact implementation may be from it.
+
+    ``lazynet.verify.tolerance`` derives the bound for one output.  In the Euclidean norm over all
+    weights of all outputs the same steps hold: the prox of a norm never increases a distance, a
+    gradient step multiplies the distance by no more than that of one output does, and the slopes of
+    the softmax are at most half as far apart as the predictions.  The norm of
+    a row is a sum over the outputs, with as many roundings.
+    """
+
+    def __init__(self, run):
+        self.run, self.twin = run, plain_learner(run)
+        self.largest_cushion = run.engine.wear.largest_cushion
+        self.bound = self.cushion = 0.0
+        self.comparable = True
+
+    def rows(self):
+        return rows_of(self.twin)
+
+    def step(self, step):
+        """Take a step; returns whether an implementation can still be compared."""
+        one, chosen, n = self.run.problem, self.run.plan, self.run.n_outputs
+        indices, values, target, importance = example_of(self.run, step)
+        eta, penalty = one.rate(step), chosen.penalty
+        before = self.rows()
+        predictions = np.array(self.twin.step(indices, values, target, importance))
+        after = self.rows()
+        slopes = importance * np.array(self.twin.slopes(list(predictions), target))
+        x = np.asarray(values, dtype=float)
+        roundings = 8.0 + n
+
+        decay = 1.0 / (1.0 + eta * penalty.l2)
+        self.cushion = min(decay * (self.cushion + eta * penalty.l1), self.largest_cushion)
+        norm = np.sqrt(x @ x + chosen.fit_intercept)
+        touched = np.abs(before[:, indices])
+        terms = (touched + self.cushion) @ np.abs(x) + np.abs(before[:, -1])
+        in_prediction = UNIT_ROUNDOFF * (len(x) + roundings) * np.linalg.norm(terms)
+        exact = self.bound == 0.0 and not predictions.any() and not touched.any()
+        if not exact and not chosen.softmax:
+            for p, y in zip(predictions, target, strict=True):
+                blur = (in_prediction + self.bound * norm) * max(1.0, abs(y))
+                blur += 4 * UNIT_ROUNDOFF * (abs(p) + abs(y))
+                if distance_to_kink(chosen.loss, p, y) <= blur:
+                    self.comparable = False
+
+        curvature = importance * (0.5 if chosen.softmax else chosen.loss.curvature or 0.0)
+        growth = max(1.0, eta * curvature * norm * norm - 1.0)
+        # A probability near 1 loses digits when 1 is subtracted from it.
+        move = eta * norm * (np.linalg.norm(slopes) + importance * chosen.softmax)
+        rounding = UNIT_ROUNDOFF * roundings
+        rounding *= np.linalg.norm(after) + 2 * move + self.cushion * np.sqrt(after.size)
+        self.bound = growth * self.bound + eta * curvature * in_prediction * norm + rounding
+        if not self.bound <= 1e-6 * (1.0 + np.linalg.norm(after)):
+            self.comparable = False
+        return self.comparable
+
+    def assert_near(self, found, loss):
+        distance = np.linalg.norm(found - self.rows())
+        assert distance <= self.bound, f"{distance:.3g} away from the dense twin: {self.bound:.3g}"
+
+
+def assert_matches_groups(run, ends=None):
+    """``assert_matches_twins`` with the twin of groups."""
+    return assert_matches_twins(run, GroupTwins(run), ends)
+
 
 #: Losses with a bounded slope: no run leaves the range of floats.
 CALM = ["log_loss", "hinge", "absolute_error", "huber"]
@@ -240,5 +357,73 @@ def test_a_broken_engine_is_caught():
 
     @caught(match="away from the dense twin")
     @given(run=runs)
+    def property_holds(run):
+        assert_matches_groups(run)
+
+
+numbers = st.integers(-60, 60).map(lambda k: k * 0.13)
+vectors = st.lists(numbers, min_size=1, max_size=20)
+sizes = st.integers(0, 400).map(lambda k: k * 0.07)
+
+
+# --- the proximal map, in plain Python --------------------------------------------------------
+
+
+@given(row=vectors, a=sizes)
+def test_the_prox_is_the_least_of_its_objective(row, a):
+    """row - prox is a times a subgradient of the norm at prox, which characterises the minimum."""
+    found = np.array(l2_prox(row, a))
+    rest = np.array(row) - found
+    dual, size = np.linalg.norm(rest), np.linalg.norm(found)
+    tiny = 1e-13 * (1 + a + np.abs(row).sum())
+    assert dual <= a + tiny
+    assert rest @ found == pytest.approx(a * size, abs=tiny * (1 + size))
+
+
+@given(row=vectors, etas=st.lists(st.sampled_from([0.0, 0.1, 0.5, 2.0]), max_size=6))
+def test_missed_shrinks_of_the_norm_are_one_and_keep_the_direction(row, etas):
+    """With l2: the norm takes the map of a single weight, and the direction stays."""
+    l1, l2 = 0.3, 0.25
+    shrunk, rho = row, 1.0
+    for eta in etas:
+        shrunk = shrink_row(shrunk, eta, l1, l2)
+        rho /= 1 + eta * l2
+    at_once = l2_prox([rho * v for v in row], l1 / l2 * (1 - rho))
+    assert shrunk == pytest.approx(at_once, rel=1e-12, abs=1e-12)
+    for v, w in zip(row, shrunk, strict=True):
+        assert w == pytest.approx(math.hypot(*shrunk) / (math.hypot(*row) or 1) * v, abs=1e-12)
+
+
+# --- the lazy form in plain Python ----------------------------------------------------------------
+
+
+def plain_runs(form):
+    """Runs of a form in plain Python."""
+    return group_runs(kind=type("OfForm", (PlainRun,), dict(form=form)))
+
+
+@given(run=plain_runs(PlainGroupsOnClock))
+def test_the_plain_lazy_form_equals_the_dense_reference(run):
+    """The page for reading, in floating point, after every step."""
+    assert_matches_groups(run)
+
+
+# --- what is broken on purpose is caught -------------------------------------------------------
+
+
+class ShrinksEachWeight(PlainGroupsOnClock):
+    """Takes the shift off every weight in place of the norm."""
+
+    def load(self, j):
+        return [
+            math.copysign(max(abs(v) - self.shift, 0.0) * self.scale, v) for v in self.stored[j]
+        ]
+
+
+def test_a_broken_form_is_caught():
+    """The property finds a shrink of single weights."""
+
+    @caught(match="away from the dense twin")
+    @given(run=plain_runs(ShrinksEachWeight))
     def property_holds(run):
         assert_matches_groups(run)
