@@ -56,7 +56,7 @@ class Algorithm:
     """
 
     rule: type[Rule]
-    #: the engine of a rule with a state of its own; None for rules whose weights a storage keeps
+    #: the engine of a rule with cells of its own; None for affine rules
     engine: type[CellEngine] | None
     #: the plain Python class that the compiled engine is held against
     reference: Callable[..., Any]

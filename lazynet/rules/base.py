@@ -142,7 +142,7 @@ set and visits it again; use fit
     def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
         """The shrink of all weights in every step from ``first`` on.
 
-        A rule with a state shrinks each weight by itself: a = 1 and b = 0.
+        A rule with cells of its own shrinks each weight by itself: a = 1 and b = 0.
 
         >>> from lazynet import RDA
         >>> RDA().shrinks(np.array([0.5]), ElasticNet(l1=0.1), 0)

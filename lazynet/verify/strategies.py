@@ -12,7 +12,7 @@ dense twin of any exact rule, after every step, on problems that Hypothesis draw
         assert_matches_twin(mine, problem)
 
 For the rules of the affine family the tolerance is derived from the number of steps and the unit
-roundoff; for rules with a state it is 1e-10 of 1 + the largest weight (``lazynet.verify``).
+roundoff; for rules that are not affine it is 1e-10 of 1 + the largest weight (``lazynet.verify``).
 """
 
 from __future__ import annotations

@@ -35,9 +35,9 @@ _CUSHION_ROUNDINGS = 6.0
 # A bound above this share of the weights is too loose to assert anything.
 _USELESS = 1e-6
 
-#: How far two exact implementations of a rule with a state may be apart, by 1 + the largest weight.
+#: How far two exact forms of a rule that is not affine may be apart, by 1 + the largest weight.
 AGREE = 1e-10
-# A comparison of rules with a state ends where a prediction comes this near to a kink, or exceeds
+# A comparison of such rules ends where a prediction comes this near to a kink, or exceeds
 # the largest prediction in size.
 _NEAR_A_KINK = 1e-9
 _LARGEST_PREDICTION = 1e6
@@ -196,7 +196,7 @@ def distance_to_kink(loss: Loss, prediction: float, target: float) -> float:
 
 
 class StateBudget(Budget):
-    """The bound of a rule with a state: 1e-10 of 1 + the largest weight, not derived.
+    """The bound of a rule that is not affine: 1e-10 of 1 + the largest weight, not derived.
 
     ``threshold`` is the threshold of the truncated gradient, and infinite for other rules.
 
