@@ -254,7 +254,7 @@ class Parameters:
     _kinds = _Kinds()
 
 
-def settle(kinds: Mapping[str, Kind], given: Mapping[str, Any]) -> SimpleNamespace:
+def settle(kinds: Mapping[str, Kind], values: Mapping[str, Any]) -> SimpleNamespace:
     """Every parameter of the table as a plain Python value, by name.
 
     >>> settle({"max_iter": Integer(least=1)}, {"max_iter": np.int8(100)}).max_iter * 200
@@ -262,7 +262,7 @@ def settle(kinds: Mapping[str, Kind], given: Mapping[str, Any]) -> SimpleNamespa
     """
     result = SimpleNamespace()
     for name, kind in kinds.items():
-        setattr(result, name, kind.settled(name, given[name]))
+        setattr(result, name, kind.settled(name, values[name]))
     return result
 
 

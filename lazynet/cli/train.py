@@ -243,8 +243,8 @@ def with_objects(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
     """The parameters that the options give, by the names that estimators have for them."""
-    given = [(name, getattr(options, name)) for name in ("loss", "l1", "l2")]
-    parameters = {name: value for name, value in given if value is not None}
+    by_option = [(name, getattr(options, name)) for name in ("loss", "l1", "l2")]
+    parameters = {name: value for name, value in by_option if value is not None}
     if options.passes is not None:
         parameters["max_iter"] = options.passes
     for setting in options.set:

@@ -259,22 +259,22 @@ def has_a_column_per_label(y: Any) -> bool:
     return isinstance(shape, tuple) and len(shape) == 2 and shape[1] != 1
 
 
-def classes_to_go_on_with(
-    known: NDArray[Any] | None, given: Any, y: Any, class_weight: Any
+def classes_of_partial_fit(
+    classes: NDArray[Any] | None, named: Any, y: Any, class_weight: Any
 ) -> NDArray[Any]:
     """The checked classes of a call of ``partial_fit``, or names of the columns of labels.
 
-    ``known`` are the classes of the model so far, ``given`` those that the call names.
+    ``classes`` are the classes of the model so far, ``named`` those that the call names.
     """
     of_labels = has_a_column_per_label(y)
-    if given is not None:
-        given = (check_labels if of_labels else check_classes)(given)
-        if known is not None and not np.array_equal(known, given):
-            raise ValueError(f"classes={given} is not the same as on the last call: {known}")
-        known = given
-    elif known is None and of_labels:
-        known = np.arange(y.shape[1] if sparse.issparse(y) else np.shape(y)[1])
-    if known is None:
+    if named is not None:
+        named = (check_labels if of_labels else check_classes)(named)
+        if classes is not None and not np.array_equal(classes, named):
+            raise ValueError(f"classes={named} is not the same as on the last call: {classes}")
+        classes = named
+    elif classes is None and of_labels:
+        classes = np.arange(y.shape[1] if sparse.issparse(y) else np.shape(y)[1])
+    if classes is None:
         raise ValueError("classes must be passed on the first call to partial_fit")
     if counts_rows(class_weight):
         raise ValueError(
@@ -282,9 +282,9 @@ def classes_to_go_on_with(
             "some of the rows: write class_weight=Balanced(class_counts={class: number of "
             "rows}), or pass a dict of weights"
         )
-    if len(known) < 2 and not of_labels:
-        raise ValueError(f"classes must name at least two classes, got {known}")
-    return known
+    if len(classes) < 2 and not of_labels:
+        raise ValueError(f"classes must name at least two classes, got {classes}")
+    return classes
 
 
 def form_of(y: Any) -> str:

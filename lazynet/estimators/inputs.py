@@ -95,8 +95,9 @@ def _has_the_features(estimator: Any, X: sparse.csr_matrix, reset: bool) -> bool
     if reset:
         estimator.n_features_in_ = X.shape[1]
         vars(estimator).pop("feature_names_in_", None)
-    known = vars(estimator)
-    return known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known
+    attributes = vars(estimator)
+    same_number = attributes.get("n_features_in_") == X.shape[1]
+    return same_number and "feature_names_in_" not in attributes
 
 
 def _is_sound(X: sparse.csr_matrix, y: Any) -> bool:

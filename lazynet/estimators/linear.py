@@ -240,18 +240,20 @@ class LinearModel(Parameters, BaseEstimator):
         if value is None:
             raise TypeError(f"{name} must hold real numbers, got None")
         rows, offsets = self._dense_weights(), self._intercepts()
-        given = {"coef_": None, "intercept_": None, name: value}
-        rows = self._start(given["coef_"], "coef_", rows.shape, rows)
-        self._load(rows, self._start(given["intercept_"], "intercept_", offsets.shape, offsets))
+        new = {"coef_": None, "intercept_": None, name: value}
+        rows = self._checked_weights(new["coef_"], "coef_", rows.shape, rows)
+        self._load(
+            rows, self._checked_weights(new["intercept_"], "intercept_", offsets.shape, offsets)
+        )
 
-    def _start(
-        self, given: Any, name: str, shape: tuple[int, ...], otherwise: NDArray[np.float64]
+    def _checked_weights(
+        self, values: Any, name: str, shape: tuple[int, ...], otherwise: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """The checked weights or intercepts of a user, or a copy of ``otherwise`` for None."""
-        if given is None:
+        if values is None:
             return otherwise.copy()
-        given = given.toarray() if sparse.issparse(given) else given
-        array = check_array(name, "must hold real numbers", given)
+        values = values.toarray() if sparse.issparse(values) else values
+        array = check_array(name, "must hold real numbers", values)
         size = int(np.prod(shape))
         if array.size != size or (array.ndim > 1 and array.shape != shape):
             wanted = np.shape(self._shaped(np.empty(shape))) if len(shape) > 1 else shape

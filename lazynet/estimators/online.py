@@ -22,7 +22,7 @@ from lazynet.estimators.classifier import (
     LinearClassifier,
     checked_classes,
     checked_labels,
-    classes_to_go_on_with,
+    classes_of_partial_fit,
     form_of,
     has_a_column_per_label,
     targets_of_classes,
@@ -144,10 +144,10 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
             classes, form = np.array(facts.classes), None
             if counts_rows(settings.class_weight):
                 settings = replace(settings, class_weight=balanced_for(source))
-        self._begin_with(settings, classes, form)
+        self._set_outputs(settings, classes, form)
         return settings, partial(self._rows_of_chunk, settings, classes)
 
-    def _begin_with(self, settings: Settings, classes: Any, form: str | None) -> None:
+    def _set_outputs(self, settings: Settings, classes: Any, form: str | None) -> None:
         previous = getattr(self, "classes_", None)
         if settings.warm_start and previous is not None:
             if not np.array_equal(previous, classes):
@@ -195,13 +195,13 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     def _rows_of_partial_fit(
         self, settings: Settings, rows: Chunk, classes: Any, of_pass: bool
     ) -> tuple[sparse.csr_matrix, Targets]:
-        fitted, known = self.__sklearn_is_fitted__(), getattr(self, "classes_", None)
-        known = classes_to_go_on_with(known, classes, rows.y, settings.class_weight)
-        X, targets, known, form = self._read(
-            settings, rows, known, reset=not fitted, some_rows=of_pass
+        fitted, previous = self.__sklearn_is_fitted__(), getattr(self, "classes_", None)
+        classes = classes_of_partial_fit(previous, classes, rows.y, settings.class_weight)
+        X, targets, classes, form = self._read(
+            settings, rows, classes, reset=not fitted, some_rows=of_pass
         )
         if not fitted:
-            self._begin_with(settings, known, form)
+            self._set_outputs(settings, classes, form)
         elif (form is None) != (self._form is None):
             raise ValueError(
                 "y must have a column per label in every call of partial_fit, or one class per "

@@ -193,8 +193,8 @@ class OnlineModel(LinearModel):
             identity = rows.identity() | start_identity(model, *start)
             seed = checkpoint.begin(self, settings, identity)
             settings = replace(settings, random_state=seed)
-        given = start[0] is not None or start[1] is not None
-        replaced = partial(self._replaced, *start) if given else None
+        replaces = start[0] is not None or start[1] is not None
+        replaced = partial(self._replaced, *start) if replaces else None
         sparse = self._sparse_coef
         result, warnings = fit(settings, rows, model, replaced, callback, checkpoint, sparse)
         self.__dict__.update(result)
@@ -229,14 +229,14 @@ class OnlineModel(LinearModel):
         """
         raise NotImplementedError
 
-    def _begin_with(self, settings: Settings, classes: Any, form: str | None) -> None:
+    def _set_outputs(self, settings: Settings, classes: Any, form: str | None) -> None:
         """Note classes and the form of y; refuse what a warm start cannot go on with."""
         self._form = form
 
     def _rows_of_fit(self, settings: Settings, rows: Chunk) -> tuple[sparse.csr_matrix, Targets]:
         """The checked rows of a fit and their targets."""
         X, targets, classes, form = self._read(settings, rows, reset=True)
-        self._begin_with(settings, classes, form)
+        self._set_outputs(settings, classes, form)
         return X, targets
 
     def _rows_of_chunk(
@@ -266,8 +266,8 @@ class OnlineModel(LinearModel):
     def _replaced(self, coef: Any, intercept: Any, rows: Any, offsets: Any) -> tuple[Any, Any]:
         """Weights and intercepts, in place of which the user may give others."""
         return (
-            self._start(coef, "coef_init", rows.shape, rows),
-            self._start(intercept, "intercept_init", offsets.shape, offsets),
+            self._checked_weights(coef, "coef_init", rows.shape, rows),
+            self._checked_weights(intercept, "intercept_init", offsets.shape, offsets),
         )
 
     @all_or_nothing
@@ -281,7 +281,7 @@ class OnlineModel(LinearModel):
         return self._learn_rows(Chunk(X, y, sample_weight), classes, sample_order)
 
     def _learn_rows(
-        self, given: Chunk, classes: Any, sample_order: Any = None, of_pass: bool = False
+        self, chunk: Chunk, classes: Any, sample_order: Any = None, of_pass: bool = False
     ) -> list[Warning]:
         """Go on training with rows in memory, or with a chunk of a pass over a source."""
         settings = self._read_settings()
@@ -289,7 +289,7 @@ class OnlineModel(LinearModel):
         if of_pass:
             settings = replace(settings, shuffle=False)
         model = self._model() if self.__sklearn_is_fitted__() else None
-        X, targets = self._rows_of_partial_fit(settings, given, classes, of_pass)
+        X, targets = self._rows_of_partial_fit(settings, chunk, classes, of_pass)
         rows = RowsInMemory(X, targets, check_order(sample_order, X.shape[0]))
         result, warnings = learn_once(settings, rows, model, getattr(self, "l1_", 0.0), self._undo)
         self.__dict__.update(result)
@@ -370,12 +370,12 @@ class OnlineModel(LinearModel):
         return rows if self.units_ is None else self.units_.weights(rows, columns)
 
     def _intercepts(self) -> NDArray[np.float64]:
-        own = np.concatenate([engine.intercepts() for engine in self._engines])
+        intercepts = np.concatenate([engine.intercepts() for engine in self._engines])
         if self.units_ is None:
-            return own
-        moved, known = self.units_.moved, self._coefficients
-        weights = known[:, moved] if isinstance(known, np.ndarray) else self._weights_at(moved)
-        return np.asarray(self.units_.intercept(weights, own), dtype=np.float64)
+            return intercepts
+        moved, read = self.units_.moved, self._coefficients
+        weights = read[:, moved] if isinstance(read, np.ndarray) else self._weights_at(moved)
+        return np.asarray(self.units_.intercept(weights, intercepts), dtype=np.float64)
 
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         # New engines: the model keeps the old ones until this call is done.
