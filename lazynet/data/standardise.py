@@ -188,12 +188,6 @@ class Units:
         varies = np.isfinite(spread) & (spread > _CONSTANT * largest)
         return replace(self, targets=np.clip(np.where(varies, spread, 1.0), _LEAST, _LARGEST))
 
-    def of_outputs(self, first: int, n: int) -> Units:
-        """The units of a model of some of the outputs."""
-        if self.targets is None:
-            return self
-        return replace(self, targets=self.targets[first : first + n])
-
     def weights(self, weights: NDArray[np.float64], columns: Any = slice(None)) -> Any:
         """The weights of the features as passed, from weights of features in these units.
 

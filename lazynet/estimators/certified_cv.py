@@ -27,7 +27,8 @@ from lazynet.losses import LossOfNumbers, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_penalties, follow
 from lazynet.parameters import Kind, Positive, PositiveInt, as_float, is_number, shown
-from lazynet.training.folds import Fold, RowsInFolds, mean_loss, side_of, weights_of_folds
+from lazynet.training.evaluation import total_loss_of
+from lazynet.training.folds import Fold, RowsInFolds, weights_of_folds
 from lazynet.training.settings import new_generator
 
 #: The last l1 as a share of the first where a number of l1s is given.
@@ -139,9 +140,9 @@ class _DualNetCV(Search):
         X, held_out = rows.X[fold.train], rows.X[fold.test]
         models: list[list[tuple[sparse.csr_matrix, float]]] = []
         late: list[Minimum] = []
-        for problem, seed in zip(rows.targets, seeds, strict=True):
+        for problem, seed in zip(rows.targets.only(fold.train), seeds, strict=True):
             models.append([])
-            for minimum in minima_of(_minimiser(p, X, side_of(problem, fold.train), seed)):
+            for minimum in minima_of(_minimiser(p, X, problem, seed)):
                 models[-1].append((sparse.csr_matrix(minimum.coef), minimum.intercept))
                 if not minimum.converged:
                     late.append(minimum.without_vectors())
@@ -166,11 +167,13 @@ class _DualNetCV(Search):
     ) -> float:
         """The mean loss, or the score by ``scoring``, of the models of all problems."""
         if not p.scoring:
+            (weight,) = weights_of_folds([fold], rows.targets.importances)
+            models = zip(rows.targets.only(fold.test), weights, intercepts, strict=True)
             losses = [
-                mean_loss(p.loss, held_out @ coef + intercept, *side_of(problem, fold.test))
-                for problem, coef, intercept in zip(rows.targets, weights, intercepts, strict=True)
+                total_loss_of(held_out @ coef + intercept, *problem, p.loss) / weight
+                for problem, coef, intercept in models
             ]
-            return sum(losses) / len(losses)
+            return float(sum(losses) / len(losses))
         judged = type(self)(**self.get_params(deep=False))
         judged.n_features_in_ = held_out.shape[1]
         if rows.classes is not None:

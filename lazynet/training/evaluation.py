@@ -103,8 +103,11 @@ def total_loss_of(
     """
     given = np.ascontiguousarray(predictions, dtype=np.float64)
     losses, _ = values_and_slopes(loss.code, given, targets, loss.epsilon)
+    if importances is not None:
+        # An infinite loss of a row that does not count would make the sum NaN.
+        losses = np.multiply(importances, losses, out=np.zeros(len(losses)), where=importances > 0)
     # A product and a sum, and not a dot product, whose last bits depend on the BLAS library.
-    return float((losses if importances is None else importances * losses).sum())
+    return float(losses.sum())
 
 
 def softmax_losses(decisions: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -16,10 +16,8 @@ from scipy import sparse
 from sklearn.model_selection import check_cv
 
 from lazynet.data.arrays import unusable
-from lazynet.data.targets import OutputTargets, Targets
+from lazynet.data.targets import Targets
 from lazynet.data.weights import total_of
-from lazynet.kernels.losses import values_and_slopes
-from lazynet.losses import Loss
 from lazynet.parameters import Kind, as_array, check_integer, shown
 
 
@@ -137,12 +135,6 @@ def _checked_rows(number: int, side: str, rows: Any, n_rows: int) -> NDArray[np.
     return rows.astype(np.int64)
 
 
-def side_of(output: OutputTargets, rows: NDArray[np.int64]) -> OutputTargets:
-    """The targets and importances of the rows of one side of a fold."""
-    targets, weights = output
-    return targets[rows], None if weights is None else weights[rows]
-
-
 def weights_of_folds(
     folds: Sequence[Fold], weights: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
@@ -150,27 +142,6 @@ def weights_of_folds(
     return np.array(
         [float(len(fold.test) if weights is None else weights[fold.test].sum()) for fold in folds]
     )
-
-
-def mean_loss(
-    loss: Loss,
-    predictions: NDArray[np.float64],
-    targets: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-) -> float:
-    """The mean loss of the predictions, weighted by the importances of the rows.
-
-    >>> from lazynet.losses import get_loss
-    >>> numbers = np.array([1.0, 3.0])
-    >>> mean_loss(get_loss("squared_error"), numbers, np.zeros(2), np.array([3.0, 1.0]))
-    1.5
-    """
-    values, _ = values_and_slopes(loss.code, predictions, targets, loss.epsilon)
-    if weights is None:
-        return float(values.mean())
-    # An infinite loss of a row that does not count would make the sum NaN.
-    counted = weights > 0
-    return float((values[counted] * weights[counted]).sum() / weights.sum())
 
 
 def settings_of(l1s: NDArray[np.float64], l2s: NDArray[np.float64]) -> list[tuple[float, float]]:
