@@ -79,7 +79,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     n_jobs : int or None, default=None
         Threads that share the outputs; the model is the same, bit for bit, for any number.
     verbose : int, default=0
-        1: a line per epoch.
+        1: a line per epoch, and a progress bar on a terminal if tqdm is installed.
 
     Attributes
     ----------
