@@ -123,12 +123,12 @@ class EpochTimes(Measured):
 
     def table(self, order: str) -> Table:
         """The ratios for one order of the rows; bounds are for rows as they lie."""
-        rows = [
-            [line.label, found, *(line.verdict(found) if order == LYING else ("", ""))]
-            for line in self.lines
-            for found in [self.ratio(order, line)]
-        ]
-        return Table([f"rows {order}", "median ratio (range)", "expected", ""], rows)
+        found = {line: self.ratio(order, line) for line in self.lines}
+        if order != LYING:
+            rows = [[line.label, ratio] for line, ratio in found.items()]
+            return Table([f"rows {order}", "median ratio (range)"], rows)
+        judged = [[line.label, ratio, *line.verdict(ratio)] for line, ratio in found.items()]
+        return Table([f"rows {order}", "median ratio (range)", "expected", ""], judged)
 
 
 def content(document: Mapping[str, Any]) -> Content:
