@@ -66,6 +66,24 @@ cdef struct Chunk:
     const Tuning* tuning
 
 
+cdef enum TargetsForm:
+    LABELS     # the number of the output that is positive, for each row
+    POSITIVES  # any number of them for each row, in CSR form
+    NUMBERS    # a target for each row and output
+    SHARED     # a target for each row, the same for all outputs
+
+
+# The targets of a block of outputs; only the arrays of its form are there.
+cdef struct TargetRows:
+    TargetsForm form
+    Py_ssize_t first          # the number of the first output of the block
+    const int64_t* labels
+    const int64_t* starts     # of the labels of each row, of ``n_labels`` in all
+    Py_ssize_t n_labels
+    const double* numbers     # of the first output of the block
+    Py_ssize_t n_columns      # from row to row
+
+
 # What a module of one vector level offers; ``rule`` is the struct of the rule of that number.
 cdef struct Loops:
     # Takes the steps; returns how the call ended.

@@ -24,11 +24,9 @@ from .outputs_chunk cimport (
 )
 from .outputs_loops cimport Rule, predict_by, read_by, update_by
 from .outputs_losses cimport fetch_targets, find_slopes
-from .outputs_motion cimport (
-    average_is_worn, count_averages, count_row_of_step, find_moves, shrink,
-)
-from .outputs_run cimport (
-    Run, begin, end, finish, measure, measures, see_row, show_clocks, show_rules,
+from .outputs_steps cimport (
+    Run, average_is_worn, begin, count_averages, count_row_of_step, end, find_moves, finish, measure,
+    see_row, show_clocks, show_rules, shrink,
 )
 from .own_rows cimport OwnRow, all_finite, begin_walk, copy_row, next_row, row_after, row_at
 from .rules cimport adagrad, groups
@@ -126,7 +124,7 @@ cdef inline void count_losses(Run* run) noexcept nogil:
 
 cdef Status step_by_rules(Run* run, const OwnRow* row, const OwnRow* next) noexcept nogil:
     cdef Outputs* at = run.at
-    if at.learns and measures(at) and measure(at, run.size):
+    if at.chunk.follows_sizes and measure(at, run.size):
         return WORN_OUT
     show_rules(run)
     predict(run, row, next)

@@ -31,16 +31,15 @@ from libc.string cimport memset
 from .arrays cimport Held, check_aligned, check_vector
 from .averages cimport COUNTED, Average, Past, check_counts
 from .cells cimport _Described, begin_rule, described, end_rule, rates_follow_sizes
-from .chunk cimport FINISHED, Status
+from .chunk cimport FINISHED, LABELS, Status
 from .examples cimport HIGHEST_LEVEL, Examples, has_sizes, table_at
 from .from_data cimport N_FROM_DATA_FIELDS
 from .losses cimport N_LOSSES
 from .outputs_chunk cimport (
-    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, GROUPS, INTERCEPT, INTERCEPT_SUM, LABELS, RDA,
-    N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS, N_STRENGTHS, WORK,
-    OutputLoops, OutputRule, Outputs, greatest_width,
+    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, GROUPS, INTERCEPT, INTERCEPT_SUM, RDA,
+    N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS, N_STRENGTHS, WORK, OutputLoops, OutputRule, Outputs,
 )
-from .steps cimport Steps, Targets, Task, chunk_of
+from .steps cimport Steps, Targets, Task, chunk_of, greatest_width
 
 #: Bytes to which a row of weights is filled up: a cache line.
 LINE_BYTES = 64
@@ -286,20 +285,24 @@ def run(
     cdef Outputs at
     cdef Past past
     cdef list held = []
-    cdef bint on_clock = block.of is None
+    cdef bint on_clock = block.of is None, follows_sizes
     check_run(block, examples, targets, task, losses, softmax, learns)
     at = block.now()
+    follows_sizes = learns and (
+        task.tuning.in_use if on_clock else rates_follow_sizes(at.rules, block.of)
+    )
     if on_clock and learns:
         check_steps_on_clock(
             block, examples, targets, task, softmax, own_steps is not None, average is not None
         )
-    elif learns and rates_follow_sizes(&block.rules[0], block.of) and not has_sizes(examples):
+    elif follows_sizes and not has_sizes(examples):
         raise ValueError(
             f"examples must have sizes: the rates of {block.kind!r} follow the sizes of the rows"
         )
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
     at.chunk = chunk_of(examples, steps, task, first)
+    at.chunk.follows_sizes = follows_sizes
     at.targets, at.n, at.losses = targets.rows, targets.n_outputs, &losses[0]
     at.softmax, at.learns = softmax, learns
     at.rates_of_steps, at.rate_columns = at.chunk.rates, 1

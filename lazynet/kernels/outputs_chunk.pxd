@@ -1,9 +1,7 @@
 # A chunk of steps of several outputs as the loops of online_outputs.pyx see it: addresses and
 # numbers, which outputs.pyx has checked.
-from libc.stdint cimport int64_t
-
 from .averages cimport Past
-from .chunk cimport Chunk, Status
+from .chunk cimport Chunk, Status, TargetRows
 from .rules.adagrad cimport AdaGrad
 from .rules.ftrl cimport Ftrl
 from .rules.rda cimport Rda
@@ -54,30 +52,6 @@ cdef enum:
     OWN_L2 = 1
     OWN_LARGEST_RATE = 2
     N_STRENGTHS = 3
-
-
-cdef inline Py_ssize_t greatest_width() noexcept:
-    """The greatest number of outputs, 2^58 where addresses have 64 bits and 2^26 where they have 32:
-    sums and small multiples of it fit a Py_ssize_t."""
-    return <Py_ssize_t> 1 << (8 * sizeof(Py_ssize_t) - 6)
-
-
-cdef enum TargetsForm:
-    LABELS     # the number of the output that is positive, for each row
-    POSITIVES  # any number of them for each row, in CSR form
-    NUMBERS    # a target for each row and output
-    SHARED     # a target for each row, the same for all outputs
-
-
-# The targets of a block of outputs; only the arrays of its form are there.
-cdef struct TargetRows:
-    TargetsForm form
-    Py_ssize_t first          # the number of the first output of the block
-    const int64_t* labels
-    const int64_t* starts     # of the labels of each row, of ``n_labels`` in all
-    Py_ssize_t n_labels
-    const double* numbers     # of the first output of the block
-    Py_ssize_t n_columns      # from row to row
 
 
 # The rule of one output: what an AnyRule (cells.pxd) holds of these rules.

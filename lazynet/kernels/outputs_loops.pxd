@@ -86,7 +86,7 @@ cdef inline Real* row_of_weights(const Outputs* at, Py_ssize_t feature) noexcept
     return <Real*> at.cells + at.stride * feature
 
 
-cdef inline void take(
+cdef inline void gather_cell(
     const Rule* rule, const Real* place, Py_ssize_t width, Lanes* cell
 ) noexcept nogil:
     cell[0] = lanes_at(place)
@@ -99,7 +99,7 @@ cdef inline Lanes load_at(
 ) noexcept nogil:
     """The weights as of now; AdaGrad's after so many missed shrinks."""
     cdef Lanes[4] cell, kept
-    take(rule, place, width, cell)
+    gather_cell(rule, place, width, cell)
     if Rule is AdaGradLanes:
         if not missed > 0.0:
             return cell[0]
@@ -195,7 +195,7 @@ cdef inline void move_at(
     cdef Lanes[4] cell, kept, moved
     cdef Lanes moving = nonzero(step)
     cdef int lane
-    take(rule, place, at.width, cell)
+    gather_cell(rule, place, at.width, cell)
     if Rule is AdaGradLanes:
         kept[0], kept[1] = cell[0], cell[1]  # the prediction has brought the weights current
     else:

@@ -6,9 +6,10 @@
 from libc.math cimport fabs, log
 from libc.stdint cimport int64_t
 
+from .chunk cimport LABELS, NUMBERS, POSITIVES, SHARED, TargetRows
 from .lanes cimport exp_of_negative, log1p_of
 from .losses cimport LOG_LOSS, loss_slope, loss_value
-from .outputs_chunk cimport LABELS, NUMBERS, POSITIVES, SHARED, Outputs, TargetRows
+from .outputs_chunk cimport Outputs
 from .rows cimport prefetch, read_once
 
 

@@ -2,10 +2,9 @@
 from libc.stdint cimport int64_t
 
 from .averages cimport Reach
-from .chunk cimport Chunk
+from .chunk cimport Chunk, TargetRows
 from .examples cimport Examples
 from .from_data cimport Tuning
-from .outputs_chunk cimport TargetRows
 from .rules.motion cimport Wear
 
 
@@ -46,3 +45,9 @@ cdef class Targets:
 
 # The chunk of the steps from ``first`` on.
 cdef Chunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t first) noexcept
+
+
+cdef inline Py_ssize_t greatest_width() noexcept:
+    """The greatest number of outputs, 2^58 where addresses have 64 bits and 2^26 where they have 32:
+    sums and small multiples of it fit a Py_ssize_t."""
+    return <Py_ssize_t> 1 << (8 * sizeof(Py_ssize_t) - 6)

@@ -7,11 +7,13 @@ contents of a row.
 
 cimport cython
 
+from functools import partial
+
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from .arrays cimport Held, check_aligned, check_vector, pinned
-from .outputs_chunk cimport LABELS, NUMBERS, POSITIVES, SHARED, TargetRows, greatest_width
+from .chunk cimport LABELS, NUMBERS, POSITIVES, SHARED
 
 
 cdef Chunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t first) noexcept:
@@ -89,6 +91,7 @@ cdef class Task:
 
     def __cinit__(
         self,
+        *,
         int loss,
         double epsilon,
         bint shrink_first,
@@ -133,13 +136,15 @@ cdef class Task:
         self.wear.enough_work = self.reach.enough_work = enough_work
         self.reach.soft_limit = soft_reach
         self.reach.hard_limit = hard_reach
-        self.given = (
-            loss, epsilon, shrink_first, fit_intercept, smallest_scale, cushion, largest_cushion,
-            enough_work, soft_reach, hard_reach, pulls, positive, tuning,
+        self.given = dict(
+            loss=loss, epsilon=epsilon, shrink_first=shrink_first, fit_intercept=fit_intercept,
+            smallest_scale=smallest_scale, cushion=cushion, largest_cushion=largest_cushion,
+            enough_work=enough_work, soft_reach=soft_reach, hard_reach=hard_reach, pulls=pulls,
+            positive=positive, tuning=tuning,
         )
 
     def __reduce__(self):
-        return Task, self.given
+        return partial(Task, **self.given), ()
 
 
 @cython.binding(False)  # a method then checks the type of self

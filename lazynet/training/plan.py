@@ -200,19 +200,19 @@ class Plan:
             largest, proximal = rule.largest_rate(penalty) / 2, isinstance(rule, FoBoS)
             tuning = tuning_of(self.schedule, loss, penalty.l1, penalty.l2, largest, proximal)
         return Task(
-            loss.code,
-            loss.epsilon,
-            rule.step_order == "shrink_first",
-            self.fit_intercept,
-            wear.smallest_scale,
-            wear.cushion,
-            wear.largest_cushion,
-            wear.nonzeros_per_weight * engine.n_features,
-            wear.reach,
-            wear.largest_reach,
-            penalty.l1 > 0 if pulls is None else pulls,
-            penalty.positive,
-            tuning,
+            loss=loss.code,
+            epsilon=loss.epsilon,
+            shrink_first=rule.step_order == "shrink_first",
+            fit_intercept=self.fit_intercept,
+            smallest_scale=wear.smallest_scale,
+            cushion=wear.cushion,
+            largest_cushion=wear.largest_cushion,
+            enough_work=wear.nonzeros_per_weight * engine.n_features,
+            soft_reach=wear.reach,
+            hard_reach=wear.largest_reach,
+            pulls=penalty.l1 > 0 if pulls is None else pulls,
+            positive=penalty.positive,
+            tuning=tuning,
         )
 
     def steps(

@@ -29,7 +29,10 @@ from safe.fuzz.offered import CLASSES, RULES, WIDE_KINDS
 from safe.fuzz.recipes import Parts, run_of, run_outputs
 
 #: A clock that never wears out.
-TASK = Task(0, 0.1, False, True, 2.0**-500, 1.0, 2.0**10, 1e9, 2.0**6, 2.0**10)
+TASK = Task(
+    loss=0, epsilon=0.1, shrink_first=False, fit_intercept=True, smallest_scale=2.0**-500,
+    cushion=1.0, largest_cushion=2.0**10, enough_work=1e9, soft_reach=2.0**6, hard_reach=2.0**10,
+)  # fmt: skip
 WIDTH = 8
 EVERY_STORAGE = pytest.mark.parametrize("storage", STORAGES)
 EVERY_KIND = pytest.mark.parametrize("kind", WIDE_KINDS)
