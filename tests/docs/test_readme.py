@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support import ROOT
+from support import ROOT, numbers_in
 
 import lazynet
 
@@ -27,10 +27,6 @@ def test_the_first_example_prints_what_is_shown(capsys):
     assert accuracies == pytest.approx(expected, abs=0.02)
     *_, last = printed.splitlines()
     assert re.fullmatch(r"(\w+ -\d+\.\d, ){3}(\w+ \d+\.\d(, )?){3}", last)
-
-
-def numbers_in(text):
-    return [float(number) for number in re.findall(r"\d+\.\d+", text)]
 
 
 def test_it_is_read_in_minutes():

@@ -1,6 +1,7 @@
 """Kappas, frequencies and errors of selection equal their definitions; runs equal fits by hand."""
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -12,13 +13,18 @@ from sklearn.linear_model import LinearRegression, SGDClassifier
 from sklearn.metrics import cohen_kappa_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
+from support.matrices import make_data
 
 from lazynet import (
+    DualNetRegressorCV,
     FoBoS,
     LazyNetClassifier,
     LazyNetRegressor,
     SelectionReport,
     StabilisedSGDClassifier,
+    net_path,
+    plot_choice,
+    plot_path,
     plot_selection,
     selection_stability,
 )
@@ -136,3 +142,21 @@ def test_what_cannot_be_compared_is_refused():
         plot_selection({})
     with pytest.raises(TypeError, match="reports must be a dict of reports by name"):
         plot_selection([SelectionReport(*[np.zeros(0)] * 4)])
+
+
+# --- figures ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("plot", [plot_path, plot_choice, plot_selection])
+def test_without_matplotlib_the_error_says_what_to_install(plot, monkeypatch):
+    """The error is the same whether matplotlib is missing as a whole or in part."""
+    X, y = make_data(n=30, d=5, n_classes=0)
+    drawn = {
+        plot_path: net_path(X, y, loss="squared_error", l1s=3),
+        plot_choice: DualNetRegressorCV(l1s=3, cv=2).fit(X, y),
+        plot_selection: {"one": SelectionReport(*[np.zeros(2)] * 4)},
+    }
+    for missing in ("matplotlib.figure", "matplotlib"):
+        monkeypatch.setitem(sys.modules, missing, None)
+        with pytest.raises(ImportError, match=rf"{plot.__name__} needs matplotlib: .*\[plots\]"):
+            plot(drawn[plot])

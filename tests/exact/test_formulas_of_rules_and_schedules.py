@@ -95,26 +95,20 @@ def floating_rates(draw: Any, rule: Any) -> tuple[float, float]:
 
 @each_rule
 @given(data=st.data())
-def test_lost_digits_restore_what_rounding_took(rule, data):
-    """keep + lost_digits is 1 - decay to twice the precision: exactly, for SGD."""
+def test_keep_with_lost_digits_is_near_the_exact_map(rule, data):
+    """The error is a few roundoffs of 1 - a, however small, and not of a: the clock rests on it.
+
+    For SGD, keep + lost_digits is 1 - decay exactly, and to twice the precision for FoBoS.
+    """
     eta, l2 = data.draw(floating_rates(rule))
     shrink = rule.shrink(eta, 0.0, l2)
+    exact = rule.shrink(F(eta), F(0), F(l2))
     restored = F(shrink.keep) + F(lost_digits(shrink).item())
     difference = abs(restored - (1 - F(shrink.decay)))
     if rule.name == "sgd":
         assert difference == 0
     elif shrink.keep >= 0.5:
         assert difference <= F(1, 2**100)
-
-
-@each_rule
-@given(data=st.data())
-def test_keep_with_lost_digits_is_near_the_exact_map(rule, data):
-    """The error is a few roundoffs of 1 - a, however small, and not of a: what 12.1 rests on."""
-    eta, l2 = data.draw(floating_rates(rule))
-    shrink = rule.shrink(eta, 0.0, l2)
-    exact = rule.shrink(F(eta), F(0), F(l2))
-    restored = F(shrink.keep) + F(lost_digits(shrink).item())
     assert abs(F(shrink.decay) - exact.decay) <= 4 * ROUNDOFF * exact.decay
     # 2^-100 stands for the roundoff of the roundoff.
     assert abs(restored - exact.keep) <= 4 * ROUNDOFF * exact.decay + F(1, 2**100)

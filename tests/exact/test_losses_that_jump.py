@@ -69,7 +69,9 @@ def least_objective(X, y, weights, loss, fit_intercept, l1):
 
 
 @each_loss
-@pytest.mark.parametrize("n", [300, pytest.param(3000, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("n", [
+    100, pytest.param(300, marks=pytest.mark.slow), pytest.param(3000, marks=pytest.mark.thorough),
+])  # fmt: skip
 def test_minima_are_those_of_linear_programs(loss, n):
     """With and without an intercept and weights, at a hundredth of the largest l1 and below.
 
