@@ -35,6 +35,11 @@ def sample(strategy, **options):
     return drawn
 
 
+def first(strategy, condition=lambda problem: True):
+    """The first problem of a strategy for which the condition holds."""
+    return find(strategy, condition, settings=settings(**SAMPLE))
+
+
 @functools.cache
 def sample_of(name):
     """Problems of a rule, with everything else drawn."""
@@ -57,7 +62,7 @@ def test_a_stepper_matches_the_twin_of_every_exact_rule(name, which, data):
 
 def test_a_twin_of_an_inexact_rule_is_refused():
     """There is nothing to be equal to."""
-    problem = find(problems(rules=["carpenter_inexact"]), lambda problem: True)
+    problem = first(problems(rules=["carpenter_inexact"]))
     with pytest.raises(ValueError, match="rule must be exact, got Carpenter"):
         problem.twin()
 
@@ -110,7 +115,7 @@ def test_penalties_lengths_scales_rates_and_importances_are_fixed_by_argument(na
 def test_arguments_that_no_problem_has_are_refused(options, error, message):
     """A bad argument is refused when a problem is drawn, and the error names it."""
     with pytest.raises(error, match=message):
-        find(problems(**options), lambda problem: True)
+        first(problems(**options))
 
 
 # --- long enough ----------------------------------------------------------------------------------
@@ -180,6 +185,6 @@ def test_a_difference_is_told_in_numbers():
 
 def test_a_missing_intercept_is_an_error_that_says_what_to_add():
     """An implementation without one cannot be compared where the problem fits one."""
-    problem = find(problems(intercepts=[True]), lambda problem: True)
+    problem = first(problems(intercepts=[True]))
     with pytest.raises(AssertionError, match=r"add one, or draw problems\(intercepts=\[False\]\)"):
         assert_matches_twin(Breaks(problem), problem)

@@ -117,7 +117,7 @@ def without_kernels(code):
     return done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("name", ["LazyNetClassifier", "Stepper", "net_path"])
+@pytest.mark.parametrize("name", ["LazyNetClassifier", "net_path"])
 def test_the_error_says_what_is_missing_and_what_works(name):
     """The error names the missing module, how to get it, and what runs without kernels."""
     _, error = without_kernels(f"from lazynet import {name}")
