@@ -145,9 +145,11 @@ def known_average(average: Average | Suffix | None, n_steps: int | None) -> Aver
 
 def checked_counts(average: Average, start: int, stop: int) -> NDArray[np.float64]:
     """``average.counts`` as an array for the kernels; refuses negative and infinite counts."""
-    what = f"must give {stop - start} real numbers"
-    given = average.counts(start, stop)
-    counts = np.ascontiguousarray(check_array(f"average.counts({start}, {stop})", what, given))
+    requirement = f"must give {stop - start} real numbers"
+    answer = average.counts(start, stop)
+    counts = np.ascontiguousarray(
+        check_array(f"average.counts({start}, {stop})", requirement, answer)
+    )
     if counts.shape != (stop - start,):
         raise ValueError(
             f"average.counts({start}, {stop}) must give {stop - start} numbers, "

@@ -93,18 +93,22 @@ def check_number(
     if math.isfinite(number) and above < number < below and least <= number <= most:
         return number
     if most < math.inf:
-        what = f"lie between {least:g} and {most:g}"
+        requirement = f"lie between {least:g} and {most:g}"
     elif below < math.inf and above > -math.inf:
-        what = f"lie between {above:g} and {below:g}, both excluded"
+        requirement = f"lie between {above:g} and {below:g}, both excluded"
     elif below < math.inf:
-        what = f"lie between {least:g} and {below:g}, {below:g} excluded"
+        requirement = f"lie between {least:g} and {below:g}, {below:g} excluded"
     elif above > -math.inf:
-        what = "be finite and positive" if above == 0 else f"be finite and greater than {above:g}"
+        requirement = (
+            "be finite and positive" if above == 0 else f"be finite and greater than {above:g}"
+        )
     elif least > -math.inf:
-        what = "be finite and not negative" if least == 0 else f"be finite and at least {least:g}"
+        requirement = (
+            "be finite and not negative" if least == 0 else f"be finite and at least {least:g}"
+        )
     else:
-        what = "be finite"
-    raise ValueError(f"{name} must {what}, got {shown(value)}")
+        requirement = "be finite"
+    raise ValueError(f"{name} must {requirement}, got {shown(value)}")
 
 
 def check_integer(name: str, value: Any, least: float, most: float = LARGEST_INTEGER) -> int:
@@ -148,7 +152,7 @@ def check_choice(name: str, value: Any, accepted: Collection[str]) -> str:
     return str(value)
 
 
-def as_array(name: str, what: str, values: Any) -> NDArray[Any]:
+def as_array(name: str, requirement: str, values: Any) -> NDArray[Any]:
     """``values`` as an array of any type; an error names the argument.
 
     ``name`` and ``what`` make the sentence of the error: "y" and "must hold real numbers".
@@ -156,22 +160,24 @@ def as_array(name: str, what: str, values: Any) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{name} {what}: {error}") from None
+        raise ValueError(f"{name} {requirement}: {error}") from None
 
 
-def check_array(name: str, what: str, values: Any, *, masks: bool = False) -> NDArray[np.float64]:
+def check_array(
+    name: str, requirement: str, values: Any, *, masks: bool = False
+) -> NDArray[np.float64]:
     """``values`` as an array of float64 of any shape; an array of float64 is not copied.
 
     ``name`` and ``what`` make the sentence of an error: "y" and "must hold real numbers".
     ``masks`` allows an array of flags, which count as 0 and 1.
     Fractions and other real numbers of Python are converted; complex numbers and words are refused.
     """
-    array = as_array(name, what, values)
+    array = as_array(name, requirement, values)
     if array.dtype == object and array.size and all(map(is_number, array.flat)):
         numbers = [as_float(number) for number in array.flat]
         array = np.array(numbers).reshape(array.shape)
     if array.size and array.dtype.kind not in ("fiub" if masks else "fiu"):
-        raise TypeError(f"{name} {what}, got {array.dtype}")
+        raise TypeError(f"{name} {requirement}, got {array.dtype}")
     # A long double that is too large becomes infinite, and the caller refuses infinity.
     with np.errstate(over="ignore"):
         return np.asarray(array, dtype=np.float64)
@@ -225,8 +231,8 @@ def kinds_of(parameters: Any) -> Mapping[str, Kind]:
     for name, of in get_type_hints(parameters, include_extras=True).items():
         parts = get_args(of)
         optional = NoneType in parts
-        for each in parts if optional else (of,):
-            note = getattr(each, "__metadata__", (None,))[0]
+        for part_type in parts if optional else (of,):
+            note = getattr(part_type, "__metadata__", (None,))[0]
             if isinstance(note, Kind):
                 kinds[name] = note.or_none() if optional else note
     return MappingProxyType(kinds)

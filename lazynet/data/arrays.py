@@ -153,8 +153,8 @@ def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
         if name != "data" and array.dtype.kind not in "iu":
             raise TypeError(f"X.{name} must hold integers, got {array.dtype}")
     if X.data.dtype.kind not in "biuf":
-        what = "Complex data not supported: " if X.data.dtype.kind == "c" else ""
-        raise ValueError(f"{what}X must hold real numbers, got {X.data.dtype}")
+        cause = "Complex data not supported: " if X.data.dtype.kind == "c" else ""
+        raise ValueError(f"{cause}X must hold real numbers, got {X.data.dtype}")
     narrow = np.dtype("i4")
     both_narrow = X.indices.dtype.newbyteorder("=") == X.indptr.dtype.newbyteorder("=") == narrow
     index_type = narrow if both_narrow else np.dtype("i8")

@@ -204,8 +204,8 @@ class RowsFile(Source):
     def __reduce__(self) -> Any:
         return RowsFile, (self.path,)
 
-    def _damaged(self, what: str) -> ValueError:
-        return ValueError(f"{self.path}: {what}")
+    def _damaged(self, damage: str) -> ValueError:
+        return ValueError(f"{self.path}: {damage}")
 
     @property
     def n_features(self) -> int:

@@ -145,26 +145,26 @@ _HOLDS_LABELS = "must hold 0 and 1 only where it has a column per label"
 _MAKES_LABELS = "MultiLabelBinarizer of scikit-learn makes such a matrix from lists of labels"
 
 
-def checked_indicator(y: Any, what: str = "y") -> sparse.csr_matrix:
+def checked_indicator(y: Any, name: str = "y") -> sparse.csr_matrix:
     """The labels of every row as a CSR matrix that holds a 1 for each.
 
     >>> checked_indicator([[0, 1], [1, 1]]).indices.tolist()
     [1, 0, 1]
     """
     if np.ma.is_masked(y):
-        raise ValueError(f"{what} must not have masked entries: leave their rows out, or fill them")
+        raise ValueError(f"{name} must not have masked entries: leave their rows out, or fill them")
     if not sparse.issparse(y):
-        y = check_array(what, f"{_HOLDS_LABELS}; {_MAKES_LABELS}", y, masks=True)
+        y = check_array(name, f"{_HOLDS_LABELS}; {_MAKES_LABELS}", y, masks=True)
     elif y.dtype.kind not in "fiub":
-        raise TypeError(f"{what} {_HOLDS_LABELS}, got {y.dtype}")
+        raise TypeError(f"{name} {_HOLDS_LABELS}, got {y.dtype}")
     matrix = sparse.csr_matrix(y)
     if not matrix.shape[1]:
-        raise ValueError(f"{what} must have at least one column, a column per label")
+        raise ValueError(f"{name} must have at least one column, a column per label")
     if not ((matrix.data == 0) | (matrix.data == 1)).all():
-        raise ValueError(f"{what} {_HOLDS_LABELS}")
+        raise ValueError(f"{name} {_HOLDS_LABELS}")
     matrix = sparse.csr_matrix(matrix, dtype=np.int8, copy=True)
     matrix.sum_duplicates()
     if matrix.nnz and matrix.data.max() > 1:
-        raise ValueError(f"{what} must name a label of a row once")
+        raise ValueError(f"{name} must name a label of a row once")
     matrix.eliminate_zeros()
     return matrix

@@ -70,7 +70,7 @@ LOWER_ETA0 = "Lower eta0"
 # --- calls of a kernel ---------------------------------------------------------------------------
 
 
-def overflow(when: str, what: str, remedy: str) -> FloatingPointError:
+def overflow(when: str, cause: str, remedy: str) -> FloatingPointError:
     """The error of a model that overflows.
 
     >>> overflow("by step 8", "a weight is not a finite number", "Raise l2")
@@ -78,7 +78,8 @@ def overflow(when: str, what: str, remedy: str) -> FloatingPointError:
 or scale the features to comparable sizes.')
     """
     return FloatingPointError(
-        f"the model overflowed {when}: {what}. {remedy}, or scale the features to comparable sizes."
+        f"the model overflowed {when}: {cause}. {remedy}, or scale the features to comparable "
+        f"sizes."
     )
 
 
@@ -103,8 +104,8 @@ def take_until_done(
         if status == STATUS_WORN_OUT and sweep is not None:
             sweep()
         elif status == STATUS_OVERFLOWED:
-            what = "the prediction or the step is not a finite number"
-            raise overflow(f"at step {t + first}", what, remedy)
+            cause = "the prediction or the step is not a finite number"
+            raise overflow(f"at step {t + first}", cause, remedy)
         elif status == STATUS_OUT_OF_RANGE:
             raise FloatingPointError(
                 f"the engine left the range of doubles at step {t + first}: l1 and l2 shrink the "
@@ -284,11 +285,11 @@ class Engine:
 
     def _checked_lengths(self, arrays: Arrays) -> dict[str, int]:
         """The lengths of the tables in a state, of which every array suits this engine."""
-        kind, known = type(self).__name__, self.state()
-        if arrays.keys() != known.keys():
-            raise ValueError(f"{kind} has the arrays {sorted(known)}, got {sorted(arrays)}")
+        kind, present = type(self).__name__, self.state()
+        if arrays.keys() != present.keys():
+            raise ValueError(f"{kind} has the arrays {sorted(present)}, got {sorted(arrays)}")
         for name, array in arrays.items():
-            right, free = known[name], name in (*self._tables, *self._of_any_length)
+            right, free = present[name], name in (*self._tables, *self._of_any_length)
             suits = isinstance(array, np.ndarray) and array.dtype == right.dtype
             if not suits or (array.ndim != 1 if free else array.shape != right.shape):
                 raise ValueError(

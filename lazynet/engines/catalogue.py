@@ -119,9 +119,9 @@ def check_rule(name: str, value: Any) -> Rule:
     >>> check_rule("rule", "rda"), check_rule("rule", RDA(gamma=2.0))
     (RDA(), RDA(gamma=2.0))
     """
-    known = {key: row.rule for key, row in ALGORITHMS.items()}
-    rule = named_or_given(name, value, Rule, known)
-    if not isinstance(rule, known.get(rule.name, ())):
+    rules_by_name = {key: row.rule for key, row in ALGORITHMS.items()}
+    rule = named_or_given(name, value, Rule, rules_by_name)
+    if not isinstance(rule, rules_by_name.get(rule.name, ())):
         raise ValueError(f"{name} must be a rule of lazynet.engines.catalogue, got {shown(value)}")
     return rule
 
@@ -159,7 +159,7 @@ def new_engine(
     if isinstance(penalty, ElasticNet):
         constants = rule.constants(penalty, loss)
     else:
-        constants = [rule.constants(each, loss) for each in penalty]
+        constants = [rule.constants(penalty_of_output, loss) for penalty_of_output in penalty]
     if n_outputs is None:
         assert row.engine is not None
         engine: Engine = row.engine(n_features, wear, constants)

@@ -142,15 +142,15 @@ class OutputsEngine(Engine):
     def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
         """The weights of some features, a row per feature: the model's or the last weights."""
         block = self._block_to_read(which)
-        found = np.empty((block.n_features, self.n_outputs))
-        kernel.read(block, found)
-        return found
+        coefficients = np.empty((block.n_features, self.n_outputs))
+        kernel.read(block, coefficients)
+        return coefficients
 
     def _chunks(self, model: bool) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """The weights of some features after the other, a row per feature."""
         for start in range(0, self.n_features, _FEATURES_AT_ONCE):
-            some = slice(start, min(start + _FEATURES_AT_ONCE, self.n_features))
-            yield some, self._by_feature(some, model)
+            features = slice(start, min(start + _FEATURES_AT_ONCE, self.n_features))
+            yield features, self._by_feature(features, model)
 
     def coefficients(
         self,
@@ -162,8 +162,8 @@ class OutputsEngine(Engine):
         if which is not ALL:
             return np.ascontiguousarray(self._by_feature(which, not last).T)
         out = np.empty((self.n_outputs, self.n_features)) if out is None else out
-        for some, part in self._chunks(not last):
-            out[:, some] = part.T
+        for features, part in self._chunks(not last):
+            out[:, features] = part.T
         return out
 
     def sparse_coefficients(self) -> sparse.csr_matrix:
@@ -199,10 +199,10 @@ class OutputsEngine(Engine):
 
     def nonzeros(self) -> NDArray[np.int64]:
         """The number of last weights of every output that are not 0."""
-        found = np.zeros(self.n_outputs, dtype=np.int64)
+        counts = np.zeros(self.n_outputs, dtype=np.int64)
         for _, part in self._chunks(False):
-            found += np.count_nonzero(part, axis=0)
-        return found
+            counts += np.count_nonzero(part, axis=0)
+        return counts
 
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         return bool(np.isfinite(self.cells[indices]).all())

@@ -42,10 +42,10 @@ class RuleOutputs(OutputsEngine):
         constants: Sequence[Any] = (),
     ) -> None:
         super().__init__(n_features, n_outputs, dtype, wear)
-        given = np.broadcast_to(constants, (n_outputs, np.shape(constants)[-1]))
+        per_output = np.broadcast_to(constants, (n_outputs, np.shape(constants)[-1]))
         # An output that only fills up a line has the constants of the first.
-        self.constants = np.repeat(given[:1], self.width, axis=0)
-        self.constants[:n_outputs] = given
+        self.constants = np.repeat(per_output[:1], self.width, axis=0)
+        self.constants[:n_outputs] = per_output
         self.fields = np.zeros((self.width, len(cells_kernel.fields(self.kind))))
 
     def output(self, number: int, which: Any = ALL) -> CellEngine:
@@ -148,7 +148,7 @@ class AdaGradOutputs(RuleOutputs):
         if np.array_equal(self.constants, np.broadcast_to(constants, self.constants.shape)):
             return
         self.sweep()
-        if all(constants[FOLLOWS] == own for own in self.constants[:, FOLLOWS]):
+        if all(constants[FOLLOWS] == follows for follows in self.constants[:, FOLLOWS]):
             self.constants[:] = constants  # no other number depends on them
         else:
             super().set_constants(constants)

@@ -74,12 +74,12 @@ class SAGAEngine(LaggingWeights):
 
     def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
         """Take all steps of the chunk; ``examples`` are the same data set in every call."""
-        n_rows, known = examples.n_rows, len(self.memory)
-        if not self.field("steps") and known != n_rows:
+        n_rows, n_remembered = examples.n_rows, len(self.memory)
+        if not self.field("steps") and n_remembered != n_rows:
             self.memory = np.zeros(n_rows)
-        elif known != n_rows:
+        elif n_remembered != n_rows:
             raise ValueError(
-                f"examples must have {known} rows, as in the steps before, got {n_rows}"
+                f"examples must have {n_remembered} rows, as in the steps before, got {n_rows}"
             )
         super().take(examples, steps, task, t)
 

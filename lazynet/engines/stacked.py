@@ -54,11 +54,11 @@ def intercepts_of(
     engines: Sequence[Engine], units: Units | None, last: bool = False
 ) -> NDArray[np.float64]:
     """The intercepts that belong to ``stacked_coefficients``."""
-    own = np.concatenate([engine.intercepts(last=last) for engine in engines])
+    intercepts = np.concatenate([engine.intercepts(last=last) for engine in engines])
     if units is None:
-        return own
+        return intercepts
     rows = np.vstack([engine.coefficients(units.moved, last=last) for engine in engines])
-    result = units.intercept(units.weights(rows, units.moved), own)
+    result = units.intercept(units.weights(rows, units.moved), intercepts)
     return np.asarray(result, dtype=np.float64)
 
 
@@ -72,6 +72,6 @@ def load_all(
     rows, offsets = (rows, offsets) if units is None else units.within(rows, offsets)
     first = 0
     for engine in engines:
-        some = slice(first, first + engine.n_outputs)
-        engine.load_coefficients(rows[some], offsets[some])
+        part = slice(first, first + engine.n_outputs)
+        engine.load_coefficients(rows[part], offsets[part])
         first += engine.n_outputs

@@ -73,10 +73,10 @@ class Workers:
         if self.pool is None:
             return self._share(items, task)
         shares = [items[first :: self.n_threads] for first in range(self.n_threads)]
-        others = [self.pool.submit(self._share, share, task) for share in shares[1:]]
+        submitted = [self.pool.submit(self._share, share, task) for share in shares[1:]]
         waits: list[Callable[[], None]] = [
             partial(self._share, shares[0], task),
-            *(other.result for other in others),
+            *(future.result for future in submitted),
         ]
         failures = []
         for wait in waits:

@@ -47,12 +47,12 @@ class SelectionReport:
         """The means and standard deviations over the runs, in one line."""
         parts = [("test error {}", self.errors), ("{} nonzeros", self.nonzeros)]
         parts.append(("kappa {}", self.kappas))
-        told = [
+        pieces = [
             f"{text.format(_short(values.mean()))} (sd {_short(_spread(values))})"
             for text, values in parts
             if len(values)
         ]
-        return f"{len(self.nonzeros)} runs: {', '.join(told)}"
+        return f"{len(self.nonzeros)} runs: {', '.join(pieces)}"
 
 
 def _spread(values: NDArray[Any]) -> float:
@@ -172,9 +172,9 @@ def _losses(model: Any, X: Any, y: Any) -> NDArray[np.float64]:
     predicted = model.predict(X)
     check_consistent_length(y, predicted)
     pair = (
-        each.toarray() if sparse.issparse(each) else np.asarray(each) for each in (y, predicted)
+        array.toarray() if sparse.issparse(array) else np.asarray(array) for array in (y, predicted)
     )
-    truth, predicted = (each.reshape(len(each), -1) for each in pair)
+    truth, predicted = (array.reshape(len(array), -1) for array in pair)
     if is_classifier(model):
         return (truth != predicted).any(axis=1).astype(np.float64)
     return np.square(np.subtract(truth, predicted, dtype=np.float64)).mean(axis=1)

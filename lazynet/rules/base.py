@@ -92,7 +92,7 @@ class Rule(ParameterObject):
         >>> RDA().check(ElasticNet(l1=0.1), LOG_LOSS)  # RDA can have any
         """
 
-    def check_streams(self, what: str) -> None:
+    def check_streams(self, call: str) -> None:
         """Refuse to be trained by ``what``, which hands over a stream of examples.
 
         >>> from lazynet import SAGA
@@ -104,7 +104,7 @@ set and visits it again; use fit
         """
         if not self.streams:
             raise ValueError(
-                f"{what} cannot train with rule={self!r}, which remembers every row of a data set "
+                f"{call} cannot train with rule={self!r}, which remembers every row of a data set "
                 f"and visits it again; use fit"
             )
 

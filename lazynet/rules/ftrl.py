@@ -86,11 +86,11 @@ class FTRL(Rule):
         (0.5, 0.0, 1.0, 0.25, 1.0, 0.0, 0.0)
         """
         per_example = float(self.penalty == "per_example")
-        own = (penalty.l1, penalty.l2, per_example)
+        penalties = (penalty.l1, penalty.l2, per_example)
         if self.alpha is not None:
-            return (*own, self.alpha, self.beta, 0.0, 0.0)
+            return (*penalties, self.alpha, self.beta, 0.0, 0.0)
         return (
-            *own,
+            *penalties,
             constant_of(loss, PLAIN_PRODUCTS),
             self.beta * _BETA,
             _INTERCEPT_ALPHA,

@@ -54,7 +54,7 @@ class Stopping:
 
 
 def warnings_of_falls(
-    losses: Sequence[float], max_iter: int, what: str = "the loss"
+    losses: Sequence[float], max_iter: int, name: str = "the loss"
 ) -> list[Warning]:
     """The warning that the last of the losses, one per epoch, fell by more than a tenth; or none.
 
@@ -71,7 +71,7 @@ max_iter, or the rates')]
         return []
     return [
         ConvergenceWarning(
-            f"{what} still fell by {fall / losses[-2]:.0%} in the last of max_iter={max_iter} "
+            f"{name} still fell by {fall / losses[-2]:.0%} in the last of max_iter={max_iter} "
             f"epochs: raise max_iter, or the rates"
         )
     ]
@@ -128,8 +128,8 @@ class Epoch:
     @property
     def intercept(self) -> NDArray[np.float64]:
         """The intercept of every output."""
-        own = np.concatenate([engine.intercepts() for engine in self._engines])
+        intercepts = np.concatenate([engine.intercepts() for engine in self._engines])
         if self._units is None:
-            return own
-        result = self._units.intercept(self.coef[:, self._units.moved], own)
+            return intercepts
+        result = self._units.intercept(self.coef[:, self._units.moved], intercepts)
         return np.asarray(result, dtype=np.float64)

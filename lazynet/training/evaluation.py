@@ -101,8 +101,8 @@ def total_loss_of(
     >>> total_loss_of(np.array([0.0, 3.0]), np.array([1.0, 1.0]), None, get_loss("squared_error"))
     2.5
     """
-    given = np.ascontiguousarray(predictions, dtype=np.float64)
-    losses, _ = values_and_slopes(loss.code, given, targets, loss.epsilon)
+    numbers = np.ascontiguousarray(predictions, dtype=np.float64)
+    losses, _ = values_and_slopes(loss.code, numbers, targets, loss.epsilon)
     if importances is not None:
         # An infinite loss of a row that does not count would make the sum NaN.
         losses = np.multiply(importances, losses, out=np.zeros(len(losses)), where=importances > 0)

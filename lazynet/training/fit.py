@@ -282,10 +282,10 @@ def _engines_of(
     A rule whose rates follow from its own sums of gradients continues from these sums; with the
     weights alone its first steps would be as long as those of a model that knows nothing.
     """
-    known = outputs_of(model.engines)
-    if known != n_outputs or model.engines[0].n_features != n_features:
+    n_present = outputs_of(model.engines)
+    if n_present != n_outputs or model.engines[0].n_features != n_features:
         raise ValueError(
-            f"warm_start=True continues a model of {known} output(s) with "
+            f"warm_start=True continues a model of {n_present} output(s) with "
             f"{model.engines[0].n_features} features, but these data make {n_outputs} "
             f"with {n_features}; fit them with warm_start=False"
         )

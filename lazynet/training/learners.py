@@ -80,21 +80,21 @@ def new_learners(
 
     ``sizes`` are those of the rows that the rates follow; None: they are measured.
     """
-    known: NDArray[np.float64] | str | None = sizes
+    row_sizes: NDArray[np.float64] | str | None = sizes
     if sizes is None:
         # One engine measures a row when it visits it, which reads X once less.
         kind = plan.size_kind
-        known = kind if len(engines) == 1 else sizes_of(X, kind)
+        row_sizes = kind if len(engines) == 1 else sizes_of(X, kind)
     learners: list[Learner] = []
     shared = None
     for engine in engines:
         if isinstance(engine, OutputsEngine):
             if shared is None:
-                shared = as_examples(X, None, targets.importances, known)
+                shared = as_examples(X, None, targets.importances, row_sizes)
             block = targets.block(first, engine.n_outputs)
             learners.append(Learner(engine, shared, plan, block))
         else:
-            learners.append(Learner(engine, as_examples(X, *targets[first], known), plan))
+            learners.append(Learner(engine, as_examples(X, *targets[first], row_sizes), plan))
         first += engine.n_outputs
     return learners
 

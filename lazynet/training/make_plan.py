@@ -143,7 +143,7 @@ def eta0_of_rows(settings: Settings, penalty: ElasticNet, rows: Rows) -> float:
     return min(suitable_rate(norm, loss), largest)
 
 
-def suitable_rate(squared_norm: float, loss: Loss, given: str = "eta0") -> float:
+def suitable_rate(squared_norm: float, loss: Loss, name: str = "eta0") -> float:
     """The rate 1 / (c |x|^2), c the largest curvature: a step on such a row does not overshoot.
 
     ``given`` is the parameter that an error names.
@@ -151,7 +151,7 @@ def suitable_rate(squared_norm: float, loss: Loss, given: str = "eta0") -> float
     if not np.isfinite(squared_norm):
         raise ValueError(
             "X has rows whose squared norm is not a finite number, so no rate suits them; "
-            f"scale the features to comparable sizes, or give {given}"
+            f"scale the features to comparable sizes, or give {name}"
         )
     if squared_norm == 0:
         return 1.0

@@ -210,11 +210,11 @@ def _joining() -> str:
     return ", ".join(repr(name) for name, row in ALGORITHMS.items() if row.outputs is not None)
 
 
-def _refuse(what: str, rows: Iterable[Row]) -> None:
+def _refuse(subject: str, rows: Iterable[Row]) -> None:
     """Refuse the first parameter that does not go with ``what``."""
     for name, value, accepted, write in rows:
         if not accepted:
-            raise ValueError(f"{what} does not go with {name}={value!r}: write {name}={write}")
+            raise ValueError(f"{subject} does not go with {name}={value!r}: write {name}={write}")
 
 
 def check_together(
