@@ -42,7 +42,7 @@ class TruncatedGradient(Affine):
 
     @property
     def is_affine(self) -> bool:  # type: ignore[override]
-        """Whether all weights shrink alike; a threshold leaves large weights alone.
+        """Whether all weights shrink by the same map; a threshold leaves large weights alone.
 
         >>> TruncatedGradient().is_affine, TruncatedGradient(threshold=0.5).is_affine
         (True, False)

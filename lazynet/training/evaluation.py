@@ -26,7 +26,7 @@ _ROWS_AT_ONCE = 2**14
 
 
 class Evaluation(NamedTuple):
-    """What a pass over the rows tells of a model; losses are summed over the outputs."""
+    """Losses and counts that a pass over the rows computes; losses are summed over the outputs."""
 
     mean_loss: float
     objective: float

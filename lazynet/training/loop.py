@@ -37,7 +37,7 @@ _BAD = "the epoch was no better than a constant prediction, whose loss is"
 
 
 def progress_bar(n_rows: int, n_visited: int, label: str, verbose: int) -> Any:
-    """A context with a bar of tqdm, or with None if nobody would see a bar or tqdm is missing."""
+    """A context with a bar of tqdm, or with None without tqdm or without a terminal."""
     if not verbose or not sys.stderr.isatty():
         return nullcontext()
     try:
