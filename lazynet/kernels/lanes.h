@@ -209,15 +209,19 @@ LAZYNET_INLINE Lanes small_log1p(Lanes y) {
     const Real c2 = 1.0 / 2, c3 = 1.0 / 3, c4 = 1.0 / 4, c5 = 1.0 / 5;
     return y - y * y * (c2 - y * (c3 - y * (c4 - y * c5)));
 }
-/* The same for any x <= 0 and any y >= 0.  They are called seldom: out of line, they leave the
- * registers of a loop alone. */
-__attribute__((noinline, cold, const, unused)) static Lanes any_expm1(Lanes x) {
-    for (int k = 0; k < WIDTH; k++) x[k] = (Real)lazynet_expm1_of_negative(x[k]);
-    return x;
+/* The same for any x <= 0 and any y >= 0.  Out of line they leave the registers of a loop alone.  GCC
+ * would not vectorise a cold function, nor Clang a loop over the lanes of a vector. */
+__attribute__((noinline, const, unused)) static Lanes any_expm1(Lanes x) {
+    Real each[WIDTH];
+    put_lanes(each, x);
+    for (int k = 0; k < WIDTH; k++) each[k] = (Real)lazynet_expm1_of_negative(each[k]);
+    return lanes_at(each);
 }
-__attribute__((noinline, cold, const, unused)) static Lanes any_log1p(Lanes y) {
-    for (int k = 0; k < WIDTH; k++) y[k] = (Real)lazynet_log1p(y[k]);
-    return y;
+__attribute__((noinline, const, unused)) static Lanes any_log1p(Lanes y) {
+    Real each[WIDTH];
+    put_lanes(each, y);
+    for (int k = 0; k < WIDTH; k++) each[k] = (Real)lazynet_log1p(each[k]);
+    return lanes_at(each);
 }
 
 #if defined(LAZYNET_REAL)
