@@ -136,7 +136,7 @@ def _warning_of(
     """A warning about a model that is worse than a prediction of 0."""
     with np.errstate(over="ignore", invalid="ignore"):
         trained = total_loss_of(X @ weights + intercept, *problem, p.loss) / X.shape[0]
-    zero = total_loss_of(np.zeros(X.shape[0]), *problem, p.loss) / X.shape[0]
+        zero = total_loss_of(np.zeros(X.shape[0]), *problem, p.loss) / X.shape[0]
     if trained <= 1.1 * zero:
         return None
     centered = "" if p.loss.margin else ", or subtract its mean from y"

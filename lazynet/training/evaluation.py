@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
+from lazynet.data.arrays import plain
 from lazynet.data.targets import Classes, Targets
 from lazynet.engines.base import Engine
 from lazynet.kernels.losses import values_and_slopes
@@ -101,8 +102,10 @@ def total_loss_of(
     >>> total_loss_of(np.array([0.0, 3.0]), np.array([1.0, 1.0]), None, get_loss("squared_error"))
     2.5
     """
-    numbers = np.ascontiguousarray(predictions, dtype=np.float64)
-    losses, _ = values_and_slopes(loss.code, numbers, targets, loss.epsilon)
+    doubles = np.dtype(np.float64)
+    losses, _ = values_and_slopes(
+        loss.code, plain(predictions, doubles), plain(targets, doubles), loss.epsilon
+    )
     if importances is not None:
         # An infinite loss of a row that does not count would make the sum NaN.
         losses = np.multiply(importances, losses, out=np.zeros(len(losses)), where=importances > 0)

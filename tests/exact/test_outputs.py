@@ -173,7 +173,7 @@ class SweepsTheClocksAlone(OutputsOnClock):
     """Sets the clocks to their start and leaves the weights as they were stored."""
 
     def _sweep(self):
-        self._start_clocks()
+        self._set_clocks()
 
 
 class FoldsTheFirstForAll(AveragedOutputs):

@@ -99,9 +99,8 @@ CASES = {
     "float32": (lambda: regressor(dtype="float32"), X, RS),
     "averages of labels": (lambda: classifier(rule=FoBoS(eta0=0.5, average=True)), X, YS),
     "sparse labels": (classifier, X, sparse.csr_matrix(YS)),
-    "a source": (lambda: classifier(l1=1e-3), rows_of_chunks(), None),
-    "a source with held-out rows": (
-        lambda: classifier(early_stopping=True, random_state=None, class_weight="balanced"),
+    "a source": (
+        lambda: classifier(l1=1e-3, random_state=None, class_weight="balanced"),
         rows_of_chunks(), None,
     ),
 }  # fmt: skip
