@@ -5,7 +5,18 @@ from .any_rule cimport (
     MOST_NUMBERS, Rule, factor_of, gather, kept_numbers, load, move, numbers,
     scatter,
 )
-from .lanes cimport PARTS, WIDTH, Eight, Lanes, add_to_part, lane_of, lanes_at, put_lanes, without_first
+from .lanes cimport (
+    PARTS,
+    WIDTH,
+    Eight,
+    Lanes,
+    add_to_part,
+    any_nonzero,
+    lane_of,
+    lanes_at,
+    put_lanes,
+    without_first,
+)
 from .own_rows cimport OwnRow
 from .rules cimport adagrad, clock
 from .rules.adagrad cimport AdaGrad
@@ -99,6 +110,7 @@ cdef inline void renew(AdaGrad* rule, double* cells, Py_ssize_t n) noexcept nogi
         for lane in range(WIDTH):
             columns[lane] = min(<Py_ssize_t> lane, n - 1 - j)
         gather(rule, cells + 4 * j, columns, cell)
-        adagrad.renew(&old, rule, cell, factor)
-        scatter(rule, cells + 4 * j, columns, cell)
+        if any_nonzero(cell[0]):  # early in a fit most weights are zero
+            adagrad.renew(&old, rule, cell, factor)
+            scatter(rule, cells + 4 * j, columns, cell)
         j += WIDTH
