@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,16 +73,20 @@ def seconds_per_step(visiting: Learner, rows: NDArray[np.int64] | None, t: int =
     return (time.process_time() - began) / (next_t - t)
 
 
-@dataclass
-class Epoch:
-    """One pass over the rows in ``order``; call it for its seconds per example."""
+class Epochs:
+    """Passes over the rows in ``order``, one after another; call it for the next pass.
 
-    corpus: Corpus
-    plan: Plan
-    order: NDArray[np.int64] | None = None
+    A call returns the processor time per example.
+    """
+
+    def __init__(
+        self, corpus: Corpus, chosen: Plan, order: NDArray[np.int64] | None = None
+    ) -> None:
+        self.learner = learner(corpus.X, corpus.y, chosen)
+        self.order, self.t = order, 0
+        self.n_rows = corpus.X.shape[0] if order is None else len(order)
 
     def __call__(self) -> float:
-        made = learner(self.corpus.X, self.corpus.y, self.plan)
-        seconds = seconds_per_step(made, self.order)
-        self.weights = made.engine.weights()
+        seconds = seconds_per_step(self.learner, self.order, self.t)
+        self.t += self.n_rows
         return seconds
