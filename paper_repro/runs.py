@@ -14,7 +14,7 @@ from lazynet.engines.catalogue import RuleLike, check_rule
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import InverseSqrt, is_auto
-from lazynet.training.learners import Learner, run_pass
+from lazynet.training.passes import Learner, run_pass
 from lazynet.training.plan import Plan
 from paper_repro.documents import Corpus
 

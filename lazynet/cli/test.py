@@ -16,7 +16,7 @@ from lazynet.cli.inputs import report
 from lazynet.data.chunks import Chunk
 from lazynet.data.targets import Classes, Columns, Labels, Targets, checked_indicator
 from lazynet.losses import SOFTMAX, check_loss_of_classes
-from lazynet.training.evaluation import softmax_losses, total_loss_of
+from lazynet.training.passes import softmax_losses, total_loss_of
 
 EXAMPLES = """\
 examples:

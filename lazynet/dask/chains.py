@@ -32,10 +32,10 @@ from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.kernels.steps import Steps
-from lazynet.training.learners import Learner, Pass, length_of_chunks, new_learners
+from lazynet.training.passes import Learner, Pass, length_of_chunks, new_learners
 from lazynet.training.plan import Plan
+from lazynet.training.rows import Prepare, SourceRows
 from lazynet.training.settings import Settings
-from lazynet.training.stream_rows import Prepare, SourceRows
 
 Numbers = NDArray[np.float64]
 # Blocks whose numbers are on the client at the same time.

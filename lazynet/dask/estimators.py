@@ -21,8 +21,8 @@ from lazynet.dask.chains import BlockRows, checks_by
 from lazynet.data.source import Source
 from lazynet.estimators import online as serial
 from lazynet.estimators.online_model import OnlineModel
+from lazynet.training.rows import Prepare, SourceRows
 from lazynet.training.settings import Settings
-from lazynet.training.stream_rows import Prepare, SourceRows
 
 
 class OverBlocks:

@@ -24,7 +24,7 @@ from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.losses import AnyLoss, LossOfNumbers
 from lazynet.parameters import Flag, Positive, PositiveInt, check_n_steps
-from lazynet.training.evaluation import total_loss_of
+from lazynet.training.passes import total_loss_of
 from lazynet.training.settings import Seed, new_generator
 
 # Steps of a call of the kernel: Ctrl-C acts between two calls.

@@ -27,8 +27,8 @@ from lazynet.losses import LossOfNumbers, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_penalties, follow
 from lazynet.parameters import Kind, Positive, PositiveInt, as_float, is_number, shown
-from lazynet.training.evaluation import total_loss_of
 from lazynet.training.folds import Fold, RowsInFolds, weights_of_folds
+from lazynet.training.passes import total_loss_of
 from lazynet.training.settings import new_generator
 
 #: The last l1 as a share of the first where a number of l1s is given.

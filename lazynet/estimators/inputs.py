@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from lazynet.data.arrays import checked_csr, unusable, usable_rows
 from lazynet.data.memory_mapped import mapped
 from lazynet.data.source import Source
-from lazynet.training.stream_rows import check_alone
+from lazynet.training.rows import check_alone
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

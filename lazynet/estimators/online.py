@@ -31,8 +31,8 @@ from lazynet.estimators.inputs import checked_rows
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.losses import LossOfClasses, LossOfNumbers
+from lazynet.training.rows import Prepare, balanced_for
 from lazynet.training.settings import Settings
-from lazynet.training.stream_rows import Prepare, balanced_for
 
 
 @dataclass(repr=False, eq=False)

@@ -23,10 +23,10 @@ from lazynet.minimum.path import check_l1s
 from lazynet.parameters import Kind, NonNegative, PositiveInt, check_n_steps
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import AUTO
-from lazynet.training.epochs import Stopping, warnings_of_falls
 from lazynet.training.fit import units_for_fit
 from lazynet.training.folds import Fold, RowsInFolds
 from lazynet.training.grid import GridTraining, check_offered, planned
+from lazynet.training.loop import Stopping, warnings_of_falls
 from lazynet.training.make_plan import eta0_of_rows, found_epochs, make_plan
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import (

@@ -39,7 +39,6 @@ from lazynet.parameters import (
 from lazynet.persistence.checkpoints import EVERY, Checkpoint, checkpoint_of
 from lazynet.rules.base import Rule
 from lazynet.schedules import AUTO
-from lazynet.training.epochs import EpochRecord
 from lazynet.training.fit import (
     Callback,
     Model,
@@ -49,7 +48,16 @@ from lazynet.training.fit import (
     plan_to_verify,
     start_identity,
 )
-from lazynet.training.rows import Rows, RowsInMemory
+from lazynet.training.loop import EpochRecord
+from lazynet.training.rows import (
+    Prepare,
+    Rows,
+    RowsInMemory,
+    SourceRows,
+    check_alone,
+    check_rule_streams,
+    is_sound,
+)
 from lazynet.training.settings import (
     N_ITER_NO_CHANGE,
     TOL,
@@ -58,13 +66,6 @@ from lazynet.training.settings import (
     Seed,
     Settings,
     read_settings,
-)
-from lazynet.training.stream_rows import (
-    Prepare,
-    SourceRows,
-    check_alone,
-    check_rule_streams,
-    is_sound,
 )
 from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 

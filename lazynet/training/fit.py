@@ -27,10 +27,9 @@ from lazynet.engines.stacked import (
 from lazynet.engines.threads import threads_for
 from lazynet.engines.undo import UndoLog
 from lazynet.parameters import as_array
-from lazynet.training.epochs import Epoch, warnings_of_falls
-from lazynet.training.learners import new_learners, run_pass
-from lazynet.training.loop import Training
+from lazynet.training.loop import Epoch, Training, warnings_of_falls
 from lazynet.training.make_plan import eta0_of_rows, make_plan
+from lazynet.training.passes import new_learners, run_pass
 from lazynet.training.plan import Plan, joins_outputs
 from lazynet.training.rows import Rows, RowsInMemory
 from lazynet.training.settings import Settings, new_generator

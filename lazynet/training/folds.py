@@ -6,8 +6,10 @@ A setting is a pair of strengths, l1 and l2.  The settings of a table stand in t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Annotated, Any
 
 import numpy as np
@@ -133,6 +135,49 @@ def _checked_rows(number: int, side: str, rows: Any, n_rows: int) -> NDArray[np.
             f"{number} are others"
         )
     return rows.astype(np.int64)
+
+
+def split(
+    n_rows: int,
+    fraction: float,
+    generator: np.random.RandomState,
+    strata: NDArray[np.intp] | None = None,
+    otherwise: str = "set early_stopping=False",
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows to train on and the rows to hold out, each in rising order.
+
+    ``strata`` holds the number of each row's class; every class keeps its share up to rounding, and
+    at least one row to train on.  ``otherwise`` is the advice of an error to hold out no row.
+
+    >>> classes = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
+    >>> rows, held_out = split(10, 0.5, np.random.RandomState(0), classes)
+    >>> len(rows), np.bincount(classes[held_out])
+    (5, array([3, 2]))
+    """
+    groups = np.zeros(n_rows, dtype=np.intp) if strata is None else strata
+    sizes = np.bincount(groups)
+    wanted = math.ceil(fraction * n_rows)
+    room = np.maximum(sizes - 1, 0)
+    if wanted > room.sum():
+        classes = "" if strata is None else f" in {np.count_nonzero(sizes)} classes"
+        raise ValueError(
+            f"validation_fraction={fraction:g} of {n_rows} rows{classes} leaves too few rows to "
+            f"train on: pass more rows, lower validation_fraction, or {otherwise}"
+        )
+    shares = wanted * sizes / n_rows
+    counts = np.minimum(np.floor(shares).astype(np.int64), room)
+    # What rounding down has left goes to the classes that it has cost most.
+    for group in cycle(np.argsort(counts - shares, kind="stable")):
+        if counts.sum() == wanted:
+            break
+        counts[group] += counts[group] < room[group]
+    held = np.zeros(n_rows, dtype=bool)
+    by_group = np.argsort(groups, kind="stable")
+    ends = np.cumsum(sizes)
+    for end, size, count in zip(ends, sizes, counts, strict=True):
+        members = by_group[end - size : end]
+        held[members[generator.permutation(size)[:count]]] = True
+    return np.flatnonzero(~held).astype(np.int64), np.flatnonzero(held).astype(np.int64)
 
 
 def weights_of_folds(

@@ -14,7 +14,7 @@ from lazynet.data.targets import Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.reference.learner import Example
-from lazynet.training.learners import new_learners
+from lazynet.training.passes import new_learners
 from lazynet.training.plan import Plan
 from lazynet.verify.tolerance import AGREE
 from lazynet.verify.twin import BoundedTwin

@@ -27,7 +27,7 @@ from lazynet.reference.closed_forms import (
     theorem_1,
 )
 from lazynet.schedules import Constant, InverseSqrt, InverseTime, Schedule
-from lazynet.training.learners import Learner
+from lazynet.training.passes import Learner
 from paper_repro.competitors import RULES
 from paper_repro.extended import (
     after_each_gap,

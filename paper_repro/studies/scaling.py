@@ -18,7 +18,7 @@ import numpy as np
 from lazynet import Tables
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.training.learners import Learner
+from lazynet.training.passes import Learner
 from paper_repro import machine
 from paper_repro.competitors import CLOCK, SPARSE_PREDICTIONS, TABLES, TIERS, Problem
 from paper_repro.measure import Turn, in_turns

@@ -274,7 +274,7 @@ def test_training_is_stepping_by_hand(rule, fit_intercept, monkeypatch):
     Batches of any size of partial_fit continue the count of steps.  The progressive loss is that of
     the predictions before the steps.
     """
-    monkeypatch.setattr("lazynet.training.learners._LARGEST_CHUNK", 16)
+    monkeypatch.setattr("lazynet.training.passes._LARGEST_CHUNK", 16)
     X, y = make_data()
     options = dict(rule=rule, l1=1e-2, l2=1e-2, fit_intercept=fit_intercept)
     model = LazyNetClassifier(max_iter=3, tol=None, shuffle=False, **options)

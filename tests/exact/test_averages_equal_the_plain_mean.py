@@ -28,7 +28,7 @@ from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import AveragedClockEngine
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.training.learners import Learner, run_pass
+from lazynet.training.passes import Learner, run_pass
 from lazynet.training.plan import Plan
 
 

@@ -38,7 +38,7 @@ from lazynet.kernels import cells
 from lazynet.kernels.steps import Targets
 from lazynet.losses import LOSSES
 from lazynet.reference.outputs import DenseSoftmax
-from lazynet.training.learners import Learner, run_pass
+from lazynet.training.passes import Learner, run_pass
 
 AVERAGES = st.one_of(
     st.builds(FromStep, st.integers(1, 12)), st.builds(PolynomialDecay, st.integers(0, 3))

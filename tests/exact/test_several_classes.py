@@ -15,7 +15,7 @@ from support.parameters import in_rule
 
 from lazynet import LazyNetClassifier
 from lazynet.engines.threads import Interrupted, Workers
-from lazynet.training import learners
+from lazynet.training import passes
 
 N_CLASSES = 5
 _BASE = dict(max_iter=3, tol=None, random_state=0, l1=1e-4, l2=1e-3)
@@ -61,7 +61,7 @@ def test_the_length_of_a_chunk_changes_no_weight(options, nonzeros):
     X, y = make_classes(n_rows=40, d=60)
     whole = LazyNetClassifier(**in_rule(**(_BASE | options))).fit(X, y)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learners, "_NONZEROS_OF_A_CHUNK", nonzeros)
+        patch.setattr(passes, "_NONZEROS_OF_A_CHUNK", nonzeros)
         cut = LazyNetClassifier(**in_rule(**(_BASE | options))).fit(X, y)
     np.testing.assert_array_equal(cut.coef_, whole.coef_)
     np.testing.assert_array_equal(cut.intercept_, whole.intercept_)

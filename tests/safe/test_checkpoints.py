@@ -25,7 +25,7 @@ from lazynet import SGD, FoBoS, FromStep, LazyNetClassifier, LazyNetRegressor
 from lazynet.data import Chunks, Shuffled
 from lazynet.persistence import checkpoints, container
 from lazynet.persistence.checkpoints import FORMAT, Checkpoint
-from lazynet.training import learners
+from lazynet.training import passes
 
 N, D = 200, 30
 RNG = np.random.default_rng(0)
@@ -44,7 +44,7 @@ class Ended(BaseException):
 @pytest.fixture(autouse=True)
 def short_chunks(monkeypatch):
     """Chunks that divide small data."""
-    monkeypatch.setattr(learners, "_LARGEST_CHUNK", 64)
+    monkeypatch.setattr(passes, "_LARGEST_CHUNK", 64)
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ def test_ctrl_c_leaves_the_file_and_the_model_alone(path, monkeypatch, python_he
     stop_in(model, path, X, Y)
     assert not hasattr(model, "coef_")
     assert bits_of(classifier().fit(X, Y, checkpoint=path)) == wanted
-    visit, visits = learners.Learner.visit, 0
+    visit, visits = passes.Learner.visit, 0
 
     def press(self, *arguments):
         nonlocal visits
@@ -214,7 +214,7 @@ def test_ctrl_c_leaves_the_file_and_the_model_alone(path, monkeypatch, python_he
             os.kill(os.getpid(), signal.SIGINT)
         return visit(self, *arguments)
 
-    monkeypatch.setattr(learners.Learner, "visit", press)
+    monkeypatch.setattr(passes.Learner, "visit", press)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y, checkpoint=path, every=0)
     assert visits == 6
@@ -228,7 +228,7 @@ import numpy as np
 sys.path.insert(0, {tests!r})
 warnings.simplefilter("ignore")
 from safe import test_checkpoints as here
-here.learners._LARGEST_CHUNK = 64
+here.passes._LARGEST_CHUNK = 64
 print("ready", flush=True)
 here.fit({case!r}, {path!r})
 """
@@ -408,7 +408,7 @@ def parts(tmp_path_factory):
     """The header and the arrays of a checkpoint in the second epoch."""
     path = tmp_path_factory.mktemp("checkpoint") / "run.lazy"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learners, "_LARGEST_CHUNK", 64)
+        patch.setattr(passes, "_LARGEST_CHUNK", 64)
         with pytest.raises(Ended):
             fit("nothing set", path, stop_after=7)
     return container.read(path, FORMAT)
