@@ -306,7 +306,7 @@ class StabilisedEngine:
                 for start in starts
             ]
 
-        workers.each(range(len(self.paths)), run)
+        workers.map(run, range(len(self.paths)))
         self.t = end
         of_all = (bursts[number] for number in range(len(self.paths)))
         parts = zip(*(burst for of_path in of_all for burst in of_path), strict=True)

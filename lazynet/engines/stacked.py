@@ -41,7 +41,7 @@ def stacked_sparse_coefficients(
 ) -> sparse.csr_matrix:
     """The stacked coefficients as a read-only CSR matrix; ``workers`` share the engines."""
     workers = Workers(1) if workers is None else workers
-    parts = workers.results(engines, lambda engine: engine.sparse_coefficients())
+    parts = workers.map(lambda engine: engine.sparse_coefficients(), engines)
     rows = sparse.vstack(parts, format="csr")
     if units is not None:
         rows.data /= units.sizes[rows.indices]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -32,7 +30,7 @@ class Workers:
     """Threads that share tasks; the calling thread is one of them.
 
     >>> with Workers(2) as workers:
-    ...     workers.results([1, 2, 3], lambda number: number * number)
+    ...     workers.map(lambda number: number * number, [1, 2, 3])
     [1, 4, 9]
     """
 
@@ -46,38 +44,44 @@ class Workers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def close(self, *_: object) -> None:
         """Stop the tasks, and wait until the threads have ended; the call can be repeated."""
         self.stopped = True
         if self.pool is not None:
             self.pool.shutdown(wait=True, cancel_futures=True)
+
+    __exit__ = close
 
     def check(self) -> None:
         """Raise ``Interrupted`` if the tasks are to stop."""
         if self.stopped:
             raise Interrupted
 
-    def each(self, items: Sequence[Item], task: Callable[[Item], None]) -> None:
-        """Call ``task`` with every item; after an error in one call no other call begins.
+    def map(self, task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """The results of ``task`` for every item; after an error in one call no other call begins.
 
-        Every thread has its own share of the items.
+        A thread that is free takes the next item.
         """
-        if self.pool is None:
-            return self._share(items, task)
-        shares = [items[first :: self.n_threads] for first in range(self.n_threads)]
-        submitted = [self.pool.submit(self._share, share, task) for share in shares[1:]]
-        waits: list[Callable[[], None]] = [
-            partial(self._share, shares[0], task),
-            *(future.result for future in submitted),
-        ]
+        results: list[Any] = [None] * len(items)
+        waiting = list(enumerate(items))[::-1]
+
+        def work() -> None:
+            try:
+                while True:
+                    self.check()
+                    try:
+                        number, item = waiting.pop()
+                    except IndexError:
+                        return
+                    results[number] = task(item)
+            except BaseException:
+                self.stopped = True
+                raise
+
+        waits: list[Callable[[], None]] = [work]
+        if self.pool is not None:
+            futures = [self.pool.submit(work) for _ in range(self.n_threads - 1)]
+            waits += [future.result for future in futures]
         failures = []
         for wait in waits:
             try:
@@ -88,32 +92,4 @@ class Workers:
         failures.sort(key=lambda failure: isinstance(failure, Interrupted))
         if failures:
             raise failures[0]
-        return None
-
-    def _share(self, items: Sequence[Item], task: Callable[[Item], None]) -> None:
-        """Call ``task`` with every item of a thread."""
-        try:
-            for item in items:
-                if self.stopped:
-                    raise Interrupted
-                task(item)
-        except BaseException:
-            self.stopped = True
-            raise
-
-    def results(self, items: Sequence[Item], task: Callable[[Item], Result]) -> list[Result]:
-        """The results of ``task`` for every item; a thread that is free takes the next item."""
-        result: dict[int, Result] = {}
-        waiting = list(enumerate(items))[::-1]
-
-        def take(_: int) -> None:
-            while True:
-                self.check()
-                try:
-                    number, item = waiting.pop()
-                except IndexError:
-                    return
-                result[number] = task(item)
-
-        self.each(range(self.n_threads), take)
-        return [result[number] for number in range(len(items))]
+        return results

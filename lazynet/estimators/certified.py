@@ -125,7 +125,7 @@ class _DualNetModel(LinearModel):
             return minimiser.to(p.l1, p.l2, tol=p.tol, max_iter=p.max_iter, after=after)
 
         with Workers(min(effective_n_jobs(p.n_jobs), n_problems)) as workers:
-            result = workers.results(range(n_problems), minimum_of)
+            result = workers.map(minimum_of, range(n_problems))
         load_minima(self, result)
         solvers = [minimum.solver for minimum in result]
         self.solver_ = solvers[0] if len(solvers) == 1 else solvers

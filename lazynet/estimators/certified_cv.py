@@ -95,7 +95,7 @@ class _DualNetCV(Search):
                 follow_points = partial(minima_of, points=points)
                 return self._path_in_fold(p, rows, fold, seeds[:, 1 + task], follow_points)
 
-            paths = workers.results(range(len(tasks)), path_in_fold)
+            paths = workers.map(path_in_fold, range(len(tasks)))
             values, nonzeros = (
                 np.reshape(parts, (n_paths, n_folds, length)).swapaxes(1, 2).reshape(-1, n_folds)
                 for parts in list(zip(*paths, strict=True))[:2]
@@ -106,7 +106,7 @@ class _DualNetCV(Search):
             self._choose(p, settings, measure, values, nonzeros, weights)
             best = self.best_index_
             down = settings[best // length * length : best + 1]
-            ends = workers.results(minimisers, lambda minimiser: list(minima_of(minimiser, down)))
+            ends = workers.map(lambda minimiser: list(minima_of(minimiser, down)), minimisers)
         minima = [path[-1] for path in ends]
         load_minima(self, minima)
         self.n_iter_ = max(sum(minimum.n_iter for minimum in path) for path in ends)

@@ -131,7 +131,7 @@ class GridTraining:
                 block = self.blocks[output]
                 engine.learn(self.examples, block, steps[fold], self.task, self.taken[fold], losses)
 
-        workers.each(self.matrices, learn)
+        workers.map(learn, self.matrices)
         self.taken = [t + len(of_fold) for t, of_fold in zip(self.taken, rows, strict=True)]
 
     def held_out(self, workers: Workers) -> NDArray[np.float64]:
@@ -147,13 +147,13 @@ class GridTraining:
             matrix.engine.learn(self.examples, block, steps, self.task, 0, losses, learns=False)
             return losses
 
-        sums = self._by_fold(workers.results(self.matrices, losses_of))
+        sums = self._by_fold(workers.map(losses_of, self.matrices))
         means = sums / (self.weights_of_folds * self.n_outputs)
         return np.where(np.isfinite(means), means, np.inf)
 
     def nonzeros(self, workers: Workers) -> NDArray[np.int64]:
         """The number of weights that are not 0, of all outputs together, by setting and fold."""
-        counts = workers.results(self.matrices, lambda matrix: matrix.engine.nonzeros())
+        counts = workers.map(lambda matrix: matrix.engine.nonzeros(), self.matrices)
         return self._by_fold(counts)
 
     def _by_fold(self, numbers: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -151,11 +151,12 @@ def run_pass(
         stop = min(start + length, n_rows)
         rows = np.arange(start, stop) if order is None else order[start:stop]
         steps = plan.steps(rows, t + start)
+        visit = partial(_visit, learners, steps, t + start, losses)
         if workers is None:
-            _visit(learners, steps, t + start, losses, None, numbers)
+            for number in numbers:
+                visit(number)
         else:
-            shares = [numbers[first :: workers.n_threads] for first in range(workers.n_threads)]
-            workers.each(shares, partial(_visit, learners, steps, t + start, losses, workers))
+            workers.map(visit, numbers)
         if after is not None:
             after(stop)
     return t + n_rows
@@ -166,16 +167,12 @@ def _visit(
     steps: Steps,
     t: int,
     losses: NDArray[np.float64] | None,
-    workers: Workers | None,
-    numbers: range,
+    number: int,
 ) -> None:
-    """Let the learners of these numbers take the steps, the first of which is step ``t``."""
-    for number in numbers:
-        if workers is not None:
-            workers.check()
-        loss = learners[number].visit(steps, t, losses is not None)
-        if losses is not None:
-            losses[number] += loss
+    """Let the learner of this number take the steps, the first of which is step ``t``."""
+    loss = learners[number].visit(steps, t, losses is not None)
+    if losses is not None:
+        losses[number] += loss
 
 
 def length_of_chunks(n_learners: int, n_rows: int, n_values: int) -> int:

@@ -107,7 +107,7 @@ def test_no_task_runs_once_the_threads_are_closed():
 
     with Workers(2) as workers:
         with pytest.raises(KeyboardInterrupt):
-            workers.each([0, 1, 2, 3], task)
+            workers.map(task, [0, 1, 2, 3])
         workers.close()
         assert written == [1] * 30
         workers.close()  # again, which changes nothing
@@ -124,5 +124,5 @@ def test_an_error_in_one_task_keeps_others_from_beginning():
         raise OSError(f"task {item}")
 
     with pytest.raises(OSError, match="task"), Workers(2) as workers:
-        workers.each(range(100), fail)
+        workers.map(fail, range(100))
     assert len(begun) <= 2
