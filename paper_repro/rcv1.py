@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import dump_svmlight_file, fetch_rcv1
 
-from lazynet.data.atomic_files import replaced
+from lazynet.data.files import replaced
 
 
 def main(arguments: list[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lazynet.data.atomic_files import replaced
+from lazynet.data.files import replaced
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -15,13 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from lazynet.data.atomic_files import same_file
 from lazynet.data.chunks import Passing, csr
-from lazynet.data.files import OPENERS, files_of
-from lazynet.data.rows_file import RowsFile
+from lazynet.data.files import OPENERS, files_of, same_file
+from lazynet.data.mapped_files import RowsFile
 from lazynet.data.source import Derived, Source
-from lazynet.data.tables import CSVFile, names_of
-from lazynet.data.text_files import SvmlightFile, VWFile
+from lazynet.data.text_files import CSVFile, SvmlightFile, VWFile, column_names
 
 #: The name of standard input.
 STDIN = "-"
@@ -285,7 +283,7 @@ def source_of(options: argparse.Namespace, model: Any = None) -> Source:
         return VWFile(files, bits=options.bits, **labels)
     if form == "csv":
         target = options.target
-        if model is not None and target not in names_of(files[0]):
+        if model is not None and target not in column_names(files[0]):
             target = None
         return CSVFile(files, target=target, weight=options.weight, features=options.columns)
     if len(files) > 1:

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from lazynet.cli import inputs
 from lazynet.cli.inputs import check_apart, count, report, say
-from lazynet.data.atomic_files import check_writable
-from lazynet.data.rows_file import cached
+from lazynet.data.files import check_writable
+from lazynet.data.mapped_files import cached
 from lazynet.data.source import Facts, Shuffled, Source
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.losses import LOSS_OBJECTS, LOSSES

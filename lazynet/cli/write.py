@@ -15,8 +15,8 @@ from scipy import sparse
 
 from lazynet.cli import inputs
 from lazynet.cli.inputs import check_apart, report
-from lazynet.data.atomic_files import check_writable, replaced
-from lazynet.data.rows_file import write_rows
+from lazynet.data.files import check_writable, replaced
+from lazynet.data.mapped_files import write_rows
 
 METHODS = ("predict", "predict_proba", "decision_function")
 PREDICT_EXAMPLES = """\

@@ -25,7 +25,7 @@ from scipy import sparse
 from lazynet.dask.blocks import Blocks, as_wide, order_of
 from lazynet.data.arrays import as_examples, plain, plain_arrays, sizes_of
 from lazynet.data.chunks import Chunk
-from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, RowStatistics
+from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics
 from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine

@@ -20,11 +20,9 @@ which it comes.
 """
 
 from lazynet.data.chunks import Chunk
-from lazynet.data.memory_mapped import mapped
-from lazynet.data.rows_file import RowsFile, cached, write_rows
+from lazynet.data.mapped_files import RowsFile, cached, mapped, write_rows
 from lazynet.data.source import Chunks, Facts, Shuffled, Source, as_source
-from lazynet.data.tables import CSVFile
-from lazynet.data.text_files import SvmlightFile, VWFile
+from lazynet.data.text_files import CSVFile, SvmlightFile, VWFile
 
 __all__ = [
     "CSVFile",

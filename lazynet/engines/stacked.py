@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import read_only
-from lazynet.data.standardise import Units
+from lazynet.data.statistics import Units
 from lazynet.engines.base import Engine
 from lazynet.engines.threads import Workers
 

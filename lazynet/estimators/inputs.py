@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from lazynet.data.arrays import checked_csr, unusable, usable_rows
-from lazynet.data.memory_mapped import mapped
+from lazynet.data.mapped_files import mapped
 from lazynet.data.source import Source
 from lazynet.training.rows import check_alone
 

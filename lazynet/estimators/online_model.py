@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from lazynet.data.arrays import check_order
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import ROWS, Source
-from lazynet.data.standardise import Units
+from lazynet.data.statistics import Units
 from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine

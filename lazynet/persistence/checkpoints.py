@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from lazynet._version import __version__
-from lazynet.data import atomic_files
-from lazynet.data.atomic_files import check_path
+from lazynet.data.files import check_path, check_writable, remove_leftovers
 from lazynet.parameters import Number, shown
 from lazynet.persistence import container
 from lazynet.persistence.values import Arrays, decoded, digest, encoded
@@ -58,14 +57,14 @@ class Checkpoint:
 
         Returns the ``random_state`` of the run: the same whenever the run goes on.
         """
-        atomic_files.remove_leftovers(self.path)
+        remove_leftovers(self.path)
         self._call = _call_of(model, p, data)
         if os.path.lexists(self.path):
             self._read()
             if p.verbose > 0:
                 print(f"going on from {self.path}")
         else:
-            atomic_files.check_writable(self.path)
+            check_writable(self.path)
         self._next = time.monotonic() + self.every
         if p.random_state is not None:
             return p.random_state

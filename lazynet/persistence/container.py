@@ -28,7 +28,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from lazynet._version import __version__
-from lazynet.data.atomic_files import check_path, replaced
+from lazynet.data.files import check_path, replaced
 
 Arrays = Mapping[str, NDArray[Any]]
 

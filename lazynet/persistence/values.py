@@ -25,7 +25,7 @@ from scipy import sparse
 from sklearn import model_selection
 
 from lazynet.averages import FromStep, PolynomialDecay, Suffix
-from lazynet.data.standardise import Units
+from lazynet.data.statistics import Units
 from lazynet.data.weights import Balanced
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.losses import LOSS_OBJECTS

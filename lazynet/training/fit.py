@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import touched_columns
-from lazynet.data.standardise import Units
+from lazynet.data.statistics import Units
 from lazynet.engines.base import Engine, refuse_overflow
 from lazynet.engines.catalogue import EngineKind
 from lazynet.engines.outputs import OutputsEngine

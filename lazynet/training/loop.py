@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from lazynet.data.standardise import Units
+from lazynet.data.statistics import Units
 from lazynet.engines.base import Engine, overflow
 from lazynet.engines.threads import Workers
 from lazynet.engines.undo import Undo

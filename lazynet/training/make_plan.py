@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from lazynet.data.row_statistics import RowStatistics
+from lazynet.data.statistics import RowStatistics
 from lazynet.losses import Loss
 from lazynet.parameters import check_n_steps
 from lazynet.penalties import ElasticNet
@@ -88,7 +88,7 @@ def found_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -> 
     multiply X, y or the importances by a number changes the strength so that the same is learned.
     Where y has several columns, |slope| is the mean of the columns.
 
-    >>> from lazynet.data.row_statistics import statistics_of
+    >>> from lazynet.data.statistics import statistics_of
     >>> from lazynet.losses import get_loss
     >>> found_l1(statistics_of(np.full(3, 25.0), None, None), get_loss("hinge"))
     0.005

@@ -27,9 +27,8 @@ from lazynet.data.arrays import (
     usable_rows,
 )
 from lazynet.data.chunks import Chunk
-from lazynet.data.row_statistics import ROWS_OF_A_BLOCK, RowStatistics, statistics_of
 from lazynet.data.source import ROWS, Derived, Facts, Source
-from lazynet.data.standardise import Units
+from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics, Units, statistics_of
 from lazynet.data.targets import Classes, Columns, Targets
 from lazynet.data.weights import Balanced, check_any_counts
 from lazynet.engines.base import Engine

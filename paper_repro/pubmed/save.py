@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.datasets import dump_svmlight_file
 
-from lazynet.data.atomic_files import replaced
+from lazynet.data.files import replaced
 from paper_repro.pubmed.bag import Bag
 
 _ENDINGS = (".svm", ".svm.gz")

@@ -22,7 +22,7 @@ from lazynet import (
     net_path,
 )
 from lazynet.data import Chunks, Shuffled, SvmlightFile, chunks, mapped
-from lazynet.data import memory_mapped as mapping
+from lazynet.data import mapped_files as mapping
 
 N, D = 120, 20
 RNG = np.random.default_rng(0)

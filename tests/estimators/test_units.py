@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from lazynet import AdaGrad, FoBoS, LazyNetClassifier, LazyNetRegressor
-from lazynet.data.standardise import Units
+from lazynet.data.statistics import Units
 from lazynet.reference import standardize as reference
 
 BOTH = [LazyNetClassifier, LazyNetRegressor]

@@ -119,7 +119,7 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch, error, capsys):
     def full(_):
         raise OSError(error, os.strerror(error))
 
-    monkeypatch.setattr("lazynet.data.atomic_files.os.fsync", full)
+    monkeypatch.setattr("lazynet.data.files.os.fsync", full)
     model = LazyNetRegressor(l1=0.0).fit([[1.0]], [1.0])
     with pytest.raises(OSError, match=os.strerror(error)) as caught:
         model.save("m.lazy")
