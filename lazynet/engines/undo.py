@@ -47,20 +47,13 @@ class Undo:
         self.copies: dict[str, NDArray[Any]] = {}
         #: what a sweep changes beside them: the tables and the other weights
         self.swept: dict[str, NDArray[Any]] = {}
-        self.take()
-
-    def take(self) -> None:
-        """Copy the present state of the engine in place of the former copies."""
-        # Free the memory of the former copies first, so that it is used again.
-        self.copies.clear()
-        self.swept.clear()
-        for name, array in self.engine.state().items():
+        for name, array in engine.state().items():
             if name in self.picked:
-                self.copies[name] = array[self.touched]
-            elif name not in self.engine._tables:
+                self.copies[name] = array[touched]
+            elif name not in engine._tables:
                 self.copies[name] = array.copy()
-        if self.picked or self.engine._tables:
-            self.engine.before_sweep = self.copy_all
+        if self.picked or engine._tables:
+            engine.before_sweep = self.copy_all
 
     def copy_all(self) -> None:
         """Copy what a sweep changes and is not copied yet."""
@@ -80,13 +73,11 @@ class Undo:
         return state
 
     def rollback(self) -> None:
-        """Restore the engine; an interrupted rollback can be repeated."""
-        self.done()
-        self.engine.set_state(self.state())
-
-    def done(self) -> None:
-        """Keep the changes of the engine."""
+        """Restore the engine, whose next changes can be undone too; the call can be repeated."""
         self.engine.before_sweep = None
+        self.engine.set_state(self.state())
+        self.swept = {}
+        self.engine.before_sweep = self.copy_all
 
 
 class UndoLog:
@@ -122,7 +113,7 @@ class UndoLog:
             for generator, state in self.generators:
                 generator.set_state(state)
         for undo in self.undos:
-            undo.done()
+            undo.engine.before_sweep = None
         self.undos, self.generators = [], []
 
 

@@ -135,8 +135,8 @@ class Training:
             elif self.best_epoch < len(self.history) - 1:
                 self._restore_best()
         finally:
-            for undo in self.undos:
-                undo.done()
+            for engine in self.engines:
+                engine.before_sweep = None
 
     def _begin_epoch(self, epoch: int, goes_on: bool) -> Shuffle:
         """Begin an epoch, or go on within that of a checkpoint; returns the order of its rows."""
@@ -148,10 +148,7 @@ class Training:
             self.losses = np.zeros(len(self.engines))
             self.drawn_from = None if self.generator is None else self.generator.get_state()
             if self.returns_to_best and epoch and self.best_epoch == epoch - 1:
-                for undo in self.undos:
-                    undo.take()
-                if not self.undos:
-                    self._copy_engines()
+                self._copy_engines()
         order = self.rows.order_of(epoch, self.generator)
         begins_anew = epoch == 1 and self.began_badly and not self.n_visited
         plan = self.plan
@@ -225,8 +222,6 @@ class Training:
                 print(f"{_BAD} {plan.bad_loss:.6g}: training goes back, and makes one more epoch")
             return
         if self.returns_to_best and (loss < self.best_loss or epoch == 0):
-            for undo in self.undos:
-                undo.done()
             self.best_epoch, self.best_loss, self.best_t = epoch, loss, t
         if asked or (self.began_badly and epoch > 0) or self.stopping.after(loss):
             self.ended_early = True
@@ -250,6 +245,8 @@ class Training:
     def _copy_engines(self) -> None:
         """Copy what the steps may change."""
         touched = self.rows.touched()
+        # Free the memory of the former copies first, so that it is used again.
+        self.undos.clear()
         self.undos = [Undo(engine, touched) for engine in self.engines]
 
     def _restore_best(self) -> None:
