@@ -1,8 +1,8 @@
 """The losses by name, and the objects that carry the width of a loss.
 
 A new loss is one inline pair in ``kernels/losses.pxd`` with its arm in the two switches there, its
-conjugate and update in ``kernels/conjugates.pxd``, their twins in ``reference/losses.py`` and
-``reference/conjugates.py``, and one row here.
+conjugate and update in ``kernels/conjugates.pxd``, the twins of all in ``reference/losses.py``, and
+one row here.
 """
 
 from __future__ import annotations

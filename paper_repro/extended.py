@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.reference.shrink import MAPS, SHRINKS
+from lazynet.reference.affine import MAPS, SHRINKS
 from lazynet.schedules import Schedule
 
 N_WEIGHTS = 8

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.reference.shrink import MAPS
+from lazynet.reference.affine import MAPS
 
 
 def tables(

@@ -21,7 +21,7 @@ The steps of all outputs have the same rates and shrinks, or each output on a cl
 its own: given for every step, or computed from the rows (from_data.pxd).
 
 Property: see online_outputs.pyx; the weights of groups equal
-lazynet.reference.groups.DenseGroups after every step (tests/exact/test_groups.py).
+lazynet.reference.outputs.DenseGroups after every step (tests/exact/test_groups.py).
 """
 
 cimport cython

@@ -18,52 +18,43 @@ made with all examples, and ``step(i)`` visits example i.
 >>> twin.weights, twin.intercept, twin.t
 ([2.0, 0.0], 0.0, 1)
 
-- ``lazynet.reference.losses``: value and slope of every loss
-- ``lazynet.reference.shrink``: one shrink of one weight, for every rule of the affine family
+- ``lazynet.reference.losses``: value, slope, conjugate and best dual variable of every loss
+- ``lazynet.reference.learner``: what the learners share: options, mean sizes, standardized features
+- ``lazynet.reference.affine``: SGD and FoBoS as the papers describe them
 - ``lazynet.reference.closed_forms``: what a gap of missed shrinks amounts to; also as the papers
   misprint it
-- ``lazynet.reference.learner``: what the learners share
-- ``lazynet.reference.dense``: SGD and FoBoS as the papers describe them
-- ``lazynet.reference.plain``: the step that the lazy forms of SGD and FoBoS share
-- ``lazynet.reference.clock``: the clock, with one number per weight and two scalars
-- ``lazynet.reference.tables``: Lipton & Elkan's tables, with one entry per step
-- ``lazynet.reference.rescaled``: weights as a scale times a vector, for an l2 penalty alone
+- ``lazynet.reference.storage``: their lazy forms: the clock, with one number per weight and two
+  scalars; Lipton & Elkan's tables, with one entry per step; a scale times a vector, for l2 alone
 - ``lazynet.reference.averages``: averages of all iterates, summed densely and lazily on the clock
 - ``lazynet.reference.from_data``: SGD and FoBoS with rates that are computed from the rows
-- ``lazynet.reference.outputs``: several classes that share the softmax as their loss
-- ``lazynet.reference.standardize``: features divided by their sizes, and measured from their means
-- ``lazynet.reference.groups``: FoBoS with a penalty of whole rows of weights, dense and lazy
+- ``lazynet.reference.outputs``: classes that share the softmax as their loss; FoBoS with a penalty
+  of whole rows of weights, dense and lazy
 - ``lazynet.reference.truncated_gradient``: gravity every ``period`` steps, up to a threshold
 - ``lazynet.reference.rda``: regularised dual averaging
 - ``lazynet.reference.ftrl``: FTRL-Proximal
 - ``lazynet.reference.adagrad``: AdaGrad with an elastic net, dense and lazy
-- ``lazynet.reference.scale``: the mean size of the rows, for rates that follow the data
 - ``lazynet.reference.saga``: SAGA with an elastic net, on the numbered rows of a data set
 - ``lazynet.reference.carpenter``: Carpenter's scheme, which is inexact
 - ``lazynet.reference.dekel``: Dekel's SGD with averaged and with centered predictors
 - ``lazynet.reference.stabilised``: Ma & Zheng's stabilised truncated SGD
 - ``lazynet.reference.released``: stabilised truncated SGD as its authors' own program computes it
-- ``lazynet.reference.conjugates``: the conjugates of the losses, and the best dual variable
 - ``lazynet.reference.dual``: dual coordinate ascent to the minimum, with a certificate
 """
 
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
+from lazynet.reference.affine import DenseReference
 from lazynet.reference.averages import DenseAverage, PlainAverage
 from lazynet.reference.carpenter import PlainCarpenter
-from lazynet.reference.clock import PlainClock
 from lazynet.reference.dekel import DenseDekel, PlainDekel
-from lazynet.reference.dense import DenseReference
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.from_data import DenseFromData
 from lazynet.reference.ftrl import DenseFTRL
-from lazynet.reference.groups import DenseGroups, PlainGroupsOnClock
-from lazynet.reference.outputs import DenseSoftmax
+from lazynet.reference.outputs import DenseGroups, DenseSoftmax, PlainGroupsOnClock
 from lazynet.reference.rda import DenseRDA
 from lazynet.reference.released import DenseReleased
-from lazynet.reference.rescaled import PlainRescaled
 from lazynet.reference.saga import DenseSAGA
 from lazynet.reference.stabilised import DenseStabilised
-from lazynet.reference.tables import PlainTables
+from lazynet.reference.storage import PlainClock, PlainRescaled, PlainTables
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
 
 __all__ = [

@@ -11,9 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lazynet.reference.learner import Learner
-from lazynet.reference.scale import Scale
-from lazynet.reference.shrink import fobos_shrink
+from lazynet.reference.affine import fobos_shrink
+from lazynet.reference.learner import Learner, Scale
 
 
 class DenseAdaGrad(Learner):

@@ -12,8 +12,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from lazynet.reference.clock import PlainClock
-from lazynet.reference.dense import DenseReference
+from lazynet.reference.affine import DenseReference
+from lazynet.reference.storage import PlainClock
 
 Omega = Callable[[int], Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from lazynet.reference.plain import PlainLazy
+from lazynet.reference.storage import PlainLazy
 
 
 class PlainCarpenter(PlainLazy):

@@ -6,7 +6,7 @@ LE3 is arXiv:1505.06449v3; ``test_closed_forms.py`` proves their errata E1, E2, 
 work on exact fractions.  The misprints are instructive: a comparison to four significant figures
 does not tell them from the corrected formulas.
 
->>> from lazynet.reference.shrink import sgd_shrink
+>>> from lazynet.reference.affine import sgd_shrink
 >>> gap = 4.0, [0.5, 0.5], 1.0, 1.0  # 4, 3/2, 1/4
 >>> repeated(sgd_shrink)(*gap), theorem_1(*gap), unified(lambda eta, l2: 1 - eta * l2)(*gap)
 (0.25, 0.25, 0.25)

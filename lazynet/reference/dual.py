@@ -20,8 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lazynet.reference.conjugates import best_dual, conjugate, soft
-from lazynet.reference.losses import LOSSES
+from lazynet.reference.losses import LOSSES, best_dual, conjugate, soft
 
 
 class DenseDualAscent:

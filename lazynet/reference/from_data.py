@@ -44,9 +44,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from lazynet.reference.affine import SHRINKS
 from lazynet.reference.learner import Learner
 from lazynet.reference.losses import NUMBERS
-from lazynet.reference.shrink import SHRINKS
 
 #: The curvature of the losses whose slope has no bound: they take implicit steps.
 IMPLICIT = {"squared_hinge": 2.0, "squared_error": 1.0, "squared_epsilon_insensitive": 2.0}

@@ -1,7 +1,8 @@
-"""What the learners share: their options."""
+"""What the learners share: their options, and sizes of rows and of features."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,3 +49,83 @@ class Learner:
     ) -> Any:
         """Learn from one example of importance ``weight``; return the prediction before."""
         raise NotImplementedError
+
+
+#: Means beyond these count as these: their inverses and squares are finite.
+LEAST, LARGEST = 2.0**-300, 2.0**300
+
+
+class Scale:
+    """The mean size of the rows, refreshed before the steps 0, 1, 2, 4, 8, ... and before the first
+    row whose size is not 0; ``unit`` is 1 until then.
+
+    A mean that has changed by at most the share ``tolerance`` of itself keeps its former value.
+
+    >>> scale = Scale()
+    >>> [(scale.count(size), scale.unit)[1] for size in (0.0, 4.0, 8.0, 100.0, 3.0)]
+    [1.0, 2.0, 4.0, 4.0, 23.0]
+    """
+
+    def __init__(self, tolerance: float = 0.0) -> None:
+        self.rows, self.sizes, self.mean = 0, 0.0, 0.0
+        self.tolerance = tolerance
+
+    @property
+    def unit(self) -> float:
+        """The mean as of the last refresh."""
+        return self.mean or 1.0
+
+    def count(self, size: float) -> None:
+        """Count a row before its step."""
+        is_due = self.rows & (self.rows - 1) == 0 or not self.mean
+        self.rows += 1
+        self.sizes += size
+        if is_due and self.sizes:
+            mean = min(max(self.sizes / self.rows, LEAST), LARGEST)
+            if abs(mean - self.mean) > self.tolerance * self.mean:
+                self.mean = mean
+
+
+def sizes_and_means(
+    rows: Sequence[Sequence[float]], *, centred: bool = True
+) -> tuple[list[float], list[float]]:
+    """The size and the mean of every feature; the mean is 0 for a feature measured from 0.
+
+    A feature with values other than 0 in at least half of the rows is measured from its mean, and
+    its size is its standard deviation.  The size of any other feature is the root mean square of
+    its values that are not 0; of a feature without such values, that of all values.
+
+    >>> sizes_and_means([[3.0, 1.0], [0.0, 3.0], [0.0, 1.0], [0.0, 3.0]])
+    ([3.0, 1.0], [0.0, 2.0])
+    """
+    nonzeros = [x for row in rows for x in row if x != 0.0]
+    usual = _root_mean_square(nonzeros) if nonzeros else 1.0
+    sizes, means = [], []
+    for column in zip(*rows, strict=True):
+        values = [x for x in column if x != 0.0]
+        size, mean = _root_mean_square(values) if values else usual, 0.0
+        if centred and values and 2 * len(values) >= len(column):
+            mean = math.fsum(column) / len(column)
+            spread = _root_mean_square([x - mean for x in column])
+            # A spread that is rounding is none: the feature is a constant.
+            size = spread if spread > 1e-8 * abs(mean) else size
+        sizes.append(size)
+        means.append(mean)
+    return sizes, means
+
+
+def standardized(
+    rows: Sequence[Sequence[float]], sizes: Sequence[float], means: Sequence[float]
+) -> list[list[float]]:
+    """The rows (x_j - mean_j) / size_j.
+
+    >>> standardized([[6.0, 5.0]], [2.0, 4.0], [0.0, 1.0])
+    [[3.0, 1.0]]
+    """
+    return [
+        [(x - mean) / size for x, size, mean in zip(row, sizes, means, strict=True)] for row in rows
+    ]
+
+
+def _root_mean_square(values: Sequence[float]) -> float:
+    return math.sqrt(math.fsum(x * x for x in values) / len(values))

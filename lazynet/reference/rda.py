@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from lazynet.reference.learner import Learner
-from lazynet.reference.scale import Scale
+from lazynet.reference.learner import Learner, Scale
 
 
 class DenseRDA(Learner):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from lazynet.reference.affine import fobos_shrink
 from lazynet.reference.learner import Learner
-from lazynet.reference.shrink import fobos_shrink
 
 
 class DenseSAGA(Learner):

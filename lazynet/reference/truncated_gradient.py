@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from lazynet.reference.dense import DenseReference
-from lazynet.reference.shrink import sgd_shrink
+from lazynet.reference.affine import DenseReference, sgd_shrink
 
 
 def truncate(v: Any, alpha: Any, theta: Any) -> Any:

@@ -8,7 +8,7 @@ from support import ROOT
 
 from lazynet import StabilisedSGDClassifier
 from lazynet.reference import closed_forms
-from lazynet.reference.shrink import fobos_shrink, sgd_shrink
+from lazynet.reference.affine import fobos_shrink, sgd_shrink
 
 DOCS = ROOT / "docs"
 ERRATA = (DOCS / "errata.md").read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ def table_of_rules():
         parameters = ", ".join(f"{f.name}={f.default!r}" for f in own)
         if row.engine is None:
             kept = "any storage"
-            reference = "lazynet/reference/dense.py"
+            reference = "lazynet/reference/affine.py"
         else:
             kind = row.engine.kind
             count = cells.numbers(kind)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from lazynet import AdaGrad, FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data.statistics import Units
-from lazynet.reference import standardize as reference
+from lazynet.reference import learner as reference
 
 BOTH = [LazyNetClassifier, LazyNetRegressor]
 #: Products and quotients by sizes and means are rounded, and every step goes on with the rounding.

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lazynet.reference import DenseReference
+from lazynet.reference.affine import fobos_shrink, sgd_shrink
 from lazynet.reference.closed_forms import (
     Gap,
     l1_gap,
@@ -28,7 +29,6 @@ from lazynet.reference.closed_forms import (
     theorem_2,
     unified,
 )
-from lazynet.reference.shrink import fobos_shrink, sgd_shrink
 
 F = Fraction
 

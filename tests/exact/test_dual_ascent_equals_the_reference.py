@@ -22,8 +22,8 @@ from lazynet.losses import LOSSES, get_loss
 from lazynet.minimum.dual import DualAscent
 from lazynet.minimum.mean_loss import MeanLoss
 from lazynet.penalties import ElasticNet
-from lazynet.reference.conjugates import best_dual
 from lazynet.reference.dual import DenseDualAscent
+from lazynet.reference.losses import best_dual
 from lazynet.verify.strategies import problems
 
 TOLERANCE = 1e-9

@@ -11,7 +11,7 @@ from support.parameters import in_rule, rule_with
 
 from lazynet import FoBoS, Stepper
 from lazynet.engines.base import Wear
-from lazynet.reference.shrink import MAPS
+from lazynet.reference.affine import MAPS
 from lazynet.verify.strategies import problems
 
 #: no limit of the scale, of the cushion, or of the reach of an average

@@ -14,7 +14,7 @@ from support.algorithms import AFFINE_RULES
 
 from lazynet.engines.catalogue import ALGORITHMS, check_rule
 from lazynet.penalties import ElasticNet
-from lazynet.reference.shrink import MAPS, SHRINKS
+from lazynet.reference.affine import MAPS, SHRINKS
 from lazynet.rules.base import LARGEST_SHRINK, lost_digits
 from lazynet.schedules import (
     SCHEDULES,

@@ -22,7 +22,7 @@ from lazynet.kernels.outputs import read, run
 from lazynet.kernels.steps import Targets
 from lazynet.losses import LOSSES
 from lazynet.reference import DenseGroups, PlainGroupsOnClock
-from lazynet.reference.groups import l2_prox, shrink_row
+from lazynet.reference.outputs import l2_prox, shrink_row
 from lazynet.verify.tolerance import UNIT_ROUNDOFF, distance_to_kink
 
 # --- the dense twin -----------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from lazynet.engines.clock import AveragedClockEngine
 from lazynet.engines.dekel import DekelEngine
 from lazynet.kernels.steps import Targets
 from lazynet.losses import get_loss
-from lazynet.reference.shrink import MAPS
+from lazynet.reference.affine import MAPS
 from lazynet.schedules import Constant
 from lazynet.verify.tolerance import UNIT_ROUNDOFF
 

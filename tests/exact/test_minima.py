@@ -25,8 +25,8 @@ from lazynet.losses import LOSSES, get_loss
 from lazynet.minimum import minimise
 from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.minimum.solvers import Ascent, Multipliers, Newton, Place, look
-from lazynet.reference.conjugates import conjugate
 from lazynet.reference.losses import LOSSES as TWINS
+from lazynet.reference.losses import conjugate
 
 TOL = 1e-9
 SMOOTH = [name for name in MINIMISED if LOSSES[name].curvature is not None]

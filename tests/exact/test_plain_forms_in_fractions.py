@@ -9,7 +9,7 @@ from support.fractions import F, assert_same_steps, each_order, each_rule, probl
 from lazynet.reference import DenseReference, PlainClock, PlainTables
 from lazynet.reference.averages import DenseAverage, PlainAverage
 from lazynet.reference.dekel import DenseDekel, PlainDekel
-from lazynet.reference.rescaled import PlainRescaled
+from lazynet.reference.storage import PlainRescaled
 
 
 @each_order

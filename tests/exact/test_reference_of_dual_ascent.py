@@ -28,8 +28,8 @@ from support.dual import (
 from support.minima import assert_stationary
 
 from lazynet.losses import LOSSES
-from lazynet.reference.conjugates import CONJUGATES, UPDATES, best_dual, conjugate
 from lazynet.reference.dual import DenseDualAscent
+from lazynet.reference.losses import CONJUGATES, UPDATES, best_dual, conjugate
 from lazynet.reference.losses import LOSSES as TWINS
 
 F = Fraction

@@ -18,8 +18,8 @@ from lazynet.data.arrays import as_examples
 from lazynet.kernels import cells as kernel
 from lazynet.losses import LOSSES, get_loss
 from lazynet.penalties import ElasticNet
+from lazynet.reference.affine import fobos_shrink
 from lazynet.reference.saga import DenseSAGA
-from lazynet.reference.shrink import fobos_shrink
 
 # --- the reference is what the paper defines ------------------------------------------------------
 

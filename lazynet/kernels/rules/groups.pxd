@@ -12,7 +12,7 @@
 # The arithmetic is in double, also where the cells are floats.  Sums run in one lane per entry of a
 # cache line of doubles: the same bits on every vector unit.
 #
-# Property: the weights equal those of lazynet.reference.groups.DenseGroups after every step
+# Property: the weights equal those of lazynet.reference.outputs.DenseGroups after every step
 # (tests/exact/test_groups.py).
 from libc.math cimport ldexp, sqrt
 

@@ -1,0 +1,253 @@
+"""The lazy forms of SGD and FoBoS: how a weight is stored so that a step need not visit it.
+
+A form says how it stores a weight (``load``, ``store``) and how one shrink passes over every weight
+(``advance``).  Over exact fractions every form equals ``DenseReference`` to the last digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from lazynet.reference.affine import MAPS
+from lazynet.reference.learner import Learner
+
+
+class PlainLazy(Learner):
+    """A lazy learner: a step visits only the features of its example.
+
+    Here the subclass is ``PlainClock``:
+
+    >>> from lazynet.reference import PlainClock
+    >>> lazy = PlainClock(1, loss="squared_error", rule="sgd", l1=0.5)
+    >>> lazy.store(0, 2.0)
+    >>> lazy.advance(0.5, 0.25)  # |w| <- 0.5 |w| - 0.25
+    >>> lazy.load(0), lazy.weights
+    (0.75, [0.75])
+    >>> lazy.step([0], [1.0], target=1.75), lazy.weights  # 0.75 + 1, then the shrink takes 0.5
+    (0.75, [1.25])
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        rule: str = "fobos",
+        step_order: str = "gradient_first",
+        schedule: Callable[[int], Any] = lambda t: 1,
+        **options: Any,
+    ) -> None:
+        super().__init__(n_features, **options)
+        self.map = MAPS[rule]
+        self.step_order, self.schedule = step_order, schedule
+        self.intercept = self.zero
+
+    def load(self, j: int) -> Any:
+        """Weight j as of now."""
+        raise NotImplementedError
+
+    def store(self, j: int, w: Any) -> None:
+        """Make weight j equal to w as of now."""
+        raise NotImplementedError
+
+    def advance(self, a: Any, b: Any) -> None:
+        """Let one shrink |w| <- [ a |w| - b ]+ pass over every weight."""
+        raise NotImplementedError
+
+    @property
+    def weights(self) -> list[Any]:
+        """All weights as of now."""
+        return [self.load(j) for j in range(self.n_features)]
+
+    def step(
+        self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
+    ) -> Any:
+        """Learn from one example; return the prediction before."""
+        example = list(zip(indices, values, strict=True))
+        eta = self.schedule(self.t)
+        a, b = self.map(eta, self.l1, self.l2)
+        p = sum((self.load(j) * x for j, x in example), self.intercept)
+        g = weight * self.slope(p, target, self.epsilon)
+        if self.step_order == "shrink_first":
+            self.advance(a, b)
+        for j, x in example:
+            self.store(j, self.load(j) - eta * g * x)
+        if self.step_order == "gradient_first":
+            self.advance(a, b)
+        if self.fit_intercept:
+            self.intercept -= eta * g
+        self.t += 1
+        return p
+
+
+class PlainClock(PlainLazy):
+    """SGD or FoBoS, with a weight stored as z = sgn(w) (|w| / scale + shift).
+
+    A shrink |w| <- [ a |w| - b ]+ of all weights moves the two scalars and nothing else:
+
+        scale <- a scale        shift <- shift + b / scale        with the new scale
+
+    >>> clock = PlainClock(1)
+    >>> clock.store(0, 2.0)
+    >>> clock.advance(0.5, 0.25)  # |w| <- 0.5 |w| - 0.25
+    >>> clock.stored, clock.scale, clock.shift, clock.load(0)  # (2 - 0.5) * 0.5
+    ([2.0], 0.5, 0.5, 0.75)
+    >>> clock.rebase()
+    >>> clock.stored, clock.scale, clock.shift, clock.load(0)
+    ([0.75], 1.0, 0.0, 0.75)
+    >>> clock.advance(0.0, 0.25)  # every weight becomes 0
+    >>> clock.reset()  # as ``advance`` has done already
+    >>> clock.stored, clock.scale, clock.shift
+    ([0.0], 1.0, 0.0)
+    """
+
+    def __init__(self, n_features: int, **options: Any) -> None:
+        super().__init__(n_features, **options)
+        self.stored = [self.zero] * n_features
+        self.reset()
+
+    def reset(self) -> None:
+        """Set ``scale`` to 1 and ``shift`` to 0, and do not change ``stored``."""
+        self.scale, self.shift = self.zero + 1, self.zero
+
+    def load(self, j: int) -> Any:
+        """Weight j as of now: sgn(z) [ |z| - shift ]+ scale."""
+        z = self.stored[j]
+        magnitude = (abs(z) - self.shift) * self.scale
+        if magnitude <= 0:
+            return self.zero
+        return magnitude if z > 0 else -magnitude
+
+    def store(self, j: int, w: Any) -> None:
+        """Make weight j equal to w as of now."""
+        if w == 0:
+            self.stored[j] = self.zero
+        else:
+            z = abs(w) / self.scale + self.shift
+            self.stored[j] = z if w > 0 else -z
+
+    def advance(self, a: Any, b: Any) -> None:
+        """Let one shrink pass over every weight: scale <- a scale, shift <- shift + b / scale."""
+        if a <= 0:  # SGD with eta l2 >= 1: the shrink sets every weight to 0
+            self.stored = [self.zero] * self.n_features
+            self.reset()
+            return
+        self.scale = self.scale * a
+        self.shift = self.shift + b / self.scale
+
+    def rebase(self) -> None:
+        """Bring every weight current and reset the clock; no weight changes."""
+        self.stored = self.weights
+        self.reset()
+
+
+class PlainTables(PlainLazy):
+    """SGD or FoBoS, with a weight stored together with psi, the step as of which it holds.
+
+    P and B grow by one entry per step: P is the running product of a, and B the running sum of
+    b / P with the new product (Theorems 1 and 2, corrected).  After ``budget`` steps all weights
+    are brought current and the tables begin again.  Every a must be positive.
+
+    >>> lazy = PlainTables(2, loss="squared_error", rule="sgd", l1=0.25, l2=0.5)
+    >>> for j in (0, 1):
+    ...     _ = lazy.step([j], [1.0], 4.0)
+    >>> lazy.weights  # weight 0: 4, 4/2 - 1/4, 7/8 - 1/4; weight 1: 4, 4/2 - 1/4
+    [0.625, 1.75]
+    >>> lazy.psi, lazy.P
+    ([0, 1], [1.0, 0.5, 0.25])
+    >>> lazy.flush()
+    >>> lazy.psi, lazy.P, lazy.weights
+    ([0, 0], [1.0], [0.625, 1.75])
+    >>> lazy.store(0, 2.0)
+    >>> lazy.advance(0.5, 0.25)  # |w| <- 0.5 |w| - 0.25
+    >>> lazy.load(0)
+    0.75
+    >>> lazy.begin()
+    >>> lazy.P, lazy.B, lazy.psi
+    ([1.0], [0.0], [0, 0])
+    """
+
+    def __init__(self, n_features: int, *, budget: int = 1000, **options: Any) -> None:
+        super().__init__(n_features, **options)
+        self.budget = budget
+        self.as_of_psi = [self.zero] * n_features
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin the tables with one entry each, and let every weight refer to this entry."""
+        self.psi = [0] * self.n_features
+        self.P, self.B = [self.zero + 1], [self.zero]
+
+    def load(self, j: int) -> Any:
+        """Weight j as of now: [ |w| P(k) / P(psi) - P(k) (B(k) - B(psi)) ]+ with the sign of w."""
+        w, psi = self.as_of_psi[j], self.psi[j]
+        magnitude = abs(w) * self.P[-1] / self.P[psi] - self.P[-1] * (self.B[-1] - self.B[psi])
+        if magnitude <= 0:
+            return self.zero
+        return magnitude if w > 0 else -magnitude
+
+    def store(self, j: int, w: Any) -> None:
+        """Make weight j equal to w as of now."""
+        self.as_of_psi[j], self.psi[j] = w, len(self.P) - 1
+
+    def advance(self, a: Any, b: Any) -> None:
+        """Let one shrink pass over every weight: append one entry, after a flush if P is full."""
+        if len(self.P) > self.budget:
+            self.flush()
+        self.P.append(self.P[-1] * a)
+        self.B.append(self.B[-1] + b / self.P[-1])
+
+    def flush(self) -> None:
+        """Bring every weight current and begin the tables again; no weight changes."""
+        self.as_of_psi = self.weights
+        self.begin()
+
+
+class PlainRescaled(PlainLazy):
+    """SGD with an l2 penalty alone, w = c v: a shrink of all weights is one multiplication of c.
+
+    From the note "Sparse Features and L2 Regularization" (2012, with credit to Smola and Bottou).
+    With ``step_order="shrink_first"``, which takes the shrink and the gradient at the same w,
+
+        c <- (1 - eta lambda) c        v <- v - (eta / c) grad        with the new c
+
+    The note's formula divides by (1 - eta) c, without the lambda, and takes the gradient at the
+    index i instead of the target y_i.  The form is the clock without a shift.
+
+    >>> lazy = PlainRescaled(1)
+    >>> lazy.store(0, 2.0)
+    >>> lazy.advance(0.5, 0.0)
+    >>> lazy.c, lazy.v, lazy.load(0)
+    (0.5, [2.0], 1.0)
+    >>> lazy.rebase()
+    >>> lazy.c, lazy.v, lazy.load(0)
+    (1.0, [1.0], 1.0)
+    """
+
+    def __init__(self, n_features: int, **options: Any) -> None:
+        super().__init__(n_features, **options)
+        if self.l1:
+            raise ValueError(f"l1 must be 0: a scale can carry no l1 penalty, got l1={self.l1}")
+        self.v = [self.zero] * n_features
+        self.c = self.zero + 1
+
+    def load(self, j: int) -> Any:
+        """Weight j as of now: c v_j."""
+        return self.c * self.v[j]
+
+    def store(self, j: int, w: Any) -> None:
+        """Make weight j equal to w as of now."""
+        self.v[j] = w / self.c
+
+    def advance(self, a: Any, b: Any) -> None:
+        """Let one shrink pass over every weight: c <- a c."""
+        if a == 0:  # eta lambda = 1: every weight is 0, and nothing could be divided by c = 0
+            self.v = [self.zero] * self.n_features
+            self.c = self.zero + 1
+            return
+        self.c *= a
+
+    def rebase(self) -> None:
+        """Multiply c into v and set c to 1; no weight changes."""
+        self.v = self.weights
+        self.c = self.zero + 1
