@@ -11,6 +11,7 @@ check for that beforehand.
 from __future__ import annotations
 
 import operator
+import os
 import re
 import warnings
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils.validation import validate_data
 
 from lazynet.kernels.examples import DEFECT_NOT_FINITE, DEFECT_REPEATED, DEFECTS, Examples
 from lazynet.parameters import as_array, check_array
@@ -28,6 +30,228 @@ from lazynet.parameters import as_array, check_array
 # Targets of these sizes have squares, and products with features, that float32 can hold.
 _SMALLEST_TARGET, _LARGEST_TARGET = 1e-20, 1e20
 _NAMES_X_OR_Y = re.compile(r"\b[Xy]\b")
+
+
+def checked_rows(
+    estimator: Any, X: Any, reset: bool, *, for_training: bool = True, **options: Any
+) -> Any:
+    """A tuple of X as CSR and, if ``options`` hold y, the checked y.
+
+    Every X of an estimator passes through here.  Predicting needs neither sorted columns nor a
+    second check of the values.
+    """
+    y = options.get("y")
+    if sparse.issparse(y) and not options.get("multi_output"):
+        raise TypeError(
+            f"y must be an array of a class or a number for every row, got a sparse matrix: "
+            f"{type(estimator).__name__} does not learn several labels a row, and "
+            f"LazyNetClassifier does"
+        )
+    for name, argument in (("X", X), ("y", y)):
+        if getattr(getattr(argument, "dtype", None), "kind", "") == "c":
+            raise ValueError(f"Complex data not supported: {name} must hold real numbers")
+    if np.ma.is_masked(y):
+        raise ValueError("y must not have masked entries: leave their rows out, or fill them")
+    if isinstance(X, (str, os.PathLike)):
+        raise TypeError(
+            f"X must be rows, got the name {os.fspath(X)!r}: lazynet.data has readers of files, "
+            f"such as SvmlightFile({os.fspath(X)!r}), from which fit and partial_fit learn"
+        )
+    already_checked = False
+    if sparse.issparse(X):
+        # Check this first: SciPy and scikit-learn would follow indices that leave the matrix.
+        X = checked_csr(X, only_range=not for_training)
+        already_checked = for_training and X.dtype in (np.float32, np.float64)
+        if already_checked and _needs_no_more_checks(estimator, X, y, reset):
+            return X, y
+    # A value that the cast to float64 makes infinite or NaN is refused as infinite or NaN.
+    casts = np.errstate(over="ignore", invalid="ignore")
+    with casts, unusable("X or y" if "y" in options else "X"):
+        checked = validate_data(
+            estimator,
+            X,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=[np.float64, np.float32],
+            order="C",  # a dense product gives other bits in another order
+            ensure_all_finite=not already_checked,
+            reset=reset,
+            **options,
+        )
+    X, *rest = checked if isinstance(checked, tuple) else (checked,)
+    if not already_checked and for_training:
+        X = usable_rows(X if sparse.issparse(X) else sparse.csr_matrix(X))
+    return X, *rest
+
+
+def _needs_no_more_checks(estimator: Any, X: sparse.csr_matrix, y: Any, reset: bool) -> bool:
+    """Whether scikit-learn would return checked rows and y unchanged; its checks take longer.
+
+    With ``reset`` the estimator takes the number of features from X, as in scikit-learn's checks.
+    """
+    if type(y) is not np.ndarray or y.shape != X.shape[:1] or 0 in X.shape:
+        return False
+    if y.dtype.kind not in "biu" and not (y.dtype.kind == "f" and np.isfinite(y).all()):
+        return False
+    attributes = vars(estimator)
+    if reset:
+        attributes["n_features_in_"] = X.shape[1]
+        attributes.pop("feature_names_in_", None)
+    # A sparse matrix has no names of features: scikit-learn warns where the model has some.
+    return attributes.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in attributes
+
+
+def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
+    """A sparse matrix of any format as rows that a kernel can use, checked before and after.
+
+    SciPy follows the indices of a matrix when it converts it to another format, and does not look
+    where they lead.
+    """
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}")
+    with unusable("X"):
+        X = usable_rows(X if X.format == "csr" else _converted(X), only_range=only_range)
+        stop = int(X.indptr[-1])
+        if stop == len(X.data) == len(X.indices):
+            return X
+        # scikit-learn would look at the values behind the last row, which are no part of X.
+        return csr_around(X.shape, X.data[:stop], X.indices[:stop], X.indptr)
+
+
+def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr_matrix:
+    """X itself if a kernel can read X, or a copy in which no row names a column twice.
+
+    The columns of a row may come in any order, as they do from scikit-learn's vectorizers.  Any
+    defect but a repeated column is refused with the number of the row.  ``only_range`` refuses only
+    indices outside the matrix, which suffices for predictions.
+    """
+    X = plain_arrays(X)
+    values = X.data
+    if values.dtype not in (np.float32, np.float64):
+        # Integers and flags are converted later; only the structure is checked now.
+        values = np.zeros(len(values), dtype=np.float32)
+    if len(X.indptr) != X.shape[0] + 1:
+        raise ValueError(
+            f"X: indptr must have one entry more than there are rows ({X.shape[0] + 1}), "
+            f"got {len(X.indptr)}"
+        )
+    defect = Examples(values, X.indices, X.indptr, X.shape[1]).first_defect(only_range)
+    if defect is None:
+        return X
+    row, code = defect
+    if code == DEFECT_NOT_FINITE:
+        raise ValueError(f"Input X contains NaN or infinity, first in row {row}.")
+    if code != DEFECT_REPEATED:
+        raise ValueError(
+            f"X: row {row} cannot be used: {DEFECTS[code]}; accepted are column indices from 0 "
+            f"to {X.shape[1] - 1}, and row starts in indptr that rise from 0 to {len(values)}"
+        )
+    # SciPy is about to follow the indices of a copy: check all rows of the copy.
+    copied = _own_rows(X)
+    usable_rows(copied, only_range=True)
+    return usable_rows(_with_repeated_columns_summed(copied))
+
+
+def plain(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The array itself if it is contiguous, aligned and of this type, else a copy that is."""
+    if array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned:
+        return array
+    return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
+
+
+def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """X itself, or a view of X whose three arrays the kernels can read.
+
+    These arrays are contiguous, aligned and of the machine's byte order; both index arrays hold
+    int32 or both hold int64.
+    """
+    for name in ("data", "indices", "indptr"):
+        array = getattr(X, name)
+        if not isinstance(array, np.ndarray) or array.ndim != 1:
+            raise TypeError(f"X.{name} must be a one-dimensional array, got {type(array).__name__}")
+        if name != "data" and array.dtype.kind not in "iu":
+            raise TypeError(f"X.{name} must hold integers, got {array.dtype}")
+    if X.data.dtype.kind not in "biuf":
+        cause = "Complex data not supported: " if X.data.dtype.kind == "c" else ""
+        raise ValueError(f"{cause}X must hold real numbers, got {X.data.dtype}")
+    narrow = np.dtype("i4")
+    both_narrow = X.indices.dtype.newbyteorder("=") == X.indptr.dtype.newbyteorder("=") == narrow
+    index_type = narrow if both_narrow else np.dtype("i8")
+    data = plain(X.data, X.data.dtype.newbyteorder("="))
+    indices, indptr = plain(X.indices, index_type), plain(X.indptr, index_type)
+    if data is X.data and indices is X.indices and indptr is X.indptr:
+        return X
+    return csr_around(X.shape, data, indices, indptr)
+
+
+def _own_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """A copy of the rows without spare room, whose values can be added up."""
+    # Small integers would overflow when the values of a column are added up.
+    real = X.dtype in (np.float32, np.float64)
+    indptr = np.array(X.indptr)
+    rows = slice(int(indptr[0]), int(indptr[-1]))
+    values = np.array(X.data[rows], dtype=X.dtype if real else np.float64)
+    return csr_around(X.shape, values, np.array(X.indices[rows]), indptr - indptr[0])
+
+
+def _with_repeated_columns_summed(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The same rows, of which those that name a column twice have their columns sorted and summed.
+
+    What becomes of a row depends on this row alone, so that rows which come in chunks give the bits
+    of one matrix: other rows, too, keep the order of their columns, and so of every sum over them.
+    """
+    summed = _own_rows(X)
+    # Otherwise SciPy would sort the rows of one matrix and not those of another.
+    summed.has_sorted_indices = summed.has_canonical_format = False
+    with np.errstate(over="ignore"):
+        summed.sum_duplicates()
+    before, after = np.diff(X.indptr), np.diff(summed.indptr)
+    unchanged = before == after
+    places, sources = np.repeat(unchanged, after), np.repeat(unchanged, before)
+    summed.data[places], summed.indices[places] = X.data[sources], X.indices[sources]
+    return summed
+
+
+def _converted(X: Any) -> sparse.csr_matrix:
+    """A matrix of another format as CSR; its indices are checked, because SciPy follows them.
+
+    The indices are copied first, so that SciPy follows the indices that were checked, even if
+    another thread changes the matrix.
+    """
+    if X.format == "csc":
+        # The columns are the rows of the transpose.
+        arrays = np.asarray(X.data), np.array(X.indices), np.array(X.indptr)
+        return usable_rows(csr_around(X.shape[::-1], *arrays), only_range=True).T.tocsr()
+    if X.format == "lil":
+        lengths = [len(row) for row in X.rows]
+        if lengths != [len(row) for row in X.data]:
+            raise ValueError("X.rows and X.data must hold lists that are equally long")
+        columns = np.fromiter(map(operator.index, chain.from_iterable(X.rows)), np.int64)
+        values = np.array([*chain.from_iterable(X.data)], dtype=X.dtype)
+        return csr_around(X.shape, values, columns, np.cumsum([0, *lengths]))
+    for name in ("indices", "indptr", "offsets"):
+        if np.asarray(getattr(X, name, 0)).dtype.kind not in "iu":
+            raise TypeError(f"X.{name} must hold integers, got {getattr(X, name).dtype}")
+    if X.format == "dia" and np.shape(X.data)[:1] != np.shape(X.offsets):
+        raise ValueError("X.offsets must have one entry for every row of X.data")
+    X = X.tocoo()
+    # The constructor compares the indices with the shape.
+    indices = np.array(X.row), np.array(X.col)
+    return sparse.coo_matrix((X.data, indices), shape=X.shape).tocsr()
+
+
+@contextmanager
+def unusable(name: str) -> Iterator[None]:
+    """Name the argument in an error that NumPy, SciPy or scikit-learn raises about it."""
+    try:
+        yield
+    except FloatingPointError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, (TypeError, ValueError)) and _NAMES_X_OR_Y.search(str(error)):
+            raise
+        kind = TypeError if isinstance(error, (AttributeError, TypeError)) else ValueError
+        raise kind(f"{name} cannot be used: {error}") from error
 
 
 def as_examples(
@@ -133,168 +357,6 @@ def only_named_columns(X: sparse.csr_matrix) -> tuple[NDArray[Any], sparse.csr_m
     return columns, reduced
 
 
-def plain(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The array itself if it is contiguous, aligned and of this type, else a copy that is."""
-    if array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned:
-        return array
-    return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
-
-
-def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """X itself, or a view of X whose three arrays the kernels can read.
-
-    These arrays are contiguous, aligned and of the machine's byte order; both index arrays hold
-    int32 or both hold int64.
-    """
-    for name in ("data", "indices", "indptr"):
-        array = getattr(X, name)
-        if not isinstance(array, np.ndarray) or array.ndim != 1:
-            raise TypeError(f"X.{name} must be a one-dimensional array, got {type(array).__name__}")
-        if name != "data" and array.dtype.kind not in "iu":
-            raise TypeError(f"X.{name} must hold integers, got {array.dtype}")
-    if X.data.dtype.kind not in "biuf":
-        cause = "Complex data not supported: " if X.data.dtype.kind == "c" else ""
-        raise ValueError(f"{cause}X must hold real numbers, got {X.data.dtype}")
-    narrow = np.dtype("i4")
-    both_narrow = X.indices.dtype.newbyteorder("=") == X.indptr.dtype.newbyteorder("=") == narrow
-    index_type = narrow if both_narrow else np.dtype("i8")
-    data = plain(X.data, X.data.dtype.newbyteorder("="))
-    indices, indptr = plain(X.indices, index_type), plain(X.indptr, index_type)
-    if data is X.data and indices is X.indices and indptr is X.indptr:
-        return X
-    return csr_around(X.shape, data, indices, indptr)
-
-
-def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr_matrix:
-    """X itself if a kernel can read X, or a copy in which no row names a column twice.
-
-    The columns of a row may come in any order, as they do from scikit-learn's vectorizers.  Any
-    defect but a repeated column is refused with the number of the row.  ``only_range`` refuses only
-    indices outside the matrix, which suffices for predictions.
-    """
-    if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, got {X.ndim}")
-    X = plain_arrays(X)
-    values = X.data
-    if values.dtype not in (np.float32, np.float64):
-        # Integers and flags are converted later; only the structure is checked now.
-        values = np.zeros(len(values), dtype=np.float32)
-    if len(X.indptr) != X.shape[0] + 1:
-        raise ValueError(
-            f"X: indptr must have one entry more than there are rows ({X.shape[0] + 1}), "
-            f"got {len(X.indptr)}"
-        )
-    defect = Examples(values, X.indices, X.indptr, X.shape[1]).first_defect(only_range)
-    if defect is None:
-        return X
-    row, code = defect
-    if code == DEFECT_NOT_FINITE:
-        raise ValueError(f"Input X contains NaN or infinity, first in row {row}.")
-    if code != DEFECT_REPEATED:
-        raise ValueError(
-            f"X: row {row} cannot be used: {DEFECTS[code]}; accepted are column indices from 0 "
-            f"to {X.shape[1] - 1}, and row starts in indptr that rise from 0 to {len(values)}"
-        )
-    # SciPy is about to follow the indices of a copy: check all rows of the copy.
-    copied = _own_rows(X)
-    usable_rows(copied, only_range=True)
-    return usable_rows(_with_repeated_columns_summed(copied))
-
-
-def _own_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """A copy of the rows without spare room, whose values can be added up."""
-    # Small integers would overflow when the values of a column are added up.
-    real = X.dtype in (np.float32, np.float64)
-    indptr = np.array(X.indptr)
-    rows = slice(int(indptr[0]), int(indptr[-1]))
-    values = np.array(X.data[rows], dtype=X.dtype if real else np.float64)
-    return csr_around(X.shape, values, np.array(X.indices[rows]), indptr - indptr[0])
-
-
-def _with_repeated_columns_summed(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """The same rows, of which those that name a column twice have their columns sorted and summed.
-
-    What becomes of a row depends on this row alone, so that rows which come in chunks give the bits
-    of one matrix: other rows, too, keep the order of their columns, and so of every sum over them.
-    """
-    summed = _own_rows(X)
-    # Otherwise SciPy would sort the rows of one matrix and not those of another.
-    summed.has_sorted_indices = summed.has_canonical_format = False
-    with np.errstate(over="ignore"):
-        summed.sum_duplicates()
-    before, after = np.diff(X.indptr), np.diff(summed.indptr)
-    unchanged = before == after
-    places, sources = np.repeat(unchanged, after), np.repeat(unchanged, before)
-    summed.data[places], summed.indices[places] = X.data[sources], X.indices[sources]
-    return summed
-
-
-def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
-    """A sparse matrix of any format as rows that a kernel can use, checked before and after.
-
-    SciPy follows the indices of a matrix when it converts it to another format, and does not look
-    where they lead.
-    """
-    if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, got {X.ndim}")
-    with unusable("X"):
-        X = X if X.format == "csr" else _converted(X)
-        return _without_spare_room(usable_rows(X, only_range=only_range))
-
-
-def _without_spare_room(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """X itself, or a view of X whose arrays end where its last row ends.
-
-    scikit-learn would look at the values behind the last row, which are no part of the matrix.
-    """
-    stop = int(X.indptr[-1])
-    if stop == len(X.data) == len(X.indices):
-        return X
-    return csr_around(X.shape, X.data[:stop], X.indices[:stop], X.indptr)
-
-
-@contextmanager
-def unusable(name: str) -> Iterator[None]:
-    """Name the argument in an error that NumPy, SciPy or scikit-learn raises about it."""
-    try:
-        yield
-    except FloatingPointError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        if isinstance(error, (TypeError, ValueError)) and _NAMES_X_OR_Y.search(str(error)):
-            raise
-        kind = TypeError if isinstance(error, (AttributeError, TypeError)) else ValueError
-        raise kind(f"{name} cannot be used: {error}") from error
-
-
-def _converted(X: Any) -> sparse.csr_matrix:
-    """A matrix of another format as CSR; its indices are checked, because SciPy follows them.
-
-    The indices are copied first, so that SciPy follows the indices that were checked, even if
-    another thread changes the matrix.
-    """
-    if X.format == "csc":
-        # The columns are the rows of the transpose.
-        arrays = np.asarray(X.data), np.array(X.indices), np.array(X.indptr)
-        return usable_rows(csr_around(X.shape[::-1], *arrays), only_range=True).T.tocsr()
-    if X.format == "lil":
-        lengths = [len(row) for row in X.rows]
-        if lengths != [len(row) for row in X.data]:
-            raise ValueError("X.rows and X.data must hold lists that are equally long")
-        columns = np.fromiter(map(operator.index, chain.from_iterable(X.rows)), np.int64)
-        values = np.array([*chain.from_iterable(X.data)], dtype=X.dtype)
-        return csr_around(X.shape, values, columns, np.cumsum([0, *lengths]))
-    for name in ("indices", "indptr", "offsets"):
-        if np.asarray(getattr(X, name, 0)).dtype.kind not in "iu":
-            raise TypeError(f"X.{name} must hold integers, got {getattr(X, name).dtype}")
-    if X.format == "dia" and np.shape(X.data)[:1] != np.shape(X.offsets):
-        raise ValueError("X.offsets must have one entry for every row of X.data")
-    X = X.tocoo()
-    # The constructor compares the indices with the shape.
-    indices = np.array(X.row), np.array(X.col)
-    return sparse.coo_matrix((X.data, indices), shape=X.shape).tocsr()
-
-
 def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:
     """``sample_order`` as row numbers: one order for all epochs, or one row per epoch."""
     if sample_order is None:
@@ -313,39 +375,3 @@ def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64
         )
     # A copy, so that no other thread can change the order while a kernel follows it.
     return np.array(order, dtype=np.int64, order="C")
-
-
-def check_example(
-    indices: ArrayLike, values: ArrayLike, n_features: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The nonzeros of one example as arrays that a kernel can read."""
-    columns = as_array("indices", "must be integers", indices)
-    numbers = as_array("values", "must hold real numbers", values)
-    if numbers.dtype not in (np.float32, np.float64):
-        numbers = check_array("values", "must hold real numbers", numbers, masks=True)
-    if columns.size == 0:
-        columns = columns.astype(np.int64)
-    if columns.dtype.kind not in "iu":
-        raise TypeError(f"indices must be integers, got {columns.dtype}")
-    if columns.ndim != 1 or columns.shape != numbers.shape:
-        raise ValueError(
-            f"indices and values must be one-dimensional and equally long, "
-            f"got shapes {columns.shape} and {numbers.shape}"
-        )
-    if columns.dtype not in (np.int32, np.int64):
-        columns = columns.astype(np.int64)
-    if columns.size:
-        if columns.min() < 0 or columns.max() >= n_features:
-            raise ValueError(
-                f"indices must lie between 0 and {n_features - 1}, "
-                f"got {columns.min()} to {columns.max()}"
-            )
-        # The kernels take distinct columns in any order; columns that increase are distinct.
-        if (np.diff(columns) <= 0).any() and len(np.unique(columns)) < len(columns):
-            raise ValueError("indices must be distinct: sum the values of repeated ones")
-        if not np.isfinite(numbers).all():
-            raise ValueError("values must be finite, got NaN or infinity")
-    return (
-        plain(columns, columns.dtype.newbyteorder("=")),
-        plain(numbers, numbers.dtype.newbyteorder("=")),
-    )

@@ -30,7 +30,7 @@ from scipy import sparse
 
 from lazynet.data.chunks import Chunk, Passing, csr, index_type, labels_matrix, rechunked
 from lazynet.data.files import check_path, remove_leftovers, replaced
-from lazynet.data.source import Facts, Source, Tally, as_source
+from lazynet.data.source import Facts, Source, Tally, as_source, check_alone
 from lazynet.parameters import shown
 
 _MAGIC = b"lazynet rows 1\n\0"
@@ -305,6 +305,22 @@ def mapped(source: Any) -> Iterator[Chunk]:
         )  # fmt: skip
         y = sparse.vstack(ys, format="csr") if sparse.issparse(ys[0]) else np.concatenate(ys)
         yield Chunk(X, y, np.concatenate(weights) if weighted else None)
+
+
+@contextmanager
+def in_memory(X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """X, y and the weights that were passed, or those of a source, mapped into memory."""
+    if not isinstance(X, Source):
+        yield X, y, sample_weight
+        return
+    check_alone(y, sample_weight)
+    if X.n_labels is not None:
+        raise ValueError(
+            "y must have one class or one number for every row, and the rows of the source have "
+            "several labels: LazyNetClassifier learns all labels in one pass"
+        )
+    with mapped(X) as rows:
+        yield rows.X, rows.y, rows.weight
 
 
 def _widen(indices: Any, wide: Any, n_values: int) -> None:

@@ -129,6 +129,12 @@ class Source:
         """What decides which rows come, for a cache to compare; None where it is unknown."""
         return None
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(
+            f"X must be rows in memory, got a {type(self).__name__}: take its rows a chunk at a "
+            f"time, for X, y, weights in source.chunks()"
+        )
+
     def _pass(self, rows: int, epoch: int) -> Passing:
         """The chunks of a pass."""
         raise NotImplementedError
@@ -302,3 +308,15 @@ def as_source(chunks: Any) -> Source:
     1
     """
     return chunks if isinstance(chunks, Source) else Chunks(chunks)
+
+
+def check_alone(y: Any, sample_weight: Any, sample_order: Any = None) -> None:
+    """Refuse what must not be given beside a source."""
+    for name, argument in (("y", y), ("sample_weight", sample_weight)):
+        if argument is not None:
+            raise ValueError(f"{name} must be None where X is a source, whose chunks have it")
+    if sample_order is not None:
+        raise ValueError(
+            "sample_order must be None where X is a source, which has an order of its own: "
+            "lazynet.data.Shuffled changes it"
+        )

@@ -18,9 +18,7 @@ from lazynet.data.targets import OutputTargets
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
-from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.classifier import LinearClassifier
-from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.losses import AnyLoss, LossOfNumbers
 from lazynet.parameters import Flag, Positive, PositiveInt, check_n_steps
@@ -67,11 +65,9 @@ class _Averaged(LinearModel):
         self._warn(self._learn(X, y, sample_weight, sample_order))
         return self
 
-    @all_or_nothing
-    @takes_sources
-    def _learn(self, X: Any, y: Any, sample_weight: Any, sample_order: Any) -> list[Warning]:
-        """Train from zero weights; returns the warnings to give."""
-        p = self._settle()
+    def _train(
+        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any, sample_order: Any
+    ) -> list[Warning]:
         X, _, problems = self._read_rows(p, X, y, sample_weight)
         order = check_order(sample_order, X.shape[0])
         if order is not None and order.ndim != 1:

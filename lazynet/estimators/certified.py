@@ -14,9 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.weights import ClassWeight, check_every_class_counts
 from lazynet.engines.threads import Workers
-from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.classifier import LinearClassifier
-from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.losses import LossOfNumbers, MinimisedLoss
 from lazynet.minimum.minimise import (
@@ -70,11 +68,7 @@ class _DualNetModel(LinearModel):
         self._warn(self._learn(X, y, sample_weight))
         return self
 
-    @all_or_nothing
-    @takes_sources
-    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
-        """Find the minimum of every problem; returns the warnings to give."""
-        p = self._settle()
+    def _train(self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any) -> list[Warning]:
         reset = not self._goes_on(p)
         X, y, outputs = self._read_rows(p, X, y, sample_weight, reset=reset)
         if isinstance(self, LinearClassifier):

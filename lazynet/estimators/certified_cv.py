@@ -63,7 +63,7 @@ class _DualNetCV(Search):
     tol: Positive = 1e-4
     max_iter: PositiveInt = 1000
 
-    def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+    def _train_in_folds(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
         """Follow a path of minima in every fold, and down to the chosen point with all rows."""
         n_folds, n_problems = len(rows.folds), len(rows.targets)
         check_penalties(*np.transpose(grid_of(p, 1.0, LAST_L1)))

@@ -13,10 +13,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.data.arrays import unusable
+from lazynet.data.arrays import checked_rows, unusable
 from lazynet.data.targets import Classes, Targets, checked_indicator
 from lazynet.data.weights import check_classes, check_labels, counts_rows, importances
-from lazynet.estimators.inputs import checked_rows
 from lazynet.estimators.linear import LinearModel
 from lazynet.losses import LOSSES, SOFTMAX, Loss
 from lazynet.parameters import check_integer

@@ -16,11 +16,11 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet._version import __version__
-from lazynet.data.arrays import checked_targets, only_named_columns, read_only
+from lazynet.data.arrays import checked_rows, checked_targets, only_named_columns, read_only
+from lazynet.data.mapped_files import in_memory
 from lazynet.data.targets import Columns, Targets
 from lazynet.data.weights import check_sample_weight
 from lazynet.engines.undo import UndoLog, all_or_nothing
-from lazynet.estimators.inputs import checked_rows
 from lazynet.losses import LossLike
 from lazynet.parameters import Parameters, check_array, settle
 from lazynet.persistence import files
@@ -92,6 +92,19 @@ class LinearModel(Parameters, BaseEstimator):
         self, p: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
     ) -> tuple[sparse.csr_matrix, NDArray[Any], Targets]:
         """The checked X and y, and the targets, with the importances of the rows."""
+        raise NotImplementedError
+
+    @all_or_nothing
+    def _learn(self, X: Any, y: Any, sample_weight: Any, *more: Any) -> list[Warning]:
+        """Train on rows in memory or of a source; returns the warnings to give."""
+        p = self._settle()
+        with in_memory(X, y, sample_weight) as rows:
+            return self._train(p, *rows, *more)
+
+    def _train(
+        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any, *more: Any
+    ) -> list[Warning]:
+        """Train on rows in memory with the checked parameters; returns the warnings to give."""
         raise NotImplementedError
 
     def _warn(self, warnings_: Iterable[Warning]) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
-from lazynet.data.arrays import checked_targets
+from lazynet.data.arrays import checked_rows, checked_targets
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
 from lazynet.data.targets import Columns, Labels, Targets
@@ -27,7 +27,6 @@ from lazynet.estimators.classifier import (
     has_a_column_per_label,
     targets_of_classes,
 )
-from lazynet.estimators.inputs import checked_rows
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.losses import LossOfClasses, LossOfNumbers

@@ -105,7 +105,7 @@ class _LazyNetCV(Search):
         options = {name: getattr(self, name) for name in shared} | options
         return self._single(l1=l1, l2=l2, **options)
 
-    def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+    def _train_in_folds(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
         """Train a grid of settings, and the chosen one of them with all rows."""
         _refuse_repeated(rows.folds)
         # The settings of a single fit, whose defaults the grid follows; each setting is checked.

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import check_order
 from lazynet.data.chunks import Chunk
-from lazynet.data.source import ROWS, Source
+from lazynet.data.source import ROWS, Source, check_alone
 from lazynet.data.statistics import Units
 from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
@@ -54,7 +54,6 @@ from lazynet.training.rows import (
     Rows,
     RowsInMemory,
     SourceRows,
-    check_alone,
     check_rule_streams,
     is_sound,
 )

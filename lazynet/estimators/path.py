@@ -17,9 +17,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import type_of_target
 
+from lazynet.data.arrays import checked_rows
+from lazynet.data.mapped_files import in_memory
 from lazynet.data.weights import check_every_class_counts
 from lazynet.estimators.classifier import LinearClassifier
-from lazynet.estimators.inputs import checked_rows, in_memory
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.losses import Loss, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late

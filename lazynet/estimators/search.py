@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lazynet.data.weights import check_sample_weight
-from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.classifier import has_a_column_per_label
-from lazynet.estimators.inputs import takes_sources
 from lazynet.estimators.linear import LinearModel
 from lazynet.minimum.path import check_l1s, check_strengths, falling
 from lazynet.parameters import Flag, Kind, Threads
@@ -53,7 +51,7 @@ class Search(LinearModel):
     best_index_: int = field(init=False)
     n_iter_: int = field(init=False)
 
-    def _train(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+    def _train_in_folds(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
         """Choose l1 and l2 by the folds, and train with all rows; returns the warnings to give."""
         raise NotImplementedError
 
@@ -82,11 +80,9 @@ class Search(LinearModel):
         self._warn(self._learn(X, y, sample_weight, groups))
         return self
 
-    @all_or_nothing
-    @takes_sources
-    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
-        """Choose l1 and l2, and train; returns the warnings to give."""
-        p = self._settle()
+    def _train(
+        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any, groups: Any
+    ) -> list[Warning]:
         if has_a_column_per_label(y):
             name = type(self).__name__
             raise ValueError(
@@ -102,7 +98,7 @@ class Search(LinearModel):
                 "standard error"
             )
         sample_weight = check_sample_weight(sample_weight, X)
-        return self._train(p, RowsInFolds(X, y, targets, sample_weight, classes, folds))
+        return self._train_in_folds(p, RowsInFolds(X, y, targets, sample_weight, classes, folds))
 
     def _choose(
         self,

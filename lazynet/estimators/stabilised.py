@@ -26,9 +26,7 @@ from lazynet.engines.stabilised import (
     Stages,
 )
 from lazynet.engines.threads import Workers
-from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.classifier import LinearClassifier
-from lazynet.estimators.inputs import takes_sources
 from lazynet.losses import AnyLoss
 from lazynet.parameters import Integer, Positive, PositiveInt, Threads, check_n_steps
 from lazynet.schedules import InverseSqrt
@@ -145,11 +143,7 @@ class StabilisedSGDClassifier(LinearClassifier):
         self._warn(self._learn(X, y, sample_weight))
         return self
 
-    @all_or_nothing
-    @takes_sources
-    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
-        """Train from zero weights; returns the warnings to give."""
-        p = self._settle()
+    def _train(self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any) -> list[Warning]:
         X, _, problems = self._read_rows(p, X, y, sample_weight)
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
         eta0 = _scale_of_rates(p, X, problems[0][1]) if p.eta0 is None else p.eta0

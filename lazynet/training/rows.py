@@ -282,18 +282,6 @@ class RowsInMemory(Rows):
 Prepare = Callable[..., tuple[sparse.csr_matrix, Targets]]
 
 
-def check_alone(y: Any, sample_weight: Any, sample_order: Any = None) -> None:
-    """Refuse what must not be given beside a source."""
-    for name, argument in (("y", y), ("sample_weight", sample_weight)):
-        if argument is not None:
-            raise ValueError(f"{name} must be None where X is a source, whose chunks have it")
-    if sample_order is not None:
-        raise ValueError(
-            "sample_order must be None where X is a source, which has an order of its own: "
-            "lazynet.data.Shuffled changes it"
-        )
-
-
 def check_rule_streams(settings: Settings) -> None:
     """Refuse a rule that cannot learn from a source."""
     if not settings.rule.streams:

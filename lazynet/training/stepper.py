@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lazynet.data.arrays import check_example, sizes_of, unusable
+from lazynet.data.arrays import plain, sizes_of, unusable
 from lazynet.engines.base import WearLike
 from lazynet.engines.catalogue import RULE_OBJECTS, RuleLike, check_rule
 from lazynet.engines.undo import UndoLog, all_or_nothing
@@ -20,6 +20,8 @@ from lazynet.parameters import (
     Integer,
     Kind,
     NonNegative,
+    as_array,
+    check_array,
     check_integer,
     check_number,
     kinds_of,
@@ -194,3 +196,39 @@ def _check_position(name: str, value: Any, size: int) -> int:
     if not 0 <= check_integer(name, value, -math.inf, math.inf) < size:
         raise IndexError(f"{name} must lie between 0 and {size - 1}, got {shown(value)}")
     return int(value)
+
+
+def check_example(
+    indices: ArrayLike, values: ArrayLike, n_features: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The nonzeros of one example as arrays that a kernel can read."""
+    columns = as_array("indices", "must be integers", indices)
+    numbers = as_array("values", "must hold real numbers", values)
+    if numbers.dtype not in (np.float32, np.float64):
+        numbers = check_array("values", "must hold real numbers", numbers, masks=True)
+    if columns.size == 0:
+        columns = columns.astype(np.int64)
+    if columns.dtype.kind not in "iu":
+        raise TypeError(f"indices must be integers, got {columns.dtype}")
+    if columns.ndim != 1 or columns.shape != numbers.shape:
+        raise ValueError(
+            f"indices and values must be one-dimensional and equally long, "
+            f"got shapes {columns.shape} and {numbers.shape}"
+        )
+    if columns.dtype not in (np.int32, np.int64):
+        columns = columns.astype(np.int64)
+    if columns.size:
+        if columns.min() < 0 or columns.max() >= n_features:
+            raise ValueError(
+                f"indices must lie between 0 and {n_features - 1}, "
+                f"got {columns.min()} to {columns.max()}"
+            )
+        # The kernels take distinct columns in any order; columns that increase are distinct.
+        if (np.diff(columns) <= 0).any() and len(np.unique(columns)) < len(columns):
+            raise ValueError("indices must be distinct: sum the values of repeated ones")
+        if not np.isfinite(numbers).all():
+            raise ValueError("values must be finite, got NaN or infinity")
+    return (
+        plain(columns, columns.dtype.newbyteorder("=")),
+        plain(numbers, numbers.dtype.newbyteorder("=")),
+    )
