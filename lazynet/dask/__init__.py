@@ -22,8 +22,13 @@ except ImportError as missing:
     ) from missing
 
 from lazynet.dask.blocks import Blocks, UnreadableBlock
-from lazynet.dask.dual import DualNetClassifier, DualNetRegressor
-from lazynet.dask.estimators import LazyNetClassifier, LazyNetRegressor, fit_all
+from lazynet.dask.estimators import (
+    DualNetClassifier,
+    DualNetRegressor,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    fit_all,
+)
 
 __all__ = [
     "Blocks",

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from lazynet.dask.sums import MeanOverBlocks, few_of, hessian_of
 from lazynet.kernels.gram import descend
-from lazynet.minimum.certificate import Certificate, certify
 from lazynet.minimum.minimise import Minimiser, Minimum
+from lazynet.minimum.objective import Certificate, certify
 from lazynet.minimum.solvers import Place
 from lazynet.penalties import ElasticNet
 

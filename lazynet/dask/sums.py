@@ -22,7 +22,7 @@ from lazynet.dask.chains import Rows
 from lazynet.data.arrays import as_examples, plain
 from lazynet.kernels import gram, sums
 from lazynet.losses import Loss
-from lazynet.minimum.mean_loss import MeanLoss
+from lazynet.minimum.objective import MeanLoss
 
 Vector = NDArray[np.float64]
 #: The places and values of the weights that are not 0.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lazynet.engines.base import take_until_done
 from lazynet.kernels import dual as kernel
-from lazynet.minimum.mean_loss import RAISE_PENALTY, MeanLoss
+from lazynet.minimum.objective import RAISE_PENALTY, MeanLoss
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]

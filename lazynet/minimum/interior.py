@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.minimum.mean_loss import MeanLoss
+from lazynet.minimum.objective import MeanLoss
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]

@@ -16,9 +16,8 @@ from lazynet.data.arrays import as_examples
 from lazynet.engines.base import overflow
 from lazynet.kernels.columns import MOST_ROWS
 from lazynet.losses import Loss
-from lazynet.minimum.certificate import Certificate, certify
-from lazynet.minimum.mean_loss import RAISE_PENALTY, MeanLoss
 from lazynet.minimum.newton import ActiveColumns
+from lazynet.minimum.objective import RAISE_PENALTY, Certificate, MeanLoss, certify
 from lazynet.minimum.solvers import SMALL, Ascent, Place, Search, Suitable, look
 from lazynet.penalties import ElasticNet
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lazynet.engines.base import take_until_done
 from lazynet.kernels.newton import WorkingSet
 from lazynet.losses import Loss
-from lazynet.minimum.mean_loss import RAISE_PENALTY, MeanLoss
+from lazynet.minimum.objective import RAISE_PENALTY, MeanLoss
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]

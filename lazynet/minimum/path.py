@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.minimum.certificate import certify
 from lazynet.minimum.minimise import Minimiser, Minimum
+from lazynet.minimum.objective import certify
 from lazynet.parameters import check_array, check_integer, shown
 from lazynet.penalties import ElasticNet
 

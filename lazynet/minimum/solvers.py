@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.minimum import interior
-from lazynet.minimum.certificate import Found, certify
 from lazynet.minimum.dual import DualAscent, Standing, shuffled
-from lazynet.minimum.mean_loss import MeanLoss
 from lazynet.minimum.newton import ActiveColumns, Smoothing
+from lazynet.minimum.objective import Found, MeanLoss, certify
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]

@@ -26,7 +26,7 @@ from lazynet._version import __version__
 from lazynet.data.files import check_path, check_writable, remove_leftovers
 from lazynet.parameters import Number, shown
 from lazynet.persistence import container
-from lazynet.persistence.values import Arrays, decoded, digest, encoded
+from lazynet.persistence.container import Arrays, decoded, digest, encoded
 
 #: What the header of a file calls it.
 FORMAT = "lazynet checkpoint"

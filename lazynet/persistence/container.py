@@ -10,15 +10,28 @@ The header begins with these names:
     lazynet_version  the lazynet that has written the file
     sparse           the shapes, by name, of arrays of which most entries are 0: they are stored as
                      two arrays, the places and the values of the other entries
+
+Values that JSON does not have are objects with one name that begins with $:
+
+    {"$tuple": [...]}                        a tuple
+    {"$dict": [[key, value], ...]}           a dict with keys that are no names
+    {"$array": name}                         an array of the file
+    {"$labels": ["U" or "O", shape, [...]]}  an array of strings, or of objects
+    {"$csr": [shape, data, indices, indptr]} a CSR matrix
+    {"$random_state": [key, position, has_gauss, gauss]}  a random generator (MT19937)
+    {"$object": [name, {field: value}]}      a rule, a schedule, an average, a loss, folds, ...
+
+Every other object that begins so is refused.  The objects are those of a table: nothing is
+imported because a file says so.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +39,21 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
+from scipy import sparse
+from sklearn import model_selection
 
 from lazynet._version import __version__
+from lazynet.averages import FromStep, PolynomialDecay, Suffix
 from lazynet.data.files import check_path, replaced
+from lazynet.data.statistics import Units
+from lazynet.data.weights import Balanced
+from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.losses import LOSS_OBJECTS
+from lazynet.parameters import shown
+from lazynet.rules.storage import STORAGES
+from lazynet.schedules import SCHEDULES, FromArray
 
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]
 
 #: The version of the format that this lazynet reads and writes.
 FORMAT_VERSION = 1
@@ -121,31 +144,13 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     try:
         for key, shape in header.pop("sparse").items():
             places, values = arrays.pop(f"{key}/places"), arrays.pop(f"{key}/values")
-            arrays[key] = _dense(shape, places, values)
+            arrays[key] = np.zeros(shape, values.dtype)
+            arrays[key].reshape(-1)[places] = values
     except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} has a sparse array that cannot be read: {error}") from None
     except MemoryError:
         raise MemoryError(f"{name} has an array that needs more memory than there is") from None
     return header, arrays
-
-
-def physical_bytes() -> int | None:
-    """Bytes of memory that the machine has; None where the system does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _dense(shape: list[int], places: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-    """The array of this shape that has ``values`` at ``places``, and 0 elsewhere."""
-    memory = physical_bytes()
-    if memory is not None and math.prod(shape) * values.itemsize > memory:
-        # A small file can name a large array: without this the system might end the process.
-        raise MemoryError
-    array = np.zeros(shape, values.dtype)
-    array.reshape(-1)[places] = values
-    return array
 
 
 def _metadata(data: bytes) -> Any:
@@ -161,3 +166,180 @@ def checksum(text: str, arrays: Arrays) -> NDArray[np.uint8]:
         digest.update(f"\0{name}\0{array.dtype.name}{array.shape}\0".encode())
         digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return np.frombuffer(digest.digest(), dtype=np.uint8)
+
+
+# --- values in JSON -------------------------------------------------------------------------------
+
+_FOLDS = (
+    "GroupKFold", "GroupShuffleSplit", "KFold", "LeaveOneGroupOut", "LeaveOneOut", "ShuffleSplit",
+    "StratifiedGroupKFold", "StratifiedKFold", "StratifiedShuffleSplit", "TimeSeriesSplit",
+)  # fmt: skip
+
+#: Every object that a file may name.
+OBJECTS: dict[str, type[Any]] = {
+    kind.__name__: kind
+    for kind in (
+        *(row.rule for row in ALGORITHMS.values()),
+        *SCHEDULES.values(),
+        FromArray,
+        *STORAGES.values(),
+        FromStep,
+        Suffix,
+        PolynomialDecay,
+        *LOSS_OBJECTS.values(),
+        Balanced,
+        Units,
+        *(getattr(model_selection, name) for name in _FOLDS),
+    )
+}
+# The types of the entries of arrays of strings and of objects.
+_PLAIN = {"U": (str,), "O": (str, int, float, bool, type(None))}
+
+
+class CannotSave(TypeError):
+    """A value has no form in a file; the message says where it stands and what it is."""
+
+
+def encoded(name: str, value: Any, arrays: Arrays) -> Any:
+    """The JSON of a value, whose arrays are added to ``arrays``.
+
+    ``name`` names the value in errors, and its arrays.
+
+    >>> arrays = {}
+    >>> encoded("rates", (np.array([0.5]), -0.0), arrays), arrays
+    ({'$tuple': [{'$array': 'rates/0'}, -0.0]}, {'rates/0': array([0.5])})
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    kind = type(value)
+    if value is None or kind in (bool, str, int, float):
+        return value
+    if kind is list or isinstance(value, tuple):
+        parts = [encoded(f"{name}/{i}", part, arrays) for i, part in enumerate(value)]
+        return parts if kind is list else {"$tuple": parts}
+    if kind is dict:
+        if all(type(key) is str and not key.startswith("$") for key in value):
+            return {key: encoded(f"{name}/{key}", part, arrays) for key, part in value.items()}
+        return {"$dict": encoded(name, [[*pair] for pair in value.items()], arrays)}
+    if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
+        if value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
+            assert name not in arrays, name
+            arrays[name] = np.asarray(value)
+            return {"$array": name}
+        return _encoded_labels(name, value)
+    if sparse.issparse(value):
+        rows = value.tocsr()
+        parts = [[*map(int, rows.shape)]]
+        for part in ("data", "indices", "indptr"):
+            parts.append(encoded(f"{name}/{part}", getattr(rows, part), arrays))
+        return {"$csr": parts}
+    if isinstance(value, np.random.RandomState):
+        state: Any = value.get_state(legacy=False)
+        if state["bit_generator"] != "MT19937":
+            raise CannotSave(
+                f"{name} is a random generator of the kind {state['bit_generator']}, and a file "
+                f"can hold numpy.random.RandomState(seed)"
+            )
+        numbers = [state["state"]["key"], state["state"]["pos"], state["has_gauss"], state["gauss"]]
+        return {"$random_state": encoded(name, numbers, arrays)}
+    if OBJECTS.get(kind.__name__) is kind:
+        fields = {field: getattr(value, field) for field in inspect.signature(kind).parameters}
+        return {"$object": [kind.__name__, encoded(name, fields, arrays)]}
+    if callable(value):
+        raise CannotSave(
+            f"{name} is the Python function or object {shown(value)}, and a file holds no code"
+        )
+    raise CannotSave(
+        f"{name} is of the type {kind.__module__}.{kind.__name__}, which a file cannot hold"
+    )
+
+
+def _encoded_labels(name: str, array: NDArray[Any]) -> dict[str, Any]:
+    """The JSON of an array of strings or of objects."""
+    kind, entries = array.dtype.kind, array.ravel().tolist()
+    if kind not in _PLAIN:
+        raise CannotSave(f"{name} is an array of {array.dtype}, which a file cannot hold")
+    for entry in entries:
+        if type(entry) not in _PLAIN[kind]:
+            raise CannotSave(
+                f"{name} holds {entry!r} of type {type(entry).__name__}, which a file cannot hold"
+            )
+    return {"$labels": [kind, list(array.shape), entries]}
+
+
+def decoded(node: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """The value of this JSON; an error of Python's own where the JSON is not that of a value.
+
+    >>> decoded({"$object": ["RDA", {"gamma": 5}]}, {})
+    RDA(gamma=5)
+    """
+    if type(node) is list:
+        return [decoded(part, arrays) for part in node]
+    if type(node) is not dict:
+        return node
+    tag = next(iter(node), "")
+    if not tag.startswith("$"):
+        return {key: decoded(part, arrays) for key, part in node.items()}
+    if tag not in _READERS or len(node) > 1:
+        raise ValueError(f"there is no value with the name {tag!r}")
+    if tag == "$array":
+        return arrays[node[tag]]
+    return _READERS[tag](*decoded(node[tag], arrays))
+
+
+def _labels(kind: str, shape: list[int], entries: list[Any]) -> NDArray[Any]:
+    if not all(type(entry) in _PLAIN[kind] for entry in entries):
+        raise ValueError("an array of strings holds something else")
+    labels = np.array(entries, dtype=str) if kind == "U" else np.empty(len(entries), object)
+    labels[:] = entries
+    return labels.reshape(shape)
+
+
+def _csr(shape: list[int], *parts: NDArray[Any]) -> sparse.csr_matrix:
+    """A CSR matrix, whose columns lie in order and inside the matrix."""
+    data, indices, indptr = parts
+    for part in (indices, indptr):
+        if part.ndim != 1 or part.dtype not in (np.int32, np.int64):
+            raise ValueError("a CSR matrix has indices that are no integers in a row")
+    rows = sparse.csr_matrix((data, indices, indptr), shape=tuple(shape))
+    rows.check_format(full_check=True)
+    if len(data) != rows.indptr[-1] or not rows.has_canonical_format:
+        raise ValueError("a CSR matrix has rows whose columns are not in order")
+    return rows
+
+
+def _generator(key: NDArray[Any], position: int, *gauss: Any) -> np.random.RandomState:
+    # NumPy does not check the position, and reads the key there.
+    if key.shape != (624,) or type(position) is not int or not 0 <= position <= 624:
+        raise ValueError("a random generator has no such state")
+    generator = np.random.RandomState(0)
+    generator.set_state(("MT19937", key, position, *gauss))
+    return generator
+
+
+def _object(name: str, fields: dict[str, Any]) -> Any:
+    if name not in OBJECTS:
+        raise ValueError(f"there is no {name} among the objects that a model may have")
+    return OBJECTS[name](**fields)
+
+
+_READERS: dict[str, Callable[..., Any]] = {
+    "$tuple": lambda *parts: parts,
+    "$dict": lambda *pairs: dict(pairs),
+    "$array": lambda name: name,
+    "$labels": _labels,
+    "$csr": _csr,
+    "$random_state": _generator,
+    "$object": _object,
+}
+
+
+def digest(name: str, value: Any) -> str:
+    """A checksum of a value, which errors call ``name``.
+
+    >>> digest("rates", np.zeros(2)) == digest("rates", [0.0, 0.0])
+    False
+    """
+    arrays: Arrays = {}
+    text = json.dumps(encoded(name, value, arrays))
+    return bytes(checksum(text, arrays)).hex()

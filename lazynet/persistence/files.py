@@ -18,7 +18,7 @@ from lazynet.engines.catalogue import EngineKind
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.parameters import MOST_FEATURES
 from lazynet.persistence import container
-from lazynet.persistence.values import Arrays, CannotSave, decoded, encoded
+from lazynet.persistence.container import Arrays, CannotSave, decoded, encoded
 
 #: What the header of a file calls it.
 FORMAT = "lazynet model"

@@ -20,7 +20,7 @@ from support.matrices import corpus
 from lazynet.data.arrays import as_examples
 from lazynet.losses import LOSSES, get_loss
 from lazynet.minimum.dual import DualAscent
-from lazynet.minimum.mean_loss import MeanLoss
+from lazynet.minimum.objective import MeanLoss
 from lazynet.penalties import ElasticNet
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.losses import best_dual

@@ -16,8 +16,7 @@ import lazynet.dask
 from lazynet.dask import newton, sums
 from lazynet.data.arrays import as_examples
 from lazynet.losses import get_loss
-from lazynet.minimum.certificate import certify
-from lazynet.minimum.mean_loss import MeanLoss
+from lazynet.minimum.objective import MeanLoss, certify
 from lazynet.penalties import ElasticNet
 from on_dask.rows import estimators, problem
 
