@@ -3,6 +3,6 @@
 import sys
 
 if __name__ == "__main__":
-    from lazynet.cli.main import main
+    from lazynet.cli import main
 
     sys.exit(main())

@@ -1,4 +1,143 @@
 """The command line: ``lazynet train | test | predict | convert``.
 
-``main`` has the table of the subcommands, and turns errors into messages and exit codes.
+Each command is a module of this package: ``EXAMPLES`` for its help, ``add``, which describes its
+options to a parser, and ``run``.  Here the arguments find their command, and its errors become
+messages and exit codes.
 """
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from io import TextIOWrapper
+from typing import Any
+
+from lazynet._version import __version__
+
+#: What a subcommand returns: all is well; bad usage or bad input; Ctrl-C.
+DONE, REFUSED, INTERRUPTED = 0, 2, 130
+
+#: What each command does, for --help.
+COMMANDS = {
+    "train": "train a model from files",
+    "test": "measure a model on files",
+    "predict": "write the predictions of a model",
+    "convert": "write rows in another form",
+}
+
+_EPILOG = """\
+examples:
+  lazynet train rows.svm -o model.lazy
+  lazynet test model.lazy new.svm
+  lazynet predict model.lazy new.svm -o predictions.txt
+
+exit codes:
+  0    done
+  2    wrong usage, or input that cannot be used; the message names the file and the line
+  130  ended by Ctrl-C
+
+'lazynet COMMAND --help' teaches each command with examples.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Names no option by its beginning, and keeps the lines of examples."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+
+def say(text: str) -> None:
+    """Write a line to stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _module(command: str) -> Any:
+    return import_module(f"lazynet.cli.{command}")
+
+
+def new_parser(command: str | None) -> argparse.ArgumentParser:
+    """The parser of all commands, with the options of this one.
+
+    The modules of the other commands are not imported, which would take a second.
+    """
+    parser = _Parser(
+        prog="lazynet",
+        description="Sparse linear models from files that need not fit into memory.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"lazynet {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, line in COMMANDS.items():
+        options = commands.add_parser(name, help=line, description=f"{line.capitalize()}.")
+        if name == command:
+            options.epilog = _module(name).EXAMPLES
+            _module(name).add(options)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code.
+
+    >>> main(["test", "there/is/no/model", "rows.svm"])
+    2
+    """
+    if isinstance(sys.stdout, TextIOWrapper):
+        # Characters that the encoding has not are written by their numbers.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        options = new_parser(arguments[0] if arguments else None).parse_args(arguments)
+    except SystemExit as ending:
+        return int(ending.code or 0)
+    try:
+        return _run(options)
+    except BrokenPipeError:
+        # The reader of the output, such as head, has closed it.
+        _drop_output()
+        return DONE
+
+
+def _drop_output() -> None:
+    """Drop the output that is still in memory; Python would write it at its end, and fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(options: argparse.Namespace) -> int:
+    name = f"lazynet {options.command}"
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _shown  # type: ignore[assignment]
+            _module(options.command).run(options)
+            sys.stdout.flush()
+            return DONE
+    except KeyboardInterrupt:
+        path = getattr(options, "checkpoint", None)
+        if path is not None and os.path.exists(path):
+            say(f"{name}: stopped by Ctrl-C; {path} keeps the run, and the same command goes on")
+        else:
+            say(f"{name}: stopped by Ctrl-C; nothing was written")
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # An error about a file names it, also where the disk is full.
+        path = error.filename
+        if path is None and error.errno == errno.ENOSPC:
+            path = "standard output"
+            _drop_output()
+        where = "" if path is None else f"{path}: "
+        say(f"{name}: error: {where}{error.strerror or error}")
+    except (ValueError, TypeError, ArithmeticError, ImportError, MemoryError) as error:
+        say(f"{name}: error: {error}")
+    return REFUSED
+
+
+def _shown(message: Warning | str, *_: Any) -> None:
+    say(f"warning: {message}")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynet.cli import say
 from lazynet.data.chunks import Passing, csr
 from lazynet.data.files import OPENERS, files_of, same_file
 from lazynet.data.mapped_files import RowsFile
@@ -51,11 +52,6 @@ WIDEST = 2**31 - 1
 
 
 # --- what the commands print ---------------------------------------------------------------
-
-
-def say(text: str) -> None:
-    """Write a line to stderr."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def as_json(result: dict[str, Any]) -> str:

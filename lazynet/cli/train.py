@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lazynet.cli import inputs
-from lazynet.cli.inputs import check_apart, count, report, say
+from lazynet.cli import inputs, say
+from lazynet.cli.inputs import check_apart, count, report
 from lazynet.data.files import check_writable
 from lazynet.data.mapped_files import cached
 from lazynet.data.source import Facts, Shuffled, Source

@@ -14,7 +14,7 @@ import pytest
 from support import ROOT, numbers_in, without_numbers
 
 import lazynet
-from lazynet.cli.main import main
+from lazynet.cli import main
 
 PAGE = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from sklearn.metrics import f1_score, mean_absolute_error, r2_score
 
 import lazynet
 from lazynet import FTRL, FoBoS, Power
-from lazynet.cli.main import COMMANDS, main, new_parser
+from lazynet.cli import COMMANDS, main, new_parser
 from lazynet.data import CSVFile, RowsFile, SvmlightFile, VWFile
 from lazynet.persistence import files as model_files
 from lazynet.persistence.checkpoints import Checkpoint
@@ -161,12 +161,13 @@ OPTIONS = {
 
 def options_of_the_command_line():
     """The long name of every option, by subcommand."""
-    subparsers = next(a for a in new_parser()._actions if isinstance(a.choices, dict))
-    return {
-        command: [action.option_strings[-1].removeprefix("--") for action in parser._actions
-                  if action.option_strings and action.dest != "help"]
-        for command, parser in subparsers.choices.items()
-    }  # fmt: skip
+    found = {}
+    for command in COMMANDS:
+        (commands,) = (a for a in new_parser(command)._actions if isinstance(a.choices, dict))
+        actions = commands.choices[command]._actions
+        found[command] = [action.option_strings[-1].removeprefix("--") for action in actions
+                          if action.option_strings and action.dest != "help"]  # fmt: skip
+    return found
 
 
 def outcome(folder, capsys, arguments):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lazynet import LazyNetRegressor
-from lazynet.cli.main import main
+from lazynet.cli import main
 from lazynet.data import CSVFile, RowsFile, SvmlightFile, write_rows
 
 TEXT = b"".join(b"%d 1:%.17g 3:0.5 %d:1\n" % (k % 2, np.sqrt(k), 4 + k % 5) for k in range(2000))

@@ -1,10 +1,9 @@
-"""``lazynet predict``: predictions, a line a row; ``lazynet convert``: rows that can be mapped."""
+"""``lazynet predict``: the predictions of a model, a line a row."""
 
 from __future__ import annotations
 
 import argparse
 import io
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,12 +13,11 @@ import numpy as np
 from scipy import sparse
 
 from lazynet.cli import inputs
-from lazynet.cli.inputs import check_apart, report
+from lazynet.cli.inputs import check_apart
 from lazynet.data.files import check_writable, replaced
-from lazynet.data.mapped_files import write_rows
 
 METHODS = ("predict", "predict_proba", "decision_function")
-PREDICT_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   A class or a number a line:
     lazynet predict model.lazy new.svm
@@ -34,23 +32,9 @@ A row needs a label in svmlight's and in Vowpal Wabbit's form, which is not look
 Columns beyond those of the model have the weight 0.
 """
 
-CONVERT_EXAMPLES = """\
-examples:
-  Text to mapped rows, which are read many times as fast:
-    lazynet convert rows.svm -o rows.rows
 
-  Rows with hashed features, from packed text:
-    lazynet convert clicks.vw.gz --bits 20 -o clicks.rows
-
-  A table:
-    lazynet convert rows.csv --target clicked -o rows.rows
-
-The output is complete when it gets its name.
-"""
-
-
-def add_predict(parser: argparse.ArgumentParser) -> None:
-    """The options of ``lazynet predict``."""
+def add(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
     parser.add_argument("model", metavar="MODEL", help="a model that train or save has written")
     inputs.add_reading(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: stdout)")
@@ -58,7 +42,7 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
                         "model that predicts (default: predict)")  # fmt: skip
 
 
-def predict(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Write the predictions."""
     # The estimators load SciPy and scikit-learn, which takes a moment.
     from lazynet.estimators import load_with_note
@@ -112,27 +96,3 @@ def lines_of(predictions: Any) -> Iterator[str]:
 
 def _word(value: Any) -> str:
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
-
-
-def add_convert(parser: argparse.ArgumentParser) -> None:
-    """The options of ``lazynet convert``."""
-    inputs.add_reading(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write")
-    parser.add_argument("--json", action="store_true", help="the result as one JSON object")
-
-
-def convert(options: argparse.Namespace) -> None:
-    """Convert the rows."""
-    check_writable(options.output)
-    if not options.output.endswith(".rows"):
-        raise ValueError(f"--output must end with .rows, got {options.output}")
-    with inputs.pipe_in_a_file(options):
-        inputs.settle_reading(options)
-        check_apart([("--output", options.output)], options.files)
-        source = inputs.source_of(options)
-        with closing(source.chunks(1)) as chunks:
-            if next(chunks, None) is None:
-                raise inputs.no_rows(options.files)
-        rows = write_rows(source, options.output)
-    size = os.path.getsize(options.output)
-    report({"output": options.output, "rows": rows, "bytes": size}, options.json)
