@@ -37,7 +37,6 @@ made with all examples, and ``step(i)`` visits example i.
 - ``lazynet.reference.carpenter``: Carpenter's scheme, which is inexact
 - ``lazynet.reference.dekel``: Dekel's SGD with averaged and with centered predictors
 - ``lazynet.reference.stabilised``: Ma & Zheng's stabilised truncated SGD
-- ``lazynet.reference.released``: stabilised truncated SGD as its authors' own program computes it
 - ``lazynet.reference.dual``: dual coordinate ascent to the minimum, with a certificate
 """
 
@@ -51,7 +50,6 @@ from lazynet.reference.from_data import DenseFromData
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.outputs import DenseGroups, DenseSoftmax, PlainGroupsOnClock
 from lazynet.reference.rda import DenseRDA
-from lazynet.reference.released import DenseReleased
 from lazynet.reference.saga import DenseSAGA
 from lazynet.reference.stabilised import DenseStabilised
 from lazynet.reference.storage import PlainClock, PlainRescaled, PlainTables
@@ -67,7 +65,6 @@ __all__ = [
     "DenseGroups",
     "DenseRDA",
     "DenseReference",
-    "DenseReleased",
     "DenseSAGA",
     "DenseSoftmax",
     "DenseStabilised",

@@ -2,9 +2,9 @@
 
 Ma & Zheng's own program was run under R on its own data, Dexter, with its own parameters, for the
 seeds 1 to 20.  (One line had to be repaired: a helper returns a vector, and its caller takes a
-field of a list.)  This study runs the algorithm of ``lazynet.reference.released`` with these
-parameters, under as many seeds, and compares the figures.  The draws are not the draws of R: means
-are compared, not runs.
+field of a list.)  This study runs the algorithm of ``released_reference`` with these parameters,
+under as many seeds, and compares the figures.  The draws are not the draws of R: means are
+compared, not runs.
 
     python -m paper_repro released --full --data dexter.train.svm.gz dexter.test.svm.gz
 

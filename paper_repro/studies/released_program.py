@@ -1,6 +1,6 @@
 """Stabilised truncated SGD as Ma & Zheng released it, for two classes.
 
-``lazynet.reference.released`` has the program step by step, in plain Python.  Here the weights of
+``released_reference`` has the program step by step, in plain Python.  Here the weights of
 the features that are left are a NumPy array, so that a run on Dexter takes about a second.
 """
 

@@ -11,7 +11,7 @@ logistic loss.  The study measures
 
 Stabilised truncated SGD is two algorithms: the one that ``lazynet.reference.stabilised``
 reconstructs from the text of the paper, and the one that the program of its authors computes
-(``lazynet.reference.released``).  Both take part; ``released_program`` runs the latter.
+(``released_reference``).  Both take part; ``released_program`` runs the latter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The references of Ma & Zheng's algorithms compute the formulas of the paper, and R's quantile."""
+"""The reference of Ma & Zheng's algorithm computes the formulas of the paper."""
 
 import itertools
 import math
@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lazynet.reference import DenseReference
-from lazynet.reference.released import quantile
 from lazynet.reference.stabilised import (
     DenseStabilised,
     base_gravity,
@@ -56,15 +55,6 @@ def test_gravity_rejects_the_share_that_is_asked_for(ratios, beta):
     n = len(ratios)
     assert sum(ratio <= g for ratio in ratios) >= beta * n - 1e-9
     assert sum(ratio < g for ratio in ratios) <= beta * n + 1e-9
-
-
-@given(
-    sizes=st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5, 1.0, 7.0]), min_size=1),
-    share=st.floats(0, 0.999),
-)
-def test_the_quantile_of_the_released_program_is_numpys(sizes, share):
-    """R's type 7 is NumPy's "linear"."""
-    assert quantile(sizes, share) == pytest.approx(np.quantile(sizes, share), rel=1e-12, abs=1e-15)
 
 
 @given(gamma=st.floats(-20, 20), beta0=st.floats(0.0, 0.99), x=st.floats(0, 1), y=st.floats(0, 1))

@@ -4,6 +4,8 @@ import copy
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
@@ -11,10 +13,10 @@ pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from support.matrices import rows_without_ties
 from support.studies import tiny_run
 
-from lazynet.reference.released import DenseReleased
 from paper_repro import planted
 from paper_repro.studies import STUDIES, released
 from paper_repro.studies.released_program import ReleasedClassifier, ReleasedProgram
+from paper_repro.studies.released_reference import DenseReleased, quantile
 from paper_repro.study import Settings
 
 
@@ -96,3 +98,12 @@ def test_means_are_compared_by_standard_errors(document):
     assert "all of them agree" in same
     assert "further apart than the bound: test error, nonzeros, features left, least" in far
     assert study.draw(made_up(document, 0.0)) is not None
+
+
+@given(
+    sizes=st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5, 1.0, 7.0]), min_size=1),
+    share=st.floats(0, 0.999),
+)
+def test_the_quantile_of_the_released_program_is_numpys(sizes, share):
+    """R's type 7 is NumPy's "linear"."""
+    assert quantile(sizes, share) == pytest.approx(np.quantile(sizes, share), rel=1e-12, abs=1e-15)
