@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -140,8 +139,7 @@ Arrays = Mapping[str, NDArray[Any]]
 class Engine:
     """Weights and intercepts that learn from chunks of steps and can be read at any moment.
 
-    The weights of one output are an array, and its intercept is a number.  Those of several outputs
-    (``OutputsEngine``) are a matrix with a row for every output, and an array.
+    The weights are a matrix with a row for every output.
     """
 
     name: ClassVar[str]
@@ -150,12 +148,17 @@ class Engine:
     #: what to do about an overflow
     remedy: str = LOWER_ETA0
     #: the arrays of the state with a row per feature; a step changes the rows of its nonzeros
-    _per_feature: ClassVar[tuple[str, ...]] = ()
-    #: the other arrays of the state, and those among them that have any length
+    _per_feature: ClassVar[tuple[str, ...]] = ("cells",)
+    #: the other arrays of the state
     _others: ClassVar[tuple[str, ...]]
-    _of_any_length: ClassVar[tuple[str, ...]] = ()
-    #: arrays to which every step appends; a sweep begins them anew
-    _tables: ClassVar[tuple[str, ...]] = ()
+    #: the one of them to which every step appends, along its last axis; a sweep begins it anew
+    _table: ClassVar[str | None] = None
+    #: the one of them that has any length
+    _any_length: ClassVar[str | None] = None
+    #: the numbers from which the weights are computed, a row per feature
+    cells: NDArray[Any]
+    #: whether an overflow of a weight shows in its cell; else the weight is computed
+    _cells_show_overflow: ClassVar[bool] = False
     #: the sums of omega and of omega * intercept over the iterates; empty without an average
     totals: NDArray[np.float64] = np.zeros(0)
 
@@ -165,41 +168,42 @@ class Engine:
         #: called before a sweep changes all weights
         self.before_sweep: Callable[[], None] | None = None
 
-    # --- what an engine must provide ---
+    # --- the weights ---
 
-    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
-        """Call the kernel once; returns its status and the first step not taken."""
-        raise NotImplementedError
-
-    def _sweep(self) -> None:
-        """Bring every weight current."""
-
-    def _lengths(self, arrays: Arrays) -> dict[str, int]:
-        """How many entries of each of the ``_tables`` are written, in a state with these arrays."""
-        return {}
-
-    def weights(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None
+    def coefficients(
+        self, which: Any = ALL, out: NDArray[np.float64] | None = None, *, last: bool = False
     ) -> NDArray[np.float64]:
-        """The current weights of the features ``which``, in ``out`` if given."""
+        """The weights of the features ``which``, in ``out`` if given.
+
+        They are the weights that predict: the average once an iterate has counted, else the last
+        weights.  With ``last`` they are the last weights.
+        """
         raise NotImplementedError
 
-    @property
-    def intercept(self) -> Any:
-        """The current intercept."""
+    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
+        """The intercepts that belong to ``coefficients``."""
         raise NotImplementedError
 
-    def load(self, weights: NDArray[np.float64], intercept: Any) -> None:
+    def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
+        """Take all steps of the chunk; its first step is step ``t`` of the run."""
+        raise NotImplementedError
+
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         """Start from these weights; an average begins anew."""
         raise NotImplementedError
 
-    def _sums(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
-        """The sum of omega * w over the iterates, for the weights w of the features ``which``."""
-        raise NotImplementedError
+    def sparse_coefficients(self) -> sparse.csr_matrix:
+        """The weights that predict as a sparse matrix."""
+        return sparse.csr_matrix(self.coefficients())
 
-    # --- the weights that predict ---
+    def weights(self, which: Any = ALL) -> NDArray[np.float64]:
+        """The last weights of the first output."""
+        return self.coefficients(which, last=True)[0]
+
+    @property
+    def intercept(self) -> float:
+        """The last intercept of the first output."""
+        return float(self.intercepts(last=True)[0])
 
     @property
     def averaging(self) -> bool:
@@ -211,130 +215,85 @@ class Engine:
         """The sum of omega over the iterates; 0 without an average."""
         return float(self.totals[averages_kernel.TOTAL_FIELD]) if len(self.totals) else 0.0
 
-    def model(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
-        """The weights that predict: the average once one has counted, else the current weights."""
-        if not self.counted:
-            return self.weights(which, out)
-        out = self._sums(which, out)
-        out /= self.counted
-        return out
-
-    @property
-    def model_intercept(self) -> Any:
-        """The intercept that predicts with ``model``."""
-        if not self.counted:
-            return self.intercept
-        return float(self.totals[averages_kernel.INTERCEPT_SUM_FIELD]) / self.counted
-
-    # --- the same for any number of outputs: a row for every output ---
-
-    def coefficients(
-        self,
-        which: Any = ALL,
-        out: NDArray[np.float64] | None = None,
-        *,
-        last: bool = False,
-    ) -> NDArray[np.float64]:
-        """The weights that predict, or the last weights: a row for every output."""
-        read = self.weights if last else self.model
-        return read(which, None if out is None else out[0])[None]
-
-    def sparse_coefficients(self) -> sparse.csr_matrix:
-        """The weights that predict as a sparse matrix."""
-        return sparse.csr_matrix(self.coefficients())
-
-    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
-        """The intercept of every output that predicts, or the last one."""
-        return np.atleast_1d(self.intercept if last else self.model_intercept)
-
-    def load_coefficients(
-        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
-    ) -> None:
-        """Start from these weights, a row for every output; an average begins anew."""
-        self.load(weights[0], float(intercepts[0]))
-
     # --- the state ---
+
+    def _written(self, arrays: Arrays) -> float:
+        """How much of the last axis of the table is written, in a state with these arrays."""
+        raise NotImplementedError
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The arrays that make up the engine, by name; they are the engine's own, not copies.
 
         Of a table only the written part belongs to the state.
         """
-        result = {name: getattr(self, name) for name in (*self._per_feature, *self._others)}
-        for name, length in self._lengths(vars(self)).items():
-            result[name] = getattr(self, name)[:length]
-        return result
+        state = {}
+        for name in (*self._per_feature, *self._others):
+            state[name] = getattr(self, name)
+        if self._table is not None:
+            state[self._table] = state[self._table][..., : int(self._written(state))]
+        return state
 
     def set_state(self, arrays: Arrays) -> None:
         """Copy the arrays of a state into this engine; an undo sees it as a sweep.
 
         Refuses arrays that another engine would have, before anything changes.
         """
-        lengths = self._checked_lengths(arrays)
-        if self.before_sweep is not None:
-            self.before_sweep()
-        for name, array in arrays.items():
-            if name in self._of_any_length:
-                setattr(self, name, array.copy())
-            elif name in lengths:
-                getattr(self, name)[: lengths[name]] = array[: lengths[name]]
-            else:
-                _overwrite(getattr(self, name), array)
-
-    def _checked_lengths(self, arrays: Arrays) -> dict[str, int]:
-        """The lengths of the tables in a state, of which every array suits this engine."""
         kind, present = type(self).__name__, self.state()
         if arrays.keys() != present.keys():
             raise ValueError(f"{kind} has the arrays {sorted(present)}, got {sorted(arrays)}")
         for name, array in arrays.items():
-            right, free = present[name], name in (*self._tables, *self._of_any_length)
-            suits = isinstance(array, np.ndarray) and array.dtype == right.dtype
-            if not suits or (array.ndim != 1 if free else array.shape != right.shape):
+            right = present[name]
+            fixed = right.ndim - (name in (self._table, self._any_length))
+            if (
+                not isinstance(array, np.ndarray)
+                or (array.dtype, array.ndim) != (right.dtype, right.ndim)
+                or array.shape[:fixed] != right.shape[:fixed]
+            ):
                 raise ValueError(
                     f"{name} of {kind} must be an array of {right.dtype} with the shape "
-                    f"{'(n,)' if free else right.shape}, got {shown(array)}"
+                    f"{(*right.shape[:fixed], ...)[: right.ndim]}, got {shown(array)}"
                 )
-        lengths = self._lengths(arrays)
-        for name, length in lengths.items():
-            if not 0 <= length <= min(len(arrays[name]), len(getattr(self, name))):
-                raise ValueError(f"{name} of {kind} cannot have {length} entries")
-        return lengths
+        written = 0.0
+        if self._table is not None:
+            written = self._written(arrays)
+            length, room = arrays[self._table].shape[-1], getattr(self, self._table).shape[-1]
+            if not 0.0 <= written <= min(length, room):
+                raise ValueError(f"{self._table} of {kind} cannot have {written} entries")
+        if self.before_sweep is not None:
+            self.before_sweep()
+        for name, array in arrays.items():
+            if name == self._any_length:
+                setattr(self, name, array.copy())
+            elif name == self._table:
+                getattr(self, name)[..., : int(written)] = array[..., : int(written)]
+            else:
+                getattr(self, name)[...] = array
 
     def __getstate__(self) -> dict[str, Any]:
-        rooms = {name: len(getattr(self, name)) for name in self._tables}
-        return {**vars(self), **self.state(), "rooms": rooms, "before_sweep": None}
+        room = None if self._table is None else getattr(self, self._table).shape[-1]
+        return {**vars(self), **self.state(), "room": room, "before_sweep": None}
 
     def __setstate__(self, fields: dict[str, Any]) -> None:
-        rooms = fields.pop("rooms")
+        room = fields.pop("room")
         for name, part in fields.items():
             # joblib maps the arrays of a pickle from its file, and training writes to the arrays.
             vars(self)[name] = np.array(part) if isinstance(part, np.memmap) else part
-        for name, room in rooms.items():
-            table = np.empty(room)
-            table[: len(fields[name])] = fields[name]
-            setattr(self, name, table)
+        if self._table is not None:
+            written = fields[self._table]
+            table = np.zeros((*written.shape[:-1], room))
+            table[..., : written.shape[-1]] = written
+            setattr(self, self._table, table)
 
     # --- training ---
-
-    def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
-        """Take all steps of the chunk; its first step is step ``t`` of the run."""
-        take_until_done(
-            partial(self._run, examples, steps, task),
-            len(steps),
-            t,
-            examples,
-            row_of=steps.row,
-            remedy=self.remedy,
-            sweep=self.sweep,
-        )
 
     def sweep(self) -> None:
         """Bring every weight current; an undo copies them first."""
         if self.before_sweep is not None:
             self.before_sweep()
         self._sweep()
+
+    def _sweep(self) -> None:
+        """Bring every weight current."""
 
     @property
     def present_rate(self) -> float | None:
@@ -357,21 +316,11 @@ class Engine:
     def check_finite(self, touched: NDArray[Any], t: int) -> None:
         """Refuse a model that overflowed by step ``t`` in one of the ``touched`` weights."""
         block = 2**16
-        finite = np.isfinite(self.intercept).all() and np.isfinite(self.totals).all()
+        finite = np.isfinite(self.intercepts(last=True)).all() and np.isfinite(self.totals).all()
         for start in range(0, len(touched), block):
-            finite = finite and self._is_finite_at(touched[start : start + block])
+            part = touched[start : start + block]
+            shows = self._cells_show_overflow
+            numbers = self.cells[part] if shows else self.coefficients(part, last=True)
+            finite = finite and np.isfinite(numbers).all()
         if not finite:
             raise overflow(f"by step {t}", "a weight is not a finite number", self.remedy)
-
-    def _is_finite_at(self, indices: NDArray[Any]) -> bool:
-        return bool(np.isfinite(self.weights(indices)).all())
-
-
-def _overwrite(array: NDArray[Any], other: NDArray[Any]) -> None:
-    """Copy ``other`` into ``array`` where their bits differ.
-
-    Memory of zeros takes no room until something is written to it.
-    """
-    bits = f"u{array.itemsize}"
-    differ = np.ascontiguousarray(other).view(bits) != array.view(bits)
-    np.copyto(array, other, where=differ)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.base import ALL, Engine, Wear
+from lazynet.engines.base import ALL, Engine, Wear, take_until_done
 from lazynet.kernels import cells as kernel
-from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.steps import Steps, Task
 
@@ -19,14 +19,15 @@ class CellEngine(Engine):
     """An engine that computes each weight from its cell, the fields and the constants.
 
     ``fields`` are the scalars that change with every step, and ``constants`` those of the rule; the
-    kernel names both.  ``memory`` is what some kinds keep beside the cells (kernels/cells.pyx).
+    kernel names both.  ``memory`` is what some kinds keep beside the cells (kernels/cells.pyx), and
+    ``average`` is the past of the clock where iterates are averaged.
     """
 
     #: which row of ``KINDS`` (kernels/cells.pyx) describes the cells
     kind: ClassVar[str]
-    _per_feature = ("cells",)
     _others: ClassVar[tuple[str, ...]] = ("fields", "constants")
     memory: NDArray[np.float64] | None = None
+    average: Any = None
 
     def __init__(
         self, n_features: int, wear: Wear | None = None, constants: Sequence[float] = ()
@@ -35,11 +36,6 @@ class CellEngine(Engine):
         self.constants = np.array(constants, dtype=np.float64)
         self.cells = on_lines(n_features, kernel.numbers(self.kind), np.float64)
         self.fields = np.zeros(len(kernel.fields(self.kind)))
-        self._start()
-
-    def _start(self) -> None:
-        """Set the fields to those of the first step."""
-        self.fields[:] = 0.0
 
     def field(self, name: str) -> float:
         """The field called ``name``."""
@@ -49,35 +45,31 @@ class CellEngine(Engine):
         """Set the field called ``name``."""
         self.fields[kernel.fields(self.kind).index(name)] = value
 
-    def _past(self) -> Average | None:
-        """The past of the clock, where iterates are averaged."""
-        return None
-
-    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
-        return kernel.run(
-            self.kind, examples, steps, task, self.constants, self.cells, self.fields, first,
-            self.memory, self._past(),
+    def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
+        run = partial(
+            kernel.run, self.kind, examples, steps, task, self.constants, self.cells, self.fields,
+            memory=self.memory, average=self.average,
+        )  # fmt: skip
+        take_until_done(
+            run, len(steps), t, examples,
+            row_of=steps.row, remedy=self.remedy, sweep=self.sweep,
         )  # fmt: skip
 
-    def _read(self, cells: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-        kernel.read(self.kind, cells, self.fields, self.constants, out, self.memory)
-
-    def weights(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None
+    def coefficients(
+        self, which: Any = ALL, out: NDArray[np.float64] | None = None, *, last: bool = False
     ) -> NDArray[np.float64]:
         cells = self.cells[which]
-        out = np.empty(len(cells)) if out is None else out
-        self._read(cells, out)
+        out = np.empty((1, len(cells))) if out is None else out
+        kernel.read(self.kind, cells, self.fields, self.constants, out[0], self.memory)
         return out
 
-    @property
-    def intercept(self) -> float:
-        return kernel.intercept(self.kind, self.fields, self.constants)
+    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
+        return np.array([kernel.intercept(self.kind, self.fields, self.constants)])
 
-    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        self.cells[:, 0], self.cells[:, 1:] = weights, 0.0
-        self._start()
-        self.set_field("intercept", intercept)
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        self.cells[:, 0], self.cells[:, 1:] = coefficients[0], 0.0
+        self.fields[:] = 0.0
+        self.set_field("intercept", intercepts[0])
 
 
 def on_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:

@@ -29,8 +29,8 @@ class ClockEngine(CellEngine):
     computed from the rows.
 
     >>> engine = ClockEngine(2)
-    >>> engine.weights()
-    array([0., 0.])
+    >>> engine.coefficients()
+    array([[0., 0.]])
     """
 
     name = kind = "clock"
@@ -38,11 +38,8 @@ class ClockEngine(CellEngine):
     _others: ClassVar[tuple[str, ...]] = ("fields", "memory")
 
     def __init__(self, n_features: int, wear: Wear | None = None) -> None:
-        self.memory = np.zeros(kernel.FROM_DATA_FIELDS)
         super().__init__(n_features, wear)
-
-    def _start(self) -> None:
-        super()._start()
+        self.memory = np.zeros(kernel.FROM_DATA_FIELDS)
         self._set_clock()
 
     def _set_clock(self) -> None:
@@ -51,13 +48,14 @@ class ClockEngine(CellEngine):
         self.set_field("work", 0.0)
 
     def _sweep(self) -> None:
-        self._read(self.cells, self.cells.reshape(-1))
+        self.coefficients(out=self.cells.reshape(1, -1))
         self._set_clock()
 
-    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        super().load(weights, intercept)
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        super().load(coefficients, intercepts)
+        self._set_clock()
         # No mean size of rows rescales weights that were not learned from these rows.
-        self.memory[kernel.LOADED_FIELD] = float(weights.any())
+        self.memory[kernel.LOADED_FIELD] = float(coefficients.any())
 
     @property
     def present_rate(self) -> float | None:
@@ -76,69 +74,88 @@ class ClockEngine(CellEngine):
 class AveragedClockEngine(ClockEngine):
     """The clock with a second number per weight, from which the exact average is read.
 
-    The past of the clock is a block of three numbers per step.  When the block is full, all weights
-    are brought current, at a cost that is small beside the steps that filled the block.
+    The past of the clock is a table of three numbers per step.  When it is full, all weights are
+    brought current, at a cost that is small beside the steps that filled the table.
     """
 
     kind = "averaged clock"
-    _others = ("fields", "memory", "totals")
-    _tables = ("shifts", "scales", "pulls")
+    _others = ("fields", "memory", "totals", "past")
+    _table = "past"
+    _cells_show_overflow = True
 
     def __init__(
         self, n_features: int, wear: Wear | None = None, steps_per_block: int | None = None
     ) -> None:
-        self.shifts, self.scales, self.pulls = past_of_clock(n_features, steps_per_block)
+        self.past = past_of_clock(n_features, steps_per_block)
         self.totals = np.zeros(averages_kernel.AVERAGE_FIELDS)
         super().__init__(n_features, wear)
 
-    def _past(self) -> averages_kernel.Average:
-        return averages_kernel.Average(self.shifts, self.scales, self.pulls, self.totals)
+    @property
+    def average(self) -> averages_kernel.Average:  # type: ignore[override]
+        """The past of the clock as the kernel takes it."""
+        return average_of(self.past, self.totals)
 
-    def _lengths(self, arrays: Arrays) -> dict[str, int]:
-        return lengths_of_past(arrays)
+    def _written(self, arrays: Arrays) -> float:
+        return columns_of_past(arrays)
 
     def _set_clock(self) -> None:
         super()._set_clock()
-        averages_kernel.begin(self._past())
+        averages_kernel.begin(self.average)
 
     def _sweep(self) -> None:
-        sums = self._sums()
+        sums = self._sums(ALL)
         self.cells[:, 0] = self.weights()
         np.negative(sums, out=self.cells[:, 1])
         self._set_clock()
 
-    def _is_finite_at(self, indices: NDArray[Any]) -> bool:
-        return bool(np.isfinite(self.cells[indices]).all())
-
-    def _sums(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None
+    def coefficients(
+        self, which: Any = ALL, out: NDArray[np.float64] | None = None, *, last: bool = False
     ) -> NDArray[np.float64]:
-        cells = self.cells[which]
-        out = np.empty(len(cells)) if out is None else out
-        averages_kernel.sums(cells, self._past(), out)
+        if last or not self.counted:
+            return super().coefficients(which, out)
+        sums = self._sums(which)
+        out = np.empty((1, len(sums))) if out is None else out
+        np.divide(sums, self.counted, out=out[0])
         return out
 
-    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        super().load(weights, intercept)
+    def _sums(self, which: Any) -> NDArray[np.float64]:
+        """The sum of omega * w over the iterates, for the weights w of the features ``which``."""
+        cells = self.cells[which]
+        sums = np.empty(len(cells))
+        averages_kernel.sums(cells, self.average, sums)
+        return sums
+
+    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
+        if last or not self.counted:
+            return super().intercepts()
+        return self.totals[[averages_kernel.INTERCEPT_SUM_FIELD]] / self.counted
+
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        super().load(coefficients, intercepts)
         self.totals[:] = 0.0
 
 
-def past_of_clock(
-    n_features: int, steps_per_block: int | None = None
-) -> tuple[NDArray[np.float64], ...]:
-    """Room for the shifts of a block of steps, and for the sums of scales and pulls."""
+def past_of_clock(n_features: int, steps_per_block: int | None = None) -> NDArray[np.float64]:
+    """Room for the shift of every step of a block, and for the sums of scales and pulls.
+
+    The first column belongs to the time before the first step.
+    """
     room = steps_per_block
     if room is None:
         # 24 bytes a step; beside them a visit to every weight costs little.
         room = max(min(4 * n_features, 2**18), n_features // 4, 2**12)
     # The system maps these pages as the block fills, not before.
-    return np.empty(room), np.empty(room + 1), np.empty(room + 1)
+    return np.zeros((3, room + 1))
 
 
-def lengths_of_past(arrays: Arrays) -> dict[str, int]:
-    """How many entries of the past are written."""
-    n = int(arrays["totals"][averages_kernel.COUNTED_FIELD])
-    return {"shifts": n, "scales": n + 1, "pulls": n + 1}
+def columns_of_past(arrays: Arrays) -> float:
+    """How many columns of the past are written."""
+    return float(arrays["totals"][averages_kernel.COUNTED_FIELD]) + 1.0
+
+
+def average_of(past: NDArray[np.float64], totals: NDArray[np.float64]) -> averages_kernel.Average:
+    """The past of a clock as the kernel takes it."""
+    return averages_kernel.Average(past[0, 1:], past[1], past[2], totals)
 
 
 class TablesEngine(CellEngine):
@@ -147,30 +164,26 @@ class TablesEngine(CellEngine):
     ``memory`` holds P and B of every step.
 
     >>> engine = TablesEngine(2, budget=4)
-    >>> engine.weights()
-    array([0., 0.])
+    >>> engine.coefficients()
+    array([[0., 0.]])
     """
 
     name = kind = "tables"
     memory: NDArray[np.float64]
-    _others = ("fields",)
-    _tables = ("memory",)
+    _others = ("fields", "memory")
+    _table = "memory"
 
     def __init__(
         self, n_features: int, budget: int = DEFAULT_BUDGET, wear: Wear | None = None
     ) -> None:
+        super().__init__(n_features, wear)
         budget = Tables(budget).settled().budget
         # The system maps these pages as the tables fill, not before.
-        self.memory = np.empty(2 * (budget + 1))
-        super().__init__(n_features, wear)
-
-    def _lengths(self, arrays: Arrays) -> dict[str, int]:
-        now = arrays["fields"][kernel.fields("tables").index("now")]
-        return {"memory": 2 * (int(now) + 1)}
-
-    def _start(self) -> None:
-        super()._start()
+        self.memory = np.zeros(2 * (budget + 1))
         self._begin_tables()
+
+    def _written(self, arrays: Arrays) -> float:
+        return 2.0 * (float(arrays["fields"][kernel.fields("tables").index("now")]) + 1.0)
 
     def _begin_tables(self) -> None:
         """Begin the tables with an entry for weights that are current."""
@@ -181,6 +194,10 @@ class TablesEngine(CellEngine):
 
     def _sweep(self) -> None:
         self.cells[:, 0], self.cells[:, 1] = self.weights(), 0.0
+        self._begin_tables()
+
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        super().load(coefficients, intercepts)
         self._begin_tables()
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.base import ALL, Engine, Wear
+from lazynet.engines.base import ALL, Engine, Wear, take_until_done
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import dense as dense_kernel
 from lazynet.kernels.examples import Examples
@@ -25,7 +26,8 @@ class DenseEngine(Engine):
     """
 
     name = "dense"
-    _others = ("current", "bias", "sums", "totals")
+    _per_feature = ()
+    _others = ("cells", "bias", "sums", "totals")
 
     def __init__(
         self,
@@ -39,49 +41,34 @@ class DenseEngine(Engine):
         self.vectorised = check_flag("vectorised", vectorised)
         predictions = check_flag("predictions", predictions)
         average = check_flag("average", average)
-        self.current = np.zeros(n_features)
+        self.cells = np.zeros(n_features)
         self.bias = np.zeros(1)
         #: scratch memory: a row spread out over all features
         self.spread = np.zeros(n_features if predictions else 0)
         self.sums = np.zeros(n_features if average else 0)
         self.totals = np.zeros(averages_kernel.AVERAGE_FIELDS if average else 0)
 
-    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
-        return dense_kernel.run(
-            examples,
-            steps,
-            task,
-            self.current,
-            self.bias,
-            self.spread,
-            self.sums,
-            self.totals,
-            self.vectorised,
-            first,
-        )
+    def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
+        run = partial(
+            dense_kernel.run, examples, steps, task, self.cells, self.bias, self.spread, self.sums,
+            self.totals, self.vectorised,
+        )  # fmt: skip
+        take_until_done(run, len(steps), t, examples, row_of=steps.row, remedy=self.remedy)
 
-    def weights(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None
+    def coefficients(
+        self, which: Any = ALL, out: NDArray[np.float64] | None = None, *, last: bool = False
     ) -> NDArray[np.float64]:
-        return _copied(self.current[which], out)
+        averages = not last and self.counted > 0.0
+        numbers = self.sums[which] / self.counted if averages else self.cells[which]
+        out = np.empty((1, len(numbers))) if out is None else out
+        out[0] = numbers
+        return out
 
-    def _sums(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
-        return _copied(self.sums[which], out)
+    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
+        if last or not self.counted:
+            return self.bias.copy()
+        return self.totals[[averages_kernel.INTERCEPT_SUM_FIELD]] / self.counted
 
-    @property
-    def intercept(self) -> float:
-        return float(self.bias[0])
-
-    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        self.current[:], self.bias[0] = weights, intercept
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        self.cells[:], self.bias[0] = coefficients[0], intercepts[0]
         self.sums[:], self.totals[:] = 0.0, 0.0
-
-
-def _copied(numbers: NDArray[np.float64], out: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """A copy of the numbers, in ``out`` if given."""
-    if out is None:
-        return numbers.copy()
-    np.copyto(out, numbers)
-    return out

@@ -17,7 +17,6 @@ from scipy import sparse
 
 from lazynet.engines.base import ALL, Engine, Wear, take_until_done
 from lazynet.engines.cells import on_lines
-from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import outputs as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.steps import Steps, Targets, Task
@@ -51,7 +50,7 @@ class OutputsEngine(Engine):
 
     #: how the kernel calls the cells
     kind: ClassVar[str]
-    _per_feature: ClassVar[tuple[str, ...]] = ("cells",)
+    _cells_show_overflow = True
     #: the arrays that the kernel has of a block, beside its cells and stamps
     _beside: ClassVar[tuple[str, ...]]
     #: a number per feature: the step up to which its row of weights is current; None: not needed
@@ -60,6 +59,8 @@ class OutputsEngine(Engine):
     own_steps: OwnSteps | None = None
     #: l1, l2 and the largest rate of every output, where they differ; None: those of the task
     strengths: NDArray[np.float64] | None = None
+    #: the past of the clock, where iterates are averaged
+    average: Any = None
 
     def __init__(
         self,
@@ -97,10 +98,6 @@ class OutputsEngine(Engine):
         """The weights as the kernel takes them."""
         return self._block_of(self.cells, ALL)
 
-    def _past(self) -> averages_kernel.Average | None:
-        """The past of the averages; None where there are none."""
-        return None
-
     def learn(
         self,
         examples: Examples,
@@ -120,7 +117,7 @@ class OutputsEngine(Engine):
         def run(first: int) -> tuple[int, int]:
             return kernel.run(
                 self._block(), examples, targets, steps, task, losses, first,
-                softmax, learns, self.own_steps, self._past(), self.strengths,
+                softmax, learns, self.own_steps, self.average, self.strengths,
             )  # fmt: skip
 
         take_until_done(
@@ -139,30 +136,26 @@ class OutputsEngine(Engine):
         """The weights of some features, perhaps copied."""
         return self._block_of(np.ascontiguousarray(self.cells[which], np.float64), which)
 
-    def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
-        """The weights of some features, a row per feature: the model's or the last weights."""
+    def _by_feature(self, which: Any, last: bool) -> NDArray[np.float64]:
+        """The ``coefficients`` of some features, a row per feature."""
         block = self._block_to_read(which)
         coefficients = np.empty((block.n_features, self.n_outputs))
         kernel.read(block, coefficients)
         return coefficients
 
-    def _chunks(self, model: bool) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        """The weights of some features after the other, a row per feature."""
+    def _chunks(self, last: bool) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """The ``coefficients`` of some features after the other, a row per feature."""
         for start in range(0, self.n_features, _FEATURES_AT_ONCE):
             features = slice(start, min(start + _FEATURES_AT_ONCE, self.n_features))
-            yield features, self._by_feature(features, model)
+            yield features, self._by_feature(features, last)
 
     def coefficients(
-        self,
-        which: Any = ALL,
-        out: NDArray[np.float64] | None = None,
-        *,
-        last: bool = False,
+        self, which: Any = ALL, out: NDArray[np.float64] | None = None, *, last: bool = False
     ) -> NDArray[np.float64]:
         if which is not ALL:
-            return np.ascontiguousarray(self._by_feature(which, not last).T)
+            return np.ascontiguousarray(self._by_feature(which, last).T)
         out = np.empty((self.n_outputs, self.n_features)) if out is None else out
-        for features, part in self._chunks(not last):
+        for features, part in self._chunks(last):
             out[:, features] = part.T
         return out
 
@@ -176,36 +169,14 @@ class OutputsEngine(Engine):
         array([[0., 2., 0.],
                [4., 0., 6.]])
         """
-        return sparse.hstack([_rows_of(part) for _, part in self._chunks(True)], format="csr")
-
-    def weights(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
-        return self.coefficients(which, out, last=True)
-
-    def model(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
-        return self.coefficients(which, out)
-
-    @property
-    def model_intercept(self) -> NDArray[np.float64]:
-        return self.intercept
-
-    def load_coefficients(
-        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
-    ) -> None:
-        self.load(weights, intercepts)
+        return sparse.hstack([_rows_of(part) for _, part in self._chunks(last=False)], format="csr")
 
     def nonzeros(self) -> NDArray[np.int64]:
         """The number of last weights of every output that are not 0."""
         counts = np.zeros(self.n_outputs, dtype=np.int64)
-        for _, part in self._chunks(False):
+        for _, part in self._chunks(last=True):
             counts += np.count_nonzero(part, axis=0)
         return counts
-
-    def _is_finite_at(self, indices: NDArray[Any]) -> bool:
-        return bool(np.isfinite(self.cells[indices]).all())
 
 
 def _rows_of(by_feature: NDArray[np.float64]) -> sparse.csr_matrix:

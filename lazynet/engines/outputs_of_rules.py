@@ -70,14 +70,13 @@ class RuleOutputs(OutputsEngine):
             self.constants[self.n_outputs :] = single.constants
             self.fields[self.n_outputs :] = single.fields
 
-    @property
-    def intercept(self) -> NDArray[np.float64]:
+    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
         return np.array([self.output(k, _NONE).intercept for k in range(self.n_outputs)])
 
-    def load(self, weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         for number in range(self.n_outputs):
-            single = self.output(number)
-            single.load(weights[number], float(intercept[number]))
+            single, of_output = self.output(number), slice(number, number + 1)
+            single.load(coefficients[of_output], intercepts[of_output])
             self.set_output(number, single)
 
     def _sweep(self) -> None:
@@ -138,10 +137,10 @@ class AdaGradOutputs(RuleOutputs):
         super().set_output(number, single)
         self.stamps[:] = single.field("steps")
 
-    def load(self, weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         self.stamps[:] = 0.0
         self.fields[...] = 0.0
-        super().load(weights, intercept)
+        super().load(coefficients, intercepts)
 
     def set_constants(self, constants: tuple[float, ...]) -> None:
         """Apply the missed shrinks with the old constants, then switch."""

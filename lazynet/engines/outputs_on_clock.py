@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import ALL, Arrays, Engine, Wear
-from lazynet.engines.clock import lengths_of_past, lower_rates, past_of_clock
+from lazynet.engines.clock import average_of, columns_of_past, lower_rates, past_of_clock
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import cells as cells_kernel
@@ -24,7 +24,7 @@ class OutputsOnClock(OutputsEngine):
 
     >>> engine = OutputsOnClock(3, 2)
     >>> engine.load(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([0.5, 0.0]))
-    >>> engine.weights(np.array([2])), engine.intercept
+    >>> engine.coefficients(np.array([2])), engine.intercepts()
     (array([[3.],
            [6.]]), array([0.5, 0. ]))
     """
@@ -62,16 +62,15 @@ class OutputsOnClock(OutputsEngine):
         first_numbers = np.ascontiguousarray(self.cells[which][:, : self.width], np.float64)
         return self._block_of(first_numbers, which, "clock")
 
-    @property
-    def intercept(self) -> NDArray[np.float64]:
+    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
         return self.own[kernel.INTERCEPT_ROW, : self.n_outputs].copy()
 
-    def load(self, weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         self.cells[...] = 0.0
-        self.cells[:, : self.n_outputs] = weights.T
-        self.rates[:, cells_kernel.LOADED_FIELD] = weights.any(axis=1)
+        self.cells[:, : self.n_outputs] = coefficients.T
+        self.rates[:, cells_kernel.LOADED_FIELD] = coefficients.any(axis=1)
         self.own[...] = 0.0
-        self.own[kernel.INTERCEPT_ROW, : self.n_outputs] = intercept
+        self.own[kernel.INTERCEPT_ROW, : self.n_outputs] = intercepts
         self._set_clocks()
         self.scalars[:] = 0.0
 
@@ -93,53 +92,53 @@ class AveragedOutputs(OutputsOnClock):
     """One clock for all outputs, with a second number per weight for the average."""
 
     kind = "averaged clock"
-    _others = (*OutputsOnClock._beside, "totals")
-    _tables = ("shifts", "scales", "pulls")
+    _others = (*OutputsOnClock._beside, "totals", "past")
+    _table = "past"
 
     def __init__(self, n_features: int, n_outputs: int, wear: Wear | None = None) -> None:
-        self.shifts, self.scales, self.pulls = past_of_clock(n_features)
+        self.past = past_of_clock(n_features)
         self.totals = np.zeros(averages_kernel.AVERAGE_FIELDS)
         super().__init__(n_features, n_outputs, np.float64, wear)
 
-    def _past(self) -> averages_kernel.Average:
-        return averages_kernel.Average(self.shifts, self.scales, self.pulls, self.totals)
+    @property
+    def average(self) -> averages_kernel.Average:  # type: ignore[override]
+        """The past of the clock as the kernel takes it."""
+        return average_of(self.past, self.totals)
 
-    def _lengths(self, arrays: Arrays) -> dict[str, int]:
-        return lengths_of_past(arrays)
+    def _written(self, arrays: Arrays) -> float:
+        return columns_of_past(arrays)
 
     def _set_clocks(self) -> None:
         super()._set_clocks()
-        averages_kernel.begin(self._past())
+        averages_kernel.begin(self.average)
 
     def _sweep(self) -> None:
         befores = self.cells[:, self.width : self.width + self.n_outputs]
-        np.negative(self._sums().T, out=befores)
-        self.cells[:, : self.n_outputs] = self._by_feature(ALL, False)
+        np.negative(self._sums(ALL), out=befores)
+        self.cells[:, : self.n_outputs] = self._by_feature(ALL, last=True)
         self._set_clocks()
 
-    def _sums(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
+    def _sums(self, which: Any) -> NDArray[np.float64]:
+        """The sum of omega * w over the iterates for the weights w, a row per feature."""
         cells = self.cells[which]
-        out = np.empty((self.n_outputs, len(cells))) if out is None else out
+        sums = np.empty((self.n_outputs, len(cells)))
         for number in range(self.n_outputs):
             pairs = np.ascontiguousarray(cells[:, number :: self.width])
-            averages_kernel.sums(pairs, self._past(), out[number])
-        return out
+            averages_kernel.sums(pairs, self.average, sums[number])
+        return sums.T
 
-    def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
-        if not (model and self.counted):
-            return super()._by_feature(which, False)
-        return (self._sums(which) / self.counted).T
+    def _by_feature(self, which: Any, last: bool) -> NDArray[np.float64]:
+        if last or not self.counted:
+            return super()._by_feature(which, last)
+        return self._sums(which) / self.counted
 
-    @property
-    def model_intercept(self) -> NDArray[np.float64]:
-        if not self.counted:
-            return self.intercept
+    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
+        if last or not self.counted:
+            return super().intercepts()
         return self.own[kernel.INTERCEPT_SUM_ROW, : self.n_outputs] / self.counted
 
-    def load(self, weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
-        super().load(weights, intercept)
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        super().load(coefficients, intercepts)
         self.totals[:] = 0.0
 
 
@@ -151,6 +150,8 @@ class GroupedOutputs(OutputsOnClock):
     """
 
     kind = "groups"
+    # The norm of a row may overflow where its entries do not.
+    _cells_show_overflow = False
 
     def __init__(
         self, n_features: int, n_outputs: int, dtype: Any = np.float64, wear: Wear | None = None
@@ -161,7 +162,3 @@ class GroupedOutputs(OutputsOnClock):
 
     def _block_to_read(self, which: Any) -> kernel.Block:
         return self._block_of(np.ascontiguousarray(self.cells[which]), which)
-
-    def _is_finite_at(self, indices: NDArray[Any]) -> bool:
-        # The norm of a row may overflow where its entries do not.
-        return bool(np.isfinite(self.weights(indices)).all())

@@ -7,11 +7,13 @@ computed (``GradientSums``).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.engines.base import Wear
 from lazynet.engines.cells import CellEngine
 from lazynet.kernels import cells as kernel
 from lazynet.kernels.examples import Examples
@@ -51,7 +53,7 @@ class TruncatedGradientEngine(LaggingWeights):
 
     def _sweep(self) -> None:
         """Bring every weight current, and sum up gravity anew."""
-        self.load(self.weights(), self.intercept)
+        self.load(self.coefficients(), self.intercepts())
 
 
 class SAGAEngine(LaggingWeights):
@@ -66,10 +68,16 @@ class SAGAEngine(LaggingWeights):
     name = kind = "saga"
     memory: NDArray[np.float64]
     _others = ("fields", "constants", "memory")
-    _of_any_length = ("memory",)
+    _any_length = "memory"
 
-    def _start(self) -> None:
-        super()._start()
+    def __init__(
+        self, n_features: int, wear: Wear | None = None, constants: Sequence[float] = ()
+    ) -> None:
+        super().__init__(n_features, wear, constants)
+        self.memory = np.zeros(0)
+
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        super().load(coefficients, intercepts)
         self.memory = np.zeros(0)
 
     def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
@@ -97,15 +105,16 @@ class AdaGradEngine(LaggingWeights):
     >>> from lazynet.penalties import ElasticNet
     >>> from lazynet.rules.adagrad import AdaGrad
     >>> engine = AdaGradEngine(2, constants=AdaGrad().constants(ElasticNet(l1=0.1)))
-    >>> engine.weights()
-    array([0., 0.])
+    >>> engine.coefficients()
+    array([[0., 0.]])
     """
 
     name = kind = "adagrad"
+    _cells_show_overflow = True
 
-    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         """Start with these weights and no gradients seen."""
-        super().load(weights, intercept)
+        super().load(coefficients, intercepts)
         kernel.retune(self.kind, self.cells, self.fields, self.constants)
 
     def set_constants(self, constants: tuple[float, ...]) -> None:
@@ -132,9 +141,6 @@ class AdaGradEngine(LaggingWeights):
         if not self.constants[FOLLOWS]:
             return None
         return float(self.constants[_ALPHA]) / (self.field("mean") or 1.0)
-
-    def _is_finite_at(self, indices: NDArray[Any]) -> bool:
-        return bool(np.isfinite(self.cells[indices]).all())
 
     def warning_about(self, constants: tuple[float, ...]) -> str | None:
         """A warning if the next step would wipe weights that AdaGrad has not learned itself.
@@ -196,10 +202,10 @@ class GradientSums(CellEngine):
         """The mean size of the rows as of the last refresh; 1 before the first row with a size."""
         return self.field("mean") or 1.0
 
-    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         """Start as if one gradient had been seen, unless all weights are 0."""
-        self.cells[:] = 0.0
-        self._start()
+        weights, intercept = coefficients[0], float(intercepts[0])
+        self.cells[:], self.fields[:] = 0.0, 0.0
         self.set_field(self._count, self._are_loaded(weights, intercept))
         self._restate(weights, intercept)
 
@@ -249,9 +255,9 @@ class RDAEngine(GradientSums):
     >>> from lazynet.penalties import ElasticNet
     >>> from lazynet.rules.rda import RDA
     >>> engine = RDAEngine(2, constants=RDA(gamma=1.0).constants(ElasticNet(l1=0.1)))
-    >>> engine.load(np.array([1.0, 0.0]), 0.5)
-    >>> engine.weights(), engine.intercept
-    (array([1., 0.]), 0.5)
+    >>> engine.load(np.array([[1.0, 0.0]]), np.array([0.5]))
+    >>> engine.coefficients(), engine.intercepts()
+    (array([[1., 0.]]), array([0.5]))
     """
 
     name = kind = "rda"
@@ -281,9 +287,9 @@ class FTRLEngine(GradientSums):
     >>> from lazynet.penalties import ElasticNet
     >>> from lazynet.rules.ftrl import FTRL
     >>> engine = FTRLEngine(2, constants=FTRL().constants(ElasticNet(l1=0.1)))
-    >>> engine.load(np.array([1.0, 0.0]), 0.5)
-    >>> engine.weights().round(12) + 0.0, round(engine.intercept, 12)
-    (array([1., 0.]), 0.5)
+    >>> engine.load(np.array([[1.0, 0.0]]), np.array([0.5]))
+    >>> engine.coefficients().round(12) + 0.0, engine.intercepts().round(12)
+    (array([[1., 0.]]), array([0.5]))
     """
 
     name = kind = "ftrl"

@@ -73,5 +73,5 @@ def load_all(
     first = 0
     for engine in engines:
         part = slice(first, first + engine.n_outputs)
-        engine.load_coefficients(rows[part], offsets[part])
+        engine.load(rows[part], offsets[part])
         first += engine.n_outputs

@@ -50,9 +50,9 @@ class Undo:
         for name, array in engine.state().items():
             if name in self.picked:
                 self.copies[name] = array[touched]
-            elif name not in engine._tables:
+            elif name != engine._table:
                 self.copies[name] = array.copy()
-        if self.picked or engine._tables:
+        if self.picked or engine._table:
             engine.before_sweep = self.copy_all
 
     def copy_all(self) -> None:

@@ -165,8 +165,8 @@ class GridTraining:
         """The weights of a setting in a fold, a row for every output, and the intercepts."""
         engines = [matrix.engine for matrix in self.matrices if matrix.fold == fold]
         return (
-            np.stack([engine.model()[setting] for engine in engines]),
-            np.array([engine.model_intercept[setting] for engine in engines]),
+            np.stack([engine.coefficients()[setting] for engine in engines]),
+            np.array([engine.intercepts()[setting] for engine in engines]),
         )
 
 

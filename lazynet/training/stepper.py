@@ -183,12 +183,12 @@ class Stepper:
     @property
     def averages(self) -> NDArray[np.float64]:
         """The mean of every weight over the iterates that count; before the first, the weights."""
-        return self.engine.model()
+        return self.engine.coefficients()[0]
 
     @property
     def average_intercept(self) -> float:
         """The mean of the intercept over the iterates that count; before the first, its value."""
-        return self.engine.model_intercept
+        return float(self.engine.intercepts()[0])
 
 
 def _check_position(name: str, value: Any, size: int) -> int:

@@ -49,7 +49,8 @@ class _Engine(Competitor):
         return chosen.new_engine(self.n_features)
 
     def begin(self) -> None:
-        self.learner.engine.load(self.problem.weights, self.problem.intercept)
+        intercepts = np.array([self.problem.intercept])
+        self.learner.engine.load(self.problem.weights[None], intercepts)
         self.intercept, self.t = self.problem.intercept, self.problem.t
 
     def learn(self, start: int, stop: int) -> None:
@@ -115,7 +116,7 @@ class AveragedClock(_Engine):
 
     def averages(self) -> NDArray[np.float64]:
         """The mean of every weight over all iterates."""
-        return self.learner.engine.model()
+        return self.learner.engine.coefficients()[0]
 
 
 class AveragedDense(AveragedClock):

@@ -128,7 +128,7 @@ def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
     }
 
     def go_over(visiting: Learner) -> float:
-        visiting.engine.load(problem.weights, problem.intercept)
+        visiting.engine.load(problem.weights[None], np.array([problem.intercept]))
         return seconds_per_step(visiting, order, problem.t)
 
     turns = {name: partial(go_over, each) for name, each in learners.items()}
@@ -143,7 +143,7 @@ def state_bytes(engine: Engine) -> dict[str, int]:
     arrays = [array for array in engine.state().values() if len(array) == engine.n_features]
     return {
         "weights": sum(array.nbytes for array in arrays),
-        "steps": sum(getattr(engine, name).nbytes for name in engine._tables),
+        "steps": getattr(engine, engine._table).nbytes if engine._table else 0,
     }
 
 

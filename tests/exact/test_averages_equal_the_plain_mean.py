@@ -52,7 +52,7 @@ def averages_of(X, y, order, chosen, steps_per_block=None):
         engine_of("dense", d, average=True),
     ):
         run_pass([Learner(engine, as_examples(X, y), chosen)], order, 0)
-        found.append(np.append(engine.model(), engine.model_intercept))
+        found.append(np.append(engine.coefficients(), engine.intercepts()))
     return found
 
 
@@ -118,8 +118,8 @@ def test_sums_are_folded_when_the_block_is_full_and_no_sooner():
     engine = Counting(X.shape[1], steps_per_block=100)
     run_pass([Learner(engine, as_examples(X, y), plan(1e-6, 1e-6))], None, 0)
     assert folds == (X.shape[0] - 1) // 100
-    assert AveragedClockEngine(10**6).shifts.shape == (250_000 + 12_144,)
-    assert len(AveragedClockEngine(10).shifts) == 4096
+    assert AveragedClockEngine(10**6).past.shape == (3, 2**18 + 1)
+    assert AveragedClockEngine(10).past.shape == (3, 2**12 + 1)
 
 
 # --- estimators ---------------------------------------------------------------------------------

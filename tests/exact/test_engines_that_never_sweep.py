@@ -65,7 +65,7 @@ def test_a_shift_that_overflows_is_refused(kind, step_order):
     lazy = Stepper(2, **in_rule(wear=NEVER, **kind, **options))
     dense = Stepper(2, **in_rule(storage="dense", **options))
     for stepper in (lazy, dense):
-        stepper.engine.load(np.array([1.0, 1.0]), 0.0)
+        stepper.engine.load(np.ones((1, 2)), np.zeros(1))
 
     def step_until_refused():
         for _ in range(10):

@@ -37,7 +37,7 @@ from lazynet import (
     TruncatedGradient,
 )
 from lazynet.data.arrays import as_examples
-from lazynet.engines.base import ALL, Wear
+from lazynet.engines.base import Wear
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine, TablesEngine
 from lazynet.engines.dense import DenseEngine
@@ -143,18 +143,18 @@ class SweepsWithoutTheScale(ClockEngine):
 class IgnoresTheDead(AveragedClockEngine):
     """Sums a vanished weight as if its curve went on below zero."""
 
-    def _sums(self, which=ALL, out=None):
+    def _sums(self, which):
         n = int(self.totals[averages_kernel.COUNTED_FIELD])
         z, before = self.cells[which].T
-        return z * self.scales[n] - np.sign(z) * self.pulls[n] - before
+        return z * self.past[1, n] - np.sign(z) * self.past[2, n] - before
 
 
 class DropsTheSign(AveragedClockEngine):
     """Reads sums as if there were no shift."""
 
-    def _sums(self, which=ALL, out=None):
+    def _sums(self, which):
         n = int(self.totals[averages_kernel.COUNTED_FIELD])
-        return super()._sums(which) + np.sign(self.cells[which, 0]) * self.pulls[n]
+        return super()._sums(which) + np.sign(self.cells[which, 0]) * self.past[2, n]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_long_rows_take_the_vector_path(engine, l1, step_order, wear):
 def test_the_tables_begin_again_before_they_overflow():
     """eta = 1 and l2 = 0.5 make B infinite at step 1023 of the paper's tables."""
     engine = TablesEngine(1, budget=10_000)
-    engine.load(np.array([1.0]), 0.0)
+    engine.load(np.ones((1, 1)), np.zeros(1))
     chosen = plan(rule="sgd", l1=1e-9, l2=0.5, eta0=1.0)
     nothing = as_examples(sparse.csr_matrix((1, 1)), np.ones(1))
     for step in range(1200):

@@ -43,14 +43,14 @@ def idle(kind, rule, l1, l2, n_steps):
     chosen = plan(**given)
     if "outputs" in kind:
         engine = chosen.new_engine(N_WEIGHTS, 2)
-        engine.load_coefficients(np.tile(START, (2, 1)), np.full(2, INTERCEPT))
+        engine.load(np.tile(START, (2, 1)), np.full(2, INTERCEPT))
     else:
         engine = chosen.new_engine(N_WEIGHTS)
-        engine.load(START, INTERCEPT)
+        engine.load(START[None], np.array([INTERCEPT]))
     if average is not None:
         # One block for all steps: its sums are as long as they can be.
         single = AveragedClockEngine(N_WEIGHTS, steps_per_block=n_steps)
-        for name in ("shifts", "scales", "pulls", "totals"):
+        for name in ("past", "totals"):
             setattr(engine, name, getattr(single, name))
     X = sparse.csr_matrix(([1.0], ([0], [0])), shape=(2, N_WEIGHTS))
     targets = None if "outputs" in kind else np.ones(2)

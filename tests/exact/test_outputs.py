@@ -87,7 +87,7 @@ def run_of(problem, name, n_outputs, wear, *, softmax=False, average=None, room=
         run.engine = kind(problem.n_features, n_outputs, wear=wear, **options)
     if chosen.average is not None:
         single = AveragedClockEngine(problem.n_features, wear, steps_per_block=room)
-        for part in ("shifts", "scales", "pulls", "totals"):
+        for part in ("past", "totals"):
             setattr(run.engine, part, getattr(single, part))
     return run
 
@@ -279,7 +279,7 @@ def test_loaded_weights_are_read_back(options):
     rng = np.random.default_rng(3)
     weights, offsets = rng.standard_normal((11, 40)), rng.standard_normal(11)
     weights[:, ::3] = 0.0
-    engine.load_coefficients(weights, offsets)
+    engine.load(weights, offsets)
     np.testing.assert_allclose(engine.coefficients(), weights, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(engine.intercepts(), offsets, rtol=1e-12)
     np.testing.assert_array_equal(

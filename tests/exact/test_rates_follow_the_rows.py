@@ -79,9 +79,9 @@ def test_every_step_equals_the_reference_across_refreshes(rule, loss, empty):
 class KeepsTheWeights(FTRLEngine):
     """Lets every new scale leave all weights what they are, learned or loaded."""
 
-    def _run(self, examples, steps, task, first):
+    def take(self, examples, steps, task, t=0):
         self.set_field("loaded", -1.0)
-        return super()._run(examples, steps, task, first)
+        super().take(examples, steps, task, t)
 
 
 class WithoutRescale(AdaGradEngine):

@@ -230,7 +230,7 @@ def test_a_warm_start_begins_at_the_weights(rule):
     settings = model._read_settings()
     plan = settings.plan(settings.penalty(model.l1_), 1, model.eta0_)
     engine = plan.new_like(model._engines[0])
-    engine.load_coefficients(model.last_coef_, model.last_intercept_)
+    engine.load(model.last_coef_, model.last_intercept_)
     assert apart(engine.weights(), model.coef_.ravel()) <= 1e-15
     assert apart(engine.intercept, model.intercept_[0]) <= 1e-15
 
@@ -342,7 +342,7 @@ def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
 def test_an_intercept_is_carried_over_to_ftrl_without_beta():
     """An intercept that is carried over gets a state as if a small gradient had been seen."""
     engine = FTRLEngine(1, constants=FTRL(alpha=0.1, beta=0.0).constants(ElasticNet(0.0, 1.0)))
-    engine.load(np.array([2.0]), -3.0)
+    engine.load(np.array([[2.0]]), np.array([-3.0]))
     assert engine.weights()[0] == pytest.approx(2.0)
     assert engine.intercept == pytest.approx(-3.0)
 

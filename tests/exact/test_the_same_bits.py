@@ -121,14 +121,12 @@ def take(engine, chosen, examples, start, stop):
 
 def read(engine):
     """Weights and intercepts after the last step, and those of the model."""
-    if isinstance(engine, OutputsEngine):
-        return [
-            engine.coefficients(last=True),
-            engine.intercepts(last=True),
-            engine.coefficients(),
-            engine.intercepts(),
-        ]
-    return [engine.weights(), engine.intercept, engine.model(), engine.model_intercept]
+    return [
+        engine.coefficients(last=True),
+        engine.intercepts(last=True),
+        engine.coefficients(),
+        engine.intercepts(),
+    ]
 
 
 def assert_same(left, right):
@@ -162,18 +160,7 @@ def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
         take(engine, chosen, examples, start, stop)
     assert_same(read(engine), learned(options, n_outputs, wear))
     some = np.array([7, 3, D - 1])
-    if n_outputs is None:
-        np.testing.assert_array_equal(engine.weights(some), engine.weights()[some])
-    else:
-        np.testing.assert_array_equal(engine.coefficients(some), engine.coefficients()[:, some])
-
-
-def load(engine, weights, intercepts):
-    """Start from weights of the first outputs, or of the one output."""
-    if isinstance(engine, OutputsEngine):
-        engine.load_coefficients(weights[: engine.n_outputs], intercepts[: engine.n_outputs])
-    else:
-        engine.load(weights[0], float(intercepts[0]))
+    np.testing.assert_array_equal(engine.coefficients(some), engine.coefficients()[:, some])
 
 
 @EVERY_CASE
@@ -188,7 +175,7 @@ def test_an_engine_that_loads_weights_forgets_what_it_has_learned(options, n_out
     take(used, chosen, examples, 0, N)
     new.continue_rates(used)
     for engine in (used, new):
-        load(engine, weights, intercepts)
+        engine.load(weights[: engine.n_outputs], intercepts[: engine.n_outputs])
     for name, array in new.state().items():
         np.testing.assert_array_equal(used.state()[name], array, name)
     for engine in (used, new):

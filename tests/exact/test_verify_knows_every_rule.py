@@ -126,8 +126,8 @@ def test_an_engine_that_breaks_down_disagrees(name, monkeypatch):
             super().take(examples, steps, task, t)
 
     class TurnsToNaN(ALGORITHMS[name].engine or ClockEngine):
-        def weights(self, *arguments):
-            return super().weights(*arguments) * np.nan
+        def coefficients(self, *arguments, **options):
+            return super().coefficients(*arguments, **options) * np.nan
 
     model = model_of(GIVEN[name])
     put(monkeypatch, name, Overflows)

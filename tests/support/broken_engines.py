@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from lazynet.engines.base import ALL
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import ClockEngine
 from lazynet.engines.rules import (
@@ -14,7 +15,6 @@ from lazynet.engines.rules import (
     SAGAEngine,
     TruncatedGradientEngine,
 )
-from lazynet.kernels import cells as cells_kernel
 
 
 class ForgetsToSweep(ClockEngine):
@@ -27,46 +27,47 @@ class ForgetsToSweep(ClockEngine):
 class NoThreshold(TruncatedGradientEngine):
     """Shrinks large weights too when weights are read."""
 
-    def _read(self, cells, out):
-        cells_kernel.read(self.kind, cells, self.fields, np.array([np.inf]), out)
+    def coefficients(self, which=ALL, out=None, *, last=False):
+        other = copy.deepcopy(self)
+        other.constants[:] = np.inf
+        return TruncatedGradientEngine.coefficients(other, which, out)
 
 
 class CountsOneExampleTooMany(FTRLEngine):
     """Reads weights as if the penalty counted on one example more."""
 
-    def _read(self, cells, out):
-        engine = copy.deepcopy(self)
-        engine.set_field("steps", self.field("steps") + 1.0)
-        FTRLEngine._read(engine, cells, out)
+    def coefficients(self, which=ALL, out=None, *, last=False):
+        other = copy.deepcopy(self)
+        other.set_field("steps", self.field("steps") + 1.0)
+        return FTRLEngine.coefficients(other, which, out)
 
 
 class KeepsTheFirstScale(RDAEngine):
     """Takes the size of the first row that it sees for the mean size of all rows."""
 
-    def _run(self, examples, steps, task, first):
+    def take(self, examples, steps, task, t=0):
         known = self.field("mean")
-        result = super()._run(examples, steps, task, first)
+        super().take(examples, steps, task, t)
         if known:
             self.set_field("mean", known)
-        return result
 
 
 class ForgetsWhen(AdaGradEngine):
     """Applies every shrink since the beginning, whichever of them a weight has had."""
 
-    def _read(self, cells, out):
-        cells = cells.copy()
-        cells[:, 3] = 0.0
-        super()._read(cells, out)
+    def coefficients(self, which=ALL, out=None, *, last=False):
+        other = copy.deepcopy(self)
+        other.cells[:, 3] = 0.0
+        return AdaGradEngine.coefficients(other, which, out)
 
 
 class MissesOneStep(SAGAEngine):
     """Reads weights one step behind."""
 
-    def _read(self, cells, out):
-        cells = cells.copy()
-        cells[:, 2] = np.minimum(cells[:, 2] + 1.0, self.field("steps"))
-        super()._read(cells, out)
+    def coefficients(self, which=ALL, out=None, *, last=False):
+        other = copy.deepcopy(self)
+        other.cells[:, 2] = np.minimum(self.cells[:, 2] + 1.0, self.field("steps"))
+        return SAGAEngine.coefficients(other, which, out)
 
 
 class NeverSweeps(CarpenterEngine):
@@ -79,11 +80,10 @@ class NeverSweeps(CarpenterEngine):
 def reads_halves(engine):
     """An engine of the same kind that reads half of every weight."""
 
-    def _read(self, cells, out):
-        engine._read(self, cells, out)
-        out /= 2.0
+    def coefficients(self, which=ALL, out=None, *, last=False):
+        return engine.coefficients(self, which, out) / 2.0
 
-    return type(f"ReadsHalves{engine.__name__}", (engine,), {"_read": _read})
+    return type(f"ReadsHalves{engine.__name__}", (engine,), {"coefficients": coefficients})
 
 
 #: The broken engine of every rule of the catalogue; of some rules, an engine with a finer fault.
