@@ -66,9 +66,11 @@ def checks_by(serial: type[Any], settings: Settings, n_features: int, classes: A
     """A function that checks a chunk, as the serial estimator checks the rows of a fit."""
     probe = serial()
     probe.n_features_in_ = n_features
+    if classes is not None:
+        probe.classes_ = classes
     # Only settings that matter here: fits of other settings share the result.
     used = SimpleNamespace(class_weight=settings.class_weight, softmax=settings.softmax)
-    return partial(probe._rows_of_chunk, used, classes)
+    return partial(probe._rows_of_chunk, used)
 
 
 class Rows:

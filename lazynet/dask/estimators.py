@@ -32,7 +32,7 @@ from lazynet.estimators.online_model import OnlineModel
 from lazynet.losses import Loss
 from lazynet.minimum.minimise import check_penalty
 from lazynet.minimum.objective import MeanLoss, importance_of_rows
-from lazynet.training.rows import Prepare, SourceRows
+from lazynet.training.rows import SourceRows
 from lazynet.training.settings import Settings
 
 
@@ -111,17 +111,13 @@ class _OnlineOnBlocks(OverBlocks, OnlineModel):
         """
         return super().fit(Blocks.of(X, y, sample_weight, client=client), **options)
 
-    def _chunk_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
-        # The outputs of one estimator go in several chains, which keep several workers busy.
-        if isinstance(source, Blocks):
-            settings = replace(settings, n_threads=2 * len(source))
-        return super()._chunk_reader(settings, source)
-
-    def _source_rows(self, settings: Settings, source: Source, prepare: Prepare) -> SourceRows:
+    def _rows_of_source(self, settings: Settings, source: Source) -> tuple[Settings, SourceRows]:
         assert isinstance(source, Blocks), "fit has made blocks"
-        assert isinstance(prepare, partial), "a method with the settings and the classes"
-        check = checks_by(self._serial, settings, self.n_features_in_, prepare.args[1])
-        return BlockRows(source, check, f"{type(self).__name__}{uuid.uuid4().hex[:6]}")
+        classes = getattr(self, "classes_", None)
+        check = checks_by(self._serial, settings, self.n_features_in_, classes)
+        rows = BlockRows(source, check, f"{type(self).__name__}{uuid.uuid4().hex[:6]}")
+        # The outputs of one estimator go in several chains, which keep several workers busy.
+        return replace(settings, n_threads=2 * len(source)), rows
 
 
 class LazyNetClassifier(_OnlineOnBlocks, online.LazyNetClassifier):  # type: ignore[misc]
@@ -207,8 +203,8 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
         self.__dict__.pop("feature_names_in_", None)
         options = {"class_weight": self.class_weight} if hasattr(self, "class_weight") else {}
         reader = self._online(**options)
-        settings, prepare = reader._chunk_reader(reader._read_settings(), blocks)
-        classes = prepare.args[1]
+        settings = reader._set_outputs_of(blocks, reader._read_settings())
+        classes = getattr(reader, "classes_", None)
         check = checks_by(self._online, settings, facts.n_features, classes)
         prepared = blocks.prepared(partial(prepared_by, check))
         futures = [

@@ -185,19 +185,39 @@ def checked_classes(
 ) -> tuple[sparse.csr_matrix, NDArray[Any], NDArray[Any]]:
     """Checked X and y, and the classes; for ``classes=None`` the classes that occur in y."""
     X, y = checked_rows(estimator, X, reset, y=y)
-    result = np.unique(y) if classes is None and y.dtype.kind in "biuf" else None
-    if result is None or not are_classes_of(result, len(y)):
-        with np.errstate(invalid="ignore"):  # scikit-learn casts y to integers and back
+    numbers = y.dtype.kind in "biuf"
+    if classes is not None:
+        sound = numbers and are_whole(classes) and bool(np.isin(y, classes).all())
+    elif numbers:
+        present = np.unique(y)
+        sound = 2 * len(present) <= len(y) and are_whole(present)
+    else:
+        sound = False
+    if not sound:
+        # scikit-learn refuses what is no class, and warns of as many classes as rows.
+        with np.errstate(invalid="ignore"):  # it casts y to integers and back
             check_classification_targets(y)
     if classes is None:
-        classes = np.unique(y) if result is None else result
+        classes = present if numbers else np.unique(y)
         if len(classes) < 2:
             only = classes.tolist()[0]
             raise ValueError(f"y must have at least two classes, got one class: {only!r}")
-    elif not np.isin(y, classes).all():
+    elif not sound and not np.isin(y, classes).all():
         unknown = np.setdiff1d(y, classes)
         raise ValueError(f"y has labels {unknown} that are not among the classes {classes}")
     return X, y, classes
+
+
+def are_whole(classes: NDArray[Any]) -> bool:
+    """Whether the classes are whole numbers, which scikit-learn takes for classes.
+
+    >>> are_whole(np.array([0.0, 1.0])), are_whole(np.array([0.5, 1.0])), are_whole(np.array(["a"]))
+    (True, False, False)
+    """
+    if classes.dtype.kind not in "biuf":
+        return False
+    numbers = classes.astype(np.float64)
+    return bool(((numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**53)).all())
 
 
 def targets_of_classes(
@@ -209,20 +229,6 @@ def targets_of_classes(
     else:
         codes = np.searchsorted(classes, y)
     return Classes(codes, len(classes), importances)
-
-
-def are_classes_of(values: NDArray[Any], n_rows: int) -> bool:
-    """Whether scikit-learn takes these distinct numbers for classes, and would not warn of them.
-
-    >>> are_classes_of(np.array([0.0, 1.0]), 4), are_classes_of(np.array([0.5, 1.0]), 4)
-    (True, False)
-    >>> are_classes_of(np.arange(2), 4), are_classes_of(np.arange(3), 4)
-    (True, False)
-    """
-    if 2 * len(values) > n_rows:
-        return False
-    numbers = values.astype(np.float64)
-    return bool(((numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**53)).all())
 
 
 # --- labels in columns ------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +15,6 @@ from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
 from lazynet.data.targets import Columns, Labels, Targets
 from lazynet.data.weights import ClassWeight, check_sample_weight, counts_rows, importances
-from lazynet.engines.stacked import outputs_of
 from lazynet.estimators.classifier import (
     SPARSE_FORMS,
     LinearClassifier,
@@ -30,7 +28,7 @@ from lazynet.estimators.classifier import (
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.losses import LossOfClasses, LossOfNumbers
-from lazynet.training.rows import Prepare, balanced_for
+from lazynet.training.rows import balanced_for
 from lazynet.training.settings import Settings
 
 
@@ -112,7 +110,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     class_weight: ClassWeight | None = None
 
     def _read(
-        self, settings: Settings, rows: Chunk, classes: NDArray[Any] | None = None, *,
+        self, settings: Settings, rows: Chunk, classes: Any = None, *,
         reset: bool = False, some_rows: bool = False, checked: bool = False,
     ) -> tuple[sparse.csr_matrix, Targets, Any, str | None]:  # fmt: skip
         X, y, sample_weight = rows
@@ -121,7 +119,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
             _check_goes_with_labels(settings)
             weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
             return X, Labels(indicator, weights), classes, form_of(y)
-        if not checked or classes is None:
+        if not checked:
             X, y, classes = checked_classes(self, X, y, classes, reset)
         weight_of = settings.class_weight
         weights = importances(weight_of, classes, X, y, sample_weight, some_rows=some_rows)
@@ -132,19 +130,18 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def _chunk_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
+    def _set_outputs_of(self, source: Source, settings: Settings) -> Settings:
         facts = source.facts()
         if facts.n_labels is not None:
-            classes, form = np.arange(facts.n_labels), "sparse matrix"
-        elif facts.classes is None or len(facts.classes) < 2:
+            self._set_outputs(settings, np.arange(facts.n_labels), "sparse matrix")
+            return settings
+        if facts.classes is None or len(facts.classes) < 2:
             what = "numbers" if facts.classes is None else f"the class {facts.classes}"
             raise ValueError(f"y must have at least two classes, and the source has {what}")
-        else:
-            classes, form = np.array(facts.classes), None
-            if counts_rows(settings.class_weight):
-                settings = replace(settings, class_weight=balanced_for(source))
-        self._set_outputs(settings, classes, form)
-        return settings, partial(self._rows_of_chunk, settings, classes)
+        self._set_outputs(settings, np.array(facts.classes), None)
+        if counts_rows(settings.class_weight):
+            settings = replace(settings, class_weight=balanced_for(source))
+        return settings
 
     def _set_outputs(self, settings: Settings, classes: Any, form: str | None) -> None:
         previous = getattr(self, "classes_", None)
@@ -188,25 +185,16 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         >>> model.t_, model.coef_, model.intercept_  # -0.5, then +0.5
         (2, array([[-0.5,  1. ]]), array([0.]))
         """
-        self._warn(self._learn_on(X, y, sample_weight, sample_order, classes))
+        self._warn(self._learn_once(X, y, sample_weight, sample_order, classes))
         return self
 
-    def _rows_of_partial_fit(
-        self, settings: Settings, rows: Chunk, classes: Any, of_pass: bool
-    ) -> tuple[sparse.csr_matrix, Targets]:
-        fitted, previous = self.__sklearn_is_fitted__(), getattr(self, "classes_", None)
+    def _learn_rows(
+        self, settings: Settings, rows: Chunk, classes: Any, order: Any = None, *,
+        some_rows: bool = False,
+    ) -> list[Warning]:  # fmt: skip
+        previous = getattr(self, "classes_", None)
         classes = classes_of_partial_fit(previous, classes, rows.y, settings.class_weight)
-        X, targets, classes, form = self._read(
-            settings, rows, classes, reset=not fitted, some_rows=of_pass
-        )
-        if not fitted:
-            self._set_outputs(settings, classes, form)
-        elif (form is None) != (self._form is None):
-            raise ValueError(
-                "y must have a column per label in every call of partial_fit, or one class per "
-                "row in every call"
-            )
-        return X, targets
+        return super()._learn_rows(settings, rows, classes, order, some_rows=some_rows)
 
 
 def _check_goes_with_labels(settings: Settings) -> None:
@@ -304,11 +292,11 @@ class LazyNetRegressor(LinearRegressor, OnlineModel):
         weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
         return X, Columns(y, weights), None, "dense" if y.ndim == 2 else None
 
-    def _chunk_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
+    def _set_outputs_of(self, source: Source, settings: Settings) -> Settings:
         if source.facts().n_labels is not None:
             raise ValueError("y must be a number for every row, and the source has labels")
         self._form = None
-        return settings, partial(self._rows_of_chunk, settings, None)
+        return settings
 
     @available_if(OnlineModel._learns_from_streams)
     def partial_fit(
@@ -327,19 +315,5 @@ class LazyNetRegressor(LinearRegressor, OnlineModel):
         >>> model.partial_fit([[1.0]], [4.0]).coef_
         array([1.5])
         """
-        self._warn(self._learn_on(X, y, sample_weight, sample_order))
+        self._warn(self._learn_once(X, y, sample_weight, sample_order))
         return self
-
-    def _rows_of_partial_fit(
-        self, settings: Settings, rows: Chunk, classes: None, of_pass: bool
-    ) -> tuple[sparse.csr_matrix, Targets]:
-        fitted = self.__sklearn_is_fitted__()
-        X, targets, _, form = self._read(settings, rows, reset=not fitted, some_rows=of_pass)
-        if not fitted:
-            self._form = form
-        elif len(targets) != outputs_of(self._engines):
-            raise ValueError(
-                f"y must have {outputs_of(self._engines)} columns, as in the first call, got "
-                f"{len(targets)}"
-            )
-        return X, targets

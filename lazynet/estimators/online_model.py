@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.data.arrays import check_order
+from lazynet.data.arrays import check_order, plain_arrays
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import ROWS, Source, check_alone
 from lazynet.data.statistics import Units
@@ -23,7 +23,12 @@ from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS, EngineKind
-from lazynet.engines.stacked import intercepts_of, stacked_coefficients, stacked_sparse_coefficients
+from lazynet.engines.stacked import (
+    intercepts_of,
+    outputs_of,
+    stacked_coefficients,
+    stacked_sparse_coefficients,
+)
 from lazynet.engines.undo import all_or_nothing
 from lazynet.estimators.linear import LinearModel
 from lazynet.parameters import (
@@ -34,7 +39,7 @@ from lazynet.parameters import (
     PositiveInt,
     Threads,
     Verbosity,
-    check_integer,
+    settle,
 )
 from lazynet.persistence.checkpoints import EVERY, Checkpoint, checkpoint_of
 from lazynet.rules.base import Rule
@@ -45,17 +50,14 @@ from lazynet.training.fit import (
     engines_with,
     fit,
     learn_once,
-    plan_to_verify,
     start_identity,
 )
 from lazynet.training.loop import EpochRecord
 from lazynet.training.rows import (
-    Prepare,
     Rows,
     RowsInMemory,
     SourceRows,
     check_rule_streams,
-    is_sound,
 )
 from lazynet.training.settings import (
     N_ITER_NO_CHANGE,
@@ -66,7 +68,7 @@ from lazynet.training.settings import (
     Settings,
     read_settings,
 )
-from lazynet.verify.online import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
+from lazynet.verify.online import VerificationReport, verify
 
 
 @dataclass(repr=False, eq=False)
@@ -185,9 +187,14 @@ class OnlineModel(LinearModel):
         rows: Rows
         if isinstance(X, Source):
             check_alone(y, sample_weight, sample_order)
+            check_rule_streams(settings)
+            self.n_features_in_ = X.facts().n_features
+            self.__dict__.pop("feature_names_in_", None)
+            settings = replace(self._set_outputs_of(X, settings), shuffle=False)
             settings, rows = self._rows_of_source(settings, X)
         else:
-            X, targets = self._rows_of_fit(settings, Chunk(X, y, sample_weight))
+            X, targets, classes, form = self._read(settings, Chunk(X, y, sample_weight), reset=True)
+            self._set_outputs(settings, classes, form)
             rows = RowsInMemory(X, targets, check_order(sample_order, X.shape[0]))
         if checkpoint is not None:
             identity = rows.identity() | start_identity(model, *start)
@@ -200,18 +207,10 @@ class OnlineModel(LinearModel):
         self.__dict__.update(result)
         return warnings
 
-    def _rows_of_source(self, settings: Settings, source: Source) -> tuple[Settings, SourceRows]:
-        """The rows of a source, and the settings that suit them."""
-        check_rule_streams(settings)
-        self.n_features_in_ = source.facts().n_features
-        self.__dict__.pop("feature_names_in_", None)
-        settings, prepare = self._chunk_reader(settings, source)
-        settings = replace(settings, shuffle=False)
-        return settings, self._source_rows(settings, source, prepare)
-
     def _read_settings(self) -> Settings:
         """The checked parameters."""
-        return read_settings(vars(self._settle()), isinstance(self, ClassifierMixin))
+        parameters = vars(settle(self._kinds, vars(self)))
+        return read_settings(parameters, isinstance(self, ClassifierMixin))
 
     def _model(self) -> Model:
         """What earlier calls have left."""
@@ -233,35 +232,27 @@ class OnlineModel(LinearModel):
         """Note classes and the form of y; refuse what a warm start cannot go on with."""
         self._form = form
 
-    def _rows_of_fit(self, settings: Settings, rows: Chunk) -> tuple[sparse.csr_matrix, Targets]:
-        """The checked rows of a fit and their targets."""
-        X, targets, classes, form = self._read(settings, rows, reset=True)
-        self._set_outputs(settings, classes, form)
-        return X, targets
+    def _set_outputs_of(self, source: Source, settings: Settings) -> Settings:
+        """Note the classes and the form of y of a source; returns the settings that suit them."""
+        raise NotImplementedError
+
+    def _rows_of_source(self, settings: Settings, source: Source) -> tuple[Settings, SourceRows]:
+        """The rows of a source, and the settings that suit them."""
+        return settings, SourceRows(source, partial(self._rows_of_chunk, settings))
 
     def _rows_of_chunk(
-        self, settings: Settings, classes: Any, chunk: Chunk, checked: bool = False
+        self, settings: Settings, chunk: Chunk, checked: bool = False
     ) -> tuple[sparse.csr_matrix, Targets]:
-        """The checked rows of a chunk and their targets."""
-        sound = is_sound(chunk, self.n_features_in_, checked, classes)
-        return self._read(settings, chunk, classes, some_rows=True, checked=sound)[:2]
+        """The checked rows of a chunk of a source and their targets.
 
-    def _rows_of_partial_fit(
-        self, settings: Settings, rows: Chunk, classes: Any, of_pass: bool
-    ) -> tuple[sparse.csr_matrix, Targets]:
-        """The checked rows of a call of ``partial_fit``, or of a chunk of its pass over a source.
-
-        ``classes`` are those of a classifier.
+        Rows that were ``checked`` in an earlier pass are not read again: the kernel checks them.
         """
-        raise NotImplementedError
-
-    def _chunk_reader(self, settings: Settings, source: Source) -> tuple[Settings, Prepare]:
-        """The settings that suit a source, and a function that checks a chunk of it."""
-        raise NotImplementedError
-
-    def _source_rows(self, settings: Settings, source: Source, prepare: Prepare) -> SourceRows:
-        """The rows of a source."""
-        return SourceRows(source, prepare)
+        X, y, classes = chunk.X, chunk.y, getattr(self, "classes_", None)
+        if checked:
+            checked = X.shape[1] == self.n_features_in_ and plain_arrays(X) is X
+        if checked and classes is not None:
+            checked = not sparse.issparse(y) and bool(np.isin(y, classes).all())
+        return self._read(settings, chunk, classes, some_rows=True, checked=checked)[:2]
 
     def _replaced(self, coef: Any, intercept: Any, rows: Any, offsets: Any) -> tuple[Any, Any]:
         """Weights and intercepts, in place of which the user may give others."""
@@ -271,45 +262,25 @@ class OnlineModel(LinearModel):
         )
 
     @all_or_nothing
-    def _learn_on(
+    def _learn_once(
         self, X: Any, y: Any, sample_weight: Any, sample_order: Any, classes: Any = None
     ) -> list[Warning]:
         """Go on training with one pass over the rows; ``classes`` are those of a classifier."""
-        if isinstance(X, Source):
-            check_alone(y, sample_weight, sample_order)
-            return self._learn_pass(X, classes)
-        return self._learn_rows(Chunk(X, y, sample_weight), classes, sample_order)
-
-    def _learn_rows(
-        self, chunk: Chunk, classes: Any, sample_order: Any = None, of_pass: bool = False
-    ) -> list[Warning]:
-        """Go on training with rows in memory, or with a chunk of a pass over a source."""
         settings = self._read_settings()
         settings.rule.check_streams("partial_fit")
-        if of_pass:
-            settings = replace(settings, shuffle=False)
-        model = self._model() if self.__sklearn_is_fitted__() else None
-        X, targets = self._rows_of_partial_fit(settings, chunk, classes, of_pass)
-        rows = RowsInMemory(X, targets, check_order(sample_order, X.shape[0]))
-        result, warnings = learn_once(settings, rows, model, getattr(self, "l1_", 0.0), self._undo)
-        self.__dict__.update(result)
-        self.n_iter_, self.history_ = getattr(self, "n_iter_", 0) + 1, getattr(self, "history_", [])
-        return warnings
-
-    def _learn_pass(self, source: Source, classes: Any) -> list[Warning]:
-        """Learn from one pass over a source.
-
-        The model is bit-identical to one of calls of ``partial_fit`` with ``ROWS`` rows each.
-        """
-        n_iter = getattr(self, "n_iter_", 0)
+        if not isinstance(X, Source):
+            return self._learn_rows(settings, Chunk(X, y, sample_weight), classes, sample_order)
+        check_alone(y, sample_weight, sample_order)
+        settings, n_iter = replace(settings, shuffle=False), getattr(self, "n_iter_", 0)
         if self.__sklearn_is_fitted__():
             # The model before the call keeps its engines until the pass is done.
             self._engines = copy.deepcopy(self._engines)
         warnings: list[Warning] = []
         any_counts, n_rows = False, 0
-        with closing(source.chunks(ROWS, 0)) as chunks:
+        # The model has the bits of one of calls with ROWS rows each.
+        with closing(X.chunks(ROWS, 0)) as chunks:
             for chunk in chunks:
-                warnings += self._learn_rows(chunk, classes, of_pass=True)
+                warnings += self._learn_rows(settings, chunk, classes, some_rows=True)
                 n_rows += chunk.X.shape[0]
                 any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())
         if not n_rows:
@@ -318,6 +289,33 @@ class OnlineModel(LinearModel):
             check_any_counts(np.zeros(1))
         self.n_iter_ = n_iter + 1
         return warnings[:1]
+
+    def _learn_rows(
+        self, settings: Settings, rows: Chunk, classes: Any, order: Any = None, *,
+        some_rows: bool = False,
+    ) -> list[Warning]:  # fmt: skip
+        """Go on training with rows in memory; in a pass over a source with ``some_rows`` of it."""
+        model = self._model() if self.__sklearn_is_fitted__() else None
+        X, targets, classes, form = self._read(
+            settings, rows, classes, reset=model is None, some_rows=some_rows
+        )
+        if model is None:
+            self._set_outputs(settings, classes, form)
+        elif classes is not None and (form is None) != (self._form is None):
+            raise ValueError(
+                "y must have a column per label in every call of partial_fit, or one class per "
+                "row in every call"
+            )
+        elif classes is None and len(targets) != outputs_of(self._engines):
+            raise ValueError(
+                f"y must have {outputs_of(self._engines)} columns, as in the first call, got "
+                f"{len(targets)}"
+            )
+        data = RowsInMemory(X, targets, check_order(order, X.shape[0]))
+        result, warnings = learn_once(settings, data, model, getattr(self, "l1_", 0.0), self._undo)
+        self.__dict__.update(result)
+        self.n_iter_, self.history_ = getattr(self, "n_iter_", 0) + 1, getattr(self, "history_", [])
+        return warnings
 
     def _learns_from_streams(self) -> bool:
         """Whether the model has ``partial_fit``; the error says why not."""
@@ -350,12 +348,8 @@ class OnlineModel(LinearModel):
         """
         probe = type(self)(**self.get_params(deep=False))
         settings = probe._read_settings()
-        rows = RowsInMemory(*probe._rows_of_fit(settings, Chunk(X, y, sample_weight)))
-        max_rows = check_integer("max_rows", max_rows, 1)
-        epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
-        n_rows = partial(affordable_rows, max_rows=max_rows, epochs=epochs)
-        plan, rows = plan_to_verify(settings, rows, n_rows, epochs)
-        return verify(plan, rows.X, rows.targets, max_rows, epochs)
+        X, targets, *_ = probe._read(settings, Chunk(X, y, sample_weight), reset=True)
+        return verify(settings, RowsInMemory(X, targets), max_rows, epochs)
 
     # --- the weights ------------------------------------------------------------------------
 

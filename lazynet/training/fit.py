@@ -172,33 +172,6 @@ def learn_once(
     return attributes, warnings
 
 
-def plan_to_verify(
-    settings: Settings, rows: RowsInMemory, count: Callable[[Any], int], epochs: int
-) -> tuple[Plan, RowsInMemory]:
-    """The plan of a comparison with the dense twin, and the rows in the units of this plan.
-
-    ``count`` gives the number of the rows of X that are visited in an epoch.  Refuses settings that
-    have no twin.
-    """
-    if settings.softmax and len(rows.targets) > 1:
-        raise ValueError(
-            "verify compares one output with its twin, and loss='softmax' couples "
-            "all outputs: verify the same parameters with loss='log_loss'"
-        )
-    for name, value, needed, why in (
-        ("group", settings.rule.group, None, "weights that are shrunk one by one"),
-        ("dtype", settings.dtype, "float64", "weights in float64"),
-    ):
-        if value != needed:
-            raise ValueError(
-                f"verify compares {why} with their twin: write {name}={needed!r}, got {value!r}"
-            )
-    units = units_for_fit(settings, rows, None)
-    rows = rows if units is None else rows.standardised(units)
-    n_steps = count(rows.X) * epochs
-    return make_plan(settings, rows, compares_first_epoch=False, n_steps=n_steps), rows
-
-
 # --- what a call starts from ---
 
 

@@ -21,12 +21,9 @@ from scipy import sparse
 from lazynet.data.arrays import (
     as_examples,
     columns_with_values,
-    plain_arrays,
     sizes_of,
     touched_columns,
-    usable_rows,
 )
-from lazynet.data.chunks import Chunk
 from lazynet.data.source import ROWS, Derived, Facts, Source
 from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics, Units, statistics_of
 from lazynet.data.targets import Classes, Columns, Targets
@@ -298,25 +295,6 @@ def balanced_for(source: Source) -> Balanced:
         facts = Source._find_facts(source)
     counts = map(float, facts.counts or ())
     return Balanced(class_counts=dict(zip(facts.classes or (), counts, strict=True))).settled()
-
-
-def is_sound(
-    chunk: Chunk, n_features: int, checked: bool = False, classes: NDArray[Any] | None = None
-) -> bool:
-    """Whether a kernel can read X without a copy, and y holds finite numbers, or ``classes``.
-
-    Chunks that were ``checked`` in an earlier pass are not read again: the kernel checks every row.
-    """
-    X, y = chunk.X, chunk.y
-    if sparse.issparse(y) or X.shape[1] != n_features:
-        return False
-    sound = plain_arrays(X) is X if checked else usable_rows(X) is X
-    if not (sound and (checked or np.isfinite(y).all())):
-        return False
-    if classes is None:
-        return True
-    # Labels of another kind than whole numbers need the checks of scikit-learn.
-    return bool((classes == np.round(classes)).all() and np.isin(y, classes).all())
 
 
 class SourceRows(Rows):

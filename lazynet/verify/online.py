@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.averages import Average, checked_counts
-from lazynet.data.targets import Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.parameters import check_integer
 from lazynet.reference.learner import Example
+from lazynet.training.fit import units_for_fit
+from lazynet.training.make_plan import make_plan
 from lazynet.training.passes import new_learners
 from lazynet.training.plan import Plan
+from lazynet.training.rows import RowsInMemory
+from lazynet.training.settings import Settings
 from lazynet.verify.tolerance import AGREE
 from lazynet.verify.twin import BoundedTwin
 
@@ -227,8 +231,38 @@ def _first_output(engine: Engine, last: bool) -> _Linear:
     return engine.coefficients(last=last)[0], float(engine.intercepts(last=last)[0])
 
 
+def _plan_of(
+    settings: Settings, rows: RowsInMemory, max_rows: int, epochs: int
+) -> tuple[Plan, RowsInMemory]:
+    """The plan of a comparison, and the rows in the units of this plan.
+
+    Refuses settings that have no twin.
+    """
+    if settings.softmax and len(rows.targets) > 1:
+        raise ValueError(
+            "verify compares one output with its twin, and loss='softmax' couples "
+            "all outputs: verify the same parameters with loss='log_loss'"
+        )
+    for name, value, needed, why in (
+        ("group", settings.rule.group, None, "weights that are shrunk one by one"),
+        ("dtype", settings.dtype, "float64", "weights in float64"),
+    ):
+        if value != needed:
+            raise ValueError(
+                f"verify compares {why} with their twin: write {name}={needed!r}, got {value!r}"
+            )
+    units = units_for_fit(settings, rows, None)
+    rows = rows if units is None else rows.standardised(units)
+    n_steps = _affordable_rows(rows.X, max_rows, epochs) * epochs
+    plan = make_plan(settings, rows, compares_first_epoch=False, n_steps=n_steps)
+    if not ALGORITHMS[plan.rule.name].exact:
+        exact = [name for name, row in ALGORITHMS.items() if row.exact]
+        raise ValueError(f"verify knows the exact rules {exact}, got rule={plan.rule!r}")
+    return plan, rows
+
+
 def verify(
-    plan: Plan, X: sparse.csr_matrix, targets: Targets, max_rows: int, epochs: int
+    settings: Settings, rows: RowsInMemory, max_rows: int, epochs: int
 ) -> VerificationReport:
     """Train a lazy model and its dense twin on the first rows of X, and compare after every step.
 
@@ -236,12 +270,12 @@ def verify(
     stay zero in both models, so these features are left out.  The lazy model learns all outputs
     of its first engine, and the first output is compared.
     """
-    if not ALGORITHMS[plan.rule.name].exact:
-        exact = [name for name, row in ALGORITHMS.items() if row.exact]
-        raise ValueError(f"verify knows the exact rules {exact}, got rule={plan.rule!r}")
-    head, features = _first_rows(X, affordable_rows(X, max_rows, epochs))
+    max_rows = check_integer("max_rows", max_rows, 1)
+    epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
+    plan, rows = _plan_of(settings, rows, max_rows, epochs)
+    head, features = _first_rows(rows.X, _affordable_rows(rows.X, max_rows, epochs))
     n_rows = head.shape[0]
-    targets = targets.only(np.arange(n_rows))
+    targets = rows.targets.only(np.arange(n_rows))
     y, weights_of_rows = targets[0]
 
     engine = plan.new_engines(len(features), len(targets))[0]
@@ -303,7 +337,7 @@ def _examples_of(
     ]
 
 
-def affordable_rows(X: sparse.csr_matrix, max_rows: int, epochs: int) -> int:
+def _affordable_rows(X: sparse.csr_matrix, max_rows: int, epochs: int) -> int:
     """The number of first rows that the plain Python twin visits in a few seconds, at least 1."""
     rows = min(max_rows, X.shape[0])
     while rows > 1 and rows * epochs * len(np.unique(X.indices[: X.indptr[rows]])) > _VISITS:
