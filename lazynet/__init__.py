@@ -35,42 +35,56 @@ from typing import TYPE_CHECKING, Any
 
 from lazynet._version import __version__
 
-if TYPE_CHECKING:
-    from lazynet.averages import FromStep, PolynomialDecay, Suffix
-    from lazynet.data.weights import Balanced
-    from lazynet.estimators import load
-    from lazynet.estimators.averaged import ASGDClassifier, ASGDRegressor
-    from lazynet.estimators.certified import DualNetClassifier, DualNetRegressor
-    from lazynet.estimators.certified_cv import DualNetClassifierCV, DualNetRegressorCV
-    from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
-    from lazynet.estimators.online_cv import LazyNetClassifierCV, LazyNetRegressorCV
-    from lazynet.estimators.path import NetPath, net_path
-    from lazynet.estimators.selection import SelectionReport, selection_stability
-    from lazynet.estimators.stabilised import StabilisedSGDClassifier
-    from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
-    from lazynet.penalties import ElasticNet
-    from lazynet.plots import plot_choice, plot_path, plot_selection
-    from lazynet.rules.adagrad import AdaGrad
-    from lazynet.rules.affine import SGD, FoBoS
-    from lazynet.rules.carpenter import Carpenter
-    from lazynet.rules.ftrl import FTRL
-    from lazynet.rules.rda import RDA
-    from lazynet.rules.saga import SAGA
-    from lazynet.rules.storage import Clock, Dense, Tables
-    from lazynet.rules.truncated_gradient import TruncatedGradient
-    from lazynet.schedules import (
-        Constant,
-        FromArray,
-        FromCallable,
-        FromData,
-        InverseSqrt,
-        InverseTime,
-        Optimal,
-        Pegasos,
-        Power,
-    )
-    from lazynet.training.stepper import Stepper
-    from lazynet.verify.online import VerificationReport
+if TYPE_CHECKING:  # `name as name` is how type checkers know a public name
+    from lazynet.averages import FromStep as FromStep
+    from lazynet.averages import PolynomialDecay as PolynomialDecay
+    from lazynet.averages import Suffix as Suffix
+    from lazynet.data.weights import Balanced as Balanced
+    from lazynet.estimators import load as load
+    from lazynet.estimators.averaged import ASGDClassifier as ASGDClassifier
+    from lazynet.estimators.averaged import ASGDRegressor as ASGDRegressor
+    from lazynet.estimators.certified import DualNetClassifier as DualNetClassifier
+    from lazynet.estimators.certified import DualNetRegressor as DualNetRegressor
+    from lazynet.estimators.certified_cv import DualNetClassifierCV as DualNetClassifierCV
+    from lazynet.estimators.certified_cv import DualNetRegressorCV as DualNetRegressorCV
+    from lazynet.estimators.online import LazyNetClassifier as LazyNetClassifier
+    from lazynet.estimators.online import LazyNetRegressor as LazyNetRegressor
+    from lazynet.estimators.online_cv import LazyNetClassifierCV as LazyNetClassifierCV
+    from lazynet.estimators.online_cv import LazyNetRegressorCV as LazyNetRegressorCV
+    from lazynet.estimators.path import NetPath as NetPath
+    from lazynet.estimators.path import net_path as net_path
+    from lazynet.estimators.selection import SelectionReport as SelectionReport
+    from lazynet.estimators.selection import selection_stability as selection_stability
+    from lazynet.estimators.stabilised import StabilisedSGDClassifier as StabilisedSGDClassifier
+    from lazynet.losses import EpsilonInsensitive as EpsilonInsensitive
+    from lazynet.losses import Huber as Huber
+    from lazynet.losses import SquaredEpsilonInsensitive as SquaredEpsilonInsensitive
+    from lazynet.penalties import ElasticNet as ElasticNet
+    from lazynet.plots import plot_choice as plot_choice
+    from lazynet.plots import plot_path as plot_path
+    from lazynet.plots import plot_selection as plot_selection
+    from lazynet.rules.adagrad import AdaGrad as AdaGrad
+    from lazynet.rules.affine import SGD as SGD
+    from lazynet.rules.affine import FoBoS as FoBoS
+    from lazynet.rules.carpenter import Carpenter as Carpenter
+    from lazynet.rules.ftrl import FTRL as FTRL
+    from lazynet.rules.rda import RDA as RDA
+    from lazynet.rules.saga import SAGA as SAGA
+    from lazynet.rules.storage import Clock as Clock
+    from lazynet.rules.storage import Dense as Dense
+    from lazynet.rules.storage import Tables as Tables
+    from lazynet.rules.truncated_gradient import TruncatedGradient as TruncatedGradient
+    from lazynet.schedules import Constant as Constant
+    from lazynet.schedules import FromArray as FromArray
+    from lazynet.schedules import FromCallable as FromCallable
+    from lazynet.schedules import FromData as FromData
+    from lazynet.schedules import InverseSqrt as InverseSqrt
+    from lazynet.schedules import InverseTime as InverseTime
+    from lazynet.schedules import Optimal as Optimal
+    from lazynet.schedules import Pegasos as Pegasos
+    from lazynet.schedules import Power as Power
+    from lazynet.training.stepper import Stepper as Stepper
+    from lazynet.verify.online import VerificationReport as VerificationReport
 
 # A module is imported when one of its names is asked for, so that `lazynet.reference` needs neither
 # a compiler nor NumPy.
@@ -108,58 +122,7 @@ _ROOMS = {name: module for module, names in _NAMES.items() for name in names.spl
 # Modules that can be used without an import of their own.
 _MODULES = {"data", "engines", "plots", "reference", "schedules", "verify"}
 
-__all__ = [
-    "FTRL",
-    "RDA",
-    "SAGA",
-    "SGD",
-    "ASGDClassifier",
-    "ASGDRegressor",
-    "AdaGrad",
-    "Balanced",
-    "Carpenter",
-    "Clock",
-    "Constant",
-    "Dense",
-    "DualNetClassifier",
-    "DualNetClassifierCV",
-    "DualNetRegressor",
-    "DualNetRegressorCV",
-    "ElasticNet",
-    "EpsilonInsensitive",
-    "FoBoS",
-    "FromArray",
-    "FromCallable",
-    "FromData",
-    "FromStep",
-    "Huber",
-    "InverseSqrt",
-    "InverseTime",
-    "LazyNetClassifier",
-    "LazyNetClassifierCV",
-    "LazyNetRegressor",
-    "LazyNetRegressorCV",
-    "NetPath",
-    "Optimal",
-    "Pegasos",
-    "PolynomialDecay",
-    "Power",
-    "SelectionReport",
-    "SquaredEpsilonInsensitive",
-    "StabilisedSGDClassifier",
-    "Stepper",
-    "Suffix",
-    "Tables",
-    "TruncatedGradient",
-    "VerificationReport",
-    "__version__",
-    "load",
-    "net_path",
-    "plot_choice",
-    "plot_path",
-    "plot_selection",
-    "selection_stability",
-]
+__all__ = ["__version__", *_ROOMS]
 
 
 if not TYPE_CHECKING:  # type checkers must go on refusing names that do not exist
