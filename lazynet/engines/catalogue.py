@@ -1,4 +1,4 @@
-"""The catalogue of the update rules: a row a rule, with its engine, reference, paper and property.
+"""The catalogue of the update rules: a row a rule, with its engine, reference and paper.
 
 Parameters, ``verify``, the tests and the documentation's table of algorithms read the catalogue.
 """
@@ -61,16 +61,11 @@ class Algorithm:
     #: the plain Python class that the compiled engine is held against
     reference: Callable[..., Any]
     paper: str
-    #: the test that compares the engine with the reference
-    property: str
     #: whether lazy weights equal dense weights after every step
     exact: bool = True
     #: the engine of several outputs; None where every output has an engine of its own
     outputs: type[OutputsEngine] | None = None
 
-
-_STORAGES = "tests/exact/test_lazy_equals_dense.py"
-_CELLS = "tests/exact/test_rules_with_state.py"
 
 #: Every row, by the name that the parameter ``rule`` gives to it.
 ALGORITHMS: dict[str, Algorithm] = {
@@ -78,34 +73,34 @@ ALGORITHMS: dict[str, Algorithm] = {
     for row in (
         Algorithm(
             FoBoS, None, partial(reference.DenseReference, rule="fobos"),
-            "Duchi & Singer (2009); Lipton & Elkan, Eq. 2 and Theorem 2", _STORAGES,
+            "Duchi & Singer (2009); Lipton & Elkan, Eq. 2 and Theorem 2",
             outputs=OutputsOnClock,
         ),
         Algorithm(
             SGD, None, partial(reference.DenseReference, rule="sgd"),
-            "Lipton & Elkan, Eq. 3 and Theorem 1 (corrected)", _STORAGES,
+            "Lipton & Elkan, Eq. 3 and Theorem 1 (corrected)",
             outputs=OutputsOnClock,
         ),
         Algorithm(
             TruncatedGradient, TruncatedGradientEngine, DenseTruncatedGradient,
-            "Langford, Li & Zhang (2009)", _CELLS,
+            "Langford, Li & Zhang (2009)",
         ),
-        Algorithm(RDA, RDAEngine, DenseRDA, "Xiao (2010)", _CELLS, outputs=RDAOutputs),
+        Algorithm(RDA, RDAEngine, DenseRDA, "Xiao (2010)", outputs=RDAOutputs),
         Algorithm(
-            FTRL, FTRLEngine, DenseFTRL, "McMahan et al. (2013), Algorithm 1", _CELLS,
+            FTRL, FTRLEngine, DenseFTRL, "McMahan et al. (2013), Algorithm 1",
             outputs=FTRLOutputs,
         ),
         Algorithm(
             AdaGrad, AdaGradEngine, DenseAdaGrad,
-            "Duchi, Hazan & Singer (2011), composite form", _CELLS,
+            "Duchi, Hazan & Singer (2011), composite form",
             outputs=AdaGradOutputs,
         ),
         Algorithm(
-            SAGA, SAGAEngine, DenseSAGA, "Defazio, Bach & Lacoste-Julien (2014)", _CELLS,
+            SAGA, SAGAEngine, DenseSAGA, "Defazio, Bach & Lacoste-Julien (2014)",
         ),
         Algorithm(
             Carpenter, CarpenterEngine, PlainCarpenter,
-            "Carpenter (2008)", _CELLS, exact=False,
+            "Carpenter (2008)", exact=False,
         ),
     )
 }  # fmt: skip

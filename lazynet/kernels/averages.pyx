@@ -12,7 +12,7 @@ before}; the steps keep both (rules/clock.pxd).  When the clock is set anew, or 
 full, every sum is folded into ``before``.
 
 Property: equal to lazynet.reference.averages.DenseAverage, which adds up every weight after every
-step (tests/exact/test_averages_equal_the_plain_mean.py).
+step (tests/exact/test_lazy_equals_dense.py).
 """
 
 cimport cython

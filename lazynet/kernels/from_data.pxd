@@ -1,5 +1,5 @@
 # Rates computed from the rows: one global adaptive rate for the clock.
-# Python twin: lazynet/reference/from_data.py; tests/exact/test_rates_from_data.py compares the two.
+# Python twin: lazynet/reference/from_data.py; tests/exact/test_lazy_equals_dense.py compares them.
 from libc.math cimport fabs, pow, sqrt
 from libc.string cimport memcpy
 

@@ -12,8 +12,7 @@ This module is compiled once per level of vector units (setup.py), with the same
 cells.pyx checks the arrays and calls the functions by address.
 
 Property: the weights after every step equal those of the dense references
-(tests/exact/test_lazy_equals_dense.py, test_rules_with_state.py), and any split into chunks
-gives the same bits.
+(tests/exact/test_lazy_equals_dense.py), and any split into chunks gives the same bits.
 """
 
 from libc.math cimport isfinite

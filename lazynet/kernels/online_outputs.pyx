@@ -9,7 +9,7 @@ vector units (setup.py); every level gives the same bits.  outputs.pyx checks th
 its functions by address.
 
 Property: the weights of an output equal the weights of a model of this output alone after every
-step (tests/exact/test_outputs.py), and with the softmax those of
+step (tests/exact/test_lazy_equals_dense.py), and with the softmax those of
 lazynet.reference.outputs.DenseSoftmax; any split into blocks of outputs, and any split into chunks
 of steps, gives the same bits.
 """
@@ -119,7 +119,7 @@ cdef inline void count_losses(Run* run) noexcept nogil:
     for k in range(run.at.n):
         run.at.losses[k] += run.losses[k]
 
-# --- a step by rules with a state of their own ----------------------------------------------------
+# --- a step by rules with cells of their own -----------------------------------------------------
 
 
 cdef Status step_by_rules(Run* run, const OwnRow* row, const OwnRow* next) noexcept nogil:

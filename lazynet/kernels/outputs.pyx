@@ -13,7 +13,7 @@ are
     "groups"           FoBoS on one clock, with a penalty of the norm of every row of weights
                        (rules/groups.pxd)
     "rda", "ftrl", "adagrad"
-                       rules with a state of their own (cells.pyx).  A number of a rule exists once
+                       rules with cells of their own (cells.pyx).  A number of a rule exists once
                        per output, and AdaGrad has one stamp for the row of a feature: a step
                        touches all of it.
 
@@ -21,7 +21,7 @@ The steps of all outputs have the same rates and shrinks, or each output on a cl
 its own: given for every step, or computed from the rows (from_data.pxd).
 
 Property: see online_outputs.pyx; the weights of groups equal
-lazynet.reference.outputs.DenseGroups after every step (tests/exact/test_groups.py).
+lazynet.reference.outputs.DenseGroups after every step (tests/exact/test_lazy_equals_dense.py).
 """
 
 cimport cython
@@ -67,15 +67,15 @@ cdef class Block:
     ``cells`` has a row per feature, ``numbers(kind)`` rows of ``width`` float32 or float64 each.
     ``stamps`` has an entry per feature for "adagrad".  Weights on a clock have
     ``clocks``, a column for all outputs or one for each, ``own``, ``scalars``, and ``rates`` where
-    these are computed from the rows; rules with a state have ``constants`` and ``fields``, a row per
-    output, whose columns are those of a single output.
+    these are computed from the rows; rules with cells of their own have ``constants`` and
+    ``fields``, a row per output, whose columns are those of a single output.
     """
     cdef readonly str kind
     cdef readonly Py_ssize_t width, n_features
     cdef Outputs outputs             # what is known of the block alone
     cdef const OutputLoops* loops
     cdef list held
-    cdef _Described of               # the rule with a state; None on the clock
+    cdef _Described of               # the rule with cells of its own; None on the clock
     cdef OutputRule* rules
     cdef Held constants, fields      # of its outputs
     cdef Py_ssize_t n_rates          # outputs that have rates from the rows

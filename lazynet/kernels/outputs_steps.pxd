@@ -107,7 +107,7 @@ cdef inline void end(Run* run) noexcept nogil:
 
 
 cdef inline void show_rules(Run* run) noexcept nogil:
-    """What a step reads of the rules with a state of their own, as of now."""
+    """What a step reads of the rules with cells of their own, as of now."""
     cdef Outputs* at = run.at
     cdef bint adds = at.chunk.fit_intercept or not at.learns
     cdef Py_ssize_t k

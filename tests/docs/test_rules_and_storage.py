@@ -38,7 +38,7 @@ def table_of_rules():
             f"`{row.rule.__name__}({parameters})`",
             kept,
             row.paper + ("" if row.exact else "; NOT exact for l2 > 0"),
-            f"[reference](../{reference}), [test](../{row.property})",
+            f"[reference](../{reference})",
         ]
         yield f"| {' | '.join(found)} |"
 

@@ -12,7 +12,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support import Evaluated, same_bits
-from support.algorithms import STREAMING_RULES, WITH_STATE, default_of, options_of
+from support.algorithms import STREAMING_RULES, WITH_CELLS, default_of, options_of
 from support.matrices import make_data
 from support.parameters import rule_with
 
@@ -96,7 +96,7 @@ MINIMA = [
         ASGDClassifier(),
         ASGDRegressor(),
         StabilisedSGDClassifier(),
-        *(LazyNetClassifier(**options_of(default_of(name))) for name in WITH_STATE),
+        *(LazyNetClassifier(**options_of(default_of(name))) for name in WITH_CELLS),
         LazyNetClassifier(rule="saga"),
         LazyNetRegressor(rule=TruncatedGradient(threshold=0.5), l2=0.0),
     ],

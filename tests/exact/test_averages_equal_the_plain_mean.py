@@ -1,6 +1,6 @@
 """Averages over long rows and long runs, and in estimators, equal the plain mean of all iterates.
 
-After every step they are compared in test_lazy_equals_dense.py and test_outputs.py.
+After every step they are compared in test_lazy_equals_dense.py.
 """
 
 import numpy as np

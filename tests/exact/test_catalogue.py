@@ -1,14 +1,11 @@
-"""Every row of the catalogue names one rule, its engine, reference, paper and property."""
+"""Every row of the catalogue names one rule, its engine, reference and paper."""
 
-import ast
 import importlib
 import inspect
 import pkgutil
-import re
 
 import numpy as np
 import pytest
-from support import ROOT
 from support.algorithms import GIVEN, penalty_of
 from support.engines import numbered
 
@@ -50,7 +47,7 @@ def test_every_rule_has_one_row_and_every_row_one_rule():
 
 @each_row
 def test_the_reference_takes_the_parameters_of_the_rule(row):
-    """A class in plain Python, which the test of the property holds against the engine."""
+    """A class in plain Python, which is compared with the engine."""
     kind = getattr(row.reference, "func", row.reference)
     assert kind.__module__.startswith(reference.__name__ + ".")
     options = {} if row.rule.streams else {"alpha": 0.1}
@@ -71,13 +68,3 @@ def test_the_twin_of_a_rule_for_numbered_rows_needs_their_number_and_a_rate():
     for rule, n_rows in ((lazynet.SAGA(), 3), (lazynet.SAGA(alpha=0.1), None)):
         with pytest.raises(ValueError, match=r"needs n_rows, .*rule=SAGA\(alpha=...\)"):
             new_reference(rule, 2, n_rows=n_rows, **options)
-
-
-@each_row
-def test_the_property_is_a_test_file_that_states_it(row):
-    """The file exists, and has a test that holds the engine against its reference."""
-    path = ROOT / row.property
-    assert path.is_file(), row.property
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    tests = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    assert any(re.match(r"test_.*every_step_equals_the_(reference|dense_twin)", t) for t in tests)

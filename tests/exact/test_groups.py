@@ -1,4 +1,7 @@
-"""Penalties of whole rows of weights: engines and the plain form equal the dense reference."""
+"""Penalties of whole rows of weights: rows of any size, the plain form, and the proximal map.
+
+After every step engines are compared with the reference in test_lazy_equals_dense.py.
+"""
 
 import math
 
@@ -11,8 +14,8 @@ from support import plan
 from support.caught import caught
 from support.matrices import make_data
 from support.parameters import in_rule
-from support.twins import Run, assert_matches_twins, chunks, disordered_problems, plan_of
-from support.wears import RESTLESS, wears
+from support.runs import RESTLESS, runs
+from support.twins import GroupTwins, example_of_groups, plain_groups, rows_of
 
 from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data.arrays import as_examples
@@ -20,144 +23,12 @@ from lazynet.engines.base import Wear
 from lazynet.engines.outputs_on_clock import GroupedOutputs, OutputsOnClock
 from lazynet.kernels.outputs import read, run
 from lazynet.kernels.steps import Targets
-from lazynet.losses import LOSSES
 from lazynet.reference import DenseGroups, PlainGroupsOnClock
 from lazynet.reference.outputs import l2_prox, shrink_row
-from lazynet.verify.tolerance import UNIT_ROUNDOFF, distance_to_kink
-
-# --- the dense twin -----------------------------------------------------------------------------
-
-
-@st.composite
-def group_runs(draw, wears=None, kind=Run, losses=LOSSES, **options):
-    """Runs of 1 to 20 outputs, or of the softmax; ``options`` are those of ``problems``."""
-    coupled = draw(st.booleans())
-    problem = draw(disordered_problems(list(losses), ["fobos"], **options))
-    chosen = plan_of(problem, FoBoS(group="l2").settled(), softmax=coupled)
-    wear = None if wears is None else draw(wears)
-    seed = draw(st.integers(0, 9))
-    return kind(problem, chosen, draw(st.integers(1, 20)), wear=wear, seed=seed)
-
-
-def plain_learner(run, form=DenseGroups):
-    """A learner in plain Python with the options of a run."""
-    chosen = run.plan
-    return form(
-        run.problem.n_features, run.n_outputs, softmax=chosen.softmax,
-        schedule=run.problem.rate, loss=chosen.loss.name, epsilon=chosen.loss.epsilon,
-        l1=chosen.penalty.l1, l2=chosen.penalty.l2, fit_intercept=chosen.fit_intercept,
-    )  # fmt: skip
-
-
-def example_of(run, step):
-    """What ``DenseGroups.step`` takes."""
-    indices, values, _, importance = run.problem.example(step)
-    row = run.problem.order[step]
-    target = int(run.codes[row]) if run.plan.softmax else run.numbers[row].tolist()
-    return indices, values, target, importance
-
-
-def rows_of(learner):
-    """The weights of a learner in plain Python, as ``Run.last``."""
-    return np.column_stack([np.array(learner.weights).T, learner.intercepts])
-
-
-class PlainRun(Run):
-    """A lazy form in plain Python, in place of an engine."""
-
-    form = None
-
-    def take(self, start, stop):
-        if not start:
-            self.lazy = plain_learner(self, self.form)
-        for step in range(start, stop):
-            self.lazy.step(*example_of(self, step))
-        return 0.0
-
-    def last(self):
-        return rows_of(self.lazy)
-
-
-class GroupTwins:
-    """The dense reference, and how far an exact implementation may be from it.
-
-    ``lazynet.verify.tolerance`` derives the bound for one output.  In the Euclidean norm over all
-    weights of all outputs the same steps hold: the prox of a norm never increases a distance, a
-    gradient step multiplies the distance by no more than that of one output does, and the slopes of
-    the softmax are at most half as far apart as the predictions.  The norm of
-    a row is a sum over the outputs, with as many roundings.
-    """
-
-    def __init__(self, run):
-        self.run, self.twin = run, plain_learner(run)
-        self.largest_cushion = run.engine.wear.largest_cushion
-        self.bound = self.cushion = 0.0
-        self.comparable = True
-
-    def rows(self):
-        return rows_of(self.twin)
-
-    def step(self, step):
-        """Take a step; returns whether an implementation can still be compared."""
-        one, chosen, n = self.run.problem, self.run.plan, self.run.n_outputs
-        indices, values, target, importance = example_of(self.run, step)
-        eta, penalty = one.rate(step), chosen.penalty
-        before = self.rows()
-        predictions = np.array(self.twin.step(indices, values, target, importance))
-        after = self.rows()
-        slopes = importance * np.array(self.twin.slopes(list(predictions), target))
-        x = np.asarray(values, dtype=float)
-        roundings = 8.0 + n
-
-        decay = 1.0 / (1.0 + eta * penalty.l2)
-        self.cushion = min(decay * (self.cushion + eta * penalty.l1), self.largest_cushion)
-        norm = np.sqrt(x @ x + chosen.fit_intercept)
-        touched = np.abs(before[:, indices])
-        terms = (touched + self.cushion) @ np.abs(x) + np.abs(before[:, -1])
-        in_prediction = UNIT_ROUNDOFF * (len(x) + roundings) * np.linalg.norm(terms)
-        exact = self.bound == 0.0 and not predictions.any() and not touched.any()
-        if not exact and not chosen.softmax:
-            for p, y in zip(predictions, target, strict=True):
-                blur = (in_prediction + self.bound * norm) * max(1.0, abs(y))
-                blur += 4 * UNIT_ROUNDOFF * (abs(p) + abs(y))
-                if distance_to_kink(chosen.loss, p, y) <= blur:
-                    self.comparable = False
-
-        curvature = importance * (0.5 if chosen.softmax else chosen.loss.curvature or 0.0)
-        growth = max(1.0, eta * curvature * norm * norm - 1.0)
-        # A probability near 1 loses digits when 1 is subtracted from it.
-        move = eta * norm * (np.linalg.norm(slopes) + importance * chosen.softmax)
-        rounding = UNIT_ROUNDOFF * roundings
-        rounding *= np.linalg.norm(after) + 2 * move + self.cushion * np.sqrt(after.size)
-        self.bound = growth * self.bound + eta * curvature * in_prediction * norm + rounding
-        if not self.bound <= 1e-6 * (1.0 + np.linalg.norm(after)):
-            self.comparable = False
-        return self.comparable
-
-    def assert_near(self, found, loss):
-        distance = np.linalg.norm(found - self.rows())
-        assert distance <= self.bound, f"{distance:.3g} away from the dense twin: {self.bound:.3g}"
-
-
-def assert_matches_groups(run, ends=None):
-    """``assert_matches_twins`` with the twin of groups."""
-    return assert_matches_twins(run, GroupTwins(run), ends)
-
 
 #: Losses with a bounded slope: no run leaves the range of floats.
 CALM = ["log_loss", "hinge", "absolute_error", "huber"]
-
-
-# --- compiled engines --------------------------------------------------------------------------
-
-
-@pytest.mark.every_case
-@pytest.mark.parametrize("loss", LOSSES)
-@given(data=st.data())
-def test_every_step_equals_the_dense_reference(loss, data):
-    """Any loss or the softmax, any penalty, schedule, number of outputs and wear."""
-    run = data.draw(group_runs(wears(), losses=[loss]))
-    assert_matches_groups(run, data.draw(chunks(len(run.problem.order))))
+GROUPS = st.sampled_from(["groups", "groups, softmax"])
 
 
 def overshoots(run):
@@ -167,14 +38,7 @@ def overshoots(run):
     return np.any(one.rates * one.importances.max() * norms > 1)
 
 
-@given(run=group_runs(losses=["log_loss", "squared_error"]))
-def test_most_steps_are_compared(run):
-    """The bound stays below a millionth of the weights: it is not an empty promise."""
-    compared = assert_matches_groups(run)
-    assert overshoots(run) or compared == len(run.problem.order)
-
-
-@given(run=group_runs(losses=["log_loss", "squared_error"], scale=0.25))
+@given(run=GROUPS.flatmap(lambda name: runs(name, ["log_loss", "squared_error"], scale=0.25)))
 def test_weights_in_float32_are_near_the_dense_reference(run):
     """Where no step amplifies, every step adds a few roundings of a float."""
     if overshoots(run):
@@ -269,7 +133,7 @@ def take_one_step(block, engine, value, step_order="gradient_first"):
     return run(block, as_examples(X, None), targets, steps, chosen.task(engine), np.zeros(2), 0)
 
 
-@given(run=group_runs(losses=CALM))
+@given(run=GROUPS.flatmap(lambda name: runs(name, CALM)))
 def test_a_sweep_changes_no_weight_that_is_read(run):
     """Reading is the sweep of a copy."""
     run.take(0, len(run.problem.order))
@@ -330,38 +194,6 @@ def test_an_overflow_is_reported():
         engine.check_finite(np.array([0]), 1)
 
 
-# --- what is broken on purpose is caught -------------------------------------------------------
-
-
-class CompiledSweepsTheClockAlone(GroupedOutputs):
-    """Sets the clock to its start and leaves the rows as they are."""
-
-    def _sweep(self):
-        self.clocks[0], self.clocks[1:] = 1.0, 0.0
-
-
-class Spoiled:
-    """Runs of an engine that is broken on purpose."""
-
-    def __init__(self, kind):
-        self.kind = kind
-
-    def __call__(self, problem, chosen, n_outputs, *, wear, seed):
-        run = Run(problem, chosen, n_outputs, seed=seed)
-        run.engine = self.kind(problem.n_features, n_outputs, wear=wear)
-        return run
-
-
-def test_a_broken_engine_is_caught():
-    """The property finds a sweep that changes weights."""
-    runs = group_runs(st.just(RESTLESS), Spoiled(CompiledSweepsTheClockAlone))
-
-    @caught(match="away from the dense twin")
-    @given(run=runs)
-    def property_holds(run):
-        assert_matches_groups(run)
-
-
 numbers = st.integers(-60, 60).map(lambda k: k * 0.13)
 vectors = st.lists(numbers, min_size=1, max_size=20)
 sizes = st.integers(0, 400).map(lambda k: k * 0.07)
@@ -398,18 +230,20 @@ def test_missed_shrinks_of_the_norm_are_one_and_keep_the_direction(row, etas):
 # --- the lazy form in plain Python ----------------------------------------------------------------
 
 
-def plain_runs(form):
-    """Runs of a form in plain Python."""
-    return group_runs(kind=type("OfForm", (PlainRun,), dict(form=form)))
+def assert_form_matches(run, form):
+    """A form in plain Python has the weights of the dense reference after every step."""
+    lazy, twins = plain_groups(run, form), GroupTwins(run)
+    for step in range(len(run.problem.order)):
+        if not twins.step(step):
+            return
+        lazy.step(*example_of_groups(run, step))
+        twins.assert_near(rows_of(lazy), None)
 
 
-@given(run=plain_runs(PlainGroupsOnClock))
+@given(run=GROUPS.flatmap(runs))
 def test_the_plain_lazy_form_equals_the_dense_reference(run):
     """The page for reading, in floating point, after every step."""
-    assert_matches_groups(run)
-
-
-# --- what is broken on purpose is caught -------------------------------------------------------
+    assert_form_matches(run, PlainGroupsOnClock)
 
 
 class ShrinksEachWeight(PlainGroupsOnClock):
@@ -425,6 +259,6 @@ def test_a_broken_form_is_caught():
     """The property finds a shrink of single weights."""
 
     @caught(match="away from the dense twin")
-    @given(run=plain_runs(ShrinksEachWeight))
+    @given(run=GROUPS.flatmap(runs))
     def property_holds(run):
-        assert_matches_groups(run)
+        assert_form_matches(run, ShrinksEachWeight)

@@ -1,122 +1,22 @@
-"""Rules whose rates follow the sizes of the rows: exact, lazy, and blind to the scale of X.
+"""Rates that follow the sizes of the rows: when they change, and what the scale of X means.
 
-The weights of FTRL and RDA are functions of sums and of the scale, so that a new scale visits no
-weight.  AdaGrad sweeps.
+After every step they are compared in test_lazy_equals_dense.py.  The weights of FTRL and RDA are
+functions of sums and of the scale, so that a new scale visits no weight.  AdaGrad sweeps.
 """
 
 import numpy as np
 import pytest
 from scipy import sparse
 from support import examples_of, plan, rows
-from support.engines import apart
 from support.matrices import corpus
 from support.parameters import in_rule
 
 from lazynet import FTRL, RDA, AdaGrad, DualNetClassifier, LazyNetClassifier, Stepper
 from lazynet.data.arrays import as_examples, sizes_of
-from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.engines.rules import AdaGradEngine, FTRLEngine
-from lazynet.kernels import cells as kernel
-from lazynet.losses import LOSSES, get_loss
-from lazynet.penalties import ElasticNet
-from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
+from lazynet.losses import LOSSES
 from lazynet.rules.adagrad import PLAIN_PRODUCTS, PRODUCTS
-from lazynet.verify.twin import new_reference
 
-RULES = [FTRL(), FTRL(penalty="once"), RDA(), RDA(rho=0.01), AdaGrad()]
 OF_CLASSES = [name for name, loss in LOSSES.items() if loss.margin]
-PENALTIES = [(0.0, 0.0), (1e-2, 0.0), (0.0, 1e-2), (1e-3, 1e-3)]
-
-
-# --- lazy equals dense --------------------------------------------------------------------------
-
-
-def stream(n=140, d=9, empty=3):
-    """Examples whose sizes change a hundredfold, the first few without nonzeros."""
-    rng = np.random.default_rng(0)
-    for i in range(n):
-        length = 0 if i < empty else int(rng.integers(0, d))
-        columns = np.sort(rng.choice(d, length, replace=False)).tolist()
-        values = (rng.standard_normal(length) * (0.1 if i < 20 else 10.0)).tolist()
-        yield columns, values, float(rng.choice([-1.0, 1.0])), float(rng.random() * 2.0)
-
-
-def part_ways(lazy, dense, examples):
-    """Whether the weights or the intercepts of the two learners differ after any step."""
-    for example in examples:
-        lazy.step(*example)
-        dense.step(*example)
-        if apart(lazy.weights, dense.weights) > 1e-11:
-            return True
-        if apart(lazy.intercept, dense.intercept) > 1e-11:
-            return True
-    assert np.any(np.asarray(lazy.weights) != 0.0)
-    return False
-
-
-def differs_from_the_reference(rule, engine=None, empty=3, l1=1e-3, l2=1e-3, loss="log_loss"):
-    """Whether the weights or the intercept leave those of the dense reference at any step."""
-    options = dict(l1=l1, l2=l2, loss=loss, fit_intercept=True)
-    lazy = Stepper(9, **in_rule(rule=rule, **options))
-    kind = ALGORITHMS[rule.name].engine if engine is None else engine
-    constants = rule.constants(ElasticNet(l1, l2), lazy.plan.loss)
-    lazy.engine = kind(9, constants=constants)
-    dense = new_reference(
-        rule, 9, loss=get_loss(loss), penalty=ElasticNet(l1, l2), schedule=None, fit_intercept=True
-    )
-    return part_ways(lazy, dense, stream(empty=empty))
-
-
-@pytest.mark.parametrize("loss", OF_CLASSES)
-@pytest.mark.parametrize("empty", [0, 1, 3, 33])
-@pytest.mark.parametrize("rule", RULES, ids=str)
-def test_every_step_equals_the_reference_across_refreshes(rule, loss, empty):
-    """With importances, an intercept, and empty rows before the first that has a size."""
-    for l1, l2 in PENALTIES:
-        assert not differs_from_the_reference(rule, empty=empty, l1=l1, l2=l2, loss=loss)
-
-
-class KeepsTheWeights(FTRLEngine):
-    """Lets every new scale leave all weights what they are, learned or loaded."""
-
-    def take(self, examples, steps, task, t=0):
-        self.set_field("loaded", -1.0)
-        super().take(examples, steps, task, t)
-
-
-class WithoutRescale(AdaGradEngine):
-    """Computes alpha anew and leaves the weights what they are."""
-
-    def _sweep(self):
-        before = self.weights()
-        super()._sweep()
-        self.cells[:, 0] = before
-
-
-class BeginsAtNothing(AdaGradEngine):
-    """Lets the sums of squared gradients begin at 0."""
-
-    def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **options)
-        self.constants[kernel.constants("adagrad").index("initial")] = 0.0
-
-
-@pytest.mark.parametrize(
-    ("rule", "broken"),
-    [(FTRL(), KeepsTheWeights), (AdaGrad(), WithoutRescale), (AdaGrad(), BeginsAtNothing)],
-)
-def test_broken_engines_are_caught(rule, broken):
-    """The comparison notices every fault of a refresh, and of the first step of a weight."""
-    assert differs_from_the_reference(rule, broken)
-
-
-@pytest.mark.parametrize("empty", [0, 3])
-def test_the_lazy_reference_of_adagrad_equals_the_dense_one(empty):
-    """PlainAdaGrad visits all weights at a refresh and no other time."""
-    options = dict(l1=1e-2, l2=1e-2, fit_intercept=True)
-    lazy, dense = PlainAdaGrad(9, **options), DenseAdaGrad(9, **options)
-    assert not part_ways(lazy, dense, stream(empty=empty))
-    assert lazy.alpha == dense.alpha
 
 
 def rates_of(rule, sizes):

@@ -1,12 +1,14 @@
-"""Rates that the clock computes from the rows: lazy equals dense, scale-free, in any chunks."""
+"""Rates that the clock computes from the rows: when they change, and factors of X and of y.
+
+After every step engines are compared with the reference in test_lazy_equals_dense.py.
+"""
 
 import numpy as np
 import pytest
 from scipy import sparse
 from support import plan
-from support.algorithms import BOTH_ORDERS
 from support.matrices import corpus
-from support.parameters import in_rule, rule_with
+from support.parameters import in_rule
 
 from lazynet import (
     SGD,
@@ -15,7 +17,6 @@ from lazynet import (
     LazyNetClassifier,
     LazyNetRegressor,
     Power,
-    Stepper,
     TruncatedGradient,
 )
 from lazynet.data.arrays import as_examples, sizes_of
@@ -23,90 +24,9 @@ from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.kernels.steps import Steps
 from lazynet.losses import LOSS_OBJECTS, LOSSES
 from lazynet.reference import DenseFromData
-from lazynet.verify.twin import BoundedTwin
 
-RULES = [kind(order) for kind in (FoBoS, SGD) for order in BOTH_ORDERS]
 NUMBERS = [name for name, loss in LOSSES.items() if not loss.margin]
 BOTH = (False, True)
-
-
-def stream(loss, n_rows, d=6, seed=0, importances=True):
-    """Examples of all sizes: some rows are empty, some a hundred times as long as others."""
-    rng = np.random.default_rng(seed)
-    for t in range(n_rows):
-        columns = np.flatnonzero(rng.random(d) < 0.4) if t % 11 else np.zeros(0, np.int64)
-        values = rng.normal(size=len(columns)) * rng.choice([0.1, 1.0, 10.0])
-        y = float(rng.choice([-1.0, 1.0])) if LOSSES[loss].margin else float(rng.normal(3.0, 5.0))
-        yield columns, values, y, float(rng.choice([0.0, 0.5, 1.0, 3.0])) if importances else 1.0
-
-
-def gaps(stepper, twin, examples):
-    """How far the stepper is from the twin after every step, in units of the bound.
-
-    Its average is compared with the mean of the twin's weights.
-    """
-    found, total = [], 0.0
-    for t, (columns, values, y, importance) in enumerate(examples, start=1):
-        stepper.step(columns, values, y, importance)
-        twin.step(columns.tolist(), values.tolist(), y, importance)
-        # The first prediction of the perceptron is 0 in both and meets the kink: both go on alike.
-        if not twin.comparable and twin.loss.name != "perceptron":
-            break
-        found.append(twin.distance(stepper.weights, stepper.intercept) / twin.bound)
-        assert stepper.engine.present_rate == pytest.approx(twin.dense.rate, rel=1e-9, abs=0)
-        if stepper.plan.average is not None:
-            total = total + np.append(twin.weights, twin.intercept)
-            average = np.append(stepper.averages, stepper.average_intercept)
-            np.testing.assert_allclose(average, total / t, rtol=1e-9, atol=1e-10)
-    return found
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("rule", RULES, ids=repr)
-def test_every_step_equals_the_dense_twin(rule, loss):
-    """All losses, both orders, with and without an intercept, an average, penalties, a factor."""
-    for seed, (intercept, average, l1, l2, factor) in enumerate(
-        [(False, False, 0.0, 0.0, 1.0), (True, True, 1e-3, 1e-2, 1.0), (True, False, 0.1, 0.0, 4.5),
-         (False, True, 0.0, 0.5, 0.3), (True, True, 0.1, 0.1, 1.0)]
-    ):  # fmt: skip
-        of_rule = dict(schedule=FromData(factor), average=average)
-        options = dict(loss=loss, l1=l1, l2=l2, fit_intercept=intercept)
-        stepper = Stepper(6, rule=rule_with(rule, **of_rule), **options)
-        twin = BoundedTwin.of_plan(stepper.plan, 6, 1024.0)
-        found = gaps(stepper, twin, stream(loss, 150, seed=seed))
-        assert len(found) == 150, twin.ended
-        assert max(found) <= 1.0
-
-
-class NoRescaling(DenseFromData):
-    """Refreshes m and leaves the weights."""
-
-    def _measure(self, size):
-        weights = self.weights
-        super()._measure(size)
-        self.weights = weights
-
-
-class NeverLooks(DenseFromData):
-    """Never lowers a rate."""
-
-    def _look(self):
-        pass
-
-
-@pytest.mark.parametrize(("broken", "loss"), [(NoRescaling, "log_loss"), (NeverLooks, "huber")])
-def test_broken_variants_are_caught(broken, loss):
-    """A twin that leaves out one part of the formula is far away."""
-    stepper = Stepper(6, loss=loss, rule=FoBoS(schedule=FromData()), l2=1e-2, fit_intercept=True)
-    twin = BoundedTwin.of_plan(stepper.plan, 6, 1024.0)
-    twin.dense = broken(6, loss=loss, l2=1e-2, fit_intercept=True)
-    twin.nearby = None
-    far = 0.0
-    for columns, values, y, importance in stream(loss, 600):
-        stepper.step(columns, values, y, importance)
-        twin.step(columns.tolist(), values.tolist(), y, importance)
-        far = max(far, twin.distance(stepper.weights, stepper.intercept))
-    assert far > 1e-3
 
 
 def test_refreshes_come_at_rows_0_1_2_4_8():

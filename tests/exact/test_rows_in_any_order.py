@@ -1,7 +1,7 @@
 """The columns of a row may come in any order: the model is the same up to rounding.
 
 Every kernel needs the columns of a row to be distinct.  Rows with a column twice are summed first.
-After every step disordered rows are compared in test_lazy_equals_dense.py and its like.
+After every step disordered rows are compared in test_lazy_equals_dense.py.
 """
 
 import copy
@@ -15,7 +15,7 @@ from scipy import sparse
 from support.algorithms import (
     AFFINE_RULES,
     GIVEN,
-    RULES_WITH_STATE,
+    RULES_WITH_CELLS,
     options_of,
 )
 from support.matrices import corpus, reversed_rows, shuffled_rows
@@ -48,7 +48,7 @@ def assert_same_up_to_rounding(left, right, X, other):
 
 _SHORT = dict(max_iter=2, tol=None, random_state=0, l1=1e-4, l2=1e-3)
 _EVERY_RULE = [
-    LazyNetClassifier(**in_rule(**(_SHORT | options_of(GIVEN[name])))) for name in RULES_WITH_STATE
+    LazyNetClassifier(**in_rule(**(_SHORT | options_of(GIVEN[name])))) for name in RULES_WITH_CELLS
 ] + [LazyNetClassifier(**in_rule(**_SHORT, rule=GIVEN[name], eta0=0.1)) for name in AFFINE_RULES]
 _OTHERS = [
     LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1, average=True)),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.algorithms import GIVEN, RULES_WITH_STATE, options_of
+from support.algorithms import GIVEN, RULES_WITH_CELLS, options_of
 from support.matrices import corpus
 from support.parameters import in_rule
 
@@ -24,7 +24,7 @@ MODELS = {
     "average": dict(eta0=0.1, average=True),
     "tables": dict(eta0=0.1, storage="tables"),
     "held out": dict(eta0=0.1, early_stopping=True, max_iter=5, tol=1e-3),
-    **{name: options_of(GIVEN[name]) for name in RULES_WITH_STATE},
+    **{name: options_of(GIVEN[name]) for name in RULES_WITH_CELLS},
 }
 EVERY_MODEL = pytest.mark.parametrize("options", MODELS.values(), ids=list(MODELS))
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import plan
-from support.algorithms import BOTH_ORDERS, GIVEN, RULES_WITH_STATE, penalty_of
+from support.algorithms import BOTH_ORDERS, GIVEN, RULES_WITH_CELLS, penalty_of
 from support.matrices import corpus
 
 from lazynet import (
@@ -54,7 +54,7 @@ _RULES = {
         for order in BOTH_ORDERS
     },
     "gravity": TruncatedGradient(period=3),
-    **{name: GIVEN[name] for name in RULES_WITH_STATE},
+    **{name: GIVEN[name] for name in RULES_WITH_CELLS},
     **{f"{name} follows": rule for name, rule in FOLLOWING.items()},
 }
 ONE = {

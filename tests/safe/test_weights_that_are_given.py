@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from support.algorithms import VARIANTS as KEPT
-from support.algorithms import WITH_STATE
+from support.algorithms import WITH_CELLS
 from support.models import needs_the_length
 from support.parameters import rule_with
 from support.portrait import differences, portrait
@@ -261,7 +261,7 @@ def assert_same_bits(one, other):
 
 
 #: The rules that go on from their sums of gradients on a warm start.
-WITH_SUMS = {name: options for name, options in WITH_STATE.items() if options["rule"].continues}
+WITH_SUMS = {name: options for name, options in WITH_CELLS.items() if options["rule"].continues}
 
 #: The other variants, with a rate that is a function of t, which starts anew in every fit.
 SCHEDULED = {

@@ -12,7 +12,7 @@ from lazynet.rules.storage import DEFAULT_BUDGET, STORAGES, Dense, Tables
 AFFINE_RULES = [name for name, row in ALGORITHMS.items() if row.engine is None]
 
 #: The rules that have an engine of their own.
-RULES_WITH_STATE = [name for name, row in ALGORITHMS.items() if row.engine is not None]
+RULES_WITH_CELLS = [name for name, row in ALGORITHMS.items() if row.engine is not None]
 
 #: The rules that ``partial_fit`` and ``Stepper`` can train with; ``fit`` can with every rule.
 STREAMING_RULES = [name for name, row in ALGORITHMS.items() if row.rule.streams]
@@ -92,7 +92,7 @@ def penalty_of(rule, l1, l2):
 
 
 #: Options of an estimator for each rule that has an engine of its own and learns from a stream.
-WITH_STATE = {name: options_of(GIVEN[name]) for name in RULES_WITH_STATE if name in STREAMING_RULES}
+WITH_CELLS = {name: options_of(GIVEN[name]) for name in RULES_WITH_CELLS if name in STREAMING_RULES}
 
 #: Every way to keep weights, with options of an estimator.
 VARIANTS = {
@@ -102,5 +102,5 @@ VARIANTS = {
     "tables": dict(rule=FoBoS(storage=Tables(budget=7))),
     "dense": dict(rule=FoBoS(storage="dense")),
     "dense average": dict(rule=FoBoS(storage="dense", average=True)),
-    **WITH_STATE,
+    **WITH_CELLS,
 }

@@ -5,25 +5,21 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
-from scipy import sparse
 
 from lazynet import FromArray
 from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.engines.clock import AveragedClockEngine
 from lazynet.kernels.steps import Targets
-from lazynet.losses import LOSSES, get_loss
+from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
+from lazynet.reference import DenseGroups
 from lazynet.reference.outputs import DenseSoftmax, softmax_loss
-from lazynet.verify.strategies import Problem, problems
-from lazynet.verify.tolerance import AGREE
+from lazynet.verify.tolerance import AGREE, UNIT_ROUNDOFF, distance_to_kink
 from lazynet.verify.twin import BoundedTwin, new_reference
 from support import examples_of, plan
 from support.algorithms import penalty_of
 from support.engines import apart, numbered
-from support.matrices import with_rows_arranged
 
-#: Strengths of l1 and l2.
-STRENGTHS = st.sampled_from([1e-3, 0.0, 1e-8, 0.1, 1.0, 10.0])
 # Averages are compared while rounding explains no more of the weights.
 _SURE = 1e-11
 # The size of a prediction from which on a softmax may diverge.
@@ -33,58 +29,17 @@ _LARGEST_PREDICTION = 1e6
 _NUDGE, _AMPLIFIED = 2.0**-36, 1000.0
 
 
-# --- problems -----------------------------------------------------------------------------------
+# --- engines ------------------------------------------------------------------------------------
 
 
-@st.composite
-def disordered_problems(draw, *arguments, **options):
-    """``problems`` with or without an intercept, whose rows may have their columns in any order."""
-    problem = draw(problems(*arguments, **{"intercepts": (False, True), **options}))
-    if draw(st.booleans()):
-        return problem
-    order = np.random.default_rng(draw(st.integers(0, 99))).permutation
-    return dataclasses.replace(problem, X=with_rows_arranged(problem.X, order))
-
-
-def seeded_problem(seed, losses=tuple(LOSSES), n_steps=25):
-    """A problem that depends on the seed alone: any loss of ``losses``, of a seed in turn.
-
-    What Hypothesis draws depends on its version and on where packages are installed, so that a
-    number about the problems that it draws is no fixed number.
-    """
-    rng = np.random.default_rng(seed)
-    loss = sorted(losses)[seed % len(losses)]
-    n_rows, n_features = rng.integers(2, 9), rng.integers(1, 7)
-    X = rng.normal(size=(n_rows, n_features)) * (rng.random((n_rows, n_features)) < 0.6)
-    margin = get_loss(loss).margin
-    return Problem(
-        X=sparse.csr_matrix(X),
-        y=rng.choice([-1.0, 1.0], n_rows) if margin else rng.normal(size=n_rows),
-        importances=rng.choice([0.5, 1.0, 2.0], n_rows), order=rng.integers(0, n_rows, n_steps),
-        rates=rng.uniform(0.01, 0.2) / np.sqrt(1.0 + np.arange(n_steps)), loss=loss,
-        l1=float(rng.choice([0.0, 1e-3, 0.1])), l2=float(rng.choice([0.0, 1e-3, 0.1])),
-        fit_intercept=bool(rng.integers(2)),
-    )  # fmt: skip
-
-
-@st.composite
-def chunks(draw, n_steps):
-    """The ends of chunks: of a row each, or some of several rows."""
-    if draw(st.booleans()):
-        return list(range(n_steps + 1))
-    return [0, *sorted(draw(st.sets(st.integers(1, n_steps), max_size=6)) - {n_steps}), n_steps]
-
-
-def plan_of(problem, rule, *, l1=None, l2=None, schedule=None, average=None, softmax=False):
-    """The plan of a problem with a rule, which may be refused l2, and with other strengths."""
-    strengths = problem.l1 if l1 is None else l1, problem.l2 if l2 is None else l2
-    penalty = penalty_of(rule, *strengths)
-    given = dict(
+def plan_of(problem, rule, schedule, average, softmax):
+    """The plan of a problem with a rule, which may be refused l2."""
+    penalty = penalty_of(rule, problem.l1, problem.l2)
+    chosen = plan(
         loss="log_loss" if softmax else problem.loss, rule=rule, average=average,
-        schedule=FromArray(problem.rates) if schedule is None else schedule,
-        fit_intercept=problem.fit_intercept, positive=rule.positive,
+        schedule=FromArray(problem.rates) if schedule is None else schedule, l1=penalty.l1,
+        l2=penalty.l2, fit_intercept=problem.fit_intercept, positive=rule.positive,
     )  # fmt: skip
-    chosen = plan(l1=penalty.l1, l2=penalty.l2, **given)
     try:
         chosen.steps(problem.order, 0)
     except ValueError:  # SGD refuses a rate above 1 / l2
@@ -104,44 +59,44 @@ def targets_of(problem, n_outputs, seed):
     return np.column_stack(columns)
 
 
-# --- engines ------------------------------------------------------------------------------------
-
-
 class Run:
-    """An engine that visits the rows of a problem.
+    """An engine that visits the rows of a problem by a rule.
 
     ``n_outputs`` is None for an engine of one output.  The targets of further outputs, or the
-    classes of the softmax, are drawn from the ``seed``.
+    classes of the softmax, are drawn from the ``seed``.  ``spoil`` changes the engine after every
+    chunk.
     """
 
-    def __init__(self, problem, chosen, n_outputs=None, *, wear=None, engine=None, seed=0):
-        self.problem, self.plan, self.n_outputs, self.wear = problem, chosen, n_outputs, wear
-        self.numbers = self.codes = None
+    def __init__(
+        self, problem, rule, n_outputs=None, *, softmax=False, schedule=None, average=None,
+        wear=None, seed=0,
+    ):  # fmt: skip
+        self.problem, self.n_outputs, self.wear = problem, n_outputs, wear
+        self.plan = plan_of(problem, rule.settled(), schedule, average, softmax)
+        self.numbers = self.codes = self.spoil = None
         given = problem.y
-        if chosen.softmax:
+        if softmax:
             self.codes = np.random.default_rng(seed).integers(0, n_outputs, len(problem.y))
         else:
             self.numbers = targets_of(problem, n_outputs or 1, seed)
         if n_outputs is not None:
             given = None
             self.targets = Targets(0, n_outputs, numbers=self.numbers, labels=self.codes)
-        self.engine = self.new_engine() if engine is None else engine
-        self.examples = examples_of(chosen, problem.X, given, problem.importances)
+        self.engine = self.new_engine()
+        self.examples = examples_of(self.plan, problem.X, given, problem.importances)
 
     def __repr__(self):
         return f"Run({self.problem!r}, {self.plan!r}, {self.n_outputs}, {self.wear!r})"
 
     def new_engine(self):
         """An engine of the plan, with the wear."""
-        d = self.problem.n_features
-        if self.n_outputs is None:
-            return self.plan.new_engine(d, wear=self.wear)
-        engine = self.plan.new_engine(d, self.n_outputs)
-        if self.wear is not None:
-            # Some engines have a smallest scale of their own.
-            least = max(self.wear.smallest_scale, engine.wear.smallest_scale)
-            engine.wear = dataclasses.replace(self.wear, smallest_scale=least)
-        return engine
+        return self.plan.new_engine(self.problem.n_features, self.n_outputs, self.wear)
+
+    def shorten_the_past(self, n_steps):
+        """Let the averages of the engine fold their past after so many steps."""
+        single = AveragedClockEngine(self.problem.n_features, self.wear, n_steps)
+        for name in ("past", "totals"):
+            setattr(self.engine, name, getattr(single, name))
 
     def take(self, start, stop):
         """Take the steps from ``start`` up to ``stop`` as one chunk; returns the summed losses."""
@@ -153,6 +108,8 @@ class Run:
             self.engine.learn(
                 self.examples, self.targets, steps, task, start, losses, self.plan.softmax
             )
+        if self.spoil is not None:
+            self.spoil(self.engine)
         return losses.sum()
 
     def last(self):
@@ -229,11 +186,11 @@ class Twins:
 class SoftmaxTwins:
     """The dense classes of a softmax, and others on values that are a little larger."""
 
-    def __init__(self, run, kind=DenseSoftmax):
+    def __init__(self, run):
         chosen = run.plan
         self.run, self.loss = run, 0.0
         self.twin, self.nudged = (
-            kind([
+            DenseSoftmax([
                 new_reference(
                     chosen.rule, run.problem.n_features, loss=chosen.loss, penalty=chosen.penalty,
                     schedule=chosen.schedule if chosen.rates_from_data else run.problem.rate,
@@ -273,6 +230,90 @@ class SoftmaxTwins:
         self.loss = 0.0
 
 
+def plain_groups(run, form=DenseGroups):
+    """Groups in plain Python with the options of a run."""
+    chosen = run.plan
+    return form(
+        run.problem.n_features, run.n_outputs, softmax=chosen.softmax,
+        schedule=run.problem.rate, loss=chosen.loss.name, epsilon=chosen.loss.epsilon,
+        l1=chosen.penalty.l1, l2=chosen.penalty.l2, fit_intercept=chosen.fit_intercept,
+    )  # fmt: skip
+
+
+def example_of_groups(run, step):
+    """What ``DenseGroups.step`` takes."""
+    indices, values, _, importance = run.problem.example(step)
+    row = run.problem.order[step]
+    target = int(run.codes[row]) if run.plan.softmax else run.numbers[row].tolist()
+    return indices, values, target, importance
+
+
+def rows_of(learner):
+    """The weights of a learner in plain Python, as ``Run.last``."""
+    return np.column_stack([np.array(learner.weights).T, learner.intercepts])
+
+
+class GroupTwins:
+    """The dense reference, and how far an exact implementation may be from it.
+
+    ``lazynet.verify.tolerance`` derives the bound for one output.  In the Euclidean norm over all
+    weights of all outputs the same steps hold: the prox of a norm never increases a distance, a
+    gradient step multiplies the distance by no more than that of one output does, and the slopes of
+    the softmax are at most half as far apart as the predictions.  The norm of
+    a row is a sum over the outputs, with as many roundings.
+    """
+
+    def __init__(self, run):
+        self.run, self.twin = run, plain_groups(run)
+        self.largest_cushion = run.engine.wear.largest_cushion
+        self.bound = self.cushion = 0.0
+        self.comparable = True
+
+    def rows(self):
+        return rows_of(self.twin)
+
+    def step(self, step):
+        """Take a step; returns whether an implementation can still be compared."""
+        one, chosen, n = self.run.problem, self.run.plan, self.run.n_outputs
+        indices, values, target, importance = example_of_groups(self.run, step)
+        eta, penalty = one.rate(step), chosen.penalty
+        before = self.rows()
+        predictions = np.array(self.twin.step(indices, values, target, importance))
+        after = self.rows()
+        slopes = importance * np.array(self.twin.slopes(list(predictions), target))
+        x = np.asarray(values, dtype=float)
+        roundings = 8.0 + n
+
+        decay = 1.0 / (1.0 + eta * penalty.l2)
+        self.cushion = min(decay * (self.cushion + eta * penalty.l1), self.largest_cushion)
+        norm = np.sqrt(x @ x + chosen.fit_intercept)
+        touched = np.abs(before[:, indices])
+        terms = (touched + self.cushion) @ np.abs(x) + np.abs(before[:, -1])
+        in_prediction = UNIT_ROUNDOFF * (len(x) + roundings) * np.linalg.norm(terms)
+        exact = self.bound == 0.0 and not predictions.any() and not touched.any()
+        if not exact and not chosen.softmax:
+            for p, y in zip(predictions, target, strict=True):
+                blur = (in_prediction + self.bound * norm) * max(1.0, abs(y))
+                blur += 4 * UNIT_ROUNDOFF * (abs(p) + abs(y))
+                if distance_to_kink(chosen.loss, p, y) <= blur:
+                    self.comparable = False
+
+        curvature = importance * (0.5 if chosen.softmax else chosen.loss.curvature or 0.0)
+        growth = max(1.0, eta * curvature * norm * norm - 1.0)
+        # A probability near 1 loses digits when 1 is subtracted from it.
+        move = eta * norm * (np.linalg.norm(slopes) + importance * chosen.softmax)
+        rounding = UNIT_ROUNDOFF * roundings
+        rounding *= np.linalg.norm(after) + 2 * move + self.cushion * np.sqrt(after.size)
+        self.bound = growth * self.bound + eta * curvature * in_prediction * norm + rounding
+        if not self.bound <= 1e-6 * (1.0 + np.linalg.norm(after)):
+            self.comparable = False
+        return self.comparable
+
+    def assert_near(self, found, loss):
+        distance = np.linalg.norm(found - self.rows())
+        assert distance <= self.bound, f"{distance:.3g} away from the dense twin: {self.bound:.3g}"
+
+
 class PlainMean:
     """The average of rows of weights, by the definition of its omegas."""
 
@@ -290,14 +331,19 @@ class PlainMean:
             assert apart(row[-1], other[-1]) <= AGREE, "average of the intercept"
 
 
-def assert_matches_twins(run, twins=None, ends=None, spoil=None):
+def twins_of(run):
+    """The references of a run."""
+    if run.plan.rule.group is not None:
+        return GroupTwins(run)
+    return SoftmaxTwins(run) if run.plan.softmax else Twins(run)
+
+
+def assert_matches_twins(run, twins=None, ends=None):
     """Compare at the ends of all chunks, by default of every step; returns the steps compared.
 
-    Comparing ends where rounding may decide a step, or where the run diverges.  ``spoil`` changes
-    the engine after every chunk.
+    Comparing ends where rounding may decide a step, or where the run diverges.
     """
-    if twins is None:
-        twins = SoftmaxTwins(run) if run.plan.softmax else Twins(run)
+    twins = twins_of(run) if twins is None else twins
     mean = None if run.plan.average is None else PlainMean(run.plan.average)
     n_steps = len(run.problem.order)
     for start, stop in itertools.pairwise(range(n_steps + 1) if ends is None else ends):
@@ -307,8 +353,6 @@ def assert_matches_twins(run, twins=None, ends=None, spoil=None):
             if mean is not None:
                 mean.count(step, twins.rows())
         loss = run.take(start, stop)
-        if spoil is not None:
-            spoil(run.engine)
         twins.assert_near(run.last(), loss)
         if mean is not None and twins.surely_near():
             mean.assert_near(run.model(), twins.rows())

@@ -23,7 +23,7 @@
 # features that they touch.  The intercept has the rate 1 / (delta + s), which follows nothing.
 #
 # Property: equal to lazynet.reference.adagrad.DenseAdaGrad after every step
-# (tests/exact/test_rules_with_state.py).
+# (tests/exact/test_lazy_equals_dense.py).
 from libc.math cimport fabs, ldexp, sqrt
 
 from ..lanes cimport (

@@ -12,7 +12,7 @@
 # brought current also where the example moves nothing.
 #
 # Property: equal to lazynet.reference.carpenter.PlainCarpenter after every step
-# (tests/exact/test_rules_with_state.py).
+# (tests/exact/test_lazy_equals_dense.py).
 from libc.math cimport fmod
 
 from ..lanes cimport Lanes, absolute, at_least_zero, spread, with_sign

@@ -11,9 +11,9 @@
 # Where the task is ``positive``, a step sets a weight of its example that it takes below 0 to 0.  No
 # shrink changes a sign, so that all weights stay at 0 or above.
 #
-# Property: the weights after every step equal the weights of lazynet.reference.DenseReference
-# (tests/exact/test_lazy_equals_dense.py), with computed rates those of DenseFromData
-# (tests/exact/test_rates_from_data.py), and any split into chunks gives the same bits.
+# Property: the weights after every step equal the weights of lazynet.reference.DenseReference, with
+# computed rates those of DenseFromData (tests/exact/test_lazy_equals_dense.py), and any split into
+# chunks gives the same bits.
 #
 # With an average of the iterates a cell is {z, before} (averages.pyx).  With n iterates counted, a
 # change of z by dz and of its sign by ds adds S0(n) dz - S1(n) ds to before.  Where the weight is

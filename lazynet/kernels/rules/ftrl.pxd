@@ -19,7 +19,7 @@
 # changes no cell.
 #
 # Property: equal to lazynet.reference.ftrl.DenseFTRL after every step
-# (tests/exact/test_rules_with_state.py).
+# (tests/exact/test_lazy_equals_dense.py).
 from libc.float cimport DBL_MIN
 from libc.math cimport sqrt
 

@@ -13,7 +13,7 @@
 # cache line of doubles: the same bits on every vector unit.
 #
 # Property: the weights equal those of lazynet.reference.outputs.DenseGroups after every step
-# (tests/exact/test_groups.py).
+# (tests/exact/test_lazy_equals_dense.py).
 from libc.math cimport ldexp, sqrt
 
 from ..lanes cimport (

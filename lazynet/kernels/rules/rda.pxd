@@ -9,7 +9,7 @@
 # rows seen so far (mean_size.pxd), and the intercept has a gamma of its own.
 #
 # Property: equal to lazynet.reference.rda.DenseRDA after every step
-# (tests/exact/test_rules_with_state.py).
+# (tests/exact/test_lazy_equals_dense.py).
 from libc.math cimport sqrt
 
 from ..lanes cimport Lanes, set_lane, soft, spread

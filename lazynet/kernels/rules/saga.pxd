@@ -24,7 +24,7 @@
 # The intercept is a weight whose value is 1 in every row, without a penalty.
 #
 # Property: equal to lazynet.reference.saga.DenseSAGA after every step
-# (tests/exact/test_rules_with_state.py, and over long gaps tests/exact/test_saga.py).
+# (tests/exact/test_lazy_equals_dense.py, and over long gaps tests/exact/test_saga.py).
 from libc.math cimport copysign, expm1, fabs, floor, ldexp, log1p
 
 from ..lanes cimport (

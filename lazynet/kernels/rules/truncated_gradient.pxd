@@ -9,7 +9,7 @@
 # rule is computed by the clock.)
 #
 # Property: equal to lazynet.reference.truncated_gradient.DenseTruncated after every step
-# (tests/exact/test_rules_with_state.py).
+# (tests/exact/test_lazy_equals_dense.py).
 from ..lanes cimport Lanes, absolute, exceeds, soft, spread, where
 
 

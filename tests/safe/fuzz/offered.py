@@ -21,7 +21,7 @@ ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
 #: The clocks of one output, and every kind of cell that an engine has.
 CLOCKS = ("clock", "averaged clock")
 KINDS = sorted([*CLOCKS, "tables", *(row.engine.kind for row in ENGINES)])
-#: The kinds of cells of several outputs: those of rules with a state, and all.
+#: The kinds of cells of several outputs: those of rules with cells of their own, and all.
 RULES = ("adagrad", "ftrl", "rda")
 WIDE_KINDS = ("clock", "averaged clock", "groups", *RULES)
 #: The forms of targets, and where the rates and shrinks of a run on the clock come from.

@@ -1,4 +1,4 @@
-"""References of rules with a state compute what the papers define: minimisers, closed forms."""
+"""References of rules with cells of their own compute what papers define: minima, closed forms."""
 
 import math
 

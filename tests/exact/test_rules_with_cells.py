@@ -1,144 +1,37 @@
-"""Rules with a state of their own, compiled, equal their references after every step."""
+"""Rules with cells of their own: long rows, warm starts, overflow, and rates that change.
 
-import re
+After every step they are compared with their references in test_lazy_equals_dense.py.
+"""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from support import examples_of, plan
-from support.algorithms import (
-    GIVEN,
-    RULES_WITH_STATE,
-    STREAMING_RULES,
-    default_of,
-    other_than,
-    penalty_of,
-)
-from support.broken_engines import BROKEN_ENGINES
-from support.caught import caught
+from support.algorithms import RULES_WITH_CELLS, STREAMING_RULES, default_of, penalty_of
 from support.engines import apart, numbered
 from support.matrices import corpus, make_data
 from support.parameters import in_rule
-from support.twins import STRENGTHS, Run, assert_matches_twins, chunks, disordered_problems, plan_of
-from support.wears import wears
 
 from lazynet import (
     FTRL,
     RDA,
-    SAGA,
     AdaGrad,
-    Carpenter,
     LazyNetClassifier,
     LazyNetRegressor,
     Stepper,
     TruncatedGradient,
 )
 from lazynet.engines.base import Wear
-from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.rules import FTRLEngine
 from lazynet.losses import LOSSES
-from lazynet.parameters import check_choice, check_flag, check_integer
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
-from lazynet.rules.base import OF_TRAINING
 from lazynet.verify.twin import new_reference
 
-RULES = RULES_WITH_STATE
 
-
-def values_of(kind, default):
-    """Values of a parameter of a rule: its default and others, far and wide."""
-    if kind.check in (check_choice, check_flag):
-        return st.sampled_from([default, other_than(kind, default)])
-    if kind.check is check_integer:
-        drawn = st.integers(least := kind.bounds["least"], least + 7)
-        return st.none() | drawn if kind.optional else drawn
-    positive = [default or 0.1, 0.01, 0.5, 10.0]
-    return st.sampled_from(positive if kind.bounds.get("above") == 0 else [0.0, *positive])
-
-
-#: Every parameter of each rule, far and wide; of some rules, values that tell more.
-PARAMETERS = {
-    name: {
-        key: values_of(of, vars(ALGORITHMS[name].rule())[key])
-        for key, of in ALGORITHMS[name].rule._kinds.items()
-        if key not in OF_TRAINING
-    }
-    for name in RULES
-} | {
-    "truncated_gradient": dict(
-        period=st.integers(1, 7), threshold=st.sampled_from([0.0, 0.01, 0.1, 1.0, 10.0])
-    ),
-    "rda": dict(
-        gamma=st.sampled_from([None, 0.05, 1.0, 50.0]), rho=st.sampled_from([0.0, 0.01, 1.0])
-    ),
-    "ftrl": dict(
-        alpha=st.sampled_from([None, 0.01, 0.1, 2.0]),
-        beta=st.sampled_from([0.1, 1.0, 20.0]),
-        penalty=st.sampled_from(["per_example", "once"]),
-    ),
-    "adagrad": dict(
-        alpha=st.sampled_from([None, 0.01, 0.1, 2.0]),
-        delta=st.sampled_from([1e-6, 0.1, 20.0]),
-        initial=st.sampled_from([None, 0.0, 0.5, 4.0]),
-    ),
-    "saga": dict(alpha=st.sampled_from([0.01, 0.1, 1.0])),
-    "carpenter_inexact": dict(period=st.none() | st.integers(1, 7)),
-}
-
-
-def test_every_rule_with_a_state_is_tested():
-    """Every row of the catalogue has parameters here, all of them."""
-    assert set(PARAMETERS) == set(RULES)
-    assert set(GIVEN) == set(ALGORITHMS)
-    for name in RULES:
-        kind = ALGORITHMS[name].rule
-        assert set(PARAMETERS[name]) == set(kind().get_params()) - OF_TRAINING
-        assert type(GIVEN[name]) is kind
-        differing = {key for key, value in vars(GIVEN[name]).items() if value != vars(kind())[key]}
-        assert differing == set(PARAMETERS[name])
-        assert not GIVEN[name].is_affine
-
-
-@st.composite
-def runs(draw, name, losses=tuple(LOSSES), kind=None):
-    """A run of a rule with any parameters, on any problem with any penalty and wear."""
-    parameters = {key: draw(values) for key, values in PARAMETERS[name].items()}
-    rule = ALGORITHMS[name].rule(**parameters).settled()
-    problem = draw(disordered_problems(list(losses)))
-    chosen = plan_of(problem, rule, l1=draw(STRENGTHS), l2=draw(STRENGTHS))
-    engine = None
-    if kind is not None:
-        constants = rule.constants(chosen.penalty, chosen.loss)
-        engine = kind(problem.n_features, constants=constants)
-    return Run(problem, chosen, wear=draw(wears()), engine=engine)
-
-
-@pytest.mark.every_case
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("rule", RULES)
-@given(data=st.data())
-def test_every_step_equals_the_reference(rule, loss, data):
-    """Every step equals the reference for any sparsity, importances, strengths and sweeps."""
-    run = data.draw(runs(rule, [loss]))
-    assert_matches_twins(run, ends=data.draw(chunks(len(run.problem.order))))
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_broken_engines_are_caught(rule):
-    """The property of equal steps finds every engine broken on purpose."""
-
-    @caught()
-    @given(data=st.data())
-    def equal(data):
-        assert_matches_twins(data.draw(runs(rule, ["squared_error"], BROKEN_ENGINES[rule])))
-
-
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", RULES_WITH_CELLS)
 def test_long_rows_equal_the_reference(rule):
     """Rows longer than any vector."""
     X, y = corpus()
@@ -176,7 +69,7 @@ def test_adagrad_on_rows_of_every_length(l2, alpha):
 # --- engines ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", [name for name in RULES if name in STREAMING_RULES])
+@pytest.mark.parametrize("rule", [name for name in RULES_WITH_CELLS if name in STREAMING_RULES])
 def test_a_bad_row_takes_the_whole_call_back(rule):
     """Weights, intercept and parameters are what they were."""
     X, y = make_data()
@@ -218,7 +111,7 @@ def test_a_weight_that_overflows_is_told(rule):
 # --- estimators ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", RULES_WITH_CELLS)
 def test_a_warm_start_begins_at_the_weights(rule):
     """The state is one that gives these weights."""
     X, y = make_data()
@@ -238,42 +131,17 @@ def test_a_warm_start_begins_at_the_weights(rule):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (dict(rule=RDA(gamma=0.0)), "gamma of RDA must be finite and positive"),
-        (dict(rule=RDA(rho=-1.0)), "rho of RDA must be finite and not negative"),
-        (dict(rule=FTRL(penalty="always")), "penalty of FTRL must be one of ["),
-        (dict(rule=FTRL(alpha=0.0)), "alpha of FTRL must be finite and positive"),
         (dict(rule=FTRL(beta=0.0), l2=0.0), "beta of FTRL and l2 must not both be 0"),
-        (dict(rule=AdaGrad(delta=0.0)), "delta of AdaGrad must be finite and positive"),
-        (dict(rule=AdaGrad(alpha=np.nan)), "alpha of AdaGrad must be finite and positive"),
-        (dict(rule=SAGA(alpha=0.0)), "alpha of SAGA must be finite and positive"),
-        (dict(rule="saga", loss="hinge"), "rule=SAGA() finds its rate .*loss='hinge'"),
-        (
-            dict(rule=TruncatedGradient(threshold=1.0), l2=0.1),
-            "l2 must be 0 with rule=TruncatedGradient(threshold=...)",
-        ),
-        (
-            dict(rule=TruncatedGradient(threshold=1.0), l2=0.0, storage="dense"),
-            "a threshold does not go with storage=Dense",
-        ),
-        (
-            dict(rule=TruncatedGradient(threshold=1.0), l2=0.0, average=True),
-            "a threshold does not go with average",
-        ),
-        (
-            dict(rule=TruncatedGradient(threshold=-1.0), l2=0.0),
-            "threshold of TruncatedGradient must be finite and not negative",
-        ),
-        (dict(rule=TruncatedGradient(period=0)), "period of TruncatedGradient must be at least 1"),
-        (dict(rule=Carpenter(period=0)), "period of Carpenter must be at least 1"),
-        (dict(rule="nothing"), f"rule must be one of {sorted(['auto', *ALGORITHMS])}"),
+        (dict(l2=0.1), r"l2 must be 0 with rule=TruncatedGradient\(threshold=...\)"),
+        (dict(l2=0.0, storage="dense"), "a threshold does not go with storage=Dense"),
+        (dict(l2=0.0, average=True), "a threshold does not go with average"),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(options, message):
-    """Parameters that contradict each other are refused before anything is trained."""
-    X, y = make_data()
-    pattern = ".*".join(re.escape(part) for part in message.split(".*"))
-    with pytest.raises(ValueError, match=pattern):
-        LazyNetClassifier(**in_rule(**options)).fit(X, y)
+    """The bounds of single parameters are tested in ``test_parameters.py``."""
+    given = {"rule": TruncatedGradient(threshold=1.0), **options}
+    with pytest.raises(ValueError, match=message):
+        LazyNetClassifier(**in_rule(**given)).fit(*make_data())
 
 
 # --- rates that change between calls ------------------------------------------------------------

@@ -1,0 +1,204 @@
+"""Storages on long rows and in long calls, and weights that stay at 0 or above."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.linear_model import ElasticNet
+from support import plan, rows
+from support.algorithms import BOTH_ORDERS
+from support.matrices import make_data
+from support.parameters import in_rule
+from support.runs import runs
+from support.twins import Run, assert_matches_twins
+
+from lazynet import FoBoS, FromArray, LazyNetClassifier, LazyNetRegressor, Stepper
+from lazynet.data.arrays import as_examples
+from lazynet.engines.base import Wear
+from lazynet.engines.clock import ClockEngine, TablesEngine
+from lazynet.engines.dense import DenseEngine
+from lazynet.rules.storage import STORAGES
+from lazynet.verify.strategies import Problem
+
+# Limits that every shrinking step exceeds.
+SWEEPS_AT_ONCE = Wear(smallest_scale=0.9999, cushion=0.0, largest_cushion=0.0)
+
+
+@given(data=st.data())
+def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
+    """One weight at a time or several: only the time differs."""
+    found = []
+    run, predictions = data.draw(runs("dense")), data.draw(st.booleans())
+    for vectorised in (False, True):
+        run.engine = DenseEngine(run.problem.n_features, predictions, vectorised=vectorised)
+        run.take(0, len(run.problem.order))
+        found.append(run.last())
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("wear", [Wear(), SWEEPS_AT_ONCE], ids=["seldom", "sweeps"])
+@pytest.mark.parametrize("step_order", BOTH_ORDERS)
+@pytest.mark.parametrize(
+    ("engine", "l1"),
+    [(engine, l1) for engine in STORAGES for l1 in (0.0, 1e-3)],
+)
+def test_long_rows_take_the_vector_path(engine, l1, step_order, wear):
+    """Rows longer than any vector and block, with a tail; sweeps may interrupt every step."""
+    X = sparse.random(40, 400, density=0.3, format="csr", random_state=0)
+    X.sort_indices()
+    y = np.where(np.random.default_rng(0).random(40) < 0.5, -1.0, 1.0)
+    problem = Problem(
+        X, y, np.ones(40), np.arange(40), np.full(40, 0.1), l1=l1, l2=1e-2, fit_intercept=True
+    )
+    rule = FoBoS(step_order=step_order, storage=engine)
+    assert assert_matches_twins(Run(problem, rule, wear=wear)) == 40
+
+
+def test_the_tables_begin_again_before_they_overflow():
+    """eta = 1 and l2 = 0.5 make B infinite at step 1023 of the paper's tables."""
+    engine = TablesEngine(1, budget=10_000)
+    engine.load(np.ones((1, 1)), np.zeros(1))
+    chosen = plan(rule="sgd", l1=1e-9, l2=0.5, eta0=1.0)
+    nothing = as_examples(sparse.csr_matrix((1, 1)), np.ones(1))
+    for step in range(1200):
+        engine.take(nothing, chosen.steps(rows(1), step), chosen.task(engine))
+        assert np.isfinite(engine.state()["memory"]).all()
+        # 2^-k - 2e-9 (1 - 2^-k), until it is clipped.
+        rest = 0.5 ** (step + 1)
+        truth = max(rest - 2e-9 * (1 - rest), 0.0)
+        assert engine.weights()[0] == pytest.approx(truth, rel=1e-6, abs=1e-24)
+
+
+@pytest.mark.parametrize("l1", [1.0, 1e4, 1e12, 1e17])
+@pytest.mark.parametrize("engine", STORAGES)
+def test_a_step_with_an_overwhelming_pull_keeps_its_digits(engine, l1):
+    """Shrink first: the move is stored after the pull, beside a shift that may be huge."""
+    rule = FoBoS("constant", eta0=1.0, step_order="shrink_first", storage=engine)
+    stepper = Stepper(1, loss="squared_error", l1=l1, rule=rule)
+    stepper.step([0], [0.3], target=1.0)
+    assert abs(stepper.weight(0) - 0.3) <= 2.0**-53 * 6 * min(l1, 1024.0)
+
+
+def test_a_long_call_pauses_and_goes_on():
+    """More numbers than one call touches: the kernel returns in between, the run is the same."""
+    X = sparse.csr_matrix(np.ones((2, 3_000_000), dtype=np.float32))
+    chosen = plan(l1=1e-3)
+    weights = []
+    for parts in ([[0, 1] * 3], [[0], [1], [0], [1], [0], [1]]):
+        built, t = ClockEngine(X.shape[1]), 0
+        for part in parts:
+            order = np.array(part, dtype=np.int64)
+            built.take(as_examples(X, np.ones(2)), chosen.steps(order, t), chosen.task(built))
+            t += len(part)
+        weights.append(built.weights())
+    np.testing.assert_array_equal(*weights)
+
+
+def counting(kind):
+    """An engine that counts its sweeps."""
+
+    class Counting(kind):
+        sweeps = 0
+
+        def _sweep(self):
+            self.sweeps += 1
+            super()._sweep()
+
+    return Counting
+
+
+def test_rebases_are_few_where_the_penalty_is_light():
+    """The clock sweeps once per cushion / (l1 eta) steps at most, and not before work pays."""
+    engine = counting(ClockEngine)(100, Wear(nonzeros_per_weight=0.0))
+    X = sparse.random(1000, 100, density=0.05, format="csr", random_state=1)
+    X.sort_indices()
+    chosen = plan(l1=0.1, schedule=FromArray(np.full(1000, 0.1)))
+    engine.take(as_examples(X, np.ones(1000)), chosen.steps(rows(1000), 0), chosen.task(engine))
+    # The cushion grows by 0.01 a step and is bounded by 1: every 100 steps or so.
+    assert 9 <= engine.sweeps <= 10
+
+
+def test_few_sweeps_over_a_long_run_without_l1():
+    """A hundred thousand steps with eta l2 = 0.1: thirty, for 0.9^3290 < 2^-500."""
+    X, learned = sparse.csr_matrix(np.eye(3)), []
+    for engine in (counting(ClockEngine)(3), DenseEngine(3)):
+        chosen = plan(l2=1.0, rule="sgd", eta0=0.1)
+        order = np.random.default_rng(0).integers(0, 3, 100_000)
+        engine.take(as_examples(X, np.ones(3)), chosen.steps(order, 0), chosen.task(engine))
+        learned.append(engine.weights())
+        assert getattr(engine, "sweeps", 30) == 30
+    np.testing.assert_allclose(*learned, rtol=0, atol=1e-14)
+
+
+# --- weights that stay at 0 or above ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("l1", "l2"), [(0.01, 0.1), (0.1, 0.05)])
+def test_training_goes_to_the_minimum_among_positive_weights(l1, l2):
+    """Which scikit-learn's coordinate descent finds, of the same objective."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 4))
+    y = X @ [1.0, -1.0, 2.0, 0.0] + 0.1 * rng.normal(size=50) + 3.0
+    other = ElasticNet(alpha=l1 + l2, l1_ratio=l1 / (l1 + l2), positive=True, tol=1e-10).fit(X, y)
+    rule = FoBoS(positive=True, schedule=lambda t: 5.0 / (t + 100))
+    ours = LazyNetRegressor(
+        l1=l1, l2=l2, rule=rule, max_iter=400, tol=None, random_state=0
+    ).fit(X, y)  # fmt: skip
+    np.testing.assert_allclose(ours.coef_, other.coef_, atol=2e-2)
+    np.testing.assert_allclose(ours.intercept_, other.intercept_, atol=2e-2)
+    assert ours.coef_[1] == 0.0 == other.coef_[1]
+
+
+@pytest.mark.parametrize("eta0", [None, 0.3])
+def test_verify_compares_with_a_twin_that_clips(eta0):
+    """The report covers steps that clip, and agrees; also where the rates come from the data."""
+    X, y = make_data(n=90, d=40)
+    rule = FoBoS(positive=True, eta0=eta0)
+    model = LazyNetClassifier(rule=rule, l1=1e-3, l2=1e-3, random_state=0)
+    assert model.verify(X, y, max_rows=60).agrees
+    assert model.fit(X, y).coef_.min() == 0.0 < model.coef_.max()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(storage="tables"), r"positive=True does not go with storage=Tables\(\)"),
+        (dict(storage="dense"), r"positive=True does not go with storage=Dense\(\)"),
+        (dict(average=True), "positive=True does not go with average=.*: write average=False"),
+        (dict(positive="yes"), "positive of FoBoS must be"),
+    ],
+)
+def test_what_cannot_keep_the_sign_is_refused(options, message):
+    """By estimators and the Stepper alike, before anything is trained."""
+    X, y = make_data(n=20, d=5)
+    options = {"positive": True} | options
+    model = LazyNetClassifier(**in_rule(**options))
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "coef_")
+    with pytest.raises((ValueError, TypeError), match=message):
+        Stepper(5, **in_rule(**options))
+
+
+def test_negative_weights_are_no_start():
+    """Given, assigned, or of a model that has learned them."""
+    X, y = make_data(n=40, d=10)
+    model = LazyNetClassifier(rule=FoBoS(positive=True, eta0=0.1), max_iter=5, tol=None)
+    negative = -np.ones((1, 10))
+    with pytest.raises(ValueError, match=r"coef_init must not hold a negative weight .* got -1"):
+        model.fit(X, y, coef_init=negative)
+    model.fit(X, y, coef_init=-negative)
+    kept = model.coef_.copy()
+    with pytest.raises(ValueError, match="coef_ must not hold a negative weight"):
+        model.coef_ = negative
+    np.testing.assert_array_equal(model.coef_, kept)
+    free = LazyNetClassifier(rule=FoBoS(eta0=0.1), max_iter=5, tol=None).fit(X, y)
+    assert free.coef_.min() < 0.0
+    for call in ("partial_fit", "fit"):
+        free.set_params(rule__positive=True, warm_start=True)
+        with pytest.raises(ValueError, match="must not hold a negative weight"):
+            getattr(free, call)(X, y)
+    free.coef_ = np.abs(free.set_params(rule__positive=False).coef_)
+    free.set_params(rule__positive=True).partial_fit(X, y)
+    assert free.coef_.min() >= 0.0
