@@ -26,7 +26,7 @@ from lazynet.dask.sums import MeanOverBlocks, OutputLoss
 from lazynet.data.arrays import as_examples
 from lazynet.data.source import Source
 from lazynet.data.weights import check_every_class_counts
-from lazynet.engines.undo import all_or_nothing
+from lazynet.engines.calls import all_or_nothing
 from lazynet.estimators import certified, online
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.losses import Loss

@@ -12,20 +12,18 @@ from typing import Any, NamedTuple
 
 from lazynet import reference
 from lazynet.engines.base import Engine, Wear
-from lazynet.engines.cells import CellEngine
-from lazynet.engines.clock import AveragedClockEngine, ClockEngine, TablesEngine
-from lazynet.engines.dense import DenseEngine
-from lazynet.engines.outputs import OutputsEngine
-from lazynet.engines.outputs_of_rules import AdaGradOutputs, FTRLOutputs, RDAOutputs, RuleOutputs
-from lazynet.engines.outputs_on_clock import AveragedOutputs, GroupedOutputs, OutputsOnClock
-from lazynet.engines.rules import (
+from lazynet.engines.cells import (
     AdaGradEngine,
     CarpenterEngine,
+    CellEngine,
     FTRLEngine,
     RDAEngine,
     SAGAEngine,
     TruncatedGradientEngine,
 )
+from lazynet.engines.clock import AveragedClockEngine, ClockEngine, DenseEngine, TablesEngine
+from lazynet.engines.outputs import AveragedOutputs, GroupedOutputs, OutputsEngine, OutputsOnClock
+from lazynet.engines.outputs_of_rules import AdaGradOutputs, FTRLOutputs, RDAOutputs, RuleOutputs
 from lazynet.losses import Loss
 from lazynet.parameters import named_or_given, shown
 from lazynet.penalties import ElasticNet

@@ -1,4 +1,9 @@
-"""Engines of one output that keep a cell of numbers for each weight."""
+"""Engines of one output that keep a cell of numbers for each weight.
+
+The file of a rule in kernels/rules/ describes its cell and its constants.  A cell holds a weight
+that may have missed shrinks (``LaggingWeights``), or sums of gradients from which the weight is
+computed (``GradientSums``).
+"""
 
 from __future__ import annotations
 
@@ -81,3 +86,306 @@ def on_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
     room = np.zeros(size + line, dtype=dtype)
     start = -(room.ctypes.data // room.itemsize) % line
     return room[start : start + size].reshape(rows, columns)
+
+
+# --- weights that miss shrinks -------------------------------------------------------------------
+
+
+class LaggingWeights(CellEngine):
+    """An engine whose weights miss shrinks until an example touches them or they are read.
+
+    A cell begins with the weight and ends with when it was stored.
+    """
+
+    def set_constants(self, constants: tuple[float, ...]) -> None:
+        """Apply the missed shrinks with the old constants, then switch."""
+        if not np.array_equal(constants, self.constants):
+            self.sweep()
+            self.constants[:] = constants
+
+    def _sweep(self) -> None:
+        """Bring every weight current; the last number of a cell is the steps taken when it was."""
+        self.cells[:, 0], self.cells[:, -1] = self.weights(), self.field("steps")
+
+
+class CarpenterEngine(LaggingWeights):
+    """INEXACT for l2 > 0: a cell is {w, seen}, seen the steps taken when w was brought current."""
+
+    name = "carpenter_inexact"
+    kind = "carpenter"
+
+
+class TruncatedGradientEngine(LaggingWeights):
+    """A cell is {w, stamp}: the weight, and the sum of gravity when the weight was stored."""
+
+    name = kind = "truncated_gradient"
+
+    def _sweep(self) -> None:
+        """Bring every weight current, and sum up gravity anew."""
+        self.load(self.coefficients(), self.intercepts())
+
+
+class SAGAEngine(LaggingWeights):
+    """A cell is {w, m, psi}: the weight, the mean of its remembered gradients over all rows, and
+    the steps taken when the weight was stored.
+
+    ``memory`` has an entry for every row of the data set: the importance times the slope of the
+    loss when the row was visited last, 0 before the first visit.  It is empty before the first
+    step.
+    """
+
+    name = kind = "saga"
+    memory: NDArray[np.float64]
+    _others = ("fields", "constants", "memory")
+    _any_length = "memory"
+
+    def __init__(
+        self, n_features: int, wear: Wear | None = None, constants: Sequence[float] = ()
+    ) -> None:
+        super().__init__(n_features, wear, constants)
+        self.memory = np.zeros(0)
+
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        super().load(coefficients, intercepts)
+        self.memory = np.zeros(0)
+
+    def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
+        """Take all steps of the chunk; ``examples`` are the same data set in every call."""
+        n_rows, n_remembered = examples.n_rows, len(self.memory)
+        if not self.field("steps") and n_remembered != n_rows:
+            self.memory = np.zeros(n_rows)
+        elif n_remembered != n_rows:
+            raise ValueError(
+                f"examples must have {n_remembered} rows, as in the steps before, got {n_rows}"
+            )
+        super().take(examples, steps, task, t)
+
+
+# The places of two constants of AdaGrad.
+_ALPHA, FOLLOWS = (kernel.constants("adagrad").index(name) for name in ("alpha", "follows"))
+# A warning is due if one step takes at least this share of a weight that no row touches.
+_NOTICEABLE = 0.01
+
+
+class AdaGradEngine(LaggingWeights):
+    """A cell is {w, s, c, psi}: the weight, the root of its squared gradients, its decay c in a
+    shrink, and the steps taken when it was stored.
+
+    >>> from lazynet.penalties import ElasticNet
+    >>> from lazynet.rules.adagrad import AdaGrad
+    >>> engine = AdaGradEngine(2, constants=AdaGrad().constants(ElasticNet(l1=0.1)))
+    >>> engine.coefficients()
+    array([[0., 0.]])
+    """
+
+    name = kind = "adagrad"
+    _cells_show_overflow = True
+
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        """Start with these weights and no gradients seen."""
+        super().load(coefficients, intercepts)
+        kernel.retune(self.kind, self.cells, self.fields, self.constants)
+
+    def set_constants(self, constants: tuple[float, ...]) -> None:
+        """Apply the missed shrinks with the old constants, then switch.
+
+        Rates that begin to follow the data know of no row yet.
+        """
+        if np.array_equal(constants, self.constants):
+            return
+        self.sweep()
+        if constants[FOLLOWS] != self.constants[FOLLOWS]:
+            for name in ("rows", "sizes", "mean", "waiting"):
+                self.set_field(name, 0.0)
+        self.constants[:] = constants
+        kernel.retune(self.kind, self.cells, self.fields, self.constants)
+
+    def _sweep(self) -> None:
+        """Bring every weight current, and compute alpha anew if that is due."""
+        kernel.sweep(self.kind, self.cells, self.fields, self.constants)
+
+    @property
+    def present_rate(self) -> float | None:
+        """alpha as of now where it follows the data; None where it was given."""
+        if not self.constants[FOLLOWS]:
+            return None
+        return float(self.constants[_ALPHA]) / (self.field("mean") or 1.0)
+
+    def warning_about(self, constants: tuple[float, ...]) -> str | None:
+        """A warning if the next step would wipe weights that AdaGrad has not learned itself.
+
+        A coordinate that has seen no gradient has the rate alpha / delta.  One step therefore
+        shrinks a weight that another rule has trained by alpha / delta * l1, and divides the weight
+        by 1 + alpha / delta * l2.  Weights are examined only if another rule has trained them, or
+        if the constants have changed.
+        """
+        l1, l2, alpha, delta, follows, _ = constants
+        if not (l1 or l2):
+            return None
+        if self.field("steps") and np.array_equal(constants, self.constants):
+            return None
+        unseen = self.weights()[self.cells[:, 1] == 0.0]
+        largest = float(np.abs(unseen).max(initial=0.0))
+        mean = (self.field("mean") or 1.0) if follows else 1.0
+        rate = alpha / mean / (delta * mean)
+        taken = rate * l1 if l1 else 0.0
+        left = max(0.0, largest - taken) / (1.0 + (rate * l2 if l2 else 0.0))
+        if left >= (1.0 - _NOTICEABLE) * largest:
+            return None
+        strengths = [f"{name}=0" for name, strength in (("l1", l1), ("l2", l2)) if strength]
+        return (
+            f"rule='adagrad' goes on with weights that it has not trained, and shrinks them fast: "
+            f"the first rate of a coordinate that has seen no gradient is alpha / delta = "
+            f"{rate:.3g}, so that one step with l1={l1:g} and l2={l2:g} takes the largest weight "
+            f"from {largest:.3g} to {left:.3g} unless a row touches it. Raise delta, or set "
+            f"{' and '.join(strengths)}."
+        )
+
+
+# --- sums of gradients ---------------------------------------------------------------------------
+
+# What the field `loaded` says of weights that were loaded, see kernels/rules/mean_size.pxd.
+_LOADED, _RESTATED = -1.0, -2.0
+# With beta = 0 an intercept of FTRL needs a sum of squared gradients: its root is this share of
+# alpha.
+_SMALL_GRADIENT = 2.0**-30
+
+
+class GradientSums(CellEngine):
+    """An engine whose weights are a function of all gradients so far, the penalty and the rates."""
+
+    #: the constants that describe the penalty are the first ones
+    _n_penalties: ClassVar[int] = 2
+    #: the constant that is not 0 where the rates follow the sizes of the rows
+    _follows: ClassVar[str]
+    #: the field that counts the gradients
+    _count: ClassVar[str]
+
+    @property
+    def follows(self) -> bool:
+        """Whether the rates follow the sizes of the rows."""
+        return bool(self.constants[kernel.constants(self.kind).index(self._follows)])
+
+    @property
+    def unit(self) -> float:
+        """The mean size of the rows as of the last refresh; 1 before the first row with a size."""
+        return self.field("mean") or 1.0
+
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        """Start as if one gradient had been seen, unless all weights are 0."""
+        weights, intercept = coefficients[0], float(intercepts[0])
+        self.cells[:], self.fields[:] = 0.0, 0.0
+        self.set_field(self._count, self._are_loaded(weights, intercept))
+        self._restate(weights, intercept)
+
+    def set_constants(self, constants: tuple[float, ...]) -> None:
+        """Go on with another penalty, which acts on all gradients, and with other rates.
+
+        New rates concern only the steps to come: the cells change so that the weights under the
+        new penalty and the new rates equal the weights under the new penalty and the old rates.
+        Where the new rates follow the data, the weights count as loaded: they have been learned
+        at rates that were not in proportion to the present scale.
+        """
+        self.constants[: self._n_penalties] = constants[: self._n_penalties]
+        if np.array_equal(constants, self.constants):
+            return
+        self.sweep()
+        weights, intercept = self.weights(), self.intercept
+        followed = self.follows
+        self.constants[:] = constants
+        if self.follows and not followed:
+            self._are_loaded(weights, intercept)
+        self._restate(weights, intercept)
+
+    def _are_loaded(self, weights: NDArray[np.float64], intercept: float) -> float:
+        """1 for a model that is not zero, whose weights a new scale will leave what they are."""
+        loaded = bool(intercept or np.any(weights))
+        if self.follows:
+            self.set_field("loaded", _LOADED if loaded else 0.0)
+        return float(loaded)
+
+    def _sweep(self) -> None:
+        """Let loaded weights stay what they are at a new scale, if the kernel asks for it."""
+        wanted = self.field("loaded")
+        if wanted > 0.0:
+            weights, intercept = self.weights(), self.intercept
+            self.set_field("mean", wanted)
+            self.set_field("loaded", _RESTATED)
+            self._restate(weights, intercept)
+
+    def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
+        """Change the cells so that they give these weights under the present constants."""
+        raise NotImplementedError
+
+
+class RDAEngine(GradientSums):
+    """Regularised dual averaging: a cell is minus the sum of the weight's gradients.
+
+    >>> from lazynet.penalties import ElasticNet
+    >>> from lazynet.rules.rda import RDA
+    >>> engine = RDAEngine(2, constants=RDA(gamma=1.0).constants(ElasticNet(l1=0.1)))
+    >>> engine.load(np.array([[1.0, 0.0]]), np.array([0.5]))
+    >>> engine.coefficients(), engine.intercepts()
+    (array([[1., 0.]]), array([0.5]))
+    """
+
+    name = kind = "rda"
+    _follows, _count = "free_gamma", "seen"
+
+    def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
+        l1, l2, gamma, rho, free_gamma = self.constants.tolist()
+        if self.follows:
+            gamma *= self.unit * self.unit
+        else:
+            free_gamma = gamma
+        seen, sums = self.field("seen"), self.cells[:, 0]
+        root = np.sqrt(seen)
+        strength, shift = gamma * root, seen * l1 + gamma * rho * root
+        alive = weights != 0.0
+        np.clip(sums, -shift, shift, out=sums)
+        moved = weights[alive] * (seen * l2 + strength) + np.sign(weights[alive]) * shift
+        sums[alive] = moved
+        self.set_field("intercept_sum", intercept * (free_gamma * root))
+
+
+class FTRLEngine(GradientSums):
+    """FTRL-Proximal: a cell is {z, s}, s the root of the sum of squared gradients.
+
+    Loaded weights have seen no gradient; the penalty counts as on one example.
+
+    >>> from lazynet.penalties import ElasticNet
+    >>> from lazynet.rules.ftrl import FTRL
+    >>> engine = FTRLEngine(2, constants=FTRL().constants(ElasticNet(l1=0.1)))
+    >>> engine.load(np.array([[1.0, 0.0]]), np.array([0.5]))
+    >>> engine.coefficients().round(12) + 0.0, engine.intercepts().round(12)
+    (array([[1., 0.]]), array([0.5]))
+    """
+
+    name = kind = "ftrl"
+    _n_penalties = 3
+    _follows, _count = "free_alpha", "steps"
+
+    @property
+    def present_rate(self) -> float | None:
+        return self._rates()[0] if self.follows else None
+
+    def _rates(self) -> tuple[float, float, float, float]:
+        """alpha and beta of the weights, and of the intercept."""
+        _, _, _, alpha, beta, free_alpha, free_beta = self.constants.tolist()
+        if not self.follows:
+            return alpha, beta, alpha, beta
+        return alpha / self.unit, beta * self.unit, free_alpha, free_beta
+
+    def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
+        l1, l2, per_example = self.constants[:3].tolist()
+        alpha, beta, free_alpha, free_beta = self._rates()
+        count = max(1.0, self.field("steps")) if per_example else 1.0
+        alive = weights != 0.0
+        damping = (beta + self.cells[alive, 1]) / alpha + count * l2
+        shift = count * l1 * np.sign(weights[alive])
+        self.cells[alive, 0] = -damping * weights[alive] - shift
+        if not free_beta and not self.field("intercept_s") and intercept:
+            # With beta = 0 and no gradient the intercept would be 0: assume one small gradient.
+            self.set_field("intercept_s", _SMALL_GRADIENT * free_alpha)
+        seen = free_beta + self.field("intercept_s")
+        self.set_field("intercept_z", -seen / free_alpha * intercept)

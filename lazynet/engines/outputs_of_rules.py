@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import ALL, Wear
-from lazynet.engines.cells import CellEngine
+from lazynet.engines.cells import FOLLOWS, AdaGradEngine, CellEngine, FTRLEngine, RDAEngine
 from lazynet.engines.outputs import OutputsEngine
-from lazynet.engines.rules import FOLLOWS, AdaGradEngine, FTRLEngine, RDAEngine
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels import outputs as kernel
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import LOWER_ETA0, take_until_done
-from lazynet.engines.threads import Workers
+from lazynet.engines.calls import Workers
 from lazynet.kernels import stabilised as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss

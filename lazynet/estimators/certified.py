@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.weights import ClassWeight, check_every_class_counts
-from lazynet.engines.threads import Workers
+from lazynet.engines.calls import Workers
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.losses import LossOfNumbers, MinimisedLoss

@@ -18,7 +18,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from lazynet.data.arrays import unusable
 from lazynet.data.targets import OutputTargets
 from lazynet.data.weights import ClassWeight
-from lazynet.engines.threads import Workers
+from lazynet.engines.calls import Workers
 from lazynet.estimators.certified import load_minima
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearRegressor

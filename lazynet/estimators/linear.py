@@ -20,7 +20,7 @@ from lazynet.data.arrays import checked_rows, checked_targets, only_named_column
 from lazynet.data.mapped_files import in_memory
 from lazynet.data.targets import Columns, Targets
 from lazynet.data.weights import check_sample_weight
-from lazynet.engines.undo import UndoLog, all_or_nothing
+from lazynet.engines.calls import UndoLog, all_or_nothing
 from lazynet.losses import LossLike
 from lazynet.parameters import Parameters, check_array, settle
 from lazynet.persistence import files

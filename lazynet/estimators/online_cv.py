@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 
 from lazynet.data.arrays import has_usual_size, sizes_of
 from lazynet.data.weights import ClassWeight
-from lazynet.engines.threads import Workers
+from lazynet.engines.calls import Workers
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor

@@ -21,15 +21,15 @@ from lazynet.data.source import ROWS, Source, check_alone
 from lazynet.data.statistics import Units
 from lazynet.data.targets import Targets
 from lazynet.data.weights import check_any_counts
-from lazynet.engines.base import Engine
-from lazynet.engines.catalogue import ALGORITHMS, EngineKind
-from lazynet.engines.stacked import (
+from lazynet.engines.base import (
+    Engine,
     intercepts_of,
     outputs_of,
     stacked_coefficients,
     stacked_sparse_coefficients,
 )
-from lazynet.engines.undo import all_or_nothing
+from lazynet.engines.calls import all_or_nothing
+from lazynet.engines.catalogue import ALGORITHMS, EngineKind
 from lazynet.estimators.linear import LinearModel
 from lazynet.parameters import (
     Choice,

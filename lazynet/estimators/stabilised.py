@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import as_examples, columns_with_values
 from lazynet.engines.base import LOWER_ETA0, refuse_overflow
+from lazynet.engines.calls import Workers
 from lazynet.engines.stabilised import (
     Annealing,
     BurstSize,
@@ -25,7 +26,6 @@ from lazynet.engines.stabilised import (
     Stability,
     Stages,
 )
-from lazynet.engines.threads import Workers
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.losses import AnyLoss
 from lazynet.parameters import Integer, Positive, PositiveInt, Threads, check_n_steps

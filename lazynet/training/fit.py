@@ -14,18 +14,18 @@ from scipy import sparse
 
 from lazynet.data.arrays import touched_columns
 from lazynet.data.statistics import Units
-from lazynet.engines.base import Engine, refuse_overflow
-from lazynet.engines.catalogue import EngineKind
-from lazynet.engines.outputs import OutputsEngine
-from lazynet.engines.stacked import (
+from lazynet.engines.base import (
+    Engine,
     intercepts_of,
     load_all,
     outputs_of,
+    refuse_overflow,
     stacked_coefficients,
     stacked_sparse_coefficients,
 )
-from lazynet.engines.threads import threads_for
-from lazynet.engines.undo import UndoLog
+from lazynet.engines.calls import UndoLog, threads_for
+from lazynet.engines.catalogue import EngineKind
+from lazynet.engines.outputs import OutputsEngine
 from lazynet.parameters import as_array
 from lazynet.training.loop import Epoch, Training, warnings_of_falls
 from lazynet.training.make_plan import eta0_of_rows, make_plan

@@ -20,8 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.statistics import Units
 from lazynet.engines.base import Engine, overflow
-from lazynet.engines.threads import Workers
-from lazynet.engines.undo import Undo
+from lazynet.engines.calls import Undo, Workers
 from lazynet.training.passes import Evaluation, Pass, total_loss
 from lazynet.training.plan import Plan
 from lazynet.training.rows import Rows, Shuffle

@@ -19,8 +19,8 @@ from scipy.special import logsumexp
 from lazynet.data.arrays import as_examples, plain, sizes_of
 from lazynet.data.targets import Classes, Targets
 from lazynet.engines.base import Engine
+from lazynet.engines.calls import Workers
 from lazynet.engines.outputs import OutputsEngine
-from lazynet.engines.threads import Workers
 from lazynet.kernels import steps as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.losses import values_and_slopes

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lazynet.data.arrays import plain, sizes_of, unusable
 from lazynet.engines.base import WearLike
+from lazynet.engines.calls import UndoLog, all_or_nothing
 from lazynet.engines.catalogue import RULE_OBJECTS, RuleLike, check_rule
-from lazynet.engines.undo import UndoLog, all_or_nothing
 from lazynet.kernels.examples import Examples
 from lazynet.losses import AnyLoss
 from lazynet.parameters import (

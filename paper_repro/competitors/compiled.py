@@ -11,8 +11,8 @@ import lazynet
 from lazynet.data.arrays import as_examples
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.engines.clock import DenseEngine
 from lazynet.engines.dekel import DekelEngine
-from lazynet.engines.dense import DenseEngine
 from lazynet.losses import get_loss
 from lazynet.rules.storage import Storage
 from lazynet.training.plan import Plan

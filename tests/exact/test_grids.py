@@ -25,7 +25,7 @@ from lazynet import (
 )
 from lazynet.data.arrays import sizes_of
 from lazynet.data.targets import Classes, Columns
-from lazynet.engines.threads import Workers
+from lazynet.engines.calls import Workers
 from lazynet.losses import LOSSES
 from lazynet.training import grid as grids
 from lazynet.training.folds import Fold, settings_of

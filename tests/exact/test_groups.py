@@ -20,7 +20,7 @@ from support.twins import GroupTwins, example_of_groups, plain_groups, rows_of
 from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data.arrays import as_examples
 from lazynet.engines.base import Wear
-from lazynet.engines.outputs_on_clock import GroupedOutputs, OutputsOnClock
+from lazynet.engines.outputs import GroupedOutputs, OutputsOnClock
 from lazynet.kernels.outputs import read, run
 from lazynet.kernels.steps import Targets
 from lazynet.reference import DenseGroups, PlainGroupsOnClock

@@ -16,9 +16,7 @@ from support.twins import SoftmaxTwins, Twins, assert_matches_twins
 
 from lazynet.engines.base import ALL
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.engines.clock import AveragedClockEngine, ClockEngine
-from lazynet.engines.outputs_on_clock import AveragedOutputs, GroupedOutputs, OutputsOnClock
-from lazynet.engines.rules import (
+from lazynet.engines.cells import (
     AdaGradEngine,
     CarpenterEngine,
     FTRLEngine,
@@ -26,6 +24,8 @@ from lazynet.engines.rules import (
     SAGAEngine,
     TruncatedGradientEngine,
 )
+from lazynet.engines.clock import AveragedClockEngine, ClockEngine
+from lazynet.engines.outputs import AveragedOutputs, GroupedOutputs, OutputsOnClock
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import cells as cells_kernel
 from lazynet.losses import LOSSES

@@ -16,8 +16,8 @@ from support.matrices import corpus
 from lazynet import FTRL, RDA, SGD, AdaGrad, FoBoS, FromData, FromStep
 from lazynet.data.targets import Classes, Columns, Labels, checked_indicator
 from lazynet.engines.catalogue import new_engine
+from lazynet.engines.outputs import OutputsOnClock
 from lazynet.engines.outputs_of_rules import AdaGradOutputs
-from lazynet.engines.outputs_on_clock import OutputsOnClock
 from lazynet.kernels.steps import Targets
 from lazynet.training.passes import Learner, run_pass
 

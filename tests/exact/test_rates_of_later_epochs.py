@@ -9,7 +9,7 @@ from support.engines import apart
 from support.parameters import in_rule
 
 from lazynet import RDA, AdaGrad, FoBoS, FromData, LazyNetClassifier, LazyNetRegressor
-from lazynet.engines.rules import AdaGradEngine
+from lazynet.engines.cells import AdaGradEngine
 from lazynet.losses import LOSSES
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
 from lazynet.rules.adagrad import PRODUCTS

@@ -22,7 +22,7 @@ from lazynet import (
     TruncatedGradient,
 )
 from lazynet.engines.base import Wear
-from lazynet.engines.rules import FTRLEngine
+from lazynet.engines.cells import FTRLEngine
 from lazynet.losses import LOSSES
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad

@@ -14,7 +14,7 @@ from support.matrices import corpus
 from support.parameters import in_rule
 
 from lazynet import LazyNetClassifier
-from lazynet.engines.threads import Interrupted, Workers
+from lazynet.engines.calls import Interrupted, Workers
 from lazynet.training import passes
 
 N_CLASSES = 5

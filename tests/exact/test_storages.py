@@ -16,8 +16,7 @@ from support.twins import Run, assert_matches_twins
 from lazynet import FoBoS, FromArray, LazyNetClassifier, LazyNetRegressor, Stepper
 from lazynet.data.arrays import as_examples
 from lazynet.engines.base import Wear
-from lazynet.engines.clock import ClockEngine, TablesEngine
-from lazynet.engines.dense import DenseEngine
+from lazynet.engines.clock import ClockEngine, DenseEngine, TablesEngine
 from lazynet.rules.storage import STORAGES
 from lazynet.verify.strategies import Problem
 

@@ -29,8 +29,8 @@ from lazynet import (
 )
 from lazynet.data.arrays import sizes_of
 from lazynet.engines.base import Wear
+from lazynet.engines.calls import Undo
 from lazynet.engines.outputs import OutputsEngine
-from lazynet.engines.undo import Undo
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.kernels.steps import Steps, Targets

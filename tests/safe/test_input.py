@@ -29,7 +29,7 @@ from lazynet import (
     net_path,
 )
 from lazynet.data import Chunks
-from lazynet.engines.undo import Undo
+from lazynet.engines.calls import Undo
 from lazynet.losses import LOSSES
 from lazynet.rules.storage import STORAGES
 

@@ -28,7 +28,7 @@ from lazynet import (
     Stepper,
     Tables,
 )
-from lazynet.engines.undo import Undo
+from lazynet.engines.calls import Undo
 
 pytestmark = pytest.mark.usefixtures("python_hears_ctrl_c")
 
