@@ -47,15 +47,15 @@ if TYPE_CHECKING:  # `name as name` is how type checkers know a public name
     from lazynet.estimators.certified import DualNetRegressor as DualNetRegressor
     from lazynet.estimators.certified_cv import DualNetClassifierCV as DualNetClassifierCV
     from lazynet.estimators.certified_cv import DualNetRegressorCV as DualNetRegressorCV
+    from lazynet.estimators.cross_validation import LazyNetClassifierCV as LazyNetClassifierCV
+    from lazynet.estimators.cross_validation import LazyNetRegressorCV as LazyNetRegressorCV
     from lazynet.estimators.online import LazyNetClassifier as LazyNetClassifier
     from lazynet.estimators.online import LazyNetRegressor as LazyNetRegressor
-    from lazynet.estimators.online_cv import LazyNetClassifierCV as LazyNetClassifierCV
-    from lazynet.estimators.online_cv import LazyNetRegressorCV as LazyNetRegressorCV
     from lazynet.estimators.path import NetPath as NetPath
     from lazynet.estimators.path import net_path as net_path
-    from lazynet.estimators.selection import SelectionReport as SelectionReport
-    from lazynet.estimators.selection import selection_stability as selection_stability
+    from lazynet.estimators.stabilised import SelectionReport as SelectionReport
     from lazynet.estimators.stabilised import StabilisedSGDClassifier as StabilisedSGDClassifier
+    from lazynet.estimators.stabilised import selection_stability as selection_stability
     from lazynet.losses import EpsilonInsensitive as EpsilonInsensitive
     from lazynet.losses import Huber as Huber
     from lazynet.losses import SquaredEpsilonInsensitive as SquaredEpsilonInsensitive
@@ -96,11 +96,10 @@ _NAMES = {
     "lazynet.estimators.averaged": "ASGDClassifier ASGDRegressor",
     "lazynet.estimators.certified": "DualNetClassifier DualNetRegressor",
     "lazynet.estimators.certified_cv": "DualNetClassifierCV DualNetRegressorCV",
+    "lazynet.estimators.cross_validation": "LazyNetClassifierCV LazyNetRegressorCV",
     "lazynet.estimators.online": "LazyNetClassifier LazyNetRegressor",
-    "lazynet.estimators.online_cv": "LazyNetClassifierCV LazyNetRegressorCV",
     "lazynet.estimators.path": "NetPath net_path",
-    "lazynet.estimators.selection": "SelectionReport selection_stability",
-    "lazynet.estimators.stabilised": "StabilisedSGDClassifier",
+    "lazynet.estimators.stabilised": "SelectionReport StabilisedSGDClassifier selection_stability",
     "lazynet.losses": "EpsilonInsensitive Huber SquaredEpsilonInsensitive",
     "lazynet.penalties": "ElasticNet",
     "lazynet.plots": "plot_choice plot_path plot_selection",

@@ -252,7 +252,7 @@ def plot_selection(reports: Mapping[str, Any]) -> Figure:
 
     ``reports`` maps the name of each algorithm to its ``SelectionReport``.
 
-    >>> from lazynet.estimators.selection import SelectionReport
+    >>> from lazynet.estimators.stabilised import SelectionReport
     >>> same = SelectionReport(np.zeros(2), np.full(2, 1), np.ones(1), np.array([1.0, 0.0]))
     >>> other = SelectionReport(np.zeros(2), np.full(2, 1), -np.ones(1), np.array([0.5, 0.5]))
     >>> figure = plot_selection({"the same feature": same, "one or the other": other})

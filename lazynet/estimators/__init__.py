@@ -13,8 +13,8 @@ def every_estimator() -> tuple[type[Any], ...]:
     from lazynet.estimators.averaged import ASGDClassifier, ASGDRegressor
     from lazynet.estimators.certified import DualNetClassifier, DualNetRegressor
     from lazynet.estimators.certified_cv import DualNetClassifierCV, DualNetRegressorCV
+    from lazynet.estimators.cross_validation import LazyNetClassifierCV, LazyNetRegressorCV
     from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
-    from lazynet.estimators.online_cv import LazyNetClassifierCV, LazyNetRegressorCV
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
 
     return (

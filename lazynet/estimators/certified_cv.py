@@ -21,13 +21,13 @@ from lazynet.data.weights import ClassWeight
 from lazynet.engines.calls import Workers
 from lazynet.estimators.certified import load_minima
 from lazynet.estimators.classifier import LinearClassifier
+from lazynet.estimators.cross_validation import Search, grid_of
 from lazynet.estimators.linear import LinearRegressor
-from lazynet.estimators.search import Search, grid_of, warnings_of_ends
 from lazynet.losses import LossOfNumbers, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.minimum.path import check_penalties, follow
 from lazynet.parameters import Kind, Positive, PositiveInt, as_float, is_number, shown
-from lazynet.training.folds import Fold, RowsInFolds, weights_of_folds
+from lazynet.training.folds import Fold, RowsInFolds, warnings_of_ends, weights_of_folds
 from lazynet.training.passes import total_loss_of
 from lazynet.training.settings import new_generator
 
@@ -112,7 +112,7 @@ class _DualNetCV(Search):
         self.n_iter_ = max(sum(minimum.n_iter for minimum in path) for path in ends)
         late = [minimum for *_, late_of_path in paths for minimum in late_of_path]
         late += [minimum for minimum in minima if not minimum.converged]
-        warnings = warnings_of_ends(p, self.cv_results_)
+        warnings = warnings_of_ends(self.cv_results_, p.l1s, p.tol)
         if late:
             warnings.append(
                 ConvergenceWarning(

@@ -189,6 +189,18 @@ def weights_of_folds(
     )
 
 
+def refuse_repeated(folds: Sequence[Fold]) -> None:
+    """Refuse a fold that would learn from a row more often than once in an epoch."""
+    for number, fold in enumerate(folds):
+        rows, counts = np.unique(fold.train, return_counts=True)
+        if counts.max() > 1:
+            raise ValueError(
+                f"cv must name a row to learn from once, and its split {number} names row "
+                f"{rows[counts.argmax()]} several times: every epoch visits a row once, so that "
+                f"bootstrap splits cannot be used"
+            )
+
+
 def settings_of(l1s: NDArray[np.float64], l2s: NDArray[np.float64]) -> list[tuple[float, float]]:
     """Every combination of an l1 and an l2, the largest penalties first.
 
@@ -282,3 +294,37 @@ def best_setting(
         return best
     candidates = np.flatnonzero(means <= means[best] + error)
     return int(candidates[results["nonzeros"][candidates].argmin()])
+
+
+def warnings_of_ends(
+    results: Mapping[str, NDArray[np.float64]], l1s: Any, tol: float | None
+) -> list[Warning]:
+    """Warnings about a best setting at an end of the l1s or l2s that were tried.
+
+    ``l1s`` are those of the user, or the number of l1s to try.
+
+    No warning is given where going on could change nothing: at a strength of 0, at an l1 that
+    leaves no weight, and where the next value towards the middle is as good up to ``tol``.
+    """
+    best, means = best_setting(results), means_to_minimise(results)
+    warnings: list[Warning] = []
+    for name, fixed in (("l1", "l2"), ("l2", "l1")):
+        values, same = results[name], results[fixed] == results[fixed][best]
+        tried = np.unique(values)
+        if len(tried) == 1 or values[best] == 0 or tried[0] < values[best] < tried[-1]:
+            continue
+        smallest = values[best] == tried[0]
+        leaves_none = isinstance(l1s, int) or not results["nonzeros"][best]
+        if name == "l1" and not smallest and leaves_none:
+            continue
+        beside = (values == tried[1 if smallest else -2]) & same
+        if means[beside].min() - means[best] <= (tol or 0.0) * abs(means[best]):
+            continue
+        end, size = ("smallest", "smaller") if smallest else ("largest", "larger")
+        warnings.append(
+            UserWarning(
+                f"the best {name}, {values[best]:.3g}, is the {end} one that was tried: a {size} "
+                f"one may be better: give {size} {name}s"
+            )
+        )
+    return warnings

@@ -24,6 +24,7 @@ from lazynet.kernels import steps as kernel
 from lazynet.kernels.steps import Steps
 from lazynet.rules.base import Rule
 from lazynet.training.folds import Fold, weights_of_folds
+from lazynet.training.loop import Stopping
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
 
@@ -71,6 +72,20 @@ class _Matrix(NamedTuple):
     engine: OutputsEngine
 
 
+class Epochs(NamedTuple):
+    """What the epochs of a grid have given."""
+
+    #: by setting and fold, after the epoch with the least mean loss of a setting
+    losses: NDArray[np.float64]
+    #: by setting and fold, after the last epoch
+    nonzeros: NDArray[np.int64]
+    #: the epochs up to the one with the least mean loss
+    n_best: int
+    #: the least mean loss of a setting after each epoch
+    curve: list[float]
+    ended_early: bool
+
+
 class GridTraining:
     """The matrices of weights of all folds and outputs, and their passes over the rows."""
 
@@ -105,6 +120,27 @@ class GridTraining:
         self._learned = np.zeros((len(folds), X.shape[0]), dtype=bool)
         for mask, fold in zip(self._learned, folds, strict=True):
             mask[fold.train] = True
+
+    def train(
+        self,
+        max_iter: int,
+        stopping: Stopping,
+        generator: np.random.RandomState,
+        workers: Workers,
+    ) -> Epochs:
+        """Train all settings, epoch by epoch, until the least of their losses falls no more."""
+        curve: list[float] = []
+        best_losses, n_best, ended_early = np.zeros((0, 0)), 0, False
+        n_rows = self._learned.shape[1]
+        while len(curve) < max_iter and not ended_early:
+            self.epoch(generator.permutation(n_rows).astype(np.int64, copy=False), workers)
+            losses = self.held_out(workers)
+            least = float(np.average(losses, axis=1, weights=self.weights_of_folds).min())
+            if not curve or least < min(curve):
+                best_losses, n_best = losses, len(curve) + 1
+            curve.append(least)
+            ended_early = stopping.after(least)
+        return Epochs(best_losses, self.nonzeros(workers), n_best, curve, ended_early)
 
     def epoch(self, order: NDArray[np.int64], workers: Workers) -> None:
         """Visit the rows once, in ``order``; raises an error if a setting overflows."""

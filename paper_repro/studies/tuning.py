@@ -28,7 +28,7 @@ from sklearn.model_selection import train_test_split
 import lazynet
 from lazynet import LazyNetClassifier, StabilisedSGDClassifier, selection_stability
 from lazynet.data.arrays import as_examples
-from lazynet.estimators.selection import SelectionReport
+from lazynet.estimators.stabilised import SelectionReport
 from lazynet.rules.base import Rule
 from paper_repro.studies.released_program import ReleasedClassifier
 

@@ -28,7 +28,7 @@ from lazynet import (
     plot_selection,
     selection_stability,
 )
-from lazynet.estimators.selection import pairwise_kappa
+from lazynet.estimators.stabilised import pairwise_kappa
 
 
 def data(seed=0, n=200, d=40):

@@ -12,7 +12,7 @@ pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from support.studies import tiny_run
 
-from lazynet.estimators.selection import SelectionReport
+from lazynet.estimators.stabilised import SelectionReport
 from paper_repro import planted
 from paper_repro.__main__ import main
 from paper_repro.planted import rows_of

@@ -1,30 +1,38 @@
-"""LazyNetClassifierCV and LazyNetRegressorCV: all l1 and l2 of all folds learn side by side."""
+"""Choices of l1 and l2 by cross-validation; LazyNet*CV train all settings side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from types import SimpleNamespace
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from lazynet.data.arrays import has_usual_size, sizes_of
-from lazynet.data.weights import ClassWeight
+from lazynet.data.weights import ClassWeight, check_sample_weight
 from lazynet.engines.calls import Workers
-from lazynet.estimators.classifier import LinearClassifier
-from lazynet.estimators.linear import LinearRegressor
+from lazynet.estimators.classifier import LinearClassifier, has_a_column_per_label
+from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
-from lazynet.estimators.search import Search, grid_of, warnings_of_ends
 from lazynet.losses import AnyLoss, LossOfNumbers
-from lazynet.minimum.path import check_l1s
-from lazynet.parameters import Kind, NonNegative, PositiveInt, check_n_steps
+from lazynet.minimum.path import check_l1s, check_strengths, falling
+from lazynet.parameters import Flag, Kind, NonNegative, PositiveInt, Threads, check_n_steps
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import AUTO
 from lazynet.training.fit import units_for_fit
-from lazynet.training.folds import Fold, RowsInFolds
+from lazynet.training.folds import (
+    Folds,
+    RowsInFolds,
+    best_setting,
+    folds_of,
+    refuse_repeated,
+    results_of,
+    settings_of,
+    warnings_of_ends,
+)
 from lazynet.training.grid import GridTraining, check_offered, planned
 from lazynet.training.loop import Stopping, warnings_of_falls
 from lazynet.training.make_plan import eta0_of_rows, found_epochs, make_plan
@@ -33,6 +41,7 @@ from lazynet.training.settings import (
     N_ITER_NO_CHANGE,
     TOL,
     RuleOrAuto,
+    Seed,
     check_together,
     new_generator,
 )
@@ -42,48 +51,105 @@ from lazynet.training.settings import (
 LARGEST_L1, LAST_L1 = 1e4, 1e-5
 
 
-class _Epochs(NamedTuple):
-    """The epochs of a grid."""
-
-    #: by setting and fold, after the epoch with the least mean loss of a setting
-    losses: NDArray[np.float64]
-    #: by setting and fold, after the last epoch
-    nonzeros: NDArray[np.int64]
-    #: the epochs up to the one with the least mean loss
-    n_best: int
-    #: the least mean loss of a setting after each epoch
-    curve: list[float]
-    ended_early: bool
+def _check_l2s(name: str, value: Any) -> NDArray[np.float64]:
+    return np.atleast_1d(check_strengths(name, value))
 
 
-def _train_grid(
-    p: SimpleNamespace, training: GridTraining, n_rows: int, workers: Workers
-) -> _Epochs:
-    """Train all settings, epoch by epoch, until the least of their losses falls no more."""
-    generator, stopping = new_generator(p.random_state), Stopping(p.tol, N_ITER_NO_CHANGE)
-    curve: list[float] = []
-    best_losses, n_best, ended_early = np.zeros((0, 0)), 0, False
-    while len(curve) < p.max_iter and not ended_early:
-        training.epoch(generator.permutation(n_rows).astype(np.int64, copy=False), workers)
-        losses = training.held_out(workers)
-        least = float(np.average(losses, axis=1, weights=training.weights_of_folds).min())
-        if not curve or least < min(curve):
-            best_losses, n_best = losses, len(curve) + 1
-        curve.append(least)
-        ended_early = stopping.after(least)
-    return _Epochs(best_losses, training.nonzeros(workers), n_best, curve, ended_early)
+@dataclass(repr=False, eq=False)
+class Search(LinearModel):
+    """Chooses l1 and l2 by cross-validation."""
 
+    _: KW_ONLY
+    l1s: Annotated[int | ArrayLike, Kind(check_l1s)] = 50
+    l2s: Annotated[ArrayLike, Kind(_check_l2s)] = 0.0
+    cv: Folds | None = 5
+    one_standard_error: Flag = False
+    fit_intercept: Flag = True
+    random_state: Seed | None = None
+    n_jobs: Threads | None = None
 
-def _refuse_repeated(folds: Sequence[Fold]) -> None:
-    """Refuse a fold that would learn from a row more often than once in an epoch."""
-    for number, fold in enumerate(folds):
-        rows, counts = np.unique(fold.train, return_counts=True)
-        if counts.max() > 1:
+    # Set by training.
+    l1_: float = field(init=False)
+    l2_: float = field(init=False)
+    cv_results_: dict[str, NDArray[np.float64]] = field(init=False)
+    best_index_: int = field(init=False)
+    n_iter_: int = field(init=False)
+
+    def _train_in_folds(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+        """Choose l1 and l2 by the folds, and train with all rows; returns the warnings to give."""
+        raise NotImplementedError
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Choose l1 and l2, and train; an interrupted call leaves the estimator as it was.
+
+        X holds the rows, y a class label or a number for each, ``sample_weight`` a factor of each
+        row's loss, in the rows held out too, and ``groups`` the group of each, for a ``cv`` that
+        keeps groups together.  X may be a source of ``lazynet.data``, which has y and the weights
+        in it: its rows are mapped into memory from a temporary file.
+
+        Warns
+        -----
+        UserWarning
+            If the best l1 or l2 is the smallest or the largest one, and going on might help.
+        ConvergenceWarning
+            If a fit has stopped too early.
+        """
+        self._warn(self._learn(X, y, sample_weight, groups))
+        return self
+
+    def _train(
+        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any, groups: Any
+    ) -> list[Warning]:
+        if has_a_column_per_label(y):
+            name = type(self).__name__
             raise ValueError(
-                f"cv must name a row to learn from once, and its split {number} names row "
-                f"{rows[counts.argmax()]} several times: every epoch visits a row once, so that "
-                f"bootstrap splits cannot be used"
+                f"{name} chooses for one target, or for classes one against the rest, got a y with "
+                f"several columns: fit one {name} for each column"
             )
+        X, y, targets = self._read_rows(p, X, y, sample_weight)
+        classes = getattr(self, "classes_", None)
+        folds = folds_of(p.cv, y, groups, targets.importances, classes)
+        if p.one_standard_error and len(folds) == 1:
+            raise ValueError(
+                "one_standard_error=True needs at least two splits from cv: one has no "
+                "standard error"
+            )
+        sample_weight = check_sample_weight(sample_weight, X)
+        return self._train_in_folds(p, RowsInFolds(X, y, targets, sample_weight, classes, folds))
+
+    def _choose(
+        self,
+        p: SimpleNamespace,
+        settings: Sequence[tuple[float, float]],
+        measure: str,
+        values: NDArray[np.float64],
+        nonzeros: NDArray[np.int64],
+        weights: NDArray[np.float64],
+    ) -> None:
+        """Set the table of results, and the setting that it says is the best."""
+        self.cv_results_ = results_of(settings, measure, values, nonzeros, weights)
+        self.best_index_ = best_setting(self.cv_results_, p.one_standard_error)
+        self.l1_, self.l2_ = settings[self.best_index_]
+
+    def _best_setting(self, one_standard_error: bool) -> int:
+        """The best setting of the table, with or without the rule of one standard error."""
+        return best_setting(self.cv_results_, one_standard_error)
+
+
+def grid_of(p: SimpleNamespace, largest_l1: float, smallest: float) -> list[tuple[float, float]]:
+    """The settings that the parameters l1s and l2s name; see ``falling``.
+
+    >>> grid_of(SimpleNamespace(l1s=3, l2s=np.zeros(1)), 2.0, 0.01)
+    [(2.0, 0.0), (0.2, 0.0), (0.02, 0.0)]
+    """
+    return settings_of(falling(p.l1s, largest_l1, smallest), p.l2s)
 
 
 @dataclass(repr=False, eq=False)
@@ -107,7 +173,7 @@ class _LazyNetCV(Search):
 
     def _train_in_folds(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
         """Train a grid of settings, and the chosen one of them with all rows."""
-        _refuse_repeated(rows.folds)
+        refuse_repeated(rows.folds)
         # The settings of a single fit, whose defaults the grid follows; each setting is checked.
         counted = isinstance(p.l1s, int)
         single = self._single_of(None if counted else float(p.l1s[0]), float(p.l2s[0]))
@@ -136,8 +202,9 @@ class _LazyNetCV(Search):
             plans, data.X, data.targets, rows.folds, sizes_of(data.X, plans[0].size_kind),
             np.float32 if narrow else np.float64,
         )  # fmt: skip
+        stopping = Stopping(p.tol, N_ITER_NO_CHANGE)
         with Workers(min(base.n_threads, len(training.matrices))) as workers:
-            epochs = _train_grid(p, training, data.n_rows, workers)
+            epochs = training.train(p.max_iter, stopping, new_generator(p.random_state), workers)
         self._choose(p, settings, "loss", epochs.losses, epochs.nonzeros, training.weights_of_folds)
         best = self._single_of(self.l1_, self.l2_, max_iter=epochs.n_best, tol=None)
         best.fit(data.X, rows.y, rows.sample_weight)
@@ -147,7 +214,7 @@ class _LazyNetCV(Search):
             intercepts = np.asarray(in_units.intercept(weights[:, in_units.moved], intercepts))
         self._load(weights, intercepts)
         self.units_, self.eta0_, self.n_iter_ = in_units, float(best.eta0_), epochs.n_best
-        warnings = warnings_of_ends(p, self.cv_results_)
+        warnings = warnings_of_ends(self.cv_results_, p.l1s, p.tol)
         if p.tol is not None and not epochs.ended_early:
             what = "the least loss of held-out rows"
             warnings += warnings_of_falls(epochs.curve, p.max_iter, what)
