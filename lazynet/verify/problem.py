@@ -14,7 +14,9 @@ from scipy import sparse
 from lazynet.engines.catalogue import RuleLike, check_rule
 from lazynet.losses import LossLike, get_loss
 from lazynet.parameters import Flag, NonNegative, SettledFields, check_array
+from lazynet.penalties import ElasticNet
 from lazynet.schedules import FromArray, is_auto
+from lazynet.training.plan import Plan
 from lazynet.training.stepper import Stepper
 from lazynet.verify.twin import BoundedTwin
 
@@ -82,7 +84,7 @@ class Problem(SettledFields):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options that ``Stepper`` and ``BoundedTwin`` take."""
+        """The options that ``Stepper`` takes."""
         names = "loss", "rule", "l1", "l2", "fit_intercept"
         return {name: getattr(self, name) for name in names}
 
@@ -128,9 +130,10 @@ class Problem(SettledFields):
         ``largest_cushion`` is the largest scale * shift at which the implementation brings all
         weights current; a smaller value makes the bound tighter.
         """
-        return BoundedTwin(
-            self.n_features, schedule=self.rate, largest_cushion=largest_cushion, **self.options
-        )
+        rule = check_rule("rule", self.rule)
+        penalty, schedule = ElasticNet(self.l1, self.l2, rule.positive), FromArray(self.rates)
+        plan = Plan(get_loss(self.loss), penalty, rule, schedule, None, self.fit_intercept)
+        return BoundedTwin(plan, self.n_features, largest_cushion)
 
     def example(self, step: int) -> tuple[list[int], list[float], float, float]:
         """The indices, values, target and importance of the example at ``step``."""

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet import reference
-from lazynet.engines.catalogue import ALGORITHMS, RuleLike, check_rule
-from lazynet.losses import Loss, LossLike, get_loss
-from lazynet.penalties import ElasticNet
-from lazynet.rules.base import Affine, Rule
-from lazynet.schedules import FromData, checked_rates
+from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.rules.base import Affine
+from lazynet.schedules import checked_rates
 from lazynet.training.plan import Plan
-from lazynet.verify.tolerance import DIVERGED, ErrorBudget, NearbyRun, StateBudget, VisitedRow
+from lazynet.verify.tolerance import (
+    DIVERGED,
+    NUDGE,
+    ErrorBudget,
+    StateBudget,
+    VisitedRow,
+    is_amplified,
+)
 
 
 class BoundedTwin:
     """The reference of a rule with an error budget, to be stepped beside an implementation.
 
-    >>> twin = BoundedTwin(2, loss="hinge", rule="sgd", l1=0.1, schedule=lambda t: 0.5)
+    ``largest_cushion`` is that of the implementation (``ErrorBudget``), and ``n_rows`` the number
+    of rows of the data set, for rules that do not learn from a stream.
+
+    >>> from lazynet import SGD, Stepper
+    >>> model = Stepper(2, loss="hinge", rule=SGD("constant", eta0=0.5), l1=0.1)
+    >>> twin = BoundedTwin(model.plan, 2)
     >>> _ = twin.step([0], [1.0], 1.0)
     >>> twin.weights
     array([0.45, 0.  ])
@@ -37,72 +47,27 @@ class BoundedTwin:
 
     def __init__(
         self,
+        plan: Plan,
         n_features: int,
-        *,
-        schedule: Callable[[int], float],
-        loss: LossLike | Loss = "log_loss",
-        rule: RuleLike = "fobos",
-        l1: float = 0.0,
-        l2: float = 0.0,
-        fit_intercept: bool = False,
-        positive: bool = False,
         largest_cushion: float = math.inf,
         n_rows: int | None = None,
     ) -> None:
-        loss = self.loss = get_loss(loss)
-        penalty = ElasticNet(l1, l2, positive)
-        chosen = check_rule("rule", rule)
-        if not ALGORITHMS[chosen.name].exact:
-            raise ValueError(f"rule must be exact, got {chosen!r}, which is not")
-        # The twin itself computes rates that follow the rows.
-        rates_from_data = chosen.scheduled and isinstance(schedule, FromData)
-        self.scheduled, self.schedule = chosen.scheduled and not rates_from_data, schedule
-        self.streams = chosen.streams
-        make = partial(
-            new_reference,
-            chosen,
-            n_features,
-            loss=self.loss,
-            penalty=penalty,
-            schedule=schedule,
-            fit_intercept=fit_intercept,
-            n_rows=n_rows,
-        )
-        self.dense = make()
-        self.nearby: NearbyRun | None = None
+        rule = plan.rule
+        if not ALGORITHMS[rule.name].exact:
+            raise ValueError(f"rule must be exact, got {rule!r}, which is not")
+        self.plan, self.loss = plan, plan.loss
+        self.dense = new_reference(plan, n_features, n_rows)
+        # A second reference on values that are a little larger.
+        self.nearby: Any = None
         self.budget: ErrorBudget | StateBudget
-        if rates_from_data or not chosen.is_affine:
-            self.budget = StateBudget(loss, getattr(chosen, "threshold", math.inf))
-            self.nearby = NearbyRun(make())
+        if plan.rates_from_data or not rule.is_affine:
+            self.budget = StateBudget(plan.loss, getattr(rule, "threshold", math.inf))
+            self.nearby = new_reference(plan, n_features, n_rows)
         else:
-            assert isinstance(chosen, Affine)
-            self.budget = ErrorBudget(loss, chosen, penalty, fit_intercept, largest_cushion)
-
-    @classmethod
-    def of_plan(
-        cls, plan: Plan, n_features: int, largest_cushion: float, n_rows: int | None = None
-    ) -> Self:
-        """The twin of a model that is trained by ``plan``.
-
-        >>> from lazynet import Stepper
-        >>> twin = BoundedTwin.of_plan(Stepper(2, rule="rda").plan, 2, largest_cushion=1024.0)
-        >>> twin.weights
-        array([0., 0.])
-        """
-        return cls(
-            n_features,
-            schedule=plan.schedule
-            if plan.rates_from_data
-            else lambda t: float(checked_rates(plan.schedule, t, t + 1)[0]),
-            loss=plan.loss,
-            rule=plan.rule,
-            l1=plan.penalty.l1,
-            l2=plan.penalty.l2,
-            fit_intercept=plan.fit_intercept,
-            positive=plan.penalty.positive,
-            largest_cushion=largest_cushion,
-            n_rows=n_rows,
-        )
+            assert isinstance(rule, Affine)
+            self.budget = ErrorBudget(
+                plan.loss, rule, plan.penalty, plan.fit_intercept, largest_cushion
+            )
 
     def step(
         self,
@@ -117,36 +82,36 @@ class BoundedTwin:
         ``row`` is the number of the example in the data set, which only rules that do not learn
         from a stream ask for.
         """
-        numbered = {} if self.streams else {"row": row}
-        dense = self.dense
+        plan, dense = self.plan, self.dense
+        numbered = {} if plan.rule.streams else {"row": row}
         # The rate, if a schedule gives it.
-        eta = self.schedule(dense.t) if self.scheduled else 1.0
+        by_schedule = plan.rule.scheduled and not plan.rates_from_data
+        eta = rate_of(plan, dense.t) if by_schedule else 1.0
         before_step = dense.weights
         touched = [before_step[j] for j in indices]
         prediction = float(dense.step(indices, values, target, weight, **numbered))
         slope = dense.slope(prediction, target, self.loss.epsilon)
         visited = VisitedRow(values, prediction, slope, target, weight, touched)
         self.budget.after_step(eta, visited, weights=dense.weights, intercept=dense.intercept)
-        example = indices, values, target, weight
-        if (
-            self.nearby is not None
-            and self.comparable
-            and self.nearby.amplifies(example, dense.weights, **numbered)
-        ):
-            self.budget.end(DIVERGED)
+        if self.nearby is not None and self.comparable:
+            larger = [x * (1.0 + NUDGE) for x in values]
+            self.nearby.step(indices, larger, target, weight, **numbered)
+            if is_amplified(dense.weights, self.nearby.weights):
+                self.budget.end(DIVERGED)
         return prediction
 
     def divide_rates(self, divisor: float) -> None:
         """Divide the rates of the weights that follow the data, from the next step on.
 
-        >>> twin = BoundedTwin(1, rule="adagrad", schedule=lambda t: 1.0)
+        >>> from lazynet import Stepper
+        >>> twin = BoundedTwin(Stepper(1, rule="adagrad").plan, 1)
         >>> twin.divide_rates(2.0)
         >>> twin.dense.alpha
         4.0
         """
         self.dense.divide_rates(divisor)
         if self.nearby is not None:
-            self.nearby.reference.divide_rates(divisor)
+            self.nearby.divide_rates(divisor)
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -171,7 +136,7 @@ class BoundedTwin:
     @property
     def comparable(self) -> bool:
         """False once rounding may have decided a branch, or a diverging run amplified it."""
-        return self.budget.comparable
+        return self.budget.ended is None
 
     def distance(self, weights: NDArray[np.float64], intercept: float) -> float:
         """The Euclidean distance of these weights and this intercept from the twin's."""
@@ -180,48 +145,41 @@ class BoundedTwin:
         return float(np.hypot(gap, intercept - self.intercept))
 
 
-def new_reference(
-    rule: Rule,
-    n_features: int,
-    *,
-    loss: Loss,
-    penalty: ElasticNet,
-    schedule: Callable[[int], float],
-    fit_intercept: bool,
-    n_rows: int | None = None,
-) -> Any:
-    """The plain Python twin of a rule, all weights zero.
+def rate_of(plan: Plan, t: int) -> float:
+    """The rate of step ``t`` by the schedule of a plan."""
+    return float(checked_rates(plan.schedule, t, t + 1)[0])
+
+
+def new_reference(plan: Plan, n_features: int, n_rows: int | None = None) -> Any:
+    """The plain Python twin of a model that is trained by ``plan``, all weights zero.
 
     ``n_rows`` is the number of rows of the data set, for rules that do not learn from a stream.
 
-    >>> from lazynet import RDA
-    >>> twin = new_reference(RDA(gamma=2.0), 1, loss=get_loss("hinge"), penalty=ElasticNet(),
-    ...                      schedule=lambda t: 0.1, fit_intercept=False)
+    >>> from lazynet import RDA, Stepper
+    >>> twin = new_reference(Stepper(1, loss="hinge", rule=RDA(gamma=2.0)).plan, 1)
     >>> _ = twin.step([0], [1.0], 1.0)
     >>> twin.weights
     [0.5]
     """
+    rule, loss, penalty = plan.rule, plan.loss, plan.penalty
     options = dict(
         loss=loss.name,
         l1=penalty.l1,
         l2=penalty.l2,
-        fit_intercept=fit_intercept,
+        fit_intercept=plan.fit_intercept,
         epsilon=loss.epsilon,
         **rule.twin_options(loss),
     )
     if penalty.positive:
         options["positive"] = True
-    if rule.scheduled and isinstance(schedule, FromData):
+    if plan.rates_from_data:
         largest = rule.largest_rate(penalty) / 2
-        options |= dict(rule=rule.name, largest_rate=largest, factor=schedule.factor)
+        options |= dict(rule=rule.name, largest_rate=largest, factor=plan.schedule.factor)
         return reference.DenseFromData(n_features, **options)
     if rule.scheduled:
-        options["schedule"] = schedule
+        options["schedule"] = partial(rate_of, plan)
     if not rule.streams:
-        if n_rows is None or None in rule.get_params(deep=False).values():
-            raise ValueError(
-                f"the twin of rule={rule!r} needs n_rows, the number of rows of the data set, and "
-                f"the rate: write rule={rule.rate}"
-            )
+        if n_rows is None:
+            raise ValueError(f"the twin of rule={rule!r} needs n_rows, the rows of the data set")
         options["n_rows"] = n_rows
     return ALGORITHMS[rule.name].reference(n_features, **options)

@@ -6,6 +6,7 @@ import pkgutil
 
 import numpy as np
 import pytest
+from support import plan
 from support.algorithms import GIVEN, penalty_of
 from support.engines import numbered
 
@@ -15,8 +16,6 @@ from lazynet.engines.catalogue import (
     ALGORITHMS,
     check_rule,
 )
-from lazynet.losses import get_loss
-from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Rule
 from lazynet.verify.twin import new_reference
 
@@ -52,19 +51,14 @@ def test_the_reference_takes_the_parameters_of_the_rule(row):
     assert kind.__module__.startswith(reference.__name__ + ".")
     options = {} if row.rule.streams else {"alpha": 0.1}
     for rule in (row.rule(**options), GIVEN[row.rule.name]):
-        twin = new_reference(
-            rule, 2, loss=get_loss("squared_error"), penalty=penalty_of(rule, 0.01, 0.1),
-            schedule=lambda t: 0.1, fit_intercept=True, n_rows=3,
-        )  # fmt: skip
+        penalty = penalty_of(rule, 0.01, 0.1)
+        options = dict(l1=penalty.l1, l2=penalty.l2, rule=rule, fit_intercept=True)
+        twin = new_reference(plan(loss="squared_error", **options), 2, n_rows=3)
         twin.step([0], [1.0], 2.0, **numbered(rule, 0))
         assert np.any(np.array(twin.weights) != 0)
 
 
-def test_the_twin_of_a_rule_for_numbered_rows_needs_their_number_and_a_rate():
+def test_the_twin_of_a_rule_for_numbered_rows_needs_their_number():
     """Nothing stands in for what the estimator finds in the data."""
-    options = dict(
-        loss=get_loss("log_loss"), penalty=ElasticNet(), schedule=None, fit_intercept=False
-    )
-    for rule, n_rows in ((lazynet.SAGA(), 3), (lazynet.SAGA(alpha=0.1), None)):
-        with pytest.raises(ValueError, match=r"needs n_rows, .*rule=SAGA\(alpha=...\)"):
-            new_reference(rule, 2, n_rows=n_rows, **options)
+    with pytest.raises(ValueError, match="needs n_rows"):
+        new_reference(plan(rule="saga"), 2)

@@ -4,6 +4,7 @@ Any rule, storage, number of outputs, average, penalty and schedule: ``KINDS`` o
 """
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -267,7 +268,7 @@ def of_the_reference(kind):
     def fault(run):
         twins = Twins(run)
         for twin in twins.each:
-            twin.dense.__class__ = twin.nearby.reference.__class__ = kind
+            twin.dense.__class__ = twin.nearby.__class__ = kind
         return twins
 
     fault.__name__ = kind.__name__
@@ -296,7 +297,8 @@ def with_the_rates_of_the_first(engine):
 
 def may_be_negative(run):
     """The reference does not clip."""
-    return Twins(run, rule=copy.deepcopy(run.plan.rule).set_params(positive=False), positive=False)
+    penalty = replace(run.plan.penalty, positive=False)
+    return Twins(run, replace(run.plan, penalty=penalty))
 
 
 def of_the_losers_alone(run):

@@ -40,10 +40,7 @@ def test_long_rows_equal_the_reference(rule):
     chosen = plan(l1=penalty.l1, l2=penalty.l2, rule=rule, fit_intercept=True)
     engine = chosen.new_engine(X.shape[1])
     engine.take(examples_of(chosen, X, y), chosen.steps(np.arange(400), 0), chosen.task(engine))
-    twin = new_reference(
-        rule, X.shape[1], loss=chosen.loss, penalty=penalty, schedule=lambda t: 0.1,
-        fit_intercept=True, n_rows=400,
-    )  # fmt: skip
+    twin = new_reference(chosen, X.shape[1], n_rows=400)
     for i in range(400):
         twin.step(X[i].indices.tolist(), X[i].data.tolist(), y[i], **numbered(rule, i))
     assert apart(engine.weights(), twin.weights) <= 1e-12

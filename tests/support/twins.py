@@ -136,22 +136,14 @@ class Run:
 class Twins:
     """A dense twin for each output, with the bound of ``lazynet.verify``."""
 
-    def __init__(self, run, **changes):
-        chosen, problem = run.plan, run.problem
-        row = ALGORITHMS[chosen.rule.name]
-        options = dict(
-            schedule=chosen.schedule if chosen.rates_from_data else problem.rate, loss=chosen.loss,
-            rule=chosen.rule, l1=chosen.penalty.l1, l2=chosen.penalty.l2,
-            fit_intercept=chosen.fit_intercept, positive=chosen.penalty.positive,
-            largest_cushion=run.engine.wear.largest_cushion, n_rows=len(problem.y),
-        )  # fmt: skip
+    def __init__(self, run, plan=None):
+        plan, problem = run.plan if plan is None else plan, run.problem
+        row = ALGORITHMS[plan.rule.name]
+        size = problem.n_features, run.engine.wear.largest_cushion, len(problem.y)
         with pytest.MonkeyPatch.context() as patch:
             # An inexact rule is held against its own plain form.
             patch.setitem(ALGORITHMS, row.rule.name, dataclasses.replace(row, exact=True))
-            self.each = [
-                BoundedTwin(problem.n_features, **(options | changes))
-                for _ in range(run.n_outputs or 1)
-            ]
+            self.each = [BoundedTwin(plan, *size) for _ in range(run.n_outputs or 1)]
         self.run = run
 
     def step(self, step):
@@ -187,19 +179,13 @@ class SoftmaxTwins:
     """The dense classes of a softmax, and others on values that are a little larger."""
 
     def __init__(self, run):
-        chosen = run.plan
         self.run, self.loss = run, 0.0
         self.twin, self.nudged = (
-            DenseSoftmax([
-                new_reference(
-                    chosen.rule, run.problem.n_features, loss=chosen.loss, penalty=chosen.penalty,
-                    schedule=chosen.schedule if chosen.rates_from_data else run.problem.rate,
-                    fit_intercept=chosen.fit_intercept,
-                )
-                for _ in range(run.n_outputs)
-            ])
+            DenseSoftmax(
+                [new_reference(run.plan, run.problem.n_features) for _ in range(run.n_outputs)]
+            )
             for _ in range(2)
-        )  # fmt: skip
+        )
         # Rounding changes a probability near 1 in its last digits, and so its slope near 0 as a
         # whole: no larger value shows what a run makes of this where all weights are back at 0.
         plain = self.nudged.slopes
