@@ -253,8 +253,6 @@ class BlockRows(SourceRows):
 
     def visit(self, now: Pass) -> int:
         n_rows = self.facts.n_rows
-        if now.begin == n_rows:
-            return now.t + n_rows
         # The engines change together: a pass that fails changes none of them.
         ends, first = [], 0
         length = length_of_chunks(len(now.engines), n_rows, self.facts.n_values)
@@ -266,7 +264,8 @@ class BlockRows(SourceRows):
         for engine, state in zip(now.engines, states, strict=True):
             engine.set_state(state.engine.state())
         now.losses[:] += [state.loss for state in states]
-        now.after(n_rows)
+        if now.after is not None:
+            now.after(n_rows)
         return int(states[0].t)
 
     def _epoch_of(self, engine: Engine, step: Learns, number: int, epoch: int, t: int) -> Any:

@@ -150,10 +150,11 @@ class OnlineModel(LinearModel):
             Training ends when the callback returns a true value.
         checkpoint : path, optional
             A file to which the state of the fit is written while it runs.  If the process is
-            killed, the same call resumes from the file and ends with the same bits.  ``fit``
+            killed, the same call resumes from the last epoch in the file and ends with the same
+            bits.  ``fit``
             removes the file when it is done, and refuses the file of another call.
         every : float, default=60
-            The seconds between two files; 0: a file after every chunk of rows.
+            The least number of seconds between two files, which are written between two epochs.
 
         Warns
         -----
@@ -198,8 +199,7 @@ class OnlineModel(LinearModel):
             rows = RowsInMemory(X, targets, check_order(sample_order, X.shape[0]))
         if checkpoint is not None:
             identity = rows.identity() | start_identity(model, *start)
-            seed = checkpoint.begin(self, settings, identity)
-            settings = replace(settings, random_state=seed)
+            settings = checkpoint.begin(self, settings, identity)
         replaces = start[0] is not None or start[1] is not None
         replaced = partial(self._replaced, *start) if replaces else None
         sparse = self._sparse_coef

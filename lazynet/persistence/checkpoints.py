@@ -1,10 +1,11 @@
 """A fit in a file while it runs, so that the same call goes on after its process was killed.
 
-A checkpoint is a file of the container with three parts in its header:
+A checkpoint is a file of the container with four parts in its header:
 
-    call    the version, the class, and checksums of the parameters and the data of the call
-    seed    the seed of a run whose ``random_state`` is None
-    state   where the run stands
+    call       the version, the class, and checksums of the parameters and the data of the call
+    seed       the seed of a run whose ``random_state`` is None
+    n_threads  the number of threads that divide the outputs
+    state      where the run stands
 
 A run does everything anew that follows from its parameters and data, and reads from the file what
 the steps have changed.
@@ -17,6 +18,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ import numpy as np
 
 from lazynet._version import __version__
 from lazynet.data.files import check_path, check_writable, remove_leftovers
-from lazynet.parameters import Number, shown
+from lazynet.parameters import Number, check_integer, shown
 from lazynet.persistence import container
 from lazynet.persistence.container import Arrays, decoded, digest, encoded
 
@@ -48,6 +50,7 @@ class Checkpoint:
         self.path, self.every = path, every
         self._call: dict[str, str] = {}
         self._seed: int | None = None
+        self._n_threads = 1
         self._resumed: State | None = None
         self._next = np.inf
         self._has_warned = False
@@ -55,10 +58,11 @@ class Checkpoint:
     def begin(self, model: Any, p: Any, data: Mapping[str, Any]) -> Any:
         """Read the file if there is one, and refuse another call's.
 
-        Returns the ``random_state`` of the run: the same whenever the run goes on.
+        Returns the settings ``p`` with the seed and the number of threads that the run has whenever
+        it goes on.
         """
         remove_leftovers(self.path)
-        self._call = _call_of(model, p, data)
+        self._call, self._n_threads = _call_of(model, p, data), p.n_threads
         if os.path.lexists(self.path):
             self._read()
             if p.verbose > 0:
@@ -66,17 +70,19 @@ class Checkpoint:
         else:
             check_writable(self.path)
         self._next = time.monotonic() + self.every
-        if p.random_state is not None:
-            return p.random_state
-        if self._seed is None:
-            # As new_generator draws it.
-            self._seed = int(np.random.randint(2**31))  # noqa: NPY002
-        return self._seed
+        random_state = p.random_state
+        if random_state is None:
+            if self._seed is None:
+                # As new_generator draws it.
+                self._seed = int(np.random.randint(2**31))  # noqa: NPY002
+            random_state = self._seed
+        return replace(p, random_state=random_state, n_threads=self._n_threads)
 
     def _read(self) -> None:
         try:
             header, arrays = container.read(self.path, FORMAT)
             saved, call, seed = dict(header["call"]), self._call, header["seed"]
+            n_threads = check_integer("n_threads", header["n_threads"], 1)
             state = decoded(header["state"], arrays)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise ValueError(
@@ -89,11 +95,7 @@ class Checkpoint:
                 f"{self.path} is a checkpoint of another call of fit. What differs: "
                 f"{', '.join(differ)}. {_WHAT_TO_DO}"
             )
-        self._seed, self._resumed = seed, state
-
-    def outputs(self) -> list[int] | None:
-        """The numbers of outputs of the engines in the file."""
-        return None if self._resumed is None else self._resumed["outputs"]
+        self._seed, self._n_threads, self._resumed = seed, n_threads, state
 
     # --- what a training calls ---
 
@@ -103,7 +105,7 @@ class Checkpoint:
         return state
 
     def point(self, state: Callable[[], State]) -> None:
-        """Called between two chunks, where the ``state`` of the training may be written."""
+        """Called between two epochs, where the ``state`` of the training may be written."""
         if time.monotonic() >= self._next:
             self._write(state)
 
@@ -112,7 +114,8 @@ class Checkpoint:
         try:
             arrays: Arrays = {}
             document = encoded("state", state(), arrays)
-            header = {"call": self._call, "seed": self._seed, "state": document}
+            header = {"call": self._call, "seed": self._seed, "n_threads": self._n_threads}
+            header["state"] = document
             container.write(self.path, FORMAT, header, arrays)
         except (OSError, MemoryError) as error:
             self._warn(

@@ -5,6 +5,7 @@ settings -> rows -> plan -> engines -> training -> attributes
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -25,12 +26,11 @@ from lazynet.engines.base import (
 )
 from lazynet.engines.calls import UndoLog, threads_for
 from lazynet.engines.catalogue import EngineKind
-from lazynet.engines.outputs import OutputsEngine
 from lazynet.parameters import as_array
 from lazynet.training.loop import Epoch, Training, warnings_of_falls
 from lazynet.training.make_plan import eta0_of_rows, make_plan
 from lazynet.training.passes import new_learners, run_pass
-from lazynet.training.plan import Plan, joins_outputs
+from lazynet.training.plan import Plan
 from lazynet.training.rows import Rows, RowsInMemory
 from lazynet.training.settings import Settings, new_generator
 
@@ -79,10 +79,17 @@ def fit(
         rows = rows if units is None else rows.standardised(units)
     compares_first_epoch = model is None and replace_weights is None and rows.order is None
     plan = make_plan(settings, rows, compares_first_epoch=compares_first_epoch)
-    outputs = None if checkpoint is None else checkpoint.outputs()
-    engines, warnings = engines_for_fit(
-        settings, plan, rows, units, model, replace_weights, outputs
-    )
+    engines, warnings = engines_for(settings, plan, rows, units, model)
+    if replace_weights is not None:
+        now = (
+            stacked_coefficients(engines, units, last=True),
+            intercepts_of(engines, units, last=True),
+        )
+        weights, offsets = replace_weights(*now)
+        check_frozen_intercept(settings, "intercept_init", offsets)
+        plan.check_start("coef_init", weights)
+        load_all(engines, weights, offsets, units)
+        warnings = warnings_about(engines, plan)
     with threads_for(settings.n_threads, len(engines)) as workers:
         training = Training(
             settings, plan, engines, rows, workers, generator, units, callback, checkpoint
@@ -136,13 +143,8 @@ def learn_once(
     if eta0 is None:
         eta0 = eta0_of_rows(settings, penalty, rows)
     plan = settings.plan(penalty, n_outputs, eta0)
-    warnings: list[Warning] = []
-    if model is None:
-        engines = plan.new_engines(rows.n_features, n_outputs, settings.n_threads)
-        generator, t = None, 0
-    else:
-        generator, t = model.generator, model.t
-        engines, warnings = engines_for_pass(plan, n_outputs, units, model)
+    engines, warnings = engines_for(settings, plan, rows, units, model, in_place=True)
+    generator, t = (None, 0) if model is None else (model.generator, model.t)
     if settings.shuffle and generator is None:
         generator = new_generator(settings.random_state)
     learners = new_learners(engines, rows.X, rows.targets, plan)
@@ -194,117 +196,52 @@ def units_for_fit(settings: Settings, rows: RowsInMemory, model: Model | None) -
     return rows.units(settings)
 
 
-def engines_for_fit(
+def engines_for(
     settings: Settings,
     plan: Plan,
     rows: Rows,
     units: Units | None,
     model: Model | None,
-    replace_weights: Replace | None,
-    outputs: Sequence[int] | None,
+    in_place: bool = False,
 ) -> tuple[list[Engine], list[Warning]]:
-    """The engines that ``fit`` starts from, and the warnings about the start.
+    """New engines, or those that go on from ``model``, and the warnings about the start.
 
-    ``outputs`` are those of the engines in a checkpoint, whose state is read later.
-    """
-    n_features, n_outputs = rows.n_features, len(rows.targets)
-    goes_on = replace_weights is not None or settings.warm_start
-    engines, warnings = [], []
-    if outputs is None or goes_on:
-        if model is None:
-            engines = plan.new_engines(n_features, n_outputs, settings.n_threads)
-        else:
-            engines = _engines_of(model, plan, units, n_features, n_outputs)
-        if replace_weights is not None:
-            now = (
-                stacked_coefficients(engines, units, last=True),
-                intercepts_of(engines, units, last=True),
-            )
-            weights, offsets = replace_weights(*now)
-            check_frozen_intercept(settings, "intercept_init", offsets)
-            plan.check_start("coef_init", weights)
-            load_all(engines, weights, offsets, units)
-        if goes_on:
-            warnings = _warnings_about(engines, plan)
-    if outputs is not None:
-        if sum(outputs) != n_outputs or min(outputs) < 1:
-            raise ValueError(f"the engines of the checkpoint do not have {n_outputs} outputs")
-        joined = _is_joined(plan, n_outputs)
-        engines = [plan.new_engine(n_features, number if joined else None) for number in outputs]
-    return engines, warnings
-
-
-def engines_for_pass(
-    plan: Plan, n_outputs: int, units: Units | None, model: Model
-) -> tuple[list[Engine], list[Warning]]:
-    """The engines with which ``partial_fit`` continues ``model``; changes nothing."""
-    same = units is model.units and _divides_alike(model.engines, plan, n_outputs)
-    if same and model.engine_kind == plan.engine_kind:
-        engines = model.engines
-    else:
-        engines = _new_engines_of(model, plan, units, n_outputs)
-    return engines, _warnings_about(engines, plan)
-
-
-def _engines_of(
-    model: Model, plan: Plan, units: Units | None, n_features: int, n_outputs: int
-) -> list[Engine]:
-    """New engines for a fit that continues from a model.
-
-    A rule whose rates follow from its own sums of gradients continues from these sums; with the
-    weights alone its first steps would be as long as those of a model that knows nothing.
-    """
-    n_present = outputs_of(model.engines)
-    if n_present != n_outputs or model.engines[0].n_features != n_features:
-        raise ValueError(
-            f"warm_start=True continues a model of {n_present} output(s) with "
-            f"{model.engines[0].n_features} features, but these data make {n_outputs} "
-            f"with {n_features}; fit them with warm_start=False"
-        )
-    same = units is model.units and _divides_alike(model.engines, plan, n_outputs)
-    if not (same and plan.rule.continues and model.engine_kind == plan.engine_kind):
-        return _new_engines_of(model, plan, units, n_outputs)
-    engines = [plan.new_like(engine) for engine in model.engines]
-    for engine, old in zip(engines, model.engines, strict=True):
-        engine.set_state(old.state())
-        engine.set_constants(plan.constants())
-    return engines
-
-
-def _new_engines_of(model: Model, plan: Plan, units: Units | None, n_outputs: int) -> list[Engine]:
-    """New engines with the weights of a model; averages begin anew.
-
+    ``in_place`` lets the engines of the model go on, where they suit the plan; else it keeps them.
     ``units`` are those of the model, or None: then weights are those of features as passed.
     """
-    old, left = model.engines, None if units is model.units else model.units
+    n_features, n_outputs = rows.n_features, len(rows.targets)
+    if model is None:
+        return plan.new_engines(n_features, n_outputs, settings.n_threads), []
+    old = model.engines
+    n_present = outputs_of(old)
+    if n_present != n_outputs or old[0].n_features != n_features:
+        raise ValueError(
+            f"warm_start=True continues a model of {n_present} output(s) with "
+            f"{old[0].n_features} features, but these data make {n_outputs} "
+            f"with {n_features}; fit them with warm_start=False"
+        )
+    # Any division of outputs that share no norm and no loss gives the same bits.
+    same = model.engine_kind == plan.engine_kind and not (plan.coupled and len(old) > 1)
+    same = same and units is model.units
+    # A rule whose rates follow from its own sums of gradients continues from these sums; with the
+    # weights alone its first steps would be as long as those of a model that knows nothing.
+    if same and (in_place or plan.rule.continues):
+        engines = old
+        if not in_place:
+            engines = copy.deepcopy(old)
+            for engine in engines:
+                engine.set_constants(plan.constants())
+        return engines, warnings_about(engines, plan)
+    left = None if units is model.units else model.units
     weights = stacked_coefficients(old, left, last=True)
     plan.check_start("the model that goes on learning", weights)
-    alike = _divides_alike(old, plan, n_outputs)
-    if alike:
-        engines = [plan.new_like(engine) for engine in old]
-    else:
-        engines = plan.new_engines(weights.shape[1], n_outputs)
+    engines = plan.new_engines(n_features, n_outputs, settings.n_threads)
+    # Averages begin anew.
     load_all(engines, weights, intercepts_of(old, left, last=True), None)
-    if alike and left is None and plan.rates_from_data:
-        for engine, before in zip(engines, old, strict=True):
+    if left is None and plan.rates_from_data:
+        for engine, before in zip(engines, old, strict=False):
             engine.continue_rates(before)
-    return engines
-
-
-def _is_joined(plan: Plan, n_outputs: int) -> bool:
-    """Whether the plan gives several outputs to one engine."""
-    return plan.coupled or (n_outputs > 1 and joins_outputs(plan.rule, plan.rates_from_data))
-
-
-def _divides_alike(engines: Sequence[Engine], plan: Plan, n_outputs: int) -> bool:
-    """Whether the engines divide the outputs as the plan does.
-
-    Any division of outputs that share no norm and no loss gives the same bits.
-    """
-    if plan.coupled and len(engines) > 1:
-        return False
-    joined = _is_joined(plan, n_outputs)
-    return all(isinstance(engine, OutputsEngine) == joined for engine in engines)
+    return engines, warnings_about(engines, plan)
 
 
 def check_frozen_intercept(settings: Settings, name: str, intercepts: Array) -> None:
@@ -316,7 +253,7 @@ def check_frozen_intercept(settings: Settings, name: str, intercepts: Array) -> 
         )
 
 
-def _warnings_about(engines: Sequence[Engine], plan: Plan) -> list[Warning]:
+def warnings_about(engines: Sequence[Engine], plan: Plan) -> list[Warning]:
     """The warning before these engines go on, one for all outputs; or no warning."""
     numbers = plan.constants()
     texts = [engine.warning_about(numbers) for engine in engines]
@@ -333,12 +270,11 @@ def engines_with(
     eta0 = settings.eta0 or model.eta0 or 1.0
     plan = settings.plan(settings.penalty(l1), n_outputs, eta0, n_steps=model.t)
     plan.check_start("coef_", weights)
-    engines = plan.new_engines(n_features, n_outputs, settings.n_threads)
-    same = [item.n_outputs for item in engines] == [item.n_outputs for item in model.engines]
-    if plan.rates_from_data and same:
-        for engine, old in zip(engines, model.engines, strict=True):
-            engine.continue_rates(old)
     units = model.units if settings.standardises else None
+    engines = plan.new_engines(n_features, n_outputs, settings.n_threads)
+    if plan.rates_from_data:
+        for engine, old in zip(engines, model.engines, strict=False):
+            engine.continue_rates(old)
     load_all(engines, weights, intercepts, units)
     return {
         "_engines": engines,

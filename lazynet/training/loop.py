@@ -1,7 +1,7 @@
 """Training: epochs of passes over the rows, until one of the ends is reached.
 
-A training that has a checkpoint writes its state between two chunks of steps, or behind the last of
-them; a later run of the same training continues from its ``state``.
+A training that has a checkpoint writes its state between two epochs; a later run of the same
+training continues from its ``state``.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from lazynet.engines.base import Engine, overflow
 from lazynet.engines.calls import Undo, Workers
 from lazynet.training.passes import Evaluation, Pass, total_loss
 from lazynet.training.plan import Plan
-from lazynet.training.rows import Rows, Shuffle
+from lazynet.training.rows import Rows
 from lazynet.training.settings import Settings
 
 #: By what the rates of AdaGrad are divided where a training begins anew, because its first epoch
 #: has predicted worse than a constant.
 SLOWER = 4.0
-
-
+#: A fall of the loss in the last epoch that is worth a warning: a share of the loss before, and
+#: at the same time a share of the loss of the first epoch.
+_FAST, _MUCH = 0.1, 0.01
 #: What is printed of a bad epoch, before the loss above which it is bad.
 _BAD = "the epoch was no better than a constant prediction, whose loss is"
 
 
-def progress_bar(n_rows: int, n_visited: int, label: str, verbose: int) -> Any:
+def progress_bar(n_rows: int, label: str, verbose: int) -> Any:
     """A context with a bar of tqdm, or with None without tqdm or without a terminal."""
     if not verbose or not sys.stderr.isatty():
         return nullcontext()
@@ -43,9 +44,7 @@ def progress_bar(n_rows: int, n_visited: int, label: str, verbose: int) -> Any:
         from tqdm import tqdm
     except ImportError:
         return nullcontext()
-    return tqdm(
-        total=n_rows, initial=n_visited, desc=label, unit="row", unit_scale=True, leave=False
-    )
+    return tqdm(total=n_rows, desc=label, unit="row", unit_scale=True, leave=False)
 
 
 def line_of_progress(line: EpochRecord) -> str:
@@ -90,27 +89,18 @@ class Training:
         callback: Callable[[Epoch], Any] | None,
         checkpoint: Any,
     ) -> None:
-        self.engines, self.rows, self.workers = engines, rows, workers
-        self.generator, self.units, self.callback = generator, units, callback
-        self.checkpoint, self.verbose = checkpoint, settings.verbose
-        self.plan = plan
+        self.settings, self.plan, self.engines, self.rows = settings, plan, engines, rows
+        self.workers, self.generator, self.units = workers, generator, units
+        self.callback, self.checkpoint = callback, checkpoint
         self.stopping = Stopping(settings.tol, settings.n_iter_no_change)
-        #: whether the best epoch gives the weights, and not the last one
-        self.returns_to_best = settings.returns_to_best
-        #: the epoch, the first step of it, and the number of its rows that have been visited
-        self.epoch = self.t = self.n_visited = 0
-        #: the seconds that the visits took, and the losses of the rows by engine
-        self.seconds, self.losses = 0.0, np.zeros(len(engines))
         self.history: list[EpochRecord] = []
-        #: whether the first epoch was bad
-        self.began_badly = False
-        #: the epoch at whose end the engines had the best weights, its loss and its last step
-        self.best_epoch, self.best_loss, self.best_t = 0, math.inf, 0
+        #: the step that comes next
+        self.t = 0
+        #: the epoch at whose end the engines had the best weights, and its last step
+        self.best_epoch = self.best_t = 0
         #: copies of these weights; they are made when the next epoch begins, so that those of the
         #: last epoch are never made
         self.undos: list[Undo] = []
-        #: the state of the generator before it drew the order of the epoch
-        self.drawn_from: Any = None
         #: whether training ended before it had made all epochs
         self.ended_early = False
 
@@ -119,17 +109,15 @@ class Training:
     def run(self) -> None:
         """Train for up to ``max_iter`` epochs; the engines then have the weights of the best."""
         try:
-            resumed = None if self.checkpoint is None else self.checkpoint.resumed()
-            if resumed is not None:
-                self._go_on_from(resumed)
-            for epoch in range(self.epoch, self.plan.max_iter):
-                order = self._begin_epoch(epoch, goes_on=resumed is not None)
-                resumed = None  # the engines have copies
-                line, t = self._visit_rows(order)
-                self._end_epoch(line, t)
-                if self.ended_early:
-                    break
-            if not self.returns_to_best:
+            state = None if self.checkpoint is None else self.checkpoint.resumed()
+            if state is not None:
+                self._set_state(state)
+            while len(self.history) < self.plan.max_iter and not self.ended_early:
+                self._begin_epoch()
+                self._end_epoch(*self._visit_rows())
+                if self.checkpoint is not None and not self.ended_early:
+                    self.checkpoint.point(self.state)
+            if not self.settings.returns_to_best:
                 self.best_epoch, self.best_t = len(self.history) - 1, self.t
             elif self.best_epoch < len(self.history) - 1:
                 self._restore_best()
@@ -137,54 +125,34 @@ class Training:
             for engine in self.engines:
                 engine.before_sweep = None
 
-    def _begin_epoch(self, epoch: int, goes_on: bool) -> Shuffle:
-        """Begin an epoch, or go on within that of a checkpoint; returns the order of its rows."""
-        if goes_on:
-            if self.generator is not None:
-                self.generator.set_state(self.drawn_from)
-        else:
-            self.epoch, self.n_visited, self.seconds = epoch, 0, 0.0
-            self.losses = np.zeros(len(self.engines))
-            self.drawn_from = None if self.generator is None else self.generator.get_state()
-            if self.returns_to_best and epoch and self.best_epoch == epoch - 1:
-                self._copy_engines()
-        order = self.rows.order_of(epoch, self.generator)
-        begins_anew = epoch == 1 and self.began_badly and not self.n_visited
-        plan = self.plan
+    def _begin_epoch(self) -> None:
+        """Copy the weights of the best epoch if it was the last, and lower the rates if planned."""
+        epoch, plan = len(self.history), self.plan
+        if self.settings.returns_to_best and epoch and self.best_epoch == epoch - 1:
+            self._copy_engines()
+        begins_anew = epoch == 1 and self._was_bad(0)
         divisor = SLOWER if begins_anew else plan.divisor_in(epoch)
         if begins_anew:  # the copies of the first epoch remain
             self.t = 0
+            # Only the epoch of a single output is compared with a constant prediction.
+            self.engines[0].set_state(plan.new_engine(self.rows.n_features).state())
         if divisor != 1.0:
             for engine in self.engines:
-                if begins_anew:
-                    engine.set_state(plan.new_like(engine).state())
                 engine.set_constants(plan.constants(divisor))
-        return order
 
-    def _visit_rows(self, order: Shuffle) -> tuple[EpochRecord, int]:
-        """Train to the end of the epoch; returns its line of the history and the next step."""
+    def _visit_rows(self) -> tuple[EpochRecord, int]:
+        """Visit all rows once; returns the line of the epoch and the next step."""
+        epoch, began, losses = len(self.history), time.perf_counter(), np.zeros(len(self.engines))
+        order = self.rows.order_of(epoch, self.generator)
         n_rows = self.rows.n_visits if order is None else len(order)
-        began = time.perf_counter() - self.seconds
-
-        def after(n_visited: int) -> None:
-            """Note the rows visited so far, after every chunk."""
-            if bar is not None:
-                bar.update(n_visited - self.n_visited)
-            self.n_visited, self.seconds = n_visited, time.perf_counter() - began
-            if self.checkpoint is not None:
-                self.checkpoint.point(self.state)
-
-        label = f"epoch {self.epoch + 1}"
-        with progress_bar(n_rows, self.n_visited, label, self.verbose) as bar:
+        with progress_bar(n_rows, f"epoch {epoch + 1}", self.settings.verbose) as bar:
+            after = None if bar is None else bar.update
             t = self.rows.visit(
-                Pass(
-                    self.engines, self.plan, self.epoch, order, self.t, self.losses,
-                    self.workers, self.n_visited, after,
-                )
-            )  # fmt: skip
+                Pass(self.engines, self.plan, epoch, order, self.t, losses, self.workers, after)
+            )
         line = EpochRecord(
-            epoch=self.epoch,
-            progressive_loss=float(self.losses.sum()) / n_rows,
+            epoch=epoch,
+            progressive_loss=float(losses.sum()) / n_rows,
             seconds=time.perf_counter() - began,
         )
         return line, t
@@ -200,33 +168,35 @@ class Training:
             if not math.isfinite(value):
                 remedy = self.engines[0].remedy
                 raise overflow(f"by step {t}", f"its {name} loss is {value}", remedy)
-        if self.verbose:
+        verbose, epoch, plan = self.settings.verbose, line["epoch"], self.plan
+        if verbose:
             print(line_of_progress(line))
         asked = self.callback is not None and self._ask(line, t)
-        if self.checkpoint is not None:
-            self.checkpoint.point(self.state)
         self.history.append(line)
         self.t = t
-        epoch, plan = self.epoch, self.plan
-        is_bad = epoch < 2 and progressive > plan.bad_loss
+        began_badly = self._was_bad(0)
         if epoch == 0:
-            self.began_badly = is_bad
-            if is_bad and self.verbose:
+            if began_badly and verbose:
                 print(f"{_BAD} {plan.bad_loss:.6g}: the next one begins anew, at lower rates")
-        elif self.began_badly and is_bad:
+        elif epoch == 1 and began_badly and self._was_bad(1):
             # An epoch that is undone does not count among those without progress.
             self._restore_best()
             self.t, self.ended_early = self.best_t, asked
-            if self.verbose:
+            if verbose:
                 print(f"{_BAD} {plan.bad_loss:.6g}: training goes back, and makes one more epoch")
             return
-        if self.returns_to_best and (loss < self.best_loss or epoch == 0):
-            self.best_epoch, self.best_loss, self.best_t = epoch, loss, t
-        if asked or (self.began_badly and epoch > 0) or self.stopping.after(loss):
+        if self.settings.returns_to_best and loss < self.stopping.best:
+            self.best_epoch, self.best_t = epoch, t
+        has_stopped = self.stopping.after(loss)
+        if asked or has_stopped or (began_badly and epoch > 0):
             self.ended_early = True
         elif self.stopping.idle and plan.rates_from_data:
             for engine in self.engines:
                 engine.lower_rates()
+
+    def _was_bad(self, epoch: int) -> bool:
+        """Whether the loss of an epoch was worse than that of a constant prediction."""
+        return self.history[epoch]["progressive_loss"] > self.plan.bad_loss
 
     def _ask(self, line: EpochRecord, t: int) -> bool:
         """Tell the callback of an epoch; whether it asks to end."""
@@ -256,60 +226,33 @@ class Training:
     # --- for a later run ---
 
     def state(self) -> dict[str, Any]:
-        """Everything that the training has changed: numbers, arrays, a generator."""
-        generator = None
-        if self.drawn_from is not None:
-            generator = np.random.RandomState(0)
-            generator.set_state(self.drawn_from)
-        best = {
-            "loss": self.best_loss,
-            "epoch": self.best_epoch,
-            "t": self.best_t,
-            # Copies are made when the second epoch begins.
-            "engines": [undo.state() for undo in self.undos] if self.epoch else [],
-        }
+        """Everything that the epochs so far have changed: numbers, arrays, a generator."""
+        has_copies = self.settings.returns_to_best and self.best_epoch < len(self.history) - 1
         return {
-            "outputs": [engine.n_outputs for engine in self.engines],
             "engines": [engine.state() for engine in self.engines],
-            "epoch": self.epoch,
             "t": self.t,
-            "rows": self.n_visited,
-            "seconds": self.seconds,
-            "losses": self.losses,
             "history": self.history,
-            "generator": generator,
+            "generator": self.generator,
             "stopping": [self.stopping.best, self.stopping.idle],
-            "best": best if self.returns_to_best else None,
+            "best": [self.best_epoch, self.best_t],
+            "best engines": [undo.state() for undo in self.undos] if has_copies else None,
         }
 
-    def _go_on_from(self, state: dict[str, Any]) -> None:
+    def _set_state(self, state: dict[str, Any]) -> None:
         """Take over the state of an earlier run of the same training."""
-        self.epoch, self.t, self.n_visited = state["epoch"], state["t"], state["rows"]
-        self.seconds, self.history = state["seconds"], state["history"]
-        if self.epoch < 0 or not 0 <= self.n_visited <= self.rows.n_visits:
-            raise ValueError("the state of the training counts epochs or rows that there are not")
-        self.losses[:] = state["losses"]
-        if state["generator"] is not None:
-            self.drawn_from = state["generator"].get_state()
+        self.t, self.history = state["t"], state["history"]
         self.stopping.best, self.stopping.idle = state["stopping"]
-        bad_loss = self.plan.bad_loss
-        self.began_badly = any(line["progressive_loss"] > bad_loss for line in self.history[:1])
-        if self.returns_to_best:
-            best = state["best"]
-            self.best_loss, self.best_epoch, self.best_t = best["loss"], best["epoch"], best["t"]
-            if self.epoch > 0:
-                self._set_engines(best["engines"])
-                self._copy_engines()
+        self.best_epoch, self.best_t = state["best"]
+        if self.generator is not None:
+            self.generator.set_state(state["generator"].get_state())
+        if state["best engines"] is not None:
+            self._set_engines(state["best engines"])
+            self._copy_engines()
         self._set_engines(state["engines"])
 
     def _set_engines(self, states: Sequence[dict[str, Any]]) -> None:
         for engine, arrays in zip(self.engines, states, strict=True):
             engine.set_state(arrays)
-
-
-#: A fall of the loss in the last epoch that is worth a warning: a share of the loss before, and
-#: at the same time a share of the loss of the first epoch.
-_FAST, _MUCH = 0.1, 0.01
 
 
 class EpochRecord(TypedDict):
@@ -337,12 +280,11 @@ class Stopping:
 
     def after(self, loss: float) -> bool:
         """Whether ``patience`` epochs without progress have passed, the last with this loss."""
-        if self.tol is None:
-            return False
-        progress = math.isinf(self.best) or loss < self.best * (1.0 - self.tol)
-        self.idle = 0 if progress else self.idle + 1
+        if self.tol is not None:
+            progress = math.isinf(self.best) or loss < self.best * (1.0 - self.tol)
+            self.idle = 0 if progress else self.idle + 1
         self.best = min(self.best, loss)
-        return self.idle >= self.patience
+        return self.tol is not None and self.idle >= self.patience
 
 
 def warnings_of_falls(

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from operator import methodcaller
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,27 +49,32 @@ class Learner:
     examples: Examples
     plan: Plan
     block: kernel.Targets | None = None
+    #: the place of the engine among those of the training
+    number: int = 0
 
     def __post_init__(self) -> None:
         self.task = self.plan.task(self.engine)
 
-    def visit(self, steps: Steps, t: int, with_loss: bool) -> float:
+    def visit(self, steps: Steps, t: int, losses: NDArray[np.float64] | None = None) -> None:
         """Take the steps, the first of which is step ``t`` of the run.
 
-        Returns the sum of the losses of the predictions before each update, or 0 without
-        ``with_loss``.
+        The losses of the predictions before each update are added to the learner's entry of
+        ``losses``, if given.
         """
         engine, examples, loss = self.engine, self.examples, self.plan.loss
         if isinstance(engine, OutputsEngine):
-            losses = np.zeros(engine.n_outputs)
-            engine.learn(examples, self.block, steps, self.task, t, losses, self.plan.softmax)
-            # Losses with large importances may have an infinite sum.
-            with np.errstate(over="ignore"):
-                return float(losses.sum())
-        if with_loss:
+            sums = np.zeros(engine.n_outputs)
+            engine.learn(examples, self.block, steps, self.task, t, sums, self.plan.softmax)
+            if losses is not None:
+                # Losses with large importances may have an infinite sum.
+                with np.errstate(over="ignore"):
+                    losses[self.number] += float(sums.sum())
+        elif losses is None:
+            engine.take(examples, steps, self.task, t)
+        else:
             steps = steps.with_predictions(np.empty(len(steps)))
-        engine.take(examples, steps, self.task, t)
-        return loss_of_predictions(examples, steps, loss.code, loss.epsilon) if with_loss else 0.0
+            engine.take(examples, steps, self.task, t)
+            losses[self.number] += loss_of_predictions(examples, steps, loss.code, loss.epsilon)
 
 
 def new_learners(
@@ -90,23 +96,24 @@ def new_learners(
         row_sizes = kind if len(engines) == 1 else sizes_of(X, kind)
     learners: list[Learner] = []
     shared = None
-    for engine in engines:
+    for number, engine in enumerate(engines):
         if isinstance(engine, OutputsEngine):
             if shared is None:
                 shared = as_examples(X, None, targets.importances, row_sizes)
             block = targets.block(first, engine.n_outputs)
-            learners.append(Learner(engine, shared, plan, block))
+            learners.append(Learner(engine, shared, plan, block, number))
         else:
-            learners.append(Learner(engine, as_examples(X, *targets[first], row_sizes), plan))
+            examples = as_examples(X, *targets[first], row_sizes)
+            learners.append(Learner(engine, examples, plan, None, number))
         first += engine.n_outputs
     return learners
 
 
 class Pass(NamedTuple):
-    """A pass of engines over the rows of an epoch, behind the first ``begin`` rows of its order.
+    """A pass of engines over the rows of an epoch.
 
     ``t`` is the first step of the epoch, ``losses`` gets the losses of the predictions of each
-    engine, and ``after`` is called with the number of rows visited, after every chunk.
+    engine, and ``after``, if given, is called after every chunk with the number of its rows.
     """
 
     engines: Sequence[Engine]
@@ -116,8 +123,7 @@ class Pass(NamedTuple):
     t: int
     losses: NDArray[np.float64]
     workers: Workers | None
-    begin: int
-    after: Callable[[int], None]
+    after: Callable[[int], Any] | None
 
 
 def run_pass(
@@ -128,15 +134,13 @@ def run_pass(
     workers: Workers | None = None,
     *,
     length: int | None = None,
-    begin: int = 0,
-    after: Callable[[int], None] | None = None,
+    after: Callable[[int], Any] | None = None,
 ) -> int:
     """Let every learner visit the rows in ``order`` (None: as in X); returns the next step's t.
 
     Each learner adds the losses of its predictions before each update to its entry of ``losses``.
-    A chunk has ``length`` rows; None: a number that suits the rows.  The first ``begin`` rows have
-    been visited, in whole chunks; ``t`` is the step of the first row.  ``after``
-    receives the number of rows visited so far after every chunk.
+    A chunk has ``length`` rows; None: a number that suits the rows.  ``t`` is the step of the first
+    row.  ``after`` is called after every chunk with the number of its rows.
     The learners take turns on every chunk of rows, and the threads of ``workers`` share the
     learners.  No learner depends on another one.
     """
@@ -144,35 +148,18 @@ def run_pass(
     n_rows = examples.n_rows if order is None else len(order)
     if length is None:
         length = length_of_chunks(len(learners), examples.n_rows, examples.n_values)
-    if begin % length and begin != n_rows:
-        raise ValueError(f"begin must be at the end of a chunk of {length} rows, got {begin}")
-    numbers = range(len(learners))
-    for start in range(begin, n_rows, length):
+    for start in range(0, n_rows, length):
         stop = min(start + length, n_rows)
         rows = np.arange(start, stop) if order is None else order[start:stop]
         steps = plan.steps(rows, t + start)
-        visit = partial(_visit, learners, steps, t + start, losses)
         if workers is None:
-            for number in numbers:
-                visit(number)
+            for learner in learners:
+                learner.visit(steps, t + start, losses)
         else:
-            workers.map(visit, numbers)
+            workers.map(methodcaller("visit", steps, t + start, losses), learners)
         if after is not None:
-            after(stop)
+            after(stop - start)
     return t + n_rows
-
-
-def _visit(
-    learners: Sequence[Learner],
-    steps: Steps,
-    t: int,
-    losses: NDArray[np.float64] | None,
-    number: int,
-) -> None:
-    """Let the learner of this number take the steps, the first of which is step ``t``."""
-    loss = learners[number].visit(steps, t, losses is not None)
-    if losses is not None:
-        losses[number] += loss
 
 
 def length_of_chunks(n_learners: int, n_rows: int, n_values: int) -> int:

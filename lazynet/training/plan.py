@@ -19,7 +19,6 @@ from lazynet.averages import Average, checked_counts, known_average
 from lazynet.engines.base import Engine, Wear
 from lazynet.engines.catalogue import ALGORITHMS, EngineKind, new_engine
 from lazynet.engines.clock import tuning_of
-from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.steps import Steps, Task
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
@@ -160,11 +159,6 @@ class Plan:
             dtype=self.dtype,
             wear=wear,
         )
-
-    def new_like(self, engine: Engine) -> Engine:
-        """A new engine for the same outputs, all weights zero."""
-        several = isinstance(engine, OutputsEngine)
-        return self.new_engine(engine.n_features, engine.n_outputs if several else None)
 
     def check_start(self, name: str, weights: NDArray[np.float64]) -> None:
         """Refuse to start from weights called ``name`` that the plan forbids."""

@@ -269,10 +269,7 @@ class RowsInMemory(Rows):
             kind = now.plan.size_kind
             sizes = self.squared_norms if kind == "squared_norms" else sizes_of(self.X, kind)
             self._learners = new_learners(now.engines, self.X, self.targets, now.plan, sizes)
-        return run_pass(
-            self._learners, now.order, now.t, now.losses, now.workers,
-            begin=now.begin, after=now.after,
-        )  # fmt: skip
+        return run_pass(self._learners, now.order, now.t, now.losses, now.workers, after=now.after)
 
 
 #: Checked rows of a chunk and their targets; takes the chunk, and whether it was checked before.
@@ -351,22 +348,19 @@ class SourceRows(Rows):
         return np.arange(self.n_features)
 
     def visit(self, now: Pass) -> int:
-        """Let the engines visit all rows; a pass that begins later reads over the first rows."""
         facts, t = self.facts, now.t
         length = length_of_chunks(len(now.engines), facts.n_rows, facts.n_values)
-        n_rows, counts, sound = 0, bool(now.begin), not now.begin
+        n_rows, counts, sound = 0, False, True
         with closing(self.source.chunks(length, now.epoch)) as chunks:
             for chunk in chunks:
                 n_rows += chunk.X.shape[0]
-                if n_rows <= now.begin:
-                    t += chunk.X.shape[0]
-                    continue
                 X, targets = self._prepare(chunk, self._checked)
                 sound = sound and X is chunk.X
                 counts = counts or bool(targets.weights.any())
                 learners = new_learners(now.engines, X, targets, now.plan)
-                t = run_pass(learners, None, t, now.losses, now.workers, length=length)
-                now.after(n_rows)
+                t = run_pass(
+                    learners, None, t, now.losses, now.workers, length=length, after=now.after
+                )
         if n_rows != self.n_visits:
             raise ValueError(
                 f"X: the source had {self.n_visits} rows when they were counted, and "

@@ -298,7 +298,7 @@ def verify(
             comparison.ended = twin.ended
             break
         try:
-            learner.visit(steps, t, False)
+            learner.visit(steps, t)
         except FloatingPointError:
             comparison.compared, comparison.agrees = comparison.compared + 1, False
             comparison.ended = "the lazy model overflows where the dense twin does not"

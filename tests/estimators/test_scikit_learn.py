@@ -477,7 +477,7 @@ def test_progress_bar_only_on_a_terminal(monkeypatch, capsys, verbose, terminal)
     class Bar(nullcontext):
         def __init__(self, **options):
             super().__init__(self)
-            self.total, self.seen, self.closed = options["total"], options["initial"], False
+            self.total, self.seen, self.closed = options["total"], 0, False
             bars.append(self)
 
         def update(self, steps):

@@ -119,7 +119,7 @@ def test_a_warm_start_begins_at_the_weights(rule):
     ).fit(X, y)
     settings = model._read_settings()
     plan = settings.plan(settings.penalty(model.l1_), 1, model.eta0_)
-    engine = plan.new_like(model._engines[0])
+    engine = plan.new_engine(X.shape[1])
     engine.load(model.last_coef_, model.last_intercept_)
     assert apart(engine.weights(), model.coef_.ravel()) <= 1e-15
     assert apart(engine.intercept, model.intercept_[0]) <= 1e-15
