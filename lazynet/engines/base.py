@@ -173,10 +173,8 @@ class Engine:
 
     # --- the weights ---
 
-    def coefficients(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None, *, last: bool = False
-    ) -> NDArray[np.float64]:
-        """The weights of the features ``which``, in ``out`` if given.
+    def coefficients(self, which: Any = ALL, *, last: bool = False) -> NDArray[np.float64]:
+        """The weights of the features ``which``.
 
         They are the weights that predict: the average once an iterate has counted, else the last
         weights.  With ``last`` they are the last weights.
@@ -343,12 +341,8 @@ def stacked_coefficients(
 
     They are the weights of features as passed; the engines have learned in ``units``.
     """
-    coefficients = np.empty((outputs_of(engines), engines[0].n_features))
-    first = 0
-    for engine in engines:
-        rows = coefficients[first : first + engine.n_outputs]
-        engine.coefficients(out=rows, last=last)
-        first += engine.n_outputs
+    parts = [engine.coefficients(last=last) for engine in engines]
+    coefficients = parts[0] if len(parts) == 1 else np.vstack(parts)
     if units is not None:
         coefficients = units.weights(coefficients)
     return read_only(coefficients)

@@ -145,46 +145,33 @@ def new_engine(
     >>> new_engine(RDA(), ElasticNet(), 3, 20).n_outputs
     20
     """
-    if rule.is_affine:
-        return _engine_of_storage(rule, n_features, n_outputs, average, own_clocks, dtype, wear)
-    row = ALGORITHMS[rule.name]
-    constants: Any
-    if isinstance(penalty, ElasticNet):
-        constants = rule.constants(penalty, loss)
+    engine: Engine
+    if rule.is_affine and n_outputs is not None:
+        if rule.group is not None:
+            engine = GroupedOutputs(n_features, n_outputs, dtype, wear)
+        elif average:
+            engine = AveragedOutputs(n_features, n_outputs, wear)
+        else:
+            engine = OutputsOnClock(n_features, n_outputs, dtype, wear, own_clocks)
+    elif isinstance(rule.storage, Tables):
+        engine = TablesEngine(n_features, rule.storage.budget, wear)
+    elif isinstance(rule.storage, Dense):
+        engine = DenseEngine(n_features, rule.storage.predictions, wear, average=average)
+    elif rule.is_affine:
+        engine = AveragedClockEngine(n_features, wear) if average else ClockEngine(n_features, wear)
     else:
-        constants = [rule.constants(penalty_of_output, loss) for penalty_of_output in penalty]
-    if n_outputs is None:
-        assert row.engine is not None
-        engine: Engine = row.engine(n_features, wear, constants)
-    else:
-        assert row.outputs is not None
-        assert issubclass(row.outputs, RuleOutputs)
-        engine = row.outputs(n_features, n_outputs, dtype, wear, constants)
+        row = ALGORITHMS[rule.name]
+        penalties = [penalty] if isinstance(penalty, ElasticNet) else penalty
+        constants = [rule.constants(of_output, loss) for of_output in penalties]
+        if n_outputs is None:
+            assert row.engine is not None
+            engine = row.engine(n_features, wear, constants[0])
+        else:
+            assert row.outputs is not None
+            assert issubclass(row.outputs, RuleOutputs)
+            engine = row.outputs(n_features, n_outputs, dtype, wear, constants)
     engine.remedy = rule.remedy
     return engine
-
-
-def _engine_of_storage(
-    rule: Rule,
-    n_features: int,
-    n_outputs: int | None,
-    average: bool,
-    own_clocks: bool,
-    dtype: Any,
-    wear: Wear | None,
-) -> Engine:
-    """An engine of an affine rule."""
-    if n_outputs is not None:
-        if rule.group is not None:
-            return GroupedOutputs(n_features, n_outputs, dtype, wear)
-        if average:
-            return AveragedOutputs(n_features, n_outputs, wear)
-        return OutputsOnClock(n_features, n_outputs, dtype, wear, own_clocks)
-    if isinstance(rule.storage, Tables):
-        return TablesEngine(n_features, rule.storage.budget, wear)
-    if isinstance(rule.storage, Dense):
-        return DenseEngine(n_features, rule.storage.predictions, wear, average=average)
-    return AveragedClockEngine(n_features, wear) if average else ClockEngine(n_features, wear)
 
 
 class EngineKind(NamedTuple):

@@ -60,13 +60,11 @@ class CellEngine(Engine):
             row_of=steps.row, remedy=self.remedy, sweep=self.sweep,
         )  # fmt: skip
 
-    def coefficients(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None, *, last: bool = False
-    ) -> NDArray[np.float64]:
+    def coefficients(self, which: Any = ALL, *, last: bool = False) -> NDArray[np.float64]:
         cells = self.cells[which]
-        out = np.empty((1, len(cells))) if out is None else out
-        kernel.read(self.kind, cells, self.fields, self.constants, out[0], self.memory)
-        return out
+        weights = np.empty((1, len(cells)))
+        kernel.read(self.kind, cells, self.fields, self.constants, weights[0], self.memory)
+        return weights
 
     def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
         return np.array([kernel.intercept(self.kind, self.fields, self.constants)])

@@ -7,7 +7,7 @@ Lipton & Elkan's tables keep every value of the clock.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class ClockEngine(CellEngine):
         self.set_field("work", 0.0)
 
     def _sweep(self) -> None:
-        self.coefficients(out=self.cells.reshape(1, -1))
+        kernel.read(self.kind, self.cells, self.fields, self.constants, self.cells.reshape(-1))
         self._set_clock()
 
     def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
@@ -114,15 +114,10 @@ class AveragedClockEngine(ClockEngine):
         np.negative(sums, out=self.cells[:, 1])
         self._set_clock()
 
-    def coefficients(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None, *, last: bool = False
-    ) -> NDArray[np.float64]:
+    def coefficients(self, which: Any = ALL, *, last: bool = False) -> NDArray[np.float64]:
         if last or not self.counted:
-            return super().coefficients(which, out)
-        sums = self._sums(which)
-        out = np.empty((1, len(sums))) if out is None else out
-        np.divide(sums, self.counted, out=out[0])
-        return out
+            return super().coefficients(which)
+        return self._sums(which)[None] / self.counted
 
     def _sums(self, which: Any) -> NDArray[np.float64]:
         """The sum of omega * w over the iterates, for the weights w of the features ``which``."""
@@ -220,60 +215,37 @@ _INTERCEPT_OF_MARGINS, _INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
 _LOWERING, _INTERCEPT_LOWERING = 0.5**0.5, 0.25
 
 
-class Tuning(NamedTuple):
-    """What the rates that are computed from the rows depend on (kernels/from_data.pxd).
-
-    A rate is at most ``largest_rate``; a slope counts as one of at most ``largest_slope``, or of
-    the size of the targets where that is smaller and the loss is ``smooth``.
-    """
-
-    constant: float
-    slack: float
-    l1: float
-    l2: float
-    largest_rate: float
-    largest_slope: float
-    #: of an implicit step; 0: the step is explicit
-    curvature: float
-    #: the squared size of the intercept's feature
-    intercept: float
-    lowering: float
-    intercept_lowering: float
-    follows_targets: bool
-    smooth: bool
-    #: whether large rows have no smaller rate
-    unbounded: bool
-    #: whether the shrink is that of FoBoS
-    proximal: bool
-
-
 def tuning_of(
     schedule: FromData, loss: Loss, l1: float, l2: float, largest_rate: float, proximal: bool
-) -> Tuning:
-    """What the rates of a loss and a penalty depend on.
+) -> tuple[float, ...]:
+    """What the rates of a loss and a penalty depend on: ``Tuning`` of kernels/from_data.pxd.
+
+    A rate is at most ``largest_rate``.  ``proximal`` says whether the shrink is that of FoBoS.
 
     >>> from lazynet.losses import get_loss
-    >>> tuning_of(FromData(), get_loss("hinge"), 0.1, 0.0, 1.0, True).constant
-    32.0
+    >>> tuning_of(FromData(), get_loss("hinge"), 0.1, 0.0, 1.0, True)[:4]
+    (32.0, 8.0, 0.1, 0.0)
     """
     numbers = not loss.margin
     smooth = numbers and loss.curvature is not None
-    bounded = 1.0 if not smooth else np.inf if loss.unbounded_slope else loss.epsilon
-    return Tuning(
-        constant=schedule.factor * (_NUMBERS if numbers else _MARGINS),
-        slack=_SLACK,
-        l1=l1,
-        l2=l2,
-        largest_rate=largest_rate,
-        largest_slope=bounded,
-        curvature=(loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
-        intercept=_INTERCEPT_OF_NUMBERS if numbers else _INTERCEPT_OF_MARGINS,
-        lowering=_LOWERING if numbers else 1.0,
-        intercept_lowering=_INTERCEPT_LOWERING if numbers else 1.0,
-        follows_targets=numbers,
-        smooth=smooth,
-        unbounded=loss.unbounded_slope,
-        proximal=proximal,
+    largest_slope = 1.0 if not smooth else np.inf if loss.unbounded_slope else loss.epsilon
+    return (
+        schedule.factor * (_NUMBERS if numbers else _MARGINS),
+        _SLACK,
+        l1,
+        l2,
+        largest_rate,
+        largest_slope,
+        # Of an implicit step; 0: the step is explicit.
+        (loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
+        _INTERCEPT_OF_NUMBERS if numbers else _INTERCEPT_OF_MARGINS,
+        _LOWERING if numbers else 1.0,
+        _INTERCEPT_LOWERING if numbers else 1.0,
+        # Whether slopes are bounded by the size of the targets.
+        numbers,
+        smooth,
+        loss.unbounded_slope,
+        proximal,
     )
 
 
@@ -336,14 +308,10 @@ class DenseEngine(Engine):
         )  # fmt: skip
         take_until_done(run, len(steps), t, examples, row_of=steps.row, remedy=self.remedy)
 
-    def coefficients(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None, *, last: bool = False
-    ) -> NDArray[np.float64]:
-        averages = not last and self.counted > 0.0
-        numbers = self.sums[which] / self.counted if averages else self.cells[which]
-        out = np.empty((1, len(numbers))) if out is None else out
-        out[0] = numbers
-        return out
+    def coefficients(self, which: Any = ALL, *, last: bool = False) -> NDArray[np.float64]:
+        if last or not self.counted:
+            return self.cells[which][None].copy()
+        return self.sums[which][None] / self.counted
 
     def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
         if last or not self.counted:

@@ -6,6 +6,8 @@ all iterates, each with the rows as passed or centered at a mean.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,33 +62,21 @@ class DekelEngine:
     def take(self, examples: Examples, order: NDArray[np.int64]) -> None:
         """Learn from the rows of ``examples`` whose numbers ``order`` lists."""
 
-        def run(first: int) -> tuple[int, int]:
-            return kernel.run(
-                examples,
-                order,
-                self.loss.code,
-                self.loss.epsilon,
-                self.l2,
-                self.mean,
-                self.theta,
-                self.cells,
-                self.fields,
-                first,
-            )
-
+        run = partial(
+            kernel.run, examples, order, self.loss.code, self.loss.epsilon, self.l2, self.mean,
+            self.theta, self.cells, self.fields,
+        )  # fmt: skip
         take_until_done(
-            run,
-            len(order),
-            self.t,
-            examples,
-            row_of=lambda step: int(order[step]),
-            remedy=RAISE_L2,
+            run, len(order), self.t, examples,
+            row_of=lambda step: int(order[step]), remedy=RAISE_L2,
             sweep=lambda: kernel.begin_h_again(self.cells, self.fields),
-        )
+        )  # fmt: skip
 
     def last(self) -> Model:
         """Weights and intercept after the last step, for rows that are not centered."""
-        return self._model(self.cells[:, 0], kernel.A_FIELD, self._projection)
+        # r = a (1 + |mean|^2) - z: the sum of the intercept for rows that are not centered.
+        a, z = self.fields[[kernel.A_FIELD, kernel.Z_FIELD]].tolist()
+        return self._model(self.cells[:, 0], a, a * self.theta - z)
 
     def average(self) -> Model:
         """The mean of weights and intercept over all steps t = 1, 2, ..., for uncentered rows."""
@@ -94,18 +84,14 @@ class DekelEngine:
         # The estimator refuses weights that are not finite.
         with np.errstate(over="ignore", invalid="ignore"):
             sums = h * self.cells[:, 0] - self.cells[:, 1]
-        return self._model(sums, kernel.C_FIELD, float(self.fields[kernel.S_FIELD]))
+        c, s = self.fields[[kernel.C_FIELD, kernel.S_FIELD]].tolist()
+        return self._model(sums, c, s)
 
-    @property
-    def _projection(self) -> float:
-        """r = a (1 + |mean|^2) - z: the sum of the intercept for rows that are not centered."""
-        return float(self.fields[kernel.A_FIELD]) * self.theta - float(self.fields[kernel.Z_FIELD])
-
-    def _model(self, sums: NDArray[np.float64], offset: int, intercept: float) -> Model:
+    def _model(self, sums: NDArray[np.float64], offset: float, intercept: float) -> Model:
         if not self.t:
             return np.zeros(len(self.cells)), 0.0
         # The estimator refuses weights that are not finite.
         with np.errstate(over="ignore", invalid="ignore"):
             if len(self.mean):
-                sums = sums - self.fields[offset] * self.mean
+                sums = sums - offset * self.mean
             return -sums / (self.l2 * self.t), -intercept / (self.l2 * self.t)

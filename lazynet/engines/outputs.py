@@ -10,6 +10,7 @@ import contextlib
 import mmap
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -120,21 +121,15 @@ class OutputsEngine(Engine):
         Where nothing ``learns``, only the losses are added up.
         """
 
-        def run(first: int) -> tuple[int, int]:
-            return kernel.run(
-                self._block(), examples, targets, steps, task, losses, first,
-                softmax, learns, self.own_steps, self.average, self.strengths,
-            )  # fmt: skip
-
+        run = partial(
+            kernel.run, self._block(), examples, targets, steps, task, losses, softmax=softmax,
+            learns=learns, own_steps=self.own_steps, average=self.average,
+            strengths=self.strengths,
+        )  # fmt: skip
         take_until_done(
-            run,
-            len(steps),
-            t,
-            examples,
-            row_of=steps.row,
-            remedy=self.remedy,
-            sweep=self.sweep,
-        )
+            run, len(steps), t, examples,
+            row_of=steps.row, remedy=self.remedy, sweep=self.sweep,
+        )  # fmt: skip
 
     # --- the weights ---
 
@@ -155,15 +150,13 @@ class OutputsEngine(Engine):
             features = slice(start, min(start + _FEATURES_AT_ONCE, self.n_features))
             yield features, self._by_feature(features, last)
 
-    def coefficients(
-        self, which: Any = ALL, out: NDArray[np.float64] | None = None, *, last: bool = False
-    ) -> NDArray[np.float64]:
+    def coefficients(self, which: Any = ALL, *, last: bool = False) -> NDArray[np.float64]:
         if which is not ALL:
             return np.ascontiguousarray(self._by_feature(which, last).T)
-        out = np.empty((self.n_outputs, self.n_features)) if out is None else out
+        weights = np.empty((self.n_outputs, self.n_features))
         for features, part in self._chunks(last):
-            out[:, features] = part.T
-        return out
+            weights[:, features] = part.T
+        return weights
 
     def sparse_coefficients(self) -> sparse.csr_matrix:
         """The weights that predict as a sparse matrix, without an array of all weights.

@@ -6,7 +6,7 @@ engine of one output.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -72,26 +72,23 @@ class RuleOutputs(OutputsEngine):
     def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
         return np.array([self.output(k, _NONE).intercept for k in range(self.n_outputs)])
 
-    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+    def _change(self, change: Callable[[CellEngine, slice], None]) -> None:
+        """Let ``change`` act on every output as an engine of one output, and on its number."""
         for number in range(self.n_outputs):
-            single, of_output = self.output(number), slice(number, number + 1)
-            single.load(coefficients[of_output], intercepts[of_output])
+            single = self.output(number)
+            change(single, slice(number, number + 1))
             self.set_output(number, single)
+
+    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        self._change(lambda single, number: single.load(coefficients[number], intercepts[number]))
 
     def _sweep(self) -> None:
         """Let every output do what the kernel has asked for."""
-        for number in range(self.n_outputs):
-            single = self.output(number)
-            single._sweep()
-            self.set_output(number, single)
+        self._change(lambda single, _: single._sweep())
 
     def set_constants(self, constants: tuple[float, ...]) -> None:
-        if np.array_equal(self.constants, np.broadcast_to(constants, self.constants.shape)):
-            return
-        for number in range(self.n_outputs):
-            single = self.output(number)
-            single.set_constants(constants)
-            self.set_output(number, single)
+        if not np.array_equal(self.constants, np.broadcast_to(constants, self.constants.shape)):
+            self._change(lambda single, _: single.set_constants(constants))
 
     def warning_about(self, constants: tuple[float, ...]) -> str | None:
         texts = (self.output(number).warning_about(constants) for number in range(self.n_outputs))

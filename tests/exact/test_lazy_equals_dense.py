@@ -149,19 +149,19 @@ class FoldsTheFirstForAll(AveragedOutputs):
 class NoThreshold(TruncatedGradientEngine):
     """Shrinks large weights too when weights are read."""
 
-    def coefficients(self, which=ALL, out=None, *, last=False):
+    def coefficients(self, which=ALL, *, last=False):
         other = copy.deepcopy(self)
         other.constants[:] = np.inf
-        return TruncatedGradientEngine.coefficients(other, which, out)
+        return TruncatedGradientEngine.coefficients(other, which)
 
 
 class CountsOneExampleTooMany(FTRLEngine):
     """Reads weights as if the penalty counted on one example more."""
 
-    def coefficients(self, which=ALL, out=None, *, last=False):
+    def coefficients(self, which=ALL, *, last=False):
         other = copy.deepcopy(self)
         other.set_field("steps", self.field("steps") + 1.0)
-        return FTRLEngine.coefficients(other, which, out)
+        return FTRLEngine.coefficients(other, which)
 
 
 class KeepsTheWeights(FTRLEngine):
@@ -185,10 +185,10 @@ class KeepsTheFirstScale(RDAEngine):
 class ForgetsWhen(AdaGradEngine):
     """Applies every shrink since the beginning, whichever of them a weight has had."""
 
-    def coefficients(self, which=ALL, out=None, *, last=False):
+    def coefficients(self, which=ALL, *, last=False):
         other = copy.deepcopy(self)
         other.cells[:, 3] = 0.0
-        return AdaGradEngine.coefficients(other, which, out)
+        return AdaGradEngine.coefficients(other, which)
 
 
 class WithoutRescale(AdaGradEngine):
@@ -203,10 +203,10 @@ class WithoutRescale(AdaGradEngine):
 class MissesOneStep(SAGAEngine):
     """Reads weights one step behind."""
 
-    def coefficients(self, which=ALL, out=None, *, last=False):
+    def coefficients(self, which=ALL, *, last=False):
         other = copy.deepcopy(self)
         other.cells[:, 2] = np.minimum(self.cells[:, 2] + 1.0, self.field("steps"))
-        return SAGAEngine.coefficients(other, which, out)
+        return SAGAEngine.coefficients(other, which)
 
 
 class NeverSweeps(CarpenterEngine):
@@ -236,8 +236,8 @@ def reads_halves(name):
     """The engine of a rule that reads half of every weight."""
     engine = ALGORITHMS[name].engine
 
-    def coefficients(self, which=ALL, out=None, *, last=False):
-        return engine.coefficients(self, which, out) / 2.0
+    def coefficients(self, which=ALL, *, last=False):
+        return engine.coefficients(self, which) / 2.0
 
     return type("ReadsHalves", (engine,), {"coefficients": coefficients})
 
