@@ -36,7 +36,7 @@ from lazynet.losses import LOSS_OBJECTS, LOSSES, LossLike, get_loss
 from lazynet.parameters import check_integer, check_number
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Affine
-from lazynet.verify.problem import Problem, assert_matches_twin
+from lazynet.verify.twin import Problem, assert_matches_twin
 
 __all__ = [
     "EXACT_RULES",
