@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.dask.blocks import Blocks, as_wide, order_of
-from lazynet.data.arrays import as_examples, plain, plain_arrays, sizes_of
+from lazynet.data.arrays import as_examples, plain, plain_arrays
 from lazynet.data.chunks import Chunk
 from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics
 from lazynet.data.targets import Targets
@@ -56,8 +56,7 @@ class Prepared(NamedTuple):
 def prepared_by(check: Prepare, chunk: Chunk) -> Prepared:
     """The rows of a chunk after ``check``."""
     X, targets = check(chunk)
-    norms = sizes_of(X, "squared_norms")
-    assert norms is not None, "a kind of size is named"
+    norms = as_examples(X).squared_norms()
     is_own = X.data is not chunk.X.data or X.indices is not chunk.X.indices
     return Prepared(X if is_own else None, targets, norms)
 
@@ -170,7 +169,7 @@ class Learns:
             return
         steps = steps.with_predictions(predictions)
         learner.engine.take(learner.examples, steps, learner.task, state.t)
-        own = targets.targets_of(self.first)[rows]
+        own = targets[self.first][0][rows]
         state.parts.append((predictions, own, targets.weights[rows]))
 
     def _loss(self, state: Visiting) -> float:
@@ -196,7 +195,7 @@ def _numbers_of(
     targets = prepared.targets
     columns = [prepared.squared_norms[:, None], targets.weights[:, None]]
     if of_targets:
-        columns.append(targets.numbers_of_targets())
+        columns.append(targets.in_columns())
     return np.hstack(columns)[order_of(seed, 0, number, block.X.shape[0])]
 
 
@@ -244,8 +243,7 @@ class BlockRows(SourceRows):
             for k, rows in enumerate(self.rows)
         ]
         groups = (blocks.gathered(futures[k : k + _AT_ONCE]) for k in range(0, n, _AT_ONCE))
-        n_targets = self.targets.numbers_of_targets().shape[1] if of_targets else 0
-        statistics = RowStatistics(n_targets, float(settings.fit_intercept))
+        statistics = RowStatistics(float(settings.fit_intercept))
         for table in _in_pieces(chain.from_iterable(groups)):
             norms, counts, *targets = table.T.copy()
             statistics.add(norms, np.array(targets).T if targets else None, counts)

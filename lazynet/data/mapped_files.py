@@ -40,8 +40,6 @@ _ALIGNMENT = 64
 # A new file without a write for this many seconds is left over from a killed process.
 _IDLE = 3600.0
 _TYPES = {"<i4", "<i8", "<f4", "<f8"}
-# Bytes of an array that are copied at a time.
-_AT_A_TIME = 2**24
 
 
 def write_rows(source: Source, path: str | os.PathLike[str]) -> int:
@@ -295,14 +293,14 @@ def mapped(source: Any) -> Iterator[Chunk]:
                 weighted = weighted or weight is not None
         if not ys:
             raise ValueError("X must have at least one row, and the source has none")
+        columns = _array(indices, kind, n_values)
         if index_type(source.n_features, n_values) != kind:
-            wide = files.enter_context(tempfile.TemporaryFile())
-            _widen(indices, wide, n_values)
-            indices, kind = wide, np.dtype(np.int64)
-        X = csr(
-            np.concatenate(ends), _array(indices, kind, n_values),
-            _array(values, np.dtype(np.float64), n_values), source.n_features,
-        )  # fmt: skip
+            file = files.enter_context(tempfile.TemporaryFile())
+            wide = np.memmap(file, np.int64, "w+", shape=(n_values,))
+            wide[:] = columns
+            columns = wide
+        numbers = _array(values, np.dtype(np.float64), n_values)
+        X = csr(np.concatenate(ends), columns, numbers, source.n_features)
         y = sparse.vstack(ys, format="csr") if sparse.issparse(ys[0]) else np.concatenate(ys)
         yield Chunk(X, y, np.concatenate(weights) if weighted else None)
 
@@ -321,15 +319,6 @@ def in_memory(X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, An
         )
     with mapped(X) as rows:
         yield rows.X, rows.y, rows.weight
-
-
-def _widen(indices: Any, wide: Any, n_values: int) -> None:
-    """Write the same numbers in 64 bits."""
-    indices.seek(0)
-    for start in range(0, n_values, _AT_A_TIME):
-        count = min(_AT_A_TIME, n_values - start)
-        part = np.frombuffer(indices.read(4 * count), dtype=np.int32)
-        wide.write(part.astype(np.int64).data)
 
 
 def _array(file: Any, dtype: np.dtype[Any], length: int) -> NDArray[Any]:

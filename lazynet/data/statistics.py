@@ -45,7 +45,7 @@ class RowStatistics:
     ``largest`` is the largest squared norm of a row, to which the ``extra`` 1 of an intercept is
     added, and ``largest_weighted`` the largest product of such a norm and an importance.
 
-    >>> rows = RowStatistics(n_targets=1, extra=1.0)
+    >>> rows = RowStatistics(extra=1.0)
     >>> rows.add(np.array([25.0, 9.0]), np.array([[-1.0], [3.0]]), np.array([1.0, 4.0]))
     >>> rows.n_rows, rows.mean_squared_norm, rows.spreads, rows.mean_importance
     (2, 17.0, [2.0], 2.5)
@@ -53,68 +53,56 @@ class RowStatistics:
     (4.0, 26.0, 40.0)
     """
 
-    def __init__(self, n_targets: int = 0, extra: float = 0.0) -> None:
+    def __init__(self, extra: float = 0.0) -> None:
         self.n_rows, self.extra = 0, extra
         self.mean_squared_norm = self.mean_importance = self.positive = 0.0
         self.largest = self.largest_weighted = 0.0
         #: the mean of every target, and the sum of the squared distances from it
-        self._means, self._squares = [0.0] * n_targets, [0.0] * n_targets
+        self._means: list[float] = []
+        self._squares: list[float] = []
 
     def add(
         self,
         norms: NDArray[np.float64],
-        targets: NDArray[np.float64] | None,
-        importances: NDArray[np.float64] | None,
+        targets: NDArray[np.float64] | None = None,
+        importances: NDArray[np.float64] | None = None,
     ) -> None:
-        """Add a block of rows: their squared norms, targets and importances.
+        """Add rows, block by block: their squared norms, targets in columns, and importances.
 
-        Means and squares follow the updating formula of Chan, Golub & LeVeque (1983).
+        Every block but the last has ``ROWS_OF_A_BLOCK`` rows.  Means and squares follow the
+        updating formula of Chan, Golub & LeVeque (1983).
         """
-        n, before = len(norms), self.n_rows
-        if not n:
-            return
-        self.n_rows = total = before + n
+        all_weights = np.ones(len(norms)) if importances is None else importances
+        if targets is not None and not self._means:
+            self._means, self._squares = [0.0] * targets.shape[1], [0.0] * targets.shape[1]
         # Numbers of an enormous size have a mean that overflows.
         with np.errstate(over="ignore", invalid="ignore"):
-            weights = np.ones(n) if importances is None else importances
-            self.mean_squared_norm += (float(norms.sum()) / n - self.mean_squared_norm) * n / total
-            self.mean_importance += (float(weights.sum()) / n - self.mean_importance) * n / total
-            sizes = norms + self.extra
-            self.largest = max(self.largest, float(sizes.max()))
-            self.largest_weighted = max(self.largest_weighted, float((sizes * weights).max()))
-            if targets is None:
-                return
-            self.positive += float(weights[targets[:, 0] > 0].sum())
-            for k, column in enumerate(targets.T):
-                mean = float(column.sum()) / n
-                away, distance = column - mean, mean - self._means[k]
-                self._squares[k] += (
-                    float((away * away).sum()) + distance * distance * before * n / total
-                )
-                self._means[k] += distance * n / total
+            for start in range(0, len(norms), ROWS_OF_A_BLOCK):
+                block = slice(start, start + ROWS_OF_A_BLOCK)
+                squared, weights, before = norms[block], all_weights[block], self.n_rows
+                n = len(squared)
+                self.n_rows = total = before + n
+                mean = float(squared.sum()) / n
+                self.mean_squared_norm += (mean - self.mean_squared_norm) * n / total
+                mean = float(weights.sum()) / n
+                self.mean_importance += (mean - self.mean_importance) * n / total
+                sizes = squared + self.extra
+                self.largest = max(self.largest, float(sizes.max()))
+                self.largest_weighted = max(self.largest_weighted, float((sizes * weights).max()))
+                if targets is None:
+                    continue
+                self.positive += float(weights[targets[block, 0] > 0].sum())
+                for k, column in enumerate(targets[block].T):
+                    mean = float(column.sum()) / n
+                    away, distance = column - mean, mean - self._means[k]
+                    squares = float((away * away).sum())
+                    self._squares[k] += squares + distance * distance * before * n / total
+                    self._means[k] += distance * n / total
 
     @property
     def spreads(self) -> list[float]:
         """The standard deviation of every target."""
         return [float(np.sqrt(squares / max(self.n_rows, 1))) for squares in self._squares]
-
-
-def statistics_of(
-    norms: NDArray[np.float64],
-    targets: NDArray[np.float64] | None,
-    importances: NDArray[np.float64] | None,
-    extra: float = 0.0,
-) -> RowStatistics:
-    """The statistics of all rows of a matrix; ``targets`` has a column per target."""
-    statistics = RowStatistics(0 if targets is None else targets.shape[1], extra)
-    for start in range(0, len(norms), ROWS_OF_A_BLOCK):
-        block = slice(start, start + ROWS_OF_A_BLOCK)
-        statistics.add(
-            norms[block],
-            None if targets is None else targets[block],
-            None if importances is None else importances[block],
-        )
-    return statistics
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ are asked for, so that a thousand labels need no thousand arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,15 +21,22 @@ OutputTargets = tuple[NDArray[np.float64], NDArray[np.float64] | None]
 Importances = NDArray[np.float64] | None
 
 
-class Targets(Sequence[OutputTargets]):
+class Targets:
     """The base: the targets of all outputs, for the same rows with the same importances."""
 
-    def __init__(self, n_rows: int, importances: Importances) -> None:
-        self.n_rows, self.importances = n_rows, importances
+    n_rows: int
+    importances: Importances
 
-    def targets_of(self, number: int) -> NDArray[np.float64]:
-        """The targets of one output, an entry per row."""
+    def __len__(self) -> int:
+        """The number of outputs."""
         raise NotImplementedError
+
+    def __getitem__(self, number: int) -> OutputTargets:
+        """The targets of one output, an entry per row, and the importances."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[OutputTargets]:
+        return map(self.__getitem__, range(len(self)))
 
     def block(self, first: int, n_outputs: int) -> kernel.Targets:
         """The targets of ``n_outputs`` outputs from output ``first`` on, for the kernel."""
@@ -52,31 +59,25 @@ class Targets(Sequence[OutputTargets]):
         """The importance of every row."""
         return np.ones(self.n_rows) if self.importances is None else self.importances
 
-    def numbers_of_targets(self) -> NDArray[np.float64]:
+    def in_columns(self) -> NDArray[np.float64]:
         """The targets as numbers, a column per output, or one for all where they are -1 and 1."""
-        return self.targets_of(0)[:, None]
-
-    def __getitem__(self, number: int) -> OutputTargets:  # type: ignore[override]
-        if not 0 <= number < len(self):
-            # This ends an iteration.
-            raise IndexError(f"there are {len(self)} outputs, got number {number}")
-        return self.targets_of(number), self.importances
+        return self[0][0][:, None]
 
 
 class Columns(Targets):
     """Targets that are numbers, a column per output."""
 
     def __init__(self, numbers: NDArray[np.float64], importances: Importances) -> None:
-        super().__init__(len(numbers), importances)
+        self.n_rows, self.importances = len(numbers), importances
         self.numbers = numbers if numbers.ndim == 2 else numbers[:, None]
 
     def __len__(self) -> int:
         return self.numbers.shape[1]
 
-    def targets_of(self, number: int) -> NDArray[np.float64]:
-        return np.ascontiguousarray(self.numbers[:, number])
+    def __getitem__(self, number: int) -> OutputTargets:
+        return np.ascontiguousarray(self.numbers[:, number]), self.importances
 
-    def numbers_of_targets(self) -> NDArray[np.float64]:
+    def in_columns(self) -> NDArray[np.float64]:
         return self.numbers
 
     def block(self, first: int, n_outputs: int) -> kernel.Targets:
@@ -94,15 +95,22 @@ class Classes(Targets):
     """
 
     def __init__(self, codes: NDArray[np.int64], n_classes: int, importances: Importances) -> None:
-        super().__init__(len(codes), importances)
+        self.n_rows, self.importances = len(codes), importances
         self.codes, self.n_classes = np.ascontiguousarray(codes, dtype=np.int64), n_classes
+
+    @classmethod
+    def of(cls, y: NDArray[Any], classes: NDArray[Any], importances: Importances) -> Classes:
+        """The targets of labels y, each of which is one of the sorted ``classes``."""
+        if len(classes) == 2:  # a comparison takes less time than a search
+            return cls(y == classes[1], 2, importances)
+        return cls(np.searchsorted(classes, y), len(classes), importances)
 
     def __len__(self) -> int:
         return 1 if self.n_classes == 2 else self.n_classes
 
-    def targets_of(self, number: int) -> NDArray[np.float64]:
+    def __getitem__(self, number: int) -> OutputTargets:
         positive = 1 if self.n_classes == 2 else number
-        return np.where(self.codes == positive, 1.0, -1.0)
+        return np.where(self.codes == positive, 1.0, -1.0), self.importances
 
     def block(self, first: int, n_outputs: int) -> kernel.Targets:
         # The number of the output that is positive.
@@ -117,7 +125,7 @@ class Labels(Targets):
     """Any number of labels for every row: ``indicator`` is a CSR matrix, 1 where a row has one."""
 
     def __init__(self, indicator: sparse.csr_matrix, importances: Importances) -> None:
-        super().__init__(indicator.shape[0], importances)
+        self.n_rows, self.importances = indicator.shape[0], importances
         self.indicator = indicator
         self.starts = np.ascontiguousarray(indicator.indptr, dtype=np.int64)
         self.columns = np.ascontiguousarray(indicator.indices, dtype=np.int64)
@@ -126,13 +134,13 @@ class Labels(Targets):
     def __len__(self) -> int:
         return int(self.indicator.shape[1])
 
-    def targets_of(self, number: int) -> NDArray[np.float64]:
+    def __getitem__(self, number: int) -> OutputTargets:
         if self._by_label is None:
             self._by_label = self.indicator.tocsc()
         columns = self._by_label
         targets = np.full(self.n_rows, -1.0)
         targets[columns.indices[columns.indptr[number] : columns.indptr[number + 1]]] = 1.0
-        return targets
+        return targets, self.importances
 
     def block(self, first: int, n_outputs: int) -> kernel.Targets:
         return kernel.Targets(first, n_outputs, labels=self.columns, starts=self.starts)

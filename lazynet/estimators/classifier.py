@@ -174,7 +174,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         X, y, self.classes_ = checked_classes(self, X, y, None, reset)
         weight_of = getattr(p, "class_weight", None)
         weights = importances(weight_of, self.classes_, X, y, sample_weight)
-        return X, y, targets_of_classes(y, self.classes_, weights)
+        return X, y, Classes.of(y, self.classes_, weights)
 
 
 # --- classes ---------------------------------------------------------------------------
@@ -218,17 +218,6 @@ def are_whole(classes: NDArray[Any]) -> bool:
         return False
     numbers = classes.astype(np.float64)
     return bool(((numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**53)).all())
-
-
-def targets_of_classes(
-    y: NDArray[Any], classes: NDArray[Any], importances: NDArray[np.float64] | None
-) -> Classes:
-    """Every class against the rest."""
-    if len(classes) == 2:  # a comparison takes less time than a search
-        codes = np.asarray(y == classes[1], dtype=np.int64)
-    else:
-        codes = np.searchsorted(classes, y)
-    return Classes(codes, len(classes), importances)
 
 
 # --- labels in columns ------------------------------------------------------------------

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from lazynet.data.arrays import checked_rows, checked_targets
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
-from lazynet.data.targets import Columns, Labels, Targets
+from lazynet.data.targets import Classes, Columns, Labels, Targets
 from lazynet.data.weights import ClassWeight, check_sample_weight, counts_rows, importances
 from lazynet.estimators.classifier import (
     SPARSE_FORMS,
@@ -23,7 +23,6 @@ from lazynet.estimators.classifier import (
     classes_of_partial_fit,
     form_of,
     has_a_column_per_label,
-    targets_of_classes,
 )
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.online_model import OnlineModel
@@ -123,7 +122,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
             X, y, classes = checked_classes(self, X, y, classes, reset)
         weight_of = settings.class_weight
         weights = importances(weight_of, classes, X, y, sample_weight, some_rows=some_rows)
-        return X, targets_of_classes(y, classes, weights), classes, None
+        return X, Classes.of(y, classes, weights), classes, None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

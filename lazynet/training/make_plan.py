@@ -88,9 +88,10 @@ def found_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -> 
     multiply X, y or the importances by a number changes the strength so that the same is learned.
     Where y has several columns, |slope| is the mean of the columns.
 
-    >>> from lazynet.data.statistics import statistics_of
     >>> from lazynet.losses import get_loss
-    >>> found_l1(statistics_of(np.full(3, 25.0), None, None), get_loss("hinge"))
+    >>> statistics = RowStatistics()
+    >>> statistics.add(np.full(3, 25.0))
+    >>> found_l1(statistics, get_loss("hinge"))
     0.005
     """
     n = statistics.n_rows

@@ -25,7 +25,7 @@ from lazynet.data.arrays import (
     touched_columns,
 )
 from lazynet.data.source import ROWS, Derived, Facts, Source
-from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics, Units, statistics_of
+from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics, Units
 from lazynet.data.targets import Classes, Columns, Targets
 from lazynet.data.weights import Balanced, check_any_counts
 from lazynet.engines.base import Engine
@@ -177,9 +177,7 @@ class RowsInMemory(Rows):
     @cached_property
     def squared_norms(self) -> NDArray[np.float64]:
         """The squared norm of every row."""
-        norms = sizes_of(self.X, "squared_norms")
-        assert norms is not None, "a kind of size is named"
-        return norms
+        return as_examples(self.X).squared_norms()
 
     def hold_out(self, settings: Settings, generator: np.random.RandomState) -> RowsInMemory:
         """The same rows, of which some are held out; every class keeps its share."""
@@ -224,9 +222,9 @@ class RowsInMemory(Rows):
         norms, targets = self.squared_norms, self.targets
         if self.trained is not None:
             norms, targets = norms[self.trained], targets.only(self.trained)
-        numbers = targets.numbers_of_targets() if of_targets else None
-        extra = float(settings.fit_intercept)
-        return statistics_of(norms, numbers, targets.importances, extra)
+        statistics = RowStatistics(float(settings.fit_intercept))
+        statistics.add(norms, targets.in_columns() if of_targets else None, targets.importances)
+        return statistics
 
     def identity(self) -> dict[str, Any]:
         held = vars(self.targets)
@@ -333,13 +331,12 @@ class SourceRows(Rows):
         }
 
     def _count(self, settings: Settings, of_targets: bool) -> RowStatistics:
-        n_targets = self.targets.numbers_of_targets().shape[1] if of_targets else 0
-        statistics, sound = RowStatistics(n_targets, float(settings.fit_intercept)), True
+        statistics, sound = RowStatistics(float(settings.fit_intercept)), True
         with closing(self.source.chunks(ROWS_OF_A_BLOCK, 0)) as chunks:
             for chunk in chunks:
                 X, targets = self._prepare(chunk)
                 sound = sound and X is chunk.X
-                numbers = targets.numbers_of_targets() if of_targets else None
+                numbers = targets.in_columns() if of_targets else None
                 statistics.add(as_examples(X).squared_norms(), numbers, targets.importances)
         self._checked = sound
         return statistics

@@ -22,7 +22,6 @@ from lazynet import (
     net_path,
 )
 from lazynet.data import Chunks, Shuffled, SvmlightFile, chunks, mapped
-from lazynet.data import mapped_files as mapping
 
 N, D = 120, 20
 RNG = np.random.default_rng(0)
@@ -140,7 +139,6 @@ def test_files_are_gone(tmp_path, monkeypatch):
 
 def test_more_values_than_32_bits_count(monkeypatch):
     """The columns are widened when the end is known."""
-    monkeypatch.setattr(mapping, "_AT_A_TIME", 7)
     monkeypatch.setattr(chunks, "NARROW", X.nnz)
     with mapped(source_of(Y)) as rows:
         assert rows.X.indices.dtype == rows.X.indptr.dtype == np.int64
