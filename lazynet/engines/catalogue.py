@@ -5,12 +5,15 @@ Parameters, ``verify``, the tests and the documentation's table of algorithms re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from numpy.typing import ArrayLike
+
 from lazynet import reference
+from lazynet.averages import Average
 from lazynet.engines.base import Engine, Wear
 from lazynet.engines.cells import (
     AdaGradEngine,
@@ -24,9 +27,7 @@ from lazynet.engines.cells import (
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine, DenseEngine, TablesEngine
 from lazynet.engines.outputs import AveragedOutputs, GroupedOutputs, OutputsEngine, OutputsOnClock
 from lazynet.engines.outputs_of_rules import AdaGradOutputs, FTRLOutputs, RDAOutputs, RuleOutputs
-from lazynet.losses import Loss
 from lazynet.parameters import named_or_given, shown
-from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.carpenter import PlainCarpenter
 from lazynet.reference.ftrl import DenseFTRL
@@ -35,12 +36,12 @@ from lazynet.reference.saga import DenseSAGA
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
 from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import SGD, FoBoS
-from lazynet.rules.base import LOG_LOSS, Rule
+from lazynet.rules.base import Rule
 from lazynet.rules.carpenter import Carpenter
 from lazynet.rules.ftrl import FTRL
 from lazynet.rules.rda import RDA
 from lazynet.rules.saga import SAGA
-from lazynet.rules.storage import Dense, Storage, Tables
+from lazynet.rules.storage import Clock, Dense, Storage, Tables
 from lazynet.rules.truncated_gradient import TruncatedGradient
 
 
@@ -122,88 +123,61 @@ def check_rule(name: str, value: Any) -> Rule:
 RULE_OBJECTS = tuple(row.rule for row in ALGORITHMS.values())
 
 
+class EngineKind(NamedTuple):
+    """What an engine depends on beside its size; an engine serves any plan of the same kind.
+
+    >>> kind = EngineKind(rule="rda")
+    >>> new_engine(kind, 3).name, new_engine(kind, 3, 20).n_outputs
+    ('rda', 20)
+    """
+
+    average: Average | None = None
+    #: the name of a rule with cells of its own, or "affine"
+    rule: str = "affine"
+    storage: Storage = Clock()
+    #: whether rates differ from output to output, so that every output needs a clock
+    own_clocks: bool = False
+    positive: bool = False
+    #: the type of the weights of several outputs
+    dtype: str = "float64"
+    group: str | None = None
+
+
 def new_engine(
-    rule: Rule,
-    penalty: ElasticNet | Sequence[ElasticNet],
+    kind: EngineKind,
     n_features: int,
     n_outputs: int | None = None,
-    *,
-    loss: Loss = LOG_LOSS,
-    average: bool = False,
-    own_clocks: bool = False,
-    dtype: Any = "float64",
+    constants: ArrayLike | None = None,
     wear: Wear | None = None,
 ) -> Engine:
     """A new engine of one output, or of ``n_outputs``; all weights zero.
 
-    ``penalty`` is that of every output, or a list with one for each.  ``own_clocks`` gives every
-    output a clock, for rates that differ from output to output.  Only rates that follow the data
-    depend on ``loss``.
-
-    >>> new_engine(RDA(), ElasticNet(), 3).name, new_engine(FoBoS(), ElasticNet(), 3).name
-    ('rda', 'clock')
-    >>> new_engine(RDA(), ElasticNet(), 3, 20).n_outputs
-    20
+    ``constants`` are those of a rule with cells of its own, or a row for every output; None: they
+    come with a state.
     """
-    engine: Engine
-    if rule.is_affine and n_outputs is not None:
-        if rule.group is not None:
-            engine = GroupedOutputs(n_features, n_outputs, dtype, wear)
-        elif average:
-            engine = AveragedOutputs(n_features, n_outputs, wear)
-        else:
-            engine = OutputsOnClock(n_features, n_outputs, dtype, wear, own_clocks)
-    elif isinstance(rule.storage, Tables):
-        engine = TablesEngine(n_features, rule.storage.budget, wear)
-    elif isinstance(rule.storage, Dense):
-        engine = DenseEngine(n_features, rule.storage.predictions, wear, average=average)
-    elif rule.is_affine:
-        engine = AveragedClockEngine(n_features, wear) if average else ClockEngine(n_features, wear)
-    else:
-        row = ALGORITHMS[rule.name]
-        penalties = [penalty] if isinstance(penalty, ElasticNet) else penalty
-        constants = [rule.constants(of_output, loss) for of_output in penalties]
+    average, storage, dtype = kind.average is not None, kind.storage, kind.dtype
+    if dtype not in ("float64", "float32"):
+        raise ValueError(f"there are no weights of {dtype}")
+    if kind.rule != "affine":
+        row = ALGORITHMS[kind.rule]
+        engine: Engine
         if n_outputs is None:
             assert row.engine is not None
-            engine = row.engine(n_features, wear, constants[0])
+            engine = row.engine(n_features, wear, constants)
         else:
             assert row.outputs is not None
             assert issubclass(row.outputs, RuleOutputs)
             engine = row.outputs(n_features, n_outputs, dtype, wear, constants)
-    engine.remedy = rule.remedy
-    return engine
-
-
-class EngineKind(NamedTuple):
-    """The properties that two plans must share for an engine of one to serve the other.
-
-    >>> from lazynet import Clock
-    >>> kind = EngineKind(None, "rda", Clock(), False, False, "float64", None)
-    >>> kind.new_engine(3, None).name, kind.new_engine(3, 20).n_outputs
-    ('rda', 20)
-    """
-
-    average: Any
-    #: the name of a rule with cells of its own, or "affine"
-    rule: str
-    storage: Storage
-    rates_from_data: bool
-    positive: bool
-    dtype: str
-    group: str | None
-
-    def new_engine(self, n_features: int, n_outputs: int | None) -> Engine:
-        """An engine to be filled with a state, of one output or of ``n_outputs``."""
-        if self.dtype not in ("float64", "float32"):
-            raise ValueError(f"there are no weights of {self.dtype}")
-        # Any rule of the name and any penalty will do: the state has their numbers.
-        if self.rule == "affine":
-            rule: Rule = FoBoS(storage=self.storage, group=self.group)
-        elif self.rule == TruncatedGradient.name:
-            rule = TruncatedGradient(threshold=0.0)
-        else:
-            rule = ALGORITHMS[self.rule].rule()
-        return new_engine(
-            rule.settled(), ElasticNet(), n_features, n_outputs,
-            average=self.average is not None, own_clocks=self.rates_from_data, dtype=self.dtype,
-        )  # fmt: skip
+        engine.remedy = row.rule.remedy
+        return engine
+    if n_outputs is not None:
+        if kind.group is not None:
+            return GroupedOutputs(n_features, n_outputs, dtype, wear)
+        if average:
+            return AveragedOutputs(n_features, n_outputs, wear)
+        return OutputsOnClock(n_features, n_outputs, dtype, wear, kind.own_clocks)
+    if isinstance(storage, Tables):
+        return TablesEngine(n_features, storage.budget, wear)
+    if isinstance(storage, Dense):
+        return DenseEngine(n_features, storage.predictions, wear, average=average)
+    return AveragedClockEngine(n_features, wear) if average else ClockEngine(n_features, wear)

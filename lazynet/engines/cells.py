@@ -7,12 +7,11 @@ computed (``GradientSums``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lazynet.engines.base import ALL, Engine, Wear, take_until_done
 from lazynet.kernels import cells as kernel
@@ -35,10 +34,12 @@ class CellEngine(Engine):
     average: Any = None
 
     def __init__(
-        self, n_features: int, wear: Wear | None = None, constants: Sequence[float] = ()
+        self, n_features: int, wear: Wear | None = None, constants: ArrayLike | None = None
     ) -> None:
         super().__init__(n_features, wear)
-        self.constants = np.array(constants, dtype=np.float64)
+        self.constants = np.zeros(len(kernel.constants(self.kind)))
+        if constants is not None:
+            self.constants[:] = constants
         self.cells = on_lines(n_features, kernel.numbers(self.kind), np.float64)
         self.fields = np.zeros(len(kernel.fields(self.kind)))
 
@@ -138,7 +139,7 @@ class SAGAEngine(LaggingWeights):
     _any_length = "memory"
 
     def __init__(
-        self, n_features: int, wear: Wear | None = None, constants: Sequence[float] = ()
+        self, n_features: int, wear: Wear | None = None, constants: ArrayLike | None = None
     ) -> None:
         super().__init__(n_features, wear, constants)
         self.memory = np.zeros(0)

@@ -6,11 +6,11 @@ engine of one output.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lazynet.engines.base import ALL, Wear
 from lazynet.engines.cells import FOLLOWS, AdaGradEngine, CellEngine, FTRLEngine, RDAEngine
@@ -38,13 +38,14 @@ class RuleOutputs(OutputsEngine):
         n_outputs: int,
         dtype: Any = np.float64,
         wear: Wear | None = None,
-        constants: Sequence[Any] = (),
+        constants: ArrayLike | None = None,
     ) -> None:
         super().__init__(n_features, n_outputs, dtype, wear)
-        per_output = np.broadcast_to(constants, (n_outputs, np.shape(constants)[-1]))
-        # An output that only fills up a line has the constants of the first.
-        self.constants = np.repeat(per_output[:1], self.width, axis=0)
-        self.constants[:n_outputs] = per_output
+        self.constants = np.zeros((self.width, len(cells_kernel.constants(self.kind))))
+        if constants is not None:
+            self.constants[:n_outputs] = constants
+            # An output that only fills up a line has the constants of the first.
+            self.constants[n_outputs:] = self.constants[0]
         self.fields = np.zeros((self.width, len(cells_kernel.fields(self.kind))))
 
     def output(self, number: int, which: Any = ALL) -> CellEngine:

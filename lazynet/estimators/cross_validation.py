@@ -200,7 +200,7 @@ class _LazyNetCV(Search):
         narrow = isinstance(self, ClassifierMixin) or has_usual_size(rows.y)
         training = GridTraining(
             plans, data.X, data.targets, rows.folds, sizes_of(data.X, plans[0].size_kind),
-            np.float32 if narrow else np.float64,
+            "float32" if narrow else "float64",
         )  # fmt: skip
         stopping = Stopping(p.tol, N_ITER_NO_CHANGE)
         with Workers(min(base.n_threads, len(training.matrices))) as workers:

@@ -14,7 +14,7 @@ from sklearn.base import is_classifier
 
 from lazynet.data.arrays import read_only
 from lazynet.engines.base import Engine
-from lazynet.engines.catalogue import EngineKind
+from lazynet.engines.catalogue import EngineKind, new_engine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.parameters import MOST_FEATURES
 from lazynet.persistence import container
@@ -166,7 +166,7 @@ def _engines(
     numbers = [1 if part["outputs"] is None else part["outputs"] for part in saved]
     if sum(numbers) != n_outputs or min(numbers) < 1:
         raise ValueError("the engines have another number of outputs than the model")
-    engines = [kind.new_engine(n_features, part["outputs"]) for part in saved]
+    engines = [new_engine(kind, n_features, part["outputs"]) for part in saved]
     for engine, part in zip(engines, saved, strict=True):
         engine.set_state(part["state"])
     return engines

@@ -96,7 +96,7 @@ class GridTraining:
         targets: Targets,
         folds: Sequence[Fold],
         sizes: NDArray[np.float64] | None,
-        dtype: Any = np.float64,
+        dtype: str = "float64",
     ) -> None:
         self.plans, self.folds, self.n_outputs = plans, folds, len(targets)
         self.examples = as_examples(X, None, targets.importances, sizes)
@@ -205,12 +205,12 @@ class GridTraining:
         )
 
 
-def _new_matrix(plans: Sequence[Plan], n_features: int, dtype: Any) -> OutputsEngine:
+def _new_matrix(plans: Sequence[Plan], n_features: int, dtype: str) -> OutputsEngine:
     """An engine with an output for each plan; the plans differ in penalties and rates alone."""
     plan, penalties = plans[0], [member.penalty for member in plans]
-    engine = new_engine(
-        plan.rule, penalties, n_features, len(plans), loss=plan.loss, own_clocks=True, dtype=dtype
-    )
+    kind = plan.engine_kind._replace(average=None, own_clocks=True, dtype=dtype)
+    constants = None if plan.rule.is_affine else [member.constants() for member in plans]
+    engine = new_engine(kind, n_features, len(plans), constants)
     assert isinstance(engine, OutputsEngine)
     if plan.rates_from_data:
         engine.strengths = np.array(

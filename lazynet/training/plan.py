@@ -110,7 +110,7 @@ class Plan:
 
     @property
     def engine_kind(self) -> EngineKind:
-        """The properties that two plans must share for an engine of one to serve the other."""
+        """What an engine of the plan depends on beside its size."""
         rule = self.rule
         return EngineKind(
             self.average,
@@ -148,17 +148,8 @@ class Plan:
         self, n_features: int, n_outputs: int | None = None, wear: Wear | None = None
     ) -> Engine:
         """A new engine of one output, or of ``n_outputs``; all weights zero."""
-        return new_engine(
-            self.rule,
-            self.penalty,
-            n_features,
-            n_outputs,
-            loss=self.loss,
-            average=self.average is not None,
-            own_clocks=self.rates_from_data,
-            dtype=self.dtype,
-            wear=wear,
-        )
+        constants = self.constants() or None
+        return new_engine(self.engine_kind, n_features, n_outputs, constants, wear)
 
     def check_start(self, name: str, weights: NDArray[np.float64]) -> None:
         """Refuse to start from weights called ``name`` that the plan forbids."""

@@ -90,7 +90,7 @@ def problems_of(model, X, y, weights=None):
     return Columns(y, weights)
 
 
-def trained(model, settings, X, y, folds, orders, *, weights=None, dtype=np.float64, n_threads=1):
+def trained(model, settings, X, y, folds, orders, *, weights=None, dtype="float64", n_threads=1):
     """The grid after all orders."""
     base, problems = model._read_settings(), problems_of(model, X, y, weights)
     unweighted = RowsInMemory(X, problems_of(model, X, y))

@@ -15,7 +15,6 @@ from support.matrices import corpus
 
 from lazynet import FTRL, RDA, SGD, AdaGrad, FoBoS, FromData, FromStep
 from lazynet.data.targets import Classes, Columns, Labels, checked_indicator
-from lazynet.engines.catalogue import new_engine
 from lazynet.engines.outputs import OutputsOnClock
 from lazynet.engines.outputs_of_rules import AdaGradOutputs
 from lazynet.kernels.steps import Targets
@@ -43,10 +42,7 @@ def learned(options, n_outputs=11, dtype="float64", wear=None, outputs=slice(Non
     X, _ = corpus(200, 40)
     chosen = dataclasses.replace(plan(l1=1e-3, l2=1e-3, **options), dtype=dtype)
     numbers = np.where(np.random.default_rng(1).random((200, 11)) < 0.3, 1.0, -1.0)
-    engine = new_engine(
-        chosen.rule, chosen.penalty, 40, n_outputs, loss=chosen.loss, dtype=dtype, wear=wear,
-        average=chosen.average is not None, own_clocks=chosen.rates_from_data,
-    )  # fmt: skip
+    engine = chosen.new_engine(40, n_outputs, wear)
     examples = examples_of(chosen, X, None)
     targets = Targets(0, n_outputs, numbers=np.ascontiguousarray(numbers[:, outputs]))
     steps = chosen.steps(np.arange(200), 0)

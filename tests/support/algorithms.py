@@ -1,7 +1,8 @@
 """The rows of the catalogue that tests run over, and compiled engines of every form."""
 
 from lazynet import FTRL, RDA, SAGA, AdaGrad, Carpenter, FoBoS, TruncatedGradient
-from lazynet.engines.catalogue import ALGORITHMS, new_engine
+from lazynet.averages import FromStep
+from lazynet.engines.catalogue import ALGORITHMS, EngineKind, new_engine
 from lazynet.losses import get_loss
 from lazynet.parameters import check_choice, check_flag, check_integer, check_number
 from lazynet.penalties import ElasticNet
@@ -73,8 +74,8 @@ def storage_of(name, budget=DEFAULT_BUDGET, predictions=False):
 
 def engine_of(name, n_features, *, wear=None, average=False, **options):
     """A new engine of a storage, all weights zero; ``options`` are those of ``storage_of``."""
-    rule = FoBoS(storage=storage_of(name, **options)).settled()
-    return new_engine(rule, ElasticNet(), n_features, average=average, wear=wear)
+    kind = EngineKind(FromStep() if average else None, storage=storage_of(name, **options))
+    return new_engine(kind, n_features, wear=wear)
 
 
 def loss_of(problem):
