@@ -56,11 +56,6 @@ class TestEach:
         for data in drawn:
             assert set(data) in ({"image/svg+xml", "text/plain"}, {"image/png", "text/plain"})
 
-    def test_keeps_no_state_of_widgets(self, path):
-        """The state of a widget is of no use without its kernel."""
-        metadata = json.loads(path.read_text(encoding="utf-8"))["metadata"]
-        assert set(metadata) == {"kernelspec", "language_info"}
-
     def test_warns_of_nothing(self, path):
         """No cell has output on stderr."""
         streams = [o for cell in cells(path, "code") for o in cell["outputs"] if "name" in o]
@@ -100,12 +95,6 @@ class TestEach:
             printed = "".join("".join(output["text"]) for output in cell["outputs"])
             assert "\ncheck(" in text(cell)
             assert printed.splitlines()[-1].startswith("No answer yet")
-
-    def test_draws_elsewhere(self, path):
-        """Code that only draws is in notebooks/style.py and notebooks/pictures."""
-        drawing = re.compile(r"\b(?:axes|left|right|figure)\.\w+\(")
-        for cell in cells(path, "code"):
-            assert len(drawing.findall(text(cell))) <= 2, text(cell)
 
     def test_has_a_title_exercises_with_folded_solutions_and_links_that_lead_somewhere(self, path):
         markdown = [text(cell) for cell in cells(path, "markdown")]

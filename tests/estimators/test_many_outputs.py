@@ -5,7 +5,9 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV, KFold
 from support import Evaluated
 
 from lazynet import (
@@ -30,9 +32,9 @@ ENGINES_EACH = [TruncatedGradient(eta0=0.3)]
 EVERY_RULE = pytest.mark.parametrize("rule", JOINED + ENGINES_EACH, ids=str)
 
 
-def rows_and_scores(seed=0):
-    X = sparse.random(N, D, density=0.2, format="csr", random_state=seed)
-    return X, X @ np.random.default_rng(seed).standard_normal((D, L))
+def rows_and_scores():
+    X = sparse.random(N, D, density=0.2, format="csr", random_state=0)
+    return X, X @ np.random.default_rng(0).standard_normal((D, L))
 
 
 def with_labels():
@@ -336,3 +338,50 @@ def test_classes_begin_to_share_the_softmax():
     twin.coef_, twin.intercept_ = start
     twin.partial_fit(X, y)
     np.testing.assert_allclose(model.coef_, twin.coef_, rtol=1e-9)
+
+
+# --- scikit-learn around models of several outputs ------------------------------------------------
+
+
+def scores_by_hand(model, X, Y, l1):
+    """The score of every fold, by separate fits."""
+    return [
+        clone(model).set_params(l1=l1).fit(X[train], Y[train]).score(X[test], Y[test])
+        for train, test in KFold(3).split(X)
+    ]
+
+
+@pytest.mark.parametrize("rule", ["auto", FoBoS(group="l2", eta0=0.3)], ids=str)
+@pytest.mark.parametrize(
+    "form", [np.asarray, sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array]
+)
+def test_a_search_over_l1(form, rule):
+    """The scores of separate fits; the best is fitted again, and keeps the form of y."""
+    X, Y = with_labels()
+    model, strengths = LazyNetClassifier(**OPTIONS, rule=rule), [1e-4, 1e-2, 1.0]
+    search = GridSearchCV(model, {"l1": strengths}, cv=KFold(3), error_score="raise")
+    found = search.fit(X, form(Y)).predict(X)
+    expected = [np.mean(scores_by_hand(model, X, Y, l1)) for l1 in strengths]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected, rtol=1e-12)
+    assert search.best_params_["l1"] == strengths[np.argmax(expected)]
+    assert sparse.issparse(found) == (form is not np.asarray)
+    best = clone(model).set_params(**search.best_params_).fit(X, Y)
+    np.testing.assert_array_equal(sparse.csr_matrix(found).toarray(), best.predict(X))
+
+
+def test_data_frames_of_labels():
+    """A column per label, of integers, booleans or sparse columns; X may be a table too."""
+    pandas = pytest.importorskip("pandas")
+    X, Y = with_labels()
+    names = [f"label {k}" for k in range(L)]
+    expected = LazyNetClassifier(**OPTIONS).fit(X, Y)
+    features = pandas.DataFrame(X.toarray(), columns=[f"feature {j}" for j in range(D)])
+    for rows, table in (
+        (X, pandas.DataFrame(Y.astype(bool), columns=names, index=np.arange(N)[::-1])),
+        (X, pandas.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(Y), columns=names)),
+        (features, pandas.DataFrame(Y, columns=names)),
+    ):
+        model = LazyNetClassifier(**OPTIONS).fit(rows, table)
+        np.testing.assert_array_equal(sparse.csr_matrix(model.coef_).toarray(), expected.coef_)
+        assert model.score(rows, table) == expected.score(X, Y)
+    assert list(model.feature_names_in_) == list(features.columns)

@@ -46,7 +46,6 @@ from lazynet.reference.losses import LOSSES as AS_WRITTEN
 from lazynet.rules.affine import STEP_ORDERS
 from lazynet.rules.storage import STORAGES
 
-REGRESSION_LOSSES = [name for name, loss in LOSSES.items() if not loss.margin]
 LOSSES_WITH_PROBABILITY = ["log_loss", "modified_huber"]
 
 #: The losses of many predictions, by their formulas.
@@ -439,18 +438,6 @@ def test_a_strength_of_zero_costs_nothing(l1, l2, expected):
     assert ElasticNet(l1, l2).value(np.array([1e200])) == expected
 
 
-@pytest.mark.parametrize("loss", REGRESSION_LOSSES)
-def test_a_classifier_trains_regression_losses_on_signs(loss):
-    """A classifier with a regression loss takes the targets -1 and +1 for its classes."""
-    X, y = make_data()
-    rule = FoBoS("inverse_sqrt", eta0=0.1)
-    options = dict(loss=loss, rule=rule, max_iter=30, tol=None, random_state=0)
-    classifier = LazyNetClassifier(**options).fit(X, y)
-    regressor = LazyNetRegressor(**options).fit(X, 2.0 * y - 1)
-    assert same_bits(classifier.coef_[0], regressor.coef_)
-    assert classifier.score(X, y) > 0.7
-
-
 @pytest.mark.parametrize("tol", [None, 0.2])
 def test_progress_is_one_line_per_epoch(capsys, tol):
     """verbose=1 prints a line for each epoch trained; verbose=0 prints nothing."""
@@ -514,18 +501,6 @@ def test_warm_start_continues_from_the_weights_with_t_at_zero():
     assert same_bits(warm.coef_, through.coef_)
     assert same_bits(warm.intercept_, through.intercept_)
     assert (warm.t_, warm.n_iter_) == (2 * len(y), 2)
-
-
-def test_without_warm_start_fit_begins_anew():
-    """A second fit forgets the first, history and classes included."""
-    X, y = make_data()
-    model = LazyNetClassifier(max_iter=2, tol=None, random_state=0)
-    first = model.fit(X, y).coef_.copy()
-    model.fit(*make_data(d=7, n_classes=3))
-    assert model.coef_.shape == (3, 7)
-    model.fit(X, y)
-    assert same_bits(model.coef_, first)
-    assert (model.t_, len(model.history_)) == (2 * len(y), 2)
 
 
 # --- partial_fit ----------------------------------------------------------------------------

@@ -419,19 +419,6 @@ def test_a_loss_that_still_falls_fast_is_told():
     assert falls[-1] < 0.9 * falls[-2], "so few epochs are on purpose"
 
 
-def test_a_warning_as_an_error_leaves_a_consistent_model():
-    """Under ``-W error`` the warning ends fit; the model is then the old one or the new one."""
-    X, y = learnable()
-    model = LazyNetClassifier(l1=0.0, rule=FoBoS(Constant(0.02)), max_iter=3, random_state=0)
-    with pytest.warns(ConvergenceWarning):
-        model.fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(ConvergenceWarning):
-            model.fit(X, y + X[:, [0]].toarray().ravel().round())
-    assert len(model.coef_) == (1 if len(model.classes_) == 2 else len(model.classes_))
-
-
 @pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
 @pytest.mark.parametrize("options", [{}, dict(l1=10.0), dict(l1=10.0, rule=FoBoS(eta0=0.01))])
 def test_noise_and_strong_penalties_need_no_warning(Estimator, options):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import SGDClassifier
 
 from lazynet.kernels.losses import LOSS_COUNT, values_and_slopes
-from lazynet.losses import LOSSES, get_loss
+from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as TWINS
 
 each_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
@@ -44,13 +44,6 @@ def test_table_kernel_and_twins_list_the_same_losses():
     assert [loss.code for loss in LOSSES.values()] == list(range(LOSS_COUNT))
     assert all(loss.name == name for name, loss in LOSSES.items())
     assert list(TWINS) == list(LOSSES)
-
-
-@pytest.mark.parametrize("name", ["logistic", "Hinge", "", None, 0, []])
-def test_unknown_name_is_refused(name):
-    """A name that is not in the table is refused, with the names that are."""
-    with pytest.raises(ValueError, match=r"loss must be one of .*'absolute_error'.*got"):
-        get_loss(name)
 
 
 @pytest.mark.parametrize("code", [-1, LOSS_COUNT])
@@ -109,18 +102,11 @@ def extreme_targets(loss: Any) -> list[float]:
 @each_loss
 @pytest.mark.parametrize("p", EXTREME)
 def test_stable_at_any_margin(loss, p):
-    """No NaN at any prediction, no negative value, and a slope that is always finite."""
-    values, slopes = evaluate(loss, p, extreme_targets(loss), 0.5)
-    assert (values >= 0).all()  # False for NaN
-    assert np.isfinite(slopes).all()
-
-
-@each_loss
-@pytest.mark.parametrize("p", EXTREME)
-def test_twin_at_any_margin(loss, p):
-    """The twin follows the kernel to the ends of the range: infinite where it is, no error."""
+    """No NaN, no negative value, finite slopes; the twin is infinite where the kernel is."""
     ys = extreme_targets(loss)
     values, slopes = evaluate(loss, p, ys, 0.5)
+    assert (values >= 0).all()  # False for NaN
+    assert np.isfinite(slopes).all()
     value, slope = TWINS[loss.name]
     np.testing.assert_allclose([slope(p, y, 0.5) for y in ys], slopes, rtol=4 * 2.0**-52)
     np.testing.assert_allclose([value(p, y, 0.5) for y in ys], values, rtol=4 * 2.0**-52)

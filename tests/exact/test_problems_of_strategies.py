@@ -6,7 +6,6 @@ import inspect
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from support.algorithms import BOTH_ORDERS, GIVEN
 
@@ -47,17 +46,6 @@ def sample_of(name):
 
 
 # --- every exact rule -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("which", ["default", "given"])
-@pytest.mark.parametrize("name", EXACT_RULES)
-@given(data=st.data())
-def test_a_stepper_matches_the_twin_of_every_exact_rule(name, which, data):
-    """A stepper matches its twin with a rule given by name or as an object with parameters."""
-    rule = name if which == "default" else GIVEN[name]
-    problem = data.draw(problems(rules=[rule], intercepts=BOTH))
-    assert problem.rule == rule
-    assert_matches_twin(problem.stepper(), problem)
 
 
 def test_a_twin_of_an_inexact_rule_is_refused():

@@ -21,7 +21,6 @@ from lazynet import (
     Stepper,
     TruncatedGradient,
 )
-from lazynet.engines.base import Wear
 from lazynet.engines.cells import FTRLEngine
 from lazynet.losses import LOSSES
 from lazynet.penalties import ElasticNet
@@ -255,10 +254,3 @@ def test_a_pull_beyond_the_range_of_doubles_is_refused(threshold):
     rule = TruncatedGradient(threshold=threshold, schedule="constant", eta0=1e100)
     with pytest.raises(ValueError, match=r"eta must be less than .* with l1=1e\+200"):
         LazyNetClassifier(rule=rule, l1=1e200, l2=0.0).fit(*make_data())
-
-
-def test_the_stepper_hands_its_wear_on():
-    """Engines of a state of their own get the wear of the stepper as well."""
-    wear = Wear(largest_cushion=0.01)
-    stepper = Stepper(2, rule=TruncatedGradient(threshold=1.0), wear=wear)
-    assert stepper.engine.wear is wear

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import sys
 import time
 
@@ -19,7 +18,7 @@ pytest.importorskip("benchmarks.studies", reason="only in a checkout")
 
 from support.studies import tiny_run
 
-from benchmarks import build, compare, defaults, problems, programs
+from benchmarks import compare, defaults, problems, programs
 from benchmarks.minima import Task
 from benchmarks.programs import cage, untuned
 from benchmarks.programs.base import How
@@ -261,38 +260,6 @@ def test_two_builds_are_compared_in_processes_of_their_own(capsys):
     assert re.search(r"^partial_fit, fobos .* [0-9.]+ \([0-9.]+ - [0-9.]+\) +same bits$", line)
 
 
-def test_a_comparison_tells_what_the_other_build_does_not_have():
-    new = [{"seconds": 2.0, "digest": "a"}] * 2
-    old = [{"seconds": 3.0, "digest": "b"}, {"seconds": 4.0, "digest": "b"}]
-    assert re.search(
-        r"3.50 s +2.00 s +1.75 \(1.50 - 2.00\) +other bits", compare.line("f", old, new)
-    )
-    said = compare.line("f", [{"error": "TypeError: no such rule"}], new[:1])
-    assert said.endswith("not compared: TypeError: no such rule")
-
-
 def test_a_checkout_without_kernels_is_refused(tmp_path):
     with pytest.raises(ValueError, match="has no lazynet with built kernels"):
         compare.main(["--old", str(tmp_path), "--rows", "60", "--rounds", "1"])
-
-
-@pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
-def test_the_build_of_every_module_is_timed(tmp_path, capsys):
-    kernels = tmp_path / build.KERNELS
-    kernels.mkdir(parents=True)
-    for name in ("one", "two"):
-        (kernels / f"{name}.pyx").write_text("def f(int a):\n    return a\n")
-    (tmp_path / "setup.py").write_text(
-        "from Cython.Build import cythonize\n"
-        "from setuptools import setup\n"
-        f'setup(ext_modules=cythonize("{build.KERNELS}/*.pyx", quiet=True))\n'
-    )
-    before = sorted(tmp_path.rglob("*"))
-    assert build.main(["--of", str(tmp_path)]) == 0
-    _, *modules, total, together = capsys.readouterr().out.strip().split("\n")
-    assert sorted(found.split()[0] for found in modules) == ["one", "two"]
-    seconds = [[float(each) for each in found.split()[1:3]] for found in (*modules, total)]
-    assert all(cython > 0 and compiler > 0 for cython, compiler in seconds)
-    np.testing.assert_allclose(np.add(*seconds[:2]), seconds[2], atol=0.02)
-    assert re.fullmatch(r"together [0-9.]+, bound 70", together)
-    assert sorted(tmp_path.rglob("*")) == before

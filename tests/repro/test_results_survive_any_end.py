@@ -61,15 +61,6 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     assert not list(tmp_path.glob("*.partial.jsonl"))
 
 
-def test_a_failing_cell_keeps_those_before_it(tmp_path):
-    """They are not measured again."""
-    with pytest.raises(MemoryError):
-        run(Counting(failing="d", error=MemoryError), QUICK, tmp_path)
-    again = Counting()
-    run(again, QUICK, tmp_path)
-    assert again.ran == ["d", "e"]
-
-
 def test_a_row_of_studies_begins_with_the_one_that_was_interrupted(tmp_path):
     """Studies that were finished before it are not measured again."""
     other = type("Other", (Counting,), {"name": "other"})

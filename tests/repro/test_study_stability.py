@@ -1,7 +1,5 @@
 """Study stability tunes every learner alike, never tunes on test rows, and derives its verdict."""
 
-import json
-
 import joblib
 import numpy as np
 import pytest
@@ -14,7 +12,6 @@ from support.studies import tiny_run
 
 from lazynet.estimators.stabilised import SelectionReport
 from paper_repro import planted
-from paper_repro.__main__ import main
 from paper_repro.planted import rows_of
 from paper_repro.studies import STUDIES, stability, stability_page, tuning
 from paper_repro.studies.stability_outcomes import Outcome, verdict
@@ -105,28 +102,6 @@ def test_train_and_test_files_of_different_width(tmp_path):
     assert (len(rows.y), len(rows.y_test)) == (21, 9)
 
 
-@pytest.mark.slow
-def test_files_from_the_command_line(small, tmp_path, capsys):
-    """The study uses two files; another study uses the first alone and says so."""
-    train, test = svmlight(tmp_path / "a.svm", 40), svmlight(tmp_path / "b.svm", 20)
-    out = ["--out", str(tmp_path / "out"), "--repeats=1"]
-    assert main(["stability", "--data", train, test, *out]) == 0
-    page = capsys.readouterr().out
-    assert "40 training rows and 20 test rows (a.svm, label 2 against the rest" in page
-    assert "What a burst costs" not in page
-    recorded = json.loads((tmp_path / "out" / "stability.json").read_text())
-    assert recorded["settings"]["data"] == "a.svm"
-    assert recorded["settings"]["test"] == "b.svm"
-    assert len({recorded["data"], recorded["test"]}) == 2
-    assert main(["corpus", "--data", train, test, *out]) == 0
-    assert "tests on no file and does not use" in capsys.readouterr().out
-    assert main(["corpus", "--data", train, str(tmp_path / "no.svm"), *out]) == 0
-    assert main(["corpus", "--data", "a", "b", "c"]) == 1
-    assert "--data takes one file or two, got 3" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="give data too"):
-        Settings(test="b")
-
-
 def test_the_planted_problem_is_what_it_says():
     """Common and rare features decide, and the other features do not."""
     corpus, mattering = planted.planted(4000, 5000, 0)
@@ -197,24 +172,6 @@ def test_a_search_goes_on_where_a_winner_is_at_a_bound(monkeypatch):
     assert len(found.trials) == tuning.SETTINGS * (found.widenings + 1)
     monkeypatch.setattr(tuning, "MOST_WIDENINGS", 0)
     assert search(tuning.SGD, "hinge", X, y, seed=0).at_a_bound == ["eta0"]
-
-
-@pytest.mark.parametrize("name", STABILISED)
-def test_tuning_tries_what_never_truncates(name, monkeypatch):
-    """The special case with a rejection rate of 0 is among the settings, and can be chosen."""
-
-    def only_without(model, *_, **__):
-        error = 0.1 if model.rejection_rate == 0 else 0.4
-        return SelectionReport(np.full(3, error), np.full(3, 5), np.ones(3), np.ones(1))
-
-    monkeypatch.setattr(tuning, "quietly", only_without)
-    monkeypatch.setattr(tuning, "SETTINGS_ON_SMALL", 3)
-    X, y = sparse.csr_matrix(np.ones((40, 1))), np.resize([1.0, -1.0], 40)
-    found = search(name, "hinge", X, y, seed=0)
-    assert found.parameters["rejection_rate"] == 0
-    without = [trial for trial in found.trials if trial.parameters["rejection_rate"] == 0]
-    assert len(without) == 3 * (found.widenings + 1)
-    assert "rejection_rate" not in found.at_a_bound
 
 
 @pytest.mark.parametrize(

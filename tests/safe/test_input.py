@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from support import peak_of, same_bits
 from support.matrices import reversed_rows
 from support.portrait import portrait
@@ -419,18 +418,6 @@ def test_sgd_refuses_rates_that_would_flip_the_weights(storage, method):
         assert_refused(model, method, (X, y), ValueError, "less than 0.25", "l2=4", "rule='fobos'")
     call(copy.deepcopy(model).set_params(rule__eta0=0.2499), method, X, y)
     call(model.set_params(rule=rule), method, X, y)
-
-
-@METHODS
-def test_a_refused_first_call_leaves_no_trace(method):
-    """An estimator that has never been trained is as new after any refused call."""
-    X, y = make_data()
-    model = LazyNetRegressor()
-    with pytest.raises(ValueError, match="sample_weight"):
-        call(model, method, X, y, -np.ones(N))
-    assert sorted(vars(model).keys() - {"_lock"}) == sorted(model.get_params())
-    with pytest.raises(NotFittedError):
-        model.predict(X)
 
 
 def test_refused_data_of_other_features_or_classes():

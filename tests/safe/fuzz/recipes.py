@@ -22,7 +22,6 @@ from lazynet.kernels.outputs import Block
 from lazynet.kernels.steps import Steps, Targets, Task
 from lazynet.losses import get_loss
 from lazynet.schedules import FromData
-from safe.fuzz import text
 from safe.fuzz.offered import (
     CLASSES,
     CLOCKS,
@@ -218,9 +217,20 @@ def _cells_of(p):
     return p.full(shape) if p.flag() else p.reals(*shape, least=0.0)
 
 
+#: Pieces of lines of both forms, which make sound lines and others.
+_PIECES = [
+    "1 ", "1 0.5 'tag |", "-1 |f a:2 ", " |", "3:0.5 ", "7:1e308 ", "2,0,1 ", "qid:7 ", " b", ":",
+    "nan", "1e-400", "0.30000000000000004", "9" * 400, "é\x01", "# words", "\r\n", "\n", "\n",
+]  # fmt: skip
+
+
 def _parsed(p):
-    form = text.form_of(p.random)
-    return {"text": text.text(p.random, form), **form, "name": "a.svm", "n_lines_before": 3}
+    text = "".join(p.one_of(*_PIECES) for _ in range(p.below(0, 60)))
+    return dict(
+        text=text.encode(), vowpal=p.flag(), several=p.flag(), base=p.below(0, 2), name="a.svm",
+        n_columns=p.one_of(3, 9, 2**31 - 1, 2**31, 2**62), n_labels=p.one_of(1, 4, 2**62),
+        bits=p.one_of(1, 5, 18, 31, 32, 62), n_lines_before=3,
+    )  # fmt: skip
 
 
 #: Functions whose arguments cannot be drawn one after the other.
