@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from support import Evaluated
+from support import Evaluated, plan
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS, engine_of
 from support.engines import apart
 from support.matrices import corpus
@@ -22,26 +22,10 @@ from lazynet import (
     LazyNetRegressor,
     PolynomialDecay,
 )
-from lazynet.averages import check_average
 from lazynet.data.arrays import as_examples
-from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import AveragedClockEngine
-from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.training.passes import Learner, run_pass
-from lazynet.training.plan import Plan
-
-
-def plan(l1=0.0, l2=0.0, rule=None, average=None, schedule=None, loss="log_loss", intercept=True):
-    """A plan that averages all iterates, unless told otherwise."""
-    return Plan(
-        get_loss(loss),
-        ElasticNet(l1, l2),
-        FoBoS() if rule is None else rule,
-        InverseSqrt(0.05) if schedule is None else schedule,
-        FromStep() if average is None else average,
-        intercept,
-    )
 
 
 def averages_of(X, y, order, chosen, steps_per_block=None):
@@ -64,7 +48,10 @@ def test_thousands_of_steps_on_long_rows(l1, l2, rule, step_order):
     """Blocks of vectors, searches for the dead one by one and many at once, folds: as compiled."""
     X, y = corpus()
     order = np.random.default_rng(1).integers(0, X.shape[0], 4000)
-    chosen = plan(l1, l2, ALGORITHMS[rule].rule(step_order), schedule=InverseSqrt(0.2))
+    chosen = plan(
+        l1=l1, l2=l2, rule=rule, step_order=step_order, schedule=InverseSqrt(0.2),
+        fit_intercept=True, average=FromStep(),
+    )  # fmt: skip
     assert apart(*averages_of(X, y, order, chosen, 1500)) <= 1e-12
 
 
@@ -80,8 +67,8 @@ def test_steps_that_wipe_out_nearly_everything(l1, rule, leap, step_order):
     rates[50::50] = leap
     X, y = corpus(100, 20)
     chosen = plan(
-        l1, 1.0, ALGORITHMS[rule].rule(step_order), schedule=FromArray(rates),
-        loss="absolute_error", intercept=False,
+        l1=l1, l2=1.0, rule=rule, step_order=step_order, schedule=FromArray(rates),
+        loss="absolute_error", average=FromStep(),
     )  # fmt: skip
     order = np.random.default_rng(0).integers(0, 100, 400)
     assert apart(*averages_of(X, y, order, chosen)) <= 1e-12
@@ -99,8 +86,7 @@ def test_features_that_come_late_and_large():
         shape=(n, d),
     )
     y = np.r_[np.zeros(n - 10), np.ones(10)]
-    rates = FromArray(np.ones(n))
-    chosen = plan(l2=1e-3, schedule=rates, loss="absolute_error", intercept=False)
+    chosen = plan(l2=1e-3, eta0=1.0, loss="absolute_error", average=FromStep())
     assert apart(*averages_of(rows, y, None, chosen)) <= 1e-11
 
 
@@ -116,7 +102,8 @@ def test_sums_are_folded_when_the_block_is_full_and_no_sooner():
 
     X, y = corpus()
     engine = Counting(X.shape[1], steps_per_block=100)
-    run_pass([Learner(engine, as_examples(X, y), plan(1e-6, 1e-6))], None, 0)
+    chosen = plan(l1=1e-6, l2=1e-6, average=FromStep())
+    run_pass([Learner(engine, as_examples(X, y), chosen)], None, 0)
     assert folds == (X.shape[0] - 1) // 100
     assert AveragedClockEngine(10**6).past.shape == (3, 2**18 + 1)
     assert AveragedClockEngine(10).past.shape == (3, 2**12 + 1)
@@ -241,43 +228,36 @@ def test_the_objective_of_an_epoch_is_that_of_the_average():
     assert seen.lines[-1]["objective"] == pytest.approx(loss + penalty, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (dict(average="Suffix"), "average of FoBoS must be False, True, the step to average from"),
-        (dict(average=-1), "average of FoBoS must be at least 0"),
-        (dict(average=2.5), "average of FoBoS must be False"),
-        (dict(average=PolynomialDecay), "average of FoBoS must be an object, got the class"),
-        (dict(average=PolynomialDecay(100), tol=None), "must be finite"),
-        (dict(average="suffix"), "set tol=None"),
-        (dict(average=True, storage="tables"), "average needs storage='clock'"),
-    ],
-)
+class Own:
+    """An average of a user."""
+
+    def __init__(self, counts):
+        self._counts = counts
+
+    def counts(self, start, stop):
+        return self._counts
+
+
+REFUSED = [
+    (dict(average="Suffix"), "average of FoBoS must be False, True, the step to average from"),
+    (dict(average=-1), "average of FoBoS must be at least 0"),
+    (dict(average=2.5), "average of FoBoS must be False"),
+    (dict(average=PolynomialDecay(100), tol=None), "must be finite"),
+    (dict(average="suffix"), "set tol=None"),
+    (dict(average=True, storage="tables"), "average needs storage='clock'"),
+    (dict(average=FromStep(-2), tol=None), "first of FromStep must be at least 0"),
+    (dict(average=Own(np.ones(3)), tol=None), "must give 120 numbers"),
+    (dict(average=Own(np.full(120, -1.0)), tol=None), "not negative"),
+    (dict(average=Own(np.full(120, np.inf)), tol=None), "must be finite"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED)
 def test_what_cannot_be_averaged_is_refused(options, message):
     """An average that cannot be kept is refused before anything is trained."""
     X, y = data()
     with pytest.raises((TypeError, ValueError), match=message):
         LazyNetRegressor(**in_rule(**options)).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("counts", "message"),
-    [(np.ones(3), "must give 120 numbers"), (np.full(120, -1.0), "not negative"),
-     (np.full(120, np.inf), "must be finite")],
-)  # fmt: skip
-def test_a_weighing_that_is_none_is_refused(counts, message):
-    """Own objects are checked when they are asked."""
-
-    class Own:
-        def counts(self, start, stop):
-            return counts
-
-    X, y = data()
-    with pytest.raises(ValueError, match=message):
-        LazyNetRegressor(rule=FoBoS(average=Own()), tol=None).fit(X, y)
-    assert check_average("average", 0) is None
-    with pytest.raises(ValueError, match="first of FromStep must be at least 0"):
-        LazyNetRegressor(rule=FoBoS(average=FromStep(-2)), tol=None).fit(X, y)
 
 
 @pytest.mark.parametrize("rule", ["fobos", "sgd"])
