@@ -512,7 +512,7 @@ def interrupted(*arguments):
         if line.startswith("pass "):
             break
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate()
     assert "Traceback" not in err
     return process.returncode, err
 
@@ -564,7 +564,7 @@ def test_whoever_reads_may_stop(folder):
     assert process.stdout.readline()
     process.stdout.close()
     err = process.stderr.read()
-    assert process.wait(timeout=60) == 0
+    assert process.wait() == 0
     assert err == ""
 
 

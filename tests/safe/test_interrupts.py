@@ -32,7 +32,7 @@ from lazynet.engines.calls import Undo
 
 pytestmark = pytest.mark.usefixtures("python_hears_ctrl_c")
 
-# A second is what is promised; shared machines may be busy.
+# A second is what is promised, of the time of the processor: other programs may have the rest.
 SOON = 5.0
 # Nobody would wait for so many epochs of data that take a noticeable part of a second each.
 FOREVER = 10**9
@@ -53,14 +53,16 @@ class TellsWhenUnderWay:
 
 
 def seconds_until_heard(under_way, call):
-    """Press Ctrl-C once the call is under way; returns the seconds until it was heard."""
+    """Press Ctrl-C once the call is under way; returns the seconds of the processor until then."""
     pressed = []
 
     def press():
-        under_way.wait(timeout=60.0)
+        under_way.wait()
+        begun = time.process_time()
         # Long enough for steps to be taken, so that there is something to undo.
-        time.sleep(0.3)
-        pressed.append(time.monotonic())
+        while time.process_time() < begun + 0.3:
+            time.sleep(0.01)
+        pressed.append(time.process_time())
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=press)
@@ -68,8 +70,9 @@ def seconds_until_heard(under_way, call):
     try:
         with pytest.raises(KeyboardInterrupt):
             call()
-        heard = time.monotonic()
+        heard = time.process_time()
     finally:
+        under_way.set()
         thread.join()
     return heard - pressed[0]
 
@@ -119,7 +122,7 @@ LONG_CALLS = {
     "pass with full tables": lambda: long_pass(
         500_000, 5_000, rule=FoBoS(storage=Tables(budget=50))
     ),
-    "pass with state": lambda: long_pass(500_000, 5_000, rule=FoBoS(average=True)),
+    "pass with averages": lambda: long_pass(500_000, 5_000, rule=FoBoS(average=True)),
 }
 
 

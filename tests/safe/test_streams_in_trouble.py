@@ -330,6 +330,14 @@ def test_a_caller_that_stops_ends_the_thread():
     assert closed == [True, True]
 
 
+def main_thread_is_in(function):
+    """Whether the main thread runs this function, or what it calls."""
+    frame = sys._current_frames()[threading.main_thread().ident]
+    while frame is not None and frame.f_code is not function.__code__:
+        frame = frame.f_back
+    return frame is not None
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_ctrl_c_while_waiting_for_a_chunk(python_hears_ctrl_c):
     """KeyboardInterrupt comes out, and the thread ends."""
@@ -341,14 +349,14 @@ def test_ctrl_c_while_waiting_for_a_chunk(python_hears_ctrl_c):
         yield 2
 
     def press():
-        os.kill(os.getpid(), signal.SIGINT)
-        # The chunk comes after the signal, however busy the machine is.
-        time.sleep(0.3)
+        while not main_thread_is_in(ahead):
+            time.sleep(0.01)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         released.set()
 
     chunks = ahead(slow())
     next(chunks)
-    presses = threading.Timer(0.2, press)
+    presses = threading.Thread(target=press)
     presses.start()
     with pytest.raises(KeyboardInterrupt):
         next(chunks)
