@@ -44,14 +44,6 @@ def test_every_row_on_lipton_and_elkan_names_what_refutes_it():
         assert hasattr(closed_forms, name) or f"def {name}_" in tests, row
 
 
-def test_dekels_errors_are_told_from_the_damage_of_the_copy():
-    """Dekel's equations contradict one line; three lines are damaged."""
-    errors = ERRATA.partition("## Dekel")[2].partition("\n## ")[0]
-    damaged = ERRATA.partition("## Unreadable in our copies")[2].partition("\n## ")[0]
-    assert len(re.findall(r"^\| Algorithm ", errors, re.MULTILINE)) == 1
-    assert len(re.findall(r"^\| Dekel, ", damaged, re.MULTILINE)) == 3
-
-
 def test_the_default_gravity_is_named():
     """The page and the docstring say which truncation ``StabilisedSGDClassifier()`` computes."""
     default = inspect.signature(StabilisedSGDClassifier).parameters["gravity"].default

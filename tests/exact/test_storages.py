@@ -149,16 +149,6 @@ def test_training_goes_to_the_minimum_among_positive_weights(l1, l2):
     assert ours.coef_[1] == 0.0 == other.coef_[1]
 
 
-@pytest.mark.parametrize("eta0", [None, 0.3])
-def test_verify_compares_with_a_twin_that_clips(eta0):
-    """The report covers steps that clip, and agrees; also where the rates come from the data."""
-    X, y = make_data(n=90, d=40)
-    rule = FoBoS(positive=True, eta0=eta0)
-    model = LazyNetClassifier(rule=rule, l1=1e-3, l2=1e-3, random_state=0)
-    assert model.verify(X, y, max_rows=60).agrees
-    assert model.fit(X, y).coef_.min() == 0.0 < model.coef_.max()
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -5,11 +5,7 @@ import copy
 import os
 import random
 import signal
-import subprocess
-import sys
-import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -220,32 +216,6 @@ def test_ctrl_c_leaves_the_file_and_the_model_alone(path, monkeypatch, python_he
     assert visits == 6
     assert bits_of(model.fit(X, Y, checkpoint=path)) == wanted
     assert visits == 6 + 2 * 4  # the other 2 of 3 epochs of 4 chunks
-
-
-KILLED = """
-import sys, warnings
-import numpy as np
-sys.path.insert(0, {tests!r})
-warnings.simplefilter("ignore")
-from safe import test_checkpoints as here
-here.passes._LARGEST_CHUNK = 64
-print("ready", flush=True)
-here.fit({case!r}, {path!r})
-"""
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
-@pytest.mark.parametrize("case", ["nothing set", "labels"])
-def test_a_process_that_is_killed(case, path):
-    """SIGKILL at random moments."""
-    code = KILLED.format(tests=str(Path(__file__).parents[1]), case=case, path=str(path))
-    wanted = bits_of(fit(case)[0])
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
-        assert process.stdout.readline() == b"ready\n"
-        time.sleep(random.Random(case).uniform(0.0, 0.1))
-        process.kill()
-    assert bits_of(fit(case, path)[0]) == wanted
-    assert [*path.parent.iterdir()] == []
 
 
 # --- other calls ---------------------------------------------------------------------------------
