@@ -1,6 +1,6 @@
 """Chains of tasks: a model visits one block after the other, and a visit is a pure function.
 
-    state = visit(step, blocks, state)
+    state = visit(blocks, numbers, state)
 
 A visit changes a copy of the state, so that Dask can repeat it after a loss, with the same bits.
 The chain of an epoch begins with a state that the client has, so that only this epoch is
@@ -94,16 +94,6 @@ def _bytes_of_targets(targets: Targets) -> int:
 # --- chains -------------------------------------------------------------------------------------
 
 
-def _visit(
-    step: Learns, blocks: Sequence[Any], numbers: range, seed: int | None, epoch: int, state: Any
-) -> Any:
-    """The state after a visit to each of ``blocks``."""
-    state = copy.deepcopy(state)
-    for number, block in zip(numbers, blocks, strict=True):
-        step(state, block, order_of(seed, epoch, number, block[0].X.shape[0]))
-    return state
-
-
 @dataclass
 class Visiting:
     """The state of an engine within an epoch."""
@@ -126,10 +116,13 @@ def _bytes_of_state(state: Visiting) -> int:
 
 
 @dataclass(frozen=True)
-class Learns:
-    """Lets an engine take a step on every row of a block."""
+class Visit:
+    """Lets an engine take a step on every row of some blocks."""
 
     plan: Plan
+    #: what the order of the rows of a block follows from, besides its number
+    seed: int | None
+    epoch: int
     #: the first of the outputs that the engine learns
     first: int
     #: the rows of a chunk, the rows of an epoch, and the columns
@@ -137,8 +130,17 @@ class Learns:
     n_rows: int
     n_features: int
 
-    def __call__(self, state: Visiting, block: Any, order: NDArray[np.int64]) -> None:
-        rows, plan, done = Rows(block[0], block[1], self.n_features), self.plan, 0
+    def __call__(self, blocks: Sequence[Any], numbers: range, state: Visiting) -> Visiting:
+        """The state after a visit to each of ``blocks``, which have these numbers."""
+        state = copy.deepcopy(state)
+        for number, (chunk, prepared) in zip(numbers, blocks, strict=True):
+            order = order_of(self.seed, self.epoch, number, chunk.X.shape[0])
+            self._learn(state, Rows(chunk, prepared, self.n_features), order)
+        return state
+
+    def _learn(self, state: Visiting, rows: Rows, order: NDArray[np.int64]) -> None:
+        """Take the steps on the rows of a block."""
+        plan, done = self.plan, 0
         sizes = rows.squared_norms if plan.size_kind == "squared_norms" else None
         targets = rows.targets
         (learner,) = new_learners([state.engine], rows.X, targets, plan, sizes, self.first)
@@ -255,8 +257,16 @@ class BlockRows(SourceRows):
         ends, first = [], 0
         length = length_of_chunks(len(now.engines), n_rows, self.facts.n_values)
         for number, engine in enumerate(now.engines):
-            step = Learns(now.plan, first, length, n_rows, self.n_features)
-            ends.append(self._epoch_of(engine, step, number, now.epoch, now.t))
+            visit = Visit(
+                now.plan, self.blocks.seed, now.epoch, first, length, n_rows, self.n_features
+            )
+            # A chain of tasks, one per group of blocks.
+            state: Any = Visiting(copy.deepcopy(engine), now.t)
+            for group, home in self.blocks.groups():
+                key = f"lazynet-visit-{self.label}-{number}-epoch{now.epoch}-block{group.start}"
+                rows = [self.rows[k] for k in group]
+                state = self.blocks.submitted(key, visit, home, rows, group, state)
+            ends.append(state)
             first += engine.n_outputs
         states = self.blocks.gathered(ends)
         for engine, state in zip(now.engines, states, strict=True):
@@ -265,17 +275,6 @@ class BlockRows(SourceRows):
         if now.after is not None:
             now.after(n_rows)
         return int(states[0].t)
-
-    def _epoch_of(self, engine: Engine, step: Learns, number: int, epoch: int, t: int) -> Any:
-        """The future of an engine after an epoch: a chain of tasks, one per group of blocks."""
-        blocks = self.blocks
-        state: Any = Visiting(copy.deepcopy(engine), t)
-        for group, home in blocks.groups():
-            key = f"lazynet-visit-{self.label}-{number}-epoch{epoch}-block{group.start}"
-            rows = [self.rows[k] for k in group]
-            arguments = step, rows, group, blocks.seed, epoch, state
-            state = blocks.submitted(key, _visit, home, *arguments)
-        return state
 
 
 def check_any_rows(blocks: Blocks) -> None:

@@ -39,9 +39,10 @@ from lazynet.parameters import (
     PositiveInt,
     Threads,
     Verbosity,
+    check_number,
     settle,
 )
-from lazynet.persistence.checkpoints import EVERY, Checkpoint, checkpoint_of
+from lazynet.persistence.checkpoints import EVERY, Checkpoint
 from lazynet.rules.base import Rule
 from lazynet.schedules import AUTO
 from lazynet.training.fit import (
@@ -172,8 +173,11 @@ class OnlineModel(LinearModel):
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {type(callback).__name__}")
         start = coef_init, intercept_init
-        with checkpoint_of(checkpoint, every) as file:
-            warnings = self._fit(X, y, sample_weight, sample_order, start, callback, file)
+        every = check_number("every", every, least=0)
+        file = None if checkpoint is None else Checkpoint(checkpoint, every)
+        warnings = self._fit(X, y, sample_weight, sample_order, start, callback, file)
+        if file is not None:
+            file.remove()
         self._warn(warnings)
         return self
 

@@ -13,11 +13,10 @@ the steps have changed.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ import numpy as np
 
 from lazynet._version import __version__
 from lazynet.data.files import check_path, check_writable, remove_leftovers
-from lazynet.parameters import Number, check_integer, shown
+from lazynet.parameters import check_integer, shown
 from lazynet.persistence import container
 from lazynet.persistence.container import Arrays, decoded, digest, encoded
 
@@ -35,7 +34,6 @@ FORMAT = "lazynet checkpoint"
 #: Seconds between two files, where the user does not say.
 EVERY = 60.0
 
-_SECONDS = Number(least=0)
 # Parameters that change no bit of a model.
 _NOT_COMPARED = {"verbose", "n_jobs"}
 _WHAT_TO_DO = "Delete the file to begin anew, or name another file by checkpoint=..."
@@ -46,8 +44,14 @@ State = dict[str, Any]
 class Checkpoint:
     """Keeps the state of a fit in a file at ``path``, written once in ``every`` seconds at most."""
 
-    def __init__(self, path: str, every: float) -> None:
-        self.path, self.every = path, every
+    def __init__(self, path: str | os.PathLike[str], every: float) -> None:
+        name = os.fspath(path) if isinstance(path, os.PathLike) else path
+        if not isinstance(name, str):
+            raise TypeError(f"checkpoint must be None or the path of a file, got {shown(path)}")
+        if not name:
+            raise ValueError("checkpoint must be None or the path of a file, got an empty string")
+        check_path("checkpoint", name)
+        self.path, self.every = name, every
         self._call: dict[str, str] = {}
         self._seed: int | None = None
         self._n_threads = 1
@@ -147,21 +151,3 @@ def _call_of(model: Any, p: Any, data: Mapping[str, Any]) -> dict[str, str]:
         parameters["random_state"] = p.random_state
     call = {"the version of lazynet": __version__, "the estimator": type(model).__name__}
     return call | {name: digest(name, value) for name, value in {**parameters, **data}.items()}
-
-
-@contextlib.contextmanager
-def checkpoint_of(path: Any, every: Any) -> Iterator[Checkpoint | None]:
-    """The checkpoint that the arguments of ``fit`` ask for; its file goes when the fit is done."""
-    every = _SECONDS.settled("every", every)
-    if path is None:
-        yield None
-        return
-    name = os.fspath(path) if isinstance(path, os.PathLike) else path
-    if not isinstance(name, str):
-        raise TypeError(f"checkpoint must be None or the path of a file, got {shown(path)}")
-    if not name:
-        raise ValueError("checkpoint must be None or the path of a file, got an empty string")
-    check_path("checkpoint", name)
-    checkpoint = Checkpoint(name, every)
-    yield checkpoint
-    checkpoint.remove()
