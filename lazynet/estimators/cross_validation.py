@@ -22,7 +22,7 @@ from lazynet.minimum.path import check_l1s, check_strengths, falling
 from lazynet.parameters import Flag, Kind, NonNegative, PositiveInt, Threads, check_n_steps
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import AUTO
-from lazynet.training.fit import units_for_fit
+from lazynet.training.fit import eta0_of_rows, found_epochs, make_plan, units_for_fit
 from lazynet.training.folds import (
     Folds,
     RowsInFolds,
@@ -35,7 +35,6 @@ from lazynet.training.folds import (
 )
 from lazynet.training.grid import GridTraining, check_offered, planned
 from lazynet.training.loop import Stopping, warnings_of_falls
-from lazynet.training.make_plan import eta0_of_rows, found_epochs, make_plan
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import (
     N_ITER_NO_CHANGE,

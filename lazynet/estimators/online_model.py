@@ -47,13 +47,13 @@ from lazynet.rules.base import Rule
 from lazynet.schedules import AUTO
 from lazynet.training.fit import (
     Callback,
-    Model,
     engines_with,
     fit,
     learn_once,
     start_identity,
 )
 from lazynet.training.loop import EpochRecord
+from lazynet.training.plan import Model
 from lazynet.training.rows import (
     Rows,
     RowsInMemory,

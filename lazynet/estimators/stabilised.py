@@ -41,7 +41,7 @@ from lazynet.parameters import (
     settle,
 )
 from lazynet.schedules import InverseSqrt
-from lazynet.training.make_plan import suitable_rate
+from lazynet.training.fit import suitable_rate
 from lazynet.training.settings import Seed, new_generator
 
 # With a bounded slope no step can diverge, and short steps leave the margins small for long.

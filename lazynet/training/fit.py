@@ -5,32 +5,32 @@ settings -> rows -> plan -> engines -> training -> attributes
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import touched_columns
-from lazynet.data.statistics import Units
+from lazynet.data.statistics import RowStatistics, Units
 from lazynet.engines.base import (
-    Engine,
     intercepts_of,
     load_all,
-    outputs_of,
     refuse_overflow,
     stacked_coefficients,
     stacked_sparse_coefficients,
 )
 from lazynet.engines.calls import UndoLog, threads_for
-from lazynet.engines.catalogue import EngineKind
-from lazynet.parameters import as_array
+from lazynet.losses import Loss
+from lazynet.parameters import as_array, check_n_steps
+from lazynet.penalties import ElasticNet
+from lazynet.rules.base import LARGEST_SHRINK
+from lazynet.schedules import FromData, check_schedule, is_auto
 from lazynet.training.loop import Epoch, Training, warnings_of_falls
-from lazynet.training.make_plan import eta0_of_rows, make_plan
 from lazynet.training.passes import new_learners, run_pass
-from lazynet.training.plan import Plan
+from lazynet.training.plan import Model, Plan, engines_for, warnings_about
 from lazynet.training.rows import Rows, RowsInMemory
 from lazynet.training.settings import Settings, new_generator
 
@@ -42,17 +42,14 @@ Callback = Callable[[Epoch], Any]
 #: The attributes of a model, and the warnings to give.
 Result = tuple[dict[str, Any], list[Warning]]
 
-
-class Model(NamedTuple):
-    """What an earlier call of ``fit`` or ``partial_fit`` has left."""
-
-    engines: list[Engine]
-    engine_kind: EngineKind
-    units: Units | None
-    t: int
-    #: the scale of the rates; None where they have none
-    eta0: float | None
-    generator: np.random.RandomState | None
+#: Epochs of a fit at most, where the user names no number.  A classifier that goes on
+#: overfits, unless the rows are a table or the user gives a penalty, which takes more epochs to
+#: act; rates from the data follow a squared loss down slowly.
+EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_A_PENALTY = 4, 6
+EPOCHS_OF_TABLES, EPOCHS_OF_REGRESSORS = 12, 100
+#: l1 of a fit that is given none, in the units of the rows, divided by their number: of a
+#: classifier of rows that are no table, and of the others.
+L1_SHARE_OF_DOCUMENTS, L1_SHARE = 0.01, 0.003
 
 
 def fit(
@@ -79,15 +76,14 @@ def fit(
         rows = rows if units is None else rows.standardised(units)
     compares_first_epoch = model is None and replace_weights is None and rows.order is None
     plan = make_plan(settings, rows, compares_first_epoch=compares_first_epoch)
-    engines, warnings = engines_for(settings, plan, rows, units, model)
+    engines, warnings = engines_for(plan, rows.n_features, units, model)
     if replace_weights is not None:
         now = (
             stacked_coefficients(engines, units, last=True),
             intercepts_of(engines, units, last=True),
         )
         weights, offsets = replace_weights(*now)
-        check_frozen_intercept(settings, "intercept_init", offsets)
-        plan.check_start("coef_init", weights)
+        plan.check_start("coef_init", weights, offsets)
         load_all(engines, weights, offsets, units)
         warnings = warnings_about(engines, plan)
     with threads_for(settings.n_threads, len(engines)) as workers:
@@ -143,12 +139,12 @@ def learn_once(
     if eta0 is None:
         eta0 = eta0_of_rows(settings, penalty, rows)
     plan = settings.plan(penalty, n_outputs, eta0)
-    engines, warnings = engines_for(settings, plan, rows, units, model, in_place=True)
+    engines, warnings = engines_for(plan, rows.n_features, units, model, in_place=True)
     generator, t = (None, 0) if model is None else (model.generator, model.t)
     if settings.shuffle and generator is None:
         generator = new_generator(settings.random_state)
     learners = new_learners(engines, rows.X, rows.targets, plan)
-    touched, numbers = touched_columns(rows.X), plan.constants()
+    touched, numbers = touched_columns(rows.X), plan.constants
     with threads_for(settings.n_threads, len(engines)) as workers:
         undo.before(engines, touched, workers)
         for engine in engines:
@@ -196,82 +192,16 @@ def units_for_fit(settings: Settings, rows: RowsInMemory, model: Model | None) -
     return rows.units(settings)
 
 
-def engines_for(
-    settings: Settings,
-    plan: Plan,
-    rows: Rows,
-    units: Units | None,
-    model: Model | None,
-    in_place: bool = False,
-) -> tuple[list[Engine], list[Warning]]:
-    """New engines, or those that go on from ``model``, and the warnings about the start.
-
-    ``in_place`` lets the engines of the model go on, where they suit the plan; else it keeps them.
-    ``units`` are those of the model, or None: then weights are those of features as passed.
-    """
-    n_features, n_outputs = rows.n_features, len(rows.targets)
-    if model is None:
-        return plan.new_engines(n_features, n_outputs, settings.n_threads), []
-    old = model.engines
-    n_present = outputs_of(old)
-    if n_present != n_outputs or old[0].n_features != n_features:
-        raise ValueError(
-            f"warm_start=True continues a model of {n_present} output(s) with "
-            f"{old[0].n_features} features, but these data make {n_outputs} "
-            f"with {n_features}; fit them with warm_start=False"
-        )
-    # Any division of outputs that share no norm and no loss gives the same bits.
-    same = model.engine_kind == plan.engine_kind and not (plan.coupled and len(old) > 1)
-    same = same and units is model.units
-    # A rule whose rates follow from its own sums of gradients continues from these sums; with the
-    # weights alone its first steps would be as long as those of a model that knows nothing.
-    if same and (in_place or plan.rule.continues):
-        engines = old
-        if not in_place:
-            engines = copy.deepcopy(old)
-            for engine in engines:
-                engine.set_constants(plan.constants())
-        return engines, warnings_about(engines, plan)
-    left = None if units is model.units else model.units
-    weights = stacked_coefficients(old, left, last=True)
-    plan.check_start("the model that goes on learning", weights)
-    engines = plan.new_engines(n_features, n_outputs, settings.n_threads)
-    # Averages begin anew.
-    load_all(engines, weights, intercepts_of(old, left, last=True), None)
-    if left is None and plan.rates_from_data:
-        for engine, before in zip(engines, old, strict=False):
-            engine.continue_rates(before)
-    return engines, warnings_about(engines, plan)
-
-
-def check_frozen_intercept(settings: Settings, name: str, intercepts: Array) -> None:
-    """Refuse an intercept that a rule with rates of its own would not train with."""
-    if not settings.fit_intercept and not settings.rule.scheduled and intercepts.any():
-        raise ValueError(
-            f"{name} must be 0 with rule={settings.rule!r} and fit_intercept=False: the rule "
-            f"trains without an intercept"
-        )
-
-
-def warnings_about(engines: Sequence[Engine], plan: Plan) -> list[Warning]:
-    """The warning before these engines go on, one for all outputs; or no warning."""
-    numbers = plan.constants()
-    texts = [engine.warning_about(numbers) for engine in engines]
-    warnings: list[Warning] = [UserWarning(text) for text in texts if text is not None]
-    return warnings[:1]
-
-
 def engines_with(
     settings: Settings, model: Model, l1: float, weights: Array, intercepts: Array
 ) -> dict[str, Any]:
     """The attributes of a model with other weights and intercepts, in new engines."""
-    check_frozen_intercept(settings, "intercept_", intercepts)
     n_outputs, n_features = weights.shape
     eta0 = settings.eta0 or model.eta0 or 1.0
     plan = settings.plan(settings.penalty(l1), n_outputs, eta0, n_steps=model.t)
-    plan.check_start("coef_", weights)
+    plan.check_start("coef_", weights, intercepts)
     units = model.units if settings.standardises else None
-    engines = plan.new_engines(n_features, n_outputs, settings.n_threads)
+    engines = plan.new_engines(n_features)
     if plan.rates_from_data:
         for engine, old in zip(engines, model.engines, strict=False):
             engine.continue_rates(old)
@@ -295,3 +225,141 @@ def start_identity(model: Model | None, coef_init: Any, intercept_init: Any) -> 
     if model is not None:
         start["the model before this call"] = [engine.state() for engine in model.engines]
     return start
+
+
+# --- the plan of a fit ---
+
+
+def make_plan(
+    settings: Settings, rows: Rows, *, compares_first_epoch: bool = True, n_steps: int | None = None
+) -> Plan:
+    """The plan of a fit from ``rows``, in memory or in a source.
+
+    ``compares_first_epoch`` says that the fit starts from zero weights and visits all rows: only
+    then its first epoch can be compared with a constant prediction.  ``n_steps`` is the number of
+    steps where it does not follow from the settings.
+    """
+    table, classifies = rows.is_table, settings.classifies
+    # The penalty, and the loss that a bad first epoch exceeds.
+    l1, bad_loss = 0.0, math.inf
+    if settings.l1 is None:
+        compares = settings.may_restart and compares_first_epoch and len(rows.targets) == 1
+        statistics = rows.statistics(settings, follows_targets(settings.loss) or compares)
+        documents = settings.loss.margin and not table
+        share = L1_SHARE_OF_DOCUMENTS if documents else L1_SHARE
+        l1 = found_l1(statistics, settings.loss, share)
+        total, positive = statistics.n_rows * statistics.mean_importance, statistics.positive
+        if compares and settings.tol is not None and not table and 0 < positive < total:
+            share = positive / total if settings.fit_intercept else 0.5
+            constant = -(positive * math.log(share) + (total - positive) * math.log(1.0 - share))
+            bad_loss = constant / statistics.n_rows * (1.0 + settings.tol)
+    # The number of epochs, and rates that suit this number.  Where neither is given, and rows are
+    # no table, a classifier that goes on after its usual epochs overfits, unless its rates fall;
+    # and a regressor of few epochs is far from the minimum, unless its rates are high: a fit of n
+    # steps gets farthest with rates in proportion to 1 / sqrt(n).
+    max_iter = settings.max_iter
+    if max_iter is None:
+        max_iter = rows.n_orders or found_epochs(classifies, table, settings.penalised)
+    full_epochs, schedule = None, settings.schedule
+    if settings.standardises and not table:
+        if classifies and settings.rule.divides:
+            full_epochs = EPOCHS_OF_CLASSIFIERS
+        chosen = isinstance(schedule, FromData) and is_auto(settings.rule.schedule)
+        if not classifies and chosen and settings.loss.name == "squared_error":
+            factor = math.sqrt(max(1.0, EPOCHS_OF_REGRESSORS / max_iter))
+            schedule = check_schedule("schedule", FromData(factor))
+    n_all = check_n_steps("max_iter", max_iter, rows.n_visits)
+    if settings.tol is None and rows.n_orders is not None and rows.n_orders < max_iter:
+        raise ValueError(f"sample_order has {rows.n_orders} epochs, fewer than max_iter={max_iter}")
+    penalty, eta0 = settings.penalty(l1), settings.eta0
+    return settings.plan(
+        penalty,
+        len(rows.targets),
+        eta0_of_rows(settings, penalty, rows) if eta0 is None else eta0,
+        schedule=schedule,
+        max_iter=max_iter,
+        full_epochs=full_epochs,
+        bad_loss=bad_loss,
+        n_steps=n_all if n_steps is None and settings.tol is None else n_steps,
+    )
+
+
+def found_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -> float:
+    """The l1 of a fit that is given none: as much as a small share of one row pulls.
+
+    This is share * |slope| * |x| / n: |x| is the root mean square of the norms of the n rows, and
+    |slope| the size of the loss's slopes at the best constant, times the mean importance.  To
+    multiply X, y or the importances by a number changes the strength so that the same is learned.
+    Where y has several columns, |slope| is the mean of the columns.
+
+    >>> from lazynet.losses import get_loss
+    >>> statistics = RowStatistics()
+    >>> statistics.add(np.full(3, 25.0))
+    >>> found_l1(statistics, get_loss("hinge"))
+    0.005
+    """
+    n = statistics.n_rows
+    if n == 0:
+        return 0.0
+    # Numbers of an enormous size have a mean that overflows; the l1 found is then 0.
+    with np.errstate(over="ignore", invalid="ignore"):
+        slope = 1.0
+        if follows_targets(loss):
+            bound = np.inf if loss.unbounded_slope else loss.epsilon
+            slope = float(np.mean([min(spread, bound) for spread in statistics.spreads]))
+        slope *= statistics.mean_importance
+        result = share * slope * float(np.sqrt(statistics.mean_squared_norm)) / n
+    return result if np.isfinite(result) else 0.0
+
+
+def follows_targets(loss: Loss) -> bool:
+    """Whether the slopes of the loss are as large as the targets are spread.
+
+    >>> from lazynet.losses import get_loss
+    >>> [follows_targets(get_loss(name)) for name in ("squared_error", "log_loss")]
+    [True, False]
+    """
+    return not loss.margin and loss.curvature is not None
+
+
+def found_epochs(classifies: bool, table: bool, penalised: bool) -> int:
+    """The largest number of epochs of a fit where ``max_iter`` is None.
+
+    ``table`` says whether the rows are a table, ``penalised`` whether the user gives a penalty.
+    """
+    if not classifies:
+        return EPOCHS_OF_REGRESSORS
+    if table:
+        return EPOCHS_OF_TABLES
+    return EPOCHS_WITH_A_PENALTY if penalised else EPOCHS_OF_CLASSIFIERS
+
+
+def eta0_of_rows(settings: Settings, penalty: ElasticNet, rows: Rows) -> float:
+    """The largest rate at which no gradient step on a row overshoots."""
+    rule, loss, statistics = settings.rule, settings.loss, rows.statistics(settings, False)
+    if not rule.streams:
+        # SAGA converges at a third of the largest rate.
+        return suitable_rate(statistics.largest_weighted, loss, rule.rate) / 3
+    # With a bounded slope training cannot diverge, however large an importance is; a rate that
+    # suits one heavy example would only keep the other examples from learning.
+    norm = statistics.largest_weighted if loss.unbounded_slope else statistics.largest
+    # The default rate must not be a rate that the rule refuses.
+    largest = rule.largest_rate(penalty) / 2 if rule.is_affine else np.inf
+    return min(suitable_rate(norm, loss), largest)
+
+
+def suitable_rate(squared_norm: float, loss: Loss, name: str = "eta0") -> float:
+    """The rate 1 / (c |x|^2), c the largest curvature: a step on such a row does not overshoot.
+
+    ``given`` is the parameter that an error names.
+    """
+    if not np.isfinite(squared_norm):
+        raise ValueError(
+            "X has rows whose squared norm is not a finite number, so no rate suits them; "
+            f"scale the features to comparable sizes, or give {name}"
+        )
+    if squared_norm == 0:
+        return 1.0
+    divisor = (loss.curvature or 1.0) * squared_norm
+    # The divisor of tiny rows may be 0 or give infinity: take the largest rate of any rule.
+    return min(1.0 / divisor, LARGEST_SHRINK) if divisor else LARGEST_SHRINK

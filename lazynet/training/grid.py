@@ -209,7 +209,7 @@ def _new_matrix(plans: Sequence[Plan], n_features: int, dtype: str) -> OutputsEn
     """An engine with an output for each plan; the plans differ in penalties and rates alone."""
     plan, penalties = plans[0], [member.penalty for member in plans]
     kind = plan.engine_kind._replace(average=None, own_clocks=True, dtype=dtype)
-    constants = None if plan.rule.is_affine else [member.constants() for member in plans]
+    constants = None if plan.rule.is_affine else [member.constants for member in plans]
     engine = new_engine(kind, n_features, len(plans), constants)
     assert isinstance(engine, OutputsEngine)
     if plan.rates_from_data:

@@ -138,7 +138,7 @@ class Training:
             self.engines[0].set_state(plan.new_engine(self.rows.n_features).state())
         if divisor != 1.0:
             for engine in self.engines:
-                engine.set_constants(plan.constants(divisor))
+                engine.set_constants(plan.rule.with_divided_rates(plan.constants, divisor))
 
     def _visit_rows(self) -> tuple[EpochRecord, int]:
         """Visit all rows once; returns the line of the epoch and the next step."""

@@ -7,16 +7,26 @@ and shrinks of a chunk are placeholders.
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.averages import Average, checked_counts, known_average
-from lazynet.engines.base import Engine, Wear
+from lazynet.data.statistics import Units
+from lazynet.engines.base import (
+    Engine,
+    Wear,
+    intercepts_of,
+    load_all,
+    outputs_of,
+    stacked_coefficients,
+)
 from lazynet.engines.catalogue import ALGORITHMS, EngineKind, new_engine
 from lazynet.engines.clock import tuning_of
 from lazynet.kernels.steps import Steps, Task
@@ -26,6 +36,8 @@ from lazynet.rules.affine import FoBoS
 from lazynet.rules.base import Affine, Rule, lost_digits
 from lazynet.rules.storage import Clock
 from lazynet.schedules import Constant, Formula, FromData, checked_rates
+
+Array = NDArray[np.float64]
 
 #: In the k-th epoch after ``full_epochs`` the rates are divided by 1 + k times this number, so that
 #: their sum is infinite.
@@ -80,6 +92,10 @@ class Plan:
     """The scale of the rates."""
     bad_loss: float = math.inf
     """A first epoch with a greater progressive loss is bad: worse than a constant prediction."""
+    n_outputs: int = 1
+    """The number of outputs to learn."""
+    n_threads: int = 1
+    """The number of threads that share the outputs."""
     n_steps: InitVar[int | None] = None
 
     # What follows from the fields above.
@@ -89,6 +105,10 @@ class Plan:
     """Whether no output can learn without the others."""
     size_kind: str | None = field(init=False)
     """Which size of every row the examples must carry for the rates; None for no size."""
+    engine_kind: EngineKind = field(init=False)
+    """What an engine of the plan depends on beside its size."""
+    constants: tuple[float, ...] = field(init=False)
+    """The numbers for the kernel of a rule that is not affine."""
 
     def __post_init__(self, n_steps: int | None) -> None:
         rule, schedule, rates_from_data = self.rule, self.schedule, False
@@ -98,37 +118,38 @@ class Plan:
             rates_from_data = rule.scheduled
         if not rule.streams and rule.alpha is None:  # type: ignore[attr-defined]
             rule = replace(rule, alpha=self.eta0).settled()  # type: ignore[call-arg]
+        average = known_average(self.average, n_steps)
         for name, value in (
             ("rule", rule),
             ("schedule", schedule),
-            ("average", known_average(self.average, n_steps)),
+            ("average", average),
             ("rates_from_data", rates_from_data),
             ("coupled", self.softmax or rule.group is not None),
             ("size_kind", "squared_norms" if rates_from_data else rule.size_kind),
+            (
+                "engine_kind",
+                EngineKind(
+                    average,
+                    "affine" if rule.is_affine else rule.name,
+                    rule.storage,
+                    rates_from_data,
+                    self.penalty.positive,
+                    self.dtype,
+                    rule.group,
+                ),
+            ),
+            ("constants", () if rule.is_affine else rule.constants(self.penalty, self.loss)),
         ):
             object.__setattr__(self, name, value)
 
-    @property
-    def engine_kind(self) -> EngineKind:
-        """What an engine of the plan depends on beside its size."""
-        rule = self.rule
-        return EngineKind(
-            self.average,
-            "affine" if rule.is_affine else rule.name,
-            rule.storage,
-            self.rates_from_data,
-            self.penalty.positive,
-            self.dtype,
-            rule.group,
-        )
-
     # --- engines ---
 
-    def new_engines(self, n_features: int, n_outputs: int, n_threads: int = 1) -> list[Engine]:
+    def new_engines(self, n_features: int) -> list[Engine]:
         """New engines for all outputs, all weights zero: one for each output, or one for many.
 
         The number of threads changes how the outputs are divided, and no bit of a weight.
         """
+        n_outputs = self.n_outputs
         if self.coupled:
             return [self.new_engine(n_features, n_outputs)]
         if n_outputs == 1 or not joins_outputs(self.rule, self.rates_from_data):
@@ -137,7 +158,7 @@ class Plan:
         if not self.rates_from_data:
             # Where each output has a clock, the outputs of a block are swept together, and must not
             # depend on the number of threads.
-            n_blocks = max(-(-n_outputs // most), min(n_threads, n_outputs // few))
+            n_blocks = max(-(-n_outputs // most), min(self.n_threads, n_outputs // few))
             most = -(-n_outputs // (n_blocks * few)) * few
         return [
             self.new_engine(n_features, min(most, n_outputs - first))
@@ -148,11 +169,16 @@ class Plan:
         self, n_features: int, n_outputs: int | None = None, wear: Wear | None = None
     ) -> Engine:
         """A new engine of one output, or of ``n_outputs``; all weights zero."""
-        constants = self.constants() or None
-        return new_engine(self.engine_kind, n_features, n_outputs, constants, wear)
+        return new_engine(self.engine_kind, n_features, n_outputs, self.constants or None, wear)
 
-    def check_start(self, name: str, weights: NDArray[np.float64]) -> None:
-        """Refuse to start from weights called ``name`` that the plan forbids."""
+    def check_start(self, name: str, weights: Array, intercepts: Array | None = None) -> None:
+        """Refuse to start from weights called ``name``, and intercepts, that the plan forbids."""
+        frozen = not (self.fit_intercept or self.rule.scheduled)
+        if frozen and intercepts is not None and intercepts.any():
+            raise ValueError(
+                f"{name.replace('coef', 'intercept')} must be 0 with rule={self.rule!r} and "
+                f"fit_intercept=False: the rule trains without an intercept"
+            )
         if self.penalty.positive and weights.min(initial=0.0) < 0.0:
             raise ValueError(
                 f"{name} must not hold a negative weight with positive=True, got "
@@ -160,13 +186,6 @@ class Plan:
             )
 
     # --- what the kernels receive ---
-
-    def constants(self, divisor: float = 1.0) -> tuple[float, ...]:
-        """The numbers for the kernel of a rule that is not affine, at rates divided by a number."""
-        if self.rule.is_affine:
-            return ()
-        constants = self.rule.constants(self.penalty, self.loss)
-        return constants if divisor == 1.0 else self.rule.with_divided_rates(constants, divisor)
 
     def divisor_in(self, epoch: int) -> float:
         """The divisor of the rates in an epoch of ``fit``; the first epoch is 0."""
@@ -240,3 +259,68 @@ def _repeated(n_steps: int, *numbers: float) -> tuple[NDArray[np.float64], ...]:
         array.flags.writeable = False
         result.append(array)
     return tuple(result)
+
+
+# --- the engines that a call starts from ---
+
+
+class Model(NamedTuple):
+    """What an earlier call of ``fit`` or ``partial_fit`` has left."""
+
+    engines: list[Engine]
+    engine_kind: EngineKind
+    units: Units | None
+    t: int
+    #: the scale of the rates; None where they have none
+    eta0: float | None
+    generator: np.random.RandomState | None
+
+
+def engines_for(
+    plan: Plan, n_features: int, units: Units | None, model: Model | None, in_place: bool = False
+) -> tuple[list[Engine], list[Warning]]:
+    """New engines, or those that go on from ``model``, and the warnings about the start.
+
+    ``in_place`` lets the engines of the model go on, where they suit the plan; else it keeps them.
+    ``units`` are those of the model, or None: then weights are those of features as passed.
+    """
+    n_outputs = plan.n_outputs
+    if model is None:
+        return plan.new_engines(n_features), []
+    old = model.engines
+    n_present = outputs_of(old)
+    if n_present != n_outputs or old[0].n_features != n_features:
+        raise ValueError(
+            f"warm_start=True continues a model of {n_present} output(s) with "
+            f"{old[0].n_features} features, but these data make {n_outputs} "
+            f"with {n_features}; fit them with warm_start=False"
+        )
+    # Any division of outputs that share no norm and no loss gives the same bits.
+    same = model.engine_kind == plan.engine_kind and not (plan.coupled and len(old) > 1)
+    same = same and units is model.units
+    # A rule whose rates follow from its own sums of gradients continues from these sums; with the
+    # weights alone its first steps would be as long as those of a model that knows nothing.
+    if same and (in_place or plan.rule.continues):
+        engines = old
+        if not in_place:
+            engines = copy.deepcopy(old)
+            for engine in engines:
+                engine.set_constants(plan.constants)
+        return engines, warnings_about(engines, plan)
+    left = None if units is model.units else model.units
+    weights = stacked_coefficients(old, left, last=True)
+    plan.check_start("the model that goes on learning", weights)
+    engines = plan.new_engines(n_features)
+    # Averages begin anew.
+    load_all(engines, weights, intercepts_of(old, left, last=True), None)
+    if left is None and plan.rates_from_data:
+        for engine, before in zip(engines, old, strict=False):
+            engine.continue_rates(before)
+    return engines, warnings_about(engines, plan)
+
+
+def warnings_about(engines: Sequence[Engine], plan: Plan) -> list[Warning]:
+    """The warning before these engines go on, one for all outputs; or no warning."""
+    texts = [engine.warning_about(plan.constants) for engine in engines]
+    warnings: list[Warning] = [UserWarning(text) for text in texts if text is not None]
+    return warnings[:1]

@@ -149,6 +149,8 @@ class Settings:
             "softmax": self.softmax and n_outputs != 1,
             "dtype": self.dtype,
             "eta0": eta0,
+            "n_outputs": n_outputs,
+            "n_threads": self.n_threads,
         }
         return Plan(self.loss, penalty, self.rule, **fields | options)
 

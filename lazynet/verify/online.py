@@ -14,8 +14,7 @@ from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.parameters import check_integer
 from lazynet.reference.learner import Example
-from lazynet.training.fit import units_for_fit
-from lazynet.training.make_plan import make_plan
+from lazynet.training.fit import make_plan, units_for_fit
 from lazynet.training.passes import new_learners
 from lazynet.training.plan import Plan
 from lazynet.training.rows import RowsInMemory
@@ -278,7 +277,7 @@ def verify(
     targets = rows.targets.only(np.arange(n_rows))
     y, weights_of_rows = targets[0]
 
-    engine = plan.new_engines(len(features), len(targets))[0]
+    engine = plan.new_engines(len(features))[0]
     (learner,) = new_learners([engine], head, targets, plan)
     twin = BoundedTwin(plan, len(features), engine.wear.largest_cushion, n_rows)
     comparison = _Comparison(features)
@@ -290,7 +289,7 @@ def verify(
         divisor = plan.divisor_in(epoch)
         if row == 0 and divisor != 1.0:
             twin.divide_rates(divisor)
-            engine.set_constants(plan.constants(divisor))
+            engine.set_constants(plan.rule.with_divided_rates(plan.constants, divisor))
         steps = plan.steps(np.array([row]), t)
         indices, values, target, importance = examples[row]
         twin.step(indices, values, target, importance, row)

@@ -28,9 +28,9 @@ from lazynet.data.targets import Classes, Columns
 from lazynet.engines.calls import Workers
 from lazynet.losses import LOSSES
 from lazynet.training import grid as grids
+from lazynet.training.fit import eta0_of_rows
 from lazynet.training.folds import Fold, settings_of
 from lazynet.training.grid import GridTraining, planned
-from lazynet.training.make_plan import eta0_of_rows
 from lazynet.training.rows import RowsInMemory
 
 #: l1 and l2.

@@ -13,7 +13,7 @@ from lazynet.engines.cells import AdaGradEngine
 from lazynet.losses import LOSSES
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
 from lazynet.rules.adagrad import PRODUCTS
-from lazynet.training.make_plan import EPOCHS_OF_CLASSIFIERS as FULL
+from lazynet.training.fit import EPOCHS_OF_CLASSIFIERS as FULL
 
 N, D = 60, 50
 LATER = dict(max_iter=FULL + 3, tol=None)
