@@ -32,7 +32,7 @@ LARGEST_EPOCHS = _VISITS
 
 @dataclass(frozen=True)
 class Difference:
-    """The greatest difference of one kind, with the step and the feature where it arose."""
+    """The largest difference, with the step and the feature where it arose."""
 
     amount: float
     step: int
@@ -81,12 +81,8 @@ class VerificationReport:
     """The number of steps in the whole run: rows times epochs, divided by the rows of a step."""
     steps_compared: int
     """The number of steps after which the weights were compared."""
-    absolute: Difference
-    """The greatest difference between a lazy weight and the same dense weight."""
-    relative: Difference
-    """The greatest difference divided by the size of the weight."""
-    ulps: Difference
-    """The greatest difference in units in the last place of the weight."""
+    difference: Difference
+    """The largest difference between a lazy weight and the same dense weight."""
     largest_weight: float
     """The largest size of a weight in either model."""
     bound: float
@@ -94,7 +90,7 @@ class VerificationReport:
     agrees: bool | None
     """Whether the distance never exceeded the bound; None where no step could be compared."""
     average: Difference | None = None
-    """The greatest absolute difference of the averages; None without an average."""
+    """The largest difference of the averages; None without an average."""
     ended: str | None = None
     """Why comparing ended before the last step; None where all steps were compared."""
 
@@ -108,15 +104,12 @@ class VerificationReport:
             f"{both} {'agree' if self.agrees else 'DISAGREE'} after every one of {compared} steps "
             f"({self.rows} rows, {self.features} features in them)",
             f"  largest weight     {self.largest_weight:.6g}",
-            f"  greatest absolute  {self.absolute}",
-            f"  greatest relative  {self.relative}",
-            f"  greatest in ulps   {self.ulps}",
+            f"  largest difference {self.difference}",
             f"  bound              {self.bound:.3g} for all differences together (Euclidean norm)",
-            "  (a weight that is about to vanish may differ in many of its own digits)",
         ]
         if self.average is not None:
             share = f"the bound is {AGREE:.3g} of 1 + the largest"
-            lines.append(f"  greatest in average  {self.average}; {share}")
+            lines.append(f"  largest in average {self.average}; {share}")
         if not whole:
             until = f"step {self.steps_compared} of {self.steps}, because then {self.ended}"
             lines.append(f"  compared up to     {until}")
@@ -124,11 +117,11 @@ class VerificationReport:
 
 
 class _Comparison:
-    """The greatest differences so far between a lazy model and its dense twin."""
+    """The largest differences so far between a lazy model and its dense twin."""
 
     def __init__(self, features: NDArray[np.intp]) -> None:
         self.features = features
-        self.worst = dict.fromkeys(("absolute", "relative", "ulps"), NO_DIFFERENCE)
+        self.difference = NO_DIFFERENCE
         self.average: Difference | None = None
         self.largest, self.agrees, self.compared = 0.0, True, 0
         self.ended: str | None = None
@@ -141,45 +134,37 @@ class _Comparison:
         """Compare the weights after step ``t``; ``near`` is whether the bound holds."""
         self.compared += 1
         self.agrees = bool(self.agrees and near)
-        gap = np.abs(lazy - dense)
         size = np.maximum(np.abs(lazy), np.abs(dense))
         self.largest = max(self.largest, float(size.max(initial=0.0)))
-        if gap.max(initial=0.0) != 0:
-            scales = {
-                "absolute": gap,
-                "relative": gap / np.where(size > 0, size, 1.0),
-                "ulps": gap / np.spacing(size),
-            }
-            for kind, amounts in scales.items():
-                difference = self._largest(amounts, t, lazy, dense)
-                if _is_worse(difference, self.worst[kind]):
-                    self.worst[kind] = difference
+        self.difference = self._largest(self.difference, t, lazy, dense)
 
     # The sums of the lazy model may be infinite where those of the twin are not.
     @np.errstate(over="ignore", invalid="ignore")
     def average_after_step(self, t: int, lazy: _Linear, dense: _Linear) -> None:
         """Compare the averages after step ``t``."""
         (weights, intercept), (mean, mean_intercept) = lazy, dense
-        difference = self._largest(np.abs(weights - mean), t, weights, mean)
-        if self.average is None or _is_worse(difference, self.average):
-            self.average = difference
+        self.average = self._largest(self.average or NO_DIFFERENCE, t, weights, mean)
+        gap = np.abs(weights - mean).max(initial=0.0)
         near = abs(intercept - mean_intercept) <= AGREE * (1.0 + abs(mean_intercept))
-        near = near and difference.amount <= AGREE * (1.0 + np.abs(mean).max(initial=0.0))
+        near = near and gap <= AGREE * (1.0 + np.abs(mean).max(initial=0.0))
         self.agrees = bool(self.agrees and near)
 
     def _largest(
         self,
-        amounts: NDArray[np.float64],
+        before: Difference,
         step: int,
         lazy: NDArray[np.float64],
         dense: NDArray[np.float64],
     ) -> Difference:
-        """The largest of the amounts, NaN above all."""
+        """The largest difference so far; the first NaN is the largest."""
+        amounts = np.abs(lazy - dense)
         if not amounts.any():
-            return NO_DIFFERENCE
+            return before
         j = int(np.argmax(amounts))
-        feature = int(self.features[j])
-        return Difference(float(amounts[j]), step, feature, float(lazy[j]), float(dense[j]))
+        amount = float(amounts[j])
+        if math.isnan(before.amount) or amount <= before.amount:
+            return before
+        return Difference(amount, step, int(self.features[j]), float(lazy[j]), float(dense[j]))
 
     def report(self, engine: str, rows: int, steps: int, bound: float) -> VerificationReport:
         """The report of the whole comparison."""
@@ -189,18 +174,13 @@ class _Comparison:
             features=len(self.features),
             steps=steps,
             steps_compared=self.compared,
+            difference=self.difference,
             largest_weight=self.largest,
             bound=bound,
             agrees=self.agrees if self.compared else None,
             average=self.average,
             ended=self.ended,
-            **self.worst,
         )
-
-
-def _is_worse(difference: Difference, worst: Difference) -> bool:
-    """Whether a difference is greater than the greatest so far; the first NaN is the greatest."""
-    return not (math.isnan(worst.amount) or difference.amount <= worst.amount)
 
 
 class _MeanOfTwin:

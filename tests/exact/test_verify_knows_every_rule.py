@@ -88,9 +88,9 @@ def put(monkeypatch, name, engine):
 def assert_disagrees(report, X):
     assert report.agrees is False, str(report)
     assert "DISAGREE" in str(report)
-    assert report.absolute.amount > report.bound
-    assert 0 <= report.absolute.step < report.steps
-    assert 0 <= report.absolute.feature < X.shape[1]
+    assert report.difference.amount > report.bound
+    assert 0 <= report.difference.step < report.steps
+    assert 0 <= report.difference.feature < X.shape[1]
 
 
 @pytest.mark.parametrize("step", [0, 7])
@@ -108,7 +108,7 @@ def test_an_engine_that_loses_a_step_disagrees(name, step, monkeypatch):
     put(monkeypatch, name, LosesAStep)
     report = model_of(rule).verify(X, y)
     assert_disagrees(report, X)
-    assert report.absolute.step >= step
+    assert report.difference.step >= step
     if step:
         # Up to the lost step nothing is wrong.
         assert model_of(rule).verify(X, y, max_rows=step).agrees
@@ -139,7 +139,7 @@ def test_an_engine_that_breaks_down_disagrees(name, monkeypatch):
     report = model.verify(X, y)
     assert report.agrees is False
     assert "DISAGREE" in str(report)
-    assert "greatest absolute  nan after step 0 in weight 0 (lazy nan, dense " in str(report)
+    assert "largest difference nan after step 0 in weight 0 (lazy nan, dense " in str(report)
 
 
 @pytest.mark.parametrize("name", INEXACT_RULES)
