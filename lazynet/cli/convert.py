@@ -19,9 +19,6 @@ examples:
   Rows with hashed features, from packed text:
     lazynet convert clicks.vw.gz --bits 20 -o clicks.rows
 
-  A table:
-    lazynet convert rows.csv --target clicked -o rows.rows
-
 The output is complete when it gets its name.
 """
 

@@ -19,8 +19,8 @@ from lazynet.cli import say
 from lazynet.data.chunks import Passing, csr
 from lazynet.data.files import OPENERS, files_of, same_file
 from lazynet.data.mapped_files import RowsFile
-from lazynet.data.source import Derived, Source
-from lazynet.data.text_files import CSVFile, SvmlightFile, VWFile, column_names
+from lazynet.data.source import Source
+from lazynet.data.text_files import SvmlightFile, VWFile
 
 #: The name of standard input.
 STDIN = "-"
@@ -30,21 +30,18 @@ ENDINGS = {
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
     ".vw": "vw",
-    ".csv": "csv",
     ".rows": "rows",
 }
-FORMS = ("svmlight", "vw", "csv", "rows")
+FORMS = ("svmlight", "vw", "rows")
 #: The forms that each option of reading is for.
 FORMS_OF = {
     "base": ("svmlight",),
     "features": ("svmlight",),
     "bits": ("vw",),
     "multilabel": ("svmlight", "vw"),
-    "target": ("csv",),
-    "weight": ("csv",),
 }
 #: What the file of a model remembers of how its rows were read.
-REMEMBERED = ("format", "base", "bits", "multilabel", "target", "columns")
+REMEMBERED = ("format", "base", "bits", "multilabel")
 #: Rows whose columns say whether a file counts its columns from 0.
 _FIRST_ROWS = 1000
 #: Room for columns of a file that have not been counted.
@@ -131,10 +128,6 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--multilabel", action="store_true", default=None,
         help="svmlight, vw: a row has any number of labels 0, 1, 2, ..., with commas",
     )  # fmt: skip
-    group.add_argument(
-        "--target", metavar="NAME", help="csv: the column of the target (default: target)"
-    )
-    group.add_argument("--weight", metavar="NAME", help="csv: a column of the weights of the rows")
 
 
 def form_of(paths: list[str], form: str | None) -> str:
@@ -193,7 +186,7 @@ def settle_reading(
     options: argparse.Namespace, model: Any = None, note: Mapping[str, Any] | None = None
 ) -> None:
     """Complete the options of reading: as a model and its note say, and as the files are."""
-    options.files, options.columns = files_of(options.files), None
+    options.files = files_of(options.files)
     if getattr(options, "task", None) == "labels":
         options.multilabel = True
     remembered = note or {}
@@ -204,8 +197,7 @@ def settle_reading(
                              f"and these have the form {form}: leave it out")  # fmt: skip
     options.format = form
     for name in REMEMBERED:
-        applies = form in FORMS_OF.get(name, ("csv",))
-        if name != "format" and applies and getattr(options, name) is None:
+        if form in FORMS_OF.get(name, ()) and getattr(options, name) is None:
             setattr(options, name, remembered.get(name))
     options.multilabel = bool(options.multilabel)
     if model is not None:
@@ -220,8 +212,6 @@ def settle_reading(
         options.bits = 18
     if form == "svmlight" and options.base is None:
         options.base = _base_of(options)
-    if form == "csv" and options.target is None:
-        options.target = "target"
 
 
 def _form_to_read(options: argparse.Namespace, learned: str | None) -> str:
@@ -242,12 +232,9 @@ def _form_to_read(options: argparse.Namespace, learned: str | None) -> str:
     return form
 
 
-def note_of(options: argparse.Namespace, source: Source) -> dict[str, Any]:
+def note_of(options: argparse.Namespace) -> dict[str, Any]:
     """How the rows were read, for the file of a model."""
-    while isinstance(source, Derived):
-        source = source.source
-    note = {name: getattr(options, name) for name in REMEMBERED}
-    return {**note, "columns": getattr(source, "features", None)}
+    return {name: getattr(options, name) for name in REMEMBERED}
 
 
 def _base_of(options: argparse.Namespace) -> int:
@@ -266,7 +253,7 @@ def _base_of(options: argparse.Namespace) -> int:
 def source_of(options: argparse.Namespace, model: Any = None) -> Source:
     """The source of the files, as the settled options say.
 
-    ``model`` is one that predicts the rows: they need no target.
+    ``model`` is one that predicts the rows: their labels are those of the model.
     """
     form, files = options.format, options.files
     labels: dict[str, Any] = {"multilabel": options.multilabel}
@@ -277,11 +264,6 @@ def source_of(options: argparse.Namespace, model: Any = None) -> Source:
         return SvmlightFile(files, zero_based=not base, n_features=width, **labels)
     if form == "vw":
         return VWFile(files, bits=options.bits, **labels)
-    if form == "csv":
-        target = options.target
-        if model is not None and target not in column_names(files[0]):
-            target = None
-        return CSVFile(files, target=target, weight=options.weight, features=options.columns)
     if len(files) > 1:
         raise ValueError(f"one file of the form {form} at a time, got {len(files)}")
     return RowsFile(files[0])
@@ -293,7 +275,7 @@ def no_rows(files: list[str]) -> ValueError:
     return ValueError(f"there is not one row in {', '.join(files[:5])}{more}")
 
 
-def chunks_for(options: argparse.Namespace, model: Any, *, needs_target: bool) -> Passing:
+def chunks_for(options: argparse.Namespace, model: Any) -> Passing:
     """The chunks of the files, with the features of the model; a note counts other values.
 
     Texts to come have words that no text had before: a column of svmlight's form beyond those of
@@ -302,7 +284,7 @@ def chunks_for(options: argparse.Namespace, model: Any, *, needs_target: bool) -
     n_features, n_unknown = int(model.n_features_in_), 0
     if options.format == "svmlight":
         options.features = WIDEST
-    source = source_of(options, model if not needs_target or options.multilabel else None)
+    source = source_of(options, model)
     if options.format != "svmlight" and source.n_features != n_features:
         raise ValueError(
             f"the files have {source.n_features} columns, and the model has {n_features} features: "

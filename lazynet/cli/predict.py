@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
             check_writable(options.output)
         check_apart([("--output", options.output)], [options.model, *options.files])
         method = getattr(model, options.method)
-        chunks = inputs.chunks_for(options, model, needs_target=False)
+        chunks = inputs.chunks_for(options, model)
         with _opened(options.output) as out, closing(chunks):
             for chunk in chunks:
                 out.writelines(line + "\n" for line in lines_of(method(chunk.X)))

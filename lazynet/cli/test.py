@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     with inputs.pipe_in_a_file(options, note):
         inputs.settle_reading(options, model, note)
         scores = Scores(model)
-        for chunk in inputs.chunks_for(options, model, needs_target=True):
+        for chunk in inputs.chunks_for(options, model):
             scores.add(chunk)
         if not scores.rows:
             raise inputs.no_rows(options.files)

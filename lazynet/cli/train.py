@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> None:
         _check_outputs(options)
         source = _source(options)
         model = _fitted(options, source, old, parameters)
-        model_files.save(model, options.output, inputs.note_of(options, source))
+        model_files.save(model, options.output, inputs.note_of(options))
         _report(options, model, source, time.perf_counter() - began)
 
 

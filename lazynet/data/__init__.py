@@ -4,7 +4,6 @@ A source has ``n_features``, ``n_labels``, ``facts()``, which takes a pass, and 
 epoch)``, which begins a pass and gives ``(X, y, weight)`` for ``rows`` rows at a time:
 
 - ``SvmlightFile`` and ``VWFile``: text of svmlight's and Vowpal Wabbit's form, packed or not
-- ``CSVFile``: tables of numbers
 - ``RowsFile``: what ``write_rows`` has written, mapped into memory
 - ``Chunks``: chunks that your program makes; ``as_source`` makes a source of any chunks
 
@@ -22,10 +21,9 @@ which it comes.
 from lazynet.data.chunks import Chunk
 from lazynet.data.mapped_files import RowsFile, cached, mapped, write_rows
 from lazynet.data.source import Chunks, Facts, Shuffled, Source, as_source
-from lazynet.data.text_files import CSVFile, SvmlightFile, VWFile
+from lazynet.data.text_files import SvmlightFile, VWFile
 
 __all__ = [
-    "CSVFile",
     "Chunk",
     "Chunks",
     "Facts",

@@ -349,8 +349,7 @@ def parse(
         )
         word = shown_word(at[: min(end - at, 40)])
         if "," in word and not several:
-            word += ("; commas belong to several labels a row (multilabel) or to a CSV file "
-                     "(CSVFile, --format csv)")
+            word += "; commas belong to several labels a row (multilabel)"
         raise ValueError(
             f"{name}: line {n_lines_before + n_lines + 1}, column {at - line + 1}: expected "
             f"{expected}, found {word}"

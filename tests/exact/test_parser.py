@@ -300,8 +300,7 @@ SVMLIGHT, ONE_BASED = {}, {"base": 1}
 LABELS, VOWPAL = {"several": True, "n_labels": 7}, {"vowpal": True}
 SPACE, NUMBER = "a space or the end of the line", "a finite number such as 0.5"
 QUERY, IMPORTANCE = "the digits of a query's number", "an importance that is not negative"
-COMMAS = ("commas belong to several labels a row (multilabel) or to a CSV file (CSVFile, --format "
-          "csv)")  # fmt: skip
+COMMAS = "commas belong to several labels a row (multilabel)"
 #: The form, a text, the line and the column of its fault, what is expected there, and what stands.
 MESSAGES = [
     (ONE_BASED, b"1 1:2\n1 0:3\n", 2, 3, "a column from 1 on (zero_based=True takes 0)", "'0:3'"),

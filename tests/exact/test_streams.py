@@ -16,7 +16,6 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from lazynet.data import (
     Chunks,
-    CSVFile,
     RowsFile,
     Shuffled,
     Source,
@@ -74,8 +73,6 @@ def sources(folder, rng):
              for i in range(0, 20, 5)]  # fmt: skip
     vowpal = folder / "one.vw"
     vowpal.write_text("".join(f"{i % 2} {i} |f a:{i} b | {i} c:0.5\n" for i in range(1, 19)))
-    table = folder / "one.csv"
-    table.write_text("a,b,c\n" + "".join(f"{i % 2},{i % 3},{i}\n" for i in range(19)))
     write_rows(as_source([tuple(part) for part in rechunked([many], 7)]), folder / "many.rows")
     return {
         "svmlight": SvmlightFile(text, zero_based=True, n_features=9),
@@ -95,14 +92,13 @@ def sources(folder, rng):
         ),
         "cached vowpal": cached(VWFile(vowpal), folder / "other.rows"),
         "shuffled cache": Shuffled(cached(SvmlightFile(parts), folder / "c.rows"), window=9),
-        "table": CSVFile(table, target="a"),
     }
 
 
 KINDS = ["svmlight", "svmlight of unknown shape", "several files", "list of files",
          "several labels", "vowpal", "vowpal of many bits", "rows", "callable", "sequence",
-         "shuffled", "cached", "cached several labels", "cached vowpal", "shuffled cache",
-         "table"]  # fmt: skip
+         "shuffled", "cached", "cached several labels", "cached vowpal",
+         "shuffled cache"]  # fmt: skip
 
 
 def test_the_kinds_are_listed(tmp_path):
@@ -202,23 +198,6 @@ def test_shuffles_stay_in_their_windows():
         for start in (0, 8, 16):
             assert sorted(first[start : start + 8]) == y[start : start + 8].tolist()
     assert orders[0][0].tolist() != orders[1][0].tolist()
-
-
-def test_tables_of_text(tmp_path):
-    """CSV files: the columns are found by their names, and all digits are kept."""
-    one = problem(np.random.default_rng(7), weighted=True)
-    numbers = np.column_stack([one.weight, one.X.toarray(), one.y]).tolist()
-    names = ["w", *(f'"a, {j}"' for j in range(9)), "y"]
-    for number, part in enumerate((numbers[:10], numbers[10:])):
-        lines = [",".join(names), *(", ".join(map(repr, row)) for row in part)]
-        (tmp_path / f"{number}.csv").write_text("\r\n".join(lines) + "\n" * number)
-    source = CSVFile(tmp_path / "*.csv", target="y", weight="w")
-    for rows in (1, 5, 100):
-        assert contents(source.chunks(rows=rows)) == contents([one])
-    assert contents(cached(source, tmp_path / "kept.rows").chunks()) == contents([one])
-    (chunk,) = CSVFile(tmp_path / "0.csv", target=None, features=["a, 3", "a, 1"]).chunks()
-    assert chunk.X.toarray().tolist() == one.X[:10].toarray()[:, [3, 1]].tolist()
-    assert chunk.y.tolist() == [0.0] * 10
 
 
 def test_a_file_of_rows_is_pickled_by_its_name(tmp_path):

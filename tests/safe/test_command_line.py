@@ -16,7 +16,7 @@ from sklearn.metrics import f1_score, mean_absolute_error, r2_score
 import lazynet
 from lazynet import FTRL, FoBoS, Power
 from lazynet.cli import COMMANDS, main, new_parser
-from lazynet.data import CSVFile, RowsFile, SvmlightFile, VWFile
+from lazynet.data import RowsFile, SvmlightFile, VWFile
 from lazynet.persistence import files as model_files
 from lazynet.persistence.checkpoints import Checkpoint
 from lazynet.training.loop import Training
@@ -42,8 +42,6 @@ def folder(tmp_path, monkeypatch):
         dump_svmlight_file(X, y, f"{name}.svm", zero_based=False)
     X, y = rows_of(200)
     dump_svmlight_file(X, X @ np.arange(30.0), "numbers.svm", zero_based=False)
-    table = np.column_stack([X.toarray()[:, :3], y, np.arange(200) % 3 + 1])
-    np.savetxt("table.csv", table, "%.17g", ",", header="a,b,c,target,heavy", comments="")
     Path("rows.vw").write_text("".join(f"{k % 2 * 2 - 1} | a{k % 7} b{k % 5}\n" for k in range(99)))
     rng = np.random.default_rng(3)
     lines = []
@@ -125,17 +123,15 @@ def test_tasks(folder, capsys, name, options, kind, said):
 # --- every option ---------------------------------------------------------------------------------
 
 TRAIN, FROM = "train two.svm -o m |", "train two.svm -o m --from two.lazy |"
-TABLE, VW, TO_ROWS = "train table.csv -o m |", "train rows.vw -o m |", "convert two.svm -o o.rows |"
+VW, TO_ROWS = "train rows.vw -o m |", "convert two.svm -o o.rows |"
 TEST, PREDICT = "test two.lazy new.svm |", "predict two.lazy new.svm -o p.txt |"
 #: For each option, commands that it changes, and commands that refuse it.
 OPTIONS = {
     "format": (["train two.txt -o m | svmlight"], [f"{TRAIN} text"]),
-    "base": ([f"{TO_ROWS} 0"], [f"{VW} 0", f"{TABLE} 1"]),
-    "features": ([f"{TRAIN} 40", f"{TO_ROWS} 40"], [f"{VW} 40", f"{TABLE} 5", f"{TEST} 7"]),
-    "bits": (["convert rows.vw -o o.rows | 5"], [f"{TRAIN} 5", f"{TABLE} 5"]),
-    "multilabel": ([TO_ROWS], [TABLE, "train two.rows -o m |"]),
-    "target": ([f"{TABLE} c"], [f"{TRAIN} c", f"{TABLE} d"]),
-    "weight": ([f"{TABLE} heavy"], [f"{TRAIN} heavy", f"{TABLE} d"]),
+    "base": ([f"{TO_ROWS} 0"], [f"{VW} 0"]),
+    "features": ([f"{TRAIN} 40", f"{TO_ROWS} 40"], [f"{VW} 40", f"{TEST} 7"]),
+    "bits": (["convert rows.vw -o o.rows | 5"], [f"{TRAIN} 5"]),
+    "multilabel": ([TO_ROWS], ["train two.rows -o m |"]),
     "json": ([TRAIN, TEST, TO_ROWS], ["predict two.lazy new.svm |"]),
     "output": (["predict two.lazy new.svm | q.txt"], ["predict two.lazy new.svm | no/q.txt"]),
     "task": ([f"{TRAIN} regression", f"{TRAIN} labels"], [f"{FROM} regression"]),
@@ -263,23 +259,6 @@ def test_going_on(folder):
 # --- forms of files -------------------------------------------------------------------------------
 
 
-def test_tables(folder, told, capsys):
-    """Columns are known by their names, and rows to predict need no target."""
-    assert told("train", "table.csv", "-o", "m.lazy", "--weight", "heavy", "--passes", 2)[0] == 0
-    model = lazynet.LazyNetClassifier(max_iter=2, tol=None, random_state=0)
-    model.fit(CSVFile("table.csv", target="target", weight="heavy"))
-    assert np.array_equal(lazynet.load("m.lazy").coef_, model.coef_)
-    table = np.loadtxt("table.csv", delimiter=",", skiprows=1)
-    np.savetxt("other.csv", table[:, [2, 4, 1, 0]], "%.17g", ",", header="c,heavy,b,a", comments="")
-    capsys.readouterr()
-    printed = []
-    for name in ("table.csv", "other.csv"):
-        assert run("predict", "m.lazy", name) == 0
-        printed.append(capsys.readouterr().out)
-    assert printed[0] == printed[1]
-    assert len(printed[0].splitlines()) == 200
-
-
 @pytest.mark.parametrize("base", [0, 1])
 def test_columns_from_0_or_1_are_remembered(folder, told, base):
     """Rows without a column 0 are read as the model's own rows."""
@@ -397,15 +376,6 @@ BAD_FILES = {
     "ones.svm": (b"1 1:2\n1 2:0.5\n", "all 2 labels are 1: to train a model takes at least two"),
     "rows.txt": (b"1 1:2\n", "the form of rows.txt is not known by its name: write --format"),
     "binary.svm": (bytes(range(256)), "binary.svm: line 1, column 1: expected a label"),
-    "empty.csv": (b"", "empty.csv: expected a line with the names of the columns"),
-    "header.csv": (b"target,a\n", "there is not one row in header.csv"),
-    "short.csv": (b"target,a\n1,2\n0\n", "short.csv: line 3: expected 2 fields, as in the first"),
-    "words.csv": (b"target,a\n1,2\n0,x\n", "words.csv: line 3, column 'a': expected a finite"),
-    "twice.csv": (b"target,a,a\n1,2,3\n", "twice.csv: several columns are called 'a'"),
-    "none.csv": (b"y,a\n1,2\n", "none.csv: there is no column 'target'; the columns are ['y',"),
-    "infinite.csv": (b"target,a\n1,nan\n", "infinite.csv: line 2, column 'a': expected a finite"),
-    "latin.csv": (b"target,a\n1,\xff\n", "latin.csv: line 2: 'utf-8' codec"),
-    "target.csv": (b"target\n1\n0\n", "target.csv: features must name at least one column"),
     "wide.svm": (b"1 1125899906842624:1\n0 1:1\n", "wide.svm: "),
 }  # fmt: skip
 #: Other calls, and what is said of each.

@@ -12,7 +12,7 @@ import pytest
 
 from lazynet import LazyNetRegressor
 from lazynet.cli import main
-from lazynet.data import CSVFile, RowsFile, SvmlightFile, write_rows
+from lazynet.data import RowsFile, SvmlightFile, write_rows
 
 TEXT = b"".join(b"%d 1:%.17g 3:0.5 %d:1\n" % (k % 2, np.sqrt(k), 4 + k % 5) for k in range(2000))
 
@@ -105,8 +105,6 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
     path.write_bytes(mark[:2] + TEXT)
     with pytest.raises(ValueError, match="line 1, column 1: expected a label"):
         rows(source_of(path))
-    path.write_bytes(mark + b"y,a\n1,2\n")
-    assert next(CSVFile(path, target="y").chunks()).y.tolist() == [1.0]
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EFBIG])
