@@ -24,9 +24,9 @@ from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.cross_validation import Search, grid_of
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.losses import LossOfNumbers, MinimisedLoss
-from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
-from lazynet.minimum.path import check_penalties, follow
+from lazynet.minimum.minimise import Minimiser, Minimum, Problem, follow, why_late
 from lazynet.parameters import Kind, Positive, PositiveInt, as_float, is_number, shown
+from lazynet.penalties import check_penalties
 from lazynet.training.folds import Fold, RowsInFolds, warnings_of_ends, weights_of_folds
 from lazynet.training.passes import total_loss_of
 from lazynet.training.settings import new_generator

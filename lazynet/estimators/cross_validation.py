@@ -18,9 +18,8 @@ from lazynet.estimators.classifier import LinearClassifier, has_a_column_per_lab
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
 from lazynet.losses import AnyLoss, LossOfNumbers
-from lazynet.minimum.path import check_l1s, check_strengths, falling
 from lazynet.parameters import Flag, Kind, NonNegative, PositiveInt, Threads, check_n_steps
-from lazynet.penalties import ElasticNet
+from lazynet.penalties import ElasticNet, check_l1s, check_strengths, falling
 from lazynet.schedules import AUTO
 from lazynet.training.fit import eta0_of_rows, found_epochs, make_plan, units_for_fit
 from lazynet.training.folds import (

@@ -23,9 +23,9 @@ from lazynet.data.weights import check_every_class_counts
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.losses import Loss, MinimisedLoss
-from lazynet.minimum.minimise import Minimiser, Minimum, Problem, why_late
-from lazynet.minimum.path import check_l1s, check_strengths, follow, penalties_of_path
+from lazynet.minimum.minimise import Minimiser, Minimum, Problem, follow, why_late
 from lazynet.parameters import Flag, Kind, Number, Positive, PositiveInt, kinds_of, settle
+from lazynet.penalties import check_l1s, check_strengths, penalties_of_path
 from lazynet.training.settings import Seed, new_generator
 
 #: A warning names this many of the points that do not arrive, and counts the rest.

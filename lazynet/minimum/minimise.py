@@ -1,12 +1,12 @@
-"""To the minimum: a search that goes on until the duality gap is small enough (``searches``)."""
+"""To the minimum, or along a path of penalties, until the duality gap is small enough."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -310,3 +310,41 @@ class Minimiser:
         if at.found is not None and result.gap > target:
             result = certify(*arguments)
         return result
+
+
+def follow(
+    minimiser: Minimiser,
+    points: Iterable[tuple[float, float]],
+    *,
+    tol: float,
+    **options: Any,
+) -> Iterator[Minimum]:
+    """The minimum at every l1 and l2, each started from the one before it.
+
+    ``options`` are those of ``Minimiser.to``.  The minimiser must be new.
+    """
+    for l1, l2 in points:
+        if l1 >= minimiser.largest_l1:
+            yield _without_weights(minimiser, ElasticNet(l1, l2), minimiser.target(tol))
+        else:
+            yield minimiser.to(l1, l2, tol=tol, **options)
+
+
+def _without_weights(minimiser: Minimiser, penalty: ElasticNet, target: float) -> Minimum:
+    """The minimum where every weight is 0: that with which a minimiser begins.
+
+    A search would find it within tol only, with a few weights that are not 0.
+    """
+    start = minimiser.weights, minimiser.intercept, minimiser.duals.copy()
+    certificate = certify(minimiser.mean, penalty, *start)
+    return Minimum(
+        *start,
+        objective=certificate.objective,
+        dual_objective=certificate.dual_objective,
+        gap=certificate.gap,
+        target=target,
+        n_iter=0,
+        at_rest=True,
+        far_targets=minimiser.far_targets,
+        history=[],
+    )
