@@ -68,7 +68,7 @@ class _Averaged(LinearModel):
     def _train(
         self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any, sample_order: Any
     ) -> list[Warning]:
-        X, _, problems = self._read_rows(p, X, y, sample_weight)
+        X, _, outputs = self._read_rows(p, X, y, sample_weight)
         order = check_order(sample_order, X.shape[0])
         if order is not None and order.ndim != 1:
             raise ValueError(f"sample_order must list all steps in one dimension, got {order.ndim}")
@@ -80,13 +80,13 @@ class _Averaged(LinearModel):
                 "X has features whose sum overflows, so that they have no mean; scale them, or "
                 "set center=False"
             )
-        engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in range(len(problems))]
-        examples = [as_examples(X, *problem) for problem in problems]
+        engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in range(len(outputs))]
+        examples = [as_examples(X, *output) for output in outputs]
         orders = [order] if order is not None else _drawn(p, X.shape[0])
         for rows in orders:
             for begin in range(0, len(rows), _STEPS_PER_CALL):
-                for engine, problem in zip(engines, examples, strict=True):
-                    engine.take(problem, rows[begin : begin + _STEPS_PER_CALL])
+                for engine, output in zip(engines, examples, strict=True):
+                    engine.take(output, rows[begin : begin + _STEPS_PER_CALL])
         last = _stacked(engine.last() for engine in engines)
         averages = _stacked(engine.average() for engine in engines)
         refuse_overflow(n_steps, RAISE_L2, *last, *averages)
@@ -95,7 +95,7 @@ class _Averaged(LinearModel):
         self.mean_ = mean
         self.t_ = n_steps
         self.n_iter_ = max(1, n_steps // X.shape[0])
-        models = zip(problems, self._coefficients, self._offsets, strict=True)
+        models = zip(outputs, self._coefficients, self._offsets, strict=True)
         warnings = (_warning_of(p, X, *model) for model in models)
         return list(filter(None, warnings))[:1]
 
@@ -125,14 +125,14 @@ def _drawn(p: SimpleNamespace, n_rows: int) -> Iterator[NDArray[np.int64]]:
 def _warning_of(
     p: SimpleNamespace,
     X: sparse.csr_matrix,
-    problem: OutputTargets,
+    output: OutputTargets,
     weights: NDArray[np.float64],
     intercept: float,
 ) -> Warning | None:
     """A warning about a model that is worse than a prediction of 0."""
     with np.errstate(over="ignore", invalid="ignore"):
-        trained = total_loss_of(X @ weights + intercept, *problem, p.loss) / X.shape[0]
-        zero = total_loss_of(np.zeros(X.shape[0]), *problem, p.loss) / X.shape[0]
+        trained = total_loss_of(X @ weights + intercept, *output, p.loss) / X.shape[0]
+        zero = total_loss_of(np.zeros(X.shape[0]), *output, p.loss) / X.shape[0]
     if trained <= 1.1 * zero:
         return None
     centered = "" if p.loss.margin else ", or subtract its mean from y"
@@ -146,7 +146,7 @@ def _warning_of(
 
 
 def _stacked(models: Iterable[Model]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Read-only weights and intercepts of all problems."""
+    """Read-only weights and intercepts of all outputs."""
     weights, intercepts = zip(*models, strict=True)
     stacked, offsets = np.vstack(weights), np.array(intercepts)
     stacked.flags.writeable = offsets.flags.writeable = False

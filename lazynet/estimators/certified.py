@@ -74,12 +74,11 @@ class _DualNetModel(LinearModel):
         if isinstance(self, LinearClassifier):
             check_every_class_counts(self.classes_, y, outputs.importances)
         check_penalty(p.loss, p.l1, p.l2)
-        problems = list(outputs)
 
         def minimiser_of(row: int, generator: np.random.RandomState) -> Minimiser:
-            return Minimiser(Problem(X, *problems[row], p.loss, p.fit_intercept), generator)
+            return Minimiser(Problem(X, *outputs[row], p.loss, p.fit_intercept), generator)
 
-        return self._find(p, (len(problems), X.shape[1]), minimiser_of)
+        return self._find(p, (len(outputs), X.shape[1]), minimiser_of)
 
     def _find(
         self,
@@ -87,15 +86,15 @@ class _DualNetModel(LinearModel):
         shape: tuple[int, int],
         minimiser_of: Callable[[int, np.random.RandomState], Minimiser],
     ) -> list[Warning]:
-        """Let a minimiser find the minimum of every problem; returns the warnings to give.
+        """Let a minimiser find the minimum of every output; returns the warnings to give.
 
-        ``shape``: the numbers of problems and of features.  ``minimiser_of`` takes the number of a
-        problem and a generator.
+        ``shape``: the numbers of outputs and of features.  ``minimiser_of`` takes the number of an
+        output and a generator.
         """
-        n_problems = shape[0]
+        n_outputs = shape[0]
         warm = self._goes_on(p)
         generator = new_generator(p.random_state)
-        seeds = [int(generator.randint(2**31)) for _ in range(n_problems)]
+        seeds = [int(generator.randint(2**31)) for _ in range(n_outputs)]
         start = self._dense_weights() if warm else None
         if start is not None and start.shape != shape:
             raise ValueError(
@@ -107,26 +106,26 @@ class _DualNetModel(LinearModel):
             minimiser = minimiser_of(row, np.random.RandomState(seeds[row]))
             if start is not None:
                 intercept = float(self._intercepts()[row]) if p.fit_intercept else 0.0
-                duals_of_problems = self.__dict__.get("_duals", [])
-                duals = duals_of_problems[row] if row < len(duals_of_problems) else None
+                duals_of_outputs = self.__dict__.get("_duals", [])
+                duals = duals_of_outputs[row] if row < len(duals_of_outputs) else None
                 minimiser.start_from(start[row], intercept, duals)
 
             def after(epoch: EpochOfSearch) -> None:
                 workers.check()
                 if p.verbose > 0:
-                    print((f"problem {row}  " if n_problems > 1 else "") + _line_of(epoch))
+                    print((f"output {row}  " if n_outputs > 1 else "") + _line_of(epoch))
 
             return minimiser.to(p.l1, p.l2, tol=p.tol, max_iter=p.max_iter, after=after)
 
-        with Workers(min(effective_n_jobs(p.n_jobs), n_problems)) as workers:
-            result = workers.map(minimum_of, range(n_problems))
+        with Workers(min(effective_n_jobs(p.n_jobs), n_outputs)) as workers:
+            result = workers.map(minimum_of, range(n_outputs))
         load_minima(self, result)
         solvers = [minimum.solver for minimum in result]
         self.solver_ = solvers[0] if len(solvers) == 1 else solvers
         self._duals = [minimum.duals for minimum in result] if p.warm_start else []
         self.n_iter_ = max(minimum.n_iter for minimum in result)
         self.history_ = [
-            {"problem": row, **record} if len(result) > 1 else dict(record)
+            {"output": row, **record} if len(result) > 1 else dict(record)
             for row, minimum in enumerate(result)
             for record in minimum.history
         ]
@@ -156,7 +155,7 @@ def _warnings_of(minima: Sequence[Minimum], p: SimpleNamespace) -> list[Warning]
 
 
 def load_minima(model: Any, minima: Sequence[Minimum]) -> None:
-    """Make the minima, one for every problem, the model; with their objectives and gaps."""
+    """Make the minima, one for every output, the model; with their objectives and gaps."""
     model._load(
         np.vstack([minimum.coef for minimum in minima]),
         np.array([minimum.intercept for minimum in minima]),
@@ -210,7 +209,7 @@ class DualNetClassifier(LinearClassifier, _DualNetModel):
         epoch, ``"newton"`` or ``"ascent"``, with several classes a list.
     history_ : list of dict
         Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate),
-        ``nonzeros``, ``seconds``; with several classes also ``problem``, the row of ``coef_``.
+        ``nonzeros``, ``seconds``; with several classes also ``output``, the row of ``coef_``.
 
     Examples
     --------

@@ -47,10 +47,10 @@ def _check_scoring(name: str, value: Any) -> Callable[..., float]:
 
 
 def _minimiser(
-    p: SimpleNamespace, X: sparse.csr_matrix, problem: OutputTargets, seed: int
+    p: SimpleNamespace, X: sparse.csr_matrix, output: OutputTargets, seed: int
 ) -> Minimiser:
-    """A minimiser of one problem over the rows of X."""
-    over_rows = Problem(X, *problem, p.loss, p.fit_intercept)
+    """A minimiser of one output over the rows of X."""
+    over_rows = Problem(X, *output, p.loss, p.fit_intercept)
     return Minimiser(over_rows, np.random.RandomState(seed))
 
 
@@ -65,22 +65,22 @@ class _DualNetCV(Search):
 
     def _train_in_folds(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
         """Follow a path of minima in every fold, and down to the chosen point with all rows."""
-        n_folds, n_problems = len(rows.folds), len(rows.targets)
+        n_folds, n_outputs = len(rows.folds), len(rows.targets)
         check_penalties(*np.transpose(grid_of(p, 1.0, LAST_L1)))
         # A path goes down the l1s for every l2, or down the l2s where there is one l1.
         n_l1s = p.l1s if isinstance(p.l1s, int) else len(p.l1s)
         n_paths = 1 if n_l1s == 1 else len(p.l2s)
         tasks = [(path, fold) for path in range(n_paths) for fold in rows.folds]
-        # For every problem a seed of the last fit, and one of every path in every fold.
-        seeds = new_generator(p.random_state).randint(2**31, size=(n_problems, 1 + len(tasks)))
-        n_threads = min(effective_n_jobs(p.n_jobs), max(len(tasks), n_problems))
+        # For every output a seed of the last fit, and one of every path in every fold.
+        seeds = new_generator(p.random_state).randint(2**31, size=(n_outputs, 1 + len(tasks)))
+        n_threads = min(effective_n_jobs(p.n_jobs), max(len(tasks), n_outputs))
         with Workers(n_threads) as workers:
             minima_of = partial(
                 follow, tol=p.tol, max_iter=p.max_iter, after=lambda _: workers.check()
             )
             minimisers = [
-                _minimiser(p, rows.X, problem, seed)
-                for problem, seed in zip(rows.targets, seeds[:, 0], strict=True)
+                _minimiser(p, rows.X, output, seed)
+                for output, seed in zip(rows.targets, seeds[:, 0], strict=True)
             ]
             # The grid is that of all rows in every fold, so that losses of different folds at the
             # same point belong to the same penalty.  Where no feature is of any use, every weight
@@ -140,9 +140,9 @@ class _DualNetCV(Search):
         X, held_out = rows.X[fold.train], rows.X[fold.test]
         models: list[list[tuple[sparse.csr_matrix, float]]] = []
         late: list[Minimum] = []
-        for problem, seed in zip(rows.targets.only(fold.train), seeds, strict=True):
+        for output, seed in zip(rows.targets.only(fold.train), seeds, strict=True):
             models.append([])
-            for minimum in minima_of(_minimiser(p, X, problem, seed)):
+            for minimum in minima_of(_minimiser(p, X, output, seed)):
                 models[-1].append((sparse.csr_matrix(minimum.coef), minimum.intercept))
                 if not minimum.converged:
                     late.append(minimum.without_vectors())
@@ -165,13 +165,13 @@ class _DualNetCV(Search):
         weights: NDArray[np.float64],
         intercepts: NDArray[np.float64],
     ) -> float:
-        """The mean loss, or the score by ``scoring``, of the models of all problems."""
+        """The mean loss, or the score by ``scoring``, of the models of all outputs."""
         if not p.scoring:
             (weight,) = weights_of_folds([fold], rows.targets.importances)
             models = zip(rows.targets.only(fold.test), weights, intercepts, strict=True)
             losses = [
-                total_loss_of(held_out @ coef + intercept, *problem, p.loss) / weight
-                for problem, coef, intercept in models
+                total_loss_of(held_out @ coef + intercept, *output, p.loss) / weight
+                for output, coef, intercept in models
             ]
             return float(sum(losses) / len(losses))
         judged = type(self)(**self.get_params(deep=False))

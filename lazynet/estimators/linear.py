@@ -51,7 +51,7 @@ def _check_nested(estimator: Any, key: str, params: Mapping[str, Any]) -> None:
 
 
 class LinearModel(Parameters, BaseEstimator):
-    """Predicts w.x + b; a model has one row of weights and one intercept per binary problem."""
+    """Predicts w.x + b; a model has one row of weights and one intercept per output."""
 
     #: whether ``coef_`` is a sparse matrix
     _sparse_coef: bool = False
@@ -62,9 +62,9 @@ class LinearModel(Parameters, BaseEstimator):
     loss: LossLike
     random_state: int | np.random.RandomState | None
     n_features_in_: int
-    #: the weights, an array or CSR with a row per problem; None until those of engines are read
+    #: the weights, an array or CSR with a row per output; None until those of engines are read
     _coefficients: Any
-    #: the intercept of every problem
+    #: the intercept of every output
     _offsets: NDArray[np.float64]
     #: what the call under way has changed in place
     _undo: UndoLog
@@ -127,7 +127,7 @@ class LinearModel(Parameters, BaseEstimator):
         return X, self._weights(), self._intercepts()
 
     def _decision(self, X: Any) -> NDArray[np.float64]:
-        """w.x + b of each row and problem."""
+        """w.x + b of each row and output."""
         return _predictions(*self._to_predict(X))
 
     def _decisions(self, X: Any) -> Iterator[NDArray[np.float64]]:
@@ -143,7 +143,7 @@ class LinearModel(Parameters, BaseEstimator):
         return "_coefficients" in self.__dict__
 
     def _weights(self) -> Any:
-        """The weights, a row per problem, read-only: an array, or CSR after ``sparsify``."""
+        """The weights, a row per output, read-only: an array, or CSR after ``sparsify``."""
         weights = self._coefficients
         if sparse.issparse(weights) != self._sparse_coef:
             weights = sparse.csr_matrix(weights) if self._sparse_coef else weights.toarray()
@@ -151,7 +151,7 @@ class LinearModel(Parameters, BaseEstimator):
         return self._coefficients
 
     def _dense_weights(self) -> NDArray[np.float64]:
-        """The weights as an array, a row per problem."""
+        """The weights as an array, a row per output."""
         weights = self._weights()
         return weights.toarray() if sparse.issparse(weights) else weights
 
@@ -160,7 +160,7 @@ class LinearModel(Parameters, BaseEstimator):
         raise NotImplementedError
 
     def _intercepts(self) -> NDArray[np.float64]:
-        """The intercept of every problem."""
+        """The intercept of every output."""
         return self._offsets
 
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
@@ -230,7 +230,7 @@ class LinearModel(Parameters, BaseEstimator):
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        """The intercept of each problem; 0 without ``fit_intercept``.
+        """The intercept of each output; 0 without ``fit_intercept``.
 
         >>> from lazynet import FoBoS, LazyNetRegressor
         >>> model = LazyNetRegressor(rule=FoBoS("constant", eta0=0.25)).partial_fit([[0.0]], [4.0])
@@ -306,7 +306,7 @@ class LinearModel(Parameters, BaseEstimator):
 
 
 def _predictions(X: Any, coefficients: Any, intercepts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """w.x + b of each row and problem."""
+    """w.x + b of each row and output."""
     with np.errstate(over="ignore", invalid="ignore"):
         products = X @ coefficients.T
         dense = products.toarray() if sparse.issparse(products) else np.asarray(products)

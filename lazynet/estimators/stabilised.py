@@ -105,7 +105,7 @@ class StabilisedSGDClassifier(LinearClassifier):
         When a feature was last judged, the share of the bursts informing it that it had survived;
         NaN for a feature that was never judged.
     trace_ : list of dict
-        Per stage: ``problem`` (row of ``coef_``), ``stage``, ``steps`` of each path so far,
+        Per stage: ``output`` (row of ``coef_``), ``stage``, ``steps`` of each path so far,
         ``rejection_rate``, ``realised_rate``, ``gravity`` (None in the first stage, where each
         burst has its own gravity), ``burst_size``, ``n_stable``, and ``purged``, the features that
         the stage purged.
@@ -157,9 +157,9 @@ class StabilisedSGDClassifier(LinearClassifier):
         return self
 
     def _train(self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any) -> list[Warning]:
-        X, _, problems = self._read_rows(p, X, y, sample_weight)
+        X, _, outputs = self._read_rows(p, X, y, sample_weight)
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
-        eta0 = _scale_of_rates(p, X, problems[0][1]) if p.eta0 is None else p.eta0
+        eta0 = _scale_of_rates(p, X, outputs[0][1]) if p.eta0 is None else p.eta0
         stages = Stages(**{name: getattr(p, name) for name in Stages._kinds})
         occurs = np.zeros(X.shape[1], dtype=bool)
         occurs[columns_with_values(X)] = True
@@ -168,9 +168,9 @@ class StabilisedSGDClassifier(LinearClassifier):
         # The results are kept and not the engines, whose paths take more memory.
         models, steps = [], []
         with Workers(min(effective_n_jobs(p.n_jobs), p.n_paths)) as workers:
-            for row, problem in enumerate(problems):
+            for row, output in enumerate(outputs):
                 engine = StabilisedEngine(
-                    as_examples(X, *problem),
+                    as_examples(X, *output),
                     p.loss,
                     stages,
                     InverseSqrt(eta0),
@@ -178,7 +178,7 @@ class StabilisedSGDClassifier(LinearClassifier):
                     occurs,
                 )
                 while engine.t < n_steps and engine.n_stable:
-                    trace.append({"problem": row, **engine.take_stage(workers, n_steps)})
+                    trace.append({"output": row, **engine.take_stage(workers, n_steps)})
                 models.append((engine.weights(), engine.intercept, engine.stable, engine.frequency))
                 steps.append(engine.t)
         weights, intercepts, stable, frequencies = map(np.stack, zip(*models, strict=True))

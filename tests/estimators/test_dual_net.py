@@ -33,7 +33,7 @@ def test_several_classes_have_a_certificate_each_and_any_number_of_threads_gives
         for n_jobs in (1, 2, 3, 7)
     )
     assert one.duality_gap_.shape == one.objective_.shape == (4,)
-    assert {epoch["problem"] for epoch in one.history_} == {0, 1, 2, 3}
+    assert {epoch["output"] for epoch in one.history_} == {0, 1, 2, 3}
     for other in others:
         for name in ("coef_", "intercept_", "duality_gap_"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
