@@ -107,23 +107,6 @@ def test_a_weight_that_overflows_is_told(rule):
 # --- estimators ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", RULES_WITH_CELLS)
-def test_a_warm_start_begins_at_the_weights(rule):
-    """The state is one that gives these weights."""
-    X, y = make_data()
-    chosen = default_of(rule)
-    penalty = penalty_of(chosen, 1e-3, 1e-6)
-    model = LazyNetClassifier(
-        rule=chosen, l1=penalty.l1, l2=penalty.l2, max_iter=5, tol=None, random_state=0
-    ).fit(X, y)
-    settings = model._read_settings()
-    plan = settings.plan(settings.penalty(model.l1_), 1, model.eta0_)
-    engine = plan.new_engine(X.shape[1])
-    engine.load(model.last_coef_, model.last_intercept_)
-    assert apart(engine.weights(), model.coef_.ravel()) <= 1e-15
-    assert apart(engine.intercept, model.intercept_[0]) <= 1e-15
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

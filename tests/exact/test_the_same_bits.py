@@ -1,4 +1,4 @@
-"""Chunks, copies, types of numbers and vector units change no bit, whatever the engine.
+"""Chunks, copies, types of numbers, other outputs and vector units change no bit of any engine.
 
 A case is a plan, and the number of outputs that learn in one pass; None: one output.
 """
@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from support import plan
 from support.algorithms import BOTH_ORDERS, GIVEN, RULES_WITH_CELLS, penalty_of
+from support.engines import apart
 from support.matrices import corpus
+from support.runs import RESTLESS
 
 from lazynet import (
     FTRL,
@@ -28,23 +31,20 @@ from lazynet import (
     TruncatedGradient,
 )
 from lazynet.data.arrays import sizes_of
-from lazynet.engines.base import Wear
+from lazynet.data.targets import Classes, Columns, Labels, checked_indicator
 from lazynet.engines.calls import Undo
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.kernels.steps import Steps, Targets
 from lazynet.losses import LOSSES
+from lazynet.training.passes import Learner, run_pass
 
 N, D, N_OUTPUTS = 120, 300, 11
 X, Y = corpus(N, D)
 X = X.astype(np.float32).astype(np.float64)
 NUMBERS = np.where(np.random.default_rng(1).random((N, N_OUTPUTS)) < 0.3, 1.0, -1.0)
 IMPORTANCES = np.random.default_rng(2).choice([0.0, 0.5, 1.0, 2.0], N)
-#: Limits so small that a short run has many sweeps.
-RESTLESS = Wear(cushion=0.01, largest_cushion=0.01, nonzeros_per_weight=0.0, reach=2.0,
-                largest_reach=4.0)  # fmt: skip
-
 #: Rules whose rates follow the rows.
 FOLLOWING = {"rda": RDA(rho=0.01), "ftrl": FTRL(penalty="once"), "adagrad": AdaGrad()}
 _RULES = {
@@ -93,11 +93,7 @@ def plan_of(options):
 
 def new_engine(chosen, n_outputs, wear=None):
     """An engine with all weights zero."""
-    if n_outputs is None:
-        return chosen.new_engine(D, wear=wear)
-    engine = chosen.new_engine(D, n_outputs)
-    engine.wear = engine.wear if wear is None else wear
-    return engine
+    return chosen.new_engine(D, n_outputs, wear)
 
 
 def examples_of(chosen, n_outputs, values=np.float64, indices=np.int32, measured=False):
@@ -109,11 +105,11 @@ def examples_of(chosen, n_outputs, values=np.float64, indices=np.int32, measured
     return Examples(*rows, targets, IMPORTANCES, sizes)
 
 
-def take(engine, chosen, examples, start, stop):
+def take(engine, chosen, examples, start, stop, numbers=NUMBERS):
     """Take the steps from ``start`` up to ``stop`` as one chunk."""
     steps = chosen.steps(np.arange(start, stop), start)
     if isinstance(engine, OutputsEngine):
-        targets, losses = Targets(0, engine.n_outputs, numbers=NUMBERS), np.zeros(N_OUTPUTS)
+        targets, losses = Targets(0, engine.n_outputs, numbers=numbers), np.zeros(engine.n_outputs)
         engine.learn(examples, targets, steps, chosen.task(engine), start, losses)
     else:
         engine.take(examples, steps, chosen.task(engine), start)
@@ -165,22 +161,43 @@ def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
 
 @EVERY_CASE
 def test_an_engine_that_loads_weights_forgets_what_it_has_learned(options, n_outputs):
-    """It goes on as a new engine with these weights does; rates from the data go on."""
+    """They are read back, and it goes on as a new engine does; rates from the data go on."""
     chosen = plan_of(options)
     used, new = (new_engine(chosen, n_outputs) for _ in range(2))
     examples = examples_of(chosen, n_outputs)
     rng = np.random.default_rng(3)
     weights = np.abs(rng.standard_normal((N_OUTPUTS, D))) * (rng.random(D) < 0.5)
     intercepts = rng.standard_normal(N_OUTPUTS)
+    close = dict(rtol=1e-5) if chosen.dtype == "float32" else dict(rtol=1e-12, atol=1e-14)
     take(used, chosen, examples, 0, N)
     new.continue_rates(used)
     for engine in (used, new):
         engine.load(weights[: engine.n_outputs], intercepts[: engine.n_outputs])
+        np.testing.assert_allclose(engine.coefficients(), weights[: engine.n_outputs], **close)
+        np.testing.assert_allclose(engine.intercepts(), intercepts[: engine.n_outputs], **close)
     for name, array in new.state().items():
         np.testing.assert_array_equal(used.state()[name], array, name)
     for engine in (used, new):
         take(engine, chosen, examples, 0, N)
     assert_same(read(used), read(new))
+
+
+@pytest.mark.parametrize("name", [name for name in SEVERAL if "groups" not in name])
+def test_an_output_has_the_same_bits_in_any_company(name):
+    """Alone, or among ten others."""
+    together, chosen = learned(SEVERAL[name], N_OUTPUTS), plan_of(SEVERAL[name])
+    for k in (0, 7, 8, 10):
+        alone, numbers = new_engine(chosen, 1), NUMBERS[:, k : k + 1].copy()
+        take(alone, chosen, examples_of(chosen, 1), 0, N, numbers)
+        assert_same(read(alone), [array[k : k + 1] for array in together])
+
+
+@pytest.mark.parametrize("name", [name for name in SEVERAL if f"{name} in float32" in SEVERAL])
+def test_weights_in_float32_are_close(name):
+    """The error is that of float32, some roundings of the largest weight."""
+    narrow, wide = (learned(SEVERAL[each], N_OUTPUTS)[0] for each in (f"{name} in float32", name))
+    assert not np.array_equal(narrow, wide)
+    assert max(map(apart, narrow, wide)) <= 2000 * np.finfo(np.float32).eps
 
 
 @EVERY_CASE
@@ -228,3 +245,31 @@ def test_vector_units_change_no_bit_of_a_loss(loss):
         total = loss_of_predictions(examples, steps, loss.code, loss.epsilon)
         found.append((total, examples.squared_norms().max()))
     assert all(each == found[0] for each in found)
+
+
+# --- targets --------------------------------------------------------------------------------------
+
+
+def test_all_forms_of_targets_say_the_same():
+    """Classes, labels in CSR form and columns of numbers give the same weights."""
+    codes, chosen, found = np.random.default_rng(0).integers(0, N_OUTPUTS, N), plan_of({}), []
+    shape = N, N_OUTPUTS
+    indicator = sparse.csr_matrix((np.ones(N), codes, np.arange(N + 1)), shape)
+    numbers = 2.0 * indicator.toarray() - 1.0
+    for targets in (
+        Classes(codes, N_OUTPUTS, None), Labels(checked_indicator(indicator), None),
+        Columns(numbers, None),
+    ):  # fmt: skip
+        assert len(targets) == N_OUTPUTS
+        examples = examples_of(chosen, N_OUTPUTS)
+        learners = [
+            Learner(new_engine(chosen, n), examples, chosen, targets.block(first, n))
+            for first, n in ((0, 5), (5, 6))
+        ]
+        run_pass(learners, None, 0)
+        found.append(np.vstack([each.engine.coefficients() for each in learners]))
+        for k in (0, 10):
+            np.testing.assert_array_equal(targets[k][0], numbers[:, k])
+        for some in (np.array([3, 0]), np.arange(0)):
+            np.testing.assert_array_equal(targets.only(some)[4][0], numbers[some, 4])
+    assert_same(found, [found[0]] * 3)
