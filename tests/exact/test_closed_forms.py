@@ -1,4 +1,4 @@
-"""The closed forms of missed shrinks are exact, and what is printed is wrong as docs/errata.md says.
+"""The closed forms of missed shrinks are exact; what is printed is wrong, as docs/errata.md says.
 
 E1, E2, ... number the errata of Lipton & Elkan, equations those of the early text (LE1 of
 lazynet.reference.closed_forms); the numbers left out are slips of notation and of the prose.
