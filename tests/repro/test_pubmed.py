@@ -158,41 +158,30 @@ def test_the_usual_doctype_is_accepted_and_not_fetched(read):
             server.accept()
 
 
-def doctype(declarations):
-    return f"<!DOCTYPE PubmedArticleSet [{declarations}]>"
-
-
 LAUGHS = '<!ENTITY lol "lol">' + "".join(
     f'<!ENTITY lol{i} "{f"&lol{i - 1};" * 10}">'.replace("&lol0;", "&lol;") for i in range(1, 10)
 )
+_UNDECLARED = [article(1, "&alpha;"), article(1, mesh=[("&alpha;", "N")]), article(1) + "&alpha;"]
+#: Declarations, used or not, and records with an entity that nobody has declared.
+ENTITIES = [
+    (f"<!DOCTYPE PubmedArticleSet [{LAUGHS}]>", article(1, "text &lol9;")),
+    *(
+        (f"<!DOCTYPE PubmedArticleSet [<!ENTITY {declared}]>", article(1, used))
+        for declared, used in (
+            ('secret SYSTEM "file:///etc/passwd">', "text &secret;"),
+            ('% p SYSTEM "file:///etc/passwd"> %p;', "text"),
+            ('unused "harmless">', "text"),
+        )
+    ),
+    *((head, record) for head in ("", DOCTYPE.format("pubmed.dtd")) for record in _UNDECLARED),
+]
 
 
-@pytest.mark.parametrize(
-    ("declarations", "reference"),
-    [
-        (LAUGHS, "&lol9;"),
-        ('<!ENTITY secret SYSTEM "file:///etc/passwd">', "&secret;"),
-        ('<!ENTITY % p SYSTEM "file:///etc/passwd"> %p;', ""),
-        ('<!ENTITY unused "harmless">', ""),
-    ],
-    ids=["billion laughs", "external", "parameter", "unused"],
-)
-def test_declared_entities_are_refused(read, declarations, reference):
-    """The reader refuses the declaration, used or not."""
-    with pytest.raises(DamagedFile, match=r"declares the entity|broken XML"):
-        read(export(article(1, f"text {reference}"), head=doctype(declarations)))
-
-
-@pytest.mark.parametrize("head", ["", DOCTYPE.format("pubmed.dtd")], ids=["no DTD", "DTD"])
-@pytest.mark.parametrize(
-    "record",
-    [article(1, "&alpha;"), article(1, mesh=[("&alpha;", "Name")]), article(1) + "&alpha;"],
-    ids=["text", "attribute", "between"],
-)
-def test_undeclared_entities_are_refused(write, head, record):
-    """The text of the entity is missing: no citation is yielded without it."""
-    got = []
-    with pytest.raises(DamagedFile, match=r"line [23], column \d+: Entity 'alpha' not defined"):
+@pytest.mark.parametrize(("head", "record"), ENTITIES)
+def test_entities_are_refused(write, head, record):
+    """No citation is yielded without the text of its entity."""
+    got, message = [], r"declares the entity|broken XML|Entity 'alpha' not defined"
+    with pytest.raises(DamagedFile, match=message):
         append_each(got, read_citations(write(export(record, head=head))))
     assert all(citation.abstract == "some words" and citation.mesh == () for citation in got)
 
@@ -222,17 +211,6 @@ def test_damage_is_told_with_file_and_place(write, content, complaint):
     with pytest.raises(DamagedFile, match=f"^{re.escape(str(path))}: .*{complaint}") as caught:
         list(read_citations(path))
     assert caught.value.path == path
-
-
-def test_what_came_before_the_damage_is_good(write):
-    """A truncated file gives its first citations, then the error."""
-    random = np.random.default_rng(0).integers(0, 10**9, 3000)
-    packed = gzip.compress(export(*(article(i + 1, str(x)) for i, x in enumerate(random))))
-    got = []
-    with pytest.raises(DamagedFile, match="gzip"):
-        append_each(got, read_citations(write(packed[: len(packed) // 2])))
-    assert len(got) > 1000
-    assert [int(citation.abstract) for citation in got] == random[: len(got)].tolist()
 
 
 # --- counting -------------------------------------------------------------------------------
@@ -460,14 +438,3 @@ def test_problems_are_told_in_a_line(learnable, tmp_path, monkeypatch, capsys, o
     out, err = capsys.readouterr()
     assert re.search(complaint, err)
     assert "Traceback" not in out + err
-
-
-def test_the_command_hears_ctrl_c(learnable, monkeypatch, capsys):
-    """An interrupted command ends without a traceback, with the status that shells give."""
-
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("paper_repro.pubmed.bag.collect", interrupted)
-    assert main(["medline", str(learnable)]) == 130
-    assert "interrupted" in capsys.readouterr().err

@@ -10,7 +10,6 @@ pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from support.studies import tiny_run
 
-from lazynet.estimators.stabilised import SelectionReport
 from paper_repro import planted
 from paper_repro.planted import rows_of
 from paper_repro.studies import STUDIES, stability, stability_page, tuning
@@ -20,7 +19,6 @@ from paper_repro.studies.tuning import (
     RELEASED,
     STABILISED,
     TUNED,
-    Scales,
     Trial,
     choose,
     search,
@@ -150,28 +148,6 @@ def test_tuning_never_sees_what_it_is_judged_on(small, monkeypatch):
 )
 def test_the_sparsest_of_the_good_settings_is_chosen(trials, n, chosen):
     assert choose(trials, n)[0] == chosen
-
-
-def test_a_search_goes_on_where_a_winner_is_at_a_bound(monkeypatch):
-    """The error falls with eta0 up to a value beyond the first range: the range follows it."""
-    best = 3_000.0
-
-    def errors(model, *_, **__):
-        error = abs(np.log(model.rule.eta0 / best)) / 100
-        return SelectionReport(np.full(3, error), np.full(3, 5), np.ones(3), np.ones(1))
-
-    monkeypatch.setattr(tuning, "quietly", errors)
-    monkeypatch.setattr(Scales, "of", lambda *_: Scales(1.0, 1.0, 100))
-    X, y = sparse.csr_matrix(np.ones((1_000_000, 1))), np.resize([1.0, -1.0], 1_000_000)
-    found = search(tuning.SGD, "hinge", X, y, seed=0)
-    assert 1 <= found.widenings < tuning.MOST_WIDENINGS
-    assert not found.at_a_bound
-    assert found.ranges["eta0"].high > best
-    assert found.ranges["eta0"].low == 0.5
-    # A million rows are not small data.
-    assert len(found.trials) == tuning.SETTINGS * (found.widenings + 1)
-    monkeypatch.setattr(tuning, "MOST_WIDENINGS", 0)
-    assert search(tuning.SGD, "hinge", X, y, seed=0).at_a_bound == ["eta0"]
 
 
 @pytest.mark.parametrize(
