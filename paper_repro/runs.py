@@ -58,7 +58,8 @@ def learner(
     engine = chosen.new_engine(X.shape[1]) if engine is None else engine
     for array in engine.state().values():
         np.positive(array, out=array)
-    return Learner(engine, as_examples(X, y, None, sizes_of(X, chosen.size_kind)), chosen)
+    examples = as_examples(X, y, None, sizes_of(X, chosen.size_kind))
+    return Learner(engine, examples, chosen, chosen.task(engine))
 
 
 def learn(*learners: Learner, rows: NDArray[np.int64] | None, t: int) -> int:

@@ -236,7 +236,7 @@ class BlockRows(SourceRows):
     def identity(self) -> dict[str, Any]:
         return {"the facts of X": vars(self.facts), "the seed of blocks": self.blocks.seed}
 
-    def _count(self, settings: Settings, of_targets: bool) -> RowStatistics:
+    def statistics(self, settings: Settings, of_targets: bool) -> RowStatistics:
         """The sums over the same pieces of rows as in a serial fit."""
         blocks, n = self.blocks, len(self.rows)
         task = partial(_numbers_of, of_targets, blocks.seed)

@@ -192,7 +192,9 @@ class _LazyNetCV(Search):
             p.max_iter = found_epochs(isinstance(self, ClassifierMixin), data.is_table, True)
         check_n_steps("max_iter", p.max_iter, data.n_rows)
         # The rate that suits the rows; the bound that a penalty sets differs between the settings.
-        eta0 = eta0_of_rows(base, ElasticNet(), data) if base.eta0 is None else base.eta0
+        eta0 = base.eta0
+        if eta0 is None:
+            eta0 = eta0_of_rows(base, ElasticNet(), data.statistics(base, False))
         plans = planned(base, settings, eta0)
         # float32 needs half the memory and less time; the chosen setting is trained in float64.
         narrow = isinstance(self, ClassifierMixin) or has_usual_size(rows.y)

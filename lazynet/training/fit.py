@@ -137,7 +137,7 @@ def learn_once(
     if eta0 is None and model is not None:
         eta0 = model.eta0
     if eta0 is None:
-        eta0 = eta0_of_rows(settings, penalty, rows)
+        eta0 = eta0_of_rows(settings, penalty, rows.statistics(settings, False))
     plan = settings.plan(penalty, n_outputs, eta0)
     engines, warnings = engines_for(plan, rows.n_features, units, model, in_place=True)
     generator, t = (None, 0) if model is None else (model.generator, model.t)
@@ -241,10 +241,12 @@ def make_plan(
     """
     table, classifies = rows.is_table, settings.classifies
     # The penalty, and the loss that a bad first epoch exceeds.
-    l1, bad_loss = 0.0, math.inf
+    l1, eta0, bad_loss = 0.0, settings.eta0, math.inf
+    compares = settings.may_restart and compares_first_epoch and len(rows.targets) == 1
+    if settings.l1 is None or eta0 is None:
+        of_targets = settings.l1 is None and (follows_targets(settings.loss) or compares)
+        statistics = rows.statistics(settings, of_targets)
     if settings.l1 is None:
-        compares = settings.may_restart and compares_first_epoch and len(rows.targets) == 1
-        statistics = rows.statistics(settings, follows_targets(settings.loss) or compares)
         documents = settings.loss.margin and not table
         share = L1_SHARE_OF_DOCUMENTS if documents else L1_SHARE
         l1 = found_l1(statistics, settings.loss, share)
@@ -271,11 +273,11 @@ def make_plan(
     n_all = check_n_steps("max_iter", max_iter, rows.n_visits)
     if settings.tol is None and rows.n_orders is not None and rows.n_orders < max_iter:
         raise ValueError(f"sample_order has {rows.n_orders} epochs, fewer than max_iter={max_iter}")
-    penalty, eta0 = settings.penalty(l1), settings.eta0
+    penalty = settings.penalty(l1)
     return settings.plan(
         penalty,
         len(rows.targets),
-        eta0_of_rows(settings, penalty, rows) if eta0 is None else eta0,
+        eta0_of_rows(settings, penalty, statistics) if eta0 is None else eta0,
         schedule=schedule,
         max_iter=max_iter,
         full_epochs=full_epochs,
@@ -334,9 +336,9 @@ def found_epochs(classifies: bool, table: bool, penalised: bool) -> int:
     return EPOCHS_WITH_A_PENALTY if penalised else EPOCHS_OF_CLASSIFIERS
 
 
-def eta0_of_rows(settings: Settings, penalty: ElasticNet, rows: Rows) -> float:
+def eta0_of_rows(settings: Settings, penalty: ElasticNet, statistics: RowStatistics) -> float:
     """The largest rate at which no gradient step on a row overshoots."""
-    rule, loss, statistics = settings.rule, settings.loss, rows.statistics(settings, False)
+    rule, loss = settings.rule, settings.loss
     if not rule.streams:
         # SAGA converges at a third of the largest rate.
         return suitable_rate(statistics.largest_weighted, loss, rule.rate) / 3

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, NotRequired, TypedDict
 
@@ -36,9 +37,9 @@ _FAST, _MUCH = 0.1, 0.01
 _BAD = "the epoch was no better than a constant prediction, whose loss is"
 
 
-def progress_bar(n_rows: int, label: str, verbose: int) -> Any:
+def progress_bar(n_rows: int, label: str) -> Any:
     """A context with a bar of tqdm, or with None without tqdm or without a terminal."""
-    if not verbose or not sys.stderr.isatty():
+    if not sys.stderr.isatty():
         return nullcontext()
     try:
         from tqdm import tqdm
@@ -61,6 +62,7 @@ def line_of_progress(line: EpochRecord) -> str:
     return "  ".join([f"epoch {line['epoch'] + 1:4d}", *figures, f"{line['seconds']:.3f} s"])
 
 
+@dataclass
 class Training:
     """Engines, the rows that all of them visit in the same order, and what decides when to end.
 
@@ -77,37 +79,34 @@ class Training:
     ``units`` are those of the rows; a callback sees the model of rows as they were passed.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        plan: Plan,
-        engines: Sequence[Engine],
-        rows: Rows,
-        workers: Workers | None,
-        generator: np.random.RandomState | None,
-        units: Units | None,
-        callback: Callable[[Epoch], Any] | None,
-        checkpoint: Any,
-    ) -> None:
-        self.settings, self.plan, self.engines, self.rows = settings, plan, engines, rows
-        self.workers, self.generator, self.units = workers, generator, units
-        self.callback, self.checkpoint = callback, checkpoint
-        self.stopping = Stopping(settings.tol, settings.n_iter_no_change)
-        self.history: list[EpochRecord] = []
-        #: the step that comes next
-        self.t = 0
-        #: the epoch at whose end the engines had the best weights, and its last step
-        self.best_epoch = self.best_t = 0
-        #: copies of these weights; they are made when the next epoch begins, so that those of the
-        #: last epoch are never made
-        self.undos: list[Undo] = []
-        #: whether training ended before it had made all epochs
-        self.ended_early = False
+    settings: Settings
+    plan: Plan
+    engines: Sequence[Engine]
+    rows: Rows
+    workers: Workers | None
+    generator: np.random.RandomState | None
+    units: Units | None
+    callback: Callable[[Epoch], Any] | None
+    checkpoint: Any
+    history: list[EpochRecord] = field(default_factory=list, init=False)
+    #: the step that comes next
+    t: int = field(default=0, init=False)
+    #: how many epochs were bad, from the first one on
+    n_bad: int = field(default=0, init=False)
+    #: the epoch at whose end the engines had the best weights, and its last step
+    best_epoch: int = field(default=0, init=False)
+    best_t: int = field(default=0, init=False)
+    #: copies of these weights; they are made when the next epoch begins, so that those of the last
+    #: epoch are never made
+    undos: list[Undo] = field(default_factory=list, init=False)
+    #: whether training ended before it had made all epochs
+    ended_early: bool = field(default=False, init=False)
 
     # --- the loop ---
 
     def run(self) -> None:
         """Train for up to ``max_iter`` epochs; the engines then have the weights of the best."""
+        self.stopping = Stopping(self.settings.tol, self.settings.n_iter_no_change)
         try:
             state = None if self.checkpoint is None else self.checkpoint.resumed()
             if state is not None:
@@ -130,7 +129,7 @@ class Training:
         epoch, plan = len(self.history), self.plan
         if self.settings.returns_to_best and epoch and self.best_epoch == epoch - 1:
             self._copy_engines()
-        begins_anew = epoch == 1 and self._was_bad(0)
+        begins_anew = epoch == 1 and self.n_bad == 1
         divisor = SLOWER if begins_anew else plan.divisor_in(epoch)
         if begins_anew:  # the copies of the first epoch remain
             self.t = 0
@@ -145,7 +144,8 @@ class Training:
         epoch, began, losses = len(self.history), time.perf_counter(), np.zeros(len(self.engines))
         order = self.rows.order_of(epoch, self.generator)
         n_rows = self.rows.n_visits if order is None else len(order)
-        with progress_bar(n_rows, f"epoch {epoch + 1}", self.settings.verbose) as bar:
+        shows = self.settings.verbose > 0
+        with progress_bar(n_rows, f"epoch {epoch + 1}") if shows else nullcontext() as bar:
             after = None if bar is None else bar.update
             t = self.rows.visit(
                 Pass(self.engines, self.plan, epoch, order, self.t, losses, self.workers, after)
@@ -174,11 +174,12 @@ class Training:
         asked = self.callback is not None and self._ask(line, t)
         self.history.append(line)
         self.t = t
-        began_badly = self._was_bad(0)
+        if progressive > plan.bad_loss and epoch == self.n_bad:
+            self.n_bad += 1
         if epoch == 0:
-            if began_badly and verbose:
+            if self.n_bad and verbose:
                 print(f"{_BAD} {plan.bad_loss:.6g}: the next one begins anew, at lower rates")
-        elif epoch == 1 and began_badly and self._was_bad(1):
+        elif epoch == 1 and self.n_bad == 2:
             # An epoch that is undone does not count among those without progress.
             self._restore_best()
             self.t, self.ended_early = self.best_t, asked
@@ -188,15 +189,11 @@ class Training:
         if self.settings.returns_to_best and loss < self.stopping.best:
             self.best_epoch, self.best_t = epoch, t
         has_stopped = self.stopping.after(loss)
-        if asked or has_stopped or (began_badly and epoch > 0):
+        if asked or has_stopped or (self.n_bad and epoch > 0):
             self.ended_early = True
         elif self.stopping.idle and plan.rates_from_data:
             for engine in self.engines:
                 engine.lower_rates()
-
-    def _was_bad(self, epoch: int) -> bool:
-        """Whether the loss of an epoch was worse than that of a constant prediction."""
-        return self.history[epoch]["progressive_loss"] > self.plan.bad_loss
 
     def _ask(self, line: EpochRecord, t: int) -> bool:
         """Tell the callback of an epoch; whether it asks to end."""
@@ -232,6 +229,7 @@ class Training:
             "engines": [engine.state() for engine in self.engines],
             "t": self.t,
             "history": self.history,
+            "bad epochs": self.n_bad,
             "generator": self.generator,
             "stopping": [self.stopping.best, self.stopping.idle],
             "best": [self.best_epoch, self.best_t],
@@ -240,7 +238,7 @@ class Training:
 
     def _set_state(self, state: dict[str, Any]) -> None:
         """Take over the state of an earlier run of the same training."""
-        self.t, self.history = state["t"], state["history"]
+        self.t, self.history, self.n_bad = state["t"], state["history"], state["bad epochs"]
         self.stopping.best, self.stopping.idle = state["stopping"]
         self.best_epoch, self.best_t = state["best"]
         if self.generator is not None:
@@ -265,6 +263,7 @@ class EpochRecord(TypedDict):
     validation_loss: NotRequired[float]
 
 
+@dataclass
 class Stopping:
     """Counts the epochs in a row that have not lowered the best loss by the share ``tol``.
 
@@ -273,10 +272,10 @@ class Stopping:
     [False, False, False, False, True]
     """
 
-    def __init__(self, tol: float | None, patience: int) -> None:
-        self.tol, self.patience = tol, patience
-        self.best = np.inf
-        self.idle = 0
+    tol: float | None
+    patience: int
+    best: float = math.inf
+    idle: int = 0
 
     def after(self, loss: float) -> bool:
         """Whether ``patience`` epochs without progress have passed, the last with this loss."""

@@ -26,7 +26,7 @@ from lazynet.kernels import steps as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.kernels.objective import loss_of_predictions, weight_sums
-from lazynet.kernels.steps import Steps
+from lazynet.kernels.steps import Steps, Task
 from lazynet.losses import Loss
 from lazynet.training.plan import Plan
 
@@ -48,12 +48,10 @@ class Learner:
     engine: Engine
     examples: Examples
     plan: Plan
+    task: Task
     block: kernel.Targets | None = None
     #: the place of the engine among those of the training
     number: int = 0
-
-    def __post_init__(self) -> None:
-        self.task = self.plan.task(self.engine)
 
     def visit(self, steps: Steps, t: int, losses: NDArray[np.float64] | None = None) -> None:
         """Take the steps, the first of which is step ``t`` of the run.
@@ -101,10 +99,10 @@ def new_learners(
             if shared is None:
                 shared = as_examples(X, None, targets.importances, row_sizes)
             block = targets.block(first, engine.n_outputs)
-            learners.append(Learner(engine, shared, plan, block, number))
+            learners.append(Learner(engine, shared, plan, plan.task(engine), block, number))
         else:
             examples = as_examples(X, *targets[first], row_sizes)
-            learners.append(Learner(engine, examples, plan, None, number))
+            learners.append(Learner(engine, examples, plan, plan.task(engine), None, number))
         first += engine.n_outputs
     return learners
 

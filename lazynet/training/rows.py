@@ -81,7 +81,6 @@ class Rows:
     n_orders: int | None = None
     n_held_out: int = 0
     order: Shuffle = None
-    _statistics: RowStatistics | None = None
 
     @property
     def is_table(self) -> bool:
@@ -89,16 +88,7 @@ class Rows:
         raise NotImplementedError
 
     def statistics(self, settings: Settings, of_targets: bool) -> RowStatistics:
-        """The sums over the rows that the defaults of a fit follow, made once.
-
-        The first call says whether those of the targets are made.
-        """
-        if self._statistics is None:
-            self._statistics = self._count(settings, of_targets)
-        return self._statistics
-
-    def _count(self, settings: Settings, of_targets: bool) -> RowStatistics:
-        """The statistics, by a pass over the rows."""
+        """The sums over the rows, and over the targets if asked, that the defaults follow."""
         raise NotImplementedError
 
     def hold_out(self, settings: Settings, generator: np.random.RandomState) -> Self:
@@ -218,7 +208,7 @@ class RowsInMemory(Rows):
         rows.is_table = self.is_table
         return rows
 
-    def _count(self, settings: Settings, of_targets: bool) -> RowStatistics:
+    def statistics(self, settings: Settings, of_targets: bool) -> RowStatistics:
         norms, targets = self.squared_norms, self.targets
         if self.trained is not None:
             norms, targets = norms[self.trained], targets.only(self.trained)
@@ -330,7 +320,7 @@ class SourceRows(Rows):
             "the first weights of rows": first.weight,
         }
 
-    def _count(self, settings: Settings, of_targets: bool) -> RowStatistics:
+    def statistics(self, settings: Settings, of_targets: bool) -> RowStatistics:
         statistics, sound = RowStatistics(float(settings.fit_intercept)), True
         with closing(self.source.chunks(ROWS_OF_A_BLOCK, 0)) as chunks:
             for chunk in chunks:

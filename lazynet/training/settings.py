@@ -89,6 +89,8 @@ class Settings:
     rule: Rule
     schedule: Any
     """None: the rule has rates of its own."""
+    eta0: float | None
+    """The scale of the rates, 1 where they have none; None: it is computed from the rows."""
     max_iter: int | None
     tol: float | None
     n_iter_no_change: int
@@ -107,8 +109,6 @@ class Settings:
     # What follows from the parameters.
     penalised: bool
     """Whether the user gives a penalty."""
-    rates_from_rows: bool
-    """Whether the rates are computed from the sizes of the rows."""
     standardises: bool
     """Whether a fit may standardise the features."""
     limits_epochs: bool
@@ -119,18 +119,6 @@ class Settings:
     """Whether a fit returns to the end of its best epoch."""
     has_eta0: bool
     """Whether the rates have a scale eta0, of the schedule or computed from the rows."""
-
-    @property
-    def eta0(self) -> float | None:
-        """The scale of the rates, 1 where they have none; None: it is computed from the rows."""
-        rule = self.rule
-        if rule.eta0 is not None:
-            return rule.eta0
-        if not rule.scheduled:
-            return getattr(rule, "alpha", None) or (1.0 if rule.streams else None)
-        if needs_scale(self.schedule):
-            return None
-        return float(getattr(self.schedule, "eta0", 1.0))
 
     def penalty(self, l1: float = 0.0) -> ElasticNet:
         """The penalty, with this ``l1`` where none is given."""
@@ -174,6 +162,11 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
         plain = isinstance(rule, (FoBoS, SGD)) and rule.storage == Clock()
         plain = plain and rule.group is None and rule.eta0 is None
         schedule = check_schedule("schedule", FromData() if plain else Power())
+    eta0 = rule.eta0
+    if eta0 is None and not rule.scheduled:
+        eta0 = getattr(rule, "alpha", None) or (1.0 if rule.streams else None)
+    elif eta0 is None and not needs_scale(schedule):
+        eta0 = float(getattr(schedule, "eta0", 1.0))
     penalised = bool(p["l2"]) or p["l1"] is not None
     rates_from_rows = rule.size_kind is not None or (
         rule.scheduled and isinstance(schedule, FromData)
@@ -182,11 +175,11 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
     settings = Settings(
         **{"class_weight": None, **p},
         schedule=schedule if rule.scheduled else None,
+        eta0=eta0,
         n_threads=int(effective_n_jobs(n_jobs)),
         classifies=classifies,
         softmax=softmax,
         penalised=penalised,
-        rates_from_rows=rates_from_rows,
         standardises=rates_from_rows and not penalised,
         limits_epochs=limits_epochs,
         may_restart=limits_epochs

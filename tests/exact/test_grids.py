@@ -94,7 +94,9 @@ def trained(model, settings, X, y, folds, orders, *, weights=None, dtype="float6
     """The grid after all orders."""
     base, problems = model._read_settings(), problems_of(model, X, y, weights)
     unweighted = RowsInMemory(X, problems_of(model, X, y))
-    eta0 = eta0_of_rows(base, base.penalty(), unweighted) if base.eta0 is None else base.eta0
+    eta0 = base.eta0
+    if eta0 is None:
+        eta0 = eta0_of_rows(base, base.penalty(), unweighted.statistics(base, False))
     plans = planned(base, settings, eta0)
     sizes = sizes_of(X, plans[0].size_kind)
     training = GridTraining(plans, X, problems, folds, sizes, dtype)
