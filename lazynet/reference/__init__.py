@@ -28,7 +28,7 @@ made with all examples, and ``step(i)`` visits example i.
 - ``lazynet.reference.averages``: averages of all iterates, summed densely and lazily on the clock
 - ``lazynet.reference.from_data``: SGD and FoBoS with rates that are computed from the rows
 - ``lazynet.reference.outputs``: classes that share the softmax as their loss; FoBoS with a penalty
-  of whole rows of weights, dense and lazy
+  of whole rows of weights
 - ``lazynet.reference.truncated_gradient``: gravity every ``period`` steps, up to a threshold
 - ``lazynet.reference.rda``: regularised dual averaging
 - ``lazynet.reference.ftrl``: FTRL-Proximal
@@ -48,7 +48,7 @@ from lazynet.reference.dekel import DenseDekel, PlainDekel
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.from_data import DenseFromData
 from lazynet.reference.ftrl import DenseFTRL
-from lazynet.reference.outputs import DenseGroups, DenseSoftmax, PlainGroupsOnClock
+from lazynet.reference.outputs import DenseGroups, DenseSoftmax
 from lazynet.reference.rda import DenseRDA
 from lazynet.reference.saga import DenseSAGA
 from lazynet.reference.stabilised import DenseStabilised
@@ -74,7 +74,6 @@ __all__ = [
     "PlainCarpenter",
     "PlainClock",
     "PlainDekel",
-    "PlainGroupsOnClock",
     "PlainRescaled",
     "PlainTables",
 ]

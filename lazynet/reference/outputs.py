@@ -9,8 +9,8 @@ entry per output, and the penalty of a row is
 
     l1 ||v||_2 + (l2 / 2) ||v||_2^2
 
-Duchi & Singer (2009), section 5.  ``DenseGroups`` shrinks every row at every step.  The lazy form
-``PlainGroupsOnClock`` brings a row current when an example touches it.
+Duchi & Singer (2009), section 5.  A shrink keeps the direction of the row, and its norm takes the
+map of a single weight.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lazynet.reference.affine import fobos_map
 from lazynet.reference.learner import Learner
 
 
@@ -115,7 +114,7 @@ def shrink_row(row: Sequence[Any], eta: Any, l1: Any, l2: Any) -> list[Any]:
 
 
 class DenseGroups(Learner):
-    """Shrinks every row at every step; the lazy form stores a row in another way.
+    """A penalty of rows: every step shrinks every row.
 
     With ``softmax`` the target of an example is the number of its class; else it is a list of
     numbers, one per output, and every output has the same loss.
@@ -127,10 +126,6 @@ class DenseGroups(Learner):
     [[1.5, -2.0], [0.0, 0.0]]
     >>> twin.predict([0], [2.0]), twin.slopes([3.0, -4.0], [3.0, -5.0])
     ([3.0, -4.0], [0.0, 1.0])
-    >>> twin.store(1, [4.0, 0.0])
-    >>> twin.advance(0.5)
-    >>> twin.load(1)
-    [1.5, 0.0]
     """
 
     def __init__(
@@ -144,31 +139,15 @@ class DenseGroups(Learner):
     ) -> None:
         super().__init__(n_features, **options)
         self.schedule, self.softmax = schedule, softmax
-        self.stored = [[self.zero] * n_outputs for _ in range(n_features)]
+        #: a row per feature
+        self.weights = [[self.zero] * n_outputs for _ in range(n_features)]
         self.intercepts = [self.zero] * n_outputs
-
-    def load(self, j: int) -> list[Any]:
-        """The weights of feature j as of now."""
-        return self.stored[j]
-
-    def store(self, j: int, row: list[Any]) -> None:
-        """Make ``row`` the weights of feature j as of now."""
-        self.stored[j] = row
-
-    def advance(self, eta: Any) -> None:
-        """Let one shrink pass over every row."""
-        self.stored = [shrink_row(row, eta, self.l1, self.l2) for row in self.stored]
-
-    @property
-    def weights(self) -> list[list[Any]]:
-        """All weights as of now, a row per feature."""
-        return [self.load(j) for j in range(self.n_features)]
 
     def predict(self, indices: Sequence[int], values: Sequence[Any]) -> list[Any]:
         """The predictions of all outputs at the present weights."""
         totals = list(self.intercepts)
         for j, x in zip(indices, values, strict=True):
-            totals = [p + w * x for p, w in zip(totals, self.load(j), strict=True)]
+            totals = [p + w * x for p, w in zip(totals, self.weights[j], strict=True)]
         return totals
 
     def slopes(self, predictions: list[Any], target: Any) -> list[Any]:
@@ -186,53 +165,11 @@ class DenseGroups(Learner):
         predictions = self.predict(indices, values)
         moves = [eta * weight * g for g in self.slopes(predictions, target)]
         for j, x in zip(indices, values, strict=True):
-            self.store(j, [w - move * x for w, move in zip(self.load(j), moves, strict=True)])
-        self.advance(eta)
+            pairs = zip(self.weights[j], moves, strict=True)
+            self.weights[j] = [w - move * x for w, move in pairs]
+        self.weights = [shrink_row(row, eta, self.l1, self.l2) for row in self.weights]
         if self.fit_intercept:
             pairs = zip(self.intercepts, moves, strict=True)
             self.intercepts = [b - move for b, move in pairs]
         self.t += 1
         return predictions
-
-
-class PlainGroupsOnClock(DenseGroups):
-    """Lazy: the norm of a row is on the clock, as a single weight is in ``PlainClock``.
-
-    A shrink keeps the direction of the row, and its norm takes the map of a single weight.
-
-    >>> lazy = PlainGroupsOnClock(1, 2, l1=2.5, l2=1.0)
-    >>> lazy.store(0, [6.0, -8.0])
-    >>> lazy.advance(1.0)
-    >>> lazy.scale, lazy.shift, lazy.load(0)
-    (0.5, 2.5, [2.25, -3.0])
-    >>> lazy.rebase()
-    >>> lazy.scale, lazy.shift, lazy.load(0)
-    (1.0, 0.0, [2.25, -3.0])
-    """
-
-    def __init__(self, n_features: int, n_outputs: int, **options: Any) -> None:
-        super().__init__(n_features, n_outputs, **options)
-        self.scale, self.shift = self.zero + 1, self.zero
-
-    def load(self, j: int) -> list[Any]:
-        """The weights of feature j as of now: z [ ||z|| - shift ]+ / ||z|| scale."""
-        return [v * self.scale for v in l2_prox(self.stored[j], self.shift)]
-
-    def store(self, j: int, row: list[Any]) -> None:
-        """Store row (||row|| / scale + shift) / ||row||."""
-        norm = math.hypot(*row)
-        share = (norm / self.scale + self.shift) / norm if norm else self.zero
-        self.stored[j] = [v * share for v in row]
-
-    def advance(self, eta: Any) -> None:
-        """scale <- a scale, shift <- shift + b / scale, with |w| <- [a |w| - b]+ of FoBoS."""
-        a, b = fobos_map(eta, self.l1, self.l2)
-        self.scale = self.scale * a
-        self.shift = self.shift + b / self.scale
-
-    def rebase(self) -> None:
-        """Bring every row current and set the clock to its start; no weight changes."""
-        rows = self.weights
-        self.scale, self.shift = self.zero + 1, self.zero
-        for j, row in enumerate(rows):
-            self.store(j, row)

@@ -1,4 +1,4 @@
-"""Penalties of whole rows of weights: rows of any size, the plain form, and the proximal map.
+"""Penalties of whole rows of weights: rows of any size, and the proximal map.
 
 After every step engines are compared with the reference in test_lazy_equals_dense.py.
 """
@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from support import plan
-from support.caught import caught
 from support.matrices import make_data
 from support.parameters import in_rule
 from support.runs import RESTLESS, runs
-from support.twins import GroupTwins, example_of_groups, plain_groups, rows_of
+from support.twins import GroupTwins
 
 from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data.arrays import as_examples
@@ -23,7 +22,7 @@ from lazynet.engines.base import Wear
 from lazynet.engines.outputs import GroupedOutputs, OutputsOnClock
 from lazynet.kernels.outputs import read, run
 from lazynet.kernels.steps import Targets
-from lazynet.reference import DenseGroups, PlainGroupsOnClock
+from lazynet.reference import DenseGroups
 from lazynet.reference.outputs import l2_prox, shrink_row
 
 #: Losses with a bounded slope: no run leaves the range of floats.
@@ -225,40 +224,3 @@ def test_missed_shrinks_of_the_norm_are_one_and_keep_the_direction(row, etas):
     assert shrunk == pytest.approx(at_once, rel=1e-12, abs=1e-12)
     for v, w in zip(row, shrunk, strict=True):
         assert w == pytest.approx(math.hypot(*shrunk) / (math.hypot(*row) or 1) * v, abs=1e-12)
-
-
-# --- the lazy form in plain Python ----------------------------------------------------------------
-
-
-def assert_form_matches(run, form):
-    """A form in plain Python has the weights of the dense reference after every step."""
-    lazy, twins = plain_groups(run, form), GroupTwins(run)
-    for step in range(len(run.problem.order)):
-        if not twins.step(step):
-            return
-        lazy.step(*example_of_groups(run, step))
-        twins.assert_near(rows_of(lazy), None)
-
-
-@given(run=GROUPS.flatmap(runs))
-def test_the_plain_lazy_form_equals_the_dense_reference(run):
-    """The page for reading, in floating point, after every step."""
-    assert_form_matches(run, PlainGroupsOnClock)
-
-
-class ShrinksEachWeight(PlainGroupsOnClock):
-    """Takes the shift off every weight in place of the norm."""
-
-    def load(self, j):
-        return [
-            math.copysign(max(abs(v) - self.shift, 0.0) * self.scale, v) for v in self.stored[j]
-        ]
-
-
-def test_a_broken_form_is_caught():
-    """The property finds a shrink of single weights."""
-
-    @caught(match="away from the dense twin")
-    @given(run=GROUPS.flatmap(runs))
-    def property_holds(run):
-        assert_form_matches(run, ShrinksEachWeight)

@@ -216,29 +216,6 @@ class SoftmaxTwins:
         self.loss = 0.0
 
 
-def plain_groups(run, form=DenseGroups):
-    """Groups in plain Python with the options of a run."""
-    chosen = run.plan
-    return form(
-        run.problem.n_features, run.n_outputs, softmax=chosen.softmax,
-        schedule=run.problem.rate, loss=chosen.loss.name, epsilon=chosen.loss.epsilon,
-        l1=chosen.penalty.l1, l2=chosen.penalty.l2, fit_intercept=chosen.fit_intercept,
-    )  # fmt: skip
-
-
-def example_of_groups(run, step):
-    """What ``DenseGroups.step`` takes."""
-    indices, values, _, importance = run.problem.example(step)
-    row = run.problem.order[step]
-    target = int(run.codes[row]) if run.plan.softmax else run.numbers[row].tolist()
-    return indices, values, target, importance
-
-
-def rows_of(learner):
-    """The weights of a learner in plain Python, as ``Run.last``."""
-    return np.column_stack([np.array(learner.weights).T, learner.intercepts])
-
-
 class GroupTwins:
     """The dense reference, and how far an exact implementation may be from it.
 
@@ -250,18 +227,27 @@ class GroupTwins:
     """
 
     def __init__(self, run):
-        self.run, self.twin = run, plain_groups(run)
+        chosen = run.plan
+        self.run = run
+        self.twin = DenseGroups(
+            run.problem.n_features, run.n_outputs, softmax=chosen.softmax,
+            schedule=run.problem.rate, loss=chosen.loss.name, epsilon=chosen.loss.epsilon,
+            l1=chosen.penalty.l1, l2=chosen.penalty.l2, fit_intercept=chosen.fit_intercept,
+        )  # fmt: skip
         self.largest_cushion = run.engine.wear.largest_cushion
         self.bound = self.cushion = 0.0
         self.comparable = True
 
     def rows(self):
-        return rows_of(self.twin)
+        """The weights, as ``Run.last``."""
+        return np.column_stack([np.array(self.twin.weights).T, self.twin.intercepts])
 
     def step(self, step):
         """Take a step; returns whether an implementation can still be compared."""
         one, chosen, n = self.run.problem, self.run.plan, self.run.n_outputs
-        indices, values, target, importance = example_of_groups(self.run, step)
+        indices, values, _, importance = one.example(step)
+        row = one.order[step]
+        target = int(self.run.codes[row]) if chosen.softmax else self.run.numbers[row].tolist()
         eta, penalty = one.rate(step), chosen.penalty
         before = self.rows()
         predictions = np.array(self.twin.step(indices, values, target, importance))
