@@ -260,14 +260,15 @@ class Parameters:
     _kinds = _Kinds()
 
 
-def settle(kinds: Mapping[str, Kind], values: Mapping[str, Any]) -> SimpleNamespace:
-    """Every parameter of the table as a plain Python value, by name.
+def settle(parameters: Any, values: Mapping[str, Any]) -> SimpleNamespace:
+    """Every parameter of a class or a function as a plain Python value, by name.
 
-    >>> settle({"max_iter": Integer(least=1)}, {"max_iter": np.int8(100)}).max_iter * 200
+    >>> def train(max_iter: PositiveInt) -> None: ...
+    >>> settle(train, {"max_iter": np.int8(100)}).max_iter * 200
     20000
     """
     result = SimpleNamespace()
-    for name, kind in kinds.items():
+    for name, kind in kinds_of(parameters).items():
         setattr(result, name, kind.settled(name, values[name]))
     return result
 
@@ -284,7 +285,8 @@ class SettledFields(Parameters):
     """
 
     def __post_init__(self) -> None:
-        for name, kind in self._kinds.items():
+        owner: Any = type(self)
+        for name, kind in kinds_of(owner).items():
             object.__setattr__(self, name, kind.settled(name, getattr(self, name)))
 
 
@@ -316,7 +318,8 @@ class ParameterObject(Parameters, BaseEstimator):
         # Without the constructor, which takes longer.
         settled = object.__new__(type(self))
         settled.__dict__.update(vars(self), _origin=self)
-        for key, kind in self._kinds.items():
+        owner: Any = type(self)
+        for key, kind in kinds_of(owner).items():
             value = kind.settled(f"{key} of {type(self).__name__}", getattr(self, key))
             settled.__dict__[key] = value
         return settled

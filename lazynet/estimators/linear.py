@@ -75,7 +75,7 @@ class LinearModel(Parameters, BaseEstimator):
         Every call begins here and uses only these values; ``get_params`` and ``clone`` go on giving
         the values that the user passed.
         """
-        return settle(self._kinds, vars(self))
+        return settle(type(self), vars(self))
 
     def set_params(self, **params: Any) -> Self:
         """Change parameters by name; ``rule__gamma`` is the gamma of the object ``rule``.

@@ -213,7 +213,7 @@ class OnlineModel(LinearModel):
 
     def _read_settings(self) -> Settings:
         """The checked parameters."""
-        parameters = vars(settle(self._kinds, vars(self)))
+        parameters = vars(settle(type(self), vars(self)))
         return read_settings(parameters, isinstance(self, ClassifierMixin))
 
     def _model(self) -> Model:

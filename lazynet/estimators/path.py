@@ -24,7 +24,7 @@ from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.losses import Loss, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, follow, why_late
-from lazynet.parameters import Flag, Kind, Number, Positive, PositiveInt, kinds_of, settle
+from lazynet.parameters import Flag, Kind, Number, Positive, PositiveInt, settle
 from lazynet.penalties import check_l1s, check_strengths, penalties_of_path
 from lazynet.training.settings import Seed, new_generator
 
@@ -162,7 +162,7 @@ def net_path(
     >>> bool((path.gaps <= 1e-4 * path.at_zero).all())
     True
     """
-    p = settle(kinds_of(net_path), locals())
+    p = settle(net_path, locals())
     points = p.l1s, p.l2s, p.l1_ratio, p.smallest
     penalties_of_path(1.0, *points)  # refuses what does not go together
     with in_memory(X, y, sample_weight) as rows:

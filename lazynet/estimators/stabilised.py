@@ -37,7 +37,6 @@ from lazynet.parameters import (
     PositiveInt,
     Threads,
     check_n_steps,
-    kinds_of,
     settle,
 )
 from lazynet.schedules import InverseSqrt
@@ -337,7 +336,7 @@ def selection_stability(
     >>> len(report.errors), len(report.kappas), report.frequency[:5].tolist()
     (5, 10, [1.0, 1.0, 1.0, 1.0, 1.0])
     """
-    p = settle(kinds_of(selection_stability), locals())
+    p = settle(selection_stability, locals())
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test belong together: give both or neither")
     names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]

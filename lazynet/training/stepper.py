@@ -82,7 +82,7 @@ class Stepper:
         wear: WearLike | None = None,
     ) -> None:
         # Here locals() holds only the arguments: settle them by name.
-        p = settle(self._kinds, locals())
+        p = settle(Stepper.__init__, locals())
         p.rule.check_streams("Stepper")
         if p.rule.eta0 is not None:
             check_scale(p.rule.schedule, p.rule.eta0)
