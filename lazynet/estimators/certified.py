@@ -49,10 +49,6 @@ class _DualNetModel(LinearModel):
     solver_: str | list[str] = field(init=False)
     history_: list[dict[str, Any]] = field(init=False)
 
-    def _goes_on(self, p: SimpleNamespace) -> bool:
-        """Whether ``fit`` starts from the last model."""
-        return bool(p.warm_start and self.__sklearn_is_fitted__())
-
     def fit(
         self,
         X: Any,
@@ -69,7 +65,7 @@ class _DualNetModel(LinearModel):
         return self
 
     def _train(self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any) -> list[Warning]:
-        reset = not self._goes_on(p)
+        reset = not (p.warm_start and self.__sklearn_is_fitted__())
         X, y, outputs = self._read_rows(p, X, y, sample_weight, reset=reset)
         if isinstance(self, LinearClassifier):
             check_every_class_counts(self.classes_, y, outputs.importances)
@@ -92,9 +88,8 @@ class _DualNetModel(LinearModel):
         output and a generator.
         """
         n_outputs = shape[0]
-        warm = self._goes_on(p)
-        generator = new_generator(p.random_state)
-        seeds = [int(generator.randint(2**31)) for _ in range(n_outputs)]
+        seeds = new_generator(p.random_state).randint(2**31, size=n_outputs)
+        warm = p.warm_start and self.__sklearn_is_fitted__()
         start = self._dense_weights() if warm else None
         if start is not None and start.shape != shape:
             raise ValueError(

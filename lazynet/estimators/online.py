@@ -15,6 +15,7 @@ from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
 from lazynet.data.targets import Classes, Columns, Labels, Targets
 from lazynet.data.weights import ClassWeight, check_sample_weight, counts_rows, importances
+from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.estimators.classifier import (
     SPARSE_FORMS,
     LinearClassifier,
@@ -27,8 +28,19 @@ from lazynet.estimators.classifier import (
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.losses import LossOfClasses, LossOfNumbers
+from lazynet.rules.base import Rule
 from lazynet.training.rows import balanced_for
 from lazynet.training.settings import Settings
+
+
+def _has_partial_fit(model: OnlineModel) -> bool:
+    """Whether the rule can learn from a stream; the error says why not."""
+    rule: Any = model.rule
+    if isinstance(rule, str) and rule in ALGORITHMS:
+        rule = ALGORITHMS[rule].rule()
+    if isinstance(rule, Rule):
+        rule.check_streams("partial_fit")
+    return True
 
 
 @dataclass(repr=False, eq=False)
@@ -161,7 +173,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
             self._sparse_coef = form in SPARSE_FORMS
         self.classes_, self._form = classes, form
 
-    @available_if(OnlineModel._learns_from_streams)
+    @available_if(_has_partial_fit)
     def partial_fit(
         self,
         X: Any,
@@ -297,7 +309,7 @@ class LazyNetRegressor(LinearRegressor, OnlineModel):
         self._form = None
         return settings
 
-    @available_if(OnlineModel._learns_from_streams)
+    @available_if(_has_partial_fit)
     def partial_fit(
         self,
         X: Any,

@@ -29,7 +29,7 @@ from lazynet.engines.base import (
     stacked_sparse_coefficients,
 )
 from lazynet.engines.calls import all_or_nothing
-from lazynet.engines.catalogue import ALGORITHMS, EngineKind
+from lazynet.engines.catalogue import EngineKind
 from lazynet.estimators.linear import LinearModel
 from lazynet.parameters import (
     Choice,
@@ -43,7 +43,6 @@ from lazynet.parameters import (
     settle,
 )
 from lazynet.persistence.checkpoints import EVERY, Checkpoint
-from lazynet.rules.base import Rule
 from lazynet.schedules import AUTO
 from lazynet.training.fit import (
     Callback,
@@ -206,8 +205,9 @@ class OnlineModel(LinearModel):
             settings = checkpoint.begin(self, settings, identity)
         replaces = start[0] is not None or start[1] is not None
         replaced = partial(self._replaced, *start) if replaces else None
-        sparse = self._sparse_coef
-        result, warnings = fit(settings, rows, model, replaced, callback, checkpoint, sparse)
+        result, warnings = fit(
+            settings, rows, model, replaced, callback, checkpoint, self._sparse_coef
+        )
         self.__dict__.update(result)
         return warnings
 
@@ -321,15 +321,6 @@ class OnlineModel(LinearModel):
         self.n_iter_, self.history_ = getattr(self, "n_iter_", 0) + 1, getattr(self, "history_", [])
         return warnings
 
-    def _learns_from_streams(self) -> bool:
-        """Whether the model has ``partial_fit``; the error says why not."""
-        rule: Any = self.rule
-        if isinstance(rule, str) and rule in ALGORITHMS:
-            rule = ALGORITHMS[rule].rule()
-        if isinstance(rule, Rule):
-            rule.check_streams("partial_fit")
-        return True
-
     def verify(
         self,
         X: Any,
@@ -389,21 +380,15 @@ class OnlineModel(LinearModel):
         weights are sparse and their averages are not: an average remembers every iterate.
         """
         check_is_fitted(self)
-        if self._averages():
-            return self._shaped(stacked_coefficients(self._engines, self.units_, last=True))
-        return self._shaped(self._dense_weights())
+        return self._shaped(stacked_coefficients(self._engines, self.units_, last=True))
 
     @property
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
         check_is_fitted(self)
-        if not self._averages():
+        if not any(engine.averaging for engine in self._engines):
             return self._intercepts()
         return intercepts_of(self._engines, self.units_, last=True)
-
-    def _averages(self) -> bool:
-        """Whether the model predicts with averages."""
-        return any(engine.averaging for engine in self._engines)
 
     @property
     def support_(self) -> NDArray[np.bool_]:
