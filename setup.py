@@ -59,7 +59,6 @@ GCC_ARGS += ["-fvisibility=hidden"]
 GCC_ARGS += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-O2", "-g0"]
 # The modules with loops over nonzeros, features or text; -O2 compiles the others faster.
 LOOPS = {
-    "averages",
     "columns",
     "dual",
     "examples",
@@ -68,6 +67,7 @@ LOOPS = {
     "online",
     "online_outputs",
     "row_loops",
+    "steps",
     "text",
 }
 # The rules are part of the loop: a call for eight nonzeros would cost as much as they do.

@@ -13,7 +13,7 @@ from scipy import sparse
 from lazynet.data.arrays import read_only
 from lazynet.data.statistics import Units
 from lazynet.engines.calls import Workers
-from lazynet.kernels import averages as averages_kernel
+from lazynet.kernels import steps as steps_kernel
 from lazynet.kernels.examples import (
     DEFECTS,
     STATUS_BAD_ROW,
@@ -44,7 +44,7 @@ class Wear(SettledFields):
 
     Where iterates are averaged, ``reach`` and ``largest_reach`` are the soft and the hard limit of
     S0 max(1 / scale, shift) / (sum of omega), S0 being the sum of the scales since the last sweep
-    (kernels/averages.pxd).
+    (kernels/rules/motion.pxd).
     """
 
     smallest_scale: Annotated[float, Number(least=0, most=1)] = 2.0**-500
@@ -214,7 +214,7 @@ class Engine:
     @property
     def counted(self) -> float:
         """The sum of omega over the iterates; 0 without an average."""
-        return float(self.totals[averages_kernel.TOTAL_FIELD]) if len(self.totals) else 0.0
+        return float(self.totals[steps_kernel.TOTAL_FIELD]) if len(self.totals) else 0.0
 
     # --- the state ---
 

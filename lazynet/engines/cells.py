@@ -243,7 +243,7 @@ class AdaGradEngine(LaggingWeights):
 
 # --- sums of gradients ---------------------------------------------------------------------------
 
-# What the field `loaded` says of weights that were loaded, see kernels/rules/mean_size.pxd.
+# What the field `loaded` says of weights that were loaded, see kernels/from_data.pxd.
 _LOADED, _RESTATED = -1.0, -2.0
 # With beta = 0 an intercept of FTRL needs a sum of squared gradients: its root is this share of
 # alpha.

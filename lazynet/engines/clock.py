@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from lazynet.engines.base import ALL, Arrays, Engine, Wear, take_until_done
 from lazynet.engines.cells import CellEngine
-from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import cells as kernel
 from lazynet.kernels import dense as dense_kernel
+from lazynet.kernels import steps as steps_kernel
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.steps import Steps, Task
+from lazynet.kernels.steps import Average, Steps, Task
 from lazynet.losses import Loss
 from lazynet.parameters import check_flag
 from lazynet.rules.storage import DEFAULT_BUDGET, Tables
@@ -93,11 +93,11 @@ class AveragedClockEngine(ClockEngine):
         self, n_features: int, wear: Wear | None = None, steps_per_block: int | None = None
     ) -> None:
         self.past = past_of_clock(n_features, steps_per_block)
-        self.totals = np.zeros(averages_kernel.AVERAGE_FIELDS)
+        self.totals = np.zeros(steps_kernel.AVERAGE_FIELDS)
         super().__init__(n_features, wear)
 
     @property
-    def average(self) -> averages_kernel.Average:  # type: ignore[override]
+    def average(self) -> Average:  # type: ignore[override]
         """The past of the clock as the kernel takes it."""
         return average_of(self.past, self.totals)
 
@@ -106,7 +106,7 @@ class AveragedClockEngine(ClockEngine):
 
     def _set_clock(self) -> None:
         super()._set_clock()
-        averages_kernel.begin(self.average)
+        self.average.begin()
 
     def _sweep(self) -> None:
         sums = self._sums(ALL)
@@ -123,13 +123,13 @@ class AveragedClockEngine(ClockEngine):
         """The sum of omega * w over the iterates, for the weights w of the features ``which``."""
         cells = self.cells[which]
         sums = np.empty(len(cells))
-        averages_kernel.sums(cells, self.average, sums)
+        self.average.sums(cells, sums)
         return sums
 
     def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
         if last or not self.counted:
             return super().intercepts()
-        return self.totals[[averages_kernel.INTERCEPT_SUM_FIELD]] / self.counted
+        return self.totals[[steps_kernel.INTERCEPT_SUM_FIELD]] / self.counted
 
     def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         super().load(coefficients, intercepts)
@@ -151,12 +151,12 @@ def past_of_clock(n_features: int, steps_per_block: int | None = None) -> NDArra
 
 def columns_of_past(arrays: Arrays) -> float:
     """How many columns of the past are written."""
-    return float(arrays["totals"][averages_kernel.COUNTED_FIELD]) + 1.0
+    return float(arrays["totals"][steps_kernel.COUNTED_FIELD]) + 1.0
 
 
-def average_of(past: NDArray[np.float64], totals: NDArray[np.float64]) -> averages_kernel.Average:
+def average_of(past: NDArray[np.float64], totals: NDArray[np.float64]) -> Average:
     """The past of a clock as the kernel takes it."""
-    return averages_kernel.Average(past[0, 1:], past[1], past[2], totals)
+    return Average(past[0, 1:], past[1], past[2], totals)
 
 
 class TablesEngine(CellEngine):
@@ -299,7 +299,7 @@ class DenseEngine(Engine):
         #: scratch memory: a row spread out over all features
         self.spread = np.zeros(n_features if predictions else 0)
         self.sums = np.zeros(n_features if average else 0)
-        self.totals = np.zeros(averages_kernel.AVERAGE_FIELDS if average else 0)
+        self.totals = np.zeros(steps_kernel.AVERAGE_FIELDS if average else 0)
 
     def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
         run = partial(
@@ -316,7 +316,7 @@ class DenseEngine(Engine):
     def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
         if last or not self.counted:
             return self.bias.copy()
-        return self.totals[[averages_kernel.INTERCEPT_SUM_FIELD]] / self.counted
+        return self.totals[[steps_kernel.INTERCEPT_SUM_FIELD]] / self.counted
 
     def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         self.cells[:], self.bias[0] = coefficients[0], intercepts[0]

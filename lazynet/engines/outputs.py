@@ -20,11 +20,11 @@ from scipy import sparse
 from lazynet.engines.base import ALL, Arrays, Engine, Wear, take_until_done
 from lazynet.engines.cells import on_lines
 from lazynet.engines.clock import average_of, columns_of_past, lower_rates, past_of_clock
-from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels import outputs as kernel
+from lazynet.kernels import steps as steps_kernel
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.steps import Steps, Targets, Task
+from lazynet.kernels.steps import Average, Steps, Targets, Task
 
 #: Features whose weights are read at once: their cells stay in the cache.
 _FEATURES_AT_ONCE = 2**12
@@ -293,11 +293,11 @@ class AveragedOutputs(OutputsOnClock):
 
     def __init__(self, n_features: int, n_outputs: int, wear: Wear | None = None) -> None:
         self.past = past_of_clock(n_features)
-        self.totals = np.zeros(averages_kernel.AVERAGE_FIELDS)
+        self.totals = np.zeros(steps_kernel.AVERAGE_FIELDS)
         super().__init__(n_features, n_outputs, np.float64, wear)
 
     @property
-    def average(self) -> averages_kernel.Average:  # type: ignore[override]
+    def average(self) -> Average:  # type: ignore[override]
         """The past of the clock as the kernel takes it."""
         return average_of(self.past, self.totals)
 
@@ -306,7 +306,7 @@ class AveragedOutputs(OutputsOnClock):
 
     def _set_clocks(self) -> None:
         super()._set_clocks()
-        averages_kernel.begin(self.average)
+        self.average.begin()
 
     def _sweep(self) -> None:
         befores = self.cells[:, self.width : self.width + self.n_outputs]
@@ -320,7 +320,7 @@ class AveragedOutputs(OutputsOnClock):
         sums = np.empty((self.n_outputs, len(cells)))
         for number in range(self.n_outputs):
             pairs = np.ascontiguousarray(cells[:, number :: self.width])
-            averages_kernel.sums(pairs, self.average, sums[number])
+            self.average.sums(pairs, sums[number])
         return sums.T
 
     def _by_feature(self, which: Any, last: bool) -> NDArray[np.float64]:

@@ -1,6 +1,7 @@
 # All that is known of every rule of the step loop beside the functions of its file in rules/: its name and
 # fields, the numbers in its cell, and which function answers what the loop asks.
 from libc.stdint cimport uint32_t
+from libc.string cimport memcpy
 
 from .chunk cimport Chunk
 from .from_data cimport Proposal
@@ -112,6 +113,27 @@ cdef inline str prepare(AnyRule* rule, int code, bint running):
         tables.prepare(&rule.tables)
         defect = tables.defect(&rule.tables)
     return defect
+
+
+cdef inline int begin_rule(
+    AnyRule* rule, tuple of, const double* constants, const double* fields, bint running
+) except -1:
+    """Fill in the rule as of now, ``of`` its entry in ``all_rules``; raises where its constants or fields
+    cannot be used."""
+    cdef Py_ssize_t n = len(of[2])
+    cdef str defect
+    if n:
+        memcpy(rule.numbers, constants, n * sizeof(double))
+    memcpy(rule.numbers + n, fields, len(of[3]) * sizeof(double))
+    defect = prepare(rule, of[0], running)
+    if defect is not None:
+        raise ValueError(defect)
+    return 0
+
+
+cdef inline void end_rule(const AnyRule* rule, tuple of, double* fields) noexcept:
+    """Write the fields as of now."""
+    memcpy(fields, rule.numbers + <Py_ssize_t> len(of[2]), len(of[3]) * sizeof(double))
 
 
 cdef inline bint follows_sizes(const AnyRule* rule, int code) noexcept:

@@ -12,33 +12,25 @@ beside the cells:
     "saga"                     for every row the importance times the slope of its last visit
     "tables"                   P and B of every step
 
-An averaged clock also has an ``Average`` (averages.pyx).
+An averaged clock also has an ``Average`` (steps.pyx).
 """
 
-from libc.string cimport memcpy
-
-from .averages cimport COUNTED, Average, check_counts
 from .any_rule cimport (
-    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, SAGA, TABLES, AnyRule, all_rules, follows_sizes,
-    intercept_of, prepare,
+    AVERAGED, CLOCK, FREELY_AVERAGED, SAGA, TABLES, AnyRule, all_rules, begin_rule, end_rule,
+    follows_sizes, intercept_of,
 )
 from .arrays cimport check_cells, check_vector
-from .chunk cimport FINISHED, Chunk, Loops, Status
+from .chunk cimport Chunk, Loops
 from .examples cimport Examples, check_runnable, has_sizes, highest_table
 from .from_data cimport (
-    LAST_RATE,
-    LOADED,
-    LOWERINGS,
-    N_FROM_DATA_FIELDS,
-    ROWS_SEEN,
-    STALLS,
-    find_factors,
-    load_from_data,
-    save_from_data,
+    LAST_RATE, LOADED, LOWERINGS, N_FROM_DATA_FIELDS, ROWS_SEEN, STALLS, find_factors,
+    load_from_data, save_from_data,
 )
+from .rows cimport FINISHED, Status
 from .rules cimport adagrad
 from .rules.clock cimport ClockRule
-from .steps cimport Steps, Task, chunk_of
+from .rules.motion cimport COUNTED
+from .steps cimport Average, Steps, Task, check_counts, chunk_of
 
 FROM_DATA_FIELDS = N_FROM_DATA_FIELDS
 LAST_RATE_FIELD = LAST_RATE
@@ -48,15 +40,10 @@ ROWS_SEEN_FIELD = ROWS_SEEN
 STALLS_FIELD = STALLS
 
 
-cdef class _Described:
-    def __init__(self, int code, int numbers, tuple constants, tuple fields):
-        self.code, self.numbers, self.constants, self.fields = code, numbers, constants, fields
+cdef dict KINDS = all_rules()
 
 
-cdef dict KINDS = {name: _Described(*known) for name, known in all_rules().items()}
-
-
-cdef _Described described(str kind):
+cdef tuple described(str kind):
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
     return KINDS[kind]
@@ -64,49 +51,29 @@ cdef _Described described(str kind):
 
 def numbers(str kind not None):
     """How many numbers a cell has."""
-    return described(kind).numbers
+    return described(kind)[1]
 
 
 def fields(str kind not None):
     """The names of the scalars that change from step to step, in order."""
-    return described(kind).fields
+    return described(kind)[3]
 
 
 def constants(str kind not None):
     """The names of the constants of the rule, in order."""
-    return described(kind).constants
+    return described(kind)[2]
 
 
-cdef int begin_rule(
-    void* rule, _Described of, const double* constants, const double* fields, bint running
+cdef int begin(
+    AnyRule* rule, tuple of, const double[::1] constants, const double[::1] fields, bint running
 ) except -1:
-    cdef Py_ssize_t n = len(of.constants)
-    cdef AnyRule* any_rule = <AnyRule*> rule
-    if n:
-        memcpy(any_rule.numbers, constants, n * sizeof(double))
-    memcpy(any_rule.numbers + n, fields, len(of.fields) * sizeof(double))
-    cdef str defect = prepare(any_rule, of.code, running)
-    if defect is not None:
-        raise ValueError(defect)
-    return 0
-
-
-cdef void end_rule(const void* rule, _Described of, double* fields) noexcept:
-    memcpy(fields, <const double*> rule + len(of.constants), len(of.fields) * sizeof(double))
-
-
-cdef bint rates_follow_sizes(const void* rule, _Described of) noexcept:
-    return follows_sizes(<const AnyRule*> rule, of.code)
-
-
-cdef int rule_of(
-    AnyRule* rule, _Described of, const double[::1] constants, const double[::1] fields, bint running
-) except -1:
-    check_vector("constants", constants, len(of.constants))
-    check_vector("fields", fields, len(of.fields))
-    return begin_rule(
+    """Fill in the rule as of now; returns its number."""
+    check_vector("constants", constants, len(of[2]))
+    check_vector("fields", fields, len(of[3]))
+    begin_rule(
         rule, of, &constants[0] if constants.shape[0] else NULL, &fields[0], running
     )
+    return of[0]
 
 
 cdef double* memory_of(double[::1] memory, str holds, Py_ssize_t length) except? NULL:
@@ -131,24 +98,24 @@ cdef int take_entries(AnyRule* rule, double[::1] memory) except -1:
 
 
 cdef int take_memory(
-    AnyRule* rule, _Described of, Examples examples, Task task, double[::1] memory
+    AnyRule* rule, int code, Examples examples, Task task, double[::1] memory
 ) except -1:
     """Give the rule what it has beside the cells."""
     cdef ClockRule* on = &rule.clock
-    if of.code == SAGA:
+    if code == SAGA:
         rule.saga.n_rows = <double> examples.csr.n_rows
         rule.saga.slopes = memory_of(memory, "an entry per row", examples.csr.n_rows)
-    elif of.code == TABLES:
+    elif code == TABLES:
         take_entries(rule, memory)
         rule.tables.shrink_first = task.shrink_first
-    elif of.code == CLOCK or of.code == AVERAGED:
+    elif code == CLOCK or code == AVERAGED:
         on.positive, on.totals = task.positive, NULL
         if task.tuning.in_use:
             load_from_data(
                 &on.state, memory_of(memory, "the state of the rates", N_FROM_DATA_FIELDS)
             )
             find_factors(&on.state, &task.tuning)
-    if not has_sizes(examples) and (task.tuning.in_use or follows_sizes(rule, of.code)):
+    if not has_sizes(examples) and (task.tuning.in_use or follows_sizes(rule, code)):
         raise ValueError("examples must have sizes: the rates follow the sizes of the rows")
     return 0
 
@@ -166,23 +133,22 @@ def run(
     Average average=None,            # IN/OUT: the past of an averaged clock
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
-    cdef _Described of = described(kind)
+    cdef tuple of = described(kind)
     cdef Status status
     cdef AnyRule rule
     cdef Chunk at
     cdef int code
-    if (average is None) == (of.code == AVERAGED):
+    if (average is None) == (kind == "averaged clock"):
         raise ValueError("average must be given for the kind 'averaged clock', and for no other")
-    check_cells(cells, examples.csr.n_columns, of.numbers)
+    check_cells(cells, examples.csr.n_columns, of[1])
     check_runnable(examples, task.loss)
-    rule_of(&rule, of, constants, fields, True)
-    take_memory(&rule, of, examples, task, memory)
+    code = begin(&rule, of, constants, fields, True)
+    take_memory(&rule, code, examples, task, memory)
     if not 0 <= first < steps.order.shape[0]:
         return <int> FINISHED, steps.order.shape[0]
     at = chunk_of(examples, steps, task, first)
     at.cells = &cells[0, 0] if cells.shape[0] else NULL
-    at.follows_sizes = task.tuning.in_use or follows_sizes(&rule, of.code)
-    code = of.code
+    at.follows_sizes = task.tuning.in_use or follows_sizes(&rule, code)
     if average is not None:
         check_counts(steps.counts, steps.order.shape[0])
         at.counts, rule.clock.totals = &steps.counts[0], &average.fields[0]
@@ -193,7 +159,7 @@ def run(
     with nogil:
         status = examples.loops.run(code, &rule, &at)
     end_rule(&rule, of, &fields[0])
-    if task.tuning.in_use and (of.code == CLOCK or of.code == AVERAGED):
+    if task.tuning.in_use and code in (CLOCK, AVERAGED, FREELY_AVERAGED):
         save_from_data(&rule.clock.state, &memory[0])
     if average is not None:
         rule.clock.totals[COUNTED] = <double> rule.clock.past.n
@@ -207,13 +173,13 @@ def sweep(
     const double[::1] constants not None,
 ):
     """Bring every weight current, and change the scale of the rates if that is due."""
-    cdef _Described of = described(kind)
+    cdef tuple of = described(kind)
     cdef AnyRule rule
     cdef const Loops* loops = <const Loops*> highest_table("online")
-    if of.code != ADAGRAD:
+    if kind != "adagrad":
         raise ValueError(f"kind must be one whose weights the kernel sweeps, got {kind!r}")
-    check_cells(cells, cells.shape[0], of.numbers)
-    rule_of(&rule, of, constants, fields, False)
+    check_cells(cells, cells.shape[0], of[1])
+    begin(&rule, of, constants, fields, False)
     with nogil:
         if cells.shape[0]:
             loops.renew(&rule, &cells[0, 0], cells.shape[0])
@@ -229,14 +195,14 @@ def read(
     double[::1] memory=None,       # of tables
 ):
     """weights <- the weights as of now."""
-    cdef _Described of = described(kind)
+    cdef tuple of = described(kind)
     cdef AnyRule rule
     cdef const Loops* loops = <const Loops*> highest_table("online")
-    cdef int code = of.code
-    check_cells(cells, cells.shape[0], of.numbers)
+    cdef int code
+    check_cells(cells, cells.shape[0], of[1])
     check_vector("weights", weights, cells.shape[0])
-    rule_of(&rule, of, constants, fields, False)
-    if of.code == TABLES:
+    code = begin(&rule, of, constants, fields, False)
+    if code == TABLES:
         take_entries(&rule, memory)
     with nogil:
         if cells.shape[0]:
@@ -247,10 +213,10 @@ def intercept(
     str kind not None, const double[::1] fields not None, const double[::1] constants not None
 ):
     """The intercept as of now."""
-    cdef _Described of = described(kind)
+    cdef tuple of = described(kind)
     cdef AnyRule rule
-    rule_of(&rule, of, constants, fields, False)
-    return intercept_of(&rule, of.code)
+    cdef int code = begin(&rule, of, constants, fields, False)
+    return intercept_of(&rule, code)
 
 
 def retune(
@@ -260,13 +226,13 @@ def retune(
     const double[::1] constants not None,
 ):
     """Recompute what every cell of AdaGrad caches of the constants."""
-    cdef _Described of = described(kind)
+    cdef tuple of = described(kind)
     cdef AnyRule rule
     cdef Py_ssize_t j
-    if of.code != ADAGRAD:
+    if kind != "adagrad":
         raise ValueError(f"kind must be one whose cells depend on the constants, got {kind!r}")
-    check_cells(cells, cells.shape[0], of.numbers)
-    rule_of(&rule, of, constants, fields, False)
+    check_cells(cells, cells.shape[0], of[1])
+    begin(&rule, of, constants, fields, False)
     with nogil:
         for j in range(cells.shape[0]):
             cells[j, 2] = adagrad.decay_at(&rule.adagrad, cells[j, 1])

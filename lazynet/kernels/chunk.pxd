@@ -1,43 +1,20 @@
-# A chunk of steps as the loops of online.pyx see it: addresses and numbers, which the modules with the
-# arrays (cells.pyx, outputs.pyx) have checked.
+# A chunk of steps as the loops see it, of one output (online.pyx) and of several (online_outputs.pyx):
+# addresses and numbers, which the modules with the arrays (cells.pyx, outputs.pyx) have checked; and the
+# functions that a module of one vector level offers.
 from libc.stdint cimport int64_t
 
-from .averages cimport Reach
 from .from_data cimport Tuning
-from .rules.motion cimport Wear
-from .rows cimport Csr
-
-# How a call of a kernel ended.
-cdef enum Status:
-    FINISHED = 0
-    WORN_OUT = 1     # all weights must be brought current before the next step
-    OVERFLOWED = 2   # this step's prediction or move is not finite; it was not taken
-    BAD_ROW = 3      # this step's row cannot be read safely; it was not taken
-    PAUSED = 4       # the call has touched PATIENCE numbers: signals can be handled now
-    OUT_OF_MEMORY = 5  # there is no room for this step's row; the step was not taken
-    OUT_OF_RANGE = 6   # this step's shrink takes the clock out of the range of doubles
-
+from .rows cimport CopyRow, Csr, OwnRow, Status, prefetch, read_once
+from .rules.adagrad cimport AdaGrad
+from .rules.ftrl cimport Ftrl
+from .rules.motion cimport Past, Reach, Wear
+from .rules.rda cimport Rda
 
 # A size of a row that rates can follow.
 cdef enum Measured:
     NO_SIZE = 0
     ABSOLUTE_SUM = 1
     SQUARED_NORM = 2
-
-
-# The values and columns of the row AHEAD steps later are prefetched: fetched later, they would
-# arrive too late, and fetched sooner, they would have left the cache again.
-cdef enum:
-    AHEAD = 3
-
-# Up to this many numbers, 2 MiB, weights are near: the second cache of the processor holds most of
-# those that a row needs, and fetching them ahead takes longer than waiting for the others.
-cdef enum:
-    NEAR = 262144
-
-# The most numbers that one call touches, a last row excepted: some tens of milliseconds.
-cdef enum:
-    PATIENCE = 8388608
 
 
 cdef struct Chunk:
@@ -65,6 +42,8 @@ cdef struct Chunk:
     const Reach* reach
     const Tuning* tuning
 
+# --- several outputs ------------------------------------------------------------------------------
+
 
 cdef enum TargetsForm:
     LABELS     # the number of the output that is positive, for each row
@@ -84,7 +63,159 @@ cdef struct TargetRows:
     Py_ssize_t n_columns      # from row to row
 
 
-# What a module of one vector level offers; ``rule`` is the struct of the rule of that number.
+# The kinds of outputs, by number.
+cdef enum OutputCode:
+    CLOCK
+    AVERAGED
+    FREELY_AVERAGED   # without an l1 penalty
+    GROUPS            # a penalty of the row of all outputs' weights of a feature
+    RDA
+    FTRL
+    ADAGRAD
+
+
+# The rows of the array of clocks, which has a column for all outputs or one for each.
+cdef enum:
+    SCALE = 0
+    SCALE_LOW = 1
+    SHIFT = 2
+    SHIFT_LOW = 3
+    N_CLOCK_ROWS = 4
+
+# The rows of what every output on the clock keeps for itself.
+cdef enum:
+    INTERCEPT = 0
+    PENDING_MOVE = 1
+    INTERCEPT_SUM = 2
+    INTERCEPT_SUM_LOW = 3
+    N_OWN_ROWS = 4
+
+# The scalars of a block of outputs on the clock.
+cdef enum:
+    WORK = 0       # nonzeros visited since the clocks were last set
+    PENDING = 1    # what the next call must know of its first step
+    N_SCALARS = 2
+
+# PENDING: a step of which nothing is done, whose first half is done, or whose row is counted.
+cdef enum:
+    NOTHING_DONE = 0
+    HALF_DONE = 1
+    ROW_COUNTED = 2
+
+# The columns of the strengths that differ from output to output.
+cdef enum:
+    OWN_L1 = 0
+    OWN_L2 = 1
+    OWN_LARGEST_RATE = 2
+    N_STRENGTHS = 3
+
+
+# The rule of one output: what an AnyRule (cells.pxd) holds of these rules.
+cdef union OutputRule:
+    double[32] numbers
+    Rda rda
+    Ftrl ftrl
+    AdaGrad adagrad
+
+
+cdef struct Outputs:
+    OutputCode code
+    Chunk chunk               # the rows and steps, without cells and targets
+    TargetRows targets
+    Py_ssize_t n              # outputs
+    Py_ssize_t width          # the same, filled up to whole cache lines
+    Py_ssize_t stride         # numbers of a cell
+    Py_ssize_t n_features
+    bint narrow               # whether the cells are floats
+    void* cells               # IN/OUT
+    # IN/OUT: of AdaGrad: the steps that had been taken when a row of weights was brought current
+    double* stamps
+    double* losses            # IN/OUT: the sums of importance times loss; an entry per output
+    bint softmax
+    bint learns               # else only the losses are added up
+    bint decays               # of AdaGrad: whether some output has an l2 penalty
+    OutputRule* rules         # of every entry of a row of weights; NULL on the clock
+    # on the clock
+    double* clocks            # IN/OUT: N_CLOCK_ROWS rows of ``n_clocks``
+    Py_ssize_t n_clocks       # 1 or width
+    double* own               # IN/OUT: N_OWN_ROWS rows of ``width``
+    double* scalars           # IN/OUT
+    # A row per step, of ``rate_columns`` numbers: one for every output, or one for all.
+    const double* rates_of_steps
+    Py_ssize_t rate_columns
+    # Shrinks that differ from output to output: rows as long, but of ``width`` pulls; or NULL.
+    const double* own_keep
+    const double* own_keep_low
+    const double* own_pull
+    double* rates             # IN/OUT: the fields of rates from the rows (from_data.pxd), or NULL
+    const double* strengths   # N_STRENGTHS of each output, or NULL
+    Past* past                # of the one clock, where iterates are averaged; else NULL
+    double* totals            # IN/OUT: the fields of the average
+
+# --- the targets of a row -------------------------------------------------------------------------
+
+
+cdef inline Py_ssize_t place_of(const Outputs* at, int64_t label) noexcept nogil:
+    """Where the block has the output with this number; -1 where it has none."""
+    if label < at.targets.first or label - at.targets.first >= at.n:
+        return -1
+    return <Py_ssize_t> (label - at.targets.first)
+
+
+cdef inline Py_ssize_t begin_of(const TargetRows* targets, Py_ssize_t row) noexcept nogil:
+    """Where the labels of a row begin, and those of the row before end."""
+    # Another thread may be writing to the array: each bound is read once and checked.
+    return <Py_ssize_t> min(
+        max(read_once(&targets.starts[row]), <int64_t> 0), <int64_t> targets.n_labels
+    )
+
+
+cdef inline void fetch_targets(
+    const TargetRows* targets, Py_ssize_t ahead, Py_ssize_t next
+) noexcept nogil:
+    """Fetch the targets of a row ``ahead``, and of the row ``next`` the labels; -1 is no row."""
+    if targets.numbers != NULL and ahead >= 0:
+        prefetch(targets.numbers + ahead * targets.n_columns)
+    elif targets.form == LABELS and ahead >= 0:
+        prefetch(targets.labels + ahead)
+    elif targets.form == POSITIVES and ahead >= 0:
+        prefetch(targets.starts + ahead)
+    if targets.form == POSITIVES and next >= 0:
+        prefetch(targets.labels + begin_of(targets, next))
+
+
+cdef inline Py_ssize_t fill_targets(
+    const Outputs* at, Py_ssize_t row, double* y, Py_ssize_t* touched
+) noexcept nogil:
+    """y <- the targets of the row; returns the place of its label in the block, or -1.
+
+    Adds the labels that were visited, where there are several, to ``touched``.
+    """
+    cdef const TargetRows* targets = &at.targets
+    cdef Py_ssize_t k, label, place, start, stop
+    for k in range(at.n):
+        if targets.form == NUMBERS:
+            y[k] = targets.numbers[row * targets.n_columns + k]
+        else:
+            y[k] = targets.numbers[row] if targets.form == SHARED else -1.0
+    if targets.form == LABELS:
+        label = place_of(at, read_once(&targets.labels[row]))
+        if label >= 0:
+            y[label] = 1.0
+        return label
+    if targets.form == POSITIVES:
+        start, stop = begin_of(targets, row), begin_of(targets, row + 1)
+        for place in range(start, stop):
+            label = place_of(at, read_once(&targets.labels[place]))
+            if label >= 0:
+                y[label] = 1.0
+        touched[0] += max(stop - start, <Py_ssize_t> 0)
+    return -1
+
+# --- the functions of one vector level, by address ------------------------------------------------
+
+
+# Of online.pyx; ``rule`` is the struct of the rule of that number.
 cdef struct Loops:
     # Takes the steps; returns how the call ended.
     Status (*run)(int code, void* rule, Chunk* at) noexcept nogil
@@ -94,3 +225,44 @@ cdef struct Loops:
     ) noexcept nogil
     # Brings the cells of AdaGrad current; computes alpha anew if that is due.
     void (*renew)(void* rule, double* cells, Py_ssize_t n) noexcept nogil
+
+
+# Of online_outputs.pyx.
+cdef struct OutputLoops:
+    # Takes the steps; returns how the call ended.
+    Status (*run)(Outputs* at) noexcept nogil
+    # out <- the weights of all features, a row of n for each; false without memory.
+    bint (*read)(Outputs* at, double* out, Py_ssize_t n) noexcept nogil
+    # Brings every weight current, for clocks that then begin again; false without memory.
+    bint (*sweep)(Outputs* at) noexcept nogil
+
+
+# Of row_loops.pyx.
+cdef struct RowLoops:
+    CopyRow copy
+    # The sum of x_j^2, or of |x_j|; 0 for a row that cannot be read.
+    double (*size)(const Csr* csr, Py_ssize_t number, bint absolutes) noexcept nogil
+    # Whether every column is larger than the one before; whether all values are finite.
+    bint (*increases)(const OwnRow* row) noexcept nogil
+    bint (*is_finite)(const OwnRow* row) noexcept nogil
+    # sum x_j w_j with w = soft(z, shift); a weight has one number, or two.
+    double (*dot)(const OwnRow* row, const double* z, double shift) noexcept nogil
+    double (*dot_of_pairs)(const OwnRow* row, const double* cells, double shift) noexcept nogil
+    # w_j <- w_j + factor x_j, and {a, b}_j <- {a, b}_j + {first, second} x_j
+    void (*add)(const OwnRow* row, double* w, double factor) noexcept nogil
+    void (*add_pairs)(
+        const OwnRow* row, double* cells, double first, double second) noexcept nogil
+    # sum x_j w_j and the digits that its rounding lost; {sum, low}_j += (factor + low) x_j
+    double (*exact_dot)(const OwnRow* row, const double* w, double* low) noexcept nogil
+    void (*exact_add)(
+        const OwnRow* row, double* sums, double factor, double factor_low) noexcept nogil
+    # The steps of a dense loop over all weights (all_weights.pxd).
+    void (*shrink_all)(double* w, Py_ssize_t n, double keep, double pull) noexcept nogil
+    double (*full_dot)(const double* w, const double* x, Py_ssize_t n) noexcept nogil
+    void (*full_move)(double* w, const double* x, Py_ssize_t n, double step) noexcept nogil
+    # sum |w| and sum w^2; log(1 + exp(-p y)) of many predictions
+    void (*weight_sums)(
+        const double* w, Py_ssize_t n, double* absolute, double* squared) noexcept nogil
+    void (*log_losses)(
+        const double* predictions, const double* targets, double* losses,
+        Py_ssize_t n) noexcept nogil

@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from .examples cimport Examples
-from .own_rows cimport OwnRow
+from .rows cimport OwnRow
 
 
 # Gives the block at least ``size`` bytes; keeps what it holds.  False without memory.

@@ -17,9 +17,8 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 from .arrays cimport check_aligned, check_vector
-from .chunk cimport FINISHED, OUT_OF_MEMORY
 from .examples cimport Examples, importance_of, walk_rows
-from .own_rows cimport OwnRow, Walk, end_walk, next_row
+from .rows cimport FINISHED, OUT_OF_MEMORY, OwnRow, Walk, end_walk, next_row
 
 # The most rows and the most columns: places are 32-bit numbers.
 cdef Py_ssize_t MOST = 2 ** 31 - 1

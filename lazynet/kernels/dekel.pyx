@@ -21,11 +21,13 @@ from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 
 from .arrays cimport check_aligned, check_cells, check_vector
-from .averages cimport add_to
-from .chunk cimport FINISHED, OVERFLOWED, PATIENCE, PAUSED, WORN_OUT, Status
+from .chunk cimport RowLoops
 from .examples cimport Examples, check_runnable, walk_rows
 from .losses cimport slope_of
-from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
+from .rows cimport (
+    FINISHED, OVERFLOWED, PATIENCE, PAUSED, WORN_OUT, OwnRow, Status, Walk, end_walk, next_row,
+)
+from .rules.motion cimport add_to
 
 # Each running sum is followed by the digits that its rounding lost.
 cdef enum:

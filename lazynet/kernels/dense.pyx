@@ -15,14 +15,14 @@ Property: equal to lazynet.reference.DenseReference after every step
 
 from libc.math cimport isfinite
 
-from .arrays cimport check_aligned, check_vector
 from .all_weights cimport full_dot, full_move, shrink_all
-from .averages cimport N_AVERAGE_FIELDS, check_counts, count_totals
-from .chunk cimport FINISHED, OVERFLOWED, PATIENCE, PAUSED, Status
+from .arrays cimport check_aligned, check_vector
+from .chunk cimport RowLoops
 from .examples cimport Examples, check_runnable, walk_rows
 from .losses cimport slope_of
-from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
-from .steps cimport Steps, Task
+from .rows cimport FINISHED, OVERFLOWED, PATIENCE, PAUSED, OwnRow, Status, Walk, end_walk, next_row
+from .rules.motion cimport N_AVERAGE_FIELDS, count_totals
+from .steps cimport Steps, Task, check_counts
 
 
 cdef inline void spread_out(const OwnRow* row, double* x) noexcept nogil:
@@ -47,7 +47,7 @@ def run(
     double[::1] intercept not None,  # IN/OUT: one entry
     double[::1] spread not None,     # scratch: d zeros, empty to predict sparsely
     double[::1] sums not None,       # IN/OUT: sum of omega w, empty without an average
-    double[::1] totals not None,     # IN/OUT: the counting (averages.pxd), empty without an average
+    double[::1] totals not None,     # IN/OUT: the counting (rules/motion.pxd), empty without an average
     bint vectorised,        # whether the loops over all weights use vector units
     Py_ssize_t first,
 ):

@@ -23,11 +23,12 @@ from libc.math cimport fabs, fmax, isfinite
 from libc.stdint cimport int64_t
 
 from .arrays cimport check_aligned, check_vector
+from .chunk cimport RowLoops
 from .conjugates cimport best_dual
-from .chunk cimport FINISHED, OVERFLOWED, PATIENCE, PAUSED, Status
 from .examples cimport Examples, check_runnable, importance_of, walk_rows
-from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
-from .rows cimport soft
+from .rows cimport (
+    FINISHED, OVERFLOWED, PATIENCE, PAUSED, OwnRow, Status, Walk, end_walk, next_row, soft,
+)
 
 # The scalars that change from step to step, in one array.
 cdef enum:

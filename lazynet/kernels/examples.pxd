@@ -1,8 +1,7 @@
 from libc.stdint cimport int64_t
 
-from .chunk cimport NO_SIZE, Loops, Measured
-from .own_rows cimport RowLoops, Walk, begin_walk
-from .rows cimport Csr
+from .chunk cimport NO_SIZE, Loops, Measured, RowLoops
+from .rows cimport Csr, Walk, begin_walk
 
 
 cdef enum:

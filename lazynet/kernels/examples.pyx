@@ -20,14 +20,13 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from .arrays cimport check_aligned, pinned
-from .chunk cimport (
-    ABSOLUTE_SUM, BAD_ROW, FINISHED, NO_SIZE, OUT_OF_MEMORY, OUT_OF_RANGE, OVERFLOWED, PAUSED,
-    SQUARED_NORM, WORN_OUT, Loops,
-)
+from .chunk cimport ABSOLUTE_SUM, NO_SIZE, SQUARED_NORM, Loops
 from .lanes cimport best_level
 from .losses cimport N_LOSSES
-from .own_rows cimport OwnRow, Walk, end_walk, has_place, next_row
-from .rows cimport start_of
+from .rows cimport (
+    BAD_ROW, FINISHED, OUT_OF_MEMORY, OUT_OF_RANGE, OVERFLOWED, PAUSED, WORN_OUT, OwnRow, Walk,
+    end_walk, has_place, next_row, start_of,
+)
 
 STATUS_FINISHED = FINISHED
 STATUS_WORN_OUT = WORN_OUT

@@ -14,10 +14,8 @@ from libc.string cimport memset
 
 from .arrays cimport check_aligned, check_vector
 from .columns cimport pick
-from .chunk cimport FINISHED, OUT_OF_MEMORY, PATIENCE, PAUSED
 from .examples cimport Examples
-from .own_rows cimport OwnRow
-from .rows cimport Room, make_room, soft
+from .rows cimport FINISHED, OUT_OF_MEMORY, PATIENCE, PAUSED, OwnRow, Room, make_room, soft
 
 
 def add_gram(

@@ -1,6 +1,8 @@
 # The losses as scalar pairs: l(p, y) and its derivative in p, both stable at any margin.
 # Python twins: lazynet/reference/losses.py; tests/exact/test_losses.py compares the two.
-from libc.math cimport exp, fabs, log1p
+from libc.math cimport exp, fabs, log, log1p
+
+from .lanes cimport exp_of_negative, log1p_of
 
 # In the order of lazynet.losses.LOSSES.
 cdef enum LossCode:
@@ -180,3 +182,41 @@ cdef inline double slope_of(
     """s l'(p, y): the slope of the loss of a row times its importance s; 1 where these are NULL."""
     cdef double slope = loss_slope(loss, prediction, targets[row], epsilon)
     return slope * importances[row] if importances != NULL else slope
+
+# --- several outputs: the logistic loss and the softmax without a branch, so that the compiler computes
+# several at once
+
+
+cdef inline void log_slopes(
+    const double* predictions, const double* y, Py_ssize_t n, double importance, double* slopes,
+    double* losses
+) noexcept nogil:
+    cdef double margin, decayed
+    cdef Py_ssize_t k
+    for k in range(n):
+        margin = predictions[k] * y[k]
+        decayed = exp_of_negative(-fabs(margin))
+        slopes[k] = -y[k] * (decayed if margin > 0.0 else 1.0) / (1.0 + decayed) * importance
+        losses[k] = (log1p_of(decayed) + (-margin if margin < 0.0 else 0.0)) * importance
+
+
+cdef inline void softmax_slopes(
+    const double* predictions, Py_ssize_t label, Py_ssize_t n, double importance, double* slopes,
+    double* losses
+) noexcept nogil:
+    """importance (probability_k - [k = label]); the loss is counted with the label."""
+    cdef double highest = predictions[0], sum = 0.0, factor
+    cdef Py_ssize_t k
+    for k in range(1, n):
+        highest = max(highest, predictions[k])
+    for k in range(n):
+        slopes[k] = exp_of_negative(predictions[k] - highest)
+        losses[k] = 0.0
+    for k in range(n):
+        sum += slopes[k]
+    factor = importance / sum
+    for k in range(n):
+        slopes[k] *= factor
+    if label >= 0:
+        slopes[label] -= importance
+        losses[label] = (log(sum) + (highest - predictions[label])) * importance

@@ -29,17 +29,11 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from .arrays cimport check_vector
-from .averages cimport add_to
-from .conjugates cimport (
-    conjugate,
-    into_domain,
-    loss_with_derivatives,
-    smoothed_with_derivatives,
-)
+from .rules.motion cimport add_to
 from .columns cimport Columns, grow
-from .chunk cimport PATIENCE
+from .conjugates cimport conjugate, into_domain, loss_with_derivatives, smoothed_with_derivatives
 from .examples cimport Examples, check_runnable, importance_of
-from .rows cimport soft
+from .rows cimport PATIENCE, soft
 
 # Sweeps of coordinate descent in one step, and conjugate gradients in one run.
 cdef int MOST_SWEEPS = 30

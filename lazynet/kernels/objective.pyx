@@ -1,4 +1,4 @@
-"""Sums of the objective, mean loss + l1 * sum |w| + l2/2 * sum w^2, without a copy of an array.
+"""The losses of predictions, and sums of the objective, mean loss + l1 * sum |w| + l2/2 * sum w^2.
 
 The loss is summed with Kahan's compensation, so that the progressive loss, which decides when
 training stops, does not drift with the number of rows.
@@ -8,11 +8,15 @@ Property: equal to sums in plain Python (tests/exact/test_predictions_before_upd
 
 from libc.stdint cimport int64_t
 
+import numpy as np
+
 from .arrays cimport check_aligned
+from .chunk cimport RowLoops
 from .examples cimport Examples, check_runnable, highest_table, importance_of
-from .losses cimport LOG_LOSS, loss_value
-from .own_rows cimport RowLoops
+from .losses cimport LOG_LOSS, N_LOSSES, loss_slope, loss_value
 from .steps cimport Steps
+
+LOSS_COUNT = N_LOSSES
 
 # Rows whose losses are computed together.
 cdef enum:
@@ -77,3 +81,26 @@ def loss_of_predictions(Examples examples, Steps steps, int loss, double epsilon
     if missing:
         raise ValueError(f"order must hold row numbers below {examples.csr.n_rows}, got {row}")
     return total
+
+
+def values_and_slopes(
+    int loss,
+    const double[::1] predictions not None,
+    const double[::1] targets not None,
+    double epsilon,
+):
+    """l(p, y) and dl/dp elementwise."""
+    if not 0 <= loss < N_LOSSES:
+        raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {loss}")
+    if predictions.shape[0] != targets.shape[0]:
+        raise ValueError("predictions and targets must be equally long")
+    if predictions.shape[0]:
+        check_aligned("predictions", &predictions[0])
+        check_aligned("targets", &targets[0])
+    cdef Py_ssize_t i
+    cdef double[::1] values = np.empty(predictions.shape[0])
+    cdef double[::1] slopes = np.empty(predictions.shape[0])
+    for i in range(predictions.shape[0]):
+        values[i] = loss_value(loss, predictions[i], targets[i], epsilon)
+        slopes[i] = loss_slope(loss, predictions[i], targets[i], epsilon)
+    return np.asarray(values), np.asarray(slopes)

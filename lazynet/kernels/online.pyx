@@ -24,19 +24,18 @@ from .any_rule cimport (
     ADAGRAD, AVERAGED, CARPENTER, CLOCK, FREELY_AVERAGED, FTRL, RDA, TABLES, TRUNCATED, Rule,
     added_by, factor_of, finish, kept_numbers, measure, numbers,
 )
-from .cell_loops cimport add_eight, load_part, move_part, read, renew
-from .chunk cimport (
-    AHEAD, FINISHED, NEAR, OUT_OF_RANGE, OVERFLOWED, PATIENCE, PAUSED, WORN_OUT, Chunk, Loops, Status,
-)
-from .clock_steps cimport (
-    HALF_A_STEP, NOTHING, begin_on_clock, count_on_clock, finish_on_clock, propose_on_clock, size_of,
-    start_on_clock,
-)
+from .chunk cimport Chunk, Loops
 from .from_data cimport Proposal, begin_proposal
 from .lanes cimport LANES, PARTS, WIDTH, Eight, Lanes, eight_zeros, put_lanes, sum_of_eight
 from .losses cimport slope_of
-from .own_rows cimport OwnRow, copy_row, fetch_cells, fetch_eight, row_at
-from .rows cimport fetch_row, prefetch
+from .online_steps cimport (
+    HALF_A_STEP, NOTHING, add_eight, begin_on_clock, count_on_clock, finish_on_clock, load_part,
+    move_part, propose_on_clock, read, renew, size_of, start_on_clock,
+)
+from .rows cimport (
+    AHEAD, FINISHED, NEAR, OUT_OF_RANGE, OVERFLOWED, PATIENCE, PAUSED, WORN_OUT, OwnRow, Status,
+    copy_row, fetch_cells, fetch_eight, fetch_row, prefetch, row_at,
+)
 from .rules cimport clock, tables
 from .rules.adagrad cimport AdaGrad
 from .rules.carpenter cimport Carpenter

@@ -17,21 +17,21 @@ of steps, gives the same bits.
 from libc.stdint cimport uintptr_t
 
 from .chunk cimport (
-    AHEAD, FINISHED, OUT_OF_MEMORY, OVERFLOWED, PATIENCE, PAUSED, WORN_OUT, Chunk, Status,
-)
-from .outputs_chunk cimport (
-    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, HALF_DONE, NOTHING_DONE, PENDING, PENDING_MOVE, RDA, WORK, OutputCode, OutputLoops, Outputs,
+    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, HALF_DONE, NOTHING_DONE, PENDING, PENDING_MOVE,
+    RDA, WORK, Chunk, OutputCode, OutputLoops, Outputs, fetch_targets,
 )
 from .outputs_loops cimport Rule, predict_by, read_by, update_by
-from .outputs_losses cimport fetch_targets, find_slopes
 from .outputs_steps cimport (
-    Run, average_is_worn, begin, count_averages, count_row_of_step, end, find_moves, finish, measure,
-    see_row, show_clocks, show_rules, shrink,
+    Run, average_is_worn, begin, count_averages, count_row_of_step, end, find_moves, find_slopes,
+    finish, measure, see_row, show_clocks, show_rules, shrink,
 )
-from .own_rows cimport OwnRow, all_finite, begin_walk, copy_row, next_row, row_after, row_at
+from .rows cimport (
+    AHEAD, FINISHED, OUT_OF_MEMORY, OVERFLOWED, PATIENCE, PAUSED, WORN_OUT, OwnRow, Status,
+    all_finite, begin_walk, copy_row, next_row, row_after, row_at,
+)
 from .rules cimport adagrad, groups
 from .rules.adagrad cimport AdaGradLanes
-from .rules.clock cimport AveragedLanes, FreelyAveragedLanes, ClockRuleLanes
+from .rules.clock cimport AveragedLanes, ClockRuleLanes, FreelyAveragedLanes
 from .rules.ftrl cimport FtrlLanes
 from .rules.rda cimport RdaLanes
 

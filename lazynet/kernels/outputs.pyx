@@ -9,7 +9,7 @@ are
 
     "clock"            one clock for all outputs that share the penalty and the rates, or a clock
                        for each output (rules/clock.pxd)
-    "averaged clock"   one clock, and the past of every weight (averages.pyx)
+    "averaged clock"   one clock, and the past of every weight (rules/motion.pxd)
     "groups"           FoBoS on one clock, with a penalty of the norm of every row of weights
                        (rules/groups.pxd)
     "rda", "ftrl", "adagrad"
@@ -21,25 +21,25 @@ The steps of all outputs have the same rates and shrinks, or each output on a cl
 its own: given for every step, or computed from the rows (from_data.pxd).
 
 Property: see online_outputs.pyx; the weights of groups equal
-lazynet.reference.outputs.DenseGroups after every step (tests/exact/test_lazy_equals_dense.py).
+lazynet.reference.outputs.DenseGroups after every step (tests/exact/test_groups.py).
 """
 
 cimport cython
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from .any_rule cimport AnyRule, all_rules, begin_rule, end_rule, follows_sizes
 from .arrays cimport Held, check_aligned, check_vector
-from .averages cimport COUNTED, Average, Past, check_counts
-from .cells cimport _Described, begin_rule, described, end_rule, rates_follow_sizes
-from .chunk cimport FINISHED, LABELS, Status
+from .chunk cimport (
+    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, GROUPS, INTERCEPT, INTERCEPT_SUM, LABELS,
+    N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS, N_STRENGTHS, RDA, WORK, OutputLoops, OutputRule, Outputs,
+)
 from .examples cimport HIGHEST_LEVEL, Examples, has_sizes, table_at
 from .from_data cimport N_FROM_DATA_FIELDS
 from .losses cimport N_LOSSES
-from .outputs_chunk cimport (
-    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, GROUPS, INTERCEPT, INTERCEPT_SUM, RDA,
-    N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS, N_STRENGTHS, WORK, OutputLoops, OutputRule, Outputs,
-)
-from .steps cimport Steps, Targets, Task, chunk_of, greatest_width
+from .rows cimport FINISHED, Status
+from .rules.motion cimport COUNTED, Past
+from .steps cimport Average, Steps, Targets, Task, check_counts, chunk_of, greatest_width
 
 #: Bytes to which a row of weights is filled up: a cache line.
 LINE_BYTES = 64
@@ -75,7 +75,7 @@ cdef class Block:
     cdef Outputs outputs             # what is known of the block alone
     cdef const OutputLoops* loops
     cdef list held
-    cdef _Described of               # the rule with cells of its own; None on the clock
+    cdef tuple of                    # the rule's entry in all_rules; None on the clock
     cdef OutputRule* rules
     cdef Held constants, fields      # of its outputs
     cdef Py_ssize_t n_rates          # outputs that have rates from the rows
@@ -107,9 +107,9 @@ cdef class Block:
             array = self.hold("stamps", stamps, (self.n_features,))
             at.stamps = <double*> array.begin
         if at.code == ADAGRAD or at.code == FTRL or at.code == RDA:
-            self.of = described(kind)
-            self.constants = self.hold("constants", constants, (width, len(self.of.constants)))
-            self.fields = self.hold("fields", fields, (width, len(self.of.fields)))
+            self.of = all_rules()[kind]
+            self.constants = self.hold("constants", constants, (width, len(self.of[2])))
+            self.fields = self.hold("fields", fields, (width, len(self.of[3])))
             self.rules = <OutputRule*> calloc(<size_t> width, sizeof(OutputRule))
             if self.rules == NULL:
                 raise MemoryError(f"no memory for the rules of {width} outputs")
@@ -162,7 +162,7 @@ cdef class Block:
         for k in range(self.width):
             try:
                 begin_rule(
-                    &self.rules[k], self.of,
+                    <AnyRule*> &self.rules[k], self.of,
                     <double*> self.constants.begin + k * n_constants,
                     <double*> self.fields.begin + k * n_fields, True,
                 )
@@ -174,12 +174,13 @@ cdef class Block:
 
     cdef int save_rules(self) except -1:
         """Write the fields as of now."""
-        cdef Py_ssize_t k
-        for k in range(self.width if self.of is not None else 0):
-            end_rule(
-                &self.rules[k], self.of,
-                <double*> self.fields.begin + k * len(self.of.fields),
-            )
+        cdef Py_ssize_t k, n_fields
+        if self.of is not None:
+            n_fields = self.fields.shape[1]
+            for k in range(self.width):
+                end_rule(
+                    <AnyRule*> &self.rules[k], self.of, <double*> self.fields.begin + k * n_fields
+                )
         return 0
 
 
@@ -285,24 +286,24 @@ def run(
     cdef Outputs at
     cdef Past past
     cdef list held = []
-    cdef bint on_clock = block.of is None, follows_sizes
+    cdef bint on_clock = block.of is None, follows
     check_run(block, examples, targets, task, losses, softmax, learns)
     at = block.now()
-    follows_sizes = learns and (
-        task.tuning.in_use if on_clock else rates_follow_sizes(at.rules, block.of)
+    follows = learns and (
+        task.tuning.in_use if on_clock else follows_sizes(<AnyRule*> at.rules, block.of[0])
     )
     if on_clock and learns:
         check_steps_on_clock(
             block, examples, targets, task, softmax, own_steps is not None, average is not None
         )
-    elif follows_sizes and not has_sizes(examples):
+    elif follows and not has_sizes(examples):
         raise ValueError(
             f"examples must have sizes: the rates of {block.kind!r} follow the sizes of the rows"
         )
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
     at.chunk = chunk_of(examples, steps, task, first)
-    at.chunk.follows_sizes = follows_sizes
+    at.chunk.follows_sizes = follows
     at.targets, at.n, at.losses = targets.rows, targets.n_outputs, &losses[0]
     at.softmax, at.learns = softmax, learns
     at.rates_of_steps, at.rate_columns = at.chunk.rates, 1

@@ -6,29 +6,15 @@
 # feature, because a step brings all of it current.  An output never reads the numbers of another
 # one, and every sum runs over the nonzeros in their order: an output has the same bits in any
 # company.
+from .chunk cimport Outputs
 from .lanes cimport (
-    LANES_AT_ONCE,
-    LANES_OF_LINE,
-    WIDTH,
-    Lanes,
-    Real,
-    any_nonzero,
-    both,
-    lane_of,
-    lanes_at,
-    lanes_of_doubles,
-    nonzero,
-    put_doubles,
-    put_lanes,
-    spread,
-    where,
+    LANES_AT_ONCE, LANES_OF_LINE, WIDTH, Lanes, Real, any_nonzero, both, lane_of, lanes_at,
+    lanes_of_doubles, nonzero, put_doubles, put_lanes, spread, where,
 )
-from .outputs_chunk cimport Outputs
-from .own_rows cimport OwnRow
-from .rows cimport prefetch_to_write
+from .rows cimport OwnRow, prefetch_to_write
 from .rules cimport adagrad, clock, ftrl, rda
 from .rules.adagrad cimport AdaGradLanes
-from .rules.clock cimport AveragedLanes, FreelyAveragedLanes, ClockRuleLanes
+from .rules.clock cimport AveragedLanes, ClockRuleLanes, FreelyAveragedLanes
 from .rules.ftrl cimport FtrlLanes
 from .rules.rda cimport RdaLanes
 

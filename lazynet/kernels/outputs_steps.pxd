@@ -5,24 +5,23 @@ from libc.stdint cimport uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from .averages cimport add_to, count_iterate, past_is_worn
-from .chunk cimport ABSOLUTE_SUM, FINISHED, OUT_OF_RANGE, WORN_OUT, Chunk, Status
+from .chunk cimport (
+    ABSOLUTE_SUM, FTRL, INTERCEPT_SUM, NOTHING_DONE, N_STRENGTHS, OWN_L1, OWN_L2, OWN_LARGEST_RATE,
+    PENDING, RDA, ROW_COUNTED, SCALE, SCALE_LOW, SHIFT, SHIFT_LOW, WORK, Chunk, Outputs,
+    fill_targets,
+)
 from .from_data cimport (
-    N_FROM_DATA_FIELDS, FromData, Proposal, Tuning, count_row, find_factors, load_from_data, propose,
-    save_from_data,
+    N_FROM_DATA_FIELDS, FromData, Proposal, Tuning, count_row, find_factors, load_from_data,
+    propose, save_from_data,
 )
 from .lanes cimport WIDTH, Lanes, lanes_of_doubles, spread
-from .outputs_chunk cimport (
-    FTRL, INTERCEPT_SUM, N_STRENGTHS, NOTHING_DONE, OWN_L1, OWN_L2, OWN_LARGEST_RATE, PENDING, RDA,
-    ROW_COUNTED, SCALE, SCALE_LOW, SHIFT, SHIFT_LOW, WORK, Outputs,
-)
-from .outputs_losses cimport fill_targets
-from .own_rows cimport OwnRow, Walk, end_walk, size_of_row
+from .losses cimport LOG_LOSS, log_slopes, loss_slope, loss_value, softmax_slopes
+from .rows cimport FINISHED, OUT_OF_RANGE, WORN_OUT, OwnRow, Status, Walk, end_walk, size_of_row
 from .rules cimport adagrad, ftrl, rda
 from .rules.adagrad cimport AdaGradLanes
 from .rules.clock cimport AveragedLanes, ClockRuleLanes
 from .rules.ftrl cimport FtrlLanes
-from .rules.motion cimport Clock, Wear, decay_scale, push_shift
+from .rules.motion cimport Clock, Wear, add_to, count_iterate, decay_scale, past_is_worn, push_shift
 from .rules.rda cimport RdaLanes
 
 
@@ -186,6 +185,23 @@ cdef inline void see_row(Run* run, const OwnRow* row) noexcept nogil:
         run.size = chunk.sizes[row.number]
     elif chunk.follows_sizes:
         run.size = size_of_row(row, chunk.measured == ABSOLUTE_SUM)
+
+
+cdef inline void find_slopes(
+    const Outputs* at, const double* predictions, const double* y, Py_ssize_t label,
+    double importance, double* slopes, double* losses
+) noexcept nogil:
+    """Slopes and losses of a row, both times its importance."""
+    cdef int loss = at.chunk.loss
+    cdef Py_ssize_t k
+    if at.softmax:
+        softmax_slopes(predictions, label, at.n, importance, slopes, losses)
+    elif loss == LOG_LOSS:
+        log_slopes(predictions, y, at.n, importance, slopes, losses)
+    else:
+        for k in range(at.n):
+            slopes[k] = loss_slope(loss, predictions[k], y[k], at.chunk.epsilon) * importance
+            losses[k] = loss_value(loss, predictions[k], y[k], at.chunk.epsilon) * importance
 
 # --- the clocks -----------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 This module is compiled once per level of vector units (setup.py), with the same bits: sums run in
 eight lanes whatever the vectors hold.  The other modules call its functions by address
-(``RowLoops``).  Rows are checked (own_rows.pxd) before they come here.
+(``RowLoops``).  Rows are checked (rows.pxd) before they come here.
 
 Property: every level gives the same bits (tests/exact/test_the_same_bits.py).
 """
@@ -11,12 +11,12 @@ from libc.math cimport fabs, fma
 from libc.stdint cimport uint32_t, uintptr_t
 
 from .all_weights cimport full_dot, full_move, shrink_all, weight_sums
+from .chunk cimport RowLoops
 from .lanes cimport (
-    LANES, PARTS, WIDTH, Eight, Lanes, add_to_part, eight_zeros, exp_of_negative, lanes_at,
-    log1p_of, soft, spread, sum_of_eight, gather1, gather2, without_first,
+    LANES, PARTS, WIDTH, Eight, Lanes, add_to_part, eight_zeros, exp_of_negative, gather1, gather2,
+    lanes_at, log1p_of, soft, spread, sum_of_eight, without_first,
 )
-from .own_rows cimport OwnRow, RowLoops, Value, all_finite, copy_row, has_place, size_of
-from .rows cimport Csr
+from .rows cimport Csr, OwnRow, Value, all_finite, copy_row, has_place, size_of
 from .rows cimport soft as soft_number
 
 # --- a row by itself ------------------------------------------------------------------------------

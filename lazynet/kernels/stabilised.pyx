@@ -18,11 +18,13 @@ from libc.math cimport copysign, fabs, isfinite
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 
 from .arrays cimport check_aligned, check_cells, check_vector
-from .chunk cimport FINISHED, OVERFLOWED, PATIENCE, PAUSED
+from .chunk cimport RowLoops
 from .examples cimport Examples, check_runnable, walk_rows
 from .losses cimport slope_of
-from .own_rows cimport OwnRow, RowLoops, Walk, end_walk, next_row
-from .rows cimport prefetch, read_once, soft
+from .rows cimport (
+    FINISHED, OVERFLOWED, PATIENCE, PAUSED, OwnRow, Walk, end_walk, next_row, prefetch, read_once,
+    soft,
+)
 
 cdef enum:
     INTERCEPT = 0

@@ -1,11 +1,10 @@
 # What a kernel is given beside the examples; see steps.pyx.
 from libc.stdint cimport int64_t
 
-from .averages cimport Reach
 from .chunk cimport Chunk, TargetRows
 from .examples cimport Examples
 from .from_data cimport Tuning
-from .rules.motion cimport Wear
+from .rules.motion cimport Past, Reach, Wear
 
 
 cdef class Steps:
@@ -42,6 +41,21 @@ cdef class Targets:
     cdef readonly Py_ssize_t n_rows, first, n_outputs
     cdef TargetRows rows
     cdef object held
+
+cdef class Average:
+    """The past of a clock: a block of three numbers per iterate, and the fields above."""
+    cdef double[::1] shifts
+    cdef double[::1] scales
+    cdef double[::1] pulls
+    cdef double[::1] fields
+
+    cdef object pins  # keeps the arrays in place
+
+    cdef Past past(self) except *
+
+
+# Raises unless ``counts`` holds one omega per step.
+cdef int check_counts(const double[::1] counts, Py_ssize_t n_steps) except -1
 
 # The chunk of the steps from ``first`` on.
 cdef Chunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t first) noexcept

@@ -1,5 +1,5 @@
-"""What a kernel is given beside the examples: a chunk of steps, its task, and the targets of several
-outputs.
+"""What a kernel is given beside the examples: a chunk of steps, its task, the targets of several outputs,
+and the past of a clock.
 
 The classes check every length and type when they are made; a kernel that takes them checks only the
 contents of a row.
@@ -12,8 +12,16 @@ from functools import partial
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from .arrays cimport Held, check_aligned, check_vector, pinned
+from .arrays cimport Held, check_aligned, check_cells, check_vector, pinned
 from .chunk cimport LABELS, NUMBERS, POSITIVES, SHARED
+from .rules.motion cimport (
+    COUNTED, INTERCEPT_SUM, N_AVERAGE_FIELDS, PULLS_LOW, SCALES_LOW, TOTAL, Past, sum_of,
+)
+
+AVERAGE_FIELDS = N_AVERAGE_FIELDS
+COUNTED_FIELD = COUNTED
+TOTAL_FIELD = TOTAL
+INTERCEPT_SUM_FIELD = INTERCEPT_SUM
 
 
 cdef Chunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t first) noexcept:
@@ -192,3 +200,64 @@ cdef class Targets:
             self.held = array, begins
         self.first, self.n_outputs = first, n_outputs
         rows.first = first
+
+
+@cython.binding(False)  # a method then checks the type of self
+cdef class Average:
+    """The arrays of a clock's past: ``shifts``, and two prefix sums with one entry more."""
+
+    # __cinit__ runs exactly once; __init__ can be skipped or called again.
+    def __cinit__(self, shifts, scales, pulls, fields):
+        self.shifts = shifts
+        self.scales = scales
+        self.pulls = pulls
+        self.fields = fields
+        if self.shifts is None or self.scales is None or self.pulls is None or self.fields is None:
+            raise TypeError("shifts, scales, pulls and fields must be arrays")
+        room = self.shifts.shape[0]
+        if room < 1 or self.scales.shape[0] != room + 1 or self.pulls.shape[0] != room + 1:
+            raise ValueError(
+                f"shifts must hold at least one entry, and scales and pulls one more, got "
+                f"{room}, {self.scales.shape[0]} and {self.pulls.shape[0]}"
+            )
+        check_vector("fields", self.fields, N_AVERAGE_FIELDS)
+        check_aligned("shifts", &self.shifts[0])
+        check_aligned("scales", &self.scales[0])
+        check_aligned("pulls", &self.pulls[0])
+        self.pins = pinned((shifts, scales, pulls, fields))
+        self.past()
+
+    cdef Past past(self) except *:
+        # Checked at every use, because callers may write to the fields in between.
+        cdef Past past
+        cdef double counted = self.fields[COUNTED]
+        past.shifts, past.scales, past.pulls = &self.shifts[0], &self.scales[0], &self.pulls[0]
+        past.room = self.shifts.shape[0]
+        if not 0 <= counted <= past.room:
+            raise ValueError(
+                f"fields: the iterates that counted must lie between 0 and {past.room}, "
+                f"got {counted}"
+            )
+        past.n = <Py_ssize_t> counted
+        return past
+
+    def begin(self):
+        """Forget the past of the clock, which begins now; totals are kept."""
+        self.fields[COUNTED] = self.fields[SCALES_LOW] = self.fields[PULLS_LOW] = 0.0
+        self.scales[0] = self.pulls[0] = 0.0
+
+    def sums(self, const double[:, ::1] cells not None, double[::1] out not None):
+        """out <- sum_i omega_i w_i of every weight; changes nothing else."""
+        cdef Py_ssize_t j
+        cdef Past past = self.past()
+        check_cells(cells, cells.shape[0], 2)
+        check_vector("out", out, cells.shape[0])
+        with nogil:
+            for j in range(cells.shape[0]):
+                out[j] = sum_of(&past, cells[j, 0], cells[j, 1])
+
+
+cdef int check_counts(const double[::1] counts, Py_ssize_t n_steps) except -1:
+    if counts is None or counts.shape[0] != n_steps:
+        raise ValueError("counts: steps must say what each of them counts in the average")
+    return 0

@@ -15,13 +15,11 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from .arrays cimport check_aligned, check_cells, check_vector
-from .averages cimport add_to
+from .rules.motion cimport add_to
 from .conjugates cimport conjugate, has_kinks
-from .chunk cimport AHEAD, FINISHED, PATIENCE, PAUSED
 from .examples cimport Examples, check_runnable, importance_of, walk_rows
 from .losses cimport loss_slope, loss_value
-from .own_rows cimport OwnRow, Walk, end_walk, next_row
-from .rows cimport fetch_row
+from .rows cimport AHEAD, FINISHED, PATIENCE, PAUSED, OwnRow, Walk, end_walk, fetch_row, next_row
 
 # How many units of roundoff a term of a sum may be wrong by: a few operations and one logarithm
 # or exponential, which are right to within one unit in the last place.

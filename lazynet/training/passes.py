@@ -24,8 +24,7 @@ from lazynet.engines.calls import Workers
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels import steps as kernel
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.losses import values_and_slopes
-from lazynet.kernels.objective import loss_of_predictions, weight_sums
+from lazynet.kernels.objective import loss_of_predictions, values_and_slopes, weight_sums
 from lazynet.kernels.steps import Steps, Task
 from lazynet.losses import Loss
 from lazynet.training.plan import Plan

@@ -27,8 +27,8 @@ from lazynet.engines.cells import (
 )
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.engines.outputs import AveragedOutputs, GroupedOutputs, OutputsOnClock
-from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import cells as cells_kernel
+from lazynet.kernels import steps as steps_kernel
 from lazynet.losses import LOSSES
 from lazynet.reference import DenseFromData
 from lazynet.rules.base import OF_TRAINING
@@ -124,7 +124,7 @@ class IgnoresTheDead(AveragedClockEngine):
     """Sums a vanished weight as if its curve went on below zero."""
 
     def _sums(self, which):
-        n = int(self.totals[averages_kernel.COUNTED_FIELD])
+        n = int(self.totals[steps_kernel.COUNTED_FIELD])
         z, before = self.cells[which].T
         return z * self.past[1, n] - np.sign(z) * self.past[2, n] - before
 
@@ -133,7 +133,7 @@ class DropsTheSign(AveragedClockEngine):
     """Reads sums as if there were no shift."""
 
     def _sums(self, which):
-        n = int(self.totals[averages_kernel.COUNTED_FIELD])
+        n = int(self.totals[steps_kernel.COUNTED_FIELD])
         return super()._sums(which) + np.sign(self.cells[which, 0]) * self.past[2, n]
 
 

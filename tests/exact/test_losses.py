@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import SGDClassifier
 
-from lazynet.kernels.losses import LOSS_COUNT, values_and_slopes
+from lazynet.kernels.objective import LOSS_COUNT, values_and_slopes
 from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as TWINS
 

@@ -18,11 +18,11 @@ from support import plan, rows
 from support.algorithms import engine_of
 
 import lazynet.kernels
-from lazynet.kernels import averages, cells, outputs, stabilised
-from lazynet.kernels.averages import Average
+from lazynet.kernels import cells, outputs, stabilised
+from lazynet.kernels import steps as steps_kernel
 from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_FINISHED, STATUS_WORN_OUT, Examples
 from lazynet.kernels.outputs import Block
-from lazynet.kernels.steps import Steps, Targets, Task
+from lazynet.kernels.steps import Average, Steps, Targets, Task
 from lazynet.rules.storage import STORAGES
 from safe.fuzz.disguises import fenced
 from safe.fuzz.offered import CLASSES, RULES, WIDE_KINDS
@@ -201,12 +201,12 @@ def test_objects_are_made_once_and_are_not_copied(kind):
 
 def test_counts_and_places_that_are_edited_are_checked_again():
     """What says how much of an array is in use, or which feature is meant, may change any time."""
-    fields = np.zeros(averages.AVERAGE_FIELDS)
+    fields = np.zeros(steps_kernel.AVERAGE_FIELDS)
     past = Average(np.zeros(4), np.zeros(5), np.zeros(5), fields)
     for count in (5.0, -1.0, 1e300, np.nan):
-        fields[averages.COUNTED_FIELD] = count
+        fields[steps_kernel.COUNTED_FIELD] = count
         with pytest.raises(ValueError, match="the iterates that counted"):
-            averages.sums(np.zeros((3, 2)), past, np.zeros(3))
+            past.sums(np.zeros((3, 2)), np.zeros(3))
     features, learned = np.array([0, 2**40]), np.zeros((2, 2))
     for call in (
         lambda: stabilised.find_ratios(features, learned, 0.0, 1.0, np.zeros(2)),
@@ -228,8 +228,8 @@ def test_a_pending_step_does_not_write_behind_a_past_that_is_full():
     """A full past asks for a sweep, also where half of the step has been taken."""
     room = 2
     past = [fenced(np.zeros(n)) for n in (room, room + 1, room + 1)]
-    fields = np.zeros(averages.AVERAGE_FIELDS)
-    fields[averages.COUNTED_FIELD] = room
+    fields = np.zeros(steps_kernel.AVERAGE_FIELDS)
+    fields[steps_kernel.COUNTED_FIELD] = room
     average, scalars = Average(*past, fields), np.array([0.0, 1.0])
     block, targets = block_of("averaged clock", 2, scalars=scalars), Targets(0, 3, labels=rows(2))
     examples = Examples(*two_rows(np.int64), 2, np.ones(2))

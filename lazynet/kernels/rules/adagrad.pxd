@@ -26,28 +26,11 @@
 # (tests/exact/test_lazy_equals_dense.py).
 from libc.math cimport fabs, ldexp, sqrt
 
+from ..from_data cimport defect_of_mean_size, is_due, mean_of, most_rows
 from ..lanes cimport (
-    Lanes,
-    absolute,
-    any_above,
-    any_expm1,
-    any_log1p,
-    any_nonzero,
-    at_least_zero,
-    both,
-    exceeds,
-    is_zero,
-    lane_of,
-    nonzero,
-    root,
-    set_lane,
-    small_expm1,
-    small_log1p,
-    spread,
-    where,
-    with_sign,
+    Lanes, absolute, any_above, any_expm1, any_log1p, any_nonzero, at_least_zero, both, exceeds,
+    is_zero, lane_of, nonzero, root, set_lane, small_expm1, small_log1p, spread, where, with_sign,
 )
-from .mean_size cimport defect_of_mean_size, is_due, mean_of, most_rows
 
 
 cdef struct AdaGrad:

@@ -15,7 +15,7 @@
 # computed rates those of DenseFromData (tests/exact/test_lazy_equals_dense.py), and any split into
 # chunks gives the same bits.
 #
-# With an average of the iterates a cell is {z, before} (averages.pyx).  With n iterates counted, a
+# With an average of the iterates a cell is {z, before} (motion.pxd).  With n iterates counted, a
 # change of z by dz and of its sign by ds adds S0(n) dz - S1(n) ds to before.  Where the weight is
 # alive, z = v + sgn(v) shift, v moves by -g, and this is
 #
@@ -29,22 +29,10 @@ from libc.math cimport fabs
 
 from ..from_data cimport FromData
 from ..lanes cimport (
-    Lanes,
-    Real,
-    any_lane,
-    both,
-    higher,
-    is_zero,
-    nonzero,
-    soft,
-    spread,
-    unsoft,
-    where,
-    with_sign,
+    Lanes, Real, any_lane, both, higher, is_zero, nonzero, soft, spread, unsoft, where, with_sign,
     without,
 )
-from ..averages cimport Past, sum_alive
-from .motion cimport Clock
+from .motion cimport Clock, Past, sum_alive
 
 
 cdef struct ClockRule:

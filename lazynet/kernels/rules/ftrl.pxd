@@ -12,7 +12,7 @@
 # bounds the weights, and the intercept is 0.
 #
 # Where the rates follow the data, alpha and beta count in units of the data: alpha stands for alpha
-# / m and beta for beta m, m the mean size of the rows seen so far (mean_size.pxd), and the intercept
+# / m and beta for beta m, m the mean size of the rows seen so far (from_data.pxd), and the intercept
 # has an alpha and a beta of its own.  z does not depend on alpha: without a penalty, an alpha that
 # is u times as large from the first step on makes every w u times as large and (s' - s) / alpha
 # times w the same. A new alpha therefore multiplies the weights by alpha_new / alpha_old and
@@ -23,8 +23,8 @@
 from libc.float cimport DBL_MIN
 from libc.math cimport sqrt
 
+from ..from_data cimport ASKS, CHANGED, MeanSize, count_size, defect_of_mean_size, unit
 from ..lanes cimport Lanes, root, set_lane, soft, spread
-from .mean_size cimport ASKS, CHANGED, MeanSize, count_size, defect_of_mean_size, unit
 
 
 cdef struct Ftrl:

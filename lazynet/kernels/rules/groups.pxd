@@ -16,20 +16,12 @@
 # (tests/exact/test_lazy_equals_dense.py).
 from libc.math cimport ldexp, sqrt
 
+from ..chunk cimport SCALE, SHIFT, Outputs
 from ..lanes cimport (
-    LANES_OF_LINE,
-    LINE,
-    WIDTH,
-    Lanes,
-    lanes_of_doubles,
-    lanes_of_floats,
-    put_doubles,
-    put_floats,
+    LANES_OF_LINE, LINE, WIDTH, Lanes, lanes_of_doubles, lanes_of_floats, put_doubles, put_floats,
     spread,
 )
-from ..outputs_chunk cimport SCALE, SHIFT, Outputs
-from ..own_rows cimport OwnRow
-from ..rows cimport prefetch_to_write
+from ..rows cimport OwnRow, prefetch_to_write
 
 ctypedef fused Cell:
     float

@@ -1,6 +1,7 @@
-# The clock: the motion of every untouched weight, kept in two scalars.
+# The clock: the motion of every untouched weight, kept in two scalars; and its past, from which exact
+# averages of the iterates are computed.
 from libc.float cimport DBL_MAX, DBL_MIN
-from libc.math cimport fma
+from libc.math cimport fabs, fma
 
 cdef struct Clock:
     double scale      # P = product of the steps' a, rounded ...
@@ -79,3 +80,148 @@ cdef inline bint worn_out(const Clock* clock, const Wear* wear, double work) noe
     if beyond_limits(clock, wear):
         return True
     return work > wear.enough_work and clock.scale * clock.shift > wear.cushion
+
+# --- averages -------------------------------------------------------------------------------------
+#
+# Exact averages of the iterates, also where l1 makes weights vanish.
+#
+# Computes sum_i omega_i w_i over the iterates i that have counted, for every weight, at the cost of
+# the nonzeros.  While no example touches it, a weight is sgn(z) [|z| - shift]+ scale, a curve that
+# meets zero at most once, so that with the prefix sums S0 = sum omega scale and S1 = sum omega
+# scale shift of the clock's past
+#
+#     sum = z S0(m) - sgn(z) S1(m) - before         m: the iterates with a shift below |z|
+#
+# where ``before`` subtracts the part of the sums that precedes the storing of z.  A cell is {z,
+# before}; the steps keep both (rules/clock.pxd).  When the clock is set anew, or its past is
+# full, every sum is folded into ``before``.
+#
+# Property: equal to lazynet.reference.averages.DenseAverage, which adds up every weight after every
+# step (tests/exact/test_lazy_equals_dense.py).
+
+
+# One plain array holds these numbers between calls.
+cdef enum:
+    COUNTED = 0            # iterates since the clock was set
+    SCALES_LOW = 1         # the digits that the rounding of the last prefix sums lost
+    PULLS_LOW = 2
+    TOTAL = 3              # sum of omega over all iterates so far, and its lost digits
+    TOTAL_LOW = 4
+    INTERCEPT_SUM = 5      # sum of omega b over all iterates, and its lost digits
+    INTERCEPT_SUM_LOW = 6
+    N_AVERAGE_FIELDS = 7
+
+
+# The past of a clock since it was set: for each iterate that counted, the shift and the prefix sums
+#
+#     scales[n] = sum_{i <= n} omega_i scale_i      pulls[n] = sum_{i <= n} omega_i scale_i shift_i
+cdef struct Past:
+    double* shifts
+    double* scales      # S0, from n = 0 on
+    double* pulls       # S1, from n = 0 on
+    Py_ssize_t n        # iterates that have counted
+    Py_ssize_t room     # iterates for which there is room
+
+
+cdef inline double sum_alive(const Past* past, double z, Py_ssize_t n) noexcept nogil:
+    """The sum over the first n iterates of a weight that was stored as z and alive in all of them.
+
+    ``before`` of a cell subtracts the iterates before the weight was stored as z.
+    """
+    return past.scales[n] * z - past.pulls[n] * <double> ((z > 0.0) - (z < 0.0))
+
+
+cdef inline void add_to(double* total, double* low, double term) noexcept nogil:
+    """total + low <- total + low + term, in double-double."""
+    cdef double error = 0.0
+    cdef double rounded = two_sum(total[0], term, &error)
+    low[0] += error
+    total[0] = rounded + low[0]
+    low[0] -= total[0] - rounded
+
+
+cdef inline void count_totals(double* fields, double omega, double intercept) noexcept nogil:
+    """Add omega to the total, and omega times the intercept to the intercept's sum."""
+    add_to(&fields[TOTAL], &fields[TOTAL_LOW], omega)
+    add_to(&fields[INTERCEPT_SUM], &fields[INTERCEPT_SUM_LOW], omega * intercept)
+
+
+cdef inline void count_iterate(
+    Past* past, double* fields, const Clock* clock, double omega, double intercept
+) noexcept nogil:
+    """Count the present iterate with the weight omega.  There must be room for one more."""
+    cdef double weighed = omega * clock.scale
+    cdef Py_ssize_t n = past.n
+    past.shifts[n] = clock.shift
+    past.scales[n + 1] = past.scales[n]
+    past.pulls[n + 1] = past.pulls[n]
+    add_to(&past.scales[n + 1], &fields[SCALES_LOW], weighed)
+    add_to(&past.pulls[n + 1], &fields[PULLS_LOW], weighed * clock.shift)
+    past.n = n + 1
+    count_totals(fields, omega, intercept)
+
+
+# The sum of a weight is a difference of numbers as large as S0 |z|, and |z| = |w| / scale + shift
+# may be much larger than |w|.  The reach of the past,
+#
+#     S0 max(1 / scale, shift) / (sum of omega over all iterates that have counted),
+#
+# times the unit roundoff bounds the error of an average by the weight.  Two limits keep it small:
+# past the soft limit the past is folded as soon as the nonzeros visited have paid for a sweep, past
+# the hard limit it is folded at once.
+cdef struct Reach:
+    double soft_limit
+    double hard_limit
+    double enough_work
+
+
+cdef inline bint past_is_worn(
+    const Past* past,
+    const double* fields,
+    const Clock* clock,
+    const Reach* reach,
+    double work,
+    double keep,
+    double pull,
+) noexcept nogil:
+    """Whether to fold before a step that shrinks by ``keep`` and ``pull``.
+
+    The step stores weights beside its new scale and shift: after a large decay the sums of the
+    past would be too large beside these weights.
+    """
+    cdef double farthest, bound
+    if past.n == 0:
+        return False
+    if past.n >= past.room:
+        return True
+    # The reach after the step; both sides are multiplied by ``keep``.
+    farthest = past.scales[past.n] * max(clock.inverse, clock.shift * keep + pull * clock.inverse)
+    bound = fields[TOTAL] * keep
+    if farthest > reach.hard_limit * bound:
+        return True
+    return work > reach.enough_work and farthest > reach.soft_limit * bound
+
+
+cdef inline Py_ssize_t iterates_alive(const Past* past, double magnitude) noexcept nogil:
+    """How many of the counted iterates have a shift below ``magnitude``, the |z| of a weight: the
+    iterates in which the weight was alive.
+
+    Shifts never fall.  The search halves the same ranges for every magnitude and no branch depends
+    on it, so that several searches run side by side.
+    """
+    cdef Py_ssize_t alive = 0, left = past.n, half
+    while left > 1:
+        half = left // 2
+        alive += half if past.shifts[alive + half - 1] < magnitude else 0
+        left -= half
+    return alive + (past.shifts[alive] < magnitude) if past.n > 0 else 0
+
+
+cdef inline double sum_of(const Past* past, double z, double before) noexcept nogil:
+    """sum_i omega_i w_i of the weight w in a cell, over all iterates that have counted."""
+    if z == 0.0:
+        return -before
+    cdef Py_ssize_t n = past.n
+    if n > 0 and not fabs(z) > past.shifts[n - 1]:
+        n = iterates_alive(past, fabs(z))
+    return sum_alive(past, z, n) - before

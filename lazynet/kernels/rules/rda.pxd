@@ -6,14 +6,14 @@
 # and 0 for t = 0.  A step is v <- v - g x.  The intercept has a sum of its own and no penalty.
 #
 # Where gamma follows the data, it stands for gamma m^2, m the mean of the Euclidean norms of the
-# rows seen so far (mean_size.pxd), and the intercept has a gamma of its own.
+# rows seen so far (from_data.pxd), and the intercept has a gamma of its own.
 #
 # Property: equal to lazynet.reference.rda.DenseRDA after every step
 # (tests/exact/test_lazy_equals_dense.py).
 from libc.math cimport sqrt
 
+from ..from_data cimport ASKS, CHANGED, MeanSize, count_size, defect_of_mean_size, unit
 from ..lanes cimport Lanes, set_lane, soft, spread
-from .mean_size cimport ASKS, CHANGED, MeanSize, count_size, defect_of_mean_size, unit
 
 
 cdef struct Rda:

@@ -27,28 +27,12 @@
 # (tests/exact/test_lazy_equals_dense.py, and over long gaps tests/exact/test_saga.py).
 from libc.math cimport copysign, expm1, fabs, floor, ldexp, log1p
 
+from ..from_data cimport most_rows
 from ..lanes cimport (
-    WIDTH,
-    Lanes,
-    absolute,
-    any_above,
-    any_lane,
-    at_most,
-    both,
-    exceeds,
-    is_zero,
-    lane_of,
-    nonzero,
-    set_lane,
-    small_expm1,
-    soft,
-    spread,
-    where,
-    with_sign,
-    without,
+    WIDTH, Lanes, absolute, any_above, any_lane, at_most, both, exceeds, is_zero, lane_of, nonzero,
+    set_lane, small_expm1, soft, spread, where, with_sign, without,
 )
 from ..rows cimport soft as soft_number
-from .mean_size cimport most_rows
 
 
 cdef struct Saga:

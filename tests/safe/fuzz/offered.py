@@ -8,14 +8,13 @@ import numpy as np
 
 import lazynet.kernels
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.kernels import averages, dual, outputs, stabilised
+from lazynet.kernels import dual, outputs, stabilised
 from lazynet.kernels.arrays import Held
-from lazynet.kernels.averages import Average
 from lazynet.kernels.columns import Columns
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block
-from lazynet.kernels.steps import Steps, Targets, Task
+from lazynet.kernels.steps import AVERAGE_FIELDS, Average, Steps, Targets, Task
 
 ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
 #: The clocks of one output, and every kind of cell that an engine has.
@@ -172,7 +171,7 @@ PLAIN = {
     "cells": lambda p: p.reals(p.d, 2), "others": lambda p: p.reals(p.d, 2),
     "stabilised.fields": lambda p: p.full(stabilised.STABILISED_FIELDS),
     "dual.fields": lambda p: p.full(dual.DUAL_FIELDS), "dual.duals": lambda p: p.full(p.n),
-    "averages.Average.fields": lambda p: p.full(averages.AVERAGE_FIELDS),
+    "steps.Average.fields": lambda p: p.full(AVERAGE_FIELDS),
     "dense.run.intercept": lambda p: p.reals(1), "spread": lambda p: p.full(p.one_of(0, p.d)),
     **dict.fromkeys(("sums.excess.sums", "sums.add_rows.sums"),
                     lambda p: p.reals(p.d, p.below(1, 3))),

@@ -10,16 +10,14 @@ import numpy as np
 
 from lazynet.engines.clock import tuning_of
 from lazynet.kernels import (
-    averages,
     cells,
     dekel,
     outputs,
 )
-from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import MEASURED, Examples
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block
-from lazynet.kernels.steps import Steps, Targets, Task
+from lazynet.kernels.steps import AVERAGE_FIELDS, Average, Steps, Targets, Task
 from lazynet.losses import get_loss
 from lazynet.schedules import FromData
 from safe.fuzz.offered import (
@@ -44,7 +42,7 @@ class Parts(Sizes):
         """An object of this class."""
         made = kind(**self.arguments_of(kind))
         if kind is Average:
-            averages.begin(made)
+            made.begin()
         return made
 
     def arguments_of(self, kind):
@@ -251,7 +249,7 @@ DRAWN = {
     "outputs.read.block": lambda p: p.block("clock", "groups", *RULES),
     "outputs.sweep.block": lambda p: p.block("clock", "groups", "adagrad"),
     "examples.Examples.self": lambda p: p.made(Examples),
-    "steps.Steps.self": lambda p: p.made(Steps),
+    "steps.Steps.self": lambda p: p.made(Steps), "steps.Average.self": lambda p: p.made(Average),
     "outputs.Block.self": lambda p: p.block(*WIDE_KINDS),
     "newton.WorkingSet.self": Parts.working_set, "columns.Columns.self": Parts.working_set,
     "columns.Columns.join.self": lambda p: p.made(WorkingSet),
@@ -276,7 +274,7 @@ DRAWN = {
     "shifts": lambda p: p.full(p.room(1, 30)), "scales": lambda p: p.full(p.size + 1),
     "pulls": lambda p: p.full(p.size + 1),
     "dense.run.sums": lambda p: p.full(p.d * p.room(0, 2)),
-    "totals": lambda p: p.full(averages.AVERAGE_FIELDS * p.size),
+    "totals": lambda p: p.full(AVERAGE_FIELDS * p.size),
     "places": lambda p: p.integers(
         p.random.integers(-1, p.room(1, 2 * p.d) + 1, p.d).astype(np.int32)),
     "gram.add_gram.sums": lambda p: p.reals(p.size * (p.size + 1) // 2),

@@ -1,0 +1,221 @@
+# The parts of a step of online.pyx: the loops over cells, those of the nonzeros of a row, eight side by side,
+# and those of all weights; and a step on the clock, which a sweep may interrupt between its parts.
+from libc.math cimport isfinite
+from libc.stdint cimport int64_t, uint32_t
+
+from .any_rule cimport (
+    MOST_NUMBERS, Rule, factor_of, gather, kept_numbers, load, move, numbers, scatter,
+)
+from .chunk cimport ABSOLUTE_SUM, Chunk
+from .from_data cimport Proposal, count_row, propose
+from .lanes cimport (
+    PARTS, WIDTH, Eight, Lanes, add_to_part, any_nonzero, lane_of, lanes_at, put_lanes,
+    without_first,
+)
+from .losses cimport slope_of
+from .rows cimport FINISHED, OUT_OF_RANGE, OVERFLOWED, WORN_OUT, OwnRow, Status, size_of_row
+from .rules cimport adagrad, clock
+from .rules.adagrad cimport AdaGrad
+from .rules.clock cimport AveragedRule, ClockRule
+from .rules.motion cimport (
+    advance_clock, beyond_limits, count_iterate, in_range, past_is_worn, worn_out,
+)
+
+# --- the cells of a row ---------------------------------------------------------------------------
+
+
+cdef inline Lanes load_part(
+    const Rule* rule, const double* cells, const OwnRow* row, Py_ssize_t k, Lanes* kept, int part
+) noexcept nogil:
+    """Some products x_j w_j of eight nonzeros from the k-th on."""
+    cdef Lanes[MOST_NUMBERS] cell
+    gather(rule, cells, row.columns + k + part * WIDTH, cell)
+    return (
+        load(rule, cell, kept + part * kept_numbers(rule))
+        * lanes_at(row.values + k + part * WIDTH)
+    )
+
+
+cdef inline void add_part(
+    const Rule* rule, const double* cells, const OwnRow* row, Py_ssize_t k, Lanes* kept,
+    int64_t skipped, Eight* sums, int part
+) noexcept nogil:
+    cdef Lanes w = load_part(rule, cells, row, k, kept, part)
+    add_to_part(sums, part, without_first(w, skipped - part * WIDTH))
+
+
+cdef inline void add_eight(
+    const Rule* rule, const double* cells, const OwnRow* row, Py_ssize_t k, Lanes* kept,
+    int64_t skipped, Eight* sums
+) noexcept nogil:
+    """Eight products x_j w_j, the first ``skipped`` of them 0."""
+    add_part(rule, cells, row, k, kept, skipped, sums, 0)
+    add_part(rule, cells, row, k, kept, skipped, sums, 1)
+    if PARTS > 2:
+        add_part(rule, cells, row, k, kept, skipped, sums, 2)
+        add_part(rule, cells, row, k, kept, skipped, sums, 3)
+
+
+cdef inline void move_part(
+    const Rule* rule, double* cells, const OwnRow* row, Py_ssize_t k, const Lanes* kept,
+    double step, clock.Vanished* vanished, int part
+) noexcept nogil:
+    cdef const uint32_t* columns = row.columns + k + part * WIDTH
+    cdef Lanes[MOST_NUMBERS] cell
+    cdef int lane
+    kept += part * kept_numbers(rule)
+    move(rule, cell, kept, lanes_at(row.values + k + part * WIDTH), step)
+    scatter(rule, cells, columns, cell)
+    if Rule is AveragedRule:
+        if clock.some_vanished(&rule.on, kept):
+            for lane in range(WIDTH):
+                clock.collect_vanished(
+                    rule.on.clock.shift, &rule.on.past, cells + 2 * <Py_ssize_t> columns[lane],
+                    lane_of(kept[0], lane), lane_of(kept[1], lane), vanished,
+                )
+
+# --- all cells ------------------------------------------------------------------------------------
+
+
+cdef inline void read(
+    const Rule* rule, const double* cells, Py_ssize_t n, double* out
+) noexcept nogil:
+    """out <- the weights in n cells."""
+    cdef uint32_t[WIDTH] columns
+    cdef Lanes[MOST_NUMBERS] cell, kept
+    cdef double[WIDTH] weights
+    cdef Py_ssize_t j = 0
+    cdef int lane
+    cdef double factor = factor_of(rule)
+    while j < n:
+        for lane in range(WIDTH):
+            columns[lane] = min(<Py_ssize_t> lane, n - 1 - j)
+        gather(rule, cells + numbers(rule) * j, columns, cell)
+        put_lanes(weights, load(rule, cell, kept) * factor)
+        for lane in range(min(<Py_ssize_t> WIDTH, n - j)):
+            out[j + lane] = weights[lane]
+        j += WIDTH
+
+
+cdef inline void renew(AdaGrad* rule, double* cells, Py_ssize_t n) noexcept nogil:
+    """Bring the n cells of AdaGrad current; computes alpha anew if that is due."""
+    cdef AdaGrad old = rule[0]
+    cdef double factor = adagrad.change_scale(rule)
+    cdef uint32_t[WIDTH] columns
+    cdef Lanes[MOST_NUMBERS] cell
+    cdef Py_ssize_t j = 0
+    cdef int lane
+    while j < n:
+        for lane in range(WIDTH):
+            columns[lane] = min(<Py_ssize_t> lane, n - 1 - j)
+        gather(rule, cells + 4 * j, columns, cell)
+        if any_nonzero(cell[0]):  # early in a fit most weights are zero
+            adagrad.renew(&old, rule, cell, factor)
+            scatter(rule, cells + 4 * j, columns, cell)
+        j += WIDTH
+
+# --- a step on the clock: the shrink of all weights is the motion of two scalars ------------------
+
+
+# What a sweep has interrupted.
+cdef enum:
+    NOTHING = 0
+    HALF_A_STEP = 1    # the first half of the step is taken
+    COUNTED_ROW = 2    # the row is counted
+
+
+cdef inline double size_of(const Chunk* at, const OwnRow* row) noexcept nogil:
+    """What rates that follow the data measure of a row."""
+    if at.sizes != NULL:
+        return at.sizes[row.number]
+    return size_of_row(row, at.measured == ABSOLUTE_SUM)
+
+
+cdef inline Status begin_on_clock(ClockRule* on, const Chunk* at, Proposal* step) noexcept nogil:
+    if at.counts != NULL and on.past.n >= on.past.room:
+        # Nothing of the step is taken yet, or a sweep has interrupted it.
+        return WORN_OUT
+    if at.counts != NULL:
+        on.scale_sum, on.pull_sum = on.past.scales[on.past.n], on.past.pulls[on.past.n]
+    if not at.tuning.in_use:
+        step.rate, step.keep = at.rates[at.step], at.keep[at.step]
+        step.keep_low, step.pull = at.keep_low[at.step], at.pull[at.step]
+    return FINISHED
+
+
+cdef inline Status count_on_clock(ClockRule* on, const Chunk* at, const OwnRow* row) noexcept nogil:
+    """Count the row of the step, where the rates are computed from the rows."""
+    cdef double factor
+    on.state_before, on.clock_before = on.state, on.clock
+    if on.pending != COUNTED_ROW:
+        factor = count_row(&on.state, at.tuning, size_of(at, row), at.targets[row.number])
+        if factor != 1.0:
+            advance_clock(&on.clock, factor, 0.0, 0.0)
+            if not in_range(&on.clock):
+                on.state, on.clock = on.state_before, on.clock_before
+                return OUT_OF_RANGE
+            if beyond_limits(&on.clock, at.wear):
+                on.pending = COUNTED_ROW
+                return WORN_OUT
+    on.pending = NOTHING
+    return FINISHED
+
+
+cdef inline Status propose_on_clock(
+    ClockRule* on, const Chunk* at, const OwnRow* row, double prediction, Proposal* step
+) noexcept nogil:
+    """How far the step goes; refused where that is not finite."""
+    if at.tuning.in_use:
+        propose(
+            step, &on.state, at.tuning, at.loss, at.epsilon, at.fit_intercept, size_of(at, row),
+            at.importances[row.number] if at.importances != NULL else 1.0,
+            at.targets[row.number], prediction,
+        )
+    else:
+        step.move = step.intercept_move = step.rate * slope_of(
+            at.loss, at.epsilon, at.targets, at.importances, row.number, prediction
+        )
+    if isfinite(prediction) and isfinite(step.move) and isfinite(step.intercept_move):
+        return FINISHED
+    if at.tuning.in_use:
+        on.state, on.clock = on.state_before, on.clock_before
+    return OVERFLOWED
+
+
+cdef inline Status start_on_clock(ClockRule* on, const Chunk* at, const Proposal* step) noexcept nogil:
+    """What a step does before its row moves; a sweep may interrupt it here."""
+    if at.counts != NULL and past_is_worn(
+        &on.past, on.totals, &on.clock, at.reach, on.work, step.keep, step.pull
+    ):
+        # The step begins again after the sweep; a row counts only once.
+        if at.tuning.in_use:
+            on.pending = COUNTED_ROW
+        return WORN_OUT
+    if at.tuning.in_use:
+        on.state.progress, on.state.rate = step.progress, step.rate
+        on.state.intercept_progress = step.intercept_progress
+        on.state.intercept_move = step.intercept_move
+        on.state.squared_slopes = step.squared_slopes
+    if at.shrink_first:
+        advance_clock(&on.clock, step.keep, step.keep_low, step.pull)
+        if not in_range(&on.clock):
+            return OUT_OF_RANGE
+        if beyond_limits(&on.clock, at.wear):
+            # A weight stored now would lose its digits beside so large a shift.
+            on.pending, on.pending_move = HALF_A_STEP, step.move
+            return WORN_OUT
+    return FINISHED
+
+
+cdef inline Status finish_on_clock(
+    ClockRule* on, Chunk* at, Py_ssize_t visited, const Proposal* step
+) noexcept nogil:
+    if not at.shrink_first:
+        advance_clock(&on.clock, step.keep, step.keep_low, step.pull)
+        if not in_range(&on.clock):
+            return OUT_OF_RANGE
+    if at.counts != NULL and at.counts[at.step] != 0.0:
+        count_iterate(&on.past, on.totals, &on.clock, at.counts[at.step], on.intercept)
+    on.work += <double> visited
+    at.step += 1
+    return WORN_OUT if worn_out(&on.clock, at.wear, on.work) else FINISHED
