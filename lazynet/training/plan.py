@@ -149,21 +149,22 @@ class Plan:
 
         The number of threads changes how the outputs are divided, and no bit of a weight.
         """
-        n_outputs = self.n_outputs
+        n_outputs, few, most = self.n_outputs, _FEWEST_OUTPUTS_OF_A_BLOCK, _OUTPUTS_OF_A_BLOCK
+        joins = n_outputs > 1 and joins_outputs(self.rule, self.rates_from_data)
         if self.coupled:
-            return [self.new_engine(n_features, n_outputs)]
-        if n_outputs == 1 or not joins_outputs(self.rule, self.rates_from_data):
-            return [self.new_engine(n_features) for _ in range(n_outputs)]
-        few, most = _FEWEST_OUTPUTS_OF_A_BLOCK, _OUTPUTS_OF_A_BLOCK
-        if not self.rates_from_data:
+            most = n_outputs
+        elif not joins:
+            most = 1
+        elif not self.rates_from_data:
             # Where each output has a clock, the outputs of a block are swept together, and must not
             # depend on the number of threads.
             n_blocks = max(-(-n_outputs // most), min(self.n_threads, n_outputs // few))
             most = -(-n_outputs // (n_blocks * few)) * few
-        return [
-            self.new_engine(n_features, min(most, n_outputs - first))
-            for first in range(0, n_outputs, most)
-        ]
+        engines = []
+        for first in range(0, n_outputs, most):
+            n = min(most, n_outputs - first)
+            engines.append(self.new_engine(n_features, n if self.coupled or joins else None))
+        return engines
 
     def new_engine(
         self, n_features: int, n_outputs: int | None = None, wear: Wear | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -196,21 +196,6 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
 
 # --- which parameters go together ---
 
-#: A parameter, its value, whether the value is accepted, and what to write instead.
-Row = tuple[str, Any, bool, str]
-
-
-def _joining() -> str:
-    """The rules whose outputs are learned in one pass."""
-    return ", ".join(repr(name) for name, row in ALGORITHMS.items() if row.outputs is not None)
-
-
-def _refuse(subject: str, rows: Iterable[Row]) -> None:
-    """Refuse the first parameter that does not go with ``what``."""
-    for name, value, accepted, write in rows:
-        if not accepted:
-            raise ValueError(f"{subject} does not go with {name}={value!r}: write {name}={write}")
-
 
 def check_together(
     rule: Rule,
@@ -221,57 +206,60 @@ def check_together(
     dtype: str = "float64",
 ) -> None:
     """Refuse parameters that do not go together; ``schedule`` is None for a rule without one."""
-    storage = rule.storage
-    rates_from_data = rule.scheduled and isinstance(schedule, FromData)
-    joins = joins_outputs(rule, rates_from_data)
     rule.check(penalty, loss)
+    storage, order = rule.storage, rule.step_order
     on_clock, no_average = storage == Clock(), rule.average is None
+    rates_from_data = rule.scheduled and isinstance(schedule, FromData)
     if not (no_average or storage.takes_averages):
         raise ValueError(
             f"average needs storage='clock', or storage='dense' for comparison; "
             f"storage={storage.name!r} does not keep the sums that an average needs"
         )
-    clock: Row = ("storage", storage, on_clock, "'clock'")
-    average: Row = ("average", rule.average, no_average, "False")
-    scheduled: Row = ("schedule", schedule, not rates_from_data, "'power'")
-    positive: Row = ("positive", True, not rule.positive, "False")
-    if rule.positive:
-        _refuse("positive=True", (clock, average))
+    # By parameter: its value, whether everything goes with this value, and what to write instead.
+    usual = {
+        "step_order": (order, order == "gradient_first", "'gradient_first'"),
+        "storage": (storage, on_clock, "'clock'"),
+        "average": (rule.average, no_average, "False"),
+        "positive": (rule.positive, not rule.positive, "False"),
+        "schedule": (schedule, not rates_from_data, "'power'"),
+    }
+    for subject, is_given, others in (
+        ("positive=True", rule.positive, ("storage", "average")),
+        (f"group={rule.group!r}", rule.group is not None, usual),
+        ("a threshold", not rule.is_affine, ("storage", "average")),
+    ):
+        for name in others if is_given else ():
+            value, accepted, write = usual[name]
+            if not accepted:
+                raise ValueError(
+                    f"{subject} does not go with {name}={value!r}: write {name}={write}"
+                )
     if rates_from_data:
-        _check_rates_from_data(rule, schedule)
-    if softmax and rates_from_data:
-        raise ValueError(
-            f"loss='softmax' does not go with schedule={schedule!r}, whose "
-            f"rates follow the slopes of one output: give an eta0, or write rule='adagrad'"
-        )
+        if not on_clock:
+            raise ValueError(
+                f"schedule={schedule!r} needs storage='clock', which computes the rates from "
+                f"the rows, got storage={storage!r}"
+            )
+        if not isinstance(rule, (FoBoS, SGD)):
+            raise ValueError(
+                f"schedule={schedule!r} gives rates to rule='fobos' and rule='sgd', got "
+                f"rule={rule!r}"
+            )
+        if softmax:
+            raise ValueError(
+                f"loss='softmax' does not go with schedule={schedule!r}, whose "
+                f"rates follow the slopes of one output: give an eta0, or write rule='adagrad'"
+            )
+    joins = joins_outputs(rule, rates_from_data)
+    joining = ", ".join(repr(row.rule.name) for row in ALGORITHMS.values() if row.outputs)
     if softmax and not joins:
         raise ValueError(
-            f"loss='softmax' needs one of the rules {_joining()} with "
+            f"loss='softmax' needs one of the rules {joining} with "
             f"storage='clock' and without positive=True, got rule={rule!r}"
         )
-    if rule.group is not None:
-        order: Row = (
-            "step_order", rule.step_order, rule.step_order == "gradient_first", "'gradient_first'"
-        )  # fmt: skip
-        _refuse(f"group={rule.group!r}", (order, clock, average, positive, scheduled))
-    if dtype != "float64" and not (no_average and joins):
+    if dtype != "float64" and not (joins and no_average):
         raise ValueError(
             f"dtype={dtype!r} is for outputs that are learned in one pass, by one of the "
-            f"rules {_joining()} with storage='clock', without positive=True and without "
+            f"rules {joining} with storage='clock', without positive=True and without "
             f"an average"
-        )
-    if not rule.is_affine and not (on_clock and no_average):
-        _refuse("a threshold", (clock, average))
-
-
-def _check_rates_from_data(rule: Rule, schedule: FromData) -> None:
-    """Refuse storage and rules that do not compute rates from the rows."""
-    if rule.storage != Clock():
-        raise ValueError(
-            f"schedule={schedule!r} needs storage='clock', which computes the rates from "
-            f"the rows, got storage={rule.storage!r}"
-        )
-    if not isinstance(rule, (FoBoS, SGD)):
-        raise ValueError(
-            f"schedule={schedule!r} gives rates to rule='fobos' and rule='sgd', got rule={rule!r}"
         )
