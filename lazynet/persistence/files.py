@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import scipy
-import sklearn
 from scipy import sparse
 from sklearn.base import is_classifier
 
@@ -48,14 +46,7 @@ def save(model: Any, path: str | os.PathLike[str], note: Mapping[str, Any] | Non
         document = _document(model, arrays)
     except CannotSave as error:
         raise CannotSave(f"the model cannot be saved: {error}") from None
-    header = {
-        "written_with": (
-            f"numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
-        ),
-        "rows_read_as": note,
-        "document": document,
-    }
-    container.write(path, FORMAT, header, arrays)
+    container.write(path, FORMAT, {"rows_read_as": note, "document": document}, arrays)
 
 
 def _document(model: Any, arrays: Arrays) -> dict[str, Any]:

@@ -24,7 +24,7 @@ made with all examples, and ``step(i)`` visits example i.
 - ``lazynet.reference.closed_forms``: what a gap of missed shrinks amounts to; also as the papers
   misprint it
 - ``lazynet.reference.storage``: their lazy forms: the clock, with one number per weight and two
-  scalars; Lipton & Elkan's tables, with one entry per step; a scale times a vector, for l2 alone
+  scalars; Lipton & Elkan's tables, with one entry per step
 - ``lazynet.reference.averages``: averages of all iterates, summed densely and lazily on the clock
 - ``lazynet.reference.from_data``: SGD and FoBoS with rates that are computed from the rows
 - ``lazynet.reference.outputs``: classes that share the softmax as their loss; FoBoS with a penalty
@@ -52,7 +52,7 @@ from lazynet.reference.outputs import DenseGroups, DenseSoftmax
 from lazynet.reference.rda import DenseRDA
 from lazynet.reference.saga import DenseSAGA
 from lazynet.reference.stabilised import DenseStabilised
-from lazynet.reference.storage import PlainClock, PlainRescaled, PlainTables
+from lazynet.reference.storage import PlainClock, PlainTables
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
 
 __all__ = [
@@ -74,6 +74,5 @@ __all__ = [
     "PlainCarpenter",
     "PlainClock",
     "PlainDekel",
-    "PlainRescaled",
     "PlainTables",
 ]

@@ -9,7 +9,6 @@ from support.fractions import F, assert_same_steps, each_order, each_rule, probl
 from lazynet.reference import DenseReference, PlainClock, PlainTables
 from lazynet.reference.averages import DenseAverage, PlainAverage
 from lazynet.reference.dekel import DenseDekel, PlainDekel
-from lazynet.reference.storage import PlainRescaled
 
 
 @each_order
@@ -168,30 +167,9 @@ def test_dekels_loop_begins_at_step_2(problem):
         lazy.step(row.keys(), row.values(), target)
 
 
-@each_order
-@given(data=st.data())
-def test_rescaling_is_the_clock_without_l1(step_order, data):
-    """Through rebases, with rates below 1 / l2 and at it, and the dense algorithm is both."""
-    problem = data.draw(problems("sgd", step_order, below_one=True))._replace(l1=F(0))
-    wiping = data.draw(st.integers(0, len(problem.steps)))
-    if problem.l2 and wiping < len(problem.steps):
-        problem.steps[wiping] = problem.steps[wiping]._replace(eta=1 / problem.l2)
-    for kind in (PlainClock, DenseReference):
-        rescaled = problem.learner(PlainRescaled)
-        assert_same_steps(problem, rescaled, problem.learner(kind), bring_current=rescaled.rebase)
-
-
-def test_rates_above_one_over_l2_turn_the_sign():
-    """Nothing is clipped without an l1 penalty: w <- (1 - eta lambda) w, and c goes negative."""
-    lazy = PlainRescaled(1, rule="sgd", l2=F(1), schedule=lambda t: F(3), zero=F(0))
-    lazy.store(0, F(8))
-    lazy.step([], [], 1)
-    assert (lazy.c, lazy.weights) == (-2, [-16])
-
-
 def test_the_printed_rescaling_is_wrong():
     """eta = 1/4, lambda = 2, w = 0, gradient -1: 1/4, and 1/6 if c is divided by 1 - eta."""
-    lazy = PlainRescaled(
+    lazy = PlainClock(
         1, loss="hinge", rule="sgd", l2=F(2), schedule=lambda t: F(1, 4),
         step_order="shrink_first", zero=F(0),
     )  # fmt: skip
@@ -204,19 +182,13 @@ def test_the_printed_rescaling_is_wrong():
 
 def test_the_printed_product_of_the_rescaling_is_one_step_ahead():
     """w = 8, eta = 1/4, lambda = 2: before step 0 the product up to step 0 makes the weight 4."""
-    lazy = PlainRescaled(1, rule="sgd", l2=F(2), schedule=lambda t: F(1, 4), zero=F(0))
+    lazy = PlainClock(1, rule="sgd", l2=F(2), schedule=lambda t: F(1, 4), zero=F(0))
     lazy.store(0, F(8))
-    assert (lazy.c, lazy.weights) == (1, [8])
+    assert (lazy.scale, lazy.weights) == (1, [8])
     lazy.step([], [], 1)
     keep = 1 - F(1, 4) * 2
-    assert (lazy.c, lazy.weights) == (keep, [4])  # the product up to step 0 belongs to step 1
+    assert (lazy.scale, lazy.weights) == (keep, [4])  # the product up to step 0 belongs to step 1
     assert keep * 8 == 4
-
-
-def test_an_l1_penalty_is_refused_by_rescaling():
-    """Rescaling refuses an l1 penalty, which it would otherwise forget."""
-    with pytest.raises(ValueError, match="l1 must be 0"):
-        PlainRescaled(1, l1=1)
 
 
 # --- the tests are tested --------------------------------------------------------------------
