@@ -252,16 +252,6 @@ def test_explicit_folds_as_masks_and_groups(way):
     assert_same_results(grouped, made(way, cv=expected).fit(X, y))
 
 
-@EVERY_WAY
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_threads_give_the_same_bits(way, n_classes):
-    """One thread, two and many more than there is work for make the same model and table."""
-    X, y = data(n_classes=n_classes)
-    alone = made(way).fit(X, y)
-    for n_jobs in (2, 40):
-        assert_same_results(made(way, n_jobs=n_jobs).fit(X, y), alone)
-
-
 @pytest.mark.parametrize("way", [way for way in WAYS if "scoring" not in WAYS[way][1]])
 def test_class_weights_count_in_the_losses(way):
     """A class weight is a factor of the loss of its rows, where they are held out too."""

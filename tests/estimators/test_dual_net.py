@@ -27,16 +27,10 @@ def test_what_a_fit_tells():
     assert model.history_[0]["gap"] > model.history_[-1]["gap"]
 
 
-def test_several_classes_have_a_certificate_each_and_any_number_of_threads_gives_the_same_bits():
-    one, *others = (
-        DualNetClassifier(l1=5e-3, n_jobs=n_jobs, random_state=0).fit(X, CLASSES)
-        for n_jobs in (1, 2, 3, 7)
-    )
+def test_several_classes_have_a_certificate_each():
+    one = DualNetClassifier(l1=5e-3, random_state=0).fit(X, CLASSES)
     assert one.duality_gap_.shape == one.objective_.shape == (4,)
     assert {epoch["output"] for epoch in one.history_} == {0, 1, 2, 3}
-    for other in others:
-        for name in ("coef_", "intercept_", "duality_gap_"):
-            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
 def test_a_warm_start_begins_where_the_last_fit_ended():

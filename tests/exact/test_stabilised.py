@@ -156,25 +156,6 @@ def test_ratios_that_tie_with_universal_gravity_vanish_whatever_their_rounding(e
     assert_stages_match(X, y, seed, stages, epochs=10, schedule=Constant(eta))
 
 
-BURSTS = dict(burst_size=12, bursts_per_stage=3, rejection_rate=0.3, stability=0.5, max_iter=10)
-MODELS = {
-    "universal": StabilisedSGDClassifier("log_loss", eta0=0.5, **BURSTS),
-    "informative": StabilisedSGDClassifier("log_loss", gravity="informative", eta0=0.5, **BURSTS),
-}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_any_number_of_threads_gives_the_same_bits(name):
-    """Paths share nothing during a stage."""
-    X, y = problem(3, n=200, d=80)
-    model = clone(MODELS[name]).set_params(random_state=1)
-    alone, *others = (clone(model).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 7))
-    assert 0 < alone.stable_.sum() < np.count_nonzero(occurring(X))
-    for other in others:
-        for attribute in ("coef_", "intercept_", "selection_frequency_"):
-            np.testing.assert_array_equal(getattr(alone, attribute), getattr(other, attribute))
-
-
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
 def test_long_shifts_are_swept(size):
     """The shift of universal gravity begins again at 0 before it costs digits, whatever the scale
