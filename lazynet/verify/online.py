@@ -13,14 +13,13 @@ from lazynet.averages import Average, checked_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.parameters import check_integer
-from lazynet.reference.learner import Example
 from lazynet.training.fit import make_plan, units_for_fit
 from lazynet.training.passes import new_learners
 from lazynet.training.plan import Plan
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import Settings
 from lazynet.verify.tolerance import AGREE
-from lazynet.verify.twin import BoundedTwin
+from lazynet.verify.twin import BoundedTwin, example_of
 
 # Weights and intercept.
 _Linear = tuple[NDArray[np.float64], float]
@@ -255,14 +254,13 @@ def verify(
     head, features = _first_rows(rows.X, _affordable_rows(rows.X, max_rows, epochs))
     n_rows = head.shape[0]
     targets = rows.targets.only(np.arange(n_rows))
-    y, weights_of_rows = targets[0]
+    y, importances = targets[0][0], targets.weights
 
     engine = plan.new_engines(len(features))[0]
     (learner,) = new_learners([engine], head, targets, plan)
     twin = BoundedTwin(plan, len(features), engine.wear.largest_cushion, n_rows)
     comparison = _Comparison(features)
     mean = None if plan.average is None else _MeanOfTwin(plan.average, len(features))
-    examples = _examples_of(head, y, weights_of_rows)
 
     for t in range(n_rows * epochs):
         epoch, row = divmod(t, n_rows)
@@ -271,8 +269,7 @@ def verify(
             twin.divide_rates(divisor)
             engine.set_constants(plan.rule.with_divided_rates(plan.constants, divisor))
         steps = plan.steps(np.array([row]), t)
-        indices, values, target, importance = examples[row]
-        twin.step(indices, values, target, importance, row)
+        twin.step(*example_of(head, y, importances, row), row)
         if not twin.comparable:
             comparison.ended = twin.ended
             break
@@ -303,17 +300,6 @@ def _first_rows(X: sparse.csr_matrix, n_rows: int) -> tuple[sparse.csr_matrix, N
     starts = X.indptr[: n_rows + 1] - X.indptr[0]
     head = sparse.csr_matrix((X.data[span], columns, starts), shape=(n_rows, len(features)))
     return head, features
-
-
-def _examples_of(
-    X: sparse.csr_matrix, y: NDArray[np.float64], weights: NDArray[np.float64] | None
-) -> list[Example]:
-    """Every row as a reference takes it: indices, values, target and importance."""
-    importances = np.ones(X.shape[0]) if weights is None else weights
-    return [
-        (row.indices.tolist(), row.data.tolist(), float(target), float(weight))
-        for row, target, weight in zip(X, y, importances, strict=True)
-    ]
 
 
 def _affordable_rows(X: sparse.csr_matrix, max_rows: int, epochs: int) -> int:

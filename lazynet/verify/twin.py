@@ -306,14 +306,16 @@ class Problem(SettledFields):
 
     def example(self, step: int) -> tuple[list[int], list[float], float, float]:
         """The indices, values, target and importance of the example at ``step``."""
-        row = self.order[step]
-        span = slice(self.X.indptr[row], self.X.indptr[row + 1])
-        return (
-            self.X.indices[span].tolist(),
-            self.X.data[span].tolist(),
-            float(self.y[row]),
-            float(self.importances[row]),
-        )
+        return example_of(self.X, self.y, self.importances, self.order[step])
+
+
+def example_of(
+    X: sparse.csr_matrix, y: NDArray[np.float64], importances: NDArray[np.float64], row: int
+) -> tuple[list[int], list[float], float, float]:
+    """The indices, values, target and importance of a row."""
+    span = slice(X.indptr[row], X.indptr[row + 1])
+    indices, values = X.indices[span].tolist(), X.data[span].tolist()
+    return indices, values, float(y[row]), float(importances[row])
 
 
 def assert_matches_twin(
