@@ -16,6 +16,7 @@ from scipy import sparse
 from lazynet.data.arrays import touched_columns
 from lazynet.data.statistics import RowStatistics, Units
 from lazynet.engines.base import (
+    Engine,
     intercepts_of,
     load_all,
     refuse_overflow,
@@ -99,21 +100,12 @@ def fit(
     history, best, t = training.history, training.best_epoch, training.best_t
     numbers = coefficients.data if sparse_coef else coefficients
     refuse_overflow(t, engines[0].remedy, numbers, intercepts_of(engines, units))
-    rate = engines[0].present_rate
-    eta0 = plan.eta0 if rate is None else rate
     if settings.tol is not None and not (training.ended_early or settings.limits_epochs):
         losses = [line.get("validation_loss", line["progressive_loss"]) for line in history]
         warnings += warnings_of_falls(losses, plan.max_iter)
-    attributes = {
-        "_engines": engines,
-        "_engine_kind": plan.engine_kind,
+    attributes = attributes_of(plan, engines, units, generator, t) | {
         "_coefficients": coefficients,
         "_eta0": plan.eta0 if settings.has_eta0 else None,
-        "_generator": generator,
-        "units_": units,
-        "t_": t,
-        "l1_": plan.penalty.l1,
-        "eta0_": eta0,
         "n_iter_": len(history),
         "best_epoch_": best,
         "history_": history,
@@ -154,8 +146,22 @@ def learn_once(
             t = run_pass(learners, order, t, workers=workers)
     for engine in engines:
         engine.check_finite(touched, t)
+    attributes = attributes_of(plan, engines, units, generator, t)
+    if settings.has_eta0:
+        attributes["_eta0"] = plan.eta0
+    return attributes, warnings
+
+
+def attributes_of(
+    plan: Plan,
+    engines: list[Engine],
+    units: Units | None,
+    generator: np.random.RandomState | None,
+    t: int,
+) -> dict[str, Any]:
+    """The attributes that every training gives to a model; the coefficients are not read yet."""
     rate = engines[0].present_rate
-    attributes = {
+    return {
         "_engines": engines,
         "_engine_kind": plan.engine_kind,
         "_coefficients": None,
@@ -165,9 +171,6 @@ def learn_once(
         "l1_": plan.penalty.l1,
         "eta0_": plan.eta0 if rate is None else rate,
     }
-    if settings.has_eta0:
-        attributes["_eta0"] = plan.eta0
-    return attributes, warnings
 
 
 # --- what a call starts from ---

@@ -160,7 +160,7 @@ class Training:
     def _end_epoch(self, line: EpochRecord, t: int) -> None:
         """Complete the line of an epoch, tell it, and decide how training goes on."""
         if self.rows.n_held_out:
-            held_out = total_loss(self.engines, self.plan, self.rows.held_out)
+            held_out = total_loss(self.engines, self.plan, lambda: self.rows.held_out)
             line["validation_loss"] = held_out / self.rows.n_held_out
         progressive = line["progressive_loss"]
         loss = line.get("validation_loss", progressive)
@@ -213,7 +213,8 @@ class Training:
         touched = self.rows.touched()
         # Free the memory of the former copies first, so that it is used again.
         self.undos.clear()
-        self.undos = [Undo(engine, touched) for engine in self.engines]
+        for engine in self.engines:
+            self.undos.append(Undo(engine, touched))
 
     def _restore_best(self) -> None:
         """Return every engine to the end of the best epoch."""

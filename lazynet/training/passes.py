@@ -194,7 +194,10 @@ def evaluate(
     penalty, nonzeros = 0.0, 0
     for engine in engines:
         weights = engine.coefficients()
-        penalty += _penalty_of(weights, plan)
+        absolute, squared = weight_sums(weights.ravel())
+        if plan.rule.group is not None:
+            absolute = float(np.linalg.norm(weights, axis=0).sum())
+        penalty += plan.penalty.of_sums(absolute, squared)
         # An average of sparse weights is dense: count the nonzeros of the last weights.
         last = engine.coefficients(last=True) if engine.averaging else weights
         nonzeros += int(np.count_nonzero(last))
@@ -208,14 +211,6 @@ def _parts_of(X: sparse.csr_matrix, targets: Targets) -> Iterator[Block]:
         yield X[rows], targets.only(rows)
 
 
-def _penalty_of(weights: NDArray[np.float64], plan: Plan) -> float:
-    """The penalty of the outputs whose weights are the rows."""
-    absolute, squared = weight_sums(weights.ravel())
-    if plan.rule.group is not None:
-        absolute = float(np.linalg.norm(weights, axis=0).sum())
-    return plan.penalty.of_sums(absolute, squared)
-
-
 def total_loss(
     engines: Sequence[Engine], plan: Plan, blocks: Callable[[], Iterable[Block]]
 ) -> float:
@@ -226,20 +221,17 @@ def total_loss(
         for X, targets in blocks():
             with np.errstate(over="ignore", invalid="ignore"):
                 decisions = ((X @ rows[0])[None] if len(rows) == 1 else (X @ rows.T).T) + intercepts
-                total += _loss_of(decisions, first, targets, plan)
+                if plan.softmax:
+                    assert isinstance(targets, Classes), "the softmax is a loss of classes"
+                    losses = softmax_losses(decisions, targets.codes)
+                    total += float((losses * targets.weights).sum())
+                else:
+                    total += sum(
+                        total_loss_of(row, *targets[first + k], plan.loss)
+                        for k, row in enumerate(decisions)
+                    )
         first += engine.n_outputs
     return total
-
-
-def _loss_of(decisions: NDArray[np.float64], first: int, targets: Targets, plan: Plan) -> float:
-    """The sum of importance times loss, for a row of decisions per output from ``first`` on."""
-    if plan.softmax:
-        assert isinstance(targets, Classes), "the softmax is a loss of classes"
-        losses = softmax_losses(decisions, targets.codes)
-        return float((losses * targets.weights).sum())
-    return sum(
-        total_loss_of(row, *targets[first + k], plan.loss) for k, row in enumerate(decisions)
-    )
 
 
 def total_loss_of(

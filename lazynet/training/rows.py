@@ -8,7 +8,7 @@ targets are not standardised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from functools import cached_property
@@ -80,6 +80,8 @@ class Rows:
     n_visits: int
     n_orders: int | None = None
     n_held_out: int = 0
+    #: the rows that are held out, with their targets
+    held_out: Sequence[Block] = ()
     order: Shuffle = None
 
     @property
@@ -97,10 +99,6 @@ class Rows:
             f"early_stopping must be False where rows come from a source or in blocks, which hold "
             f"no rows out: {MAPPED} makes a matrix of a source"
         )
-
-    def held_out(self) -> Iterable[Block]:
-        """The rows that are held out, with their targets."""
-        return ()
 
     def identity(self) -> dict[str, Any]:
         """What identifies the rows, for a checkpoint to compare."""
@@ -223,12 +221,9 @@ class RowsInMemory(Rows):
         return {"X": self.X, "y": y, "sample_weight": weights, "sample_order": self.order}
 
     @cached_property
-    def _held_out(self) -> list[Block]:
+    def held_out(self) -> Sequence[Block]:  # type: ignore[override]
         rows = self.validation
         return [] if rows is None else [(self.X[rows], self.targets.only(rows))]
-
-    def held_out(self) -> Iterable[Block]:
-        return self._held_out
 
     def evaluation(self, engines: Sequence[Engine], plan: Plan) -> Evaluation:
         return evaluate(engines, plan, self.X, self.targets)

@@ -36,6 +36,8 @@ TOL = 1e-3
 N_ITER_NO_CHANGE = 5
 #: The share of the rows that early stopping holds out.
 VALIDATION_FRACTION = 0.1
+# The rules that can learn several outputs in one pass.
+_JOINING = ", ".join(repr(row.rule.name) for row in ALGORITHMS.values() if row.outputs)
 #: The largest seed that NumPy's RandomState takes.
 _LARGEST_SEED = 2**32 - 1
 
@@ -251,15 +253,14 @@ def check_together(
                 f"rates follow the slopes of one output: give an eta0, or write rule='adagrad'"
             )
     joins = joins_outputs(rule, rates_from_data)
-    joining = ", ".join(repr(row.rule.name) for row in ALGORITHMS.values() if row.outputs)
     if softmax and not joins:
         raise ValueError(
-            f"loss='softmax' needs one of the rules {joining} with "
+            f"loss='softmax' needs one of the rules {_JOINING} with "
             f"storage='clock' and without positive=True, got rule={rule!r}"
         )
     if dtype != "float64" and not (joins and no_average):
         raise ValueError(
             f"dtype={dtype!r} is for outputs that are learned in one pass, by one of the "
-            f"rules {joining} with storage='clock', without positive=True and without "
+            f"rules {_JOINING} with storage='clock', without positive=True and without "
             f"an average"
         )
