@@ -164,6 +164,8 @@ class Engine:
     _cells_show_overflow: ClassVar[bool] = False
     #: the sums of omega and of omega * intercept over the iterates; empty without an average
     totals: NDArray[np.float64] = np.zeros(0)
+    #: the past of the clock (``past_of_clock``); None without an average
+    past: Any = None
 
     def __init__(self, n_features: int, wear: Wear | None = None) -> None:
         self.n_features = n_features
@@ -216,11 +218,18 @@ class Engine:
         """The sum of omega over the iterates; 0 without an average."""
         return float(self.totals[steps_kernel.TOTAL_FIELD]) if len(self.totals) else 0.0
 
+    @property
+    def average(self) -> Any:
+        """The past of the clock as the kernel takes it; None without an average."""
+        if self.past is None:
+            return None
+        return steps_kernel.Average(self.past[0, 1:], *self.past[1:], self.totals)
+
     # --- the state ---
 
     def _written(self, arrays: Arrays) -> float:
-        """How much of the last axis of the table is written, in a state with these arrays."""
-        raise NotImplementedError
+        """How much of the last axis of ``_table`` is written, here of the past of a clock."""
+        return float(arrays["totals"][steps_kernel.COUNTED_FIELD]) + 1.0
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The arrays that make up the engine, by name; they are the engine's own, not copies.
@@ -252,7 +261,7 @@ class Engine:
             ):
                 raise ValueError(
                     f"{name} of {kind} must be an array of {right.dtype} with the shape "
-                    f"{(*right.shape[:fixed], ...)[: right.ndim]}, got {shown(array)}"
+                    f"{right.shape}, got {shown(array)}"
                 )
         written = 0.0
         if self._table is not None:

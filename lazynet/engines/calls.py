@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Self, TypeVar
 
@@ -81,16 +82,14 @@ class Undo:
         self.engine.before_sweep = self.copy_all
 
 
+@dataclass
 class UndoLog:
-    """What a call has changed in place: the random generators of a model, and its engines."""
+    """What a call has changed in place: random generators, and engines."""
 
-    def __init__(self, model: Any) -> None:
-        self.generators: list[tuple[np.random.RandomState, Any]] = []
-        self.undos: list[Undo] = []
-        self.workers: Workers | None = None
-        for value in vars(model).values():
-            if isinstance(value, np.random.RandomState):
-                self.generators.append((value, value.get_state()))
+    #: the generators of the model, each with its state before the call
+    generators: list[tuple[np.random.RandomState, Any]] = field(default_factory=list)
+    undos: list[Undo] = field(default_factory=list)
+    workers: Workers | None = None
 
     def before(
         self, engines: Sequence[Any], touched: NDArray[Any], workers: Workers | None = None
@@ -129,7 +128,10 @@ def all_or_nothing(method: Method) -> Method:
 
     @wraps(method)
     def call(model: Any, /, *arguments: Any, **options: Any) -> Any:
-        changed, log = object.__new__(type(model)), UndoLog(model)
+        changed, log = object.__new__(type(model)), UndoLog()
+        for value in vars(model).values():
+            if isinstance(value, np.random.RandomState):
+                log.generators.append((value, value.get_state()))
         changed.__dict__.update(model.__dict__, _undo=log)
         try:
             try:

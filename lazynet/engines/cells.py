@@ -23,15 +23,13 @@ class CellEngine(Engine):
     """An engine that computes each weight from its cell, the fields and the constants.
 
     ``fields`` are the scalars that change with every step, and ``constants`` those of the rule; the
-    kernel names both.  ``memory`` is what some kinds keep beside the cells (kernels/cells.pyx), and
-    ``average`` is the past of the clock where iterates are averaged.
+    kernel names both.  ``memory`` is what some kinds keep beside the cells (kernels/cells.pyx).
     """
 
     #: which row of ``KINDS`` (kernels/cells.pyx) describes the cells
     kind: ClassVar[str]
     _others: ClassVar[tuple[str, ...]] = ("fields", "constants")
     memory: NDArray[np.float64] | None = None
-    average: Any = None
 
     def __init__(
         self, n_features: int, wear: Wear | None = None, constants: ArrayLike | None = None
@@ -160,8 +158,9 @@ class SAGAEngine(LaggingWeights):
         super().take(examples, steps, task, t)
 
 
-# The places of two constants of AdaGrad.
+# The places of two constants and a field of AdaGrad.
 _ALPHA, FOLLOWS = (kernel.constants("adagrad").index(name) for name in ("alpha", "follows"))
+_MEAN = kernel.fields("adagrad").index("mean")
 # A warning is due if one step takes at least this share of a weight that no row touches.
 _NOTICEABLE = 0.01
 
@@ -208,7 +207,7 @@ class AdaGradEngine(LaggingWeights):
         """alpha as of now where it follows the data; None where it was given."""
         if not self.constants[FOLLOWS]:
             return None
-        return float(self.constants[_ALPHA]) / (self.field("mean") or 1.0)
+        return float(self.constants[_ALPHA] / (self.fields[_MEAN] or 1.0))
 
     def warning_about(self, constants: tuple[float, ...]) -> str | None:
         """A warning if the next step would wipe weights that AdaGrad has not learned itself.
@@ -225,7 +224,7 @@ class AdaGradEngine(LaggingWeights):
             return None
         unseen = self.weights()[self.cells[:, 1] == 0.0]
         largest = float(np.abs(unseen).max(initial=0.0))
-        mean = (self.field("mean") or 1.0) if follows else 1.0
+        mean = (float(self.fields[_MEAN]) or 1.0) if follows else 1.0
         rate = alpha / mean / (delta * mean)
         taken = rate * l1 if l1 else 0.0
         left = max(0.0, largest - taken) / (1.0 + (rate * l2 if l2 else 0.0))

@@ -18,7 +18,7 @@ from lazynet.kernels import cells as kernel
 from lazynet.kernels import dense as dense_kernel
 from lazynet.kernels import steps as steps_kernel
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.steps import Average, Steps, Task
+from lazynet.kernels.steps import Steps, Task
 from lazynet.losses import Loss
 from lazynet.parameters import check_flag
 from lazynet.rules.storage import DEFAULT_BUDGET, Tables
@@ -96,14 +96,6 @@ class AveragedClockEngine(ClockEngine):
         self.totals = np.zeros(steps_kernel.AVERAGE_FIELDS)
         super().__init__(n_features, wear)
 
-    @property
-    def average(self) -> Average:  # type: ignore[override]
-        """The past of the clock as the kernel takes it."""
-        return average_of(self.past, self.totals)
-
-    def _written(self, arrays: Arrays) -> float:
-        return columns_of_past(arrays)
-
     def _set_clock(self) -> None:
         super()._set_clock()
         self.average.begin()
@@ -147,16 +139,6 @@ def past_of_clock(n_features: int, steps_per_block: int | None = None) -> NDArra
         room = max(min(4 * n_features, 2**18), n_features // 4, 2**12)
     # The system maps these pages as the block fills, not before.
     return np.zeros((3, room + 1))
-
-
-def columns_of_past(arrays: Arrays) -> float:
-    """How many columns of the past are written."""
-    return float(arrays["totals"][steps_kernel.COUNTED_FIELD]) + 1.0
-
-
-def average_of(past: NDArray[np.float64], totals: NDArray[np.float64]) -> Average:
-    """The past of a clock as the kernel takes it."""
-    return Average(past[0, 1:], past[1], past[2], totals)
 
 
 class TablesEngine(CellEngine):

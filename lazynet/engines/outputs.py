@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.engines.base import ALL, Arrays, Engine, Wear, take_until_done
+from lazynet.engines.base import ALL, Engine, Wear, take_until_done
 from lazynet.engines.cells import on_lines
-from lazynet.engines.clock import average_of, columns_of_past, lower_rates, past_of_clock
+from lazynet.engines.clock import lower_rates, past_of_clock
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels import outputs as kernel
 from lazynet.kernels import steps as steps_kernel
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.steps import Average, Steps, Targets, Task
+from lazynet.kernels.steps import Steps, Targets, Task
 
 #: Features whose weights are read at once: their cells stay in the cache.
 _FEATURES_AT_ONCE = 2**12
@@ -66,8 +66,6 @@ class OutputsEngine(Engine):
     own_steps: OwnSteps | None = None
     #: l1, l2 and the largest rate of every output, where they differ; None: those of the task
     strengths: NDArray[np.float64] | None = None
-    #: the past of the clock, where iterates are averaged
-    average: Any = None
 
     def __init__(
         self,
@@ -295,14 +293,6 @@ class AveragedOutputs(OutputsOnClock):
         self.past = past_of_clock(n_features)
         self.totals = np.zeros(steps_kernel.AVERAGE_FIELDS)
         super().__init__(n_features, n_outputs, np.float64, wear)
-
-    @property
-    def average(self) -> Average:  # type: ignore[override]
-        """The past of the clock as the kernel takes it."""
-        return average_of(self.past, self.totals)
-
-    def _written(self, arrays: Arrays) -> float:
-        return columns_of_past(arrays)
 
     def _set_clocks(self) -> None:
         super()._set_clocks()

@@ -184,7 +184,7 @@ def run_of(kind, rule, problem, pick, wear):
         problem, rule, pick(kind.outputs), softmax=kind.softmax, schedule=pick(kind.schedules),
         average=pick(kind.averages), wear=wear, seed=pick(range(10)),
     )  # fmt: skip
-    if hasattr(run.engine, "past"):
+    if run.engine.past is not None:
         run.shorten_the_past(pick([100, 7, 3, 2, 1]))
     return run
 
