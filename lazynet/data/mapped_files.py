@@ -306,10 +306,10 @@ def mapped(source: Any) -> Iterator[Chunk]:
 
 
 @contextmanager
-def in_memory(X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
+def in_memory(X: Any, y: Any, sample_weight: Any) -> Iterator[Chunk]:
     """X, y and the weights that were passed, or those of a source, mapped into memory."""
     if not isinstance(X, Source):
-        yield X, y, sample_weight
+        yield Chunk(X, y, sample_weight)
         return
     check_alone(y, sample_weight)
     if X.n_labels is not None:
@@ -318,7 +318,7 @@ def in_memory(X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, An
             "several labels: LazyNetClassifier learns all labels in one pass"
         )
     with mapped(X) as rows:
-        yield rows.X, rows.y, rows.weight
+        yield rows
 
 
 def _array(file: Any, dtype: np.dtype[Any], length: int) -> NDArray[Any]:

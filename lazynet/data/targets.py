@@ -7,7 +7,7 @@ are asked for, so that a thousand labels need no thousand arrays.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,6 +147,20 @@ class Labels(Targets):
 
     def only(self, rows: NDArray[np.int64]) -> Labels:
         return Labels(self.indicator[rows], self.importances_of(rows))
+
+
+class CheckedRows(NamedTuple):
+    """What a call learns from: the rows, after the checks of the input."""
+
+    X: sparse.csr_matrix
+    y: Any
+    targets: Targets
+    #: the weights of the rows that the user gives
+    sample_weight: NDArray[np.float64] | None
+    #: the classes, or the names of the columns of labels; None for numbers
+    classes: NDArray[Any] | None
+    #: the form of a y with a column per label or target; None: one class or number for each row
+    form: str | None
 
 
 _HOLDS_LABELS = "must hold 0 and 1 only where it has a column per label"

@@ -139,29 +139,30 @@ and is 0 for all rows of 1: leave the class out, or give it a weight
         )
 
 
-def check_classes(classes: ArrayLike) -> NDArray[Any]:
-    """The labels ``classes`` of ``partial_fit``, sorted, without repetitions."""
+def check_classes(classes: ArrayLike, *, of_columns: bool = False) -> NDArray[Any]:
+    """The labels ``classes`` of ``partial_fit``, sorted, without repetitions.
+
+    Where they are the names ``of_columns`` of y, they keep their order, and each stands once.
+
+    >>> check_classes(["zebra", "cat"]).tolist()
+    ['cat', 'zebra']
+    >>> check_classes(["zebra", "cat"], of_columns=True).tolist()
+    ['zebra', 'cat']
+    """
     try:
-        labels = np.unique(np.asarray(classes))
+        names = np.asarray(classes)
+        labels = np.unique(names)
         str(labels)  # Errors print the labels, and Python refuses to print a huge integer.
-        return labels
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"classes must be labels that can be sorted, got {shown(classes)}: {error}"
         ) from None
-
-
-def check_labels(labels: ArrayLike) -> NDArray[Any]:
-    """The names of the columns of y, in their order, each once.
-
-    >>> check_labels(["zebra", "cat"]).tolist()
-    ['zebra', 'cat']
-    """
-    names = np.asarray(labels)
-    if names.ndim != 1 or len(check_classes(labels)) != len(names):
+    if not of_columns:
+        return labels
+    if names.ndim != 1 or len(labels) != len(names):
         raise ValueError(
             f"classes must name every column of y once, in the order of the columns, got "
-            f"{shown(labels)}"
+            f"{shown(classes)}"
         )
     return names
 
@@ -193,17 +194,10 @@ ClassWeight = Annotated[
 def importances(
     class_weight: Balanced | dict[Any, float] | None,
     classes: NDArray[Any],
-    X: sparse.csr_matrix,
     y: Any,
-    sample_weight: ArrayLike | None,
-    *,
-    some_rows: bool = False,
+    weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64] | None:
-    """The importance of every row: its class weight times its sample weight; None: all are 1.
-
-    ``some_rows`` as in ``check_sample_weight``.
-    """
-    weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
+    """The importance of every row: its class weight times its checked weight; None: all are 1."""
     if class_weight is None:
         return weights
     if isinstance(class_weight, Balanced) and class_weight.class_counts is not None:

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import as_examples, check_order
-from lazynet.data.targets import OutputTargets
+from lazynet.data.targets import CheckedRows, OutputTargets
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
@@ -65,10 +65,10 @@ class _Averaged(LinearModel):
         self._warn(self._learn(X, y, sample_weight, sample_order))
         return self
 
-    def _train(
-        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any, sample_order: Any
+    def _train(  # type: ignore[override]
+        self, p: SimpleNamespace, rows: CheckedRows, sample_order: Any
     ) -> list[Warning]:
-        X, _, outputs = self._read_rows(p, X, y, sample_weight)
+        X, outputs = rows.X, rows.targets
         order = check_order(sample_order, X.shape[0])
         if order is not None and order.ndim != 1:
             raise ValueError(f"sample_order must list all steps in one dimension, got {order.ndim}")
@@ -83,10 +83,10 @@ class _Averaged(LinearModel):
         engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in range(len(outputs))]
         examples = [as_examples(X, *output) for output in outputs]
         orders = [order] if order is not None else _drawn(p, X.shape[0])
-        for rows in orders:
-            for begin in range(0, len(rows), _STEPS_PER_CALL):
+        for drawn in orders:
+            for begin in range(0, len(drawn), _STEPS_PER_CALL):
                 for engine, output in zip(engines, examples, strict=True):
-                    engine.take(output, rows[begin : begin + _STEPS_PER_CALL])
+                    engine.take(output, drawn[begin : begin + _STEPS_PER_CALL])
         last = _stacked(engine.last() for engine in engines)
         averages = _stacked(engine.average() for engine in engines)
         refuse_overflow(n_steps, RAISE_L2, *last, *averages)

@@ -12,6 +12,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from lazynet.data.targets import CheckedRows
 from lazynet.data.weights import ClassWeight, check_every_class_counts
 from lazynet.engines.calls import Workers
 from lazynet.estimators.classifier import LinearClassifier
@@ -64,11 +65,10 @@ class _DualNetModel(LinearModel):
         self._warn(self._learn(X, y, sample_weight))
         return self
 
-    def _train(self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any) -> list[Warning]:
-        reset = not (p.warm_start and self.__sklearn_is_fitted__())
-        X, y, outputs = self._read_rows(p, X, y, sample_weight, reset=reset)
-        if isinstance(self, LinearClassifier):
-            check_every_class_counts(self.classes_, y, outputs.importances)
+    def _train(self, p: SimpleNamespace, rows: CheckedRows, *more: Any) -> list[Warning]:
+        X, outputs = rows.X, rows.targets
+        if rows.classes is not None:
+            check_every_class_counts(rows.classes, rows.y, outputs.importances)
         check_penalty(p.loss, p.l1, p.l2)
 
         def minimiser_of(row: int, generator: np.random.RandomState) -> Minimiser:

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from lazynet.data.arrays import unusable
-from lazynet.data.targets import OutputTargets
+from lazynet.data.targets import CheckedRows, OutputTargets
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.calls import Workers
 from lazynet.estimators.certified import load_minima
@@ -27,7 +27,7 @@ from lazynet.losses import LossOfNumbers, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, follow, why_late
 from lazynet.parameters import Kind, Positive, PositiveInt, as_float, is_number, shown
 from lazynet.penalties import check_penalties
-from lazynet.training.folds import Fold, RowsInFolds, warnings_of_ends, weights_of_folds
+from lazynet.training.folds import Fold, warnings_of_ends, weights_of_folds
 from lazynet.training.passes import total_loss_of
 from lazynet.training.settings import new_generator
 
@@ -63,14 +63,16 @@ class _DualNetCV(Search):
     tol: Positive = 1e-4
     max_iter: PositiveInt = 1000
 
-    def _train_in_folds(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+    def _train_in_folds(
+        self, p: SimpleNamespace, rows: CheckedRows, folds: list[Fold]
+    ) -> list[Warning]:
         """Follow a path of minima in every fold, and down to the chosen point with all rows."""
-        n_folds, n_outputs = len(rows.folds), len(rows.targets)
+        n_folds, n_outputs = len(folds), len(rows.targets)
         check_penalties(*np.transpose(grid_of(p, 1.0, LAST_L1)))
         # A path goes down the l1s for every l2, or down the l2s where there is one l1.
         n_l1s = p.l1s if isinstance(p.l1s, int) else len(p.l1s)
         n_paths = 1 if n_l1s == 1 else len(p.l2s)
-        tasks = [(path, fold) for path in range(n_paths) for fold in rows.folds]
+        tasks = [(path, fold) for path in range(n_paths) for fold in folds]
         # For every output a seed of the last fit, and one of every path in every fold.
         seeds = new_generator(p.random_state).randint(2**31, size=(n_outputs, 1 + len(tasks)))
         n_threads = min(effective_n_jobs(p.n_jobs), max(len(tasks), n_outputs))
@@ -102,7 +104,7 @@ class _DualNetCV(Search):
             )
             weights = rows.sample_weight if p.scoring else rows.targets.importances
             measure = "score" if p.scoring else "loss"
-            weights = weights_of_folds(rows.folds, weights)
+            weights = weights_of_folds(folds, weights)
             self._choose(p, settings, measure, values, nonzeros, weights)
             best = self.best_index_
             down = settings[best // length * length : best + 1]
@@ -127,7 +129,7 @@ class _DualNetCV(Search):
     def _path_in_fold(
         self,
         p: SimpleNamespace,
-        rows: RowsInFolds,
+        rows: CheckedRows,
         fold: Fold,
         seeds: NDArray[np.int64],
         minima_of: Callable[[Minimiser], Iterator[Minimum]],
@@ -159,7 +161,7 @@ class _DualNetCV(Search):
     def _judged(
         self,
         p: SimpleNamespace,
-        rows: RowsInFolds,
+        rows: CheckedRows,
         fold: Fold,
         held_out: sparse.csr_matrix,
         weights: NDArray[np.float64],

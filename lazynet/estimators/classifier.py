@@ -14,8 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import checked_rows, unusable
-from lazynet.data.targets import Classes, Targets, checked_indicator
-from lazynet.data.weights import check_classes, check_labels, counts_rows, importances
+from lazynet.data.chunks import Chunk
+from lazynet.data.targets import CheckedRows, Classes, checked_indicator
+from lazynet.data.weights import check_classes, check_sample_weight, counts_rows, importances
 from lazynet.estimators.linear import LinearModel
 from lazynet.losses import LOSSES, SOFTMAX, Loss
 from lazynet.parameters import check_integer
@@ -168,13 +169,16 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         with np.errstate(divide="ignore"):
             return np.log(self._probabilities(decision))
 
-    def _read_rows(
-        self, p: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
-    ) -> tuple[sparse.csr_matrix, NDArray[Any], Targets]:
-        X, y, self.classes_ = checked_classes(self, X, y, None, reset)
-        weight_of = getattr(p, "class_weight", None)
-        weights = importances(weight_of, self.classes_, X, y, sample_weight)
-        return X, y, Classes.of(y, self.classes_, weights)
+    def _read(
+        self, p: Any, rows: Chunk, classes: Any = None, *,
+        reset: bool = False, some_rows: bool = False, checked: bool = False,
+    ) -> CheckedRows:  # fmt: skip
+        X, y, sample_weight = rows
+        if not checked:
+            X, y, classes = checked_classes(self, X, y, classes, reset)
+        weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
+        by_row = importances(getattr(p, "class_weight", None), classes, y, weights)
+        return CheckedRows(X, y, Classes.of(y, classes, by_row), weights, classes, None)
 
 
 # --- classes ---------------------------------------------------------------------------
@@ -243,14 +247,21 @@ def checked_labels(
     return X, indicator, classes
 
 
-def has_a_column_per_label(y: Any) -> bool:
-    """Whether y is a matrix; a matrix of one column is a column of classes, unless it is sparse."""
+def form_of(y: Any) -> str | None:
+    """The form of a y with a column per label; None: one class for each row.
+
+    A matrix of one column is a column of classes, unless it is sparse.
+
+    >>> form_of([[0, 1], [1, 1]]), form_of(sparse.csr_array([[1]])), form_of(np.zeros((2, 1)))
+    ('dense', 'sparse array', None)
+    """
     if sparse.issparse(y):
-        return True
+        return "sparse array" if isinstance(y, sparse.sparray) else "sparse matrix"
     shape = getattr(y, "shape", None)
     if isinstance(y, (list, tuple)) and y and isinstance(y[0], (list, tuple, np.ndarray)):
         shape = (len(y), len(y[0]))
-    return isinstance(shape, tuple) and len(shape) == 2 and shape[1] != 1
+    in_columns = isinstance(shape, tuple) and len(shape) == 2 and shape[1] != 1
+    return "dense" if in_columns else None
 
 
 def classes_of_partial_fit(
@@ -260,9 +271,9 @@ def classes_of_partial_fit(
 
     ``classes`` are the classes of the model so far, ``named`` those that the call names.
     """
-    of_labels = has_a_column_per_label(y)
+    of_labels = form_of(y) is not None
     if named is not None:
-        named = (check_labels if of_labels else check_classes)(named)
+        named = check_classes(named, of_columns=of_labels)
         if classes is not None and not np.array_equal(classes, named):
             raise ValueError(f"classes={named} is not the same as on the last call: {classes}")
         classes = named
@@ -279,13 +290,6 @@ def classes_of_partial_fit(
     if len(classes) < 2 and not of_labels:
         raise ValueError(f"classes must name at least two classes, got {classes}")
     return classes
-
-
-def form_of(y: Any) -> str:
-    """The form of a y that has a column per label."""
-    if not sparse.issparse(y):
-        return "dense"
-    return "sparse array" if isinstance(y, sparse.sparray) else "sparse matrix"
 
 
 def highest_columns(numbers: NDArray[np.float64], k: int) -> NDArray[np.int64]:

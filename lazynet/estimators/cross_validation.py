@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from lazynet.data.arrays import has_usual_size, sizes_of
-from lazynet.data.weights import ClassWeight, check_sample_weight
+from lazynet.data.targets import CheckedRows
+from lazynet.data.weights import ClassWeight
 from lazynet.engines.calls import Workers
-from lazynet.estimators.classifier import LinearClassifier, has_a_column_per_label
+from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
 from lazynet.losses import AnyLoss, LossOfNumbers
@@ -23,8 +24,8 @@ from lazynet.penalties import ElasticNet, check_l1s, check_strengths, falling
 from lazynet.schedules import AUTO
 from lazynet.training.fit import eta0_of_rows, found_epochs, make_plan, units_for_fit
 from lazynet.training.folds import (
+    Fold,
     Folds,
-    RowsInFolds,
     best_setting,
     folds_of,
     refuse_repeated,
@@ -73,7 +74,9 @@ class Search(LinearModel):
     best_index_: int = field(init=False)
     n_iter_: int = field(init=False)
 
-    def _train_in_folds(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+    def _train_in_folds(
+        self, p: SimpleNamespace, rows: CheckedRows, folds: list[Fold]
+    ) -> list[Warning]:
         """Choose l1 and l2 by the folds, and train with all rows; returns the warnings to give."""
         raise NotImplementedError
 
@@ -102,25 +105,16 @@ class Search(LinearModel):
         self._warn(self._learn(X, y, sample_weight, groups))
         return self
 
-    def _train(
-        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any, groups: Any
+    def _train(  # type: ignore[override]
+        self, p: SimpleNamespace, rows: CheckedRows, groups: Any
     ) -> list[Warning]:
-        if has_a_column_per_label(y):
-            name = type(self).__name__
-            raise ValueError(
-                f"{name} chooses for one target, or for classes one against the rest, got a y with "
-                f"several columns: fit one {name} for each column"
-            )
-        X, y, targets = self._read_rows(p, X, y, sample_weight)
-        classes = getattr(self, "classes_", None)
-        folds = folds_of(p.cv, y, groups, targets.importances, classes)
+        folds = folds_of(p.cv, rows.y, groups, rows.targets.importances, rows.classes)
         if p.one_standard_error and len(folds) == 1:
             raise ValueError(
                 "one_standard_error=True needs at least two splits from cv: one has no "
                 "standard error"
             )
-        sample_weight = check_sample_weight(sample_weight, X)
-        return self._train_in_folds(p, RowsInFolds(X, y, targets, sample_weight, classes, folds))
+        return self._train_in_folds(p, rows, folds)
 
     def _choose(
         self,
@@ -169,9 +163,11 @@ class _LazyNetCV(Search):
         options = {name: getattr(self, name) for name in shared} | options
         return self._single(l1=l1, l2=l2, **options)
 
-    def _train_in_folds(self, p: SimpleNamespace, rows: RowsInFolds) -> list[Warning]:
+    def _train_in_folds(
+        self, p: SimpleNamespace, rows: CheckedRows, folds: list[Fold]
+    ) -> list[Warning]:
         """Train a grid of settings, and the chosen one of them with all rows."""
-        refuse_repeated(rows.folds)
+        refuse_repeated(folds)
         # The settings of a single fit, whose defaults the grid follows; each setting is checked.
         counted = isinstance(p.l1s, int)
         single = self._single_of(None if counted else float(p.l1s[0]), float(p.l2s[0]))
@@ -199,7 +195,7 @@ class _LazyNetCV(Search):
         # float32 needs half the memory and less time; the chosen setting is trained in float64.
         narrow = isinstance(self, ClassifierMixin) or has_usual_size(rows.y)
         training = GridTraining(
-            plans, data.X, data.targets, rows.folds, sizes_of(data.X, plans[0].size_kind),
+            plans, data.X, data.targets, folds, sizes_of(data.X, plans[0].size_kind),
             "float32" if narrow else "float64",
         )  # fmt: skip
         stopping = Stopping(p.tol, N_ITER_NO_CHANGE)

@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazynet._version import __version__
 from lazynet.data.arrays import checked_rows, checked_targets, only_named_columns, read_only
+from lazynet.data.chunks import Chunk
 from lazynet.data.mapped_files import in_memory
-from lazynet.data.targets import Columns, Targets
+from lazynet.data.targets import CheckedRows, Columns
 from lazynet.data.weights import check_sample_weight
 from lazynet.engines.calls import UndoLog, all_or_nothing
 from lazynet.losses import LossLike
@@ -62,6 +63,7 @@ class LinearModel(Parameters, BaseEstimator):
     loss: LossLike
     random_state: int | np.random.RandomState | None
     n_features_in_: int
+    classes_: NDArray[Any]
     #: the weights, an array or CSR with a row per output; None until those of engines are read
     _coefficients: Any
     #: the intercept of every output
@@ -88,22 +90,30 @@ class LinearModel(Parameters, BaseEstimator):
             _check_nested(self, key, params)
         return super().set_params(**params)
 
-    def _read_rows(
-        self, p: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
-    ) -> tuple[sparse.csr_matrix, NDArray[Any], Targets]:
-        """The checked X and y, and the targets, with the importances of the rows."""
-        raise NotImplementedError
-
     @all_or_nothing
     def _learn(self, X: Any, y: Any, sample_weight: Any, *more: Any) -> list[Warning]:
         """Train on rows in memory or of a source; returns the warnings to give."""
         p = self._settle()
-        with in_memory(X, y, sample_weight) as rows:
-            return self._train(p, *rows, *more)
+        goes_on = getattr(p, "warm_start", False) and self.__sklearn_is_fitted__()
+        with in_memory(X, y, sample_weight) as chunk:
+            rows = self._read(p, chunk, reset=not goes_on)
+            if rows.classes is not None:
+                self.classes_ = rows.classes
+            return self._train(p, rows, *more)
 
-    def _train(
-        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any, *more: Any
-    ) -> list[Warning]:
+    def _read(
+        self, p: Any, rows: Chunk, classes: Any = None, *,
+        reset: bool = False, some_rows: bool = False, checked: bool = False,
+    ) -> CheckedRows:  # fmt: skip
+        """The checked rows; ``p`` are the checked parameters.
+
+        ``classes`` are those of earlier rows.  With ``reset`` the model takes the features of X.
+        Rows that are only ``some_rows`` of all may have no weight, and rows that were ``checked``
+        before are not checked again.
+        """
+        raise NotImplementedError
+
+    def _train(self, p: SimpleNamespace, rows: CheckedRows, *more: Any) -> list[Warning]:
         """Train on rows in memory with the checked parameters; returns the warnings to give."""
         raise NotImplementedError
 
@@ -323,6 +333,9 @@ def _predictions(X: Any, coefficients: Any, intercepts: NDArray[np.float64]) -> 
 class LinearRegressor(RegressorMixin, LinearModel):
     """Predicts w.x + b; ``coef_`` has the shape (n_features,)."""
 
+    #: whether y may have a column for each of several targets
+    _several_targets: bool = False
+
     def _shaped(self, rows: Any) -> Any:
         return rows if sparse.issparse(rows) else rows[0]
 
@@ -330,9 +343,20 @@ class LinearRegressor(RegressorMixin, LinearModel):
         """w.x + b for each row."""
         return self._decision(X).ravel()
 
-    def _read_rows(
-        self, p: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
-    ) -> tuple[sparse.csr_matrix, NDArray[Any], Targets]:
-        X, y = checked_rows(self, X, reset, y=y, y_numeric=True)
-        y = checked_targets(y, warn=reset)
-        return X, y, Columns(y, check_sample_weight(sample_weight, X))
+    def _read(
+        self, p: Any, rows: Chunk, classes: Any = None, *,
+        reset: bool = False, some_rows: bool = False, checked: bool = False,
+    ) -> CheckedRows:  # fmt: skip
+        X, y, sample_weight = rows
+        if not checked:
+            X, y = checked_rows(
+                self, X, reset, y=y, y_numeric=True, multi_output=self._several_targets
+            )
+            if sparse.issparse(y):
+                raise ValueError(
+                    "y must be an array of numbers, got a sparse matrix: write y.toarray()"
+                )
+            y = checked_targets(y, warn=reset)
+        weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
+        form = "dense" if y.ndim == 2 else None
+        return CheckedRows(X, y, Columns(y, weights), weights, None, form)

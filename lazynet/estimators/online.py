@@ -7,23 +7,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
-from lazynet.data.arrays import checked_rows, checked_targets
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
-from lazynet.data.targets import Classes, Columns, Labels, Targets
-from lazynet.data.weights import ClassWeight, check_sample_weight, counts_rows, importances
+from lazynet.data.targets import CheckedRows, Labels
+from lazynet.data.weights import ClassWeight, check_sample_weight, counts_rows
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.estimators.classifier import (
     SPARSE_FORMS,
     LinearClassifier,
-    checked_classes,
     checked_labels,
     classes_of_partial_fit,
     form_of,
-    has_a_column_per_label,
 )
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.online_model import OnlineModel
@@ -121,20 +117,18 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     class_weight: ClassWeight | None = None
 
     def _read(
-        self, settings: Settings, rows: Chunk, classes: Any = None, *,
+        self, p: Any, rows: Chunk, classes: Any = None, *,
         reset: bool = False, some_rows: bool = False, checked: bool = False,
-    ) -> tuple[sparse.csr_matrix, Targets, Any, str | None]:  # fmt: skip
-        X, y, sample_weight = rows
-        if has_a_column_per_label(y):
-            X, indicator, classes = checked_labels(self, X, y, classes, reset)
-            _check_goes_with_labels(settings)
-            weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
-            return X, Labels(indicator, weights), classes, form_of(y)
-        if not checked:
-            X, y, classes = checked_classes(self, X, y, classes, reset)
-        weight_of = settings.class_weight
-        weights = importances(weight_of, classes, X, y, sample_weight, some_rows=some_rows)
-        return X, Classes.of(y, classes, weights), classes, None
+    ) -> CheckedRows:  # fmt: skip
+        form = form_of(rows.y)
+        if form is None:
+            return super()._read(
+                p, rows, classes, reset=reset, some_rows=some_rows, checked=checked
+            )
+        X, indicator, classes = checked_labels(self, rows.X, rows.y, classes, reset)
+        _check_goes_with_labels(p)
+        weights = check_sample_weight(rows.weight, X, some_rows=some_rows)
+        return CheckedRows(X, indicator, Labels(indicator, weights), weights, classes, form)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -273,6 +267,7 @@ class LazyNetRegressor(LinearRegressor, OnlineModel):
     (array([1.5]), array([1.5]), array([ True]))
     """
 
+    _several_targets = True
     loss: LossOfNumbers = "squared_error"
 
     def _shaped(self, rows: Any) -> Any:
@@ -287,21 +282,6 @@ class LazyNetRegressor(LinearRegressor, OnlineModel):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-    def _read(
-        self, settings: Settings, rows: Chunk, classes: None = None, *,
-        reset: bool = False, some_rows: bool = False, checked: bool = False,
-    ) -> tuple[sparse.csr_matrix, Targets, Any, str | None]:  # fmt: skip
-        X, y, sample_weight = rows
-        if not checked:
-            X, y = checked_rows(self, X, reset, y=y, y_numeric=True, multi_output=True)
-            if sparse.issparse(y):
-                raise ValueError(
-                    "y must be an array of numbers, got a sparse matrix: write y.toarray()"
-                )
-            y = checked_targets(y, warn=reset)
-        weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
-        return X, Columns(y, weights), None, "dense" if y.ndim == 2 else None
 
     def _set_outputs_of(self, source: Source, settings: Settings) -> Settings:
         if source.facts().n_labels is not None:

@@ -197,9 +197,9 @@ class OnlineModel(LinearModel):
             settings = replace(self._set_outputs_of(X, settings), shuffle=False)
             settings, rows = self._rows_of_source(settings, X)
         else:
-            X, targets, classes, form = self._read(settings, Chunk(X, y, sample_weight), reset=True)
-            self._set_outputs(settings, classes, form)
-            rows = RowsInMemory(X, targets, check_order(sample_order, X.shape[0]))
+            read = self._read(settings, Chunk(X, y, sample_weight), reset=True)
+            self._set_outputs(settings, read.classes, read.form)
+            rows = RowsInMemory(read.X, read.targets, check_order(sample_order, read.X.shape[0]))
         if checkpoint is not None:
             identity = rows.identity() | start_identity(model, *start)
             settings = checkpoint.begin(self, settings, identity)
@@ -221,16 +221,6 @@ class OnlineModel(LinearModel):
         return Model(
             self._engines, self._engine_kind, self.units_, self.t_, self._eta0, self._generator
         )  # fmt: skip
-
-    def _read(
-        self, settings: Settings, rows: Chunk, classes: Any = None, *,
-        reset: bool = False, some_rows: bool = False, checked: bool = False,
-    ) -> tuple[sparse.csr_matrix, Targets, Any, str | None]:  # fmt: skip
-        """The checked X, the targets, the classes or labels of a classifier, and the form of y.
-
-        ``classes`` are those of earlier rows.  The rows may have been ``checked`` before.
-        """
-        raise NotImplementedError
 
     def _set_outputs(self, settings: Settings, classes: Any, form: str | None) -> None:
         """Note classes and the form of y; refuse what a warm start cannot go on with."""
@@ -256,7 +246,8 @@ class OnlineModel(LinearModel):
             checked = X.shape[1] == self.n_features_in_ and plain_arrays(X) is X
         if checked and classes is not None:
             checked = not sparse.issparse(y) and bool(np.isin(y, classes).all())
-        return self._read(settings, chunk, classes, some_rows=True, checked=checked)[:2]
+        rows = self._read(settings, chunk, classes, some_rows=True, checked=checked)
+        return rows.X, rows.targets
 
     def _replaced(self, coef: Any, intercept: Any, rows: Any, offsets: Any) -> tuple[Any, Any]:
         """Weights and intercepts, in place of which the user may give others."""
@@ -300,22 +291,20 @@ class OnlineModel(LinearModel):
     ) -> list[Warning]:  # fmt: skip
         """Go on training with rows in memory; in a pass over a source with ``some_rows`` of it."""
         model = self._model() if self.__sklearn_is_fitted__() else None
-        X, targets, classes, form = self._read(
-            settings, rows, classes, reset=model is None, some_rows=some_rows
-        )
+        read = self._read(settings, rows, classes, reset=model is None, some_rows=some_rows)
         if model is None:
-            self._set_outputs(settings, classes, form)
-        elif classes is not None and (form is None) != (self._form is None):
+            self._set_outputs(settings, read.classes, read.form)
+        elif classes is not None and (read.form is None) != (self._form is None):
             raise ValueError(
                 "y must have a column per label in every call of partial_fit, or one class per "
                 "row in every call"
             )
-        elif classes is None and len(targets) != outputs_of(self._engines):
+        elif classes is None and len(read.targets) != outputs_of(self._engines):
             raise ValueError(
                 f"y must have {outputs_of(self._engines)} columns, as in the first call, got "
-                f"{len(targets)}"
+                f"{len(read.targets)}"
             )
-        data = RowsInMemory(X, targets, check_order(order, X.shape[0]))
+        data = RowsInMemory(read.X, read.targets, check_order(order, read.X.shape[0]))
         result, warnings = learn_once(settings, data, model, getattr(self, "l1_", 0.0), self._undo)
         self.__dict__.update(result)
         self.n_iter_, self.history_ = getattr(self, "n_iter_", 0) + 1, getattr(self, "history_", [])
@@ -343,8 +332,8 @@ class OnlineModel(LinearModel):
         """
         probe = type(self)(**self.get_params(deep=False))
         settings = probe._read_settings()
-        X, targets, *_ = probe._read(settings, Chunk(X, y, sample_weight), reset=True)
-        return verify(settings, RowsInMemory(X, targets), max_rows, epochs)
+        rows = probe._read(settings, Chunk(X, y, sample_weight), reset=True)
+        return verify(settings, RowsInMemory(rows.X, rows.targets), max_rows, epochs)
 
     # --- the weights ------------------------------------------------------------------------
 

@@ -18,7 +18,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import type_of_target
 
 from lazynet.data.arrays import checked_rows
+from lazynet.data.chunks import Chunk
 from lazynet.data.mapped_files import in_memory
+from lazynet.data.targets import CheckedRows
 from lazynet.data.weights import check_every_class_counts
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearRegressor
@@ -166,18 +168,18 @@ def net_path(
     points = p.l1s, p.l2s, p.l1_ratio, p.smallest
     penalties_of_path(1.0, *points)  # refuses what does not go together
     with in_memory(X, y, sample_weight) as rows:
-        path, late = _path_over(p, points, *rows)
+        path, late = _path_over(p, points, rows)
     if late:
         warnings.warn(_late(path, p.tol, why_late(late, p.max_iter)), ConvergenceWarning, 2)
     return path
 
 
 def _path_over(
-    p: SimpleNamespace, points: tuple[Any, ...], X: Any, y: Any, sample_weight: Any
+    p: SimpleNamespace, points: tuple[Any, ...], chunk: Chunk
 ) -> tuple[NetPath, list[Minimum]]:
     """The path over rows in memory, and the minima that have not converged."""
-    X, targets, weights, classes = _checked(X, y, sample_weight, p.loss)
-    problem = Problem(X, targets, weights, p.loss, p.fit_intercept)
+    read = _checked(chunk, p.loss)
+    problem = Problem(read.X, *read.targets[0], p.loss, p.fit_intercept)
     minimiser = Minimiser(problem, new_generator(p.random_state))
     # Where no feature is of any use, every weight is 0 at any l1.
     l1s, l2s = penalties_of_path(minimiser.largest_l1 or 1.0, *points)
@@ -202,7 +204,7 @@ def _path_over(
         coefs=coefs,
         nonzeros=np.diff(coefs.indptr).astype(np.int64),
         at_zero=minimiser.at_zero,
-        classes=classes,
+        classes=read.classes,
         **{
             name: np.array([getattr(minimum, field) for minimum in minima])
             for name, field in fields.items()
@@ -211,27 +213,25 @@ def _path_over(
     return path, [minimum for minimum in minima if not minimum.converged]
 
 
-def _checked(X: Any, y: Any, sample_weight: Any, loss: Loss) -> tuple[Any, Any, Any, Any]:
-    """X, the targets, the weights of the rows, and the two labels if the loss is one for labels."""
+def _checked(chunk: Chunk, loss: Loss) -> CheckedRows:
+    """The checked rows; y has two labels if the loss is one for labels."""
     if not loss.margin:
-        X, _, targets = LinearRegressor()._read_rows(None, X, y, sample_weight)
-        return X, *targets[0], None
-    if type_of_target(y) == "continuous":
+        return LinearRegressor()._read(None, chunk, reset=True)
+    if type_of_target(chunk.y) == "continuous":
         raise ValueError(
             f"loss={loss.name!r} is for the labels of two classes, and y holds numbers: write "
             f"loss='squared_error' or another loss for numbers"
         )
-    probe = LinearClassifier()
-    X, y, targets = probe._read_rows(None, X, y, sample_weight)
-    classes = probe.classes_
-    if len(classes) > 2:
+    rows = LinearClassifier()._read(None, chunk, reset=True)
+    assert rows.classes is not None
+    if len(rows.classes) > 2:
         raise ValueError(
-            f"y must hold the labels of two classes for loss={loss.name!r}, got {len(classes)} "
-            f"classes: give y == label for a path of one class against the rest, or take "
-            f"DualNetClassifierCV; if y holds numbers, write loss='squared_error'"
+            f"y must hold the labels of two classes for loss={loss.name!r}, got "
+            f"{len(rows.classes)} classes: give y == label for a path of one class against the "
+            f"rest, or take DualNetClassifierCV; if y holds numbers, write loss='squared_error'"
         )
-    check_every_class_counts(classes, y, targets.importances)
-    return X, *targets[0], classes
+    check_every_class_counts(rows.classes, rows.y, rows.targets.importances)
+    return rows
 
 
 def _late(path: NetPath, tol: float, why: str) -> str:

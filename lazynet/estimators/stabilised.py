@@ -18,6 +18,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import as_examples, columns_with_values
+from lazynet.data.targets import CheckedRows
 from lazynet.engines.base import LOWER_ETA0, refuse_overflow
 from lazynet.engines.calls import Workers
 from lazynet.engines.stabilised import (
@@ -155,8 +156,8 @@ class StabilisedSGDClassifier(LinearClassifier):
         self._warn(self._learn(X, y, sample_weight))
         return self
 
-    def _train(self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any) -> list[Warning]:
-        X, _, outputs = self._read_rows(p, X, y, sample_weight)
+    def _train(self, p: SimpleNamespace, rows: CheckedRows, *more: Any) -> list[Warning]:
+        X, outputs = rows.X, rows.targets
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
         eta0 = _scale_of_rates(p, X, outputs[0][1]) if p.eta0 is None else p.eta0
         stages = Stages(**{name: getattr(p, name) for name in Stages._kinds})

@@ -14,11 +14,9 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.model_selection import check_cv
 
 from lazynet.data.arrays import unusable
-from lazynet.data.targets import Targets
 from lazynet.data.weights import total_of
 from lazynet.parameters import Kind, as_array, check_integer, shown
 
@@ -47,18 +45,6 @@ class Fold:
 
     train: NDArray[np.int64]
     test: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class RowsInFolds:
-    """The checked rows, and the folds of them; ``classes`` is None for a regression."""
-
-    X: sparse.csr_matrix
-    y: NDArray[Any]
-    targets: Targets
-    sample_weight: NDArray[np.float64] | None
-    classes: NDArray[Any] | None
-    folds: list[Fold]
 
 
 def folds_of(
