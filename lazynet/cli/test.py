@@ -89,16 +89,11 @@ class Scores:
         else:
             outputs = zip(decision.T, targets, strict=True)
             self.total_loss += sum(total_loss_of(row, *of, self.loss) for row, of in outputs)
+        predicted = self.model.predict(X)
         if self.has_labels:
-            predicted, y = sparse.csr_matrix(decision > 0, dtype=int), (y > 0).astype(int)
+            predicted, y = sparse.csr_matrix(predicted), (y > 0).astype(int)
             first = np.asarray(y[np.arange(len(weight)), decision.argmax(axis=1)]).ravel()
             self.first_right += float(weight @ first)
-        elif isinstance(targets, Classes):
-            one_of_two = decision.shape[1] == 1
-            codes = decision[:, 0] > 0 if one_of_two else decision.argmax(axis=1)
-            predicted = self.model.classes_[codes.astype(int)]
-        else:
-            predicted = decision[:, 0]
         self.rows += X.shape[0]
         self.truth.append(y)
         self.predicted.append(predicted)
