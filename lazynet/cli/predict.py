@@ -15,6 +15,7 @@ from scipy import sparse
 from lazynet.cli import inputs
 from lazynet.cli.inputs import check_apart
 from lazynet.data.files import check_writable, replaced
+from lazynet.estimators import load_with_note
 
 METHODS = ("predict", "predict_proba", "decision_function")
 EXAMPLES = """\
@@ -44,9 +45,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the predictions."""
-    # The estimators load SciPy and scikit-learn, which takes a moment.
-    from lazynet.estimators import load_with_note
-
     model, note = load_with_note(options.model)
     if not hasattr(model, options.method):
         raise ValueError(f"--method {options.method}: {type(model).__name__} with "

@@ -15,6 +15,7 @@ from lazynet.cli import inputs
 from lazynet.cli.inputs import report
 from lazynet.data.chunks import Chunk
 from lazynet.data.targets import Classes, Columns, Labels, Targets, checked_indicator
+from lazynet.estimators import load_with_note
 from lazynet.losses import SOFTMAX, check_loss_of_classes
 from lazynet.training.passes import softmax_losses, total_loss_of
 
@@ -41,9 +42,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Judge the model."""
-    # The estimators load SciPy and scikit-learn, which takes a moment.
-    from lazynet.estimators import load_with_note
-
     model, note = load_with_note(options.model)
     began = time.perf_counter()
     with inputs.pipe_in_a_file(options, note):

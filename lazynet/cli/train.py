@@ -17,6 +17,8 @@ from lazynet.data.files import check_writable
 from lazynet.data.mapped_files import cached
 from lazynet.data.source import Facts, Shuffled, Source
 from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.estimators import load_with_note
+from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
 from lazynet.losses import LOSS_OBJECTS, LOSSES
 from lazynet.persistence import files as model_files
 from lazynet.rules.storage import STORAGES
@@ -93,9 +95,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train and save."""
-    # The estimators load SciPy and scikit-learn, which takes a moment.
-    from lazynet.estimators import load_with_note
-
     check_writable(options.output)
     parameters = parameters_of(options)
     old, note = (None, None) if options.begin is None else load_with_note(options.begin)
@@ -286,9 +285,6 @@ def guessed_task(facts: Facts) -> tuple[str, str]:
 
 def new_model(task: str, parameters: dict[str, Any]) -> Any:
     """The estimator for a task; refuses names that it does not have."""
-    # The estimators load SciPy and scikit-learn, which takes a moment.
-    from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
-
     estimator: Any = LazyNetClassifier
     if task == "regression":
         estimator, parameters = LazyNetRegressor, {"loss": "squared_error", **parameters}
