@@ -204,7 +204,7 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
         self.__dict__.pop("feature_names_in_", None)
         options = {"class_weight": self.class_weight} if hasattr(self, "class_weight") else {}
         reader = self._online(**options)
-        settings = reader._set_outputs_of(blocks, reader._read_settings())
+        settings = reader._set_outputs_of(reader._read_settings(), blocks)
         classes = getattr(reader, "classes_", None)
         check = checks_by(self._online, settings, facts.n_features, classes)
         prepared = blocks.prepared(partial(prepared_by, check))

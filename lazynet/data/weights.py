@@ -91,13 +91,13 @@ def check_sample_weight(
             f"sample_weight must be finite and not negative, got {weights[row]} for row {row}"
         )
     if not some_rows:
-        check_any_counts(weights)
+        check_any_counts(weights.any())
     return np.ascontiguousarray(weights)
 
 
-def check_any_counts(weights: NDArray[np.float64]) -> None:
-    """Refuse weights that are all 0."""
-    if not weights.any():
+def check_any_counts(any_counts: bool | np.bool_) -> None:
+    """Refuse weights of rows of which none is above 0."""
+    if not any_counts:
         raise ValueError("sample_weight must not be zero for every row: nothing would be learned")
 
 

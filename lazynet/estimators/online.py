@@ -135,7 +135,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def _set_outputs_of(self, source: Source, settings: Settings) -> Settings:
+    def _set_outputs_of(self, settings: Settings, source: Source) -> Settings:
         facts = source.facts()
         if facts.n_labels is not None:
             self._set_outputs(settings, np.arange(facts.n_labels), "sparse matrix")
@@ -283,7 +283,7 @@ class LazyNetRegressor(LinearRegressor, OnlineModel):
         tags.target_tags.multi_output = True
         return tags
 
-    def _set_outputs_of(self, source: Source, settings: Settings) -> Settings:
+    def _set_outputs_of(self, settings: Settings, source: Source) -> Settings:
         if source.facts().n_labels is not None:
             raise ValueError("y must be a number for every row, and the source has labels")
         self._form = None

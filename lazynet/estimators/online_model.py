@@ -194,7 +194,7 @@ class OnlineModel(LinearModel):
             check_rule_streams(settings)
             self.n_features_in_ = X.facts().n_features
             self.__dict__.pop("feature_names_in_", None)
-            settings = replace(self._set_outputs_of(X, settings), shuffle=False)
+            settings = replace(self._set_outputs_of(settings, X), shuffle=False)
             settings, rows = self._rows_of_source(settings, X)
         else:
             read = self._read(settings, Chunk(X, y, sample_weight), reset=True)
@@ -226,7 +226,7 @@ class OnlineModel(LinearModel):
         """Note classes and the form of y; refuse what a warm start cannot go on with."""
         self._form = form
 
-    def _set_outputs_of(self, source: Source, settings: Settings) -> Settings:
+    def _set_outputs_of(self, settings: Settings, source: Source) -> Settings:
         """Note the classes and the form of y of a source; returns the settings that suit them."""
         raise NotImplementedError
 
@@ -280,8 +280,7 @@ class OnlineModel(LinearModel):
                 any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())
         if not n_rows:
             raise ValueError("X must have at least one row, and the source has none")
-        if not any_counts:
-            check_any_counts(np.zeros(1))
+        check_any_counts(any_counts)
         self.n_iter_ = n_iter + 1
         return warnings[:1]
 

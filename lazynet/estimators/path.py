@@ -190,25 +190,23 @@ def _path_over(
         rows.append(sparse.csr_matrix(minimum.coef))
         minima.append(minimum.without_vectors())
     coefs = sparse.vstack(rows, format="csr")
-    fields = {
-        "intercepts": "intercept",
-        "objectives": "objective",
-        "dual_objectives": "dual_objective",
-        "gaps": "gap",
-        "n_iter": "n_iter",
-        "converged": "converged",
-    }
+
+    def of_points(name: str) -> NDArray[Any]:
+        return np.array([getattr(minimum, name) for minimum in minima])
+
     path = NetPath(
         l1s=l1s,
         l2s=l2s,
         coefs=coefs,
+        intercepts=of_points("intercept"),
+        objectives=of_points("objective"),
+        dual_objectives=of_points("dual_objective"),
+        gaps=of_points("gap"),
         nonzeros=np.diff(coefs.indptr).astype(np.int64),
+        n_iter=of_points("n_iter"),
+        converged=of_points("converged"),
         at_zero=minimiser.at_zero,
         classes=read.classes,
-        **{
-            name: np.array([getattr(minimum, field) for minimum in minima])
-            for name, field in fields.items()
-        },
     )
     return path, [minimum for minimum in minima if not minimum.converged]
 

@@ -348,7 +348,6 @@ class SourceRows(Rows):
                 f"X: the source had {self.n_visits} rows when they were counted, and "
                 f"{n_rows} in epoch {now.epoch}"
             )
-        if not counts:
-            check_any_counts(np.zeros(1))
+        check_any_counts(counts)
         self._checked = sound
         return t
