@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from support.matrices import categories, noisy_documents
+from support.matrices import categories, noisy_documents, source_of
 
 from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data import Chunks, Shuffled, SvmlightFile, cached
@@ -35,18 +35,6 @@ def rows_and_scores(seed=0, n_targets=1):
     X = sparse.random(N, D, density=0.2, format="csr", random_state=seed)
     scores = X @ np.random.default_rng(seed).standard_normal((D, n_targets))
     return X, scores + 0.3 * np.random.default_rng(seed + 1).standard_normal(scores.shape)
-
-
-def source_of(X, y, weights=None, rows=50):
-    """The rows in chunks of ``rows`` rows."""
-
-    def chunks():
-        for start in range(0, X.shape[0], rows):
-            some = slice(start, start + rows)
-            part = X[some], y[some]
-            yield part if weights is None else (*part, weights[some])
-
-    return Chunks(chunks)
 
 
 def same_model(left, right):
@@ -175,25 +163,6 @@ def test_a_file_and_its_cache(tmp_path):
     assert (shuffled[0].coef_ != shuffled[2].coef_).any()
 
 
-def test_what_a_call_must_not_have():
-    """The chunks have y and the weights, and the source has the order."""
-    X, scores = rows_and_scores()
-    y = (scores[:, 0] > 0).astype(float)
-    model = LazyNetClassifier()
-    for options in (dict(y=y), dict(sample_weight=y), dict(sample_order=np.arange(N))):
-        with pytest.raises(ValueError, match="must be None where X is a source"):
-            model.fit(source_of(X, y), **options)
-    with pytest.raises(ValueError, match="cannot train with rule=SAGA"):
-        LazyNetClassifier(rule="saga").fit(source_of(X, y))
-    with pytest.raises(ValueError, match="at least two classes"):
-        model.fit(source_of(X, np.ones(N)))
-    with pytest.raises(ValueError, match="the source has labels"):
-        LazyNetRegressor().fit(source_of(X, sparse.csr_matrix(np.eye(N, 3, dtype=np.int8))))
-    with pytest.raises(ValueError, match="serves for one pass"):
-        model.fit(Chunks(iter([(X, y)])))
-    assert not hasattr(model, "classes_")
-
-
 def test_a_failure_in_the_middle_leaves_the_model():
     """A row that cannot be read, a source that has lost rows, and an interrupt."""
     X, scores = rows_and_scores()
@@ -294,14 +263,6 @@ def test_balanced_classes_are_counted(n_classes):
         same_model(clone(model).fit(source), whole)
         same_model(clone(model).fit(Uncounted(source._chunks)), whole)
         assert source.facts().counts == tuple(np.bincount(y.astype(int)))
-
-
-def test_no_rows_of_a_source_are_held_out():
-    """The error names what makes a matrix of the source."""
-    X, scores = rows_and_scores()
-    model = LazyNetClassifier(early_stopping=True)
-    with pytest.raises(ValueError, match=r"early_stopping must be False .* lazynet\.data\.mapped"):
-        model.fit(source_of(X, (scores[:, 0] > 0).astype(float)))
 
 
 def test_chunks_without_a_row_that_counts():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.model_selection import GroupKFold
+from support.matrices import source_of
 from support.portrait import bits_of
 
 from lazynet import (
@@ -17,6 +18,7 @@ from lazynet import (
     DualNetRegressorCV,
     LazyNetClassifier,
     LazyNetClassifierCV,
+    LazyNetRegressor,
     LazyNetRegressorCV,
     StabilisedSGDClassifier,
     net_path,
@@ -58,18 +60,6 @@ CASES = {
 }  # fmt: skip
 
 
-def source_of(y, weights=None, rows=50):
-    """The rows in chunks of ``rows`` rows."""
-
-    def parts():
-        for start in range(0, N, rows):
-            some = slice(start, start + rows)
-            part = X[some], y[some]
-            yield part if weights is None else (*part, weights[some])
-
-    return Chunks(parts)
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_bits(case):
     """For any chunks, with and without the weights of rows."""
@@ -77,49 +67,56 @@ def test_the_same_bits(case):
     for weights in (None, WEIGHTS) if "score" not in case else (None,):
         wanted = bits_of(make().fit(X, y, weights))
         for rows in (1, 50, N):
-            assert bits_of(make().fit(source_of(y, weights, rows))) == wanted
+            assert bits_of(make().fit(source_of(X, y, weights, rows))) == wanted
 
 
 def test_paths():
     """The points of a path, and an iterator, which serves for one pass."""
     wanted = net_path(X, Y, l1s=4, sample_weight=WEIGHTS, random_state=0)
-    for source in (source_of(Y, WEIGHTS), Chunks(iter([(X, Y, WEIGHTS)]))):
+    for source in (source_of(X, Y, WEIGHTS), Chunks(iter([(X, Y, WEIGHTS)]))):
         found = net_path(source, l1s=4, random_state=0)
         np.testing.assert_array_equal(found.coefs.toarray(), wanted.coefs.toarray())
         np.testing.assert_array_equal(found.gaps, wanted.gaps)
 
 
 def test_groups_and_orders_name_rows_by_their_numbers():
-    groups = np.arange(N) // 10
+    source, groups = source_of(X, Y), np.arange(N) // 10
     model = LazyNetClassifierCV(
         l1s=[1e-3, 1e-2], l2s=1e-3, cv=GroupKFold(3), max_iter=2, random_state=0
     )
-    found = [bits_of(model.fit(*given, groups=groups)) for given in ((X, Y), (source_of(Y),))]
+    found = [bits_of(model.fit(*given, groups=groups)) for given in ((X, Y), (source,))]
     assert found[0] == found[1]
     order = RNG.integers(0, N, 300)
     model = ASGDClassifier()
-    found = [bits_of(model.fit(*given, sample_order=order)) for given in ((X, Y), (source_of(Y),))]
+    found = [
+        bits_of(model.fit(*given, sample_order=order)) for given in ((X, Y), (source_of(X, Y),))
+    ]
     assert found[0] == found[1]
 
 
 def test_what_does_not_go_with_a_source():
-    model = DualNetClassifier()
-    with pytest.raises(ValueError, match="y must be None where X is a source"):
-        model.fit(source_of(Y), Y)
-    with pytest.raises(ValueError, match="sample_weight must be None where X is a source"):
-        model.fit(source_of(Y), sample_weight=WEIGHTS)
+    """What the chunks have, for every estimator; and what an estimator cannot learn from them."""
+    asgd, dual, lazy = ASGDRegressor(), DualNetClassifier(), LazyNetClassifier()
+    source, one = source_of(X, Y), source_of(X, np.ones(N))
     several = Chunks([(X, sparse.csr_matrix((N, 3), dtype=np.int8))])
-    for each in (model, LazyNetClassifierCV(), ASGDRegressor(), StabilisedSGDClassifier()):
-        with pytest.raises(ValueError, match="several labels: LazyNetClassifier learns"):
-            each.fit(several)
-    with pytest.raises(ValueError, match="at least two classes"):
-        model.fit(source_of(np.ones(N)))
-    with pytest.raises(ValueError, match="at least one row"):
-        model.fit(Chunks([(X[:0], Y[:0])]))
-    assert not hasattr(model, "coef_")
-    with pytest.raises(ValueError, match=r"rule=SAGA.*lazynet\.data\.mapped"):
-        LazyNetClassifier(rule="saga").fit(source_of(Y))
-    with mapped(source_of(Y)) as rows:
+    for model, given, message in (
+        *((each, dict(X=source, **{name: Y}), f"{name} must be None where X is a source")
+          for each in (lazy, dual) for name in ("y", "sample_weight")),
+        (lazy, dict(X=source, sample_order=np.arange(N)), "must be None where X is a source"),
+        *((each, dict(X=several), "several labels: LazyNetClassifier learns")
+          for each in (dual, asgd, LazyNetClassifierCV(), StabilisedSGDClassifier())),
+        (LazyNetRegressor(), dict(X=several), "the source has labels"),
+        *((each, dict(X=one), "at least two classes") for each in (lazy, dual)),
+        (dual, dict(X=Chunks([(X[:0], Y[:0])])), "at least one row"),
+        (lazy, dict(X=Chunks(iter([(X, Y)]))), "serves for one pass"),
+        (LazyNetClassifier(rule="saga"), dict(X=source), r"rule=SAGA.*lazynet\.data\.mapped"),
+        (LazyNetClassifier(early_stopping=True), dict(X=source),
+         r"early_stopping must be False .* lazynet\.data\.mapped"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            model.fit(**given)
+        assert not hasattr(model, "coef_")
+    with mapped(source) as rows:
         found = LazyNetClassifier(rule="saga", random_state=0, max_iter=2).fit(rows.X, rows.y)
     assert bits_of(found) == bits_of(
         LazyNetClassifier(rule="saga", random_state=0, max_iter=2).fit(X, Y)
@@ -140,6 +137,6 @@ def test_files_are_gone(tmp_path, monkeypatch):
 def test_more_values_than_32_bits_count(monkeypatch):
     """The columns are widened when the end is known."""
     monkeypatch.setattr(chunks, "NARROW", X.nnz)
-    with mapped(source_of(Y)) as rows:
+    with mapped(source_of(X, Y)) as rows:
         assert rows.X.indices.dtype == rows.X.indptr.dtype == np.int64
         assert (rows.X != X).nnz == 0

@@ -14,12 +14,12 @@ pytest.importorskip("distributed")
 import dask
 import dask.array as da
 import dask.bag
-from support.clusters import assert_same_fit, delayed_parts, parts_of, source_of
+from support.clusters import assert_same_fit, delayed_parts, parts_of
 
 import lazynet
 import lazynet.dask
 from lazynet.dask import Blocks, UnreadableBlock
-from lazynet.data import SvmlightFile
+from lazynet.data import Chunks, SvmlightFile
 from on_dask.rows import estimators, problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -41,7 +41,7 @@ def test_dask_arrays_and_lazy_predictions(client, dense):
     """A fit to arrays has the bits of a serial one; predictions are lazy, with chunks and meta."""
     X, y = arrays(PARTS, dense)
     model = lazynet.dask.LazyNetClassifier(max_iter=2).fit(X, y, client=client)
-    serial = lazynet.LazyNetClassifier(max_iter=2).fit(source_of(PARTS))
+    serial = lazynet.LazyNetClassifier(max_iter=2).fit(Chunks(PARTS))
     assert_same_fit(model, serial)
     for method in ("predict", "predict_proba", "decision_function"):
         found = getattr(model, method)(X)
@@ -64,7 +64,7 @@ def test_weights_and_the_current_client(client):
         model = lazynet.dask.LazyNetClassifier(max_iter=2).fit(X, y, given)
     whole = problem(0, 900)[:2]
     serial = lazynet.LazyNetClassifier(max_iter=2)
-    assert_same_fit(model, serial.fit(source_of(parts_of([300, 500], *whole, weights))))
+    assert_same_fit(model, serial.fit(Chunks(parts_of([300, 500], *whole, weights))))
 
 
 def test_data_frames(client):
@@ -80,12 +80,12 @@ def test_data_frames(client):
     model.fit(X_frame, y_frame, client=client)
     lengths = X_frame.map_partitions(len).compute().tolist()
     parts = parts_of(np.cumsum(lengths)[:-1], X, y)
-    assert_same_fit(model, lazynet.LazyNetClassifier(max_iter=2).fit(source_of(parts)))
+    assert_same_fit(model, lazynet.LazyNetClassifier(max_iter=2).fit(Chunks(parts)))
 
 
 def test_partitions_and_futures(client):
     """Calls on the partitions of a collection are blocks; futures are blocks as they are."""
-    serial = lazynet.LazyNetClassifier(max_iter=2).fit(source_of(PARTS))
+    serial = lazynet.LazyNetClassifier(max_iter=2).fit(Chunks(PARTS))
     bag = dask.bag.from_sequence(range(3), npartitions=3)
     make = dask.delayed(lambda numbers: PARTS[next(iter(numbers))])
     rows = Blocks([make(each) for each in bag.to_delayed()], client=client)

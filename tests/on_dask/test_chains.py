@@ -21,14 +21,13 @@ from support.clusters import (
     delayed_parts,
     kill_a_worker,
     parts_of,
-    source_of,
 )
 
 import lazynet
 import lazynet.dask
 from lazynet import FoBoS, TruncatedGradient
 from lazynet.dask import UnreadableBlock, blocks
-from lazynet.data import Shuffled
+from lazynet.data import Chunks, Shuffled
 from on_dask.rows import KINDS, estimators, problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -56,7 +55,7 @@ SETTINGS = [
 def test_any_partition_and_any_workers(clients, seed, cuts, n_workers, params, kind, together):
     """``fit`` ends with the bits of a serial one."""
     parts = parts_of(cuts, *problem(seed, 3000, kind=kind))
-    serial = estimators(lazynet, kind)(**params).fit(source_of(parts))
+    serial = estimators(lazynet, kind)(**params).fit(Chunks(parts))
     model = estimators(lazynet.dask, kind)(**params)
     with pytest.MonkeyPatch.context() as patch:
         if not together:
@@ -72,7 +71,7 @@ def test_blocks_that_cut_chunks_of_rows(clients, cuts, kind):
     X, y, _ = problem(3, 20_000, kind=kind)
     X[9000] *= 100.0
     parts, params = parts_of(cuts, X, y), dict(max_iter=2, tol=None)
-    serial = estimators(lazynet, kind)(**params).fit(source_of(parts))
+    serial = estimators(lazynet, kind)(**params).fit(Chunks(parts))
     model = estimators(lazynet.dask, kind)(**params)
     model.fit(delayed_parts(parts), client=clients[2])
     assert_same_fit(model, serial)
@@ -83,12 +82,12 @@ def test_rows_in_a_random_order_within_blocks(clients, n_workers):
     """Every epoch has an order of its own, that of ``Shuffled`` with windows as long as a block."""
     parts = parts_of([500, 1000, 1500], *problem(4, 2000)[:2])
     params = dict(max_iter=3, tol=None)
-    shuffled = Shuffled(source_of(parts), window=500, seed=7)
+    shuffled = Shuffled(Chunks(parts), window=500, seed=7)
     serial = lazynet.LazyNetClassifier(**params).fit(shuffled)
     rows = lazynet.dask.Blocks(delayed_parts(parts), client=clients[n_workers], seed=7)
     model = lazynet.dask.LazyNetClassifier(**params).fit(rows)
     assert_same_fit(model, serial)
-    as_they_lie = lazynet.LazyNetClassifier(**params).fit(source_of(parts))
+    as_they_lie = lazynet.LazyNetClassifier(**params).fit(Chunks(parts))
     assert not np.array_equal(model.coef_, as_they_lie.coef_)
     # The rows come through the client then.
     assert_same_fit(model.partial_fit(rows), serial.partial_fit(shuffled))
@@ -118,7 +117,7 @@ def test_killed_workers_change_no_bit(processes):
     parts = parts_of([1000, 2000, 3000, 4000, 5000], X, y)
     l1s = [1e-3, 1e-4, 1e-5]
     params = dict(max_iter=40, tol=None)
-    serial = [lazynet.LazyNetClassifier(**params, l1=l1).fit(source_of(parts)) for l1 in l1s]
+    serial = [lazynet.LazyNetClassifier(**params, l1=l1).fit(Chunks(parts)) for l1 in l1s]
     models = [lazynet.dask.LazyNetClassifier(**params, l1=l1) for l1 in l1s]
     moments, over, kills = random.Random(0), threading.Event(), []
 
@@ -143,7 +142,7 @@ def test_killed_workers_change_no_bit(processes):
 def test_workers_that_join_and_leave_change_no_bit():
     """A worker joins in the second epoch, and one of the first two leaves in the third."""
     parts = parts_of([500, 1000, 1500], *problem(2, 2000)[:2])
-    serial = lazynet.LazyNetClassifier(max_iter=8, tol=None).fit(source_of(parts))
+    serial = lazynet.LazyNetClassifier(max_iter=8, tol=None).fit(Chunks(parts))
     with cluster_of(2) as client:
 
         def change(epoch):
@@ -208,7 +207,7 @@ def test_a_lost_client_goes_on_from_its_checkpoint(client, tmp_path):
     other.fit(delayed_parts(parts), **given)
     assert seen == [0, 1, 2, 2, 3, 4, 5]
     assert not path.exists()
-    serial = lazynet.LazyNetClassifier(max_iter=6, tol=None).fit(source_of(parts))
+    serial = lazynet.LazyNetClassifier(max_iter=6, tol=None).fit(Chunks(parts))
     assert_same_fit(other, serial)
 
 

@@ -22,11 +22,9 @@ from paper_repro.index import (
     papers_table,
 )
 from paper_repro.measure import Turn, in_turns
-from paper_repro.published import IDEAL, PUBLISHED
 from paper_repro.results import RESULTS, load, whole_page
 from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios
 from paper_repro.studies import table
-from paper_repro.studies.table import verdict
 
 TINY = [
     "--examples=300",
@@ -116,31 +114,6 @@ def test_weights_that_differ_end_the_run(wrong):
         equality(np.array([wrong, 1.0]), np.ones(2), "dicts")
 
 
-@pytest.mark.parametrize(
-    ("factor", "words"),
-    [
-        (1.2, "reproduced (1.2 times larger)"),
-        (0.75, "reproduced (1.3 times smaller)"),
-        (0.5, "not reproduced (2.0 times smaller, of the same order)"),
-        (2.8, "not reproduced (2.8 times larger, of the same order)"),
-        (0.05, "not reproduced (20 times smaller)"),
-    ],
-)
-def test_what_is_said_of_a_ratio(factor, words):
-    """A verdict always says by how much the ratios differ."""
-    assert verdict(factor) == words
-
-
-def test_the_published_figures_are_those_of_the_paper():
-    """The ratios are 612 (613 by the printed rates), over 2000, over 1400; the ideal is 2947."""
-    assert round(IDEAL, 2) == 2947.15
-    assert PUBLISHED["dicts", "fobos"].sparse_ratio == pytest.approx(613.4, abs=0.05)
-    assert PUBLISHED["scipy", "sgd"].dense_ratio == pytest.approx(2096, abs=0.5)
-    assert PUBLISHED["scipy", "sgd"].sparse_ratio == pytest.approx(1410, abs=0.5)
-    assert PUBLISHED["scipy", "fobos"].dense_ratio == pytest.approx(1876, abs=0.5)
-    assert PUBLISHED["scipy", "fobos"].sparse_ratio == pytest.approx(1399, abs=0.5)
-
-
 # --- the study -------------------------------------------------------------------------------
 
 
@@ -217,17 +190,6 @@ def test_mistakes_are_told_in_a_line(options, complaint, code, tmp_path, capsys)
     assert main([*options, "--out", str(tmp_path)]) == code
     assert complaint in capsys.readouterr().err
     assert not list(tmp_path.glob("*.json"))
-
-
-def test_weights_that_differ_are_told(tmp_path, monkeypatch, capsys):
-    """The error names tier, rule and competitor, and no table is written."""
-    monkeypatch.setattr(table, "UNCACHED", 2**20)
-    monkeypatch.setattr(
-        "paper_repro.competitors.dicts.Clock.weights", lambda learner: np.array(learner.w) + 1e-6
-    )
-    assert main(["table", "--out", str(tmp_path), *TINY]) == 1
-    assert "dicts, sgd: lazy, clock and dense: weights differ by" in capsys.readouterr().err
-    assert not list(tmp_path.glob("table.json"))
 
 
 # --- the README ------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from paper_repro.pages import Template
-from paper_repro.render import Content, Table, page
 
 RENDERED = [
     path
@@ -63,11 +62,6 @@ def test_numbers_in_words_are_seen(tmp_path):
     assert any(NUMBER.search(text) for text in words_of(tmp_path / "x.py"))
 
 
-def test_a_page_has_finding_texts_and_tables():
-    found = Content("Found 3.", ["Text.", "", Table(["a", ""], [[1, "|b|"]])], [])
-    assert page(found) == "**Found 3.**\n\nText.\n\n| a | |\n|---|---|\n| 1 | \\|b\\| |"
-
-
 # --- pages with templates --------------------------------------------------------------------
 
 REPRO = ROOT / "paper_repro"
@@ -94,24 +88,3 @@ def test_names_that_are_missing_or_left_over_are_refused(values, complaint):
     page = Template("<!-- one -->\n{steps} {rate:.1f}\n", "x.md")
     with pytest.raises(ValueError, match=re.escape(complaint)):
         page("one", **values)
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("words\n<!-- one -->\nmore", "the first line must be a mark"),
-        ("words", "the first line must be a mark"),
-        ("<!-- one -->\na\n<!-- one -->\nb", "stand there twice: 'one'"),
-    ],
-)
-def test_templates_without_clear_parts_are_refused(text, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        Template(text, "x.md")
-
-
-def test_lines_of_a_paragraph_are_joined_and_nothing_else():
-    text = (
-        "<!-- one -->\n## A heading\n\na line\nand another\n\n- an item\n  goes on\n- {x}\n\n{y}\n"
-    )
-    found = Template(text, "x.md")("one", x="| a |\n| b |", y="")
-    assert found == "## A heading\n\na line and another\n\n- an item\n  goes on\n- | a |\n| b |"

@@ -214,20 +214,6 @@ def test_the_readme_is_not_made_from_damaged_results(tmp_path, monkeypatch, caps
     assert readme.README.read_bytes() == before
 
 
-def test_a_damaged_readme_is_told(tmp_path, monkeypatch, capsys):
-    """A README that is not UTF-8, lacks its marks, or is a folder is refused in one line."""
-    path = tmp_path / "README.md"
-    monkeypatch.setattr(readme, "README", path)
-    for content in (b"", b"\xff", b"without marks", None):
-        if content is None:
-            path.unlink()
-            path.mkdir()
-        else:
-            path.write_bytes(content)
-        assert benchmarks_main(["readme"]) == 1
-        one_line_about(capsys.readouterr().err, path, "benchmarks")
-
-
 def test_damaged_results_of_studies(quick, tmp_path, capsys):
     """Of another study: told before the hours of a run; of this study: replaced."""
     other, own = tmp_path / "table.json", tmp_path / "counting.json"

@@ -11,8 +11,6 @@ import numpy as np
 from distributed import Client, LocalCluster
 from hypothesis import Phase
 
-from lazynet.data import Chunks
-
 #: The phases of a property whose example takes a second: a failing one is shown as it was drawn.
 NO_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
 # Nothing of these tests listens on a port that a person would look at.
@@ -53,11 +51,6 @@ def parts_of(cuts, X, y, weights=None):
 def delayed_parts(parts):
     """The parts as delayed calls."""
     return [dask.delayed(tuple)(list(part)) for part in parts]
-
-
-def source_of(parts):
-    """The parts as a source for a serial fit."""
-    return Chunks(parts)
 
 
 def assert_same_bits(model, wanted, names):

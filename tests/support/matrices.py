@@ -3,6 +3,8 @@
 import numpy as np
 from scipy import sparse
 
+from lazynet.data import Chunks
+
 
 def corpus(n_rows=400, d=700, density=0.3, seed=0):
     """Rows longer than every vector, block and chunk of the kernels, and some short ones."""
@@ -93,3 +95,15 @@ def rows_of_signs(seed, n=60, d=30):
     X = sparse.random(n, d, density=0.2, format="csr", random_state=seed)
     X.data = generator.choice([-1.0, 1.0], len(X.data))
     return X, generator.choice([-1.0, 1.0], n)
+
+
+def source_of(X, y, weights=None, rows=50):
+    """The rows in chunks of ``rows`` rows."""
+
+    def chunks():
+        for start in range(0, X.shape[0], rows):
+            some = slice(start, start + rows)
+            part = X[some], y[some]
+            yield part if weights is None else (*part, weights[some])
+
+    return Chunks(chunks)
