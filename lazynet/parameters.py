@@ -17,6 +17,7 @@ import copy
 import math
 import operator
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import is_dataclass
 from functools import cache, partial
 from numbers import Real
 from types import MappingProxyType, NoneType, SimpleNamespace
@@ -219,16 +220,17 @@ Number = partial(Kind, check_number)
 Choice = partial(Kind, check_choice)
 
 
-@cache
-def kinds_of(parameters: Any) -> Mapping[str, Kind]:
-    """The kinds of the fields of a class or of the arguments of a function, by name.
+def _find_kinds(parameters: Any) -> Mapping[str, Kind]:
+    """The kinds of the fields of a dataclass or of the arguments of a call, by name.
 
     >>> def train(max_iter: PositiveInt, tol: NonNegative | None, name: str) -> None: ...
     >>> {name: kind.optional for name, kind in kinds_of(train).items()}
     {'max_iter': False, 'tol': True}
     """
     kinds = {}
-    for name, of in get_type_hints(parameters, include_extras=True).items():
+    is_plain_class = isinstance(parameters, type) and not is_dataclass(parameters)
+    typed = getattr(parameters, "__init__") if is_plain_class else parameters  # noqa: B009
+    for name, of in get_type_hints(typed, include_extras=True).items():
         parts = get_args(of)
         optional = NoneType in parts
         for part_type in parts if optional else (of,):
@@ -238,26 +240,8 @@ def kinds_of(parameters: Any) -> Mapping[str, Kind]:
     return MappingProxyType(kinds)
 
 
-class _Kinds:
-    """The kinds of the class that has this attribute."""
-
-    def __get__(self, instance: Any, owner: Any) -> Mapping[str, Kind]:
-        return kinds_of(owner)
-
-
-class Parameters:
-    """A dataclass whose fields are parameters: ``Annotated`` adds the kind to the type of a field.
-
-    >>> from dataclasses import dataclass
-    >>> @dataclass
-    ... class Rate(Parameters):
-    ...     eta0: Annotated[float, Number(above=0)] = 0.5
-    >>> Rate._kinds["eta0"].bounds, Rate()
-    ({'above': 0}, Rate(eta0=0.5))
-    """
-
-    #: the kind of each parameter
-    _kinds = _Kinds()
+#: The same kinds, found once for every class and function.
+kinds_of: Callable[[Any], Mapping[str, Kind]] = cache(_find_kinds)
 
 
 def settle(parameters: Any, values: Mapping[str, Any]) -> SimpleNamespace:
@@ -273,7 +257,7 @@ def settle(parameters: Any, values: Mapping[str, Any]) -> SimpleNamespace:
     return result
 
 
-class SettledFields(Parameters):
+class SettledFields:
     """A dataclass whose fields are settled when it is made.
 
     >>> from dataclasses import dataclass
@@ -285,12 +269,11 @@ class SettledFields(Parameters):
     """
 
     def __post_init__(self) -> None:
-        owner: Any = type(self)
-        for name, kind in kinds_of(owner).items():
+        for name, kind in kinds_of(type(self)).items():
             object.__setattr__(self, name, kind.settled(name, getattr(self, name)))
 
 
-class ParameterObject(Parameters, BaseEstimator):
+class ParameterObject(BaseEstimator):
     """A small object that carries the parameters of a rule, a schedule, an average or a loss.
 
     Subclasses are dataclasses.  They clone, pickle, compare, print what differs from the defaults,
@@ -318,8 +301,7 @@ class ParameterObject(Parameters, BaseEstimator):
         # Without the constructor, which takes longer.
         settled = object.__new__(type(self))
         settled.__dict__.update(vars(self), _origin=self)
-        owner: Any = type(self)
-        for key, kind in kinds_of(owner).items():
+        for key, kind in kinds_of(type(self)).items():
             value = kind.settled(f"{key} of {type(self).__name__}", getattr(self, key))
             settled.__dict__[key] = value
         return settled

@@ -19,7 +19,7 @@ from lazynet.data.targets import CheckedRows, Classes, checked_indicator
 from lazynet.data.weights import check_classes, check_sample_weight, counts_rows, importances
 from lazynet.estimators.linear import LinearModel
 from lazynet.losses import LOSSES, SOFTMAX, Loss
-from lazynet.parameters import check_integer
+from lazynet.parameters import check_integer, kinds_of
 
 #: The forms of y with a column per label of which predictions and weights are sparse.
 SPARSE_FORMS = ("sparse matrix", "sparse array")
@@ -102,7 +102,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     def _loss_row(self) -> Loss:
         """The loss of the parameters."""
-        loss: Loss = self._kinds["loss"].settled("loss", self.loss)
+        loss: Loss = kinds_of(type(self))["loss"].settled("loss", self.loss)
         return loss
 
     def _has_probability(self) -> bool:

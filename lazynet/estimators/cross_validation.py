@@ -19,7 +19,15 @@ from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearModel, LinearRegressor
 from lazynet.estimators.online import LazyNetClassifier, LazyNetRegressor
 from lazynet.losses import AnyLoss, LossOfNumbers
-from lazynet.parameters import Flag, Kind, NonNegative, PositiveInt, Threads, check_n_steps
+from lazynet.parameters import (
+    Flag,
+    Kind,
+    NonNegative,
+    PositiveInt,
+    Threads,
+    check_n_steps,
+    kinds_of,
+)
 from lazynet.penalties import ElasticNet, check_l1s, check_strengths, falling
 from lazynet.schedules import AUTO
 from lazynet.training.fit import eta0_of_rows, found_epochs, make_plan, units_for_fit
@@ -159,7 +167,7 @@ class _LazyNetCV(Search):
 
     def _single_of(self, l1: float | None, l2: float, **options: Any) -> Any:
         """The estimator of one setting; ``options`` differ from the own parameters."""
-        shared = set(self._single._kinds) & set(self._kinds)
+        shared = set(kinds_of(self._single)) & set(kinds_of(type(self)))
         options = {name: getattr(self, name) for name in shared} | options
         return self._single(l1=l1, l2=l2, **options)
 

@@ -23,7 +23,7 @@ from lazynet.data.targets import CheckedRows, Columns
 from lazynet.data.weights import check_sample_weight
 from lazynet.engines.calls import UndoLog, all_or_nothing
 from lazynet.losses import LossLike
-from lazynet.parameters import Parameters, check_array, settle
+from lazynet.parameters import check_array, kinds_of, settle
 from lazynet.persistence import files
 
 # Columns are read one by one where X has fewer nonzeros than this share of the features.
@@ -41,9 +41,9 @@ def _check_nested(estimator: Any, key: str, params: Mapping[str, Any]) -> None:
     for end, (name, nested) in enumerate(pairwise(names), start=1):
         place = "__".join(names[:end])
         value = params.get(place, getattr(owner, name, None))
-        kind = getattr(owner, "_kinds", {}).get(name)
+        kind = kinds_of(type(owner)).get(name)
         if kind is not None and not hasattr(value, "set_params"):
-            objects = [each for each in kind.objects if nested in each._kinds]
+            objects = [each for each in kind.objects if nested in kinds_of(each)]
             called = [each for each in objects if getattr(each, "name", None) == value]
             write = " or ".join(f"{name}={each.__name__}()" for each in called or objects)
             advice = f"write {write}" if write else f"no {name} has a parameter {nested}"
@@ -51,7 +51,7 @@ def _check_nested(estimator: Any, key: str, params: Mapping[str, Any]) -> None:
         owner = value
 
 
-class LinearModel(Parameters, BaseEstimator):
+class LinearModel(BaseEstimator):
     """Predicts w.x + b; a model has one row of weights and one intercept per output."""
 
     #: whether ``coef_`` is a sparse matrix

@@ -38,6 +38,7 @@ from lazynet.parameters import (
     PositiveInt,
     Threads,
     check_n_steps,
+    kinds_of,
     settle,
 )
 from lazynet.schedules import InverseSqrt
@@ -160,7 +161,7 @@ class StabilisedSGDClassifier(LinearClassifier):
         X, outputs = rows.X, rows.targets
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
         eta0 = _scale_of_rates(p, X, outputs[0][1]) if p.eta0 is None else p.eta0
-        stages = Stages(**{name: getattr(p, name) for name in Stages._kinds})
+        stages = Stages(**{name: getattr(p, name) for name in kinds_of(Stages)})
         occurs = np.zeros(X.shape[1], dtype=bool)
         occurs[columns_with_values(X)] = True
         seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))

@@ -25,7 +25,7 @@ import numpy as np
 
 from lazynet._version import __version__
 from lazynet.data.files import check_path, check_writable, remove_leftovers
-from lazynet.parameters import check_integer, shown
+from lazynet.parameters import check_integer, kinds_of, shown
 from lazynet.persistence import container
 from lazynet.persistence.container import Arrays, decoded, digest, encoded
 
@@ -146,7 +146,8 @@ class Checkpoint:
 
 def _call_of(model: Any, p: Any, data: Mapping[str, Any]) -> dict[str, str]:
     """What identifies a call of ``fit``: names and versions, and checksums of values."""
-    parameters = {name: getattr(model, name) for name in model._kinds if name not in _NOT_COMPARED}
+    names = [name for name in kinds_of(type(model)) if name not in _NOT_COMPARED]
+    parameters = {name: getattr(model, name) for name in names}
     if isinstance(p.random_state, np.random.RandomState):
         parameters["random_state"] = p.random_state
     call = {"the version of lazynet": __version__, "the estimator": type(model).__name__}

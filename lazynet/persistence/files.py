@@ -14,7 +14,7 @@ from lazynet.data.arrays import read_only
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import EngineKind, new_engine
 from lazynet.engines.outputs import OutputsEngine
-from lazynet.parameters import MOST_FEATURES
+from lazynet.parameters import MOST_FEATURES, kinds_of
 from lazynet.persistence import container
 from lazynet.persistence.container import Arrays, CannotSave, decoded, encoded
 
@@ -52,12 +52,12 @@ def save(model: Any, path: str | os.PathLike[str], note: Mapping[str, Any] | Non
 def _document(model: Any, arrays: Arrays) -> dict[str, Any]:
     """The JSON of a model, whose arrays are added to ``arrays``."""
     parameters = {}
-    for name in model._kinds:
+    for name in kinds_of(type(model)):
         try:
             parameters[name] = encoded(name, getattr(model, name), arrays)
         except CannotSave as error:
             raise CannotSave(f"the parameter {error}: set_params({name}=...) replaces it") from None
-    values = {name: part for name, part in vars(model).items() if name not in model._kinds}
+    values = {name: part for name, part in vars(model).items() if name not in kinds_of(type(model))}
     engines = values.get("_engines")
     if engines is not None:
         values["_engines"] = [

@@ -24,7 +24,6 @@ from lazynet.parameters import (
     check_array,
     check_integer,
     check_number,
-    kinds_of,
     settle,
     shown,
 )
@@ -82,7 +81,7 @@ class Stepper:
         wear: WearLike | None = None,
     ) -> None:
         # Here locals() holds only the arguments: settle them by name.
-        p = settle(Stepper.__init__, locals())
+        p = settle(Stepper, locals())
         p.rule.check_streams("Stepper")
         if p.rule.eta0 is not None:
             check_scale(p.rule.schedule, p.rule.eta0)
@@ -96,8 +95,6 @@ class Stepper:
         self.task = self.plan.task(self.engine)
         self.n_features: int = p.n_features
         self.t = 0
-
-    _kinds = kinds_of(__init__)
 
     @all_or_nothing
     def step(

@@ -32,6 +32,7 @@ from lazynet.data.arrays import as_examples, columns_with_values
 from lazynet.engines.calls import Workers
 from lazynet.engines.stabilised import StabilisedEngine, Stages
 from lazynet.losses import get_loss
+from lazynet.parameters import kinds_of
 from paper_repro.planted import rows_of
 from paper_repro.rows import Rows
 from paper_repro.studies.released_program import Path, ReleasedClassifier, ReleasedProgram
@@ -278,7 +279,7 @@ def stages(
     return StabilisedEngine(
         as_examples(X, y),
         get_loss(model.loss),
-        Stages(**{name: chosen[name] for name in Stages._kinds}),
+        Stages(**{name: chosen[name] for name in kinds_of(Stages)}),
         InverseSqrt(chosen["eta0"]),
         [np.random.default_rng(seed) for seed in seeds],
         occurs,

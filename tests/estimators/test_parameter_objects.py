@@ -28,6 +28,7 @@ from lazynet import (
     StabilisedSGDClassifier,
     Stepper,
 )
+from lazynet.parameters import kinds_of
 
 PARAMETERS = {
     "lazynet.averages": "rule__average",
@@ -42,7 +43,7 @@ KINDS = [(kind, PARAMETERS.get(kind.__module__, "rule")) for kind in EXPORTED]
 OBJECTS = [
     (kind, parameter, {name: other_than(of, getattr(kind(), name))})
     for kind, parameter in KINDS
-    for name, of in kind._kinds.items()
+    for name, of in kinds_of(kind).items()
 ]
 each_object = pytest.mark.parametrize(
     ("kind", "parameter", "changed"),
@@ -149,7 +150,7 @@ def test_a_parameter_of_a_name_says_which_object_to_write(parameter, name, neste
 @pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor, Stepper])
 def test_constructors_hold_only_what_every_rule_understands(Estimator):
     """What belongs to one rule, schedule, storage, average or loss is given on its object."""
-    own = {name for kind, _ in KINDS for name in kind._kinds}
+    own = {name for kind, _ in KINDS for name in kinds_of(kind)}
     # Pegasos can have an l2 of its own.
     assert own & set(inspect.signature(Estimator).parameters) == {"l2"}
 

@@ -21,6 +21,7 @@ from lazynet.data.arrays import as_examples
 from lazynet.engines.calls import Workers
 from lazynet.engines.stabilised import Path, StabilisedEngine, Stages
 from lazynet.losses import get_loss
+from lazynet.parameters import kinds_of
 from lazynet.reference.stabilised import DenseStabilised
 from lazynet.schedules import Constant, InverseSqrt
 
@@ -53,7 +54,7 @@ class Observed(DenseStabilised):
 
 def reference_of(X, y, seed, stages, loss, fit_intercept, epochs, n_paths, schedule):
     """The reference after its run on the same rows in the same order."""
-    options = {name: getattr(stages, name) for name in Stages._kinds}
+    options = {name: getattr(stages, name) for name in kinds_of(Stages)}
     reference = Observed(
         X.shape[1], loss=loss, schedule=schedule, n_paths=n_paths, max_iter=epochs,
         fit_intercept=fit_intercept, **options,

@@ -49,6 +49,7 @@ from lazynet.parameters import (
     check_flag,
     check_integer,
     check_number,
+    kinds_of,
 )
 from lazynet.rules.storage import STORAGES
 from lazynet.schedules import SCHEDULES, checked_rates
@@ -104,7 +105,12 @@ def signature(kind):
 
 MODELS = (*ESTIMATORS, Stepper)
 PARAMETERS = [(kind, name) for kind in (*MODELS, *OBJECTS) for name in signature(kind)]
-FIELDS = [(kind, name) for kind in DATACLASSES for name in getattr(kind, "_kinds", {})]
+FIELDS = [
+    (kind, name)
+    for kind in DATACLASSES
+    if issubclass(kind, SettledFields)
+    for name in kinds_of(kind)
+]
 
 
 def every(pairs):
@@ -115,14 +121,14 @@ def every(pairs):
 
 def of_kind(*checks):
     """The parameters that the tables call so."""
-    return [(kind, name) for kind, name in PARAMETERS if kind._kinds[name].check in checks]
+    return [(kind, name) for kind, name in PARAMETERS if kinds_of(kind)[name].check in checks]
 
 
 def place_of(kind):
     """The parameter of a model, or of its rule, that takes an object of this kind."""
     for owner, prefix in ((LazyNetClassifier, ""), (FoBoS, "rule__")):
         for name in ("loss", "rule", "class_weight", "schedule", "storage", "average"):
-            if name in owner._kinds and kind in owner._kinds[name].objects:
+            if name in kinds_of(owner) and kind in kinds_of(owner)[name].objects:
                 return prefix + name
     raise AssertionError(f"no parameter takes a {kind.__name__}")
 
@@ -145,14 +151,14 @@ def test_the_tables_have_every_parameter():
     for table in (STORAGES, SCHEDULES, {name: row.rule for name, row in ALGORITHMS.items()}):
         assert {*table.values()} <= {*OBJECTS}
     for kind in (*MODELS, *OBJECTS):
-        assert sorted(kind._kinds) == sorted(signature(kind))
+        assert sorted(kinds_of(kind)) == sorted(signature(kind))
     for kind in DATACLASSES:
         hints = typing.get_type_hints(kind)
         fields = {field.name: hints[field.name] for field in dataclasses.fields(kind) if field.init}
         plain = {name for name, of in fields.items() if {int, float, bool} & {*alternatives(of)}}
         if plain:
             assert issubclass(kind, SettledFields)
-            assert plain <= {*kind._kinds} <= {field.name for field in dataclasses.fields(kind)}
+            assert plain <= {*kinds_of(kind)} <= {field.name for field in dataclasses.fields(kind)}
     numbers = {*of_kind(check_integer, check_number)}
     assert numbers <= {*NUMERIC}
     tried = {name for _, name in NUMERIC}
@@ -174,7 +180,7 @@ NEEDED = {"TruncatedGradient": dict(l2=0.0),
 def short(kind):
     """The options of a short run that the model has, and that may be what they are."""
     longer = dict(burst_size=20, bursts_per_stage=3, l1=1e-3)
-    return short_options(kind) | {key: v for key, v in longer.items() if key in kind._kinds}
+    return short_options(kind) | {key: v for key, v in longer.items() if key in kinds_of(kind)}
 
 
 def options_for(kind, name, value):
@@ -255,7 +261,7 @@ def accepted(kind, name, candidates):
     """The first of the plain values that the table allows, or None."""
     for value in candidates:
         try:
-            settled = kind._kinds[name].settled(name, value)
+            settled = kinds_of(kind)[name].settled(name, value)
         except (TypeError, ValueError):
             continue
         # The average from a step on is settled to an object.
@@ -269,7 +275,7 @@ def typed_values(kind, name):
 
     Integers are as large as 8 bits allow, so that their products with the 200 rows do not fit.
     """
-    whole = kind._kinds[name].check is check_number
+    whole = kinds_of(kind)[name].check is check_number
     for number_type in INTEGER_TYPES:
         largest = 100 if number_type is np.int8 else 200
         most = [2, 1, 0] if whole else [largest, 100, 1]
@@ -336,7 +342,7 @@ def test_fields_of_dataclasses_become_plain(kind, name):
 @every(of_kind(check_flag, check_choice))
 def test_flags_and_names(kind, name):
     """Flags and strings of NumPy are taken; what only looks like one is refused."""
-    allowed = kind._kinds[name]
+    allowed = kinds_of(kind)[name]
     if allowed.check is check_flag:
         same, words = {flag: np.bool_(flag) for flag in (True, False)}, "be True or False"
         bad = ["no", "", 0, 1, None, [], np.array(True), np.int8(1)]
@@ -354,7 +360,7 @@ def test_flags_and_names(kind, name):
 BOUNDED = [
     (kind, name)
     for kind, name in PARAMETERS
-    if kind._kinds[name].check in (check_integer, check_number)
+    if kinds_of(kind)[name].check in (check_integer, check_number)
     or (kind in OBJECTS and name not in ("schedule", "average"))
 ]
 
@@ -369,7 +375,7 @@ NO_PARAMETERS = [
 @every(BOUNDED)
 def test_bounds_of_parameters(kind, name):
     """Values beyond what the table allows are refused in fit, by the name of the parameter."""
-    allowed = kind._kinds[name]
+    allowed = kinds_of(kind)[name]
     bad = [*NO_PARAMETERS, kind]
     bad += [] if allowed.optional else [None]
     bounds = allowed.bounds
@@ -401,7 +407,7 @@ def test_no_object_is_changed_by_the_models_that_use_it(kind):
     values = {
         name: next(iter(typed_values(kind, name)))[0]
         for name in signature(kind)
-        if kind._kinds[name].check in (check_integer, check_number)
+        if kinds_of(kind)[name].check in (check_integer, check_number)
     }
     made = kind({0: 2, 1: 1}) if kind is Balanced else kind(**values)
     before, models = portrait(made), []
@@ -449,7 +455,7 @@ def test_classes_and_objects_of_another_kind_are_refused_by_name(kind, name):
     data = make_data(20)
     for other in OBJECTS:
         fits = place_of(other).rpartition("__")[2] == name
-        if fits and kind._kinds[name].check is not check_flag:
+        if fits and kinds_of(kind)[name].check is not check_flag:
             told = f"be an object, got the class {other.__name__}: write {other.__name__}"
             refused_by_name(kind, name, told, other, data=data)
             continue

@@ -4,7 +4,7 @@ from lazynet import FTRL, RDA, SAGA, AdaGrad, Carpenter, FoBoS, TruncatedGradien
 from lazynet.averages import FromStep
 from lazynet.engines.catalogue import ALGORITHMS, EngineKind, new_engine
 from lazynet.losses import get_loss
-from lazynet.parameters import check_choice, check_flag, check_integer, check_number
+from lazynet.parameters import check_choice, check_flag, check_integer, check_number, kinds_of
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, OF_TRAINING
 from lazynet.rules.storage import DEFAULT_BUDGET, STORAGES, Dense, Tables
@@ -34,8 +34,8 @@ def other_than(kind, default):
 
 def with_other_parameters(rule):
     """A rule of a class, none of whose own parameters has its default."""
-    default, own = rule(), rule._kinds.keys() - OF_TRAINING
-    return rule(**{name: other_than(rule._kinds[name], vars(default)[name]) for name in own})
+    default, own = rule(), kinds_of(rule).keys() - OF_TRAINING
+    return rule(**{name: other_than(kinds_of(rule)[name], vars(default)[name]) for name in own})
 
 
 #: Every rule with parameters that are not its defaults; of some rules, values that tell more.

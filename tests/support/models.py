@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, is_classifier
 
 import lazynet
 from lazynet import Suffix
-from lazynet.parameters import ParameterObject
+from lazynet.parameters import ParameterObject, kinds_of
 
 _PUBLIC = [
     public for public in (getattr(lazynet, name) for name in lazynet.__all__)
@@ -19,7 +19,7 @@ ESTIMATORS = [kind for kind in _PUBLIC if not issubclass(kind, ParameterObject)]
 #: Every public object that carries the parameters of a rule, a schedule, a storage or a loss.
 OBJECTS = [kind for kind in _PUBLIC if issubclass(kind, ParameterObject)]
 #: The parameters of the small objects.
-WORDS_OF_OBJECTS = sorted({name for kind in OBJECTS for name in kind._kinds})
+WORDS_OF_OBJECTS = sorted({name for kind in OBJECTS for name in kinds_of(kind)})
 
 #: What keeps a call short, for the estimators that have such a parameter.
 SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=5, n_paths=2, l1s=3, cv=2)
@@ -27,7 +27,7 @@ SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=5, n_paths=2, l1s=
 
 def short_options(Estimator):
     """What keeps its calls short, without a tol of None if its tol must be a number."""
-    kinds = Estimator._kinds
+    kinds = kinds_of(Estimator)
     return {
         key: value
         for key, value in SHORT.items()
@@ -38,7 +38,7 @@ def short_options(Estimator):
 def made(Estimator, **options):
     """An estimator whose calls are short; options that it does not have are left out."""
     options = {**short_options(Estimator), **options}
-    return Estimator(**{name: options[name] for name in options if name in Estimator._kinds})
+    return Estimator(**{name: options[name] for name in options if name in kinds_of(Estimator)})
 
 
 def methods_over_rows(model):
@@ -70,7 +70,7 @@ def words_for(model):
 
 def rows_and_targets(Estimator, random, n=12, d=7, classes=2):
     """A few sparse rows, and targets that suit the estimator; folds need some of every class."""
-    if "cv" in Estimator._kinds:
+    if "cv" in kinds_of(Estimator):
         n = max(n, 12)
     values = np.where(random.random((n, d)) < 0.4, random.standard_normal((n, d)), 0.0)
     y = np.arange(n) % classes if is_classifier(Estimator()) else random.standard_normal(n)

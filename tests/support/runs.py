@@ -22,7 +22,7 @@ from lazynet import (
 from lazynet.engines.base import Wear
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.losses import LOSSES, get_loss
-from lazynet.parameters import check_choice, check_flag, check_integer
+from lazynet.parameters import check_choice, check_flag, check_integer, kinds_of
 from lazynet.rules.base import OF_TRAINING
 from lazynet.verify.strategies import Problem, problems
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS, RULES_WITH_CELLS, other_than
@@ -48,7 +48,7 @@ def values_of(kind, default):
 PARAMETERS = {
     name: {
         key: values_of(of, vars(ALGORITHMS[name].rule())[key])
-        for key, of in ALGORITHMS[name].rule._kinds.items()
+        for key, of in kinds_of(ALGORITHMS[name].rule).items()
         if key not in OF_TRAINING
     }
     for name in RULES_WITH_CELLS
