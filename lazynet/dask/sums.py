@@ -166,17 +166,10 @@ def few_of(weights: Vector) -> Few:
 
 def hessian_of(packed: Vector, room: Vector) -> Vector:
     """The symmetric matrix whose upper triangle lies in ``packed`` row by row; in ``room``."""
-    n, first, tile = math.isqrt(2 * len(packed)), 0, 64
-    matrix = room[: n * n].reshape(n, n)
-    for row in range(n):
-        matrix[row, row:] = packed[first : first + n - row]
-        first += n - row
-    for top in range(0, n, tile):
-        rows = slice(top, top + tile)
-        corner = np.triu(matrix[rows, rows])
-        matrix[rows, rows] = corner + np.triu(corner, 1).T
-        for left in range(top + tile, n, tile):
-            matrix[left : left + tile, rows] = matrix[rows, left : left + tile].T
+    n = math.isqrt(2 * len(packed))
+    matrix, upper = room[: n * n].reshape(n, n), np.tri(n, dtype=bool).T
+    matrix[upper] = packed
+    matrix.T[upper] = packed
     return matrix
 
 
