@@ -89,7 +89,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument("--cache", metavar="FILE", help="keep the parsed rows there, for other "
                        "passes and later calls (default: they are parsed again)")  # fmt: skip
-    group.add_argument("--checkpoint", metavar="FILE", help="keep the run there, every minute: "
+    group.add_argument("--checkpoint", metavar="FILE", help="keep the run there, between passes: "
                        "after a kill or Ctrl-C the same command goes on")  # fmt: skip
 
 

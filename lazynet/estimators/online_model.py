@@ -54,10 +54,10 @@ from lazynet.training.fit import (
 from lazynet.training.loop import EpochRecord
 from lazynet.training.plan import Model
 from lazynet.training.rows import (
+    MAPPED,
     Rows,
     RowsInMemory,
     SourceRows,
-    check_rule_streams,
 )
 from lazynet.training.settings import (
     N_ITER_NO_CHANGE,
@@ -191,7 +191,8 @@ class OnlineModel(LinearModel):
         rows: Rows
         if isinstance(X, Source):
             check_alone(y, sample_weight, sample_order)
-            check_rule_streams(settings)
+            instead = f"take another rule, or let {MAPPED} map the rows into memory"
+            settings.rule.check_streams("fit from a source", instead)
             self.n_features_in_ = X.facts().n_features
             self.__dict__.pop("feature_names_in_", None)
             settings = replace(self._set_outputs_of(settings, X), shuffle=False)

@@ -92,8 +92,8 @@ class Rule(ParameterObject):
         >>> RDA().check(ElasticNet(l1=0.1), LOG_LOSS)  # RDA can have any
         """
 
-    def check_streams(self, call: str) -> None:
-        """Refuse to be trained by ``what``, which hands over a stream of examples.
+    def check_streams(self, call: str, instead: str = "use fit") -> None:
+        """Refuse to be trained by ``call``, which hands over a stream of examples.
 
         >>> from lazynet import SAGA
         >>> SAGA().check_streams("partial_fit")
@@ -105,7 +105,7 @@ set and visits it again; use fit
         if not self.streams:
             raise ValueError(
                 f"{call} cannot train with rule={self!r}, which remembers every row of a data set "
-                f"and visits it again; use fit"
+                f"and visits it again; {instead}"
             )
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:

@@ -259,15 +259,6 @@ class RowsInMemory(Rows):
 Prepare = Callable[..., tuple[sparse.csr_matrix, Targets]]
 
 
-def check_rule_streams(settings: Settings) -> None:
-    """Refuse a rule that cannot learn from a source."""
-    if not settings.rule.streams:
-        raise ValueError(
-            f"fit from a source cannot train with rule={settings.rule!r}, which remembers every "
-            f"row and visits it again: take another rule, or let {MAPPED} map the rows into memory"
-        )
-
-
 def balanced_for(source: Source) -> Balanced:
     """``Balanced`` with the number of rows of every class; takes a pass where none has counted."""
     facts = source.facts()
