@@ -20,8 +20,7 @@ from lazynet.kernels import steps as steps_kernel
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.steps import Steps, Task
 from lazynet.losses import Loss
-from lazynet.parameters import check_flag
-from lazynet.rules.storage import DEFAULT_BUDGET, Tables
+from lazynet.rules.storage import DEFAULT_BUDGET
 from lazynet.schedules import FromData
 
 # scale, scale_low, inverse, shift and shift_low of a clock at its start.
@@ -89,10 +88,8 @@ class AveragedClockEngine(ClockEngine):
     _table = "past"
     _cells_show_overflow = True
 
-    def __init__(
-        self, n_features: int, wear: Wear | None = None, steps_per_block: int | None = None
-    ) -> None:
-        self.past = past_of_clock(n_features, steps_per_block)
+    def __init__(self, n_features: int, wear: Wear | None = None) -> None:
+        self.past = past_of_clock(n_features)
         self.totals = np.zeros(steps_kernel.AVERAGE_FIELDS)
         super().__init__(n_features, wear)
 
@@ -128,16 +125,14 @@ class AveragedClockEngine(ClockEngine):
         self.totals[:] = 0.0
 
 
-def past_of_clock(n_features: int, steps_per_block: int | None = None) -> NDArray[np.float64]:
-    """Room for the shift of every step of a block, and for the sums of scales and pulls.
+def past_of_clock(n_features: int) -> NDArray[np.float64]:
+    """Room for the shift of every step, and for the sums of scales and pulls.
 
     The first column belongs to the time before the first step.
     """
-    room = steps_per_block
-    if room is None:
-        # 24 bytes a step; beside them a visit to every weight costs little.
-        room = max(min(4 * n_features, 2**18), n_features // 4, 2**12)
-    # The system maps these pages as the block fills, not before.
+    # 24 bytes a step; beside them a visit to every weight costs little.
+    room = max(min(4 * n_features, 2**18), n_features // 4, 2**12)
+    # The system maps these pages as the table fills, not before.
     return np.zeros((3, room + 1))
 
 
@@ -160,7 +155,6 @@ class TablesEngine(CellEngine):
         self, n_features: int, budget: int = DEFAULT_BUDGET, wear: Wear | None = None
     ) -> None:
         super().__init__(n_features, wear)
-        budget = Tables(budget).settled().budget
         # The system maps these pages as the tables fill, not before.
         self.memory = np.zeros(2 * (budget + 1))
         self._begin_tables()
@@ -273,9 +267,7 @@ class DenseEngine(Engine):
         average: bool = False,
     ) -> None:
         super().__init__(n_features, wear)
-        self.vectorised = check_flag("vectorised", vectorised)
-        predictions = check_flag("predictions", predictions)
-        average = check_flag("average", average)
+        self.vectorised = vectorised
         self.cells = np.zeros(n_features)
         self.bias = np.zeros(1)
         #: scratch memory: a row spread out over all features

@@ -15,7 +15,6 @@ from lazynet.engines.base import take_until_done
 from lazynet.kernels import dekel as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
-from lazynet.parameters import check_number
 
 #: What to do about an overflow: the first steps are 1 / l2 long.
 RAISE_L2 = "Raise l2"
@@ -46,7 +45,7 @@ class DekelEngine:
         mean: NDArray[np.float64] | None = None,
     ) -> None:
         self.loss = loss
-        self.l2 = check_number("l2", l2, above=0)
+        self.l2 = l2
         self.mean = np.zeros(0) if mean is None else np.ascontiguousarray(mean, dtype=np.float64)
         # theta is infinite where the rows are huge, and the kernel then reports an overflow.
         with np.errstate(over="ignore"):

@@ -118,7 +118,6 @@ class OutputsEngine(Engine):
 
         Where nothing ``learns``, only the losses are added up.
         """
-
         run = partial(
             kernel.run, self._block(), examples, targets, steps, task, losses, softmax=softmax,
             learns=learns, own_steps=self.own_steps, average=self.average,

@@ -13,7 +13,6 @@ from support.algorithms import AFFINE_RULES
 
 from lazynet import FromData, FromStep
 from lazynet.data.arrays import as_examples
-from lazynet.engines.clock import AveragedClockEngine
 from lazynet.engines.dekel import DekelEngine
 from lazynet.kernels.steps import Targets
 from lazynet.losses import get_loss
@@ -49,9 +48,7 @@ def idle(kind, rule, l1, l2, n_steps):
         engine.load(START[None], np.array([INTERCEPT]))
     if average is not None:
         # One block for all steps: its sums are as long as they can be.
-        single = AveragedClockEngine(N_WEIGHTS, steps_per_block=n_steps)
-        for name in ("past", "totals"):
-            setattr(engine, name, getattr(single, name))
+        engine.past = np.zeros((3, n_steps + 1))
     X = sparse.csr_matrix(([1.0], ([0], [0])), shape=(2, N_WEIGHTS))
     targets = None if "outputs" in kind else np.ones(2)
     examples = examples_of(chosen, X, targets, np.zeros(2))
