@@ -212,11 +212,6 @@ def check_together(
     storage, order = rule.storage, rule.step_order
     on_clock, no_average = storage == Clock(), rule.average is None
     rates_from_data = rule.scheduled and isinstance(schedule, FromData)
-    if not (no_average or storage.takes_averages):
-        raise ValueError(
-            f"average needs storage='clock', or storage='dense' for comparison; "
-            f"storage={storage.name!r} does not keep the sums that an average needs"
-        )
     # By parameter: its value, whether everything goes with this value, and what to write instead.
     usual = {
         "step_order": (order, order == "gradient_first", "'gradient_first'"),
@@ -226,6 +221,7 @@ def check_together(
         "schedule": (schedule, not rates_from_data, "'power'"),
     }
     for subject, is_given, others in (
+        ("an average", not (no_average or storage.takes_averages), ("storage",)),
         ("positive=True", rule.positive, ("storage", "average")),
         (f"group={rule.group!r}", rule.group is not None, usual),
         ("a threshold", not rule.is_affine, ("storage", "average")),
