@@ -97,7 +97,7 @@ cdef inline str prepare(AnyRule* rule, int code, bint running):
     cdef str defect = None
     if code == ADAGRAD:
         adagrad.prepare(&rule.adagrad)
-        defect = adagrad.defect(&rule.adagrad, running)
+        defect = adagrad.defect(&rule.adagrad)
     elif code == CLOCK or code == AVERAGED:
         clock.prepare(&rule.clock)
     elif code == FTRL:
@@ -105,7 +105,7 @@ cdef inline str prepare(AnyRule* rule, int code, bint running):
         defect = ftrl.defect(&rule.ftrl, running)
     elif code == RDA:
         rda.prepare(&rule.rda)
-        defect = rda.defect(&rule.rda, running)
+        defect = rda.defect(&rule.rda)
     elif code == SAGA:
         saga.prepare(&rule.saga)
         defect = saga.defect(&rule.saga, running)

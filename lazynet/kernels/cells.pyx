@@ -157,7 +157,7 @@ def run(
         if not task.pulls and rule.clock.clock.shift == 0.0:
             code = FREELY_AVERAGED
     with nogil:
-        status = examples.loops.run(code, &rule, &at)
+        status = examples.loops.run_or_read(code, &rule, &at, NULL, 0, NULL)
     end_rule(&rule, of, &fields[0])
     if task.tuning.in_use and code in (CLOCK, AVERAGED, FREELY_AVERAGED):
         save_from_data(&rule.clock.state, &memory[0])
@@ -206,7 +206,9 @@ def read(
         take_entries(&rule, memory)
     with nogil:
         if cells.shape[0]:
-            loops.read(code, &rule, &cells[0, 0], cells.shape[0], &weights[0])
+            loops.run_or_read(
+                code, &rule, NULL, &cells[0, 0], cells.shape[0], &weights[0]
+            )
 
 
 def intercept(

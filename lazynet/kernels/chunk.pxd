@@ -217,11 +217,9 @@ cdef inline Py_ssize_t fill_targets(
 
 # Of online.pyx; ``rule`` is the struct of the rule of that number.
 cdef struct Loops:
-    # Takes the steps; returns how the call ended.
-    Status (*run)(int code, void* rule, Chunk* at) noexcept nogil
-    # out <- the weights in n cells.
-    void (*read)(
-        int code, void* rule, const double* cells, Py_ssize_t n, double* out
+    # Takes the steps; returns how the call ended.  Where ``at`` is NULL, out <- the weights in n cells.
+    Status (*run_or_read)(
+        int code, void* rule, Chunk* at, const double* cells, Py_ssize_t n, double* out
     ) noexcept nogil
     # Brings the cells of AdaGrad current; computes alpha anew if that is due.
     void (*renew)(void* rule, double* cells, Py_ssize_t n) noexcept nogil

@@ -32,7 +32,6 @@ STATUS_FINISHED = FINISHED
 STATUS_WORN_OUT = WORN_OUT
 STATUS_OVERFLOWED = OVERFLOWED
 STATUS_BAD_ROW = BAD_ROW
-STATUS_PAUSED = PAUSED
 STATUS_OUT_OF_MEMORY = OUT_OF_MEMORY
 STATUS_OUT_OF_RANGE = OUT_OF_RANGE
 
@@ -303,11 +302,6 @@ cdef class Examples:
         if status != FINISHED:
             raise ValueError(f"X: row {row} cannot be read: {DEFECTS[self.defect_of(row)]}")
         return sums
-
-    def length_of(self, Py_ssize_t row):
-        """The number of stored values of ``row``; 0 if the row cannot be read."""
-        cdef Py_ssize_t start = 0, length = 0
-        return length if has_place(&self.csr, row, &start, &length) else 0
 
     def defect_of(self, Py_ssize_t row):
         """The code in DEFECTS of the reason why reading ``row`` would leave an array, or 0."""

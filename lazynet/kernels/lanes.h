@@ -284,26 +284,31 @@ LAZYNET_INLINE double sum_of_eight(const Eight *sums) {
 }
 
 /* --- cells of one to four numbers, taken apart and put together */
-LAZYNET_INLINE void gather3(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c) {
-    *a = *b = *c = spread(0.0);
-    for (int k = 0; k < WIDTH; k++) {
-        const double *cell = cells + 3 * (ptrdiff_t)j[k];
-        (*a)[k] = cell[0], (*b)[k] = cell[1], (*c)[k] = cell[2];
-    }
-}
-LAZYNET_INLINE void scatter3(double *cells, const uint32_t *j, Lanes a, Lanes b, Lanes c) {
-    for (int k = 0; k < WIDTH; k++) {
-        double *cell = cells + 3 * (ptrdiff_t)j[k];
-        cell[0] = a[k], cell[1] = b[k], cell[2] = c[k];
-    }
-}
+/* One number of cells of n numbers. */
+LAZYNET_INLINE Lanes gather_one(const double *cells, const uint32_t *j, ptrdiff_t n) {
 #if WIDTH == 4
+    return (Lanes){cells[n * j[0]], cells[n * j[1]], cells[n * j[2]], cells[n * j[3]]};
+#else
+    return (Lanes){cells[n * j[0]], cells[n * j[1]]};
+#endif
+}
+LAZYNET_INLINE void scatter_one(double *cells, const uint32_t *j, ptrdiff_t n, Lanes a) {
+    for (int k = 0; k < WIDTH; k++) cells[n * j[k]] = a[k];
+}
 LAZYNET_INLINE Lanes gather1(const double *cells, const uint32_t *j) {
-    return (Lanes){cells[j[0]], cells[j[1]], cells[j[2]], cells[j[3]]};
+    return gather_one(cells, j, 1);
 }
 LAZYNET_INLINE void scatter1(double *cells, const uint32_t *j, Lanes a) {
-    cells[j[0]] = a[0], cells[j[1]] = a[1], cells[j[2]] = a[2], cells[j[3]] = a[3];
+    scatter_one(cells, j, 1, a);
 }
+LAZYNET_INLINE void gather3(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c) {
+    *a = gather_one(cells, j, 3), *b = gather_one(cells + 1, j, 3);
+    *c = gather_one(cells + 2, j, 3);
+}
+LAZYNET_INLINE void scatter3(double *cells, const uint32_t *j, Lanes a, Lanes b, Lanes c) {
+    scatter_one(cells, j, 3, a), scatter_one(cells + 1, j, 3, b), scatter_one(cells + 2, j, 3, c);
+}
+#if WIDTH == 4
 LAZYNET_INLINE Two cell2(const double *cells, uint32_t j) {
     return *(const LooseTwo *)(cells + 2 * (ptrdiff_t)j);
 }
@@ -347,12 +352,6 @@ LAZYNET_INLINE void scatter4(double *cells, const uint32_t *j, Lanes a, Lanes b,
     for (int k = 0; k < 4; k++) put_lanes(cells + 4 * (ptrdiff_t)j[k], rows[k]);
 }
 #else
-LAZYNET_INLINE Lanes gather1(const double *cells, const uint32_t *j) {
-    return (Lanes){cells[j[0]], cells[j[1]]};
-}
-LAZYNET_INLINE void scatter1(double *cells, const uint32_t *j, Lanes a) {
-    cells[j[0]] = a[0], cells[j[1]] = a[1];
-}
 /* Two numbers of a cell of two or four; a cell is read and written 16 bytes at a time. */
 LAZYNET_INLINE void gather_pair(const double *cells, ptrdiff_t j, ptrdiff_t k, Lanes *a, Lanes *b) {
     const Two one = *(const LooseTwo *)(cells + j), other = *(const LooseTwo *)(cells + k);

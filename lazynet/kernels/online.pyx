@@ -310,22 +310,12 @@ cdef Status run_or_read(
         return run_or_read_rule(<Saga*> rule, at, cells, n, out)
 
 
-cdef Status run(int code, void* rule, Chunk* at) noexcept nogil:
-    return run_or_read(code, rule, at, NULL, 0, NULL)
-
-
-cdef void read_weights(
-    int code, void* rule, const double* cells, Py_ssize_t n, double* out
-) noexcept nogil:
-    run_or_read(code, rule, NULL, cells, n, out)
-
-
 cdef void renew_cells(void* rule, double* cells, Py_ssize_t n) noexcept nogil:
     renew(<AdaGrad*> rule, cells, n)
 
 
 cdef Loops LOOPS
-LOOPS.run, LOOPS.read, LOOPS.renew = run, read_weights, renew_cells
+LOOPS.run_or_read, LOOPS.renew = run_or_read, renew_cells
 
 
 def address():

@@ -63,7 +63,7 @@ cdef fused AnyAdaGrad:
     AdaGradLanes
 
 
-cdef inline str defect(const AdaGrad* rule, bint running):
+cdef inline str defect(const AdaGrad* rule):
     if not (rule.alpha > 0.0 and rule.delta > 0.0):
         return f"alpha and delta must be positive, got {rule.alpha} and {rule.delta}"
     if not rule.initial >= 0.0:

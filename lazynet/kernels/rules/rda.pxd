@@ -38,7 +38,7 @@ cdef fused AnyRda:
     RdaLanes
 
 
-cdef inline str defect(const Rda* rule, bint running):
+cdef inline str defect(const Rda* rule):
     if not rule.gamma > 0.0:
         return f"gamma must be positive, got {rule.gamma}"
     if not rule.free_gamma >= 0.0:
