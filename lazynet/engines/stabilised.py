@@ -122,17 +122,10 @@ class Path:
     """The weights of one path, its stream of rows, and the rows to learn from."""
 
     def __init__(
-        self,
-        examples: Examples,
-        loss: Loss,
-        generator: np.random.Generator,
-        *,
-        universal: bool,
-        fit_intercept: bool = True,
+        self, examples: Examples, loss: Loss, generator: np.random.Generator, universal: bool
     ) -> None:
         d = examples.n_columns
-        self.examples, self.loss = examples, loss
-        self.universal, self.fit_intercept = universal, fit_intercept
+        self.examples, self.loss, self.universal = examples, loss, universal
         self.rows = Permutations(examples.n_rows, generator)
         self.cells = np.zeros((d, 2))
         self.fields = np.zeros(kernel.STABILISED_FIELDS)
@@ -180,17 +173,9 @@ class Path:
             workers.check()
             end = size if observe is None else first + 1
             status, step = kernel.run(
-                self.examples,
-                rows[:end],
-                rates[:end],
-                self.loss.code,
-                self.loss.epsilon,
-                self.fit_intercept,
-                self.cells,
-                self.fields,
-                self.informed,
-                first,
-            )
+                self.examples, rows[:end], rates[:end], self.loss.code, self.loss.epsilon,
+                self.cells, self.fields, self.informed, first,
+            )  # fmt: skip
             if observe is not None and first < step < size:
                 observe()
             return status, step
@@ -241,11 +226,11 @@ class StabilisedEngine:
     >>> generators = [np.random.default_rng(seed) for seed in range(2)]
     >>> engine = StabilisedEngine(
     ...     as_examples(X, y), get_loss("hinge"), stages, InverseSqrt(1.0), generators,
-    ...     X.getnnz(axis=0) > 0, fit_intercept=False)
+    ...     X.getnnz(axis=0) > 0)
     >>> with Workers(1) as workers:
     ...     stage = engine.take_stage(workers)
-    >>> engine.weights(), stage["n_stable"]
-    (array([1., 0.]), 1)
+    >>> engine.weights().round(3), stage["n_stable"]
+    (array([1.707, 0.   ]), 1)
     """
 
     def __init__(
@@ -256,16 +241,11 @@ class StabilisedEngine:
         schedule: Schedule,
         generators: Sequence[np.random.Generator],
         occurs: NDArray[np.bool_],
-        *,
-        fit_intercept: bool = True,
     ) -> None:
         d = len(occurs)
         self.stages, self.schedule = stages, schedule
         universal = stages.gravity == "universal"
-        self.paths = [
-            Path(examples, loss, generator, universal=universal, fit_intercept=fit_intercept)
-            for generator in generators
-        ]
+        self.paths = [Path(examples, loss, generator, universal) for generator in generators]
         self.n_occurring = self.n_stable = int(np.count_nonzero(occurs))
         self.stable = occurs.copy()
         self.counts = np.zeros((d, 2), np.int32)  # of ``judge``

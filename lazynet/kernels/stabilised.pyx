@@ -73,7 +73,6 @@ def run(
     const double[::1] rates not None,    # eta of each step
     int loss,
     double epsilon,
-    bint fit_intercept,
     double[:, ::1] cells not None,       # IN/OUT: {z, k} of every feature
     double[::1] fields not None,         # IN/OUT: the fields that are named above
     int64_t[::1] informed not None,      # IN/OUT: the informed features; room for one more than all
@@ -115,8 +114,7 @@ def run(
                 break
             if slope != 0.0:
                 n = inform(row, cell, shift, move, &informed[0], n, d)
-                if fit_intercept:
-                    fields[INTERCEPT] -= move
+                fields[INTERCEPT] -= move
             touched += row.length
             step += 1
             if touched > PATIENCE:
