@@ -49,7 +49,6 @@ from lazynet.training.settings import (
     TOL,
     RuleOrAuto,
     Seed,
-    check_together,
     new_generator,
 )
 
@@ -182,9 +181,7 @@ class _LazyNetCV(Search):
         base = single._read_settings()
         check_offered(base.rule)
         for l1, l2 in grid_of(p, 1.0, LAST_L1):
-            check_together(
-                base.rule, base.schedule, base.loss, ElasticNet(l1, l2, base.rule.positive)
-            )
+            base.rule.check(ElasticNet(l1, l2, base.rule.positive), base.loss)
         data = RowsInMemory(rows.X, rows.targets)
         # As in a single fit: with a penalty of the user, features are not standardised.
         in_units = None if p.l2s.any() else units_for_fit(base, data, None)

@@ -29,7 +29,7 @@ from lazynet.parameters import as_array, check_n_steps
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.schedules import FromData, check_schedule, is_auto
-from lazynet.training.loop import Epoch, Training, warnings_of_falls
+from lazynet.training.loop import Epoch, Stopping, Training, warnings_of_falls
 from lazynet.training.passes import new_learners, run_pass
 from lazynet.training.plan import Model, Plan, engines_for, warnings_about
 from lazynet.training.rows import Rows, RowsInMemory
@@ -88,8 +88,9 @@ def fit(
         load_all(engines, weights, offsets, units)
         warnings = warnings_about(engines, plan)
     with threads_for(settings.n_threads, len(engines)) as workers:
+        stopping = Stopping(settings.tol, settings.n_iter_no_change)
         training = Training(
-            settings, plan, engines, rows, workers, generator, units, callback, checkpoint
+            settings, plan, engines, rows, workers, generator, units, callback, checkpoint, stopping
         )
         training.run()
         coefficients: Any = (

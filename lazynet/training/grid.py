@@ -8,7 +8,6 @@ this setting on the remaining rows, in the same order, would take.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from lazynet.engines.catalogue import ALGORITHMS, new_engine
 from lazynet.engines.outputs import OutputsEngine, OutputsOnClock, OwnSteps
 from lazynet.kernels import steps as kernel
 from lazynet.kernels.steps import Steps
+from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Rule
 from lazynet.training.folds import Fold, weights_of_folds
 from lazynet.training.loop import Stopping
@@ -57,10 +57,9 @@ def planned(base: Settings, settings: Sequence[tuple[float, float]], eta0: float
     """
     plans = []
     for l1, l2 in settings:
-        setting, largest = replace(base, l1=l1, l2=l2), np.inf
-        if base.eta0 is None:
-            largest = base.rule.largest_rate(setting.penalty()) / 2
-        plans.append(setting.plan(setting.penalty(), 1, min(eta0, largest)))
+        penalty = ElasticNet(l1, l2, base.rule.positive)
+        largest = base.rule.largest_rate(penalty) / 2 if base.eta0 is None else np.inf
+        plans.append(base.plan(penalty, 1, min(eta0, largest)))
     return plans
 
 
@@ -148,6 +147,7 @@ class GridTraining:
             self._visit(order[start : start + STEPS_AT_ONCE], workers)
 
     def _visit(self, visited: NDArray[np.int64], workers: Workers) -> None:
+        """Let every fold take the steps on those of the rows that it learns from."""
         plan, width = self.plans[0], self.matrices[0].engine.width
         scheduled = plan.rule.is_affine and not plan.rates_from_data
         rows = [visited[mask[visited]] for mask in self._learned]

@@ -88,6 +88,7 @@ class Training:
     units: Units | None
     callback: Callable[[Epoch], Any] | None
     checkpoint: Any
+    stopping: Stopping
     history: list[EpochRecord] = field(default_factory=list, init=False)
     #: the step that comes next
     t: int = field(default=0, init=False)
@@ -106,7 +107,6 @@ class Training:
 
     def run(self) -> None:
         """Train for up to ``max_iter`` epochs; the engines then have the weights of the best."""
-        self.stopping = Stopping(self.settings.tol, self.settings.n_iter_no_change)
         try:
             state = None if self.checkpoint is None else self.checkpoint.resumed()
             if state is not None:
