@@ -205,16 +205,6 @@ def test_the_sparse_weights_of_engines_are_their_weights(rule):
         np.testing.assert_array_equal(found.toarray(), engine.coefficients())
 
 
-def test_columns_fitted_one_group_after_another_have_the_same_bits():
-    """The way to fit more labels than memory holds; with ``tol=None`` the bits are the same."""
-    X, scores = rows_and_scores()
-    Y = sparse.csc_matrix(np.hstack([scores] * 10) > np.linspace(0, 1, 10 * L))
-    model = LazyNetClassifier(rule=FoBoS(eta0=0.3), **OPTIONS)
-    together = model.fit(X, Y).coef_
-    parts = [model.fit(X, Y[:, k : k + 32]).coef_ for k in range(0, 10 * L, 32)]
-    np.testing.assert_array_equal(sparse.vstack(parts).toarray(), together.toarray())
-
-
 def test_columns_keep_the_order_of_their_names():
     """The names of the columns of y are not sorted, and each must be there once."""
     X, Y = with_labels()

@@ -73,14 +73,6 @@ def test_longer_runs_with_long_rows(loss, seed):
     assert_models_match(loss, X, y, generator.integers(0, 30, 100), 20.0, mean)
 
 
-def test_values_by_hand():
-    """x = 2, y = 1, lambda = 1, hinge, two steps."""
-    engine = DekelEngine(1, get_loss("hinge"), 1.0)
-    engine.take(as_examples(sparse.csr_matrix([[2.0]]), np.ones(1)), np.zeros(2, dtype=np.int64))
-    assert engine.last() == ([1.0], 0.5)
-    assert engine.average() == ([1.5], 0.75)
-
-
 # --- kernel and estimators ----------------------------------------------------------------------
 
 
@@ -97,7 +89,8 @@ def test_estimators_are_the_reference_on_their_order(n_classes, center):
     """Several classes one against the rest, any order of steps, sample weights."""
     X, y = data(n_classes=n_classes)
     order = np.random.default_rng(1).integers(0, 300, 500)
-    model = ASGDClassifier(l2=0.5, center=center).fit(X, y, sample_order=order)
+    weights = np.random.default_rng(0).uniform(0, 2, 300)
+    model = ASGDClassifier(l2=0.5, center=center).fit(X, y, weights, sample_order=order)
     positives = [1] if n_classes == 2 else [0, 1, 2]
     for k, positive in enumerate(positives):
         twin = PlainDekel(
@@ -105,12 +98,12 @@ def test_estimators_are_the_reference_on_their_order(n_classes, center):
         )
         for row in order:
             target = 1.0 if y[row] == positive else -1.0
-            twin.step(X[row].indices.tolist(), X[row].data.tolist(), target)
-        for coef, intercept, (weights, b) in (
+            twin.step(X[row].indices.tolist(), X[row].data.tolist(), target, weights[row])
+        for coef, intercept, (w, b) in (
             (model.coef_, model.intercept_, twin.average()),
             (model.last_coef_, model.last_intercept_, twin.last()),
         ):
-            assert apart(coef[k], weights) <= 1e-12
+            assert apart(coef[k], w) <= 1e-12
             assert apart(intercept[k], b) <= 1e-12
     assert (model.t_, model.n_iter_) == (500, 1)
     assert (model.mean_ is None) == (not center)
@@ -132,19 +125,6 @@ def test_rows_are_drawn_with_replacement_unless_told_otherwise():
         ASGDClassifier(**one, replace=False, random_state=0).fit(X, y).coef_,
         ASGDClassifier(**one).fit(X, y, sample_order=shuffled).coef_,
     )
-
-
-def test_a_sample_weight_is_a_factor_of_the_loss():
-    """A sample weight of 2 doubles the slope."""
-    X, y = data()
-    weights = np.random.default_rng(0).uniform(0, 2, 300)
-    model = ASGDClassifier(loss="squared_error", l2=50.0, center=False)
-    model.fit(X, y, sample_weight=weights, sample_order=np.arange(300))
-    twin = PlainDekel(30, loss="squared_error", l2=50.0)
-    for row in range(300):
-        target = 1.0 if y[row] else -1.0
-        twin.step(X[row].indices.tolist(), X[row].data.tolist(), target, weights[row])
-    assert apart(model.coef_, [twin.average()[0]]) <= 1e-13
 
 
 @pytest.mark.parametrize(

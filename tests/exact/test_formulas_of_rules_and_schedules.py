@@ -259,24 +259,6 @@ def test_an_object_without_a_scale_needs_a_model(kind):
         kind()(0)
 
 
-@pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf])
-@pytest.mark.parametrize("form", ["array", "callable", "own"])
-def test_bad_rate_is_refused_with_its_step(bad, form):
-    """A rate that is negative or not finite is refused, however it comes, and its step named."""
-    values = [0.5, 0.4, bad, 0.2]
-
-    class Own:
-        def __call__(self, t):
-            return values[t]
-
-        def rates(self, start, stop):
-            return np.array(values[start:stop])
-
-    as_given = {"array": values, "callable": lambda t: values[t], "own": Own()}[form]
-    with pytest.raises(ValueError, match=r"schedule must give .* not negative, got .* at step 2"):
-        checked_rates(made(as_given), 1, 4)
-
-
 def test_array_too_short_is_refused():
     """The message says how many rates there are and which step has none."""
     schedule = made([0.5, 0.25])

@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.caught import caught
 from support.fractions import F, assert_same_steps, each_order, each_rule, problems
 
 from lazynet.reference import DenseReference, PlainClock, PlainTables
@@ -192,48 +191,3 @@ def test_the_printed_product_of_the_rescaling_is_one_step_ahead():
 
 
 # --- the tests are tested --------------------------------------------------------------------
-
-
-class NoVanishing(PlainAverage):
-    """Forgets that a weight stays at zero: sums the negative part of its curve."""
-
-    def _alive(self, j):
-        return len(self.shifts)
-
-
-def test_a_broken_average_is_caught():
-    """The equality with naive averages fails on some problem."""
-
-    @caught(500)
-    @given(problem=problems("fobos", "gradient_first"))
-    def equal(problem):
-        assert_averages_match(problem, "all", NoVanishing)
-
-
-class HarmonicByOne(PlainDekel):
-    """h <- h + 1, as our copy has it, which has lost the fraction."""
-
-    def step(self, indices, values, target):
-        p = super().step(indices, values, target)
-        self.h += 1 - F(1, self.t)
-        return p
-
-
-class InterceptByGradient(PlainDekel):
-    """Adds the slope alone to the intercept, c <- c + g: a reading of a line that is damaged."""
-
-    def step(self, indices, values, target):
-        old = self.a
-        p = super().step(indices, values, target)
-        self.c += (self.a - old) - self.a / self.t
-        return p
-
-
-@pytest.mark.parametrize("broken", [HarmonicByOne, InterceptByGradient])
-def test_other_readings_of_dekels_sums_are_caught(broken):
-    """Without the fractions that our copy has lost, the averages are not the averages."""
-
-    @caught(500)
-    @given(problem=dekel_problems())
-    def equal(problem):
-        assert_dekel_matches(problem, kind=broken)

@@ -1,6 +1,5 @@
 """verify.strategies draws long, readable problems of every exact rule, narrowed by arguments."""
 
-import functools
 import inspect
 
 import numpy as np
@@ -37,12 +36,6 @@ def sample(strategy, **options):
 def first(strategy, condition=lambda problem: True):
     """The first problem of a strategy for which the condition holds."""
     return find(strategy, condition, settings=settings(**SAMPLE))
-
-
-@functools.cache
-def sample_of(name):
-    """Problems of a rule, with everything else drawn."""
-    return sample(problems(rules=[name], intercepts=BOTH, step_orders=BOTH_ORDERS))
 
 
 # --- every exact rule -----------------------------------------------------------------------------
@@ -104,20 +97,6 @@ def test_arguments_that_no_problem_has_are_refused(options, error, message):
     """A bad argument is refused when a problem is drawn, and the error names it."""
     with pytest.raises(error, match=message):
         first(problems(**options))
-
-
-# --- long enough ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", EXACT_RULES)
-def test_most_problems_are_long_enough_to_matter(name):
-    """Half of them have ten steps or more, and nearly all of the steps are compared."""
-    drawn = sample_of(name)
-    lengths = np.array([len(problem.order) for problem in drawn])
-    assert np.median(lengths) >= 10
-    assert (lengths > 30).mean() >= 0.05
-    compared = [assert_matches_twin(problem.stepper(), problem) for problem in drawn]
-    assert sum(compared) >= 0.8 * lengths.sum()
 
 
 # --- counterexamples that people can read ---------------------------------------------------------

@@ -1,5 +1,7 @@
 """Rates that suit the number of epochs: of a classifier after its own, of a regressor's few."""
 
+import copy
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -102,43 +104,29 @@ def test_the_rates_of_an_epoch_are_those_of_its_number():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"rule": AdaGrad()}, {"loss": "hinge"}, {"loss": "softmax"}]
-)
-def test_rates_fall_where_nothing_is_set(options):
-    y = documents(n_classes=3)[1]
-    assert divisor_at_the_end(rows_of_one_size(), y, **options) == 9.0
-
-
-@pytest.mark.parametrize(
-    "options",
+    ("options", "divisor"),
     [
-        {"l1": 1e-4}, {"l1": 0.0}, {"l2": 1e-4}, {"rule": AdaGrad(alpha=0.5)},
-        {"rule": FoBoS(eta0=0.5)}, {"rule": RDA()}, {"rule": "ftrl"},
+        *((options, 9.0)
+          for options in ({}, {"rule": AdaGrad()}, {"loss": "hinge"}, {"loss": "softmax"})),
+        *((options, 1.0) for options in (
+            {"l1": 1e-4}, {"l1": 0.0}, {"l2": 1e-4}, {"rule": AdaGrad(alpha=0.5)},
+            {"rule": FoBoS(eta0=0.5)}, {"rule": RDA()}, {"rule": "ftrl"},
+            {"kind": LazyNetRegressor, "rule": "adagrad"})),
     ],
     ids=str,
 )  # fmt: skip
-def test_no_rates_fall_where_a_penalty_a_rate_or_a_rule_is_given(options):
-    assert divisor_at_the_end(rows_of_one_size(), documents()[1], **options) == 1.0
+def test_rates_fall_where_no_penalty_rate_or_rule_is_given(options, divisor):
+    """Of a classifier; neither over tables nor for numbers."""
+    y = documents(n_classes=3)[1]
+    assert divisor_at_the_end(rows_of_one_size(), y, **options) == pytest.approx(divisor)
+    assert divisor_at_the_end(rows_of_one_size()[:, :5], y, **options) == pytest.approx(1.0)
 
 
-def test_no_rates_fall_over_tables_and_for_numbers():
-    X, y = rows_of_one_size(), documents()[1]
-    assert divisor_at_the_end(X[:, :5], y) == pytest.approx(1.0)
-    numbers = {"kind": LazyNetRegressor, "rule": "adagrad"}
-    assert divisor_at_the_end(X, y.astype(float), **numbers) == pytest.approx(1.0)
-
-
-def test_partial_fit_goes_on_at_full_rates():
-    X, y = documents()
-    model = LazyNetClassifier(**in_rule(random_state=0, **LATER)).fit(X, y)
-    fallen = model.eta0_
-    assert model.partial_fit(X, y).eta0_ > 5 * fallen
-
-
-def test_a_warm_start_begins_at_full_rates():
+def test_a_model_that_goes_on_begins_at_full_rates():
     X, y = documents()
     model = LazyNetClassifier(**in_rule(random_state=0, warm_start=True, **LATER)).fit(X, y)
-    fallen = model.eta0_
+    fallen, further = model.eta0_, copy.deepcopy(model).partial_fit(X, y)
+    assert further.eta0_ > 5 * fallen
     assert model.set_params(max_iter=1).fit(X, y).eta0_ > 5 * fallen
 
 

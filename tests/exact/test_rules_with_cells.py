@@ -1,4 +1,4 @@
-"""Rules with cells of their own: long rows, warm starts, overflow, and rates that change.
+"""Rules with cells of their own: warm starts, overflow, and rates that change.
 
 After every step they are compared with their references in test_lazy_equals_dense.py.
 """
@@ -6,10 +6,8 @@ After every step they are compared with their references in test_lazy_equals_den
 import numpy as np
 import pytest
 from scipy import sparse
-from support import examples_of, plan
-from support.algorithms import RULES_WITH_CELLS, STREAMING_RULES, default_of, penalty_of
-from support.engines import apart, numbered
-from support.matrices import corpus, make_data
+from support.engines import apart
+from support.matrices import make_data
 from support.parameters import in_rule
 
 from lazynet import (
@@ -27,22 +25,6 @@ from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
-from lazynet.verify.twin import new_reference
-
-
-@pytest.mark.parametrize("rule", RULES_WITH_CELLS)
-def test_long_rows_equal_the_reference(rule):
-    """Rows longer than any vector."""
-    X, y = corpus()
-    rule = default_of(rule)
-    penalty = penalty_of(rule, 1e-3, 1e-4)
-    chosen = plan(l1=penalty.l1, l2=penalty.l2, rule=rule, fit_intercept=True)
-    engine = chosen.new_engine(X.shape[1])
-    engine.take(examples_of(chosen, X, y), chosen.steps(np.arange(400), 0), chosen.task(engine))
-    twin = new_reference(chosen, X.shape[1], n_rows=400)
-    for i in range(400):
-        twin.step(X[i].indices.tolist(), X[i].data.tolist(), y[i], **numbered(rule, i))
-    assert apart(engine.weights(), twin.weights) <= 1e-12
 
 
 @pytest.mark.parametrize("alpha", [None, 0.1])
@@ -63,21 +45,6 @@ def test_adagrad_on_rows_of_every_length(l2, alpha):
 
 
 # --- engines ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rule", [name for name in RULES_WITH_CELLS if name in STREAMING_RULES])
-def test_a_bad_row_takes_the_whole_call_back(rule):
-    """Weights, intercept and parameters are what they were."""
-    X, y = make_data()
-    chosen = default_of(rule)
-    options = dict(l2=penalty_of(chosen, 0.0, 1e-6).l2, random_state=0)
-    model = LazyNetClassifier(**in_rule(rule=chosen, **options)).partial_fit(X, y, classes=[0, 1])
-    before = model.coef_.copy(), model.intercept_
-    model.set_params(l1=0.5)
-    with pytest.raises(FloatingPointError):
-        model.partial_fit(X * 1e200, y)
-    np.testing.assert_array_equal(model._engines[0].weights(), before[0].ravel())
-    np.testing.assert_array_equal(model.intercept_, before[1])
 
 
 @pytest.mark.parametrize("rule", ["carpenter_inexact", "truncated_gradient", "fobos"])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import ElasticNet
 from support import plan, rows
-from support.algorithms import BOTH_ORDERS
+from support.algorithms import BOTH_ORDERS, RULES_WITH_CELLS, default_of, penalty_of
 from support.matrices import make_data
 from support.parameters import in_rule
 from support.runs import runs
@@ -37,20 +37,20 @@ def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
 
 
 @pytest.mark.parametrize("wear", [Wear(), SWEEPS_AT_ONCE], ids=["seldom", "sweeps"])
-@pytest.mark.parametrize("step_order", BOTH_ORDERS)
-@pytest.mark.parametrize(
-    ("engine", "l1"),
-    [(engine, l1) for engine in STORAGES for l1 in (0.0, 1e-3)],
-)
-def test_long_rows_take_the_vector_path(engine, l1, step_order, wear):
+@pytest.mark.parametrize("l1", [0.0, 1e-3])
+@pytest.mark.parametrize("rule", [
+    *(FoBoS(step_order=order, storage=storage) for order in BOTH_ORDERS for storage in STORAGES),
+    *map(default_of, RULES_WITH_CELLS),
+], ids=str)  # fmt: skip
+def test_long_rows_take_the_vector_path(rule, l1, wear):
     """Rows longer than any vector and block, with a tail; sweeps may interrupt every step."""
     X = sparse.random(40, 400, density=0.3, format="csr", random_state=0)
     X.sort_indices()
     y = np.where(np.random.default_rng(0).random(40) < 0.5, -1.0, 1.0)
+    l2 = penalty_of(rule, l1, 1e-2).l2
     problem = Problem(
-        X, y, np.ones(40), np.arange(40), np.full(40, 0.1), l1=l1, l2=1e-2, fit_intercept=True
+        X, y, np.ones(40), np.arange(40), np.full(40, 0.1), l1=l1, l2=l2, fit_intercept=True
     )
-    rule = FoBoS(step_order=step_order, storage=engine)
     assert assert_matches_twins(Run(problem, rule, wear=wear)) == 40
 
 

@@ -401,23 +401,6 @@ def test_a_large_sparse_model_takes_kilobytes(path):
     assert same_bits(loaded.decision_function(rows), model.decision_function(rows))
 
 
-@pytest.mark.parametrize(
-    "name", ["default", "classes", "average", "clock", "dual", "dekel", "grid"]
-)
-def test_coefficients_of_loaded_models(name, path):
-    """Sparse ones are sparse, either kind becomes the other, and both can be assigned."""
-    model = fitted(name)
-    for make in (lambda m: m, lambda m: m.sparsify(), lambda m: m.densify()):
-        loaded = through_file(make(model), path)
-        assert_same_model(loaded, model)
-        assert same_bits(loaded.sparsify().coef_, copy.copy(model).sparsify().coef_)
-        assert same_bits(loaded.densify().coef_, copy.copy(model).densify().coef_)
-    loaded.coef_ = model.coef_ = np.asarray(model.coef_) / 2
-    assert same_bits(loaded.decision_function(X), model.decision_function(X))
-    loaded.intercept_ = model.intercept_ = np.asarray(model.intercept_) + 1
-    assert same_bits(loaded.decision_function(X), model.decision_function(X))
-
-
 # --- the container ------------------------------------------------------------------------------
 
 

@@ -69,9 +69,9 @@ class DualProblem(NamedTuple):
     #: the row that each step visits; None stands for a new centre
     order: list[int | None]
 
-    def twin(self, kind: Any = DenseDualAscent) -> Any:
+    def twin(self) -> Any:
         """The reference of this problem, at its start."""
-        twin = kind(
+        twin = DenseDualAscent(
             self.rows,
             self.targets,
             importances=self.importances,
@@ -177,14 +177,12 @@ def grid_problem(
     )  # fmt: skip
 
 
-def run_to_the_minimum(
-    problem: DualProblem, kind: Any = DenseDualAscent, max_epochs: int = 5000
-) -> Any:
+def run_to_the_minimum(problem: DualProblem, max_epochs: int = 5000) -> Any:
     """The reference after so many epochs that its state has come to rest, or after the most.
 
     Where the centre and the dual variables rest, the centred problem and P have one minimum.
     """
-    twin = problem.twin(kind)
+    twin = problem.twin()
     rng = np.random.default_rng(0)
     for _ in range(max_epochs):
         before = np.array([*twin.duals, *twin.centre, twin.centre_intercept])
