@@ -25,8 +25,7 @@ from support.dual import (
 )
 
 from lazynet.losses import LOSSES
-from lazynet.minimum import certificate as certificates
-from lazynet.minimum import mean_loss as mean
+from lazynet.minimum import objective
 from lazynet.penalties import ElasticNet
 from lazynet.reference.dual import DenseDualAscent
 
@@ -121,7 +120,7 @@ def test_the_gap_allows_for_the_rounding_of_a_distance_from_a_kink():
     problem = problem._replace(targets=[-2.0], importances=[1.0], epsilon=2.0)
     walker = minimiser_of(problem)
     b = 2.0**-56
-    found = certificates.certify(walker.mean, ElasticNet(1.0, 0.0), np.zeros(1), b, np.zeros(1))
+    found = objective.certify(walker.mean, ElasticNet(1.0, 0.0), np.zeros(1), b, np.zeros(1))
     assert F(found.gap) >= exact_objective(problem, [0.0], b) == F(b)
 
 
@@ -201,9 +200,9 @@ def no_excess(sums, share, l1, wrong):
 
 def test_bounds_that_do_not_hold_are_caught(monkeypatch):
     """A certificate that ignores a condition on its dual variables is too good for some problem."""
-    kernel = vars(certificates.kernel)
-    for module in (certificates, mean):
-        monkeypatch.setattr(module, "kernel", type("Broken", (), kernel | {"excess": no_excess}))
+    kernel = vars(objective.kernel)
+    broken = type("Broken", (), kernel | {"excess": no_excess})
+    monkeypatch.setattr(objective, "kernel", broken)
 
     @caught(500)
     @given(problem=PROBLEMS)
