@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.data.arrays import as_examples, check_order
+from lazynet.data.arrays import as_examples, check_order, read_only
 from lazynet.data.targets import CheckedRows, OutputTargets
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.base import refuse_overflow
@@ -148,9 +148,7 @@ def _warning_of(
 def _stacked(models: Iterable[Model]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Read-only weights and intercepts of all outputs."""
     weights, intercepts = zip(*models, strict=True)
-    stacked, offsets = np.vstack(weights), np.array(intercepts)
-    stacked.flags.writeable = offsets.flags.writeable = False
-    return stacked, offsets
+    return read_only(np.vstack(weights)), read_only(np.array(intercepts))
 
 
 @dataclass(repr=False, eq=False)

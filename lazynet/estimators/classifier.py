@@ -43,7 +43,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         array([ 2., -6.])
         """
         decision = self._decision(X)
-        return decision.ravel() if self._is_one_of_two(decision) else decision
+        return decision.ravel() if self._form is None and decision.shape[1] == 1 else decision
 
     def predict(self, X: Any) -> Any:
         """The class of each row; or the labels of each row, in the form in which ``fit`` got them.
@@ -92,13 +92,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             scores.append(np.take_along_axis(decision, best, axis=1))
         return self.classes_[np.concatenate(labels)], np.concatenate(scores)
 
-    def _is_one_of_two(self, decision: NDArray[np.float64]) -> bool:
-        """Whether the only column of a decision says which of two classes a row has."""
-        return self._form is None and decision.shape[1] == 1
-
     def _sides(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The decision for every class or label, of two classes too."""
-        return np.hstack([-decision, decision]) if self._is_one_of_two(decision) else decision
+        """The decision for every class or label; for two classes it has one column."""
+        is_one_of_two = self._form is None and decision.shape[1] == 1
+        return np.hstack([-decision, decision]) if is_one_of_two else decision
 
     def _loss_row(self) -> Loss:
         """The loss of the parameters."""
@@ -129,12 +126,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         """
         return self._probabilities(self._decision(X))
 
-    def _shares_probability(self, decision: NDArray[np.float64]) -> bool:
-        """Whether the probabilities of the columns of a decision add up to 1."""
-        return self._form is None and decision.shape[1] > 1
-
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        loss, shares = self._loss_row(), self._shares_probability(decision)
+        loss = self._loss_row()
+        # Whether the probabilities of the columns add up to 1.
+        shares = self._form is None and decision.shape[1] > 1
         if loss == SOFTMAX and shares:
             return np.asarray(softmax(decision, axis=1), dtype=np.float64)
         # Each class gets its own p, not 1 - the other, so that small probabilities keep digits.
@@ -161,7 +156,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         array([[-0.69, -0.69]])
         """
         decision, loss = self._decision(X), self._loss_row()
-        shares = self._shares_probability(decision)
+        shares = self._form is None and decision.shape[1] > 1
         if loss.name in ("log_loss", "softmax") and not shares:
             return np.asarray(log_expit(self._sides(decision)), dtype=np.float64)
         if loss == SOFTMAX:
