@@ -228,8 +228,9 @@ def _find_kinds(parameters: Any) -> Mapping[str, Kind]:
     {'max_iter': False, 'tol': True}
     """
     kinds = {}
-    is_plain_class = isinstance(parameters, type) and not is_dataclass(parameters)
-    typed = getattr(parameters, "__init__") if is_plain_class else parameters  # noqa: B009
+    typed = parameters
+    if isinstance(parameters, type) and not is_dataclass(parameters):
+        typed = typed.__init__
     for name, of in get_type_hints(typed, include_extras=True).items():
         parts = get_args(of)
         optional = NoneType in parts
