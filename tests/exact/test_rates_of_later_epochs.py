@@ -130,27 +130,25 @@ def test_a_model_that_goes_on_begins_at_full_rates():
     assert model.set_params(max_iter=1).fit(X, y).eta0_ > 5 * fallen
 
 
-@pytest.mark.parametrize("epochs", [1, 4, 25, 100, 200])
-def test_few_epochs_of_a_regressor_have_high_rates(epochs):
-    X, y = documents()
-    numbers = X @ np.random.default_rng(1).standard_normal(D) + y
-    given = FromData(factor=max(1.0, 10.0 / np.sqrt(epochs)))
-    options = dict(max_iter=epochs, tol=None, random_state=0)
-    found = LazyNetRegressor(**in_rule(**options)).fit(X, numbers)
-    assert np.array_equal(
-        found.coef_, LazyNetRegressor(**in_rule(schedule=given, **options)).fit(X, numbers).coef_
-    )
-    assert (given.factor > 1) == (epochs < 100)
-
-
 @pytest.mark.parametrize(
-    "options",
-    [{"l1": 1e-4}, {"l2": 1e-4}, {"loss": "huber"}, {"schedule": FromData()}, {"table": True}],
+    ("options", "factor"),
+    [
+        *(({"max_iter": epochs}, max(1.0, 10.0 / np.sqrt(epochs)))
+          for epochs in (1, 4, 25, 100, 200)),
+        *((options, 1.0) for options in (
+            {"l1": 1e-4}, {"l2": 1e-4}, {"loss": "huber"}, {"schedule": FromData()},
+            {"table": True})),
+    ],
     ids=str,
-)
-def test_no_rates_rise_where_a_penalty_a_rate_or_a_loss_is_given(options):
+)  # fmt: skip
+def test_few_epochs_of_a_regressor_have_high_rates(options, factor):
+    """Unless a penalty, a rate or a loss is given, or the rows are a table."""
     options = {"max_iter": 4, "tol": None, "random_state": 0, **options}
     X, y = documents()
+    numbers = X @ np.random.default_rng(1).standard_normal(D) + y
     X = X[:, :5] if options.pop("table", False) else X
-    wanted = LazyNetRegressor(**in_rule(**(options | {"schedule": FromData()}))).fit(X, y)
-    assert np.array_equal(LazyNetRegressor(**in_rule(**options)).fit(X, y).coef_, wanted.coef_)
+    given = options | {"schedule": FromData(factor=factor)}
+    wanted = LazyNetRegressor(**in_rule(**given)).fit(X, numbers)
+    assert np.array_equal(
+        LazyNetRegressor(**in_rule(**options)).fit(X, numbers).coef_, wanted.coef_
+    )

@@ -25,15 +25,6 @@ def test_the_corpus_has_medlines_shape(n_examples, seed):
     assert 0.4 < found["positive_share"] < 0.6
 
 
-@pytest.mark.thorough
-def test_the_corpus_at_its_published_size():
-    """A million examples take little more memory than the matrix."""
-    made, peak = peak_of(lambda: documents.medline(1_000_000))
-    found = made.statistics()
-    assert found["nonzeros_per_example"] == pytest.approx(documents.NONZEROS, rel=0.005)
-    assert peak < 1.1 * found["bytes"]
-
-
 def test_the_corpus_is_streamed():
     """Four times the rows need four times the matrix and no other memory."""
 

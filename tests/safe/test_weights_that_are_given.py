@@ -17,7 +17,6 @@ from lazynet import (
     RDA,
     ASGDClassifier,
     ASGDRegressor,
-    Constant,
     FoBoS,
     FromData,
     LazyNetClassifier,
@@ -25,7 +24,6 @@ from lazynet import (
     StabilisedSGDClassifier,
 )
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.rules.storage import STORAGES
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -186,19 +184,6 @@ def test_nothing_is_assigned_before_fit(Estimator):
         for method in (model.sparsify, model.densify):
             with pytest.raises(NotFittedError):
                 method()
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-def test_partial_fit_goes_on_from_assigned_weights(storage):
-    """A step from assigned weights follows the formula, and t_ counts on."""
-    model = LazyNetRegressor(rule=FoBoS(Constant(0.5), storage=storage), l1=0.2)
-    model.partial_fit([[1.0, 0.0, 0.0]], [1.0])
-    model.coef_, model.intercept_ = [1.0, 2.0, -3.0], [0.5]
-    model.partial_fit([[1.0, 1.0, 0.0]], [3.0])
-    # The prediction is 3.5, the slope 0.5; the gradient takes 0.25 and the shrink 0.1.
-    assert np.allclose(model.coef_, [0.65, 1.65, -2.9], rtol=1e-14)
-    assert np.allclose(model.intercept_, [0.25])
-    assert model.t_ == 2
 
 
 @pytest.mark.parametrize(
