@@ -37,14 +37,6 @@ def truncated(problem, options):
     return learner
 
 
-@given(problem=problems("sgd", "gradient_first"), gravity=st.fractions(0, 2, max_denominator=8))
-def test_gravity_at_every_step_without_threshold_is_the_l1_penalty(problem, gravity):
-    """K = 1, theta = infinity: FoBoS with l1 = g."""
-    here = truncated(problem, dict(l1=gravity))
-    there = problem._replace(rule="fobos", l1=gravity, l2=F(0)).learner(DenseReference)
-    assert_same_steps(problem, here, there)
-
-
 @given(
     problem=problems("sgd", "gradient_first", below_one=True),
     l1=st.fractions(0, 2, max_denominator=8),
@@ -134,18 +126,6 @@ def test_ftrl_follows_the_regularised_leader(problem, l1, l2, alpha, beta, penal
             count = twin.t if penalty == "per_example" else 1
             slope = gradients[j] + sigmas[j] * w - centers[j] + count * l2 * w
             assert_stationary(w, slope, count * l1, scale)
-
-
-def test_ftrl_without_penalties_is_adaptive_gradient_descent():
-    """At the rate alpha / (beta + sqrt n), n counted first."""
-    twin = DenseFTRL(1, loss="squared_error", alpha=0.3, beta=0.7)
-    w = n = 0.0
-    for target in (1.0, -2.0, 3.0, 0.5):
-        g = w - target
-        n += g * g
-        w -= 0.3 / (0.7 + math.sqrt(n)) * g
-        twin.step([0], [1.0], target)
-        assert twin.weights[0] == pytest.approx(w, rel=1e-14)
 
 
 # --- AdaGrad --------------------------------------------------------------------------------------
