@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.studies import STUDIES
 from paper_repro import index
-from paper_repro.whole import write_whole
+from paper_repro.results import write_whole
 
 RESULTS = Path(__file__).parent / "results"
 

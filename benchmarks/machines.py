@@ -24,6 +24,7 @@ from scipy import sparse
 import lazynet.dask
 from lazynet.data import Chunks
 from paper_repro.documents import medline
+from paper_repro.machine import value_in
 
 BLOCKS = 16
 ONLINE: dict[str, Any] = {"max_iter": 12, "tol": None}
@@ -65,25 +66,18 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks machines", description=__doc__)
     parser.add_argument("rows", nargs="?", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--memory-limit", default="auto", help="of a worker, as 600MB")
-    parser.add_argument("--only", default="", help="fits whose name begins with this")
     options = parser.parse_args(arguments)
     corpus = medline(options.rows)
     X, y = corpus.X, corpus.y
     borders = [*pairwise(np.linspace(0, options.rows, BLOCKS + 1).astype(int))]
     source = Chunks([(X[first:end], y[first:end]) for first, end in borders])
-    cluster = {
-        "n_workers": options.workers, "threads_per_worker": 1, "dashboard_address": ":0",
-        "memory_limit": options.memory_limit,
-    }  # fmt: skip
+    cluster = {"n_workers": options.workers, "threads_per_worker": 1, "dashboard_address": ":0"}
     with tempfile.TemporaryDirectory() as folder:
         for k, (first, end) in enumerate(borders):
             part = X[first:end]
             numbers = part.data, part.indices, part.indptr, part.shape, y[first:end]
             np.savez(Path(folder) / f"{k:03}.npz", *numbers)
         for name, (serially, over_blocks) in fits().items():
-            if not name.startswith(options.only):
-                continue
             began, used = time.perf_counter(), time.process_time()
             one = serially(source, X, y)
             seconds = time.perf_counter() - began, time.process_time() - used
@@ -126,9 +120,8 @@ def measured(client: Client) -> Iterator[list[str]]:
 
 def _spent(dask_worker: Any) -> tuple[float, int, int]:
     """Seconds of the processor, bytes sent to other workers, and kilobytes at the peak."""
-    status = Path("/proc/self/status").read_text()
-    peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
-    return time.process_time(), dask_worker.transfer_outgoing_bytes_total, int(peak.split()[1])
+    peak = value_in("/proc/self/status", "VmHWM") or "0"
+    return time.process_time(), dask_worker.transfer_outgoing_bytes_total, int(peak.split()[0])
 
 
 def _seconds(wall: float, processor: float) -> str:

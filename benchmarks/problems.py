@@ -13,16 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MaxAbsScaler
 
-from paper_repro.documents import medline, read_svmlight
+from paper_repro.documents import Corpus, medline, read_svmlight
 from paper_repro.folder import TEST_SHARE, rows_of_files, sets_in
-from paper_repro.rows import Rows
+from paper_repro.rows import Rows, beside, divided
 from paper_repro.study import Settings
 
 TWO, SEVERAL, NUMBERS = "two classes", "several classes", "numbers"
@@ -52,23 +50,11 @@ class Problem:
 
 def problems(settings: Settings) -> dict[str, Problem]:
     """The generated problems by their names, and those of the files in the folder."""
-    found = generated(settings)
-    return found | ({} if settings.folder is None else of_folder(settings))
-
-
-def generated(settings: Settings) -> dict[str, Problem]:
-    """The problems that need no file."""
-    return {
+    found = {
         name: Problem(kind, forms, partial(make, settings, kind))
         for name, (kind, forms, make) in _GENERATED.items()
     }
-
-
-def of_folder(settings: Settings) -> dict[str, Problem]:
-    """The problems of the files in the folder."""
-    assert settings.folder is not None
-    found: dict[str, Problem] = {}
-    for files in sets_in(settings.folder).values():
+    for files in sets_in(settings.folder).values() if settings.folder else ():
         found |= _of_file(*files, settings.seed)
     return found
 
@@ -113,26 +99,15 @@ def _of_file(train: Path, test: Path | None, seed: int) -> dict[str, Problem]:
 
 def _targets_of_file(train: Path, test: Path | None, seed: int, classes: bool) -> Rows:
     """The first target of every row, as it is."""
-    X, y = _first_targets(train)
+    corpus = _first_targets(train)
     if test is None:
-        return _divided(X, y, train.name, seed, stratify=classes)
-    X_test, y_test = _first_targets(test)
-    width = max(X.shape[1], X_test.shape[1])
-    for each in (X, X_test):
-        each.resize(each.shape[0], width)
-    return Rows(X, y, X_test, y_test, f"{train.name}; tested on {test.name}")
+        return divided(corpus, TEST_SHARE, seed, stratify=classes)
+    return beside(corpus, _first_targets(test))
 
 
-def _first_targets(path: Path) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
+def _first_targets(path: Path) -> Corpus:
     X, targets = read_svmlight(path)
-    return X, np.array([row[0] for row in targets])
-
-
-def _divided(X: Any, y: Any, origin: str, seed: int, *, stratify: bool) -> Rows:
-    X, X_test, y, y_test = train_test_split(
-        X, y, test_size=TEST_SHARE, random_state=seed, stratify=y if stratify else None
-    )
-    return Rows(X, y, X_test, y_test, origin)
+    return Corpus(X, np.array([row[0] for row in targets]), path.name)
 
 
 def _documents(settings: Settings, kind: str, *, rare: bool = False) -> Rows:
@@ -149,7 +124,7 @@ def _documents(settings: Settings, kind: str, *, rare: bool = False) -> Rows:
     y = numbers if kind == NUMBERS else corpus.y
     if rare:
         y = np.where(numbers > np.quantile(numbers, 1 - RARE), 1.0, -1.0)
-    return _divided(corpus.X, y, corpus.origin, settings.seed, stratify=kind != NUMBERS)
+    return _divided(replace(corpus, y=y), settings, kind)
 
 
 def _half_dense(settings: Settings, kind: str) -> Rows:
@@ -164,14 +139,18 @@ def _half_dense(settings: Settings, kind: str) -> Rows:
         y = np.where(y > 0, 1.0, -1.0)
     X = sparse.csr_matrix(values * np.exp(generator.standard_normal(DENSE_FEATURES)))
     origin = f"generated from seed {settings.seed}"
-    return _divided(X, y, origin, settings.seed, stratify=kind != NUMBERS)
+    return _divided(Corpus(X, y, origin), settings, kind)
 
 
 def _bundled(load: Callable[[], Any], settings: Settings, kind: str) -> Rows:
     found = load()
     X = sparse.csr_matrix(found.data.astype(np.float64))
     y = found.target.astype(np.float64)
-    return _divided(X, y, "bundled with scikit-learn", settings.seed, stratify=kind != NUMBERS)
+    return _divided(Corpus(X, y, "bundled with scikit-learn"), settings, kind)
+
+
+def _divided(corpus: Corpus, settings: Settings, kind: str) -> Rows:
+    return divided(corpus, TEST_SHARE, settings.seed, stratify=kind != NUMBERS)
 
 
 _DIABETES = partial(load_diabetes, scaled=False)

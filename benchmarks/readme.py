@@ -32,11 +32,10 @@ from lazynet.plots import DARK, RUST, as_svg, styled
 from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.pages import Template
 from paper_repro.results import RESULTS as PAPERS
-from paper_repro.results import load
+from paper_repro.results import load, write_whole
 from paper_repro.score import Spread, duration, ratios, significant
 from paper_repro.studies.table_page import headline
 from paper_repro.study import Record
-from paper_repro.whole import write_whole
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

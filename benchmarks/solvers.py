@@ -36,8 +36,6 @@ class Answer:
 
     coef: NDArray[np.float64]
     gap: float | None = None
-    #: The processor's seconds of the fit alone, where reading the weights takes long.
-    seconds: float | None = None
 
 
 def by_rows(task: Task) -> Any:

@@ -104,11 +104,11 @@ def _parser(collected: Collected) -> argparse.ArgumentParser:
     )
     names = ", ".join(collected.studies)
     parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"of {names}")
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument(
-        "--quick", action="store_true", help="minutes, 100,000 examples (this is the default)"
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="1,000,000 examples, longer turns (default: 100,000 examples, minutes)",
     )
-    size.add_argument("--full", action="store_true", help="1,000,000 examples, longer turns")
     parser.add_argument(
         "--data",
         nargs="+",

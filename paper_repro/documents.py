@@ -129,7 +129,6 @@ def medline(
     nonzeros: float = NONZEROS,
     *,
     seed: int = 0,
-    dtype: type = np.float64,
 ) -> Corpus:
     """Generate ``n_examples`` documents; the same seed gives the same corpus on any machine.
 
@@ -152,7 +151,7 @@ def medline(
     mean_tokens = median_tokens * np.exp(LENGTH_SIGMA**2 / 2)
     threshold = mean_tokens * float(probabilities @ weights[feature_of_rank])
 
-    filling = _Filling(n_examples, int(n_examples * nonzeros), dtype)
+    filling = _Filling(n_examples, int(n_examples * nonzeros))
     labels = np.empty(n_examples)
     for start in range(0, n_examples, _ROWS_PER_BLOCK):
         rows = min(_ROWS_PER_BLOCK, n_examples - start)
@@ -255,10 +254,10 @@ def _lengths(generator: np.random.Generator, rows: int, median: float) -> NDArra
 class _Filling:
     """The three arrays of a CSR matrix while they grow, with room reserved ahead."""
 
-    def __init__(self, n_rows: int, expected: int, dtype: type) -> None:
+    def __init__(self, n_rows: int, expected: int) -> None:
         # Memory that is reserved but not written costs nothing where the system pages.
         room = expected + expected // 50 + 1000
-        self.values: NDArray[Any] = np.empty(room, dtype=dtype)
+        self.values = np.empty(room)
         self.columns = np.empty(room, dtype=np.int32)
         self.starts = np.zeros(n_rows + 1, dtype=np.int64)
         self.used = 0

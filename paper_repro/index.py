@@ -14,12 +14,11 @@ from paper_repro import printed
 from paper_repro.machine import describe_machine
 from paper_repro.pages import paragraphs, table
 from paper_repro.pubmed.page import MEDLINE
-from paper_repro.results import load
+from paper_repro.results import load, write_whole
 from paper_repro.studies import STUDIES
 from paper_repro.studies.table import TierTimes
 from paper_repro.studies.table_page import headline, setting, summary, weights_equal
 from paper_repro.study import Report
-from paper_repro.whole import write_whole
 
 #: The folder of quick runs, which are not kept.
 QUICK_FOLDER = "quick"

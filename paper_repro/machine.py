@@ -25,7 +25,7 @@ def provenance() -> dict[str, Any]:
         "machine": {
             "processor": processor(),
             "cores": os.cpu_count(),
-            "memory_gb": _memory_gb(),
+            "memory_gb": None if (memory := physical_bytes()) is None else round(memory / 1e9),
             "caches": _caches(),
             "system": f"{platform.system()} {platform.machine()}",
         },
@@ -53,7 +53,7 @@ def describe_machine(document: Mapping[str, Any]) -> str:
 
 
 def processor() -> str:
-    return _told("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
+    return value_in("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
 
 
 def physical_bytes() -> int | None:
@@ -72,7 +72,7 @@ def memory_shortage(needed: int) -> str | None:
     return f"{needed / 1e9:.2g} GB of memory needed, and the machine has {there / 1e9:.2g} GB"
 
 
-def _told(path: str, name: str) -> str | None:
+def value_in(path: str, name: str) -> str | None:
     """The value behind a name and a colon in one of Linux's files, or None."""
     try:
         for line in Path(path).read_text().splitlines():
@@ -81,13 +81,6 @@ def _told(path: str, name: str) -> str | None:
     except OSError:
         pass
     return None
-
-
-def _memory_gb() -> int | None:
-    try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9)
-    except (AttributeError, ValueError, OSError):
-        return None
 
 
 def _caches() -> dict[str, str]:

@@ -15,9 +15,9 @@ from paper_repro import printed_lipton_elkan, printed_ma_zheng
 from paper_repro.found import FINDERS, Committed, Documents, Found, Missing
 from paper_repro.pages import Template, paragraphs, table
 from paper_repro.published import ENTRIES, REPOSITORY, TEXTS, Printed
+from paper_repro.results import write_whole
 from paper_repro.score import significant
 from paper_repro.studies.table import REPRODUCED, is_reproduced
-from paper_repro.whole import write_whole
 
 PAGE = Template.beside(__file__)
 NAME = "printed"

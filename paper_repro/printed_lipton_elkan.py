@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from paper_repro.competitors import DENSE, DESCRIPTIONS, SPARSE_PREDICTIONS, TABLES, TIERS
+from paper_repro.competitors import DESCRIPTIONS, TIERS
+from paper_repro.competitors.base import DENSE, SPARSE_PREDICTIONS, TABLES
 from paper_repro.competitors.compiled import LAZY_CENTERED, NAIVE_CENTERED
 from paper_repro.found import ERRATA, Committed, Found, finds, link, number_of, told
 from paper_repro.pages import Template

@@ -20,12 +20,12 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
+from lazynet.data.files import replaced
 from lazynet.plots import as_svg, styled
 from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.folder import svmlight_files
 from paper_repro.machine import describe_machine, provenance
 from paper_repro.study import Cell, Record, Report, Settings, Study
-from paper_repro.whole import write_whole
 
 RESULTS = Path(__file__).parent / "results"
 #: The entries of a journal's header that must be equal for a run to continue another one.
@@ -209,6 +209,12 @@ def write_page(
     texts = {**(first or {}), "md": whole_page(report, document), "svg": drawing(report, document)}
     for ending, text in texts.items():
         write_whole(out / f"{report.name}.{ending}", text)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write the text to ``path``; if this fails, an older file stays as it was."""
+    with replaced(path) as file:
+        file.write(text.encode())
 
 
 def load(name: str, out: Path = RESULTS) -> Any:

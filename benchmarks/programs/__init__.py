@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from benchmarks.programs import own, river_rows, sgd, wabbit
 from benchmarks.programs.base import Peer
+from paper_repro.machine import version_of
 from paper_repro.study import Record
 
 ALL: dict[str, Peer] = {
@@ -30,7 +31,7 @@ def present() -> dict[str, Peer]:
 
 def participants() -> Record:
     """Who takes part, in which version, and why others do not, in words."""
-    versions = {peer.package: peer.version for peer in present().values()}
+    versions = {peer.package: version_of(peer.package) for peer in present().values()}
     absent = {name: why for name, peer in ALL.items() if (why := peer.missing) is not None}
     told = ", ".join(f"{name} {version}" for name, version in versions.items())
     left_out = "; ".join(f"{name} ({why})" for name, why in absent.items())

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from benchmarks.minima import Task
 from lazynet.penalties import ElasticNet
-from paper_repro.machine import version_of
 
 Array = NDArray[np.float64]
 
@@ -75,10 +74,6 @@ class Peer:
         except Exception as error:  # whatever a package does where it is loaded
             return f"{self.package} cannot be loaded: {type(error).__name__}: {error}"
         return None
-
-    @property
-    def version(self) -> str:
-        return version_of(self.package)
 
     def takes(self, task: Task) -> bool:
         """Whether the program has this kind of penalty."""

@@ -15,9 +15,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from benchmarks.solvers import warm_up
+from paper_repro.machine import value_in
 from paper_repro.study import Record
 
 DONE, REFUSED, NO_MEMORY, STOPPED, DIED = "done", "refused", "no memory", "stopped", "died"
@@ -104,9 +104,9 @@ def _limit(memory: int) -> None:
 
 
 class Meter:
-    """Seconds of the processor, on the wall, and the greatest growth of memory, while measuring."""
+    """Seconds of the processor, and the greatest growth of memory, while measuring."""
 
-    seconds = wall = 0.0
+    seconds = 0.0
     peak: int | None = None
 
     @contextlib.contextmanager
@@ -118,21 +118,15 @@ class Meter:
             # From here on the peak is counted anew.
             Path("/proc/self/clear_refs").write_text("5")
         before = _status("VmRSS")
-        wall, began = time.perf_counter(), time.process_time()
+        began = time.process_time()
         yield
-        self.seconds, self.wall = time.process_time() - began, time.perf_counter() - wall
+        self.seconds = time.process_time() - began
         after = _status("VmHWM")
         if before is not None and after is not None:
             self.peak = max(0, after - before)
 
-    def record(self) -> dict[str, Any]:
-        return {"seconds": self.seconds, "wall": self.wall, "peak": self.peak}
-
 
 def _status(name: str) -> int | None:
     """Bytes that Linux tells of this process, or None elsewhere."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith(f"{name}:"):
-                return int(line.split()[1]) * 1024
-    return None
+    found = value_in("/proc/self/status", name)
+    return None if found is None else int(found.split()[0]) * 1024

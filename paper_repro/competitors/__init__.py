@@ -6,22 +6,13 @@ numpy_vectors  vectorised NumPy: what a competent user writes today
 compiled       lazynet's engines
 
 Within a tier the learners differ in their laziness alone.  The first two tiers share the loops of
-interpreted.py.  A new tier is a new file and a line in
-this one.
+interpreted.py.  A new tier is a new file and a line in this one.
 """
 
 from __future__ import annotations
 
 from paper_repro.competitors import compiled, dicts, numpy_vectors, scipy_rows
-from paper_repro.competitors.base import (
-    CLOCK,
-    DENSE,
-    NONZERO_WEIGHTS,
-    SPARSE_PREDICTIONS,
-    TABLES,
-    Competitor,
-    Problem,
-)
+from paper_repro.competitors.base import Competitor
 
 #: tier -> its competitors by name
 TIERS: dict[str, dict[str, type[Competitor]]] = {
@@ -44,16 +35,3 @@ DESCRIPTIONS = {
 
 #: The rules, and their names on pages.
 RULES = {"sgd": "SGD", "fobos": "FoBoS"}
-
-__all__ = [
-    "CLOCK",
-    "DENSE",
-    "DESCRIPTIONS",
-    "NONZERO_WEIGHTS",
-    "RULES",
-    "SPARSE_PREDICTIONS",
-    "TABLES",
-    "TIERS",
-    "Competitor",
-    "Problem",
-]

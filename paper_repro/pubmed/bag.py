@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,6 @@ from paper_repro.damaged import DamagedFile
 from paper_repro.pubmed.citations import Citation, Deleted, Skipped, read_citations
 
 NO_WORDS = "no word that others have"
-
-#: Called with a file and the number of its bytes that were read since the last call.
-OnFile = Callable[[Path, int], None]
 
 
 @dataclass
@@ -40,9 +36,6 @@ class Tally:
 
     def skip(self, reason: str, times: int = 1) -> None:
         self.skipped[reason] = self.skipped.get(reason, 0) + times
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -86,7 +79,6 @@ def collect(
     min_document_frequency: int = 2,
     abstracts: int | None = None,
     words: int | None = None,
-    on_file: OnFile | None = None,
 ) -> Bag:
     """Count the words of the citations of the files, in the order of the files.
 
@@ -106,7 +98,7 @@ def collect(
     ledger = _Ledger(abstracts)
     vectorizer = CountVectorizer(dtype=np.float64)
     try:
-        X = vectorizer.fit_transform(ledger.texts(paths, on_file))
+        X = vectorizer.fit_transform(ledger.texts(paths))
     except ValueError as error:
         if "empty vocabulary" not in str(error):
             raise
@@ -167,13 +159,12 @@ class _Ledger:
         self.headings = array("i")
         self.heading_ends = array("q", [0])
 
-    def texts(self, paths: Iterable[str | Path], on_file: OnFile | None) -> Iterator[str]:
+    def texts(self, paths: Iterable[str | Path]) -> Iterator[str]:
         """The titles and abstracts that become rows, in this order."""
         for path in map(Path, paths):
             self.tally.files += 1
-            report = None if on_file is None else _report_for(on_file, path)
             try:
-                for record in read_citations(path, report):
+                for record in read_citations(path):
                     yield from self._enter(record)
                     if self.rows_in_force == self.most:
                         return
@@ -237,10 +228,6 @@ class _Ledger:
         mesh = every[:, order] if order else sparse.csr_matrix((len(rows), 0), dtype=np.int8)
         mesh.sort_indices()
         return mesh, [self.names[i] for i in order]
-
-
-def _report_for(on_file: OnFile, path: Path) -> Callable[[int], None]:
-    return lambda n_bytes: on_file(path, n_bytes)
 
 
 def _nothing(tally: Tally, problem: str) -> str:

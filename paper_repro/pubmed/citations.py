@@ -8,11 +8,11 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, BinaryIO
+from typing import Any
 
 from lxml import etree
 
@@ -30,8 +30,6 @@ _ROOTS = {
     "PubmedArticleSet", "PubmedBookArticleSet", "PubmedArticle", "PubmedBookArticle",
     "DeleteCitation",
 }  # fmt: skip
-#: Called with the number of bytes, packed or not, that were read from the file since the last call.
-OnRead = Callable[[int], None]
 _NUMBER = re.compile(r"[0-9]{1,15}")
 
 
@@ -62,15 +60,13 @@ class Skipped:
     version: int = 1
 
 
-def read_citations(
-    path: str | PathLike[str], on_read: OnRead | None = None
-) -> Iterator[Citation | Deleted | Skipped]:
+def read_citations(path: str | PathLike[str]) -> Iterator[Citation | Deleted | Skipped]:
     """Read a file, packed with gzip or not, in its order.
 
     Raises ``DamagedFile`` where the file is broken or declares entities, and OSError where it
     cannot be read.  Records that were yielded before the error are whole.
     """
-    with _opened(path) as (stream, packed):
+    with _opened(path) as stream:
         records = etree.iterparse(
             stream,
             events=("end",),
@@ -80,15 +76,11 @@ def read_citations(
             load_dtd=False,
             huge_tree=False,
         )
-        reported = 0
         try:
             for _, element in records:
                 _refuse_entities(path, records, element)
                 yield from _READERS[element.tag](element)
                 _forget(element)
-                if on_read is not None and packed.seekable():
-                    on_read(packed.tell() - reported)
-                    reported = packed.tell()
         except etree.XMLSyntaxError as error:
             raise DamagedFile(path, f"broken XML: {_first_problem(records, error)}") from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -99,14 +91,14 @@ def read_citations(
 
 
 @contextmanager
-def _opened(path: str | PathLike[str]) -> Iterator[tuple[Any, BinaryIO]]:
-    """The text and the file; its first bytes, not its name, say whether it is packed."""
+def _opened(path: str | PathLike[str]) -> Iterator[Any]:
+    """The text; the first bytes of the file, not its name, say whether it is packed."""
     with open(path, "rb") as packed:
         if packed.peek(2)[:2] != _GZIP_MAGIC:
-            yield packed, packed
+            yield packed
             return
         with gzip.GzipFile(fileobj=packed) as unpacked:
-            yield unpacked, packed
+            yield unpacked
 
 
 def _article(element: Any) -> Iterator[Citation | Skipped]:

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 
 def main(arguments: list[str]) -> int:
     """Read the files, and write the report and what ``--save`` asks for."""
     # Not at the top of the file: these modules need packages that only this command needs.
+    from tqdm import tqdm
+
     from paper_repro.index import check_index, write_index
     from paper_repro.machine import provenance
     from paper_repro.pubmed.bag import collect
@@ -34,14 +35,12 @@ def main(arguments: list[str]) -> int:
         stem_of(options.save)  # refuse a wrong name before files are read
     out = options.out or RESULTS / "quick"
     check_index(out, [MEDLINE.name])
-    with _bar(options.files) as bar:
-        bag = collect(
-            options.files,
-            min_document_frequency=options.min_df,
-            abstracts=options.abstracts,
-            words=options.words,
-            on_file=lambda _, n_bytes: bar.update(n_bytes),
-        )
+    bag = collect(
+        tqdm(options.files, desc="reading", unit="file", leave=False, disable=None),
+        min_document_frequency=options.min_df,
+        abstracts=options.abstracts,
+        words=options.words,
+    )
     if options.save is not None:
         paths = save(bag.indexed(), options.save, top=options.top_labels)
         print(f"saved, of the citations with MeSH headings: {', '.join(map(str, paths))}\n")
@@ -56,14 +55,6 @@ def main(arguments: list[str]) -> int:
     write_index(out)
     print(f"\nwritten with its curves: {out / 'medline.md'}")
     return 0
-
-
-def _bar(files: list[Path]) -> Any:
-    """Bytes of all files, shown on a terminal only."""
-    from tqdm import tqdm
-
-    total = sum(path.stat().st_size for path in files if path.is_file())
-    return tqdm(total=total, desc="reading", unit="B", unit_scale=True, leave=False, disable=None)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from paper_repro.curves import curves, panels
@@ -19,7 +20,7 @@ def counted(bag: Bag) -> dict[str, Any]:
     counts = bag.label_counts()
     return {
         "corpus": {
-            **bag.tally.as_dict(),
+            **asdict(bag.tally),
             "min_df": bag.min_document_frequency,
             "nonzeros_per_citation": bag.X.nnz / bag.X.shape[0],
             "indexed": bag.indexed().X.shape[0],

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lazynet import FoBoS, Tables
 from paper_repro import published
-from paper_repro.competitors import (
+from paper_repro.competitors.base import (
     NONZERO_WEIGHTS,
     SPARSE_PREDICTIONS,
     TABLES,

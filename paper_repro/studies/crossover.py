@@ -13,14 +13,8 @@ from itertools import product
 from statistics import median
 from typing import Any
 
-from paper_repro.competitors import (
-    CLOCK,
-    DENSE,
-    DESCRIPTIONS,
-    SPARSE_PREDICTIONS,
-    TABLES,
-    TIERS,
-)
+from paper_repro.competitors import DESCRIPTIONS, TIERS
+from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES
 from paper_repro.measure import Turn, in_turns
 from paper_repro.render import Content, Curves, Table
 from paper_repro.score import Spread, duration, ratios, significant

@@ -28,7 +28,6 @@ from paper_repro.planted import rows_of
 from paper_repro.render import Curves
 from paper_repro.rows import Rows
 from paper_repro.score import significant
-from paper_repro.studies import reconstructed
 from paper_repro.studies.released_program import ReleasedClassifier, ReleasedProgram
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 
@@ -158,7 +157,6 @@ def page(document: Mapping[str, Any]) -> str:
     return PAGE(
         "page",
         finding=finding(document),
-        reconstructed=reconstructed.in_a_sentence(),
         train=found.record["train"],
         test=found.record["test"],
         features=found.record["features"],

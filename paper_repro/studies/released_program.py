@@ -17,8 +17,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 
-from lazynet.reference.losses import LOSSES
 from lazynet.reference.stabilised import TIE, rejected_share, steps_of_burst
+from paper_repro.studies.released_reference import slope
 
 THETA = 0.5
 
@@ -95,10 +95,11 @@ class ReleasedProgram:
         path.position += 1
         nonzeros = slice(*self.X.indptr[row : row + 2])
         at, x = self.X.indices[nonzeros], self.X.data[nonzeros]
-        slope = self._slope(float(path.weights[at] @ x), self.y[row]) if len(x) else 0.0
-        if not slope:
+        prediction = float(path.weights[at] @ x)
+        g = slope(self.model.loss, prediction, self.y[row]) if len(x) else 0.0
+        if not g:
             return False
-        path.weights[at] -= rate * slope * x
+        path.weights[at] -= rate * g * x
         self.rejections += self._rejected(path.weights)[0]
         return True
 
@@ -131,12 +132,6 @@ class ReleasedProgram:
         weights = np.zeros((len(self.paths), self.n_features))
         weights[:, self.left] = [path.weights for path in self.paths]
         return weights
-
-    def _slope(self, prediction: float, target: float) -> float:
-        """The slope of the loss; a row at the kink of the hinge loss is within the margin."""
-        if self.model.loss == "hinge":
-            return -target if target * prediction <= 1.0 + TIE else 0.0
-        return float(LOSSES[self.model.loss][1](prediction, target, 0.0))
 
     def _rejected(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.bool_], float]:
         """Which weights are not larger than the quantile of their sizes, and the quantile."""

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lazynet.reference.losses import LOSSES
@@ -35,6 +34,13 @@ from lazynet.reference.stabilised import (
     rejected_share,
     steps_of_burst,
 )
+
+
+def slope(loss: str, prediction: float, target: float) -> float:
+    """The slope of the loss; a row at the kink of the hinge loss is within the margin."""
+    if loss == "hinge":
+        return -target if target * prediction <= 1.0 + TIE else 0.0
+    return float(LOSSES[loss][1](prediction, target, 0.0))
 
 
 def quantile(sizes: Iterable[float], share: float) -> float:
@@ -52,32 +58,14 @@ def quantile(sizes: Iterable[float], share: float) -> float:
     return low + (place - below) * (high - low)
 
 
-@dataclass(frozen=True)
-class Judged:
-    """One line of the trace: a stage, and what was judged after it.
-
-    >>> model = DenseReleased(1, n_paths=1, burst_size=1, max_iter=2)
-    >>> model.fit([([0], [1.0], 1.0)], lambda path: ([0, 0], [0])).trace
-    [Judged(rejection_rate=0.8, burst_size=1, stable=frozenset({0}), went_back=False)]
-    """
-
-    rejection_rate: float
-    """The share of the weights below the quantile that truncates."""
-    burst_size: int
-    """Updates of a burst."""
-    stable: frozenset[int]
-    """The features that are left after the stage."""
-    went_back: bool
-    """Whether the weights went back to what they were after the last purge."""
-
-
 class DenseReleased(Paths):
     """Every path, burst and stage as the authors' program computes them, in plain Python.
 
     The parameters have the names of ``StabilisedSGDClassifier``; the program writes K_0 for
     ``burst_size``, nK for ``bursts_per_stage``, beta_0 for ``rejection_rate``, gamma for
     ``annealing``, pi_0 for ``stability`` and Theta for ``theta``.  It returns the paths, and has no
-    intercept.
+    intercept.  ``trace`` has for every stage the features that are left, and whether the weights
+    went back to what they were after the last purge.
 
     ``positions`` says for each path which of its draws comes next; the first one has the number 1,
     and the draw with number i has the rate 1 / sqrt(i + 1).
@@ -94,18 +82,16 @@ class DenseReleased(Paths):
     >>> model.truncate(0)
     >>> [round(w, 3) for w in model.paths[0]]  # 0.707 less the quantile 0.393, divided by the norm
     [1.0, 0.0]
-    >>> model.quantile(0), model.slope(0.5, 1.0), model.slope(1.5, 1.0), model.intercept, model.t
-    (0.25, -1.0, 0.0, 0.0, 3)
+    >>> model.quantile(0), slope("hinge", 0.5, 1.0), slope("hinge", 1.5, 1.0)
+    (0.25, -1.0, 0.0)
     >>> model.purge(size=2)  # rejected after 2 of the 5 * 2 updates of a whole stage
     {1}
-    >>> model.step([0], [2.0], 1.0), model.rejections  # beyond the margin: no update
-    (2.0, [0, 0])
+    >>> model.step(0, ([0], [2.0], 1.0)), model.rejections  # beyond the margin
+    (False, [0, 0])
     >>> whole = DenseReleased(2, n_paths=1, max_iter=1, burst_size=1)
     >>> whole.fit(examples, lambda path: ([0, 1], [1, 0])).positions
     [11]
     """
-
-    intercept = 0.0
 
     def __init__(
         self,
@@ -123,11 +109,6 @@ class DenseReleased(Paths):
         self.beta = rejection_rate
         #: how often each feature was rejected since the last purge
         self.rejections = [0] * n_features
-
-    @property
-    def t(self) -> int:
-        """The number of draws that every path has passed."""
-        return min(self.positions) - 1
 
     def fit(
         self,
@@ -152,12 +133,10 @@ class DenseReleased(Paths):
                     self.truncate(path)
                     if self.positions[path] >= n_draws - size:
                         rows[path] += permutations[path]
-            beta, went_back = self.beta, False
-            purged: set[int] = set()
-            if min(self.positions) < n_draws:
-                purged = self.purge(size)
-                went_back = not purged and bool(after_purge)
-            self.trace.append(Judged(beta, size, frozenset(self.stable), went_back))
+            is_last = min(self.positions) >= n_draws
+            purged = set() if is_last else self.purge(size)
+            went_back = not (is_last or purged) and bool(after_purge)
+            self.trace.append((frozenset(self.stable), went_back))
             if went_back:
                 self.paths = [list(path) for path in after_purge]
             if purged and self.stable:
@@ -167,42 +146,27 @@ class DenseReleased(Paths):
                 after_purge = [list(path) for path in self.paths]
         return self
 
-    def step(
-        self,
-        indices: Iterable[int],
-        values: Iterable[float],
-        target: float,
-        weight: float = 1.0,
-        *,
-        path: int = 0,
-    ) -> float:
-        """Pass one draw of one path; return the prediction before."""
-        w, example = self.paths[path], self._nonzeros(indices, values)
-        prediction = sum(w[j] * x for j, x in example)
-        g = weight * self.slope(prediction, target) if example else 0.0
+    def step(self, path: int, example: Example) -> bool:
+        """Pass one draw of one path; returns whether the row made an update."""
+        indices, values, target = example[:3]
+        w, nonzeros = self.paths[path], self._nonzeros(indices, values)
+        prediction = sum(w[j] * x for j, x in nonzeros)
+        g = slope(self.loss, prediction, target) if nonzeros else 0.0
         eta = 1.0 / math.sqrt(self.positions[path] + 1)
         self.positions[path] += 1
         if g:
-            for j, x in example:
+            for j, x in nonzeros:
                 w[j] -= eta * g * x
             q = self.quantile(path)
             for j in self.stable:
                 self.rejections[j] += abs(w[j]) <= q * (1 + TIE)
-        self.updated = g != 0.0
-        return prediction
-
-    def slope(self, prediction: float, target: float) -> float:
-        """The slope of the loss; a row at the kink of the hinge loss is within the margin."""
-        if self.loss == "hinge":
-            return -target if target * prediction <= 1.0 + TIE else 0.0
-        return float(LOSSES[self.loss][1](prediction, target, self.epsilon))
+        return g != 0.0
 
     def burst(self, path: int, examples: Sequence[Example], rows: Sequence[int], size: int) -> int:
         """Draw until ``size`` updates are made or no row is left; return the number of updates."""
         updates = 0
         while updates < size and self.positions[path] <= len(rows):
-            self.step(*examples[rows[self.positions[path] - 1]], path=path)
-            updates += self.updated
+            updates += self.step(path, examples[rows[self.positions[path] - 1]])
         self.positions[path] += 1  # the program skips a row here
         return updates
 

@@ -20,7 +20,8 @@ from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.training.passes import Learner
 from paper_repro import machine
-from paper_repro.competitors import CLOCK, SPARSE_PREDICTIONS, TABLES, TIERS, Problem
+from paper_repro.competitors import TIERS
+from paper_repro.competitors.base import CLOCK, SPARSE_PREDICTIONS, TABLES, Problem
 from paper_repro.measure import Turn, in_turns
 from paper_repro.render import Content, Curves, Table
 from paper_repro.runs import learner, plan, seconds_per_step

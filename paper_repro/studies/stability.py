@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from lazynet import InverseSqrt, StabilisedSGDClassifier
@@ -227,7 +226,17 @@ def updates_of_a_path(model: StabilisedSGDClassifier, rows: Rows) -> list[int]:
     counts: deque[int] = deque(maxlen=UPDATES)
     # ``fit`` draws the same seeds for its paths with random_state=0.
     seeds = np.random.SeedSequence(int(check_random_state(0).randint(2**31))).spawn(model.n_paths)
-    engine = stages(model, rows.X, rows.y, seeds)
+    chosen = model.get_params()
+    occurs = np.zeros(rows.X.shape[1], dtype=bool)
+    occurs[columns_with_values(rows.X)] = True
+    engine = StabilisedEngine(
+        as_examples(rows.X, rows.y),
+        get_loss(model.loss),
+        Stages(**{name: chosen[name] for name in kinds_of(Stages)}),
+        InverseSqrt(chosen["eta0"]),
+        [np.random.default_rng(seed) for seed in seeds],
+        occurs,
+    )
     n_steps = model.max_iter * len(rows.y)
     with Workers(1) as workers:
         while engine.t < n_steps and engine.n_stable:
@@ -264,23 +273,3 @@ def updates_of_a_released_path(model: ReleasedClassifier, rows: Rows) -> list[in
     program = _CountedProgram(model, rows.X, rows.y, model.generators())
     deque(program.bursts(), maxlen=0)
     return list(program.counts)
-
-
-def stages(
-    model: StabilisedSGDClassifier,
-    X: sparse.csr_matrix,
-    y: NDArray[np.float64],
-    seeds: Sequence[Any],
-) -> StabilisedEngine:
-    """The engine that ``model.fit`` runs on labels -1 and 1; one path for each seed."""
-    chosen = model.get_params()
-    occurs = np.zeros(X.shape[1], dtype=bool)
-    occurs[columns_with_values(X)] = True
-    return StabilisedEngine(
-        as_examples(X, y),
-        get_loss(model.loss),
-        Stages(**{name: chosen[name] for name in kinds_of(Stages)}),
-        InverseSqrt(chosen["eta0"]),
-        [np.random.default_rng(seed) for seed in seeds],
-        occurs,
-    )

@@ -47,10 +47,6 @@ class Outcome:
         """Per test row the share of the runs that misjudge it."""
         return np.array(self.record["wrong"]) / len(self.errors)
 
-    def over_orders(self) -> float:
-        """The standard error of the mean error over other orders of the training rows."""
-        return standard_error(self.errors)
-
     def over_rows(self) -> float:
         """The standard error of the mean error over other test rows."""
         return standard_error(self.row_errors)
@@ -60,7 +56,7 @@ class Outcome:
 
         Both methods are judged on the same rows, so that the rows' differences count.
         """
-        spread = math.hypot(self.over_orders(), other.over_orders())
+        spread = math.hypot(standard_error(self.errors), standard_error(other.errors))
         return math.hypot(spread, standard_error(self.row_errors - other.row_errors))
 
     def no_worse_than(self, other: Outcome) -> bool:

@@ -14,7 +14,6 @@ from paper_repro import sources
 from paper_repro.pages import Template, paragraphs, table
 from paper_repro.render import Curves
 from paper_repro.score import significant
-from paper_repro.studies import reconstructed
 from paper_repro.studies.stability import AGAIN, LOSSES, RUNS, SHARES, SWEEP_RUNS, UPDATES
 from paper_repro.studies.stability_outcomes import (
     STABLER,
@@ -174,8 +173,7 @@ def page(document: Mapping[str, Any]) -> str:
         runs=RUNS,
         sources=sources.told(document),
         searched=searched(found),
-        released=_on_released(found),
-        reconstructed=reconstructed.points(),
+        released=PAGE("released") if RELEASED in found.methods else PAGE("too large", most=SMALL),
         algorithms=len(found.stabilised),
         losses=paragraphs(
             PAGE(
@@ -193,13 +191,6 @@ def page(document: Mapping[str, Any]) -> str:
         sweeps_table=sweeps_table(found),
         tuning_table=tuning_table(found),
     )
-
-
-def _on_released(found: Selections) -> str:
-    """What the rows of the released program are, or why there are none."""
-    if RELEASED in found.methods:
-        return PAGE("released")
-    return PAGE("too large", most=SMALL)
 
 
 def searched(found: Selections) -> str:

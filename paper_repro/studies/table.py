@@ -17,14 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from paper_repro.competitors import (
+from paper_repro.competitors import DESCRIPTIONS, RULES, TIERS
+from paper_repro.competitors.base import (
     CLOCK,
     DENSE,
-    DESCRIPTIONS,
-    RULES,
     SPARSE_PREDICTIONS,
     TABLES,
-    TIERS,
     Competitor,
     Problem,
 )

@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from paper_repro.competitors import (
-    CLOCK,
-    DENSE,
-    DESCRIPTIONS,
-    RULES,
-    SPARSE_PREDICTIONS,
-    TABLES,
-    TIERS,
-)
+from paper_repro.competitors import DESCRIPTIONS, RULES, TIERS
+from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES
 from paper_repro.pages import Template
 from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED, STATED_EARLY_RATIO
 from paper_repro.render import Dots

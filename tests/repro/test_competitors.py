@@ -6,8 +6,8 @@ from scipy import sparse
 
 pytest.importorskip("paper_repro.competitors", reason="only in a checkout")
 from lazynet.reference import DenseReference
-from paper_repro.competitors import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES, TIERS
-from paper_repro.competitors.base import Problem
+from paper_repro.competitors import TIERS
+from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES, Problem
 from paper_repro.measure import Turn
 
 ALL = [(tier, name) for tier, competitors in TIERS.items() for name in competitors]

@@ -12,15 +12,8 @@ from support.studies import tiny_run
 
 from lazynet import ASGDClassifier
 from paper_repro import machine
-from paper_repro.competitors import (
-    CLOCK,
-    DENSE,
-    DESCRIPTIONS,
-    SPARSE_PREDICTIONS,
-    TABLES,
-    TIERS,
-    compiled,
-)
+from paper_repro.competitors import DESCRIPTIONS, TIERS, compiled
+from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES
 from paper_repro.score import UnequalWeights
 from paper_repro.studies import STUDIES, averaging
 from paper_repro.studies.averaging import Averages

@@ -9,7 +9,7 @@ pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from support.studies import tiny_run
 
-from paper_repro.competitors import Problem
+from paper_repro.competitors.base import Problem
 from paper_repro.competitors.dicts import NonzeroWeights, SparsePredictions
 from paper_repro.studies import STUDIES, claims, claims_costs
 from paper_repro.studies.claims import CASGD, SAME, Claims
