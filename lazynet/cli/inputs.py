@@ -114,7 +114,11 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     """The files, and the options that say how they are read."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="files or patterns; - is a pipe")
     group = parser.add_argument_group("how the files are read")
-    group.add_argument("--format", choices=FORMS, help="their form (default: by their names)")
+    group.add_argument(
+        "--format",
+        choices=FORMS,
+        help="their form (default: by their names); rows is the form that lazynet convert writes",
+    )
     group.add_argument(
         "--base", type=int, choices=(0, 1),
         help="svmlight: the number of the first column (default: 0 if one of the first rows has a "

@@ -262,7 +262,7 @@ def as_examples(
 ) -> Examples:
     """Rows, targets, importances and sizes as one object for the kernels; nothing is copied.
 
-    ``checked_csr`` or ``usable_rows`` must have checked X.  The name of a size (``Plan.sizes``)
+    ``checked_csr`` or ``usable_rows`` must have checked X.  The name of a size (``Plan.size_kind``)
     lets the kernel compute it as a row is visited.
     """
     double = np.dtype(np.float64)
@@ -303,7 +303,7 @@ def checked_targets(y: Any, *, warn: bool) -> NDArray[np.float64]:
 
 
 def sizes_of(X: sparse.csr_matrix | Examples, kind: str | None) -> NDArray[np.float64] | None:
-    """The size of every row that rates follow (``Plan.sizes``); None where they follow none.
+    """The size of every row that rates follow (``Plan.size_kind``); None where they follow none.
 
     >>> sizes_of(sparse.csr_matrix([[3.0, -4.0], [0.0, 0.0]]), "absolute_sums")
     array([7., 0.])

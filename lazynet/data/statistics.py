@@ -107,7 +107,7 @@ class RowStatistics:
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The size of every feature, and its mean; 0 for a feature that is measured from 0.
+    """The scale and the offset of every feature; the offset is 0 for a feature that is not centred.
 
     >>> units = Units(sizes=np.array([2.0, 4.0]), means=np.array([0.0, 1.0]))
     >>> X = sparse.csr_matrix([[6.0, 0.0], [0.0, 5.0]])

@@ -154,9 +154,9 @@ class Engine:
     _per_feature: ClassVar[tuple[str, ...]] = ("cells",)
     #: the other arrays of the state
     _others: ClassVar[tuple[str, ...]]
-    #: the one of them to which every step appends, along its last axis; a sweep begins it anew
+    #: the name of the array that grows along its last axis with every step; a sweep empties it
     _table: ClassVar[str | None] = None
-    #: the one of them that has any length
+    #: the name of the array whose length is not fixed
     _any_length: ClassVar[str | None] = None
     #: the numbers from which the weights are computed, a row per feature
     cells: NDArray[Any]

@@ -26,7 +26,7 @@ class CellEngine(Engine):
     kernel names both.  ``memory`` is what some kinds keep beside the cells (kernels/cells.pyx).
     """
 
-    #: which row of ``KINDS`` (kernels/cells.pyx) describes the cells
+    #: the name of the rule in the table of kernels/any_rule.pxd
     kind: ClassVar[str]
     _others: ClassVar[tuple[str, ...]] = ("fields", "constants")
     memory: NDArray[np.float64] | None = None
@@ -242,8 +242,9 @@ class AdaGradEngine(LaggingWeights):
 
 # --- sums of gradients ---------------------------------------------------------------------------
 
-# What the field `loaded` says of weights that were loaded, see kernels/from_data.pxd.
-_LOADED, _RESTATED = -1.0, -2.0
+# Values of the field `loaded`: the weights were loaded and not trained since (NOT_LEARNED in
+# kernels/from_data.pxd); the sums were changed for other constants.
+_NOT_LEARNED, _RESTATED = -1.0, -2.0
 # With beta = 0 an intercept of FTRL needs a sum of squared gradients: its root is this share of
 # alpha.
 _SMALL_GRADIENT = 2.0**-30
@@ -299,7 +300,7 @@ class GradientSums(CellEngine):
         """1 for a model that is not zero, whose weights a new scale will leave what they are."""
         loaded = bool(intercept or np.any(weights))
         if self.follows:
-            self.set_field("loaded", _LOADED if loaded else 0.0)
+            self.set_field("loaded", _NOT_LEARNED if loaded else 0.0)
         return float(loaded)
 
     def _sweep(self) -> None:

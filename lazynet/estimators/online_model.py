@@ -151,8 +151,7 @@ class OnlineModel(LinearModel):
         checkpoint : path, optional
             A file to which the state of the fit is written while it runs.  If the process is
             killed, the same call resumes from the last epoch in the file and ends with the same
-            bits.  ``fit``
-            removes the file when it is done, and refuses the file of another call.
+            bits.  ``fit`` removes the file when it is done, and refuses the file of another call.
         every : float, default=60
             The least number of seconds between two files, which are written between two epochs.
 
@@ -185,7 +184,11 @@ class OnlineModel(LinearModel):
         self, X: Any, y: Any, sample_weight: Any, sample_order: Any, start: tuple[Any, Any],
         callback: Callback | None, checkpoint: Checkpoint | None,
     ) -> list[Warning]:  # fmt: skip
-        """Train anew; returns the warnings to give."""
+        """Train anew; returns the warnings to give.
+
+        ``self`` is a copy of the estimator, which gets the attributes of the copy at the end
+        (``all_or_nothing``).
+        """
         settings = self._read_settings()
         model = self._model() if settings.warm_start and self.__sklearn_is_fitted__() else None
         rows: Rows

@@ -167,7 +167,7 @@ cdef inline double intercept_of(const AnyRule* rule, int code) noexcept:
 
 
 cdef inline int numbers(const Rule* rule) noexcept nogil:
-    """In a cell."""
+    """How many numbers a cell has."""
     if Rule is ClockRule or Rule is Rda:
         return 1
     if Rule is Saga:
@@ -306,7 +306,7 @@ cdef inline bint measure(Rule* rule, double size) noexcept nogil:
 
 
 cdef inline double added_by(const Rule* rule, const Chunk* at) noexcept nogil:
-    """What predictions add."""
+    """The intercept that is added to a prediction."""
     if Rule is AveragedRule or Rule is FreelyAveragedRule:
         return rule.on.intercept
     elif Rule is ClockRule or Rule is Truncated or Rule is Carpenter or Rule is Tables:

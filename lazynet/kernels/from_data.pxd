@@ -120,7 +120,7 @@ cdef enum:
     N_FROM_DATA_FIELDS = 17
 
 
-# The rows seen at the first look, and the share of the slopes' squares that is no progress.
+# The number of rows after which the rates are checked for the first time.
 cdef enum:
     FIRST_LOOK = 16
 

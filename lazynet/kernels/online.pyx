@@ -1,12 +1,19 @@
 """The step loop of the online rules: one loop, and three short functions per rule (rules/).
 
-A step copies and checks its row, computes the prediction from the cells of the row, moves along the
-example, and lets the rule move all weights at once.  Eight nonzeros are computed side by side (lanes.h);
-the last eight of a row overlap the eight before and count once, so that no branch depends on how many
-are left.  The prediction keeps the numbers that the step needs: a cell is read once.  While the slope is
-computed, for which the processor would wait, the next row is copied and checked, and the row AHEAD
-steps later is fetched.  Where the cells are many, the next row is copied before the prediction, which
-fetches its cells between the arithmetic: all at once they would wait for each other.
+A step
+
+1. copies its row and checks the columns;
+2. computes the prediction from the cells of the row, and keeps the numbers that part 4 needs;
+3. computes the slope of the loss;
+4. moves the cells of the row along the example;
+5. lets the rule move all weights at once.
+
+Eight nonzeros are computed side by side (lanes.h).  The last eight of a row overlap the eight before
+and count once, so that no branch depends on how many are left.
+
+The processor would wait for the slope.  Meanwhile the next row is copied and checked, and the row
+AHEAD steps later is fetched into the cache.  Where the model has many cells, the next row is copied
+before the prediction, which fetches the cells of the next row between its arithmetic.
 
 This module is compiled once per level of vector units (setup.py), with the same bits.  The module
 cells.pyx checks the arrays and calls the functions by address.
@@ -176,7 +183,7 @@ cdef Status run_rule(Rule* rule, Chunk* at) noexcept nogil:
     cdef Rows rows
     cdef OwnRow* row
     cdef const OwnRow* next
-    cdef ClockRule* on = <ClockRule*> rule
+    cdef ClockRule* on = <ClockRule*> rule  # used only where on_clock
     cdef Proposal step
     cdef Py_ssize_t touched = 0, visited
     cdef double prediction, slope = 0.0

@@ -43,9 +43,11 @@ Callback = Callable[[Epoch], Any]
 #: The attributes of a model, and the warnings to give.
 Result = tuple[dict[str, Any], list[Warning]]
 
-#: Epochs of a fit at most, where the user names no number.  A classifier that goes on
-#: overfits, unless the rows are a table or the user gives a penalty, which takes more epochs to
-#: act; rates from the data follow a squared loss down slowly.
+#: The largest number of epochs of a fit where the user gives none:
+#: classifiers: more epochs overfit;
+#: classifiers with a given penalty: the penalty acts slowly;
+#: classifiers of tabular rows: they overfit less;
+#: regressors: automatic rates reduce a squared loss slowly.
 EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_A_PENALTY = 4, 6
 EPOCHS_OF_TABLES, EPOCHS_OF_REGRESSORS = 12, 100
 #: l1 of a fit that is given none, in the units of the rows, divided by their number: of a
@@ -357,7 +359,7 @@ def eta0_of_rows(settings: Settings, penalty: ElasticNet, statistics: RowStatist
 def suitable_rate(squared_norm: float, loss: Loss, name: str = "eta0") -> float:
     """The rate 1 / (c |x|^2), c the largest curvature: a step on such a row does not overshoot.
 
-    ``given`` is the parameter that an error names.
+    ``name`` is the parameter that an error names.
     """
     if not np.isfinite(squared_norm):
         raise ValueError(

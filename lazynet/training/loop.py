@@ -66,9 +66,10 @@ def line_of_progress(line: EpochRecord) -> str:
 class Training:
     """Engines, the rows that all of them visit in the same order, and what decides when to end.
 
-    Where the first epoch is bad (``Plan.bad_loss``), the second one begins anew at lower rates.  If
-    this one is not bad, training ends with its weights.  Otherwise training goes back to the end of
-    the first epoch and ends after one more from there: more epochs would overfit.
+    If the loss of the first epoch exceeds ``Plan.bad_loss``, the second epoch starts again from
+    zero weights at a quarter of the rates.  If the second epoch is not bad, its weights are the
+    result.  If it is bad too, training continues from the end of the first epoch for one last
+    epoch.
 
     Where ``settings.returns_to_best``, the engines return to the end of the epoch with the least
     loss: the loss on held-out rows, or else the progressive loss, which is that of the weights of
