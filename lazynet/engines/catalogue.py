@@ -126,9 +126,8 @@ RULE_OBJECTS = tuple(row.rule for row in ALGORITHMS.values())
 class EngineKind(NamedTuple):
     """What an engine depends on beside its size; an engine serves any plan of the same kind.
 
-    >>> kind = EngineKind(rule="rda")
-    >>> new_engine(kind, 3).name, new_engine(kind, 3, 20).n_outputs
-    ('rda', 20)
+    >>> new_engine(EngineKind(rule="rda"), 3).name
+    'rda'
     """
 
     average: Average | None = None
@@ -154,6 +153,9 @@ def new_engine(
 
     ``constants`` are those of a rule with cells of its own, or a row for every output; None: they
     come with a state.
+
+    >>> new_engine(EngineKind(), 3).name, new_engine(EngineKind(), 3, 20).n_outputs
+    ('clock', 20)
     """
     average, storage, dtype = kind.average is not None, kind.storage, kind.dtype
     if dtype not in ("float64", "float32"):

@@ -151,7 +151,12 @@ class BoundedTwin:
 
 
 def rate_of(plan: Plan, t: int) -> float:
-    """The rate of step ``t`` by the schedule of a plan."""
+    """The rate of step ``t`` by the schedule of a plan.
+
+    >>> from lazynet.schedules import InverseSqrt
+    >>> rate_of(replace(Stepper(1).plan, schedule=InverseSqrt(1.0)), 3)
+    0.5
+    """
     return float(checked_rates(plan.schedule, t, t + 1)[0])
 
 
@@ -312,7 +317,11 @@ class Problem(SettledFields):
 def example_of(
     X: sparse.csr_matrix, y: NDArray[np.float64], importances: NDArray[np.float64], row: int
 ) -> tuple[list[int], list[float], float, float]:
-    """The indices, values, target and importance of a row."""
+    """The indices, values, target and importance of a row.
+
+    >>> example_of(sparse.csr_matrix([[0.0, 2.0]]), np.ones(1), np.ones(1), 0)
+    ([1], [2.0], 1.0, 1.0)
+    """
     span = slice(X.indptr[row], X.indptr[row + 1])
     indices, values = X.indices[span].tolist(), X.data[span].tolist()
     return indices, values, float(y[row]), float(importances[row])

@@ -168,7 +168,7 @@ def judge_error(ledger, what, error, words, accepted, needs_memory):
         line == OUTSIDE
         or names_one(text, words)
         or WORDS_OF_SKLEARN.search(text)
-        or (".pyx" in line and WORDS_OF_CYTHON.search(text))
+        or ((".pyx" in line or ".pxd" in line) and WORDS_OF_CYTHON.search(text))
     ):
         ledger.fail(
             f"{kind} names no argument in {line.split(':')[0]}: {plain(text)}",
