@@ -156,7 +156,7 @@ def check_choice(name: str, value: Any, accepted: Collection[str]) -> str:
 def as_array(name: str, requirement: str, values: Any) -> NDArray[Any]:
     """``values`` as an array of any type; an error names the argument.
 
-    ``name`` and ``what`` make the sentence of the error: "y" and "must hold real numbers".
+    ``name`` and ``requirement`` make the sentence of the error: "y" and "must hold real numbers".
     """
     try:
         return np.asarray(values)
@@ -169,7 +169,7 @@ def check_array(
 ) -> NDArray[np.float64]:
     """``values`` as an array of float64 of any shape; an array of float64 is not copied.
 
-    ``name`` and ``what`` make the sentence of an error: "y" and "must hold real numbers".
+    ``name`` and ``requirement`` make the sentence of an error: "y" and "must hold real numbers".
     ``masks`` allows an array of flags, which count as 0 and 1.
     Fractions and other real numbers of Python are converted; complex numbers and words are refused.
     """

@@ -160,7 +160,6 @@ class Visit:
     ) -> None:
         """Take the steps on some rows of a chunk."""
         steps, predictions = self.plan.steps(rows, state.t), np.empty(len(rows))
-        assert isinstance(steps, Steps), "of a row each"
         if isinstance(learner.engine, OutputsEngine):
             if state.sums is None:
                 state.sums = np.zeros(learner.engine.n_outputs)

@@ -112,9 +112,14 @@ class UndoLog:
                 undo.rollback()
             for generator, state in self.generators:
                 generator.set_state(state)
+        self.keep_engines()
+        self.generators = []
+
+    def keep_engines(self) -> None:
+        """Keep what the engines have changed so far, and free the copies."""
         for undo in self.undos:
             undo.engine.before_sweep = None
-        self.undos, self.generators = [], []
+        self.undos = []
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -89,6 +89,8 @@ class RuleOutputs(OutputsEngine):
 
     def set_constants(self, constants: tuple[float, ...]) -> None:
         if not np.array_equal(self.constants, np.broadcast_to(constants, self.constants.shape)):
+            if self.before_sweep is not None:  # the cells of all features may change
+                self.before_sweep()
             self._change(lambda single, _: single.set_constants(constants))
 
     def warning_about(self, constants: tuple[float, ...]) -> str | None:

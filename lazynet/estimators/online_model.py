@@ -279,6 +279,7 @@ class OnlineModel(LinearModel):
         # The model has the bits of one of calls with ROWS rows each.
         with closing(X.chunks(ROWS, 0)) as chunks:
             for chunk in chunks:
+                self._undo.keep_engines()
                 warnings += self._learn_rows(settings, chunk, classes, some_rows=True)
                 n_rows += chunk.X.shape[0]
                 any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())

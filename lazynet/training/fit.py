@@ -191,8 +191,10 @@ def units_for_fit(settings: Settings, rows: RowsInMemory, model: Model | None) -
         return None
     if model is not None:
         units = model.units
-        # Other features are refused where the engines are compared with the rows.
-        return units if units is None or len(units.sizes) == rows.n_features else None
+        if units is None or len(units.sizes) != rows.n_features:
+            return None  # other features are refused where the engines are compared with the rows
+        same = units.targets is None or len(units.targets) == len(rows.targets)
+        return units if same else None  # and so are other targets
     if settings.classifies and not rows.is_table:
         return None
     return rows.units(settings)

@@ -47,6 +47,11 @@ def check_offered(rule: Rule) -> None:
             f"rule={rule!r} cannot learn a grid of settings in one pass; accepted are 'fobos', "
             f"'sgd', 'truncated_gradient' without a threshold, 'rda', 'ftrl' and 'adagrad'"
         )
+    if rule.group is not None:
+        raise ValueError(
+            f"rule={rule!r} cannot learn a grid of settings in one pass, because a group joins all "
+            f"outputs of one model: write group=None, or search with GridSearchCV"
+        )
 
 
 def planned(base: Settings, settings: Sequence[tuple[float, float]], eta0: float) -> list[Plan]:

@@ -77,7 +77,7 @@ class VerificationReport:
     features: int
     """The number of features that occur in the rows used."""
     steps: int
-    """The number of steps in the whole run: rows times epochs, divided by the rows of a step."""
+    """The number of steps in the whole run: rows times epochs."""
     steps_compared: int
     """The number of steps after which the weights were compared."""
     difference: Difference

@@ -17,6 +17,7 @@ from lazynet import (
     DualNetClassifierCV,
     DualNetRegressor,
     DualNetRegressorCV,
+    FoBoS,
     LazyNetClassifier,
     LazyNetClassifierCV,
     LazyNetRegressor,
@@ -334,6 +335,7 @@ REFUSED = [(way, *refused) for way in ("paths", "a grid") for refused in REFUSED
     ("paths", dict(l1s=[0.1, 0.0]), ValueError, "l1s and l2s must not both be 0 at a point"),
     ("a grid", dict(rule=SAGA()), ValueError, r"rule=SAGA\(\) cannot learn a grid of settings in"),
     ("a grid", dict(rule="carpenter_inexact"), ValueError, "cannot learn a grid of settings"),
+    ("a grid", dict(rule=FoBoS(group="l2")), ValueError, "a group joins all outputs"),
     (
         "a grid", dict(rule=TruncatedGradient(threshold=0.5), l2s=0.0), ValueError,
         "'truncated_gradient' without a threshold",

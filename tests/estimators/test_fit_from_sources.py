@@ -11,6 +11,8 @@ from support.matrices import categories, noisy_documents, source_of
 
 from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data import Chunks, Shuffled, SvmlightFile, cached
+from lazynet.engines.calls import UndoLog
+from lazynet.estimators import online_model
 
 N, D = 300, 40
 CHUNKS = pytest.mark.parametrize("rows", [1, 7, 64, N, 10 * N])
@@ -277,3 +279,19 @@ def test_chunks_without_a_row_that_counts():
     for Estimator in (LazyNetClassifier, LazyNetRegressor):
         with pytest.raises(ValueError, match="must not be zero for every row"):
             Estimator().fit(source_of(X, y, np.zeros(N)))
+
+
+def test_a_pass_of_partial_fit_keeps_the_copies_of_one_chunk(monkeypatch):
+    """The copies that undo a chunk are free when the next chunk begins."""
+    X, y = noisy_documents()
+    kept, before = [], UndoLog.before
+
+    def counted(self, engines, *more):
+        before(self, engines, *more)
+        kept.append((len(self.undos), len(engines)))
+
+    monkeypatch.setattr(UndoLog, "before", counted)
+    monkeypatch.setattr(online_model, "ROWS", 16)
+    LazyNetClassifier().partial_fit(source_of(X, y), classes=np.unique(y))
+    assert len(kept) > 1
+    assert all(n_undos == n_engines for n_undos, n_engines in kept)

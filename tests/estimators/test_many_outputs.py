@@ -257,6 +257,15 @@ def test_a_model_in_units_of_targets_goes_on_with_a_penalty_that_is_given():
     np.testing.assert_allclose(model.predict(X), before, rtol=1e-9)
 
 
+@pytest.mark.parametrize(("n_targets", "n_others"), [(3, 1), (3, 2), (1, 3)])
+def test_a_warm_start_refuses_another_number_of_targets(n_targets, n_others):
+    rng = np.random.default_rng(0)
+    X, numbers = rng.standard_normal((50, 6)) + 3.0, rng.standard_normal((50, 3))
+    model = LazyNetRegressor(random_state=0, warm_start=True).fit(X, numbers[:, :n_targets])
+    with pytest.raises(ValueError, match=f"continues a model of {n_targets} output"):
+        model.fit(X, numbers[:, :n_others])
+
+
 def test_the_form_of_y_decides_on_the_form_of_the_model():
     """A fit with a dense y has dense weights, whatever an earlier fit had."""
     X, Y = with_labels()

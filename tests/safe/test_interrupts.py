@@ -19,6 +19,9 @@ from support.portrait import portrait
 
 import lazynet
 from lazynet import (
+    FTRL,
+    RDA,
+    AdaGrad,
     DualNetClassifier,
     FoBoS,
     LazyNetClassifier,
@@ -29,6 +32,7 @@ from lazynet import (
     Tables,
 )
 from lazynet.engines.calls import Undo
+from lazynet.training.passes import Learner
 
 pytestmark = pytest.mark.usefixtures("python_hears_ctrl_c")
 
@@ -307,6 +311,35 @@ def test_an_interrupt_at_any_point_leaves_the_old_model_or_the_new_one(model, ca
                     call(torn)
                     assert observed(torn) == after, places
     assert old
+
+
+@pytest.mark.parametrize("n_classes", [2, 10])
+@pytest.mark.parametrize(
+    ("rule", "changed"),
+    [
+        (RDA(gamma=1.0), {"rule__gamma": 3.0}),
+        (FTRL(alpha=0.1), {"rule__alpha": 0.7}),
+        (AdaGrad(alpha=0.1), {"rule__alpha": 0.7}),
+        (FTRL(alpha=0.1), {"l1": 0.01}),
+    ],
+    ids=str,
+)
+def test_a_failed_call_with_other_parameters(rule, changed, n_classes, monkeypatch):
+    """The call changes the cells of all features before it ends in a row with few of them."""
+    X = sparse.random(300, 1000, 0.02, format="csr", random_state=0)
+    y = np.arange(300) % n_classes
+    model = LazyNetClassifier(rule=copy.deepcopy(rule), l1=1e-3, random_state=0)
+    model.partial_fit(X, y, classes=np.arange(n_classes)).set_params(**changed)
+    before, visit = portrait(model), Learner.visit
+
+    def interrupted(self, *arguments):
+        visit(self, *arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Learner, "visit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[:1], y[:1])
+    assert portrait(model) == before
 
 
 def test_two_presses_of_ctrl_c():
