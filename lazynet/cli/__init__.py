@@ -96,6 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = new_parser(arguments[0] if arguments else None).parse_args(arguments)
     except SystemExit as ending:
         return int(ending.code or 0)
+    except KeyboardInterrupt:  # while the module of the command was imported
+        say("lazynet: stopped by Ctrl-C; nothing was written")
+        return INTERRUPTED
     try:
         return _run(options)
     except BrokenPipeError:

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import f1_score, mean_absolute_error, r2_score
 
-import lazynet
+import lazynet.cli
 from lazynet import FTRL, FoBoS, Power
 from lazynet.cli import COMMANDS, main, new_parser
 from lazynet.data import RowsFile, SvmlightFile, VWFile
@@ -485,6 +485,15 @@ def interrupted(*arguments):
     _, err = process.communicate()
     assert "Traceback" not in err
     return process.returncode, err
+
+
+def test_ctrl_c_while_a_command_is_imported(monkeypatch, capsys):
+    def interrupted(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lazynet.cli, "import_module", interrupted)
+    assert main(["train", "rows.svm"]) == 130
+    assert capsys.readouterr().err == "lazynet: stopped by Ctrl-C; nothing was written\n"
 
 
 @posix
