@@ -76,8 +76,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--l2", type=float, help="strength of l2/2 * sum w^2 (default: 0)")
     group.add_argument(
         "--passes", type=count, metavar="N",
-        help="the largest number of passes over the rows (default: for classes 4, or 6 with a "
-        "given penalty, or 12 for tabular rows; for numbers 100)",
+        help="make N passes over the rows (default: until the loss no longer falls, at most 4 for "
+        "classes, or 6 with a given penalty, or 12 for tabular rows; at most 100 for numbers)",
     )  # fmt: skip
     group.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE",

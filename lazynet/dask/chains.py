@@ -159,7 +159,7 @@ class Visit:
         self, learner: Learner, targets: Targets, rows: NDArray[np.int64], state: Visiting
     ) -> None:
         """Take the steps on some rows of a chunk."""
-        steps, predictions = self.plan.steps(rows, state.t), np.empty(len(rows))
+        steps = self.plan.steps(rows, state.t)
         if isinstance(learner.engine, OutputsEngine):
             if state.sums is None:
                 state.sums = np.zeros(learner.engine.n_outputs)
@@ -168,6 +168,7 @@ class Visit:
                 self.plan.softmax,
             )  # fmt: skip
             return
+        predictions = np.empty(len(rows))
         steps = steps.with_predictions(predictions)
         learner.engine.take(learner.examples, steps, learner.task, state.t)
         own = targets[self.first][0][rows]

@@ -340,6 +340,7 @@ class Engine:
 
 
 def outputs_of(engines: Sequence[Engine]) -> int:
+    """The number of outputs of all engines."""
     return sum(engine.n_outputs for engine in engines)
 
 

@@ -23,9 +23,9 @@ _NONE = slice(0, 0)
 
 
 class RuleOutputs(OutputsEngine):
-    """The base.  ``constants`` and ``fields`` have a row per output.
+    """The base; the arrays ``constants`` and ``fields`` have a row for each output.
 
-    ``constants`` are those of every output; or one row for all outputs.
+    The argument ``constants`` has a row for each output too, or is one row for all outputs.
     """
 
     _others = _beside = ("constants", "fields")

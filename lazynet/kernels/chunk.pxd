@@ -110,7 +110,7 @@ cdef enum:
     N_STRENGTHS = 3
 
 
-# The rule of one output: what an AnyRule (cells.pxd) holds of these rules.
+# The rule of one output: what an AnyRule (any_rule.pxd) holds of these rules.
 cdef union OutputRule:
     double[32] numbers
     Rda rda

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.statistics import Units
-from lazynet.engines.base import Engine, overflow
+from lazynet.engines.base import Engine, overflow, stacked_coefficients
 from lazynet.engines.calls import Undo, Workers
 from lazynet.training.passes import Evaluation, Pass, total_loss
 from lazynet.training.plan import Plan
@@ -357,8 +357,7 @@ class Epoch:
     @property
     def coef(self) -> NDArray[np.float64]:
         """A copy of the weights, a row for every output."""
-        result = np.vstack([engine.coefficients() for engine in self._engines])
-        return result if self._units is None else self._units.weights(result)
+        return stacked_coefficients(self._engines, self._units).copy()
 
     @property
     def intercept(self) -> NDArray[np.float64]:

@@ -220,17 +220,12 @@ class Plan:
             tuning=tuning,
         )
 
-    def steps(
-        self, order: NDArray[np.int64], t: int, predictions: NDArray[np.float64] | None = None
-    ) -> Steps:
-        """The chunk of steps that visits the rows ``order``, starting with step ``t``.
-
-        The prediction for every row, made before its update, is written to ``predictions``.
-        """
+    def steps(self, order: NDArray[np.int64], t: int) -> Steps:
+        """The chunk of steps that visits the rows ``order``, starting with step ``t``."""
         stop = t + len(order)
         counts = None if self.average is None else checked_counts(self.average, t, stop)
         rates, keep, keep_low, pull = self.rates_and_shrinks(t, stop)
-        return Steps(order, rates, keep, keep_low, pull, counts, predictions)
+        return Steps(order, rates, keep, keep_low, pull, counts)
 
     def rates_and_shrinks(self, start: int, stop: int) -> tuple[NDArray[np.float64], ...]:
         """Rates, a, the low digits of a, and b, of the steps from ``start`` to ``stop``."""
@@ -243,7 +238,7 @@ class Plan:
             isinstance(self.schedule, Constant) and isinstance(rule, Affine) and rule.period == 1
         )
         end = min(start + 1, stop) if alike else stop
-        rates = checked_rates(self.schedule, start, end) if rule.scheduled else np.ones(n_steps)
+        rates = checked_rates(self.schedule, start, end)
         shrink = rule.shrinks(rates, self.penalty, start)
         scalars = rates, shrink.keep, lost_digits(shrink), shrink.pull
         if alike and n_steps > 1:

@@ -211,8 +211,8 @@ def _first_output(engine: Engine, last: bool) -> _Linear:
 
 def _plan_of(
     settings: Settings, rows: RowsInMemory, max_rows: int, epochs: int
-) -> tuple[Plan, RowsInMemory]:
-    """The plan of a comparison, and the rows in the units of this plan.
+) -> tuple[Plan, RowsInMemory, int]:
+    """The plan of a comparison, the rows in the units of this plan, and how many are visited.
 
     Refuses settings that have no twin.
     """
@@ -231,12 +231,12 @@ def _plan_of(
             )
     units = units_for_fit(settings, rows, None)
     rows = rows if units is None else rows.standardised(units)
-    n_steps = _affordable_rows(rows.X, max_rows, epochs) * epochs
-    plan = make_plan(settings, rows, compares_first_epoch=False, n_steps=n_steps)
+    n_rows = _affordable_rows(rows.X, max_rows, epochs)
+    plan = make_plan(settings, rows, compares_first_epoch=False, n_steps=n_rows * epochs)
     if not ALGORITHMS[plan.rule.name].exact:
         exact = [name for name, row in ALGORITHMS.items() if row.exact]
         raise ValueError(f"verify knows the exact rules {exact}, got rule={plan.rule!r}")
-    return plan, rows
+    return plan, rows, n_rows
 
 
 def verify(
@@ -250,9 +250,8 @@ def verify(
     """
     max_rows = check_integer("max_rows", max_rows, 1)
     epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
-    plan, rows = _plan_of(settings, rows, max_rows, epochs)
-    head, features = _first_rows(rows.X, _affordable_rows(rows.X, max_rows, epochs))
-    n_rows = head.shape[0]
+    plan, rows, n_rows = _plan_of(settings, rows, max_rows, epochs)
+    head, features = _first_rows(rows.X, n_rows)
     targets = rows.targets.only(np.arange(n_rows))
     y, importances = targets[0][0], targets.weights
 

@@ -8,7 +8,7 @@
 # weight beyond it has had none, because only a gradient brings it back.  (Without a threshold the
 # rule is computed by the clock.)
 #
-# Property: equal to lazynet.reference.truncated_gradient.DenseTruncated after every step
+# Property: equal to lazynet.reference.truncated_gradient.DenseTruncatedGradient after every step
 # (tests/exact/test_lazy_equals_dense.py).
 from ..lanes cimport Lanes, absolute, exceeds, soft, spread, where
 
