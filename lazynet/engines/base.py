@@ -17,24 +17,25 @@ from lazynet.kernels import steps as steps_kernel
 from lazynet.kernels.examples import (
     DEFECTS,
     STATUS_BAD_ROW,
+    STATUS_NEEDS_SWEEP,
     STATUS_OUT_OF_MEMORY,
     STATUS_OUT_OF_RANGE,
     STATUS_OVERFLOWED,
-    STATUS_WORN_OUT,
     Examples,
 )
 from lazynet.kernels.steps import Steps, Task
 from lazynet.parameters import Kind, Number, SettledFields, shown
 
 #: The index of all features.
+Floats = NDArray[np.float64]
 ALL = slice(None)
 #: A number that may be infinite.
 Limit = Annotated[float, Number(least=0, infinite=True)]
 
 
 @dataclass(frozen=True)
-class Wear(SettledFields):
-    """When the clock is worn out and every weight is brought current (a sweep).
+class SweepLimits(SettledFields):
+    """When a sweep is due: every weight is brought current, and the clock begins anew.
 
     ``smallest_scale`` keeps |w| / scale in the range of doubles.  ``cushion`` bounds
     scale * shift, and so the absolute error of a weight: about 6 cushions in units of the
@@ -55,14 +56,16 @@ class Wear(SettledFields):
     largest_reach: Limit = 2.0**10
 
 
-def _check_wear(name: str, value: Any) -> Wear:
-    if not isinstance(value, Wear):
-        raise TypeError(f"{name} must be None or a lazynet.engines.base.Wear, got {shown(value)}")
+def _check_limits(name: str, value: Any) -> SweepLimits:
+    if not isinstance(value, SweepLimits):
+        raise TypeError(
+            f"{name} must be None or a lazynet.engines.base.SweepLimits, got {shown(value)}"
+        )
     return value
 
 
-#: The type of the parameter ``wear``.
-WearLike = Annotated[Wear, Kind(_check_wear)]
+#: The type of the parameter ``limits``.
+SweepLimitsLike = Annotated[SweepLimits, Kind(_check_limits)]
 
 
 #: What to do about an overflow of a model whose rates have a schedule.
@@ -103,7 +106,7 @@ def take_until_done(
     first = 0
     while first < n_steps:
         status, first = run(first)
-        if status == STATUS_WORN_OUT and sweep is not None:
+        if status == STATUS_NEEDS_SWEEP and sweep is not None:
             sweep()
         elif status == STATUS_OVERFLOWED:
             cause = "the prediction or the step is not a finite number"
@@ -111,8 +114,8 @@ def take_until_done(
         elif status == STATUS_OUT_OF_RANGE:
             raise FloatingPointError(
                 f"the engine left the range of doubles at step {t + first}: l1 and l2 shrink the "
-                f"weights too much before all of them are brought current. {remedy}. If wear is "
-                f"given, raise its smallest_scale, or lower its largest_cushion."
+                f"weights too much before all of them are brought current. {remedy}. If "
+                f"limits is given, raise its smallest_scale, or lower its largest_cushion."
             )
         elif status == STATUS_OUT_OF_MEMORY:
             raise MemoryError(f"no memory for row {row_of(first)} of X at step {t + first}")
@@ -125,7 +128,7 @@ def take_until_done(
             )
 
 
-def refuse_overflow(t: int, remedy: str, *arrays: NDArray[np.float64]) -> None:
+def refuse_overflow(t: int, remedy: str, *arrays: Floats) -> None:
     """Raise if an array holds a number that is not finite; ``remedy`` says what to do."""
     for numbers in arrays:
         # np.isfinite(numbers) would make another array of the same length; min and max do not.
@@ -163,19 +166,19 @@ class Engine:
     #: whether an overflow of a weight shows in its cell; else the weight is computed
     _cells_show_overflow: ClassVar[bool] = False
     #: the sums of omega and of omega * intercept over the iterates; empty without an average
-    totals: NDArray[np.float64] = np.zeros(0)
+    totals: Floats = np.zeros(0)
     #: the past of the clock (``past_of_clock``); None without an average
     past: Any = None
 
-    def __init__(self, n_features: int, wear: Wear | None = None) -> None:
+    def __init__(self, n_features: int, limits: SweepLimits | None = None) -> None:
         self.n_features = n_features
-        self.wear = wear if wear is not None else Wear()
+        self.limits = limits if limits is not None else SweepLimits()
         #: called before a sweep changes all weights
         self.before_sweep: Callable[[], None] | None = None
 
     # --- the weights ---
 
-    def coefficients(self, which: Any = ALL, *, last: bool = False) -> NDArray[np.float64]:
+    def coefficients(self, which: Any = ALL, *, last: bool = False) -> Floats:
         """The weights of the features ``which``.
 
         They are the weights that predict: the average once an iterate has counted, else the last
@@ -183,7 +186,7 @@ class Engine:
         """
         raise NotImplementedError
 
-    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
+    def intercepts(self, *, last: bool = False) -> Floats:
         """The intercepts that belong to ``coefficients``."""
         raise NotImplementedError
 
@@ -191,7 +194,7 @@ class Engine:
         """Take all steps of the chunk; its first step is step ``t`` of the run."""
         raise NotImplementedError
 
-    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+    def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         """Start from these weights; an average begins anew."""
         raise NotImplementedError
 
@@ -199,7 +202,7 @@ class Engine:
         """The weights that predict as a sparse matrix."""
         return sparse.csr_matrix(self.coefficients())
 
-    def weights(self, which: Any = ALL) -> NDArray[np.float64]:
+    def weights(self, which: Any = ALL) -> Floats:
         """The last weights of the first output."""
         return self.coefficients(which, last=True)[0]
 
@@ -346,7 +349,7 @@ def outputs_of(engines: Sequence[Engine]) -> int:
 
 def stacked_coefficients(
     engines: Sequence[Engine], units: Units | None, last: bool = False
-) -> NDArray[np.float64]:
+) -> Floats:
     """The weights that predict, or the last weights: a row for every output, read-only.
 
     They are the weights of features as passed; the engines have learned in ``units``.
@@ -372,9 +375,7 @@ def stacked_sparse_coefficients(
     return read_only(rows)
 
 
-def intercepts_of(
-    engines: Sequence[Engine], units: Units | None, last: bool = False
-) -> NDArray[np.float64]:
+def intercepts_of(engines: Sequence[Engine], units: Units | None, last: bool = False) -> Floats:
     """The intercepts that belong to ``stacked_coefficients``."""
     intercepts = np.concatenate([engine.intercepts(last=last) for engine in engines])
     if units is None:
@@ -384,10 +385,10 @@ def intercepts_of(
     return np.asarray(result, dtype=np.float64)
 
 
-def load_all(
+def set_all_coefficients(
     engines: Sequence[Engine],
-    rows: NDArray[np.float64],
-    offsets: NDArray[np.float64],
+    rows: Floats,
+    offsets: Floats,
     units: Units | None,
 ) -> None:
     """Let the engines, which learn in ``units``, start from a model of rows as passed."""
@@ -395,5 +396,5 @@ def load_all(
     first = 0
     for engine in engines:
         part = slice(first, first + engine.n_outputs)
-        engine.load(rows[part], offsets[part])
+        engine.set_coefficients(rows[part], offsets[part])
         first += engine.n_outputs

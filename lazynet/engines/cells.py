@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lazynet.engines.base import ALL, Engine, Wear, take_until_done
+from lazynet.engines.base import ALL, Engine, Floats, SweepLimits, take_until_done
 from lazynet.kernels import cells as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.steps import Steps, Task
@@ -29,12 +29,12 @@ class CellEngine(Engine):
     #: the name of the rule in the table of kernels/any_rule.pxd
     kind: ClassVar[str]
     _others: ClassVar[tuple[str, ...]] = ("fields", "constants")
-    memory: NDArray[np.float64] | None = None
+    memory: Floats | None = None
 
     def __init__(
-        self, n_features: int, wear: Wear | None = None, constants: ArrayLike | None = None
+        self, n_features: int, limits: SweepLimits | None = None, constants: ArrayLike | None = None
     ) -> None:
-        super().__init__(n_features, wear)
+        super().__init__(n_features, limits)
         self.constants = np.zeros(len(kernel.constants(self.kind)))
         if constants is not None:
             self.constants[:] = constants
@@ -59,16 +59,16 @@ class CellEngine(Engine):
             row_of=steps.row, remedy=self.remedy, sweep=self.sweep,
         )  # fmt: skip
 
-    def coefficients(self, which: Any = ALL, *, last: bool = False) -> NDArray[np.float64]:
+    def coefficients(self, which: Any = ALL, *, last: bool = False) -> Floats:
         cells = self.cells[which]
         weights = np.empty((1, len(cells)))
         kernel.read(self.kind, cells, self.fields, self.constants, weights[0], self.memory)
         return weights
 
-    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
+    def intercepts(self, *, last: bool = False) -> Floats:
         return np.array([kernel.intercept(self.kind, self.fields, self.constants)])
 
-    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+    def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         self.cells[:, 0], self.cells[:, 1:] = coefficients[0], 0.0
         self.fields[:] = 0.0
         self.set_field("intercept", intercepts[0])
@@ -119,7 +119,7 @@ class TruncatedGradientEngine(LaggingWeights):
 
     def _sweep(self) -> None:
         """Bring every weight current, and sum up gravity anew."""
-        self.load(self.coefficients(), self.intercepts())
+        self.set_coefficients(self.coefficients(), self.intercepts())
 
 
 class SAGAEngine(LaggingWeights):
@@ -132,18 +132,18 @@ class SAGAEngine(LaggingWeights):
     """
 
     name = kind = "saga"
-    memory: NDArray[np.float64]
+    memory: Floats
     _others = ("fields", "constants", "memory")
     _any_length = "memory"
 
     def __init__(
-        self, n_features: int, wear: Wear | None = None, constants: ArrayLike | None = None
+        self, n_features: int, limits: SweepLimits | None = None, constants: ArrayLike | None = None
     ) -> None:
-        super().__init__(n_features, wear, constants)
+        super().__init__(n_features, limits, constants)
         self.memory = np.zeros(0)
 
-    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        super().load(coefficients, intercepts)
+    def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
+        super().set_coefficients(coefficients, intercepts)
         self.memory = np.zeros(0)
 
     def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
@@ -179,9 +179,9 @@ class AdaGradEngine(LaggingWeights):
     name = kind = "adagrad"
     _cells_show_overflow = True
 
-    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+    def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         """Start with these weights and no gradients seen."""
-        super().load(coefficients, intercepts)
+        super().set_coefficients(coefficients, intercepts)
         kernel.retune(self.kind, self.cells, self.fields, self.constants)
 
     def set_constants(self, constants: tuple[float, ...]) -> None:
@@ -270,7 +270,7 @@ class GradientSums(CellEngine):
         """The mean size of the rows as of the last refresh; 1 before the first row with a size."""
         return self.field("mean") or 1.0
 
-    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+    def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         """Start as if one gradient had been seen, unless all weights are 0."""
         weights, intercept = coefficients[0], float(intercepts[0])
         self.cells[:], self.fields[:] = 0.0, 0.0
@@ -296,7 +296,7 @@ class GradientSums(CellEngine):
             self._are_loaded(weights, intercept)
         self._restate(weights, intercept)
 
-    def _are_loaded(self, weights: NDArray[np.float64], intercept: float) -> float:
+    def _are_loaded(self, weights: Floats, intercept: float) -> float:
         """1 for a model that is not zero, whose weights a new scale will leave what they are."""
         loaded = bool(intercept or np.any(weights))
         if self.follows:
@@ -312,7 +312,7 @@ class GradientSums(CellEngine):
             self.set_field("loaded", _RESTATED)
             self._restate(weights, intercept)
 
-    def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
+    def _restate(self, weights: Floats, intercept: float) -> None:
         """Change the cells so that they give these weights under the present constants."""
         raise NotImplementedError
 
@@ -323,7 +323,7 @@ class RDAEngine(GradientSums):
     >>> from lazynet.penalties import ElasticNet
     >>> from lazynet.rules.rda import RDA
     >>> engine = RDAEngine(2, constants=RDA(gamma=1.0).constants(ElasticNet(l1=0.1)))
-    >>> engine.load(np.array([[1.0, 0.0]]), np.array([0.5]))
+    >>> engine.set_coefficients(np.array([[1.0, 0.0]]), np.array([0.5]))
     >>> engine.coefficients(), engine.intercepts()
     (array([[1., 0.]]), array([0.5]))
     """
@@ -331,7 +331,7 @@ class RDAEngine(GradientSums):
     name = kind = "rda"
     _follows, _count = "free_gamma", "seen"
 
-    def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
+    def _restate(self, weights: Floats, intercept: float) -> None:
         l1, l2, gamma, rho, free_gamma = self.constants.tolist()
         if self.follows:
             gamma *= self.unit * self.unit
@@ -355,7 +355,7 @@ class FTRLEngine(GradientSums):
     >>> from lazynet.penalties import ElasticNet
     >>> from lazynet.rules.ftrl import FTRL
     >>> engine = FTRLEngine(2, constants=FTRL().constants(ElasticNet(l1=0.1)))
-    >>> engine.load(np.array([[1.0, 0.0]]), np.array([0.5]))
+    >>> engine.set_coefficients(np.array([[1.0, 0.0]]), np.array([0.5]))
     >>> engine.coefficients().round(12) + 0.0, engine.intercepts().round(12)
     (array([[1., 0.]]), array([0.5]))
     """
@@ -375,7 +375,7 @@ class FTRLEngine(GradientSums):
             return alpha, beta, alpha, beta
         return alpha / self.unit, beta * self.unit, free_alpha, free_beta
 
-    def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
+    def _restate(self, weights: Floats, intercept: float) -> None:
         l1, l2, per_example = self.constants[:3].tolist()
         alpha, beta, free_alpha, free_beta = self._rates()
         count = max(1.0, self.field("steps")) if per_example else 1.0

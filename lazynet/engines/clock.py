@@ -10,9 +10,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lazynet.engines.base import ALL, Arrays, Engine, Wear, take_until_done
+from lazynet.engines.base import ALL, Arrays, Engine, Floats, SweepLimits, take_until_done
 from lazynet.engines.cells import CellEngine
 from lazynet.kernels import cells as kernel
 from lazynet.kernels import dense as dense_kernel
@@ -39,11 +38,11 @@ class ClockEngine(CellEngine):
     """
 
     name = kind = "clock"
-    memory: NDArray[np.float64]
+    memory: Floats
     _others: ClassVar[tuple[str, ...]] = ("fields", "memory")
 
-    def __init__(self, n_features: int, wear: Wear | None = None) -> None:
-        super().__init__(n_features, wear)
+    def __init__(self, n_features: int, limits: SweepLimits | None = None) -> None:
+        super().__init__(n_features, limits)
         self.memory = np.zeros(kernel.FROM_DATA_FIELDS)
         self._set_clock()
 
@@ -56,8 +55,8 @@ class ClockEngine(CellEngine):
         kernel.read(self.kind, self.cells, self.fields, self.constants, self.cells.reshape(-1))
         self._set_clock()
 
-    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        super().load(coefficients, intercepts)
+    def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
+        super().set_coefficients(coefficients, intercepts)
         self._set_clock()
         # No mean size of rows rescales weights that were not learned from these rows.
         self.memory[kernel.LOADED_FIELD] = float(coefficients.any())
@@ -88,10 +87,10 @@ class AveragedClockEngine(ClockEngine):
     _table = "past"
     _cells_show_overflow = True
 
-    def __init__(self, n_features: int, wear: Wear | None = None) -> None:
+    def __init__(self, n_features: int, limits: SweepLimits | None = None) -> None:
         self.past = past_of_clock(n_features)
         self.totals = np.zeros(steps_kernel.AVERAGE_FIELDS)
-        super().__init__(n_features, wear)
+        super().__init__(n_features, limits)
 
     def _set_clock(self) -> None:
         super()._set_clock()
@@ -103,29 +102,29 @@ class AveragedClockEngine(ClockEngine):
         np.negative(sums, out=self.cells[:, 1])
         self._set_clock()
 
-    def coefficients(self, which: Any = ALL, *, last: bool = False) -> NDArray[np.float64]:
+    def coefficients(self, which: Any = ALL, *, last: bool = False) -> Floats:
         if last or not self.counted:
             return super().coefficients(which)
         return self._sums(which)[None] / self.counted
 
-    def _sums(self, which: Any) -> NDArray[np.float64]:
+    def _sums(self, which: Any) -> Floats:
         """The sum of omega * w over the iterates, for the weights w of the features ``which``."""
         cells = self.cells[which]
         sums = np.empty(len(cells))
         self.average.sums(cells, sums)
         return sums
 
-    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
+    def intercepts(self, *, last: bool = False) -> Floats:
         if last or not self.counted:
             return super().intercepts()
         return self.totals[[steps_kernel.INTERCEPT_SUM_FIELD]] / self.counted
 
-    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        super().load(coefficients, intercepts)
+    def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
+        super().set_coefficients(coefficients, intercepts)
         self.totals[:] = 0.0
 
 
-def past_of_clock(n_features: int) -> NDArray[np.float64]:
+def past_of_clock(n_features: int) -> Floats:
     """Room for the shift of every step, and for the sums of scales and pulls.
 
     The first column belongs to the time before the first step.
@@ -147,14 +146,14 @@ class TablesEngine(CellEngine):
     """
 
     name = kind = "tables"
-    memory: NDArray[np.float64]
+    memory: Floats
     _others = ("fields", "memory")
     _table = "memory"
 
     def __init__(
-        self, n_features: int, budget: int = DEFAULT_BUDGET, wear: Wear | None = None
+        self, n_features: int, budget: int = DEFAULT_BUDGET, limits: SweepLimits | None = None
     ) -> None:
-        super().__init__(n_features, wear)
+        super().__init__(n_features, limits)
         # The system maps these pages as the tables fill, not before.
         self.memory = np.zeros(2 * (budget + 1))
         self._begin_tables()
@@ -173,8 +172,8 @@ class TablesEngine(CellEngine):
         self.cells[:, 0], self.cells[:, 1] = self.weights(), 0.0
         self._begin_tables()
 
-    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        super().load(coefficients, intercepts)
+    def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
+        super().set_coefficients(coefficients, intercepts)
         self._begin_tables()
 
 
@@ -225,7 +224,7 @@ def tuning_of(
     )
 
 
-def lower_rates(rates: NDArray[np.float64]) -> None:
+def lower_rates(rates: Floats) -> None:
     """Quarter the rates of weights that predict numbers, and halve the rate of the intercept.
 
     ``rates`` is the state of one output, or has a row for each output.  One lack of progress
@@ -262,11 +261,11 @@ class DenseEngine(Engine):
         self,
         n_features: int,
         predictions: bool = False,
-        wear: Wear | None = None,
+        limits: SweepLimits | None = None,
         vectorised: bool = True,
         average: bool = False,
     ) -> None:
-        super().__init__(n_features, wear)
+        super().__init__(n_features, limits)
         self.vectorised = vectorised
         self.cells = np.zeros(n_features)
         self.bias = np.zeros(1)
@@ -282,16 +281,16 @@ class DenseEngine(Engine):
         )  # fmt: skip
         take_until_done(run, len(steps), t, examples, row_of=steps.row, remedy=self.remedy)
 
-    def coefficients(self, which: Any = ALL, *, last: bool = False) -> NDArray[np.float64]:
+    def coefficients(self, which: Any = ALL, *, last: bool = False) -> Floats:
         if last or not self.counted:
             return self.cells[which][None].copy()
         return self.sums[which][None] / self.counted
 
-    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
+    def intercepts(self, *, last: bool = False) -> Floats:
         if last or not self.counted:
             return self.bias.copy()
         return self.totals[[steps_kernel.INTERCEPT_SUM_FIELD]] / self.counted
 
-    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+    def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         self.cells[:], self.bias[0] = coefficients[0], intercepts[0]
         self.sums[:], self.totals[:] = 0.0, 0.0

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.engines.base import ALL, Engine, Wear, take_until_done
+from lazynet.engines.base import ALL, Engine, Floats, SweepLimits, take_until_done
 from lazynet.engines.cells import on_lines
 from lazynet.engines.clock import lower_rates, past_of_clock
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels import outputs as kernel
 from lazynet.kernels import steps as steps_kernel
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.steps import Steps, Targets, Task
+from lazynet.kernels.steps import OutputTargets, Steps, Task
 
 #: Features whose weights are read at once: their cells stay in the cache.
 _FEATURES_AT_ONCE = 2**12
@@ -43,14 +43,14 @@ class OwnSteps(NamedTuple):
     but for ``pull``, one entry for all outputs will do.
     """
 
-    rates: NDArray[np.float64]
-    keep: NDArray[np.float64]
-    keep_low: NDArray[np.float64]
-    pull: NDArray[np.float64]
+    rates: Floats
+    keep: Floats
+    keep_low: Floats
+    pull: Floats
 
 
 class OutputsEngine(Engine):
-    """The base: cells of ``dtype``, and what is needed to read, load and train them.
+    """The base: cells of ``dtype``, and what is needed to read, set and train them.
 
     ``width`` is the number of outputs, filled up to whole cache lines.
     """
@@ -65,19 +65,22 @@ class OutputsEngine(Engine):
     #: the rates and shrinks of every output in the chunk, where they differ; None: of the steps
     own_steps: OwnSteps | None = None
     #: l1, l2 and the largest rate of every output, where they differ; None: those of the task
-    strengths: NDArray[np.float64] | None = None
+    strengths: Floats | None = None
 
     def __init__(
         self,
         n_features: int,
         n_outputs: int,
         dtype: Any = np.float64,
-        wear: Wear | None = None,
+        limits: SweepLimits | None = None,
     ) -> None:
-        wear = wear if wear is not None else Wear()
+        limits = limits if limits is not None else SweepLimits()
         if np.dtype(dtype) == np.float32:
-            wear = replace(wear, smallest_scale=max(wear.smallest_scale, _SMALLEST_NARROW_SCALE))
-        super().__init__(n_features, wear)
+            limits = replace(
+                limits,
+                smallest_scale=max(limits.smallest_scale, _SMALLEST_NARROW_SCALE),
+            )
+        super().__init__(n_features, limits)
         self.n_outputs, self.dtype = n_outputs, np.dtype(dtype)
         self.width = width_of(n_outputs, self.dtype)
         columns = self.width * kernel.numbers(self.kind)
@@ -106,11 +109,11 @@ class OutputsEngine(Engine):
     def learn(
         self,
         examples: Examples,
-        targets: Targets,
+        targets: OutputTargets,
         steps: Steps,
         task: Task,
         t: int,
-        losses: NDArray[np.float64],
+        losses: Floats,
         softmax: bool = False,
         learns: bool = True,
     ) -> None:
@@ -134,20 +137,20 @@ class OutputsEngine(Engine):
         """The weights of some features, perhaps copied."""
         return self._block_of(np.ascontiguousarray(self.cells[which], np.float64), which)
 
-    def _by_feature(self, which: Any, last: bool) -> NDArray[np.float64]:
+    def _by_feature(self, which: Any, last: bool) -> Floats:
         """The ``coefficients`` of some features, a row per feature."""
         block = self._block_to_read(which)
         coefficients = np.empty((block.n_features, self.n_outputs))
         kernel.read(block, coefficients)
         return coefficients
 
-    def _chunks(self, last: bool) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def _chunks(self, last: bool) -> Iterator[tuple[slice, Floats]]:
         """The ``coefficients`` of some features after the other, a row per feature."""
         for start in range(0, self.n_features, _FEATURES_AT_ONCE):
             features = slice(start, min(start + _FEATURES_AT_ONCE, self.n_features))
             yield features, self._by_feature(features, last)
 
-    def coefficients(self, which: Any = ALL, *, last: bool = False) -> NDArray[np.float64]:
+    def coefficients(self, which: Any = ALL, *, last: bool = False) -> Floats:
         if which is not ALL:
             return np.ascontiguousarray(self._by_feature(which, last).T)
         weights = np.empty((self.n_outputs, self.n_features))
@@ -159,7 +162,7 @@ class OutputsEngine(Engine):
         """The weights that predict as a sparse matrix, without an array of all weights.
 
         >>> engine = OutputsOnClock(3, 2)
-        >>> engine.load(np.array([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]), np.zeros(2))
+        >>> engine.set_coefficients(np.array([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]), np.zeros(2))
         >>> engine.sparse_coefficients().toarray()
         array([[0., 2., 0.],
                [4., 0., 6.]])
@@ -174,7 +177,7 @@ class OutputsEngine(Engine):
         return counts
 
 
-def _rows_of(by_feature: NDArray[np.float64]) -> sparse.csr_matrix:
+def _rows_of(by_feature: Floats) -> sparse.csr_matrix:
     """Weights by feature as sparse rows of outputs; SciPy takes three times as long."""
     n, n_outputs = by_feature.shape
     weights = np.ascontiguousarray(by_feature.T).ravel()
@@ -216,7 +219,7 @@ class OutputsOnClock(OutputsEngine):
     """The clock: one number per weight; one clock for all outputs, or a clock for each.
 
     >>> engine = OutputsOnClock(3, 2)
-    >>> engine.load(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([0.5, 0.0]))
+    >>> engine.set_coefficients(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([0.5, 0.0]))
     >>> engine.coefficients(np.array([2])), engine.intercepts()
     (array([[3.],
            [6.]]), array([0.5, 0. ]))
@@ -232,10 +235,10 @@ class OutputsOnClock(OutputsEngine):
         n_features: int,
         n_outputs: int,
         dtype: Any = np.float64,
-        wear: Wear | None = None,
+        limits: SweepLimits | None = None,
         own_clocks: bool = False,
     ) -> None:
-        super().__init__(n_features, n_outputs, dtype, wear)
+        super().__init__(n_features, n_outputs, dtype, limits)
         self.clocks = np.zeros((kernel.CLOCK_ROWS, self.width if own_clocks else 1))
         self.own = np.zeros((kernel.OWN_ROWS, self.width))
         self.scalars = np.zeros(kernel.SCALARS)
@@ -255,10 +258,10 @@ class OutputsOnClock(OutputsEngine):
         first_numbers = np.ascontiguousarray(self.cells[which][:, : self.width], np.float64)
         return self._block_of(first_numbers, which, "clock")
 
-    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
+    def intercepts(self, *, last: bool = False) -> Floats:
         return self.own[kernel.INTERCEPT_ROW, : self.n_outputs].copy()
 
-    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+    def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         self.cells[...] = 0.0
         self.cells[:, : self.n_outputs] = coefficients.T
         self.rates[:, cells_kernel.LOADED_FIELD] = coefficients.any(axis=1)
@@ -288,10 +291,10 @@ class AveragedOutputs(OutputsOnClock):
     _others = (*OutputsOnClock._beside, "totals", "past")
     _table = "past"
 
-    def __init__(self, n_features: int, n_outputs: int, wear: Wear | None = None) -> None:
+    def __init__(self, n_features: int, n_outputs: int, limits: SweepLimits | None = None) -> None:
         self.past = past_of_clock(n_features)
         self.totals = np.zeros(steps_kernel.AVERAGE_FIELDS)
-        super().__init__(n_features, n_outputs, np.float64, wear)
+        super().__init__(n_features, n_outputs, np.float64, limits)
 
     def _set_clocks(self) -> None:
         super()._set_clocks()
@@ -303,7 +306,7 @@ class AveragedOutputs(OutputsOnClock):
         self.cells[:, : self.n_outputs] = self._by_feature(ALL, last=True)
         self._set_clocks()
 
-    def _sums(self, which: Any) -> NDArray[np.float64]:
+    def _sums(self, which: Any) -> Floats:
         """The sum of omega * w over the iterates for the weights w, a row per feature."""
         cells = self.cells[which]
         sums = np.empty((self.n_outputs, len(cells)))
@@ -312,18 +315,18 @@ class AveragedOutputs(OutputsOnClock):
             self.average.sums(pairs, sums[number])
         return sums.T
 
-    def _by_feature(self, which: Any, last: bool) -> NDArray[np.float64]:
+    def _by_feature(self, which: Any, last: bool) -> Floats:
         if last or not self.counted:
             return super()._by_feature(which, last)
         return self._sums(which) / self.counted
 
-    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
+    def intercepts(self, *, last: bool = False) -> Floats:
         if last or not self.counted:
             return super().intercepts()
         return self.own[kernel.INTERCEPT_SUM_ROW, : self.n_outputs] / self.counted
 
-    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        super().load(coefficients, intercepts)
+    def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
+        super().set_coefficients(coefficients, intercepts)
         self.totals[:] = 0.0
 
 
@@ -339,11 +342,15 @@ class GroupedOutputs(OutputsOnClock):
     _cells_show_overflow = False
 
     def __init__(
-        self, n_features: int, n_outputs: int, dtype: Any = np.float64, wear: Wear | None = None
+        self,
+        n_features: int,
+        n_outputs: int,
+        dtype: Any = np.float64,
+        limits: SweepLimits | None = None,
     ) -> None:
-        wear = wear if wear is not None else Wear()
-        smallest = max(wear.smallest_scale, _SMALLEST_SCALE_OF_GROUPS)
-        super().__init__(n_features, n_outputs, dtype, replace(wear, smallest_scale=smallest))
+        limits = limits if limits is not None else SweepLimits()
+        smallest = max(limits.smallest_scale, _SMALLEST_SCALE_OF_GROUPS)
+        super().__init__(n_features, n_outputs, dtype, replace(limits, smallest_scale=smallest))
 
     def _block_to_read(self, which: Any) -> kernel.Block:
         return self._block_of(np.ascontiguousarray(self.cells[which]), which)

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lazynet.engines.base import ALL, Wear
+from lazynet.engines.base import ALL, Floats, SweepLimits
 from lazynet.engines.cells import FOLLOWS, AdaGradEngine, CellEngine, FTRLEngine, RDAEngine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels import cells as cells_kernel
@@ -37,10 +37,10 @@ class RuleOutputs(OutputsEngine):
         n_features: int,
         n_outputs: int,
         dtype: Any = np.float64,
-        wear: Wear | None = None,
+        limits: SweepLimits | None = None,
         constants: ArrayLike | None = None,
     ) -> None:
-        super().__init__(n_features, n_outputs, dtype, wear)
+        super().__init__(n_features, n_outputs, dtype, limits)
         self.constants = np.zeros((self.width, len(cells_kernel.constants(self.kind))))
         if constants is not None:
             self.constants[:n_outputs] = constants
@@ -50,13 +50,13 @@ class RuleOutputs(OutputsEngine):
 
     def output(self, number: int, which: Any = ALL) -> CellEngine:
         """An engine of one output with the state of output ``number``, for some features."""
-        engine = self.single(0, self.wear, self.constants[number])
+        engine = self.single(0, self.limits, self.constants[number])
         engine.remedy, engine.fields = self.remedy, self.fields[number].copy()
         engine.cells = self._cells_of(number, which)
         engine.n_features = len(engine.cells)
         return engine
 
-    def _cells_of(self, number: int, which: Any) -> NDArray[np.float64]:
+    def _cells_of(self, number: int, which: Any) -> Floats:
         """The cells of one output in the form of the engine of one output."""
         return np.ascontiguousarray(self.cells[which][:, number :: self.width], dtype=np.float64)
 
@@ -70,7 +70,7 @@ class RuleOutputs(OutputsEngine):
             self.constants[self.n_outputs :] = single.constants
             self.fields[self.n_outputs :] = single.fields
 
-    def intercepts(self, *, last: bool = False) -> NDArray[np.float64]:
+    def intercepts(self, *, last: bool = False) -> Floats:
         return np.array([self.output(k, _NONE).intercept for k in range(self.n_outputs)])
 
     def _change(self, change: Callable[[CellEngine, slice], None]) -> None:
@@ -80,8 +80,10 @@ class RuleOutputs(OutputsEngine):
             change(single, slice(number, number + 1))
             self.set_output(number, single)
 
-    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        self._change(lambda single, number: single.load(coefficients[number], intercepts[number]))
+    def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
+        self._change(
+            lambda single, number: single.set_coefficients(coefficients[number], intercepts[number])
+        )
 
     def _sweep(self) -> None:
         """Let every output do what the kernel has asked for."""
@@ -123,7 +125,7 @@ class AdaGradOutputs(RuleOutputs):
     single = AdaGradEngine
     _per_feature = ("cells", "stamps")
 
-    def _cells_of(self, number: int, which: Any) -> NDArray[np.float64]:
+    def _cells_of(self, number: int, which: Any) -> Floats:
         pairs = super()._cells_of(number, which)
         cells = np.zeros((len(pairs), 4))
         cells[:, :2], cells[:, 3] = pairs, self.stamps[which]
@@ -136,10 +138,10 @@ class AdaGradOutputs(RuleOutputs):
         super().set_output(number, single)
         self.stamps[:] = single.field("steps")
 
-    def load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+    def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         self.stamps[:] = 0.0
         self.fields[...] = 0.0
-        super().load(coefficients, intercepts)
+        super().set_coefficients(coefficients, intercepts)
 
     def set_constants(self, constants: tuple[float, ...]) -> None:
         """Apply the missed shrinks with the old constants, then switch."""

@@ -190,16 +190,16 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         >>> model.t_, model.coef_, model.intercept_  # -0.5, then +0.5
         (2, array([[-0.5,  1. ]]), array([0.]))
         """
-        self._warn(self._learn_once(X, y, sample_weight, sample_order, classes))
+        self._warn(self._partial_fit(X, y, sample_weight, sample_order, classes))
         return self
 
-    def _learn_rows(
+    def _train_on_rows(
         self, settings: Settings, rows: Chunk, classes: Any, order: Any = None, *,
         some_rows: bool = False,
     ) -> list[Warning]:  # fmt: skip
         previous = getattr(self, "classes_", None)
         classes = classes_of_partial_fit(previous, classes, rows.y, settings.class_weight)
-        return super()._learn_rows(settings, rows, classes, order, some_rows=some_rows)
+        return super()._train_on_rows(settings, rows, classes, order, some_rows=some_rows)
 
 
 def _check_goes_with_labels(settings: Settings) -> None:
@@ -306,5 +306,5 @@ class LazyNetRegressor(LinearRegressor, OnlineModel):
         >>> model.partial_fit([[1.0]], [4.0]).coef_
         array([1.5])
         """
-        self._warn(self._learn_once(X, y, sample_weight, sample_order))
+        self._warn(self._partial_fit(X, y, sample_weight, sample_order))
         return self

@@ -47,9 +47,9 @@ from lazynet.schedules import AUTO
 from lazynet.training.fit import (
     Callback,
     engines_with,
-    fit,
-    learn_once,
     start_identity,
+    train,
+    train_once,
 )
 from lazynet.training.loop import EpochRecord
 from lazynet.training.plan import Model
@@ -209,7 +209,7 @@ class OnlineModel(LinearModel):
             settings = checkpoint.begin(self, settings, identity)
         replaces = start[0] is not None or start[1] is not None
         replaced = partial(self._replaced, *start) if replaces else None
-        result, warnings = fit(
+        result, warnings = train(
             settings, rows, model, replaced, callback, checkpoint, self._sparse_coef
         )
         self.__dict__.update(result)
@@ -261,14 +261,14 @@ class OnlineModel(LinearModel):
         )
 
     @all_or_nothing
-    def _learn_once(
+    def _partial_fit(
         self, X: Any, y: Any, sample_weight: Any, sample_order: Any, classes: Any = None
     ) -> list[Warning]:
         """Go on training with one pass over the rows; ``classes`` are those of a classifier."""
         settings = self._read_settings()
         settings.rule.check_streams("partial_fit")
         if not isinstance(X, Source):
-            return self._learn_rows(settings, Chunk(X, y, sample_weight), classes, sample_order)
+            return self._train_on_rows(settings, Chunk(X, y, sample_weight), classes, sample_order)
         check_alone(y, sample_weight, sample_order)
         settings, n_iter = replace(settings, shuffle=False), getattr(self, "n_iter_", 0)
         if self.__sklearn_is_fitted__():
@@ -280,7 +280,7 @@ class OnlineModel(LinearModel):
         with closing(X.chunks(ROWS, 0)) as chunks:
             for chunk in chunks:
                 self._undo.keep_engines()
-                warnings += self._learn_rows(settings, chunk, classes, some_rows=True)
+                warnings += self._train_on_rows(settings, chunk, classes, some_rows=True)
                 n_rows += chunk.X.shape[0]
                 any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())
         if not n_rows:
@@ -289,7 +289,7 @@ class OnlineModel(LinearModel):
         self.n_iter_ = n_iter + 1
         return warnings[:1]
 
-    def _learn_rows(
+    def _train_on_rows(
         self, settings: Settings, rows: Chunk, classes: Any, order: Any = None, *,
         some_rows: bool = False,
     ) -> list[Warning]:  # fmt: skip
@@ -309,7 +309,7 @@ class OnlineModel(LinearModel):
                 f"{len(read.targets)}"
             )
         data = RowsInMemory(read.X, read.targets, check_order(order, read.X.shape[0]))
-        result, warnings = learn_once(settings, data, model, getattr(self, "l1_", 0.0), self._undo)
+        result, warnings = train_once(settings, data, model, getattr(self, "l1_", 0.0), self._undo)
         self.__dict__.update(result)
         self.n_iter_, self.history_ = getattr(self, "n_iter_", 0) + 1, getattr(self, "history_", [])
         return warnings

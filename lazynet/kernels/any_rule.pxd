@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
-from .chunk cimport Chunk
+from .chunk cimport StepChunk
 from .from_data cimport Proposal
 from .lanes cimport (
     Lanes, gather1, gather2, gather3, gather4, scatter1, scatter2, scatter3, scatter4, spread,
@@ -116,24 +116,24 @@ cdef inline str prepare(AnyRule* rule, int code, bint running):
 
 
 cdef inline int begin_rule(
-    AnyRule* rule, tuple of, const double* constants, const double* fields, bint running
+    AnyRule* rule, tuple layout, const double* constants, const double* fields, bint running
 ) except -1:
-    """Fill in the rule as of now, ``of`` its entry in ``all_rules``; raises where its constants or fields
+    """Fill in the rule as of now, ``layout`` its entry in ``all_rules``; raises where its constants or fields
     cannot be used."""
-    cdef Py_ssize_t n = len(of[2])
+    cdef Py_ssize_t n = len(layout[2])
     cdef str defect
     if n:
         memcpy(rule.numbers, constants, n * sizeof(double))
-    memcpy(rule.numbers + n, fields, len(of[3]) * sizeof(double))
-    defect = prepare(rule, of[0], running)
+    memcpy(rule.numbers + n, fields, len(layout[3]) * sizeof(double))
+    defect = prepare(rule, layout[0], running)
     if defect is not None:
         raise ValueError(defect)
     return 0
 
 
-cdef inline void end_rule(const AnyRule* rule, tuple of, double* fields) noexcept:
+cdef inline void end_rule(const AnyRule* rule, tuple layout, double* fields) noexcept:
     """Write the fields as of now."""
-    memcpy(fields, rule.numbers + <Py_ssize_t> len(of[2]), len(of[3]) * sizeof(double))
+    memcpy(fields, rule.numbers + <Py_ssize_t> len(layout[2]), len(layout[3]) * sizeof(double))
 
 
 cdef inline bint follows_sizes(const AnyRule* rule, int code) noexcept:
@@ -215,9 +215,9 @@ cdef inline Lanes load(const Rule* rule, const Lanes* cell, Lanes* kept) noexcep
     if Rule is ClockRule:
         return clock.load(rule, cell, kept)
     elif Rule is AveragedRule:
-        return clock.load_averaged(&rule.on, cell, kept)
+        return clock.load_averaged(&rule.clock_rule, cell, kept)
     elif Rule is FreelyAveragedRule:
-        return clock.load_freely_averaged(&rule.on, cell, kept)
+        return clock.load_freely_averaged(&rule.clock_rule, cell, kept)
     elif Rule is Rda:
         return rda.load(rule, cell, kept)
     elif Rule is Ftrl:
@@ -239,7 +239,7 @@ cdef inline double factor_of(const Rule* rule) noexcept nogil:
     if Rule is ClockRule:
         return rule.clock.scale
     elif Rule is AveragedRule or Rule is FreelyAveragedRule:
-        return rule.on.clock.scale
+        return rule.clock_rule.clock.scale
     elif Rule is Rda:
         return rule.factor
     else:
@@ -253,9 +253,9 @@ cdef inline void move(
     if Rule is ClockRule:
         clock.move(rule, cell, kept, step * x)
     elif Rule is AveragedRule:
-        clock.move_averaged(&rule.on, cell, kept, step * x)
+        clock.move_averaged(&rule.clock_rule, cell, kept, step * x)
     elif Rule is FreelyAveragedRule:
-        clock.move_freely_averaged(&rule.on, cell, kept, step * x)
+        clock.move_freely_averaged(&rule.clock_rule, cell, kept, step * x)
     elif Rule is Rda:
         rda.move(rule, cell, kept, step * x)
     elif Rule is Ftrl:
@@ -272,7 +272,7 @@ cdef inline void move(
         saga.move(rule, cell, kept, step * x)
 
 
-cdef inline bint finish(Rule* rule, const Chunk* at, const Proposal* step) noexcept nogil:
+cdef inline bint finish(Rule* rule, const StepChunk* at, const Proposal* step) noexcept nogil:
     """The motion of all weights; whether all must be brought current before the next step."""
     cdef double move = step.intercept_move if at.fit_intercept else 0.0
     if Rule is Rda:
@@ -282,11 +282,11 @@ cdef inline bint finish(Rule* rule, const Chunk* at, const Proposal* step) noexc
     elif Rule is AdaGrad:
         return adagrad.finish(rule, move)
     elif Rule is Truncated:
-        return truncated_gradient.finish(rule, move, step.pull, at.wear.largest_cushion)
+        return truncated_gradient.finish(rule, move, step.pull, at.limits.largest_cushion)
     elif Rule is Carpenter:
         return carpenter.finish(rule, move, step.rate)
     elif Rule is Tables:
-        return tables.finish(rule, move, at.wear)
+        return tables.finish(rule, move, at.limits)
     elif Rule is Saga:
         return saga.finish(rule, move)
     else:
@@ -305,10 +305,10 @@ cdef inline bint measure(Rule* rule, double size) noexcept nogil:
         return False
 
 
-cdef inline double added_by(const Rule* rule, const Chunk* at) noexcept nogil:
+cdef inline double added_by(const Rule* rule, const StepChunk* at) noexcept nogil:
     """The intercept that is added to a prediction."""
     if Rule is AveragedRule or Rule is FreelyAveragedRule:
-        return rule.on.intercept
+        return rule.clock_rule.intercept
     elif Rule is ClockRule or Rule is Truncated or Rule is Carpenter or Rule is Tables:
         return rule.intercept  # one that was loaded counts, fitted or not
     else:

@@ -20,7 +20,7 @@ from .any_rule cimport (
     follows_sizes, intercept_of,
 )
 from .arrays cimport check_cells, check_vector
-from .chunk cimport Chunk, Loops
+from .chunk cimport StepChunk, Loops
 from .examples cimport Examples, check_runnable, has_sizes, highest_table
 from .from_data cimport (
     LAST_RATE, LOADED, LOWERINGS, N_FROM_DATA_FIELDS, ROWS_SEEN, STALLS, find_factors,
@@ -65,15 +65,15 @@ def constants(str kind not None):
 
 
 cdef int begin(
-    AnyRule* rule, tuple of, const double[::1] constants, const double[::1] fields, bint running
+    AnyRule* rule, tuple layout, const double[::1] constants, const double[::1] fields, bint running
 ) except -1:
     """Fill in the rule as of now; returns its number."""
-    check_vector("constants", constants, len(of[2]))
-    check_vector("fields", fields, len(of[3]))
+    check_vector("constants", constants, len(layout[2]))
+    check_vector("fields", fields, len(layout[3]))
     begin_rule(
-        rule, of, &constants[0] if constants.shape[0] else NULL, &fields[0], running
+        rule, layout, &constants[0] if constants.shape[0] else NULL, &fields[0], running
     )
-    return of[0]
+    return layout[0]
 
 
 cdef double* memory_of(double[::1] memory, str holds, Py_ssize_t length) except? NULL:
@@ -101,7 +101,7 @@ cdef int take_memory(
     AnyRule* rule, int code, Examples examples, Task task, double[::1] memory
 ) except -1:
     """Give the rule what it has beside the cells."""
-    cdef ClockRule* on = &rule.clock
+    cdef ClockRule* clock_rule = &rule.clock
     if code == SAGA:
         rule.saga.n_rows = <double> examples.csr.n_rows
         rule.saga.slopes = memory_of(memory, "an entry per row", examples.csr.n_rows)
@@ -109,12 +109,12 @@ cdef int take_memory(
         take_entries(rule, memory)
         rule.tables.shrink_first = task.shrink_first
     elif code == CLOCK or code == AVERAGED:
-        on.positive, on.totals = task.positive, NULL
+        clock_rule.positive, clock_rule.totals = task.positive, NULL
         if task.tuning.in_use:
             load_from_data(
-                &on.state, memory_of(memory, "the state of the rates", N_FROM_DATA_FIELDS)
+                &clock_rule.state, memory_of(memory, "the state of the rates", N_FROM_DATA_FIELDS)
             )
-            find_factors(&on.state, &task.tuning)
+            find_factors(&clock_rule.state, &task.tuning)
     if not has_sizes(examples) and (task.tuning.in_use or follows_sizes(rule, code)):
         raise ValueError("examples must have sizes: the rates follow the sizes of the rows")
     return 0
@@ -133,16 +133,16 @@ def run(
     Average average=None,            # IN/OUT: the past of an averaged clock
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
-    cdef tuple of = described(kind)
+    cdef tuple layout = described(kind)
     cdef Status status
     cdef AnyRule rule
-    cdef Chunk at
+    cdef StepChunk at
     cdef int code
     if (average is None) == (kind == "averaged clock"):
         raise ValueError("average must be given for the kind 'averaged clock', and for no other")
-    check_cells(cells, examples.csr.n_columns, of[1])
+    check_cells(cells, examples.csr.n_columns, layout[1])
     check_runnable(examples, task.loss)
-    code = begin(&rule, of, constants, fields, True)
+    code = begin(&rule, layout, constants, fields, True)
     take_memory(&rule, code, examples, task, memory)
     if not 0 <= first < steps.order.shape[0]:
         return <int> FINISHED, steps.order.shape[0]
@@ -158,7 +158,7 @@ def run(
             code = FREELY_AVERAGED
     with nogil:
         status = examples.loops.run_or_read(code, &rule, &at, NULL, 0, NULL)
-    end_rule(&rule, of, &fields[0])
+    end_rule(&rule, layout, &fields[0])
     if task.tuning.in_use and code in (CLOCK, AVERAGED, FREELY_AVERAGED):
         save_from_data(&rule.clock.state, &memory[0])
     if average is not None:
@@ -173,17 +173,17 @@ def sweep(
     const double[::1] constants not None,
 ):
     """Bring every weight current, and change the scale of the rates if that is due."""
-    cdef tuple of = described(kind)
+    cdef tuple layout = described(kind)
     cdef AnyRule rule
     cdef const Loops* loops = <const Loops*> highest_table("online")
     if kind != "adagrad":
         raise ValueError(f"kind must be one whose weights the kernel sweeps, got {kind!r}")
-    check_cells(cells, cells.shape[0], of[1])
-    begin(&rule, of, constants, fields, False)
+    check_cells(cells, cells.shape[0], layout[1])
+    begin(&rule, layout, constants, fields, False)
     with nogil:
         if cells.shape[0]:
             loops.renew(&rule, &cells[0, 0], cells.shape[0])
-    end_rule(&rule, of, &fields[0])
+    end_rule(&rule, layout, &fields[0])
 
 
 def read(
@@ -195,13 +195,13 @@ def read(
     double[::1] memory=None,       # of tables
 ):
     """weights <- the weights as of now."""
-    cdef tuple of = described(kind)
+    cdef tuple layout = described(kind)
     cdef AnyRule rule
     cdef const Loops* loops = <const Loops*> highest_table("online")
     cdef int code
-    check_cells(cells, cells.shape[0], of[1])
+    check_cells(cells, cells.shape[0], layout[1])
     check_vector("weights", weights, cells.shape[0])
-    code = begin(&rule, of, constants, fields, False)
+    code = begin(&rule, layout, constants, fields, False)
     if code == TABLES:
         take_entries(&rule, memory)
     with nogil:
@@ -215,9 +215,9 @@ def intercept(
     str kind not None, const double[::1] fields not None, const double[::1] constants not None
 ):
     """The intercept as of now."""
-    cdef tuple of = described(kind)
+    cdef tuple layout = described(kind)
     cdef AnyRule rule
-    cdef int code = begin(&rule, of, constants, fields, False)
+    cdef int code = begin(&rule, layout, constants, fields, False)
     return intercept_of(&rule, code)
 
 
@@ -228,13 +228,13 @@ def retune(
     const double[::1] constants not None,
 ):
     """Recompute what every cell of AdaGrad caches of the constants."""
-    cdef tuple of = described(kind)
+    cdef tuple layout = described(kind)
     cdef AnyRule rule
     cdef Py_ssize_t j
     if kind != "adagrad":
         raise ValueError(f"kind must be one whose cells depend on the constants, got {kind!r}")
-    check_cells(cells, cells.shape[0], of[1])
-    begin(&rule, of, constants, fields, False)
+    check_cells(cells, cells.shape[0], layout[1])
+    begin(&rule, layout, constants, fields, False)
     with nogil:
         for j in range(cells.shape[0]):
             cells[j, 2] = adagrad.decay_at(&rule.adagrad, cells[j, 1])

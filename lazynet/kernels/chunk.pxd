@@ -7,7 +7,7 @@ from .from_data cimport Tuning
 from .rows cimport CopyRow, Csr, OwnRow, Status, prefetch, read_once
 from .rules.adagrad cimport AdaGrad
 from .rules.ftrl cimport Ftrl
-from .rules.motion cimport Past, Reach, Wear
+from .rules.motion cimport Past, Reach, SweepLimits
 from .rules.rda cimport Rda
 
 # A size of a row that rates can follow.
@@ -17,7 +17,7 @@ cdef enum Measured:
     SQUARED_NORM = 2
 
 
-cdef struct Chunk:
+cdef struct StepChunk:
     const Csr* csr
     const double* targets
     const double* importances    # NULL: every example counts 1
@@ -38,7 +38,7 @@ cdef struct Chunk:
     double epsilon
     bint shrink_first
     bint fit_intercept
-    const Wear* wear
+    const SweepLimits* limits
     const Reach* reach
     const Tuning* tuning
 
@@ -120,7 +120,7 @@ cdef union OutputRule:
 
 cdef struct Outputs:
     OutputCode code
-    Chunk chunk               # the rows and steps, without cells and targets
+    StepChunk chunk               # the rows and steps, without cells and targets
     TargetRows targets
     Py_ssize_t n              # outputs
     Py_ssize_t width          # the same, filled up to whole cache lines
@@ -185,11 +185,11 @@ cdef inline void fetch_targets(
 
 
 cdef inline Py_ssize_t fill_targets(
-    const Outputs* at, Py_ssize_t row, double* y, Py_ssize_t* touched
+    const Outputs* at, Py_ssize_t row, double* y, Py_ssize_t* n_visited
 ) noexcept nogil:
     """y <- the targets of the row; returns the place of its label in the block, or -1.
 
-    Adds the labels that were visited, where there are several, to ``touched``.
+    Adds the labels that were visited, where there are several, to ``n_visited``.
     """
     cdef const TargetRows* targets = &at.targets
     cdef Py_ssize_t k, label, place, start, stop
@@ -209,7 +209,7 @@ cdef inline Py_ssize_t fill_targets(
             label = place_of(at, read_once(&targets.labels[place]))
             if label >= 0:
                 y[label] = 1.0
-        touched[0] += max(stop - start, <Py_ssize_t> 0)
+        n_visited[0] += max(stop - start, <Py_ssize_t> 0)
     return -1
 
 # --- the functions of one vector level, by address ------------------------------------------------
@@ -219,7 +219,7 @@ cdef inline Py_ssize_t fill_targets(
 cdef struct Loops:
     # Takes the steps; returns how the call ended.  Where ``at`` is NULL, out <- the weights in n cells.
     Status (*run_or_read)(
-        int code, void* rule, Chunk* at, const double* cells, Py_ssize_t n, double* out
+        int code, void* rule, StepChunk* at, const double* cells, Py_ssize_t n, double* out
     ) noexcept nogil
     # Brings the cells of AdaGrad current; computes alpha anew if that is due.
     void (*renew)(void* rule, double* cells, Py_ssize_t n) noexcept nogil

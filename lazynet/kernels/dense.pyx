@@ -54,7 +54,7 @@ def run(
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef RowLoops loops = examples.row_loops[0]
     cdef Py_ssize_t n_steps = steps.order.shape[0], d = examples.csr.n_columns
-    cdef Py_ssize_t step = first, touched = 0
+    cdef Py_ssize_t step = first, n_visited = 0
     cdef Status status = FINISHED
     cdef Walk at
     cdef const OwnRow* row
@@ -120,8 +120,8 @@ def run(
                 loops.full_move(sum_w, w, d, -steps.counts[step])
                 count_totals(&totals[0], steps.counts[step], intercept[0])
             step += 1
-            touched += d + row.length
-            if touched > PATIENCE:
+            n_visited += d + row.length
+            if n_visited > PATIENCE:
                 status = PAUSED
                 break
         end_walk(&at)

@@ -56,7 +56,7 @@ def run(
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef const RowLoops* loops = examples.row_loops
-    cdef Py_ssize_t n_steps = order.shape[0], step = first, touched = 0
+    cdef Py_ssize_t n_steps = order.shape[0], step = first, n_visited = 0
     cdef Status status = FINISHED
     cdef Walk at
     cdef const OwnRow* row
@@ -93,9 +93,9 @@ def run(
                 loops.add(row, stored, change)
                 fields[INTERCEPT_Z] += change
             duals[row.number] = new
-            touched += row.length
+            n_visited += row.length
             step += 1
-            if touched > PATIENCE:
+            if n_visited > PATIENCE:
                 status = PAUSED
                 break
         end_walk(&at)

@@ -31,7 +31,7 @@ def add_gram(
     Place 0 of z is 1, and column j of X has ``places[j]``; it has no part in z where this is not
     between 1 and size - 1.  Returns how the call ended and the first row not done.
     """
-    cdef Py_ssize_t row = max(start, 0), touched = 0, n_rows = examples.csr.n_rows
+    cdef Py_ssize_t row = max(start, 0), n_visited = 0, n_rows = examples.csr.n_rows
     cdef Py_ssize_t found, n, k, at, first
     cdef int32_t place
     cdef int32_t* z_places
@@ -85,9 +85,9 @@ def add_gram(
                 value = curvatures[row] * z[first]
                 for k in range(first, n):
                     line[z_places[k]] += value * z[k]
-            touched += here.length + n * n // 2
+            n_visited += here.length + n * n // 2
             row += 1
-            if touched > PATIENCE and row < n_rows:
+            if n_visited > PATIENCE and row < n_rows:
                 status = PAUSED
         free(here.room.bytes)
         free(room.bytes)
@@ -109,7 +109,7 @@ def descend(
     that H - H_0 H_0' / H_00 stands for H.  The model adds l1 |w|_1 + l2/2 |w|^2.  A call ends after
     some millions of numbers; returns the largest change of a sweep over all weights.
     """
-    cdef Py_ssize_t n = weights.shape[0], j, k, touched = 0
+    cdef Py_ssize_t n = weights.shape[0], j, k, n_visited = 0
     cdef double own, away, change, share = 0.0, pull, largest = 0.0
     cdef bint everywhere = True
     cdef const double* of_intercept
@@ -144,13 +144,13 @@ def descend(
                 pull *= away
                 for k in range(n):
                     slopes[k] -= away * line[k] - pull * of_intercept[k]
-                touched += n
-            touched += n + 1
+                n_visited += n
+            n_visited += n + 1
             if everywhere:
                 largest = change
                 if not change > accuracy:
                     break
-            if touched > PATIENCE:
+            if n_visited > PATIENCE:
                 break
             # The weights that are 0 are visited again when the others have settled.
             everywhere = not change > accuracy

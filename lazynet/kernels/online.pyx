@@ -31,7 +31,7 @@ from .any_rule cimport (
     ADAGRAD, AVERAGED, CARPENTER, CLOCK, FREELY_AVERAGED, FTRL, RDA, TABLES, TRUNCATED, Rule,
     added_by, factor_of, finish, kept_numbers, measure, numbers,
 )
-from .chunk cimport Chunk, Loops
+from .chunk cimport StepChunk, Loops
 from .from_data cimport Proposal, begin_proposal
 from .lanes cimport LANES, PARTS, WIDTH, Eight, Lanes, eight_zeros, put_lanes, sum_of_eight
 from .losses cimport slope_of
@@ -40,7 +40,7 @@ from .online_steps cimport (
     move_part, propose_on_clock, read, renew, size_of, start_on_clock,
 )
 from .rows cimport (
-    AHEAD, FINISHED, NEAR, OUT_OF_RANGE, OVERFLOWED, PATIENCE, PAUSED, WORN_OUT, OwnRow, Status,
+    AHEAD, FINISHED, NEAR, OUT_OF_RANGE, OVERFLOWED, PATIENCE, PAUSED, NEEDS_SWEEP, OwnRow, Status,
     copy_row, fetch_cells, fetch_eight, fetch_row, prefetch, row_at,
 )
 from .rules cimport clock, tables
@@ -56,12 +56,12 @@ from .rules.truncated_gradient cimport Truncated
 # --- rows -----------------------------------------------------------------------------------------
 
 
-cdef inline Py_ssize_t upcoming(const Chunk* at, Py_ssize_t place) noexcept nogil:
+cdef inline Py_ssize_t upcoming(const StepChunk* at, Py_ssize_t place) noexcept nogil:
     """The number of the row at this place in the order, or -1."""
     return row_at(at.csr, at.order, at.n_steps, place)
 
 
-cdef void copy_upcoming(const Chunk* at, Py_ssize_t place, OwnRow* row) noexcept nogil:
+cdef void copy_upcoming(const StepChunk* at, Py_ssize_t place, OwnRow* row) noexcept nogil:
     copy_row(at.csr, upcoming(at, place), row)
 
 
@@ -125,23 +125,23 @@ cdef void update(
         k += LANES
     if Rule is AveragedRule:
         if vanished.n > 0:
-            clock.bury(&rule.on.past, &vanished)
+            clock.bury(&rule.clock_rule.past, &vanished)
 
 # --- steps ----------------------------------------------------------------------------------------
 
 
-cdef struct Rows:
+cdef struct TwoRows:
     OwnRow here[2]    # the row at hand and the next row, by turns
     int turn          # where the row at hand is
 
 
-cdef inline bint is_far(const Rule* rule, const Chunk* at) noexcept nogil:
+cdef inline bint is_far(const Rule* rule, const StepChunk* at) noexcept nogil:
     """Whether the cells are too many for a near cache, and are fetched."""
     return numbers(rule) * at.csr.n_columns > NEAR
 
 
 cdef inline const OwnRow* far_row(
-    const Rule* rule, const Chunk* at, Rows* rows, Py_ssize_t place
+    const Rule* rule, const StepChunk* at, TwoRows* rows, Py_ssize_t place
 ) noexcept nogil:
     """The row after the row at ``place``, copied, where its cells are to be fetched; else NULL."""
     cdef OwnRow* next = &rows.here[1 - rows.turn]
@@ -152,7 +152,7 @@ cdef inline const OwnRow* far_row(
 
 
 cdef inline void look_ahead(
-    const Rule* rule, const Chunk* at, Rows* rows, Py_ssize_t place
+    const Rule* rule, const StepChunk* at, TwoRows* rows, Py_ssize_t place
 ) noexcept nogil:
     """Copy the row after the row at ``place``, unless ``far_row`` has; fetch a later row."""
     cdef Py_ssize_t ahead = upcoming(at, place + AHEAD)
@@ -166,7 +166,7 @@ cdef inline void look_ahead(
 
 
 cdef inline double predict_row(
-    const Rule* rule, const Chunk* at, const OwnRow* row, Py_ssize_t place,
+    const Rule* rule, const StepChunk* at, const OwnRow* row, Py_ssize_t place,
     const OwnRow* next
 ) noexcept nogil:
     cdef double prediction = (
@@ -177,25 +177,25 @@ cdef inline double predict_row(
     return prediction
 
 
-cdef Status run_rule(Rule* rule, Chunk* at) noexcept nogil:
+cdef Status run_rule(Rule* rule, StepChunk* at) noexcept nogil:
     """Take the steps in order; returns how the call ended."""
     cdef Status status = FINISHED
-    cdef Rows rows
+    cdef TwoRows rows
     cdef OwnRow* row
     cdef const OwnRow* next
-    cdef ClockRule* on = <ClockRule*> rule  # used only where on_clock
+    cdef ClockRule* clock_rule = <ClockRule*> rule  # used only where on_clock
     cdef Proposal step
-    cdef Py_ssize_t touched = 0, visited
+    cdef Py_ssize_t n_visited = 0, visited
     cdef double prediction, slope = 0.0
     cdef bint on_clock = Rule is ClockRule or Rule is AveragedRule or Rule is FreelyAveragedRule
     cdef bint scheduled = Rule is Truncated or Rule is Carpenter or Rule is Tables
-    memset(&rows, 0, sizeof(Rows))
+    memset(&rows, 0, sizeof(TwoRows))
     begin_proposal(&step)
     copy_upcoming(at, at.step, &rows.here[0])
     while at.step < at.n_steps:
         row = &rows.here[rows.turn]
         if on_clock:
-            status = begin_on_clock(on, at, &step)
+            status = begin_on_clock(clock_rule, at, &step)
             if status != FINISHED:
                 break
         else:
@@ -203,35 +203,35 @@ cdef Status run_rule(Rule* rule, Chunk* at) noexcept nogil:
             step.pull = at.pull[at.step]
         if Rule is Tables:
             if tables.full(rule):
-                status = WORN_OUT
+                status = NEEDS_SWEEP
                 break
         if row.status != FINISHED:
             status = row.status
             break
         visited = row.length
-        touched += visited
+        n_visited += visited
         next = far_row(rule, at, &rows, at.step)
-        if on_clock and on.pending == HALF_A_STEP:
+        if on_clock and clock_rule.pending == HALF_A_STEP:
             # The first half of this step was taken before the sweep, which has changed the cells.
             predict(rule, at.cells, row, next)
-            step.move = step.intercept_move = on.pending_move
+            step.move = step.intercept_move = clock_rule.pending_move
             if at.tuning.in_use:
-                step.intercept_move = on.state.intercept_move
-            on.pending = NOTHING
+                step.intercept_move = clock_rule.state.intercept_move
+            clock_rule.pending = NOTHING
         elif on_clock:
             if at.tuning.in_use:
-                status = count_on_clock(on, at, row)
+                status = count_on_clock(clock_rule, at, row)
                 if status != FINISHED:
                     break
             prediction = predict_row(rule, at, row, at.step, next)
-            status = propose_on_clock(on, at, row, prediction, &step)
+            status = propose_on_clock(clock_rule, at, row, prediction, &step)
             if status == FINISHED:
-                status = start_on_clock(on, at, &step)
+                status = start_on_clock(clock_rule, at, &step)
             if status != FINISHED:
                 break
         else:
             if at.follows_sizes and measure(rule, size_of(at, row)):
-                status = WORN_OUT
+                status = NEEDS_SWEEP
                 break
             prediction = predict_row(rule, at, row, at.step, next)
             slope = slope_of(
@@ -258,19 +258,19 @@ cdef Status run_rule(Rule* rule, Chunk* at) noexcept nogil:
         rows.turn = 1 - rows.turn
         if Rule is Carpenter or Rule is Tables or step.move != 0.0:
             update(
-                rule, at.cells, row, step.move * on.clock.inverse if on_clock else step.move
+                rule, at.cells, row, step.move * clock_rule.clock.inverse if on_clock else step.move
             )
         if on_clock:
             if at.fit_intercept:
-                on.intercept -= step.intercept_move
-            status = finish_on_clock(on, at, visited, &step)
+                clock_rule.intercept -= step.intercept_move
+            status = finish_on_clock(clock_rule, at, visited, &step)
         else:
             if Rule is Saga:
                 rule.slopes[row.number] = slope
             at.step += 1
             if finish(rule, at, &step):
-                status = WORN_OUT
-        if status == FINISHED and touched > PATIENCE:
+                status = NEEDS_SWEEP
+        if status == FINISHED and n_visited > PATIENCE:
             status = PAUSED
         if status != FINISHED:
             break
@@ -283,7 +283,7 @@ cdef Status run_rule(Rule* rule, Chunk* at) noexcept nogil:
 
 
 cdef Status run_or_read_rule(
-    Rule* rule, Chunk* at, const double* cells, Py_ssize_t n, double* out
+    Rule* rule, StepChunk* at, const double* cells, Py_ssize_t n, double* out
 ) noexcept nogil:
     """Take the steps or, where there are none, read the weights in n cells."""
     if at != NULL:
@@ -293,7 +293,7 @@ cdef Status run_or_read_rule(
 
 
 cdef Status run_or_read(
-    int code, void* rule, Chunk* at, const double* cells, Py_ssize_t n, double* out
+    int code, void* rule, StepChunk* at, const double* cells, Py_ssize_t n, double* out
 ) noexcept nogil:
     if code == CLOCK:
         return run_or_read_rule(<ClockRule*> rule, at, cells, n, out)

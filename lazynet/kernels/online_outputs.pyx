@@ -18,15 +18,15 @@ from libc.stdint cimport uintptr_t
 
 from .chunk cimport (
     ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, HALF_DONE, NOTHING_DONE, PENDING, PENDING_MOVE,
-    RDA, WORK, Chunk, OutputCode, OutputLoops, Outputs, fetch_targets,
+    RDA, WORK, StepChunk, OutputCode, OutputLoops, Outputs, fetch_targets,
 )
 from .outputs_loops cimport Rule, predict_by, read_by, update_by
 from .outputs_steps cimport (
-    Run, average_is_worn, begin, count_averages, count_row_of_step, end, find_moves, find_slopes,
+    Run, average_is_due, begin, count_averages, count_row_of_step, end, find_moves, find_slopes,
     finish, measure, see_row, show_clocks, show_rules, shrink,
 )
 from .rows cimport (
-    AHEAD, FINISHED, OUT_OF_MEMORY, OVERFLOWED, PATIENCE, PAUSED, WORN_OUT, OwnRow, Status,
+    AHEAD, FINISHED, OUT_OF_MEMORY, OVERFLOWED, PATIENCE, PAUSED, NEEDS_SWEEP, OwnRow, Status,
     all_finite, begin_walk, copy_row, next_row, row_after, row_at,
 )
 from .rules cimport adagrad, groups
@@ -38,63 +38,63 @@ from .rules.rda cimport RdaLanes
 # --- the loops over the weights, by the kind of the outputs --------------------------------------
 
 # What is done with the weights of a row of X, or of a feature.
-cdef enum Action:
+cdef enum Operation:
     PREDICT    # numbers <- the sums x_j w_j of every output
     UPDATE     # output k moves by numbers_k along the row
     READ       # numbers <- the weights of the feature, as of now, of every output
 
 
-cdef void act_by(
-    const Rule* rules, Run* run, Action action, const OwnRow* row, const OwnRow* next,
+cdef void apply_by(
+    const Rule* rules, Run* run, Operation operation, const OwnRow* row, const OwnRow* next,
     Py_ssize_t feature, double* numbers
 ) noexcept nogil:
-    if action == PREDICT:
+    if operation == PREDICT:
         predict_by(rules, run.at, row, next, numbers)
-    elif action == UPDATE:
+    elif operation == UPDATE:
         update_by(rules, run.at, row, next, numbers)
     elif Rule is not AveragedLanes and Rule is not FreelyAveragedLanes:
         read_by(rules, run.at, feature, run.scales, numbers)
 
 
-cdef void act_on_groups(
-    groups.Cell* cells, Run* run, Action action, const OwnRow* row, const OwnRow* next,
+cdef void apply_to_groups(
+    groups.Cell* cells, Run* run, Operation operation, const OwnRow* row, const OwnRow* next,
     Py_ssize_t feature, double* numbers
 ) noexcept nogil:
-    if action == PREDICT:
+    if operation == PREDICT:
         groups.predict_rows(run.at, cells, row, numbers)
-    elif action == UPDATE:
+    elif operation == UPDATE:
         groups.update_rows(run.at, cells, row, next, numbers)
     else:
         groups.read_row(run.at, cells, feature, numbers)
 
 
-cdef void act(
-    Run* run, Action action, const OwnRow* row, const OwnRow* next, Py_ssize_t feature, double* numbers
+cdef void apply(
+    Run* run, Operation operation, const OwnRow* row, const OwnRow* next, Py_ssize_t feature, double* numbers
 ) noexcept nogil:
     cdef OutputCode code = run.at.code
     if code == CLOCK:
-        act_by(<const ClockRuleLanes*> run.lanes, run, action, row, next, feature, numbers)
+        apply_by(<const ClockRuleLanes*> run.lanes, run, operation, row, next, feature, numbers)
     elif code == AVERAGED:
-        act_by(<const AveragedLanes*> run.lanes, run, action, row, next, feature, numbers)
+        apply_by(<const AveragedLanes*> run.lanes, run, operation, row, next, feature, numbers)
     elif code == FREELY_AVERAGED:
-        act_by(<const FreelyAveragedLanes*> run.lanes, run, action, row, next, feature, numbers)
+        apply_by(<const FreelyAveragedLanes*> run.lanes, run, operation, row, next, feature, numbers)
     elif code == RDA:
-        act_by(<const RdaLanes*> run.lanes, run, action, row, next, feature, numbers)
+        apply_by(<const RdaLanes*> run.lanes, run, operation, row, next, feature, numbers)
     elif code == FTRL:
-        act_by(<const FtrlLanes*> run.lanes, run, action, row, next, feature, numbers)
+        apply_by(<const FtrlLanes*> run.lanes, run, operation, row, next, feature, numbers)
     elif code == ADAGRAD:
-        act_by(<const AdaGradLanes*> run.lanes, run, action, row, next, feature, numbers)
+        apply_by(<const AdaGradLanes*> run.lanes, run, operation, row, next, feature, numbers)
     elif run.at.narrow:
-        act_on_groups(<float*> run.at.cells, run, action, row, next, feature, numbers)
+        apply_to_groups(<float*> run.at.cells, run, operation, row, next, feature, numbers)
     else:
-        act_on_groups(<double*> run.at.cells, run, action, row, next, feature, numbers)
+        apply_to_groups(<double*> run.at.cells, run, operation, row, next, feature, numbers)
 
 
 cdef void predict(Run* run, const OwnRow* row, const OwnRow* next) noexcept nogil:
     """The predictions and losses of a row, and the slopes of the losses."""
     cdef double* out = run.predictions
     cdef Py_ssize_t k
-    act(run, PREDICT, row, next, -1, out)
+    apply(run, PREDICT, row, next, -1, out)
     for k in range(run.at.width):
         out[k] = out[k] * run.scales[k] + run.intercepts[k]
     find_slopes(run.at, out, run.targets, run.label, run.importance, run.slopes, run.losses)
@@ -103,7 +103,7 @@ cdef void predict(Run* run, const OwnRow* row, const OwnRow* next) noexcept nogi
 cdef void update(Run* run, const OwnRow* row, const OwnRow* next, double* moves) noexcept nogil:
     """Output k moves by moves_k along the row."""
     if not all_zero(moves, run.at.n):
-        act(run, UPDATE, row, next, -1, moves)
+        apply(run, UPDATE, row, next, -1, moves)
 
 
 cdef inline bint all_zero(const double* numbers, Py_ssize_t n) noexcept nogil:
@@ -125,7 +125,7 @@ cdef inline void count_losses(Run* run) noexcept nogil:
 cdef Status step_by_rules(Run* run, const OwnRow* row, const OwnRow* next) noexcept nogil:
     cdef Outputs* at = run.at
     if at.chunk.follows_sizes and measure(at, run.size):
-        return WORN_OUT
+        return NEEDS_SWEEP
     show_rules(run)
     predict(run, row, next)
     if at.learns:
@@ -160,8 +160,8 @@ cdef Status start_on_clock(Run* run, const OwnRow* row, const OwnRow* next) noex
         and all_finite(run.intercept_moves, at.n)
     ):
         return OVERFLOWED
-    if at.past != NULL and average_is_worn(at):
-        return WORN_OUT  # the step begins again after the sweep
+    if at.past != NULL and average_is_due(at):
+        return NEEDS_SWEEP  # the step begins again after the sweep
     count_losses(run)
     if at.chunk.shrink_first:
         status = shrink(run)
@@ -170,7 +170,7 @@ cdef Status start_on_clock(Run* run, const OwnRow* row, const OwnRow* next) noex
             at.scalars[PENDING] = HALF_DONE
             for k in range(at.n):
                 at.own[PENDING_MOVE * at.width + k] = run.moves[k]
-            status = WORN_OUT
+            status = NEEDS_SWEEP
         show_clocks(run)
         return status
     return FINISHED
@@ -182,7 +182,7 @@ cdef Status step_on_clock(Run* run, const OwnRow* row, const OwnRow* next) noexc
     cdef Py_ssize_t k
     if at.past != NULL and at.past.n >= at.past.room:
         # There is no room for one more iterate, also not for that of a pending step.
-        return WORN_OUT
+        return NEEDS_SWEEP
     if at.learns and at.scalars[PENDING] == HALF_DONE:
         # The first half of this step was taken before the sweep.
         for k in range(at.n):
@@ -214,7 +214,7 @@ cdef Status step_on_clock(Run* run, const OwnRow* row, const OwnRow* next) noexc
 cdef Status take_step(Run* run) noexcept nogil:
     """Take the step at hand; returns FINISHED, or why the call ends."""
     cdef Outputs* at = run.at
-    cdef Chunk* chunk = &at.chunk
+    cdef StepChunk* chunk = &at.chunk
     cdef bint on_clock = at.rules == NULL
     cdef Status status
     cdef const OwnRow* row = next_row(&run.rows, NULL, 0)
@@ -233,18 +233,18 @@ cdef Status take_step(Run* run) noexcept nogil:
         status = step_by_rules(run, row, next)
     if status != FINISHED:
         return status
-    run.touched += (row.length + 1) * at.width
+    run.n_visited += (row.length + 1) * at.width
     chunk.step += 1
     if on_clock and at.learns and (
-        run.beyond or (run.cushioned and at.scalars[WORK] > chunk.wear.enough_work)
+        run.beyond or (run.cushioned and at.scalars[WORK] > chunk.limits.enough_work)
     ):
-        return WORN_OUT
-    return PAUSED if run.touched > PATIENCE else FINISHED
+        return NEEDS_SWEEP
+    return PAUSED if run.n_visited > PATIENCE else FINISHED
 
 
 cdef Status run_outputs(Outputs* at) noexcept nogil:
     """Take the steps in order; returns how the call ended."""
-    cdef Chunk* chunk = &at.chunk
+    cdef StepChunk* chunk = &at.chunk
     cdef Status status = FINISHED
     cdef Run run
     if not begin(&run, at):
@@ -285,7 +285,7 @@ cdef bint read(Outputs* at, double* out, Py_ssize_t n) noexcept nogil:
     if not begin_reading(&run, at):
         return False
     for feature in range(at.n_features):
-        act(&run, READ, NULL, NULL, feature, run.predictions)
+        apply(&run, READ, NULL, NULL, feature, run.predictions)
         for k in range(n):
             out[feature * n + k] = run.predictions[k]
     end(&run)
@@ -301,7 +301,7 @@ cdef bint sweep(Outputs* at) noexcept nogil:
         for k in range(at.width):
             run.scales[k] = adagrad.change_scale(&at.rules[k].adagrad)
     for feature in range(at.n_features):
-        act(&run, READ, NULL, NULL, feature, run.predictions)
+        apply(&run, READ, NULL, NULL, feature, run.predictions)
         put_row(at, feature, run.predictions)
         if at.stamps != NULL:
             at.stamps[feature] = at.rules[0].adagrad.steps

@@ -6,19 +6,19 @@ from libc.stdint cimport int64_t, uint32_t
 from .any_rule cimport (
     MOST_NUMBERS, Rule, factor_of, gather, kept_numbers, load, move, numbers, scatter,
 )
-from .chunk cimport ABSOLUTE_SUM, Chunk
+from .chunk cimport ABSOLUTE_SUM, StepChunk
 from .from_data cimport Proposal, count_row, propose
 from .lanes cimport (
     PARTS, WIDTH, Eight, Lanes, add_to_part, any_nonzero, lane_of, lanes_at, put_lanes,
     without_first,
 )
 from .losses cimport slope_of
-from .rows cimport FINISHED, OUT_OF_RANGE, OVERFLOWED, WORN_OUT, OwnRow, Status, size_of_row
+from .rows cimport FINISHED, OUT_OF_RANGE, OVERFLOWED, NEEDS_SWEEP, OwnRow, Status, size_of_row
 from .rules cimport adagrad, clock
 from .rules.adagrad cimport AdaGrad
 from .rules.clock cimport AveragedRule, ClockRule
 from .rules.motion cimport (
-    advance_clock, beyond_limits, count_iterate, in_range, past_is_worn, worn_out,
+    advance_clock, beyond_limits, count_iterate, in_range, past_is_due, sweep_is_due,
 )
 
 # --- the cells of a row ---------------------------------------------------------------------------
@@ -67,10 +67,11 @@ cdef inline void move_part(
     move(rule, cell, kept, lanes_at(row.values + k + part * WIDTH), step)
     scatter(rule, cells, columns, cell)
     if Rule is AveragedRule:
-        if clock.some_vanished(&rule.on, kept):
+        if clock.some_vanished(&rule.clock_rule, kept):
             for lane in range(WIDTH):
                 clock.collect_vanished(
-                    rule.on.clock.shift, &rule.on.past, cells + 2 * <Py_ssize_t> columns[lane],
+                    rule.clock_rule.clock.shift, &rule.clock_rule.past,
+                    cells + 2 * <Py_ssize_t> columns[lane],
                     lane_of(kept[0], lane), lane_of(kept[1], lane), vanished,
                 )
 
@@ -124,50 +125,54 @@ cdef enum:
     COUNTED_ROW = 2    # the row is counted
 
 
-cdef inline double size_of(const Chunk* at, const OwnRow* row) noexcept nogil:
+cdef inline double size_of(const StepChunk* at, const OwnRow* row) noexcept nogil:
     """What rates that follow the data measure of a row."""
     if at.sizes != NULL:
         return at.sizes[row.number]
     return size_of_row(row, at.measured == ABSOLUTE_SUM)
 
 
-cdef inline Status begin_on_clock(ClockRule* on, const Chunk* at, Proposal* step) noexcept nogil:
-    if at.counts != NULL and on.past.n >= on.past.room:
+cdef inline Status begin_on_clock(
+    ClockRule* rule, const StepChunk* at, Proposal* step
+) noexcept nogil:
+    if at.counts != NULL and rule.past.n >= rule.past.room:
         # Nothing of the step is taken yet, or a sweep has interrupted it.
-        return WORN_OUT
+        return NEEDS_SWEEP
     if at.counts != NULL:
-        on.scale_sum, on.pull_sum = on.past.scales[on.past.n], on.past.pulls[on.past.n]
+        rule.scale_sum, rule.pull_sum = rule.past.scales[rule.past.n], rule.past.pulls[rule.past.n]
     if not at.tuning.in_use:
         step.rate, step.keep = at.rates[at.step], at.keep[at.step]
         step.keep_low, step.pull = at.keep_low[at.step], at.pull[at.step]
     return FINISHED
 
 
-cdef inline Status count_on_clock(ClockRule* on, const Chunk* at, const OwnRow* row) noexcept nogil:
+cdef inline Status count_on_clock(
+    ClockRule* rule, const StepChunk* at, const OwnRow* row
+) noexcept nogil:
     """Count the row of the step, where the rates are computed from the rows."""
     cdef double factor
-    on.state_before, on.clock_before = on.state, on.clock
-    if on.pending != COUNTED_ROW:
-        factor = count_row(&on.state, at.tuning, size_of(at, row), at.targets[row.number])
+    rule.state_before, rule.clock_before = rule.state, rule.clock
+    if rule.pending != COUNTED_ROW:
+        factor = count_row(&rule.state, at.tuning, size_of(at, row), at.targets[row.number])
         if factor != 1.0:
-            advance_clock(&on.clock, factor, 0.0, 0.0)
-            if not in_range(&on.clock):
-                on.state, on.clock = on.state_before, on.clock_before
+            advance_clock(&rule.clock, factor, 0.0, 0.0)
+            if not in_range(&rule.clock):
+                rule.state, rule.clock = rule.state_before, rule.clock_before
                 return OUT_OF_RANGE
-            if beyond_limits(&on.clock, at.wear):
-                on.pending = COUNTED_ROW
-                return WORN_OUT
-    on.pending = NOTHING
+            if beyond_limits(&rule.clock, at.limits):
+                rule.pending = COUNTED_ROW
+                return NEEDS_SWEEP
+    rule.pending = NOTHING
     return FINISHED
 
 
 cdef inline Status propose_on_clock(
-    ClockRule* on, const Chunk* at, const OwnRow* row, double prediction, Proposal* step
+    ClockRule* rule, const StepChunk* at, const OwnRow* row, double prediction, Proposal* step
 ) noexcept nogil:
     """How far the step goes; refused where that is not finite."""
     if at.tuning.in_use:
         propose(
-            step, &on.state, at.tuning, at.loss, at.epsilon, at.fit_intercept, size_of(at, row),
+            step, &rule.state, at.tuning, at.loss, at.epsilon, at.fit_intercept, size_of(at, row),
             at.importances[row.number] if at.importances != NULL else 1.0,
             at.targets[row.number], prediction,
         )
@@ -178,44 +183,46 @@ cdef inline Status propose_on_clock(
     if isfinite(prediction) and isfinite(step.move) and isfinite(step.intercept_move):
         return FINISHED
     if at.tuning.in_use:
-        on.state, on.clock = on.state_before, on.clock_before
+        rule.state, rule.clock = rule.state_before, rule.clock_before
     return OVERFLOWED
 
 
-cdef inline Status start_on_clock(ClockRule* on, const Chunk* at, const Proposal* step) noexcept nogil:
+cdef inline Status start_on_clock(
+    ClockRule* rule, const StepChunk* at, const Proposal* step
+) noexcept nogil:
     """What a step does before its row moves; a sweep may interrupt it here."""
-    if at.counts != NULL and past_is_worn(
-        &on.past, on.totals, &on.clock, at.reach, on.work, step.keep, step.pull
+    if at.counts != NULL and past_is_due(
+        &rule.past, rule.totals, &rule.clock, at.reach, rule.work, step.keep, step.pull
     ):
         # The step begins again after the sweep; a row counts only once.
         if at.tuning.in_use:
-            on.pending = COUNTED_ROW
-        return WORN_OUT
+            rule.pending = COUNTED_ROW
+        return NEEDS_SWEEP
     if at.tuning.in_use:
-        on.state.progress, on.state.rate = step.progress, step.rate
-        on.state.intercept_progress = step.intercept_progress
-        on.state.intercept_move = step.intercept_move
-        on.state.squared_slopes = step.squared_slopes
+        rule.state.progress, rule.state.rate = step.progress, step.rate
+        rule.state.intercept_progress = step.intercept_progress
+        rule.state.intercept_move = step.intercept_move
+        rule.state.squared_slopes = step.squared_slopes
     if at.shrink_first:
-        advance_clock(&on.clock, step.keep, step.keep_low, step.pull)
-        if not in_range(&on.clock):
+        advance_clock(&rule.clock, step.keep, step.keep_low, step.pull)
+        if not in_range(&rule.clock):
             return OUT_OF_RANGE
-        if beyond_limits(&on.clock, at.wear):
+        if beyond_limits(&rule.clock, at.limits):
             # A weight stored now would lose its digits beside so large a shift.
-            on.pending, on.pending_move = HALF_A_STEP, step.move
-            return WORN_OUT
+            rule.pending, rule.pending_move = HALF_A_STEP, step.move
+            return NEEDS_SWEEP
     return FINISHED
 
 
 cdef inline Status finish_on_clock(
-    ClockRule* on, Chunk* at, Py_ssize_t visited, const Proposal* step
+    ClockRule* rule, StepChunk* at, Py_ssize_t visited, const Proposal* step
 ) noexcept nogil:
     if not at.shrink_first:
-        advance_clock(&on.clock, step.keep, step.keep_low, step.pull)
-        if not in_range(&on.clock):
+        advance_clock(&rule.clock, step.keep, step.keep_low, step.pull)
+        if not in_range(&rule.clock):
             return OUT_OF_RANGE
     if at.counts != NULL and at.counts[at.step] != 0.0:
-        count_iterate(&on.past, on.totals, &on.clock, at.counts[at.step], on.intercept)
-    on.work += <double> visited
+        count_iterate(&rule.past, rule.totals, &rule.clock, at.counts[at.step], rule.intercept)
+    rule.work += <double> visited
     at.step += 1
-    return WORN_OUT if worn_out(&on.clock, at.wear, on.work) else FINISHED
+    return NEEDS_SWEEP if sweep_is_due(&rule.clock, at.limits, rule.work) else FINISHED

@@ -39,7 +39,7 @@ from .from_data cimport N_FROM_DATA_FIELDS
 from .losses cimport N_LOSSES
 from .rows cimport FINISHED, Status
 from .rules.motion cimport COUNTED, Past
-from .steps cimport Average, Steps, Targets, Task, check_counts, chunk_of, greatest_width
+from .steps cimport Average, Steps, OutputTargets, Task, check_counts, chunk_of, greatest_width
 
 #: Bytes to which a row of weights is filled up: a cache line.
 LINE_BYTES = 64
@@ -75,7 +75,7 @@ cdef class Block:
     cdef Outputs outputs             # what is known of the block alone
     cdef const OutputLoops* loops
     cdef list held
-    cdef tuple of                    # the rule's entry in all_rules; None on the clock
+    cdef tuple layout                # the rule's entry in all_rules; None on the clock
     cdef OutputRule* rules
     cdef Held constants, fields      # of its outputs
     cdef Py_ssize_t n_rates          # outputs that have rates from the rows
@@ -107,9 +107,9 @@ cdef class Block:
             array = self.hold("stamps", stamps, (self.n_features,))
             at.stamps = <double*> array.begin
         if at.code == ADAGRAD or at.code == FTRL or at.code == RDA:
-            self.of = all_rules()[kind]
-            self.constants = self.hold("constants", constants, (width, len(self.of[2])))
-            self.fields = self.hold("fields", fields, (width, len(self.of[3])))
+            self.layout = all_rules()[kind]
+            self.constants = self.hold("constants", constants, (width, len(self.layout[2])))
+            self.fields = self.hold("fields", fields, (width, len(self.layout[3])))
             self.rules = <OutputRule*> calloc(<size_t> width, sizeof(OutputRule))
             if self.rules == NULL:
                 raise MemoryError(f"no memory for the rules of {width} outputs")
@@ -155,14 +155,14 @@ cdef class Block:
         cdef Outputs at = self.outputs
         cdef Py_ssize_t k, n_constants, n_fields
         at.rates = NULL
-        if self.of is None:
+        if self.layout is None:
             return at
         n_constants, n_fields = self.constants.shape[1], self.fields.shape[1]
         at.rules = self.rules
         for k in range(self.width):
             try:
                 begin_rule(
-                    <AnyRule*> &self.rules[k], self.of,
+                    <AnyRule*> &self.rules[k], self.layout,
                     <double*> self.constants.begin + k * n_constants,
                     <double*> self.fields.begin + k * n_fields, True,
                 )
@@ -175,17 +175,17 @@ cdef class Block:
     cdef int save_rules(self) except -1:
         """Write the fields as of now."""
         cdef Py_ssize_t k, n_fields
-        if self.of is not None:
+        if self.layout is not None:
             n_fields = self.fields.shape[1]
             for k in range(self.width):
                 end_rule(
-                    <AnyRule*> &self.rules[k], self.of, <double*> self.fields.begin + k * n_fields
+                    <AnyRule*> &self.rules[k], self.layout, <double*> self.fields.begin + k * n_fields
                 )
         return 0
 
 
 cdef int check_run(
-    Block block, Examples examples, Targets targets, Task task, double[::1] losses, bint softmax,
+    Block block, Examples examples, OutputTargets targets, Task task, double[::1] losses, bint softmax,
     bint learns
 ) except -1:
     if block.n_features != examples.csr.n_columns:
@@ -210,7 +210,7 @@ cdef int check_run(
 
 
 cdef int check_steps_on_clock(
-    Block block, Examples examples, Targets targets, Task task, bint softmax, bint has_own,
+    Block block, Examples examples, OutputTargets targets, Task task, bint softmax, bint has_own,
     bint averaged
 ) except -1:
     """Raises unless the options of the steps fit each other."""
@@ -263,7 +263,7 @@ cdef list add_own_steps(Outputs* at, own_steps, Py_ssize_t n_steps):
 def run(
     Block block,
     Examples examples,
-    Targets targets,
+    OutputTargets targets,
     Steps steps,
     Task task,
     double[::1] losses not None,      # IN/OUT: the sums of importance times loss
@@ -286,11 +286,11 @@ def run(
     cdef Outputs at
     cdef Past past
     cdef list held = []
-    cdef bint on_clock = block.of is None, follows
+    cdef bint on_clock = block.layout is None, follows
     check_run(block, examples, targets, task, losses, softmax, learns)
     at = block.now()
     follows = learns and (
-        task.tuning.in_use if on_clock else follows_sizes(<AnyRule*> at.rules, block.of[0])
+        task.tuning.in_use if on_clock else follows_sizes(<AnyRule*> at.rules, block.layout[0])
     )
     if on_clock and learns:
         check_steps_on_clock(

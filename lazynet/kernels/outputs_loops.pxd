@@ -39,7 +39,7 @@ cdef inline Lanes load(const Rule* rule, const Lanes* cell, Lanes* kept) noexcep
     elif Rule is AveragedLanes:
         return clock.load_averaged(rule, cell, kept)
     elif Rule is FreelyAveragedLanes:
-        return clock.load_freely_averaged(&rule.on, cell, kept)
+        return clock.load_freely_averaged(&rule.clock_rule, cell, kept)
     elif Rule is RdaLanes:
         return rda.load(rule, cell, kept)
     elif Rule is FtrlLanes:
@@ -57,7 +57,7 @@ cdef inline void move(
     elif Rule is AveragedLanes:
         clock.move_averaged(rule, cell, kept, step * x)
     elif Rule is FreelyAveragedLanes:
-        clock.move_freely_averaged(&rule.on, cell, kept, step * x)
+        clock.move_freely_averaged(&rule.clock_rule, cell, kept, step * x)
     elif Rule is RdaLanes:
         rda.move(rule, cell, kept, step * x)
     elif Rule is FtrlLanes:

@@ -7,7 +7,7 @@ from libc.string cimport memset
 
 from .chunk cimport (
     ABSOLUTE_SUM, FTRL, INTERCEPT_SUM, NOTHING_DONE, N_STRENGTHS, OWN_L1, OWN_L2, OWN_LARGEST_RATE,
-    PENDING, RDA, ROW_COUNTED, SCALE, SCALE_LOW, SHIFT, SHIFT_LOW, WORK, Chunk, Outputs,
+    PENDING, RDA, ROW_COUNTED, SCALE, SCALE_LOW, SHIFT, SHIFT_LOW, WORK, StepChunk, Outputs,
     fill_targets,
 )
 from .from_data cimport (
@@ -16,12 +16,14 @@ from .from_data cimport (
 )
 from .lanes cimport WIDTH, Lanes, lanes_of_doubles, spread
 from .losses cimport LOG_LOSS, log_slopes, loss_slope, loss_value, softmax_slopes
-from .rows cimport FINISHED, OUT_OF_RANGE, WORN_OUT, OwnRow, Status, Walk, end_walk, size_of_row
+from .rows cimport FINISHED, OUT_OF_RANGE, NEEDS_SWEEP, OwnRow, Status, Walk, end_walk, size_of_row
 from .rules cimport adagrad, ftrl, rda
 from .rules.adagrad cimport AdaGradLanes
 from .rules.clock cimport AveragedLanes, ClockRuleLanes
 from .rules.ftrl cimport FtrlLanes
-from .rules.motion cimport Clock, Wear, add_to, count_iterate, decay_scale, past_is_worn, push_shift
+from .rules.motion cimport (
+    Clock, SweepLimits, add_to, count_iterate, decay_scale, past_is_due, push_shift,
+)
 from .rules.rda cimport RdaLanes
 
 
@@ -48,7 +50,7 @@ cdef struct Run:
     double size               # of the row at hand, for rates that follow the data
     bint beyond               # whether a clock is beyond one of its hard limits ...
     bint cushioned            # ... or of its soft limit
-    Py_ssize_t touched
+    Py_ssize_t n_visited
 
 cdef enum:
     MOST_LANES = 8            # numbers that a step reads of a rule
@@ -178,8 +180,8 @@ cdef inline void finish(Outputs* at, const double* slopes) noexcept nogil:
 
 cdef inline void see_row(Run* run, const OwnRow* row) noexcept nogil:
     """The importance and the targets of a row, and its size where rates follow the data."""
-    cdef Chunk* chunk = &run.at.chunk
-    run.label = fill_targets(run.at, row.number, run.targets, &run.touched)
+    cdef StepChunk* chunk = &run.at.chunk
+    run.label = fill_targets(run.at, row.number, run.targets, &run.n_visited)
     run.importance = chunk.importances[row.number] if chunk.importances != NULL else 1.0
     if chunk.follows_sizes and chunk.sizes != NULL:
         run.size = chunk.sizes[row.number]
@@ -215,7 +217,7 @@ cdef inline Status advance(
     cdef double* scales_low = scales + SCALE_LOW * n
     cdef double* shifts = scales + SHIFT * n
     cdef double* shifts_low = scales + SHIFT_LOW * n
-    cdef Wear wear = run.at.chunk.wear[0]
+    cdef SweepLimits limits = run.at.chunk.limits[0]
     cdef Clock clock
     for k in range(n):  # without a branch: the compiler advances several clocks at once
         clock.scale, clock.scale_low = scales[k], scales_low[k]
@@ -224,12 +226,12 @@ cdef inline Status advance(
         push_shift(&clock, pull[k])
         scales[k], scales_low[k] = clock.scale, clock.scale_low
         shifts[k], shifts_low[k] = clock.shift, clock.shift_low
-    for k in range(n):  # as in_range, beyond_limits and worn_out have it
+    for k in range(n):  # as in_range, beyond_limits and sweep_is_due have it
         broken |= not scales[k] >= DBL_MIN
         broken |= not shifts[k] <= DBL_MAX
-        beyond |= scales[k] < wear.smallest_scale
-        beyond |= scales[k] * shifts[k] > wear.largest_cushion
-        cushioned |= scales[k] * shifts[k] > wear.cushion
+        beyond |= scales[k] < limits.smallest_scale
+        beyond |= scales[k] * shifts[k] > limits.largest_cushion
+        cushioned |= scales[k] * shifts[k] > limits.cushion
     run.beyond, run.cushioned = beyond != 0, cushioned != 0
     return OUT_OF_RANGE if broken else FINISHED
 
@@ -278,7 +280,7 @@ cdef inline void find_moves(Run* run) noexcept nogil:
 cdef inline Status shrink(Run* run) noexcept nogil:
     """The shrink of the step at hand."""
     cdef Outputs* at = run.at
-    cdef Chunk* chunk = &at.chunk
+    cdef StepChunk* chunk = &at.chunk
     cdef Py_ssize_t k, place = chunk.step * at.rate_columns
     if run.states != NULL:
         return advance(run, run.keep, run.keep_low, run.pull)
@@ -309,7 +311,7 @@ cdef inline Status count_row_of_step(Run* run) noexcept nogil:
             status = advance(run, run.keep, run.keep_low, run.pull)
             if status == FINISHED and run.beyond:
                 at.scalars[PENDING] = ROW_COUNTED
-                return WORN_OUT
+                return NEEDS_SWEEP
     # Where it is ROW_COUNTED, the row was counted before the sweep.
     at.scalars[PENDING] = NOTHING_DONE
     return status
@@ -322,12 +324,12 @@ cdef inline void one_clock(const Outputs* at, Clock* clock) noexcept nogil:
     clock.shift, clock.shift_low = at.clocks[SHIFT], at.clocks[SHIFT_LOW]
 
 
-cdef inline bint average_is_worn(const Outputs* at) noexcept nogil:
+cdef inline bint average_is_due(const Outputs* at) noexcept nogil:
     """Whether to fold the past of the averages before the step."""
     cdef Py_ssize_t step = at.chunk.step
     cdef Clock clock
     one_clock(at, &clock)
-    return past_is_worn(
+    return past_is_due(
         at.past, at.totals, &clock, at.chunk.reach, at.scalars[WORK], at.chunk.keep[step],
         at.chunk.pull[step],
     )

@@ -16,7 +16,7 @@ from .lanes cimport (
     LANES, PARTS, WIDTH, Eight, Lanes, add_to_part, eight_zeros, exp_of_negative, gather1, gather2,
     lanes_at, log1p_of, soft, spread, sum_of_eight, without_first,
 )
-from .rows cimport Csr, OwnRow, Value, all_finite, copy_row, has_place, size_of
+from .rows cimport Csr, OwnRow, Value, all_finite, copy_row, has_place, size_of_values
 from .rows cimport soft as soft_number
 
 # --- a row by itself ------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ cdef inline double size_of_either(
     const Value* values, Py_ssize_t n, bint absolutes
 ) noexcept nogil:
     # Two loops: a choice within one would keep it from computing several terms at once.
-    return size_of(values, n, True) if absolutes else size_of(values, n, False)
+    return size_of_values(values, n, True) if absolutes else size_of_values(values, n, False)
 
 
 cdef bint increases(const OwnRow* row) noexcept nogil:

@@ -13,10 +13,10 @@ from .lanes cimport LANES
 # How a call of a kernel ended.
 cdef enum Status:
     FINISHED = 0
-    WORN_OUT = 1     # all weights must be brought current before the next step
+    NEEDS_SWEEP = 1     # all weights must be brought current before the next step
     OVERFLOWED = 2   # this step's prediction or move is not finite; it was not taken
     BAD_ROW = 3      # this step's row cannot be read safely; it was not taken
-    PAUSED = 4       # the call has touched PATIENCE numbers: signals can be handled now
+    PAUSED = 4       # the call has visited PATIENCE numbers: signals can be handled now
     OUT_OF_MEMORY = 5  # there is no room for this step's row; the step was not taken
     OUT_OF_RANGE = 6   # this step's shrink takes the clock out of the range of doubles
 
@@ -300,7 +300,7 @@ cdef inline double term_of(double x, bint absolutes) noexcept nogil:
     return fabs(x) if absolutes else x * x
 
 
-cdef inline double size_of(
+cdef inline double size_of_values(
     const Value* values, Py_ssize_t length, bint absolutes
 ) noexcept nogil:
     """The sum of |x_j|, or of x_j^2, in the eight sums of a prediction (online.pyx)."""
@@ -326,7 +326,7 @@ cdef inline double size_of(
 
 
 cdef inline double size_of_row(const OwnRow* row, bint absolutes) noexcept nogil:
-    return size_of(row.values, row.length, absolutes)
+    return size_of_values(row.values, row.length, absolutes)
 
 
 ctypedef void (*CopyRow)(const Csr* csr, Py_ssize_t number, OwnRow* row) noexcept nogil

@@ -80,7 +80,7 @@ def run(
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef const RowLoops* loops = examples.row_loops
-    cdef Py_ssize_t n_steps = order.shape[0], step = first, touched = 0, d = cells.shape[0], n
+    cdef Py_ssize_t n_steps = order.shape[0], step = first, n_visited = 0, d = cells.shape[0], n
     cdef int status = FINISHED
     cdef Walk at
     cdef const OwnRow* row
@@ -115,9 +115,9 @@ def run(
             if slope != 0.0:
                 n = inform(row, cell, shift, move, &informed[0], n, d)
                 fields[INTERCEPT] -= move
-            touched += row.length
+            n_visited += row.length
             step += 1
-            if touched > PATIENCE:
+            if n_visited > PATIENCE:
                 status = PAUSED
                 break
         end_walk(&at)

@@ -1,10 +1,10 @@
 # What a kernel is given beside the examples; see steps.pyx.
 from libc.stdint cimport int64_t
 
-from .chunk cimport Chunk, TargetRows
+from .chunk cimport StepChunk, TargetRows
 from .examples cimport Examples
 from .from_data cimport Tuning
-from .rules.motion cimport Past, Reach, Wear
+from .rules.motion cimport Past, Reach, SweepLimits
 
 
 cdef class Steps:
@@ -30,13 +30,13 @@ cdef class Task:
     cdef bint fit_intercept
     cdef readonly bint pulls  # whether steps may pull, as an l1 penalty does
     cdef bint positive   # whether a weight that a step takes below 0 becomes 0
-    cdef Wear wear
+    cdef SweepLimits limits
     cdef Reach reach
     cdef Tuning tuning   # of rates that are computed from the rows
     cdef object given    # the arguments, of which a copy is made
 
 
-cdef class Targets:
+cdef class OutputTargets:
     """The targets of a block of outputs for every row of X."""
     cdef readonly Py_ssize_t n_rows, first, n_outputs
     cdef TargetRows rows
@@ -58,7 +58,7 @@ cdef class Average:
 cdef int check_counts(const double[::1] counts, Py_ssize_t n_steps) except -1
 
 # The chunk of the steps from ``first`` on.
-cdef Chunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t first) noexcept
+cdef StepChunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t first) noexcept
 
 
 cdef inline Py_ssize_t greatest_width() noexcept:

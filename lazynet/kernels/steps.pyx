@@ -24,9 +24,9 @@ TOTAL_FIELD = TOTAL
 INTERCEPT_SUM_FIELD = INTERCEPT_SUM
 
 
-cdef Chunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t first) noexcept:
-    cdef Chunk at
-    memset(&at, 0, sizeof(Chunk))
+cdef StepChunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t first) noexcept:
+    cdef StepChunk at
+    memset(&at, 0, sizeof(StepChunk))
     at.csr, at.targets, at.importances = &examples.csr, examples.targets, examples.importances
     at.sizes, at.measured = examples.sizes, examples.measured
     at.order, at.predictions = &steps.order[0], steps.predictions
@@ -35,7 +35,7 @@ cdef Chunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t first)
     at.n_steps, at.step = steps.order.shape[0], first
     at.loss, at.epsilon = task.loss, task.epsilon
     at.shrink_first, at.fit_intercept = task.shrink_first, task.fit_intercept
-    at.wear, at.reach, at.tuning = &task.wear, &task.reach, &task.tuning
+    at.limits, at.reach, at.tuning = &task.limits, &task.reach, &task.tuning
     return at
 
 
@@ -138,10 +138,10 @@ cdef class Task:
         self.fit_intercept = fit_intercept
         self.pulls = pulls
         self.positive = positive
-        self.wear.smallest_scale = smallest_scale
-        self.wear.cushion = cushion
-        self.wear.largest_cushion = largest_cushion
-        self.wear.enough_work = self.reach.enough_work = enough_work
+        self.limits.smallest_scale = smallest_scale
+        self.limits.cushion = cushion
+        self.limits.largest_cushion = largest_cushion
+        self.limits.enough_work = self.reach.enough_work = enough_work
         self.reach.soft_limit = soft_reach
         self.reach.hard_limit = hard_reach
         self.given = dict(
@@ -156,7 +156,7 @@ cdef class Task:
 
 
 @cython.binding(False)  # a method then checks the type of self
-cdef class Targets:
+cdef class OutputTargets:
     """The targets of a block of outputs for every row of X.
 
     ``labels``: the output that has the target +1 in each row, or -1; with ``starts``, any number of

@@ -34,7 +34,7 @@ def margins(
     bint compensated,
 ):
     """x_i.w of the rows from ``start`` on; returns how the call ended and the first row not done."""
-    cdef Py_ssize_t row = max(start, 0), touched = 0, n_rows = examples.csr.n_rows
+    cdef Py_ssize_t row = max(start, 0), n_visited = 0, n_rows = examples.csr.n_rows
     cdef int status = FINISHED
     cdef double low = 0.0
     cdef Walk at
@@ -53,9 +53,9 @@ def margins(
                 out[row] = examples.row_loops.exact_dot(here, first_weight, &low)
             else:
                 out[row] = examples.row_loops.dot(here, first_weight, 0.0)
-            touched += here.length
+            n_visited += here.length
             row += 1
-            if touched > PATIENCE and row < n_rows:
+            if n_visited > PATIENCE and row < n_rows:
                 status = PAUSED
         end_walk(&at)
     return status, row
@@ -71,7 +71,7 @@ def add_rows(
 
     Pairs {high, low} carry the digits that rounding loses.
     """
-    cdef Py_ssize_t row = max(start, 0), touched = 0, n_rows = examples.csr.n_rows
+    cdef Py_ssize_t row = max(start, 0), n_visited = 0, n_rows = examples.csr.n_rows
     cdef bint compensated = sums.shape[1] == 2
     cdef int status = FINISHED
     cdef double factor, importance
@@ -96,9 +96,9 @@ def add_rows(
                     )
                 else:
                     examples.row_loops.add(&here, first_sum, factor)
-                touched += here.length
+                n_visited += here.length
             row += 1
-            if touched > PATIENCE and row < n_rows:
+            if n_visited > PATIENCE and row < n_rows:
                 status = PAUSED
         free(here.room.bytes)
     return status, row

@@ -18,8 +18,8 @@ from lazynet.data.statistics import RowStatistics, Units
 from lazynet.engines.base import (
     Engine,
     intercepts_of,
-    load_all,
     refuse_overflow,
+    set_all_coefficients,
     stacked_coefficients,
     stacked_sparse_coefficients,
 )
@@ -55,7 +55,7 @@ EPOCHS_OF_TABLES, EPOCHS_OF_REGRESSORS = 12, 100
 L1_SHARE_OF_DOCUMENTS, L1_SHARE = 0.01, 0.003
 
 
-def fit(
+def train(
     settings: Settings,
     rows: Rows,
     model: Model | None,
@@ -87,7 +87,7 @@ def fit(
         )
         weights, offsets = replace_weights(*now)
         plan.check_start("coef_init", weights, offsets)
-        load_all(engines, weights, offsets, units)
+        set_all_coefficients(engines, weights, offsets, units)
         warnings = warnings_about(engines, plan)
     with threads_for(settings.n_threads, len(engines)) as workers:
         stopping = Stopping(settings.tol, settings.n_iter_no_change)
@@ -116,7 +116,7 @@ def fit(
     return attributes, warnings
 
 
-def learn_once(
+def train_once(
     settings: Settings, rows: RowsInMemory, model: Model | None, l1: float, undo: UndoLog
 ) -> Result:
     """Go on training with one pass over ``rows``; ``undo`` notes what changes in place.
@@ -213,7 +213,7 @@ def engines_with(
     if plan.rates_from_data:
         for engine, old in zip(engines, model.engines, strict=False):
             engine.continue_rates(old)
-    load_all(engines, weights, intercepts, units)
+    set_all_coefficients(engines, weights, intercepts, units)
     return {
         "_engines": engines,
         "_engine_kind": plan.engine_kind,

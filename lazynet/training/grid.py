@@ -105,7 +105,7 @@ class GridTraining:
         self.plans, self.folds, self.n_outputs = plans, folds, len(targets)
         self.examples = as_examples(X, None, targets.importances, sizes)
         self.blocks = [
-            kernel.Targets(
+            kernel.OutputTargets(
                 0, len(plans), numbers=np.require(numbers, np.float64, ["C", "A"])[:, None]
             )
             for numbers, _ in targets

@@ -48,7 +48,7 @@ class Learner:
     examples: Examples
     plan: Plan
     task: Task
-    block: kernel.Targets | None = None
+    block: kernel.OutputTargets | None = None
     #: the place of the engine among those of the training
     number: int = 0
 

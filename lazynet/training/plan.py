@@ -21,10 +21,10 @@ from lazynet.averages import Average, checked_counts, known_average
 from lazynet.data.statistics import Units
 from lazynet.engines.base import (
     Engine,
-    Wear,
+    SweepLimits,
     intercepts_of,
-    load_all,
     outputs_of,
+    set_all_coefficients,
     stacked_coefficients,
 )
 from lazynet.engines.catalogue import ALGORITHMS, EngineKind, new_engine
@@ -167,10 +167,10 @@ class Plan:
         return engines
 
     def new_engine(
-        self, n_features: int, n_outputs: int | None = None, wear: Wear | None = None
+        self, n_features: int, n_outputs: int | None = None, limits: SweepLimits | None = None
     ) -> Engine:
         """A new engine of one output, or of ``n_outputs``; all weights zero."""
-        return new_engine(self.engine_kind, n_features, n_outputs, self.constants or None, wear)
+        return new_engine(self.engine_kind, n_features, n_outputs, self.constants or None, limits)
 
     def check_start(self, name: str, weights: Array, intercepts: Array | None = None) -> None:
         """Refuse to start from weights called ``name``, and intercepts, that the plan forbids."""
@@ -199,7 +199,7 @@ class Plan:
 
         ``pulls`` says whether weights are pulled to zero; None: with an l1 penalty.
         """
-        rule, penalty, loss, wear = self.rule, self.penalty, self.loss, engine.wear
+        rule, penalty, loss, limits = self.rule, self.penalty, self.loss, engine.limits
         tuning = None
         if self.rates_from_data:
             largest, proximal = rule.largest_rate(penalty) / 2, isinstance(rule, FoBoS)
@@ -209,12 +209,12 @@ class Plan:
             epsilon=loss.epsilon,
             shrink_first=rule.step_order == "shrink_first",
             fit_intercept=self.fit_intercept,
-            smallest_scale=wear.smallest_scale,
-            cushion=wear.cushion,
-            largest_cushion=wear.largest_cushion,
-            enough_work=wear.nonzeros_per_weight * engine.n_features,
-            soft_reach=wear.reach,
-            hard_reach=wear.largest_reach,
+            smallest_scale=limits.smallest_scale,
+            cushion=limits.cushion,
+            largest_cushion=limits.largest_cushion,
+            enough_work=limits.nonzeros_per_weight * engine.n_features,
+            soft_reach=limits.reach,
+            hard_reach=limits.largest_reach,
             pulls=penalty.l1 > 0 if pulls is None else pulls,
             positive=penalty.positive,
             tuning=tuning,
@@ -308,7 +308,7 @@ def engines_for(
     plan.check_start("the model that goes on learning", weights)
     engines = plan.new_engines(n_features)
     # Averages begin anew.
-    load_all(engines, weights, intercepts_of(old, left, last=True), None)
+    set_all_coefficients(engines, weights, intercepts_of(old, left, last=True), None)
     if left is None and plan.rates_from_data:
         for engine, before in zip(engines, old, strict=False):
             engine.continue_rates(before)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lazynet.data.arrays import plain, sizes_of, unusable
-from lazynet.engines.base import WearLike
+from lazynet.engines.base import SweepLimitsLike
 from lazynet.engines.calls import UndoLog, all_or_nothing
 from lazynet.engines.catalogue import RULE_OBJECTS, RuleLike, check_rule
 from lazynet.kernels.examples import Examples
@@ -78,7 +78,7 @@ class Stepper:
         l2: NonNegative = 0.0,
         rule: Annotated[RuleLike, Kind(check_rule, objects=RULE_OBJECTS)] = "fobos",
         fit_intercept: Flag = False,
-        wear: WearLike | None = None,
+        limits: SweepLimitsLike | None = None,
     ) -> None:
         # Here locals() holds only the arguments: settle them by name.
         p = settle(Stepper, locals())
@@ -91,7 +91,7 @@ class Stepper:
         eta0 = _DEFAULT_ETA0 if p.rule.eta0 is None else p.rule.eta0
         average, intercept = p.rule.average, p.fit_intercept
         self.plan = Plan(p.loss, penalty, p.rule, schedule, average, intercept, eta0=eta0)
-        self.engine = self.plan.new_engine(p.n_features, wear=p.wear)
+        self.engine = self.plan.new_engine(p.n_features, limits=p.limits)
         self.task = self.plan.task(self.engine)
         self.n_features: int = p.n_features
         self.t = 0

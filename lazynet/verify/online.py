@@ -257,7 +257,7 @@ def verify(
 
     engine = plan.new_engines(len(features))[0]
     (learner,) = new_learners([engine], head, targets, plan)
-    twin = BoundedTwin(plan, len(features), engine.wear.largest_cushion, n_rows)
+    twin = BoundedTwin(plan, len(features), engine.limits.largest_cushion, n_rows)
     comparison = _Comparison(features)
     mean = None if plan.average is None else _MeanOfTwin(plan.average, len(features))
 

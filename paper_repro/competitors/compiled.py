@@ -50,7 +50,7 @@ class _Engine(Competitor):
 
     def begin(self) -> None:
         intercepts = np.array([self.problem.intercept])
-        self.learner.engine.load(self.problem.weights[None], intercepts)
+        self.learner.engine.set_coefficients(self.problem.weights[None], intercepts)
         self.intercept, self.t = self.problem.intercept, self.problem.t
 
     def learn(self, start: int, stop: int) -> None:

@@ -129,7 +129,7 @@ def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
     }
 
     def go_over(visiting: Learner) -> float:
-        visiting.engine.load(problem.weights[None], np.array([problem.intercept]))
+        visiting.engine.set_coefficients(problem.weights[None], np.array([problem.intercept]))
         return seconds_per_step(visiting, order, problem.t)
 
     turns = {name: partial(go_over, each) for name, each in learners.items()}

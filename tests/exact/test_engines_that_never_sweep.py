@@ -1,4 +1,4 @@
-"""A wear that never sweeps gives the dense weights or an error, never wrong weights or NaN."""
+"""Engines that never sweep give the dense weights or an error, never wrong weights or NaN."""
 
 import math
 
@@ -10,12 +10,12 @@ from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 from support.parameters import in_rule, rule_with
 
 from lazynet import FoBoS, Stepper
-from lazynet.engines.base import Wear
+from lazynet.engines.base import SweepLimits
 from lazynet.reference.affine import MAPS
 from lazynet.verify.strategies import problems
 
 #: no limit of the scale, of the cushion, or of the reach of an average
-NEVER = Wear(
+NEVER = SweepLimits(
     smallest_scale=0.0, cushion=np.inf, largest_cushion=np.inf, nonzeros_per_weight=np.inf,
     reach=np.inf, largest_reach=np.inf,
 )  # fmt: skip
@@ -37,7 +37,10 @@ def test_weights_are_the_dense_ones_or_refused(kind, rule, data):
         rules=[rule], step_orders=BOTH_ORDERS, intercepts=(False, True), min_steps=20,
         max_steps=60, rate=rate, l2=l2,
     ))  # fmt: skip
-    twin, lazy = problem.twin(), problem.stepper(wear=NEVER, rule=rule_with(problem.rule, **kind))
+    twin, lazy = (
+        problem.twin(),
+        problem.stepper(limits=NEVER, rule=rule_with(problem.rule, **kind)),
+    )
     for step in range(len(problem.order)):
         example = problem.example(step)
         twin.step(*example)
@@ -62,10 +65,10 @@ def test_a_shift_that_overflows_is_refused(kind, step_order):
     """b / scale = 2^60 / 2^-970: the scale alone is still a normal double."""
     options = dict(loss="squared_error", l1=2.0**160, l2=2.0**97 - 1.0)
     options |= dict(rule=FoBoS("constant", eta0=1.0, step_order=step_order))
-    lazy = Stepper(2, **in_rule(wear=NEVER, **kind, **options))
+    lazy = Stepper(2, **in_rule(limits=NEVER, **kind, **options))
     dense = Stepper(2, **in_rule(storage="dense", **options))
     for stepper in (lazy, dense):
-        stepper.engine.load(np.ones((1, 2)), np.zeros(1))
+        stepper.engine.set_coefficients(np.ones((1, 2)), np.zeros(1))
 
     def step_until_refused():
         for _ in range(10):

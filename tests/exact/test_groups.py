@@ -18,10 +18,10 @@ from support.twins import GroupTwins
 
 from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
 from lazynet.data.arrays import as_examples
-from lazynet.engines.base import Wear
+from lazynet.engines.base import SweepLimits
 from lazynet.engines.outputs import GroupedOutputs, OutputsOnClock
 from lazynet.kernels.outputs import read, run
-from lazynet.kernels.steps import Targets
+from lazynet.kernels.steps import OutputTargets
 from lazynet.reference import DenseGroups
 from lazynet.reference.outputs import l2_prox, shrink_row
 
@@ -67,7 +67,7 @@ def test_every_vector_level_reads_the_same_bits(n_outputs, dtype):
     engine = GroupedOutputs(50, n_outputs, dtype)
     weights = np.exp(generator.normal(0, 4, (n_outputs, 50))) * generator.choice([-1, 1], 50)
     weights[: n_outputs // 2] = np.round(weights[: n_outputs // 2])
-    engine.load(weights, np.zeros(n_outputs))
+    engine.set_coefficients(weights, np.zeros(n_outputs))
     engine.clocks[0], engine.clocks[2] = 0.5, np.sort(np.abs(weights).ravel())[-40]
     found = []
     for wanted in levels():
@@ -90,7 +90,7 @@ def test_rows_of_any_size_are_read_as_they_were_loaded(size):
     """Squares that leave the range of doubles do no harm: a row below 2^-480 counts as 0."""
     engine = GroupedOutputs(2, 3)
     weights = np.array([[1.0, 0.0], [-2.0, 0.0], [3.0, 0.0]]) * size
-    engine.load(weights, np.zeros(3))
+    engine.set_coefficients(weights, np.zeros(3))
     np.testing.assert_allclose(engine.coefficients(), weights, rtol=1e-15, atol=2.0**-480)
 
 
@@ -99,12 +99,12 @@ def test_a_row_that_is_touched_at_every_step_shrinks(dtype):
     """In float a single shrink may be smaller than the rounding of the largest weight."""
     n_steps, l1 = 5_000, 1e-8
     engine = GroupedOutputs(1, 3, dtype)
-    engine.load(np.array([[3.0], [-4.0], [0.0]]), np.zeros(3))
+    engine.set_coefficients(np.array([[3.0], [-4.0], [0.0]]), np.zeros(3))
     chosen = plan(l1=l1, eta0=1.0)
     X = sparse.csr_matrix(np.ones((1, 1)))
     examples = as_examples(X, None, np.zeros(1))  # rows of importance 0 move nothing
     steps = chosen.steps(np.zeros(n_steps, dtype=np.int64), 0)
-    targets = Targets(0, 3, numbers=np.ones((1, 3)))
+    targets = OutputTargets(0, 3, numbers=np.ones((1, 3)))
     engine.learn(examples, targets, steps, chosen.task(engine), 0, np.zeros(3))
     expected = l2_prox([3.0, -4.0, 0.0], n_steps * l1)
     blur = np.finfo(dtype).eps * 8
@@ -116,7 +116,7 @@ def test_a_row_that_is_touched_at_every_step_shrinks(dtype):
 @pytest.mark.parametrize("value", [1e-300, 1e-161, 1e-44, 1e-20])
 def test_tiny_moves_beside_a_large_shift_stay_tiny(value, dtype):
     """A row of numbers without digits must not come to life when it is stored."""
-    engine = GroupedOutputs(1, 2, dtype, Wear(cushion=1e3, largest_cushion=1e3))
+    engine = GroupedOutputs(1, 2, dtype, SweepLimits(cushion=1e3, largest_cushion=1e3))
     engine.clocks[2] = 100.0
     block = engine._block()
     take_one_step(block, engine, value)
@@ -127,7 +127,7 @@ def take_one_step(block, engine, value, step_order="gradient_first"):
     """One step of the squared error with a rate of 1 on a row with one nonzero of ``value``."""
     chosen = plan(loss="squared_error", rule=FoBoS(step_order=step_order), l1=1e-3, eta0=1.0)
     X = sparse.csr_matrix(np.full((1, 1), value))
-    targets = Targets(0, 2, numbers=np.ones((1, 2)))
+    targets = OutputTargets(0, 2, numbers=np.ones((1, 2)))
     steps = chosen.steps(np.zeros(1, dtype=np.int64), 0)
     return run(block, as_examples(X, None), targets, steps, chosen.task(engine), np.zeros(2), 0)
 
@@ -185,7 +185,7 @@ def test_fit_is_stepping_by_hand(kind):
 def test_an_overflow_is_reported():
     """Weights whose norm overflows do not pass for weights."""
     engine = GroupedOutputs(1, 2)
-    engine.load(np.full((2, 1), 1e308), np.zeros(2))
+    engine.set_coefficients(np.full((2, 1), 1e308), np.zeros(2))
     with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match="not a finite number"):
         engine.check_finite(np.array([0]), 1)
     engine.cells[:] = np.inf

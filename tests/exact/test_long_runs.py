@@ -14,7 +14,7 @@ from support.algorithms import AFFINE_RULES
 from lazynet import FromData, FromStep
 from lazynet.data.arrays import as_examples
 from lazynet.engines.dekel import DekelEngine
-from lazynet.kernels.steps import Targets
+from lazynet.kernels.steps import OutputTargets
 from lazynet.losses import get_loss
 from lazynet.reference.affine import MAPS
 from lazynet.schedules import Constant
@@ -42,10 +42,10 @@ def idle(kind, rule, l1, l2, n_steps):
     chosen = plan(**given)
     if "outputs" in kind:
         engine = chosen.new_engine(N_WEIGHTS, 2)
-        engine.load(np.tile(START, (2, 1)), np.full(2, INTERCEPT))
+        engine.set_coefficients(np.tile(START, (2, 1)), np.full(2, INTERCEPT))
     else:
         engine = chosen.new_engine(N_WEIGHTS)
-        engine.load(START[None], np.array([INTERCEPT]))
+        engine.set_coefficients(START[None], np.array([INTERCEPT]))
     if average is not None:
         # One block for all steps: its sums are as long as they can be.
         engine.past = np.zeros((3, n_steps + 1))
@@ -58,7 +58,7 @@ def idle(kind, rule, l1, l2, n_steps):
         order[0] = min(start, 1)
         steps, task = chosen.steps(order, start), chosen.task(engine)
         if "outputs" in kind:
-            numbers = Targets(0, 2, numbers=np.ones((2, 2)))
+            numbers = OutputTargets(0, 2, numbers=np.ones((2, 2)))
             engine.learn(examples, numbers, steps, task, start, np.zeros(2))
         else:
             engine.take(examples, steps, task, start)

@@ -156,7 +156,7 @@ def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
 def test_an_intercept_is_carried_over_to_ftrl_without_beta():
     """An intercept that is carried over gets a state as if a small gradient had been seen."""
     engine = FTRLEngine(1, constants=FTRL(alpha=0.1, beta=0.0).constants(ElasticNet(0.0, 1.0)))
-    engine.load(np.array([[2.0]]), np.array([-3.0]))
+    engine.set_coefficients(np.array([[2.0]]), np.array([-3.0]))
     assert engine.weights()[0] == pytest.approx(2.0)
     assert engine.intercept == pytest.approx(-3.0)
 

@@ -241,7 +241,7 @@ def test_an_engine_keeps_to_the_rows_it_has_begun_with():
         engine.take(fewer, chosen.steps(rows(9), 60), chosen.task(engine), 60)
     for name, array in engine.state().items():
         np.testing.assert_array_equal(array, before[name])
-    engine.load(engine.coefficients(), engine.intercepts())
+    engine.set_coefficients(engine.coefficients(), engine.intercepts())
     engine.take(fewer, chosen.steps(rows(9), 0), chosen.task(engine))
     assert len(engine.memory) == 9
 

@@ -15,13 +15,13 @@ from support.twins import Run, assert_matches_twins
 
 from lazynet import FoBoS, FromArray, LazyNetClassifier, LazyNetRegressor, Stepper
 from lazynet.data.arrays import as_examples
-from lazynet.engines.base import Wear
+from lazynet.engines.base import SweepLimits
 from lazynet.engines.clock import ClockEngine, DenseEngine, TablesEngine
 from lazynet.rules.storage import STORAGES
 from lazynet.verify.strategies import Problem
 
 # Limits that every shrinking step exceeds.
-SWEEPS_AT_ONCE = Wear(smallest_scale=0.9999, cushion=0.0, largest_cushion=0.0)
+SWEEPS_AT_ONCE = SweepLimits(smallest_scale=0.9999, cushion=0.0, largest_cushion=0.0)
 
 
 @given(data=st.data())
@@ -36,13 +36,13 @@ def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
     np.testing.assert_array_equal(*found)
 
 
-@pytest.mark.parametrize("wear", [Wear(), SWEEPS_AT_ONCE], ids=["seldom", "sweeps"])
+@pytest.mark.parametrize("limits", [SweepLimits(), SWEEPS_AT_ONCE], ids=["seldom", "sweeps"])
 @pytest.mark.parametrize("l1", [0.0, 1e-3])
 @pytest.mark.parametrize("rule", [
     *(FoBoS(step_order=order, storage=storage) for order in BOTH_ORDERS for storage in STORAGES),
     *map(default_of, RULES_WITH_CELLS),
 ], ids=str)  # fmt: skip
-def test_long_rows_take_the_vector_path(rule, l1, wear):
+def test_long_rows_take_the_vector_path(rule, l1, limits):
     """Rows longer than any vector and block, with a tail; sweeps may interrupt every step."""
     X = sparse.random(40, 400, density=0.3, format="csr", random_state=0)
     X.sort_indices()
@@ -51,13 +51,13 @@ def test_long_rows_take_the_vector_path(rule, l1, wear):
     problem = Problem(
         X, y, np.ones(40), np.arange(40), np.full(40, 0.1), l1=l1, l2=l2, fit_intercept=True
     )
-    assert assert_matches_twins(Run(problem, rule, wear=wear)) == 40
+    assert assert_matches_twins(Run(problem, rule, limits=limits)) == 40
 
 
 def test_the_tables_begin_again_before_they_overflow():
     """eta = 1 and l2 = 0.5 make B infinite at step 1023 of the paper's tables."""
     engine = TablesEngine(1, budget=10_000)
-    engine.load(np.ones((1, 1)), np.zeros(1))
+    engine.set_coefficients(np.ones((1, 1)), np.zeros(1))
     chosen = plan(rule="sgd", l1=1e-9, l2=0.5, eta0=1.0)
     nothing = as_examples(sparse.csr_matrix((1, 1)), np.ones(1))
     for step in range(1200):
@@ -109,7 +109,7 @@ def counting(kind):
 
 def test_rebases_are_few_where_the_penalty_is_light():
     """The clock sweeps once per cushion / (l1 eta) steps at most, and not before work pays."""
-    engine = counting(ClockEngine)(100, Wear(nonzeros_per_weight=0.0))
+    engine = counting(ClockEngine)(100, SweepLimits(nonzeros_per_weight=0.0))
     X = sparse.random(1000, 100, density=0.05, format="csr", random_state=1)
     X.sort_indices()
     chosen = plan(l1=0.1, schedule=FromArray(np.full(1000, 0.1)))

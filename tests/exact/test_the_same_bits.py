@@ -36,7 +36,7 @@ from lazynet.engines.calls import Undo
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import loss_of_predictions
-from lazynet.kernels.steps import Steps, Targets
+from lazynet.kernels.steps import OutputTargets, Steps
 from lazynet.losses import LOSSES
 from lazynet.training.passes import Learner, run_pass
 
@@ -91,9 +91,9 @@ def plan_of(options):
     return dataclasses.replace(chosen, penalty=dataclasses.replace(chosen.penalty, l2=without_l2))
 
 
-def new_engine(chosen, n_outputs, wear=None):
+def new_engine(chosen, n_outputs, limits=None):
     """An engine with all weights zero."""
-    return chosen.new_engine(D, n_outputs, wear)
+    return chosen.new_engine(D, n_outputs, limits)
 
 
 def examples_of(chosen, n_outputs, values=np.float64, indices=np.int32, measured=False):
@@ -109,7 +109,10 @@ def take(engine, chosen, examples, start, stop, numbers=NUMBERS):
     """Take the steps from ``start`` up to ``stop`` as one chunk."""
     steps = chosen.steps(np.arange(start, stop), start)
     if isinstance(engine, OutputsEngine):
-        targets, losses = Targets(0, engine.n_outputs, numbers=numbers), np.zeros(engine.n_outputs)
+        targets, losses = (
+            OutputTargets(0, engine.n_outputs, numbers=numbers),
+            np.zeros(engine.n_outputs),
+        )
         engine.learn(examples, targets, steps, chosen.task(engine), start, losses)
     else:
         engine.take(examples, steps, chosen.task(engine), start)
@@ -130,10 +133,10 @@ def assert_same(left, right):
         np.testing.assert_array_equal(one, other)
 
 
-def learned(options, n_outputs, wear=None, **types):
+def learned(options, n_outputs, limits=None, **types):
     """What an engine has after an epoch in one chunk."""
     chosen = plan_of(options)
-    engine = new_engine(chosen, n_outputs, wear)
+    engine = new_engine(chosen, n_outputs, limits)
     take(engine, chosen, examples_of(chosen, n_outputs, **types), 0, N)
     return read(engine)
 
@@ -142,9 +145,9 @@ def learned(options, n_outputs, wear=None, **types):
 @given(data=st.data())
 def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
     """Before each chunk the engine is read and pickled, and takes steps that are undone."""
-    chosen, wear = plan_of(options), data.draw(st.sampled_from([None, RESTLESS]))
+    chosen, limits = plan_of(options), data.draw(st.sampled_from([None, RESTLESS]))
     cuts = sorted(data.draw(st.sets(st.integers(1, N - 1), max_size=4)))
-    engine, examples = new_engine(chosen, n_outputs, wear), examples_of(chosen, n_outputs)
+    engine, examples = new_engine(chosen, n_outputs, limits), examples_of(chosen, n_outputs)
     for start, stop in itertools.pairwise([0, *cuts, N]):
         before = read(engine)
         engine = pickle.loads(pickle.dumps(engine))
@@ -154,7 +157,7 @@ def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
             undo.rollback()
             assert_same(read(engine), before)
         take(engine, chosen, examples, start, stop)
-    assert_same(read(engine), learned(options, n_outputs, wear))
+    assert_same(read(engine), learned(options, n_outputs, limits))
     some = np.array([7, 3, D - 1])
     np.testing.assert_array_equal(engine.coefficients(some), engine.coefficients()[:, some])
 
@@ -174,7 +177,7 @@ def test_an_engine_that_loads_weights_forgets_what_it_has_learned(options, n_out
     take(used, chosen, examples, 0, N)
     new.continue_rates(used)
     for engine in (used, new):
-        engine.load(weights[: engine.n_outputs], intercepts[: engine.n_outputs])
+        engine.set_coefficients(weights[: engine.n_outputs], intercepts[: engine.n_outputs])
         np.testing.assert_allclose(engine.coefficients(), weights[: engine.n_outputs], **close)
         np.testing.assert_allclose(engine.intercepts(), intercepts[: engine.n_outputs], **close)
     for name, array in new.state().items():

@@ -595,7 +595,7 @@ def test_a_schedule_that_fails_midway_takes_the_call_back(
     # Trained on more rows than are passed to the call that fails: it must not lose the others.
     X, y_of_both = both[:20], np.arange(40) % n_classes
     y = y_of_both[:20]
-    # A pull of 300 wears the clock out every few steps.
+    # A pull of 300 makes a sweep due every few steps.
     l1 = 300.0 if with_sweeps else 1e-3
     rule = FoBoS(
         Constant(1.0), storage=Tables(7) if with_sweeps and storage == "tables" else storage

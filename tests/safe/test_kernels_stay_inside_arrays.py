@@ -20,15 +20,15 @@ from support.algorithms import engine_of
 import lazynet.kernels
 from lazynet.kernels import cells, outputs, stabilised
 from lazynet.kernels import steps as steps_kernel
-from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_FINISHED, STATUS_WORN_OUT, Examples
+from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_FINISHED, STATUS_NEEDS_SWEEP, Examples
 from lazynet.kernels.outputs import Block
-from lazynet.kernels.steps import Average, Steps, Targets, Task
+from lazynet.kernels.steps import Average, OutputTargets, Steps, Task
 from lazynet.rules.storage import STORAGES
 from safe.fuzz.disguises import fenced
 from safe.fuzz.offered import CLASSES, RULES, WIDE_KINDS
 from safe.fuzz.recipes import Parts, run_of, run_outputs
 
-#: A clock that never wears out.
+#: A clock that needs no sweep.
 TASK = Task(
     loss=0, epsilon=0.1, shrink_first=False, fit_intercept=True, smallest_scale=2.0**-500,
     cushion=1.0, largest_cushion=2.0**10, enough_work=1e9, soft_reach=2.0**6, hard_reach=2.0**10,
@@ -122,7 +122,7 @@ def test_a_bad_row_ends_a_run_over_several_outputs(kind):
         options = {"constants": np.full((WIDTH, len(names)), 0.5) * ~np.array(follow)}
     columns = numbers([0, 9])
     examples = Examples(np.ones(2), columns, numbers([0, 1, 2]), 2)
-    targets, block = Targets(0, 3, labels=numbers([0, 1])), block_of(kind, 2, **options)
+    targets, block = OutputTargets(0, 3, labels=numbers([0, 1])), block_of(kind, 2, **options)
     assert run_wide(kind, block, examples, targets, [0, 1]) == (STATUS_BAD_ROW, 1)
     columns[1] = 1
     assert run_wide(kind, block, examples, targets, [0, 1]) == (STATUS_FINISHED, 2)
@@ -138,9 +138,9 @@ def test_a_matrix_without_rows_columns_or_steps(shape):
             built.take(examples, chosen.steps(order, 0), chosen.task(built))
             assert built.weights().shape == (shape[1],)
         for kind in WIDE_KINDS:
-            block, targets = block_of(kind, shape[1]), Targets(0, 3, labels=rows(shape[0]))
+            block, targets = block_of(kind, shape[1]), OutputTargets(0, 3, labels=rows(shape[0]))
             status, _ = run_wide(kind, block, examples, targets, order)
-            assert status in (STATUS_FINISHED, STATUS_WORN_OUT)
+            assert status in (STATUS_FINISHED, STATUS_NEEDS_SWEEP)
 
 
 def test_a_thread_that_changes_the_columns():
@@ -150,7 +150,10 @@ def test_a_thread_that_changes_the_columns():
     examples = Examples(np.ones(n * d), columns, starts, d, sizes=np.ones(n))
     labels, begins, positives = np.zeros(n, np.int64), np.arange(n + 1), np.zeros(n, np.int64)
     done = threading.Event()
-    both = Targets(0, WIDTH, labels=labels), Targets(0, WIDTH, labels=positives, starts=begins)
+    both = (
+        OutputTargets(0, WIDTH, labels=labels),
+        OutputTargets(0, WIDTH, labels=positives, starts=begins),
+    )
 
     def scribble():
         random = np.random.default_rng(0)
@@ -187,7 +190,7 @@ def test_every_kind_of_the_kernel_is_tested():
 def test_objects_are_made_once_and_are_not_copied(kind):
     """Pointers are neither pickled nor copied; a task has numbers alone."""
     made = Parts(np.random.default_rng(0)).made(kind)
-    if kind in (Block, Targets):
+    if kind in (Block, OutputTargets):
         with pytest.raises(TypeError):  # no object is half made
             kind.__new__(kind)
     for call in (pickle.dumps, copy.copy, copy.deepcopy) if kind is not Task else ():
@@ -231,10 +234,13 @@ def test_a_pending_step_does_not_write_behind_a_past_that_is_full():
     fields = np.zeros(steps_kernel.AVERAGE_FIELDS)
     fields[steps_kernel.COUNTED_FIELD] = room
     average, scalars = Average(*past, fields), np.array([0.0, 1.0])
-    block, targets = block_of("averaged clock", 2, scalars=scalars), Targets(0, 3, labels=rows(2))
+    block, targets = (
+        block_of("averaged clock", 2, scalars=scalars),
+        OutputTargets(0, 3, labels=rows(2)),
+    )
     examples = Examples(*two_rows(np.int64), 2, np.ones(2))
     ended = run_wide("averaged clock", block, examples, targets, [0, 1], average=average)
-    assert ended == (STATUS_WORN_OUT, 0)
+    assert ended == (STATUS_NEEDS_SWEEP, 0)
     assert scalars[1] == 1.0
 
 

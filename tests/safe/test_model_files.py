@@ -146,7 +146,7 @@ def picture(model):
     found = {name: value for name, value in vars(model).items() if name not in CACHES}
     # Tables have room that nothing was written to.
     found["_engines"] = [
-        (type(engine).__name__, engine.state(), engine.wear, engine.remedy)
+        (type(engine).__name__, engine.state(), engine.limits, engine.remedy)
         for engine in found.get("_engines") or []
     ]
     found["figures"] = [(name, getattr(model, name)) for name in FIGURES if hasattr(model, name)]

@@ -19,7 +19,7 @@ from lazynet import (
     Tables,
     TruncatedGradient,
 )
-from lazynet.engines.base import Wear
+from lazynet.engines.base import SweepLimits
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.losses import LOSSES, get_loss
 from lazynet.parameters import check_choice, check_flag, check_integer, kinds_of
@@ -138,24 +138,24 @@ KINDS = {
 }  # fmt: skip
 
 
-# --- limits of wear -----------------------------------------------------------------------------
+# --- sweep limits ---------------------------------------------------------------------------------
 
 #: Limits so small that a short run has many sweeps.
-RESTLESS = Wear(
+RESTLESS = SweepLimits(
     cushion=0.01, largest_cushion=0.01, nonzeros_per_weight=0.0, reach=2.0, largest_reach=4.0
 )
 
 
-def wears():
-    """Limits of wear: the default limits, or limits so small that a short run has many sweeps.
+def limits_of_sweeps():
+    """Sweep limits: the default limits, or limits so small that a short run has many sweeps.
 
     >>> from hypothesis import find
-    >>> wear = find(wears(), lambda wear: wear.cushion == 0.0)
-    >>> wear.cushion, wear.largest_cushion
+    >>> limits = find(limits_of_sweeps(), lambda limits: limits.cushion == 0.0)
+    >>> limits.cushion, limits.largest_cushion
     (0.0, 1024.0)
     """
-    return st.just(Wear()) | st.builds(
-        Wear,
+    return st.just(SweepLimits()) | st.builds(
+        SweepLimits,
         smallest_scale=st.sampled_from([2.0**-500, 2.0**-60, 2.0**-5, 0.9]),
         cushion=st.sampled_from([1.0, 0.01, 0.0]),
         largest_cushion=st.sampled_from([1024.0, 1.0, 0.01, 0.0]),
@@ -178,11 +178,11 @@ def disordered_problems(draw, *arguments, **options):
     return dataclasses.replace(problem, X=with_rows_arranged(problem.X, order))
 
 
-def run_of(kind, rule, problem, pick, wear):
+def run_of(kind, rule, problem, pick, limits):
     """A run of a kind; ``pick`` chooses an entry of a list.  Averages may fold their past often."""
     run = Run(
         problem, rule, pick(kind.outputs), softmax=kind.softmax, schedule=pick(kind.schedules),
-        average=pick(kind.averages), wear=wear, seed=pick(range(10)),
+        average=pick(kind.averages), limits=limits, seed=pick(range(10)),
     )  # fmt: skip
     if run.engine.past is not None:
         run.shorten_the_past(pick([100, 7, 3, 2, 1]))
@@ -191,7 +191,7 @@ def run_of(kind, rule, problem, pick, wear):
 
 @st.composite
 def runs(draw, name, losses=tuple(LOSSES), **options):
-    """A run of a kind with any loss, penalty, importances, rows, wear and number of outputs."""
+    """A run of a kind with any loss, penalty, importances, rows, limits and number of outputs."""
     kind = KINDS[name]
 
     def pick(values):
@@ -200,7 +200,7 @@ def runs(draw, name, losses=tuple(LOSSES), **options):
     rule, options = pick(kind.rules), pick(kind.problems) | options
     losses = ["log_loss"] if kind.softmax else list(losses)
     problem = draw(disordered_problems(losses, [rule], **options))
-    return run_of(kind, rule, problem, pick, draw(wears()))
+    return run_of(kind, rule, problem, pick, draw(limits_of_sweeps()))
 
 
 def seeded_run(name, seed, n_steps=25):

@@ -8,7 +8,7 @@ import pytest
 
 from lazynet import FromArray
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.kernels.steps import Targets
+from lazynet.kernels.steps import OutputTargets
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.reference import DenseGroups
@@ -68,9 +68,9 @@ class Run:
 
     def __init__(
         self, problem, rule, n_outputs=None, *, softmax=False, schedule=None, average=None,
-        wear=None, seed=0,
+        limits=None, seed=0,
     ):  # fmt: skip
-        self.problem, self.n_outputs, self.wear = problem, n_outputs, wear
+        self.problem, self.n_outputs, self.limits = problem, n_outputs, limits
         self.plan = plan_of(problem, rule.settled(), schedule, average, softmax)
         self.numbers = self.codes = self.spoil = None
         given = problem.y
@@ -80,16 +80,16 @@ class Run:
             self.numbers = targets_of(problem, n_outputs or 1, seed)
         if n_outputs is not None:
             given = None
-            self.targets = Targets(0, n_outputs, numbers=self.numbers, labels=self.codes)
+            self.targets = OutputTargets(0, n_outputs, numbers=self.numbers, labels=self.codes)
         self.engine = self.new_engine()
         self.examples = examples_of(self.plan, problem.X, given, problem.importances)
 
     def __repr__(self):
-        return f"Run({self.problem!r}, {self.plan!r}, {self.n_outputs}, {self.wear!r})"
+        return f"Run({self.problem!r}, {self.plan!r}, {self.n_outputs}, {self.limits!r})"
 
     def new_engine(self):
-        """An engine of the plan, with the wear."""
-        return self.plan.new_engine(self.problem.n_features, self.n_outputs, self.wear)
+        """An engine of the plan, with the sweep limits."""
+        return self.plan.new_engine(self.problem.n_features, self.n_outputs, self.limits)
 
     def shorten_the_past(self, n_steps):
         """Let the averages of the engine fold their past after so many steps."""
@@ -136,7 +136,7 @@ class Twins:
     def __init__(self, run, plan=None):
         plan, problem = run.plan if plan is None else plan, run.problem
         row = ALGORITHMS[plan.rule.name]
-        size = problem.n_features, run.engine.wear.largest_cushion, len(problem.y)
+        size = problem.n_features, run.engine.limits.largest_cushion, len(problem.y)
         with pytest.MonkeyPatch.context() as patch:
             # An inexact rule is held against its own plain form.
             patch.setitem(ALGORITHMS, row.rule.name, dataclasses.replace(row, exact=True))
@@ -231,7 +231,7 @@ class GroupTwins:
             schedule=run.problem.rate, loss=chosen.loss.name, epsilon=chosen.loss.epsilon,
             l1=chosen.penalty.l1, l2=chosen.penalty.l2, fit_intercept=chosen.fit_intercept,
         )  # fmt: skip
-        self.largest_cushion = run.engine.wear.largest_cushion
+        self.largest_cushion = run.engine.limits.largest_cushion
         self.bound = self.cushion = 0.0
         self.comparable = True
 

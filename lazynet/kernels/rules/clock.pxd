@@ -54,11 +54,11 @@ cdef struct ClockRule:
 
 # The clock with an average ...
 cdef struct AveragedRule:
-    ClockRule on
+    ClockRule clock_rule
 
 # ... and with an average, without an l1 penalty.
 cdef struct FreelyAveragedRule:
-    ClockRule on
+    ClockRule clock_rule
 
 
 # What a step reads, where several outputs lie side by side, each with its clock.
@@ -76,7 +76,7 @@ cdef struct AveragedLanes:
 
 
 cdef struct FreelyAveragedLanes:
-    AveragedLanes on
+    AveragedLanes clock_rule
 
 
 cdef fused AnyClockRule:
@@ -89,45 +89,45 @@ cdef fused AnyAveraged:
     AveragedLanes
 
 
-cdef inline void prepare(ClockRule* on) noexcept nogil:
-    on.clock.inverse = 1.0 / on.clock.scale
+cdef inline void prepare(ClockRule* rule) noexcept nogil:
+    rule.clock.inverse = 1.0 / rule.clock.scale
 
 
 cdef inline Lanes load(
-    const AnyClockRule* on, const Lanes* cell, Lanes* kept
+    const AnyClockRule* rule, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
     kept[0] = cell[0]
-    return soft(cell[0], spread(on.clock.shift))
+    return soft(cell[0], spread(rule.clock.shift))
 
 
 cdef inline void move(
-    const AnyClockRule* on, Lanes* cell, const Lanes* kept, Lanes g
+    const AnyClockRule* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    cdef Lanes shift = spread(on.clock.shift), w = soft(kept[0], shift) - g
+    cdef Lanes shift = spread(rule.clock.shift), w = soft(kept[0], shift) - g
     if AnyClockRule is ClockRule:
-        if on.positive != 0.0:
+        if rule.positive != 0.0:
             w = higher(spread(0.0), w)  # NaN stays NaN
     cell[0] = unsoft(w, shift)
 
 
 cdef inline Lanes load_averaged(
-    const AnyAveraged* on, const Lanes* cell, Lanes* kept
+    const AnyAveraged* rule, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
     kept[0], kept[1] = cell[0], cell[1]
-    return soft(cell[0], spread(on.clock.shift))
+    return soft(cell[0], spread(rule.clock.shift))
 
 
 cdef inline Lanes load_freely_averaged(
-    const AnyAveraged* on, const Lanes* cell, Lanes* kept
+    const AnyAveraged* rule, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
     kept[0], kept[1] = cell[0], cell[1]
     return cell[0]
 
 
 cdef inline void move_freely_averaged(
-    const AnyAveraged* on, Lanes* cell, const Lanes* kept, Lanes g
+    const AnyAveraged* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    cell[0], cell[1] = kept[0] - g, kept[1] - g * spread(on.scale_sum)
+    cell[0], cell[1] = kept[0] - g, kept[1] - g * spread(rule.scale_sum)
 
 
 cdef enum:
@@ -171,9 +171,9 @@ cdef inline void bury(const Past* past, Vanished* vanished) noexcept nogil:
     vanished.n = 0
 
 
-cdef inline bint some_vanished(const AnyAveraged* on, const Lanes* kept) noexcept nogil:
+cdef inline bint some_vanished(const AnyAveraged* rule, const Lanes* kept) noexcept nogil:
     """Whether some weights had vanished before they moved."""
-    return any_lane(without(nonzero(kept[0]), nonzero(soft(kept[0], spread(on.clock.shift)))))
+    return any_lane(without(nonzero(kept[0]), nonzero(soft(kept[0], spread(rule.clock.shift)))))
 
 
 cdef inline void collect_vanished(
@@ -191,10 +191,10 @@ cdef inline void collect_vanished(
 
 
 cdef inline void move_averaged(
-    const AnyAveraged* on, Lanes* cell, const Lanes* kept, Lanes g
+    const AnyAveraged* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    cdef Lanes shift = spread(on.clock.shift)
-    cdef Lanes scale_sum = spread(on.scale_sum), pull_sum = spread(on.pull_sum)
+    cdef Lanes shift = spread(rule.clock.shift)
+    cdef Lanes scale_sum = spread(rule.scale_sum), pull_sum = spread(rule.pull_sum)
     cdef Lanes sign_sum = scale_sum * shift - pull_sum
     cdef Lanes old = kept[0], w = soft(old, shift), moved = w - g, z = unsoft(moved, shift)
     cdef Lanes change = (with_sign(sign_sum, moved) - with_sign(sign_sum, old)) - g * scale_sum

@@ -11,8 +11,8 @@ cdef struct Clock:
     double shift_low  # digits that rounding took from the shift
 
 
-# When a clock is worn out and every weight must be brought current.
-cdef struct Wear:
+# When a sweep is due: every weight must be brought current, and the clock begins anew.
+cdef struct SweepLimits:
     double smallest_scale   # |w| / scale must not overflow
     double cushion          # soft limit of scale * shift, which bounds the absolute error in ulps
     double largest_cushion  # hard limit of scale * shift
@@ -63,23 +63,25 @@ cdef inline void advance_clock(
 
 
 cdef inline bint in_range(const Clock* clock) noexcept nogil:
-    """Whether weights can be read and stored: only a wear that forgets to sweep lets this fail.
+    """Whether weights can be read and stored: only limits that never ask for a sweep let this fail.
 
     Below the normal doubles the scale loses its digits, and its inverse becomes infinite.
     """
     return clock.scale >= DBL_MIN and clock.shift <= DBL_MAX
 
 
-cdef inline bint beyond_limits(const Clock* clock, const Wear* wear) noexcept nogil:
+cdef inline bint beyond_limits(const Clock* clock, const SweepLimits* limits) noexcept nogil:
     """Whether the clock is beyond one of its hard limits."""
-    return clock.scale < wear.smallest_scale or clock.scale * clock.shift > wear.largest_cushion
+    return clock.scale < limits.smallest_scale or clock.scale * clock.shift > limits.largest_cushion
 
 
-cdef inline bint worn_out(const Clock* clock, const Wear* wear, double work) noexcept nogil:
+cdef inline bint sweep_is_due(
+    const Clock* clock, const SweepLimits* limits, double work
+) noexcept nogil:
     """Whether a sweep is due: at a hard limit, or at the soft limit once steps have paid for it."""
-    if beyond_limits(clock, wear):
+    if beyond_limits(clock, limits):
         return True
-    return work > wear.enough_work and clock.scale * clock.shift > wear.cushion
+    return work > limits.enough_work and clock.scale * clock.shift > limits.cushion
 
 # --- averages -------------------------------------------------------------------------------------
 #
@@ -175,7 +177,7 @@ cdef struct Reach:
     double enough_work
 
 
-cdef inline bint past_is_worn(
+cdef inline bint past_is_due(
     const Past* past,
     const double* fields,
     const Clock* clock,

@@ -110,7 +110,7 @@ cdef inline double crossed(const Saga* rule, double w, double d, double k) noexc
 cdef inline Lanes load(
     const Saga* rule, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
-    """The weights after the steps in which no row has touched them."""
+    """The weights after the steps in which no row has visited them."""
     cdef Lanes w = cell[0], mean = cell[1], steps = rule.steps - cell[2]
     cdef Lanes d = rule.alpha * mean, size = absolute(w)
     cdef Lanes side, q, due, lost, left, still, carried

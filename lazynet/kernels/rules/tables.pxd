@@ -14,7 +14,7 @@
 # Property: the weights after every step equal those of lazynet.reference.DenseReference, for any
 # length of the tables (tests/exact/test_lazy_equals_dense.py).
 from ..lanes cimport WIDTH, Lanes, absolute, higher, lane_of, set_lane, spread, with_sign
-from .motion cimport Clock, Wear, advance_clock, in_range, worn_out
+from .motion cimport Clock, SweepLimits, advance_clock, in_range, sweep_is_due
 
 
 cdef struct Tables:
@@ -96,7 +96,7 @@ cdef inline void move(
         cell[0], cell[1] = w - g, spread(rule.now - 1.0)
 
 
-cdef inline bint finish(Tables* rule, double move, const Wear* wear) noexcept nogil:
+cdef inline bint finish(Tables* rule, double move, const SweepLimits* limits) noexcept nogil:
     rule.intercept -= move
     rule.P, rule.B = rule.next_P, rule.next_B
-    return worn_out(&rule.clock, wear, rule.work)
+    return sweep_is_due(&rule.clock, limits, rule.work)

@@ -14,7 +14,7 @@ from lazynet.kernels.columns import Columns
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block
-from lazynet.kernels.steps import AVERAGE_FIELDS, Average, Steps, Targets, Task
+from lazynet.kernels.steps import AVERAGE_FIELDS, Average, OutputTargets, Steps, Task
 
 ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
 #: The clocks of one output, and every kind of cell that an engine has.
@@ -29,7 +29,7 @@ RUNS = ("of shared steps", "of own steps", "of rates from the rows", "with an av
 #: Functions and classes that are listed once for each of several variants.
 VARIANTS = {
     "cells.sweep": ("adagrad",), "cells.retune": ("adagrad",),
-    "outputs.numbers": WIDE_KINDS, "outputs.Block": WIDE_KINDS, "steps.Targets": FORMS,
+    "outputs.numbers": WIDE_KINDS, "outputs.Block": WIDE_KINDS, "steps.OutputTargets": FORMS,
     "outputs.run": (*RULES, *RUNS),
 }  # fmt: skip
 #: Numbers that are seldom a place in an array.
@@ -44,7 +44,7 @@ CLASSES = {
     Average: "shifts scales pulls fields",
     WorkingSet: "examples loss epsilon curvature share fit_intercept",
     Columns: "examples",
-    Targets: "first n_outputs labels starts numbers",
+    OutputTargets: "first n_outputs labels starts numbers",
     Block: "kind cells width stamps clocks own scalars rates constants fields",
 }  # fmt: skip
 

@@ -17,7 +17,7 @@ from lazynet.kernels import (
 from lazynet.kernels.examples import MEASURED, Examples
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block
-from lazynet.kernels.steps import AVERAGE_FIELDS, Average, Steps, Targets, Task
+from lazynet.kernels.steps import AVERAGE_FIELDS, Average, OutputTargets, Steps, Task
 from lazynet.losses import get_loss
 from lazynet.schedules import FromData
 from safe.fuzz.offered import (
@@ -47,7 +47,7 @@ class Parts(Sizes):
 
     def arguments_of(self, kind):
         """What the constructor of a class takes, of any variant."""
-        if kind is Targets:
+        if kind is OutputTargets:
             return self.target_arguments()
         variant, self.kind = self.kind, ""
         module = kind.__module__.removeprefix("lazynet.kernels.")
@@ -121,7 +121,7 @@ class Parts(Sizes):
         return Block(**given)
 
     def target_arguments(self, form=""):
-        """What ``Targets`` takes; some labels lie before and behind the outputs of the block."""
+        """The arguments of ``OutputTargets``; some labels lie outside the outputs of the block."""
         form, first = form or self.one_of(*FORMS), self.below(0, 3)
         stop = first + self.n_outputs
         given = dict(first=first, n_outputs=self.n_outputs)
@@ -139,7 +139,7 @@ class Parts(Sizes):
     def targets(self):
         """Targets for a softmax, which takes labels, or for any other loss."""
         self.softmax = self.flag() and self.kind != "of rates from the rows"
-        return Targets(**self.target_arguments("labels" if self.softmax else ""))
+        return OutputTargets(**self.target_arguments("labels" if self.softmax else ""))
 
     def own_steps(self):
         """Rates and shrinks that differ from output to output; all may have one rate."""
@@ -233,7 +233,7 @@ def _parsed(p):
 
 #: Functions whose arguments cannot be drawn one after the other.
 WHOLE = {
-    "steps.Targets": lambda p: p.target_arguments(p.kind),
+    "steps.OutputTargets": lambda p: p.target_arguments(p.kind),
     "text.parse": _parsed,
 }
 #: How an argument is drawn.
