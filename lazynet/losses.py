@@ -7,6 +7,7 @@ one row here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
@@ -146,43 +147,42 @@ _OBJECTS = (Huber, EpsilonInsensitive, SquaredEpsilonInsensitive)
 LOSS_OBJECTS = {kind.name: kind for kind in _OBJECTS}
 
 
-def get_loss(value: Any, name: str = "loss") -> Loss:
-    """The row of a loss given by name or as an object; errors call the parameter ``name``.
+def check_loss(name: str, value: Any, losses: Mapping[str, Loss] = LOSSES) -> Loss:
+    """The row of a loss given by name or as an object; ``losses`` are the rows by name.
 
-    >>> get_loss("hinge").formula
-    'max(0, 1 - m)'
-    >>> get_loss(Huber(0.5)).epsilon
+    >>> check_loss("loss", Huber(0.5)).epsilon
     0.5
     """
     if isinstance(value, Loss):
         return value
-    if isinstance(value, str) and value in LOSSES:
-        return LOSSES[value]
+    if isinstance(value, str) and value in losses:
+        return losses[value]
     if isinstance(value, _OBJECTS):
         return replace(LOSSES[value.name], epsilon=value.settled().epsilon)
     refuse_class(name, value)
-    return LOSSES[check_choice(name, value, LOSSES)]
+    return losses[check_choice(name, value, losses)]
 
 
-def _check_loss(name: str, value: Any) -> Loss:
-    return get_loss(value, name)
+def get_loss(value: Any) -> Loss:
+    """The row of a loss given by name or as an object.
+
+    >>> get_loss("hinge").formula
+    'max(0, 1 - m)'
+    """
+    return check_loss("loss", value)
 
 
 #: The type of the parameter ``loss``, which is settled to a row of the table.
-AnyLoss = Annotated[LossLike, Kind(_check_loss, objects=_OBJECTS)]
+AnyLoss = Annotated[LossLike, Kind(check_loss, objects=_OBJECTS)]
 
-
-def check_loss_of_classes(name: str, value: Any) -> Loss:
-    """The row of a loss, which may be the softmax."""
-    return SOFTMAX if isinstance(value, str) and value == SOFTMAX.name else get_loss(value, name)
-
-
+#: The losses of classes, which may share the softmax.
+LOSSES_OF_CLASSES = LOSSES | {SOFTMAX.name: SOFTMAX}
 #: The type of the parameter ``loss`` of an estimator whose classes may share the softmax.
-LossOfClasses = Annotated[LossLike, Kind(check_loss_of_classes, objects=_OBJECTS)]
+LossOfClasses = Annotated[LossLike, Kind(check_loss, objects=_OBJECTS, losses=LOSSES_OF_CLASSES)]
 
 
 def _check_loss_of_numbers(name: str, value: Any) -> Loss:
-    loss = get_loss(value, name)
+    loss = check_loss(name, value)
     if loss.margin:
         accepted = sorted(other for other, row in LOSSES.items() if not row.margin)
         raise ValueError(
@@ -196,7 +196,7 @@ LossOfNumbers = Annotated[LossLike, Kind(_check_loss_of_numbers, objects=_OBJECT
 
 
 def _check_minimised(name: str, value: Any) -> Loss:
-    loss = get_loss(value, name)
+    loss = check_loss(name, value)
     if loss.trivial_minimum:
         accepted = sorted(other for other, row in LOSSES.items() if not row.trivial_minimum)
         raise ValueError(

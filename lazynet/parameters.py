@@ -112,12 +112,18 @@ def check_number(
     raise ValueError(f"{name} must {requirement}, got {shown(value)}")
 
 
-def check_integer(name: str, value: Any, least: float, most: float = LARGEST_INTEGER) -> int:
-    """``value`` as an int from ``least`` to ``most``; flags, arrays and spans of time are refused.
+def check_integer(
+    name: str, value: Any, least: float, most: float = LARGEST_INTEGER, *, flags: bool = False
+) -> int:
+    """``value`` as an int from ``least`` to ``most``; arrays and spans of time are refused.
+
+    Flags are refused, too, or with ``flags`` count as 0 and 1.
 
     >>> check_integer("max_iter", np.int8(100), 1)
     100
     """
+    if flags and isinstance(value, (bool, np.bool_)):
+        value = int(value)
     try:
         if isinstance(value, (bool, np.bool_, np.ndarray, np.timedelta64)):
             raise TypeError
@@ -245,17 +251,19 @@ def _find_kinds(parameters: Any) -> Mapping[str, Kind]:
 kinds_of: Callable[[Any], Mapping[str, Kind]] = cache(_find_kinds)
 
 
-def settle(parameters: Any, values: Mapping[str, Any]) -> SimpleNamespace:
+def settle(parameters: Any, values: Mapping[str, Any], owner: str = "") -> SimpleNamespace:
     """Every parameter of a class or a function as a plain Python value, by name.
+
+    Errors call a parameter by its name and the ``owner``, such as " of AdaGrad".
 
     >>> def train(max_iter: PositiveInt) -> None: ...
     >>> settle(train, {"max_iter": np.int8(100)}).max_iter * 200
     20000
     """
-    result = SimpleNamespace()
-    for name, kind in kinds_of(parameters).items():
-        setattr(result, name, kind.settled(name, values[name]))
-    return result
+    kinds = kinds_of(parameters).items()
+    return SimpleNamespace(
+        **{name: kind.settled(name + owner, values[name]) for name, kind in kinds}
+    )
 
 
 class SettledFields:
@@ -270,8 +278,7 @@ class SettledFields:
     """
 
     def __post_init__(self) -> None:
-        for name, kind in kinds_of(type(self)).items():
-            object.__setattr__(self, name, kind.settled(name, getattr(self, name)))
+        self.__dict__.update(vars(settle(type(self), self.__dict__)))
 
 
 class ParameterObject(BaseEstimator):
@@ -300,11 +307,9 @@ class ParameterObject(BaseEstimator):
         if self._origin is not None:
             return self
         # Without the constructor, which takes longer.
-        settled = object.__new__(type(self))
-        settled.__dict__.update(vars(self), _origin=self)
-        for key, kind in kinds_of(type(self)).items():
-            value = kind.settled(f"{key} of {type(self).__name__}", getattr(self, key))
-            settled.__dict__[key] = value
+        settled, values = object.__new__(type(self)), self.__dict__
+        checked = settle(type(self), values, f" of {type(self).__name__}")
+        settled.__dict__.update(values, _origin=self, **vars(checked))
         return settled
 
     def __repr__(self) -> str:
@@ -351,11 +356,6 @@ def named_or_given(
     )
 
 
-def _check_verbosity(name: str, value: Any) -> int:
-    # verbose=True means 1.
-    return check_integer(name, int(value) if isinstance(value, (bool, np.bool_)) else value, 0)
-
-
 def _check_threads(name: str, value: Any) -> int:
     number = check_integer(name, value, -(2**31), 2**31 - 1)
     if number == 0:
@@ -368,7 +368,7 @@ NonNegative = Annotated[float, Number(least=0)]
 Positive = Annotated[float, Number(above=0)]
 PositiveInt = Annotated[int, Integer(least=1)]
 Flag = Annotated[bool, Kind(check_flag)]
-Verbosity = Annotated[int, Kind(_check_verbosity)]
+Verbosity = Annotated[int, Integer(least=0, flags=True)]
 Threads = Annotated[int, Kind(_check_threads)]
 
 

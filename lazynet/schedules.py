@@ -299,11 +299,6 @@ SCHEDULES: dict[str, type[Formula] | type[FromData]] = {
 }
 
 
-def is_auto(value: Any) -> bool:
-    """Whether a parameter is left to the model."""
-    return isinstance(value, str) and value == AUTO
-
-
 def check_schedule(name: str, schedule: Any) -> Any:
     """The schedule that a name, an array, a callable or an object gives; "auto" stays a name.
 
@@ -312,7 +307,7 @@ def check_schedule(name: str, schedule: Any) -> Any:
     """
     accepted = f"one of {[AUTO, *SCHEDULES]}, an array of rates, or a callable of the step number"
     if isinstance(schedule, str):
-        if is_auto(schedule):
+        if schedule == AUTO:
             return AUTO
         if schedule in SCHEDULES:
             return SCHEDULES[schedule]().settled()
@@ -338,7 +333,7 @@ ScheduleLike = Annotated[
 
 def check_scale(schedule: Any, eta0: float) -> None:
     """Refuse ``eta0`` beside a settled ``schedule`` that does not use it."""
-    if not is_auto(schedule) and not needs_scale(schedule):
+    if schedule != AUTO and not needs_scale(schedule):
         raise ValueError(
             f"eta0 is the scale of a schedule without a scale, got eta0={shown(eta0)} beside "
             f"schedule={shown(schedule)}: leave eta0 at its default"

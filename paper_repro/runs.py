@@ -13,7 +13,7 @@ from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import RuleLike, check_rule
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.schedules import InverseSqrt, is_auto
+from lazynet.schedules import AUTO, InverseSqrt
 from lazynet.training.passes import Learner, run_pass
 from lazynet.training.plan import Plan
 from paper_repro.documents import Corpus
@@ -41,7 +41,7 @@ def plan(
         loss=get_loss(loss),
         penalty=ElasticNet(l1, l2),
         rule=chosen,
-        schedule=InverseSqrt(eta0) if is_auto(chosen.schedule) else chosen.schedule,
+        schedule=InverseSqrt(eta0) if chosen.schedule == AUTO else chosen.schedule,
         average=chosen.average,
         fit_intercept=fit_intercept,
     )

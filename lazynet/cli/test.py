@@ -16,7 +16,7 @@ from lazynet.cli.inputs import report
 from lazynet.data.chunks import Chunk
 from lazynet.data.targets import Classes, Columns, Labels, Targets, checked_indicator
 from lazynet.estimators import load_with_note
-from lazynet.losses import SOFTMAX, check_loss_of_classes
+from lazynet.losses import LOSSES_OF_CLASSES, SOFTMAX, check_loss
 from lazynet.training.passes import softmax_losses, total_loss_of
 
 EXAMPLES = """\
@@ -59,7 +59,7 @@ class Scores:
     """The loss of rows that come in chunks, and their targets and predictions: a number a row."""
 
     def __init__(self, model: Any) -> None:
-        self.model, self.loss = model, check_loss_of_classes("loss", model.loss)
+        self.model, self.loss = model, check_loss("loss", model.loss, LOSSES_OF_CLASSES)
         self.has_labels = getattr(model, "_form", None) is not None
         self.rows, self.total_loss = 0, 0.0
         self.truth: list[Any] = []

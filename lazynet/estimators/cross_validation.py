@@ -180,8 +180,8 @@ class _LazyNetCV(Search):
         single = self._single_of(None if counted else float(p.l1s[0]), float(p.l2s[0]))
         base = single._read_settings()
         check_offered(base.rule)
-        for l1, l2 in grid_of(p, 1.0, LAST_L1):
-            base.rule.check(ElasticNet(l1, l2, base.rule.positive), base.loss)
+        for l2 in p.l2s:
+            base.rule.check(float(l2), base.loss)
         data = RowsInMemory(rows.X, rows.targets)
         # As in a single fit: with a penalty of the user, features are not standardised.
         in_units = None if p.l2s.any() else units_for_fit(base, data, None)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from lazynet.losses import Loss
 from lazynet.parameters import NonNegative, Positive
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import LOG_LOSS, Rule, constant_of
+from lazynet.rules.base import LOG_LOSS, Rule
 
 #: alpha times the mean of ||x||_1 by the name of the loss, where alpha follows the data: without
 #: ``initial``, and with it.  The first visit to a row moves its prediction by at most this number.
@@ -58,7 +58,6 @@ class AdaGrad(Rule):
     name: ClassVar[str] = "adagrad"
     scheduled: ClassVar[bool] = False
     continues: ClassVar[bool] = True
-    divides: ClassVar[bool] = True
     _follows: ClassVar[tuple[str, str] | None] = ("alpha", "absolute_sums")
     rate: ClassVar[str] = "AdaGrad(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of AdaGrad"
@@ -75,28 +74,21 @@ class AdaGrad(Rule):
         *_, product, _, _, initial = self.constants(ElasticNet(), loss)
         return super().twin_options(loss) | {"initial": initial, "product": product}
 
-    def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
+    def constants(
+        self, penalty: ElasticNet, loss: Loss = LOG_LOSS, divisor: float = 1.0
+    ) -> tuple[float, ...]:
         """l1, l2, alpha, delta, 0 and initial; or the constant of the loss for alpha, and 1 for 0.
+
+        ``divisor`` divides alpha: the rates of the weights, but not that of the intercept.
 
         >>> AdaGrad(0.1, delta=0.25).constants(ElasticNet(l1=0.5))
         (0.5, 0.0, 0.1, 0.25, 0.0, 0.0)
-        >>> AdaGrad(delta=0.25).constants(ElasticNet(l1=0.5))
-        (0.5, 0.0, 8.0, 0.25, 1.0, 1.0)
+        >>> AdaGrad(delta=0.25).constants(ElasticNet(l1=0.5), divisor=2.0)
+        (0.5, 0.0, 4.0, 0.25, 1.0, 1.0)
         """
-        initial = self.initial
+        follows, initial, alpha = self.alpha is None, self.initial, self.alpha
         if initial is None:
-            initial = INITIAL if self.alpha is None and loss.margin else 0.0
-        if self.alpha is not None:
-            return (penalty.l1, penalty.l2, self.alpha, self.delta, 0.0, initial)
-        product = constant_of(loss, PRODUCTS if initial else PLAIN_PRODUCTS)
-        return (penalty.l1, penalty.l2, product, self.delta, 1.0, initial)
-
-    def with_divided_rates(self, constants: tuple[float, ...], divisor: float) -> tuple[float, ...]:
-        """The ``constants`` with another alpha for the weights; the intercept keeps its rates.
-
-        >>> rule = AdaGrad()
-        >>> rule.with_divided_rates(rule.constants(ElasticNet(l1=0.5)), 2.0)
-        (0.5, 0.0, 4.0, 1e-06, 1.0, 1.0)
-        """
-        l1, l2, alpha, *others = constants
-        return (l1, l2, alpha / divisor, *others)
+            initial = INITIAL if follows and loss.margin else 0.0
+        if alpha is None:
+            alpha = (PRODUCTS if initial else PLAIN_PRODUCTS)[loss.name]
+        return (penalty.l1, penalty.l2, alpha / divisor, self.delta, float(follows), initial)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,17 +18,16 @@ LOG_LOSS = get_loss("log_loss")
 # A larger eta * l1 or eta * l2 would take the scalars of the clock out of the range of doubles.
 LARGEST_SHRINK = 2.0**200
 
+# What to write for parameters that others do not go with; their values are defaults of ``Rule``.
+_USUAL = {
+    "step_order": "'gradient_first'",
+    "storage": "'clock'",
+    "average": "False",
+    "positive": "False",
+}
+
 #: Parameters that the plan of a training applies, and not the rule itself.
 OF_TRAINING = {"schedule", "eta0", "average", "storage", "positive", "group"}
-
-
-def constant_of(loss: Loss, constants: Mapping[str, float]) -> float:
-    """The constant of a loss by its name; a loss without one has that of the squared error.
-
-    >>> constant_of(LOG_LOSS, {"squared_error": 0.5})
-    0.5
-    """
-    return constants.get(loss.name, constants["squared_error"])
 
 
 class Shrink(NamedTuple):
@@ -57,8 +55,6 @@ class Rule(ParameterObject):
     streams: ClassVar[bool] = True
     #: whether a warm start continues from the sums of gradients, and not from the weights alone
     continues: ClassVar[bool] = False
-    #: whether the rates that follow the data can be divided by a number, see ``with_divided_rates``
-    divides: ClassVar[bool] = False
     #: the parameter that fixes the rates, and the size of rows that they follow without it
     _follows: ClassVar[tuple[str, str] | None] = None
     #: what to do about a model that overflows
@@ -85,11 +81,11 @@ class Rule(ParameterObject):
         name, sizes = self._follows
         return sizes if getattr(self, name) is None else None
 
-    def check(self, penalty: ElasticNet, loss: Loss) -> None:
-        """Refuse a penalty or a loss that the rule cannot have.
+    def check(self, l2: float, loss: Loss) -> None:
+        """Refuse an l2, a loss or parameters that do not go together; the rule is settled.
 
         >>> from lazynet import RDA
-        >>> RDA().check(ElasticNet(l1=0.1), LOG_LOSS)  # RDA can have any
+        >>> RDA().check(0.1, LOG_LOSS)  # RDA can have any
         """
 
     def check_streams(self, call: str, instead: str = "use fit") -> None:
@@ -117,16 +113,6 @@ set and visits it again; use fit
         """
         parameters = self.get_params(deep=False)
         return {name: value for name, value in parameters.items() if name not in OF_TRAINING}
-
-    def with_divided_rates(self, constants: tuple[float, ...], divisor: float) -> tuple[float, ...]:
-        """The ``constants`` of a rule that ``divides``, with lower rates of the weights.
-
-        >>> from lazynet import AdaGrad
-        >>> rule = AdaGrad(alpha=0.5)
-        >>> rule.with_divided_rates(rule.constants(ElasticNet()), 2.0)[2]
-        0.25
-        """
-        raise NotImplementedError
 
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """The numbers that the kernel of a rule receives, in its order; not for affine rules.
@@ -179,6 +165,24 @@ class Affine(Rule):
     why: ClassVar[str]
     #: one step in ``period`` steps pulls, and ``period`` times as strongly
     period: int = 1
+
+    def check(self, l2: float, loss: Loss) -> None:
+        """Refuse parameters of the rule that do not go together."""
+        if self.average is not None and not self.storage.takes_averages:
+            self._refuse_beside("an average", "storage")
+        if self.positive:
+            self._refuse_beside("positive=True", "storage", "average")
+        if self.group is not None:
+            self._refuse_beside(f"group={self.group!r}", *_USUAL)
+
+    def _refuse_beside(self, subject: str, *names: str) -> None:
+        """Refuse parameters with these names that ``subject`` does not go with."""
+        for name in names:
+            value = getattr(self, name)
+            if value != getattr(Rule, name):
+                raise ValueError(
+                    f"{subject} does not go with {name}={value!r}: write {name}={_USUAL[name]}"
+                )
 
     @staticmethod
     def shrink(eta: Any, l1: Any, l2: Any) -> Shrink:

@@ -9,7 +9,7 @@ from lazynet.losses import Loss
 from lazynet.parameters import Choice, NonNegative, Positive
 from lazynet.penalties import ElasticNet
 from lazynet.rules.adagrad import PLAIN_PRODUCTS
-from lazynet.rules.base import LOG_LOSS, Rule, constant_of
+from lazynet.rules.base import LOG_LOSS, Rule
 
 PENALTIES = ("per_example", "once")
 
@@ -50,12 +50,12 @@ class FTRL(Rule):
     beta: NonNegative = 1.0
     penalty: Annotated[str, Choice(accepted=PENALTIES)] = "per_example"
 
-    def check(self, penalty: ElasticNet, loss: Loss) -> None:
+    def check(self, l2: float, loss: Loss) -> None:
         """Refuse l2 = 0 beside beta = 0: the first rate would be infinite.
 
-        >>> FTRL(beta=0.0).check(ElasticNet(l2=0.1), LOG_LOSS)  # l2 bounds the first step
+        >>> FTRL(beta=0.0).check(0.1, LOG_LOSS)  # l2 bounds the first step
         """
-        if not self.beta and not penalty.l2:
+        if not self.beta and not l2:
             raise ValueError(
                 "beta of FTRL and l2 must not both be 0: the first rate is alpha / beta"
             )
@@ -71,7 +71,7 @@ class FTRL(Rule):
         options = super().twin_options(loss)
         if self.alpha is None:
             options |= dict(
-                alpha_unit=constant_of(loss, PLAIN_PRODUCTS),
+                alpha_unit=PLAIN_PRODUCTS[loss.name],
                 beta_unit=_BETA,
                 intercept_alpha=_INTERCEPT_ALPHA,
             )
@@ -91,7 +91,7 @@ class FTRL(Rule):
             return (*penalties, self.alpha, self.beta, 0.0, 0.0)
         return (
             *penalties,
-            constant_of(loss, PLAIN_PRODUCTS),
+            PLAIN_PRODUCTS[loss.name],
             self.beta * _BETA,
             _INTERCEPT_ALPHA,
             self.beta,

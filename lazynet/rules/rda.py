@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from lazynet.losses import Loss
 from lazynet.parameters import NonNegative, Positive
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import LOG_LOSS, Rule, constant_of
+from lazynet.rules.base import LOG_LOSS, Rule
 
 #: gamma over the squared mean norm of a row by the name of the loss, where gamma follows the data.
 #: The step of a smooth loss whose slope has no bound must not overshoot; a bounded slope allows
@@ -66,9 +66,7 @@ class RDA(Rule):
         """
         options = super().twin_options(loss)
         if self.gamma is None:
-            options |= dict(
-                gamma_unit=constant_of(loss, STRENGTHS), intercept_gamma=_INTERCEPT_GAMMA
-            )
+            options |= dict(gamma_unit=STRENGTHS[loss.name], intercept_gamma=_INTERCEPT_GAMMA)
         return options
 
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
@@ -79,4 +77,4 @@ class RDA(Rule):
         """
         if self.gamma is not None:
             return (penalty.l1, penalty.l2, self.gamma, self.rho, 0.0)
-        return (penalty.l1, penalty.l2, constant_of(loss, STRENGTHS), self.rho, _INTERCEPT_GAMMA)
+        return (penalty.l1, penalty.l2, STRENGTHS[loss.name], self.rho, _INTERCEPT_GAMMA)

@@ -36,12 +36,12 @@ class SAGA(Rule):
     remedy: ClassVar[str] = "Lower alpha of SAGA"
     alpha: Positive | None = None
 
-    def check(self, penalty: ElasticNet, loss: Loss) -> None:
+    def check(self, l2: float, loss: Loss) -> None:
         """Refuse a loss whose slope jumps, unless the rate is given.
 
         >>> from lazynet.losses import get_loss
-        >>> SAGA(alpha=0.1).check(ElasticNet(), get_loss("hinge"))
-        >>> SAGA().check(ElasticNet(), get_loss("hinge"))  # doctest: +ELLIPSIS
+        >>> SAGA(alpha=0.1).check(0.0, get_loss("hinge"))
+        >>> SAGA().check(0.0, get_loss("hinge"))  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
         ValueError: rule=SAGA() finds its rate from the curvature of the loss, which has no bound \

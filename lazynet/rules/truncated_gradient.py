@@ -49,16 +49,20 @@ class TruncatedGradient(Affine):
         """
         return self.threshold == math.inf
 
-    def check(self, penalty: ElasticNet, loss: Loss) -> None:
-        """Refuse l2 > 0 beside a threshold.
+    def check(self, l2: float, loss: Loss) -> None:
+        """Refuse l2 > 0, an average and other storages beside a threshold.
 
-        >>> TruncatedGradient(threshold=0.5).check(ElasticNet(l1=0.1), LOG_LOSS)
+        >>> TruncatedGradient(threshold=0.5).settled().check(0.0, LOG_LOSS)
         """
-        if not self.is_affine and penalty.l2:
+        super().check(l2, loss)
+        if self.is_affine:
+            return
+        if l2:
             raise ValueError(
                 f"l2 must be 0 with rule=TruncatedGradient(threshold=...), got "
-                f"l2={penalty.l2:g}: a weight that decays would cross the threshold unseen"
+                f"l2={l2:g}: a weight that decays would cross the threshold unseen"
             )
+        self._refuse_beside("a threshold", "storage", "average")
 
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """The threshold.

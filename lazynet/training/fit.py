@@ -27,8 +27,9 @@ from lazynet.engines.calls import UndoLog, threads_for
 from lazynet.losses import Loss
 from lazynet.parameters import as_array, check_n_steps
 from lazynet.penalties import ElasticNet
+from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.base import LARGEST_SHRINK
-from lazynet.schedules import FromData, check_schedule, is_auto
+from lazynet.schedules import AUTO, FromData, check_schedule
 from lazynet.training.loop import Epoch, Stopping, Training, warnings_of_falls
 from lazynet.training.passes import new_learners, run_pass
 from lazynet.training.plan import Model, Plan, engines_for, warnings_about
@@ -272,9 +273,9 @@ def make_plan(
         max_iter = rows.n_orders or found_epochs(classifies, table, settings.penalised)
     full_epochs, schedule = None, settings.schedule
     if settings.standardises and not table:
-        if classifies and settings.rule.divides:
+        if classifies and isinstance(settings.rule, AdaGrad):
             full_epochs = EPOCHS_OF_CLASSIFIERS
-        chosen = isinstance(schedule, FromData) and is_auto(settings.rule.schedule)
+        chosen = isinstance(schedule, FromData) and settings.rule.schedule == AUTO
         if not classifies and chosen and settings.loss.name == "squared_error":
             factor = math.sqrt(max(1.0, EPOCHS_OF_REGRESSORS / max_iter))
             schedule = check_schedule("schedule", FromData(factor))

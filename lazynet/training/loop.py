@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from lazynet.data.statistics import Units
 from lazynet.engines.base import Engine, overflow, stacked_coefficients
 from lazynet.engines.calls import Undo, Workers
+from lazynet.rules.adagrad import AdaGrad
 from lazynet.training.passes import Evaluation, Pass, total_loss
 from lazynet.training.plan import Plan
 from lazynet.training.rows import Rows
@@ -137,8 +138,10 @@ class Training:
             # Only the epoch of a single output is compared with a constant prediction.
             self.engines[0].set_state(plan.new_engine(self.rows.n_features).state())
         if divisor != 1.0:
+            assert isinstance(plan.rule, AdaGrad), "no other rule has rates that can be divided"
+            constants = plan.rule.constants(plan.penalty, plan.loss, divisor)
             for engine in self.engines:
-                engine.set_constants(plan.rule.with_divided_rates(plan.constants, divisor))
+                engine.set_constants(constants)
 
     def _visit_rows(self) -> tuple[EpochRecord, int]:
         """Visit all rows once; returns the line of the epoch and the next step."""

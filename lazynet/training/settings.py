@@ -25,7 +25,6 @@ from lazynet.schedules import (
     Power,
     check_scale,
     check_schedule,
-    is_auto,
     needs_scale,
 )
 from lazynet.training.plan import Plan, joins_outputs
@@ -43,11 +42,9 @@ _LARGEST_SEED = 2**32 - 1
 
 
 def _check_rule(name: str, value: Any) -> Any:
-    if is_auto(value):
+    if isinstance(value, str) and check_choice(name, value, {AUTO, *ALGORITHMS}) == AUTO:
         return AUTO
-    return check_rule(
-        name, check_choice(name, value, {AUTO, *ALGORITHMS}) if isinstance(value, str) else value
-    )
+    return check_rule(name, value)
 
 
 def _check_random_state(name: str, value: Any) -> int | np.random.RandomState:
@@ -152,14 +149,14 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
     loss: Loss = LOSSES["log_loss"] if softmax else p["loss"]
     p["loss"] = loss
     rule: Rule = p["rule"]
-    if is_auto(rule):
+    if rule == AUTO:
         numbers = not classifies or (loss.unbounded_slope and not loss.margin)
         rule = FoBoS().settled() if numbers else AdaGrad().settled()
         p["rule"] = rule
     if rule.eta0 is not None:
         check_scale(rule.schedule, rule.eta0)
     schedule = rule.schedule
-    if is_auto(schedule):
+    if schedule == AUTO:
         # Rates from the rows need a clock.
         plain = isinstance(rule, (FoBoS, SGD)) and rule.storage == Clock()
         plain = plain and rule.group is None and rule.eta0 is None
@@ -185,14 +182,14 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
         standardises=rates_from_rows and not penalised,
         limits_epochs=limits_epochs,
         may_restart=limits_epochs
-        and rule.divides
+        and isinstance(rule, AdaGrad)
         and loss.name == "log_loss"
         and not (penalised or p["early_stopping"]),
         # The progressive loss is that of the last weights, not of their average.
         returns_to_best=p["early_stopping"] or (p["tol"] is not None and rule.average is None),
         has_eta0=rule.scheduled and hasattr(schedule, "eta0"),
     )
-    check_together(rule, settings.schedule, loss, settings.penalty(), softmax, settings.dtype)
+    check_together(rule, settings.schedule, loss, settings.l2, softmax, settings.dtype)
     return settings
 
 
@@ -203,40 +200,23 @@ def check_together(
     rule: Rule,
     schedule: Any,
     loss: Loss,
-    penalty: ElasticNet,
+    l2: float,
     softmax: bool = False,
     dtype: str = "float64",
 ) -> None:
     """Refuse parameters that do not go together; ``schedule`` is None for a rule without one."""
-    rule.check(penalty, loss)
-    storage, order = rule.storage, rule.step_order
-    on_clock, no_average = storage == Clock(), rule.average is None
-    rates_from_data = rule.scheduled and isinstance(schedule, FromData)
-    # By parameter: its value, whether everything goes with this value, and what to write instead.
-    usual = {
-        "step_order": (order, order == "gradient_first", "'gradient_first'"),
-        "storage": (storage, on_clock, "'clock'"),
-        "average": (rule.average, no_average, "False"),
-        "positive": (rule.positive, not rule.positive, "False"),
-        "schedule": (schedule, not rates_from_data, "'power'"),
-    }
-    for subject, is_given, others in (
-        ("an average", not (no_average or storage.takes_averages), ("storage",)),
-        ("positive=True", rule.positive, ("storage", "average")),
-        (f"group={rule.group!r}", rule.group is not None, usual),
-        ("a threshold", not rule.is_affine, ("storage", "average")),
-    ):
-        for name in others if is_given else ():
-            value, accepted, write = usual[name]
-            if not accepted:
-                raise ValueError(
-                    f"{subject} does not go with {name}={value!r}: write {name}={write}"
-                )
+    rule.check(l2, loss)
+    rates_from_data = isinstance(schedule, FromData)
     if rates_from_data:
-        if not on_clock:
+        if rule.group is not None:
+            raise ValueError(
+                f"group={rule.group!r} does not go with schedule={schedule!r}: write "
+                f"schedule='power'"
+            )
+        if rule.storage != Clock():
             raise ValueError(
                 f"schedule={schedule!r} needs storage='clock', which computes the rates from "
-                f"the rows, got storage={storage!r}"
+                f"the rows, got storage={rule.storage!r}"
             )
         if not isinstance(rule, (FoBoS, SGD)):
             raise ValueError(
@@ -248,13 +228,14 @@ def check_together(
                 f"loss='softmax' does not go with schedule={schedule!r}, whose "
                 f"rates follow the slopes of one output: give an eta0, or write rule='adagrad'"
             )
-    joins = joins_outputs(rule, rates_from_data)
-    if softmax and not joins:
+    if softmax and not joins_outputs(rule, rates_from_data):
         raise ValueError(
             f"loss='softmax' needs one of the rules {_JOINING} with "
             f"storage='clock' and without positive=True, got rule={rule!r}"
         )
-    if dtype != "float64" and not (joins and no_average):
+    if dtype != "float64" and (
+        rule.average is not None or not joins_outputs(rule, rates_from_data)
+    ):
         raise ValueError(
             f"dtype={dtype!r} is for outputs that are learned in one pass, by one of the "
             f"rules {_JOINING} with storage='clock', without positive=True and without "

@@ -28,7 +28,7 @@ from lazynet.parameters import (
     shown,
 )
 from lazynet.penalties import ElasticNet
-from lazynet.schedules import Power, check_scale, is_auto
+from lazynet.schedules import AUTO, Power, check_scale
 from lazynet.training.plan import Plan
 from lazynet.training.settings import check_together
 
@@ -86,8 +86,8 @@ class Stepper:
         if p.rule.eta0 is not None:
             check_scale(p.rule.schedule, p.rule.eta0)
         penalty = ElasticNet(p.l1, p.l2, p.rule.positive)
-        schedule = Power().settled() if is_auto(p.rule.schedule) else p.rule.schedule
-        check_together(p.rule, schedule, p.loss, penalty)
+        schedule = Power().settled() if p.rule.schedule == AUTO else p.rule.schedule
+        check_together(p.rule, schedule, p.loss, p.l2)
         eta0 = _DEFAULT_ETA0 if p.rule.eta0 is None else p.rule.eta0
         average, intercept = p.rule.average, p.fit_intercept
         self.plan = Plan(p.loss, penalty, p.rule, schedule, average, intercept, eta0=eta0)

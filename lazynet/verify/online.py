@@ -13,6 +13,7 @@ from lazynet.averages import Average, checked_counts
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.parameters import check_integer
+from lazynet.rules.adagrad import AdaGrad
 from lazynet.training.fit import make_plan, units_for_fit
 from lazynet.training.passes import new_learners
 from lazynet.training.plan import Plan
@@ -266,7 +267,8 @@ def verify(
         divisor = plan.divisor_in(epoch)
         if row == 0 and divisor != 1.0:
             twin.divide_rates(divisor)
-            engine.set_constants(plan.rule.with_divided_rates(plan.constants, divisor))
+            assert isinstance(plan.rule, AdaGrad), "no other rule has rates that can be divided"
+            engine.set_constants(plan.rule.constants(plan.penalty, plan.loss, divisor))
         steps = plan.steps(np.array([row]), t)
         twin.step(*example_of(head, y, importances, row), row)
         if not twin.comparable:

@@ -18,7 +18,7 @@ from lazynet.losses import LossLike, get_loss
 from lazynet.parameters import Flag, NonNegative, SettledFields, check_array
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Affine
-from lazynet.schedules import FromArray, checked_rates, is_auto
+from lazynet.schedules import AUTO, FromArray, checked_rates
 from lazynet.training.plan import Plan
 from lazynet.training.stepper import Stepper
 from lazynet.verify.tolerance import (
@@ -290,7 +290,7 @@ class Problem(SettledFields):
         """
         options = self.options | options
         rule = check_rule("rule", options["rule"])
-        if is_auto(rule.schedule):
+        if rule.schedule == AUTO:
             rule = replace(rule, schedule=FromArray(self.rates))
         return Stepper(self.n_features, **options | {"rule": rule})
 

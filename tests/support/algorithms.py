@@ -86,7 +86,7 @@ def loss_of(problem):
 def penalty_of(rule, l1, l2):
     """The penalty, without l2 where the rule refuses l2."""
     try:
-        rule.check(ElasticNet(l1, l2), LOG_LOSS)
+        rule.settled().check(l2, LOG_LOSS)
     except ValueError:
         return ElasticNet(l1, 0.0)
     return ElasticNet(l1, l2)
