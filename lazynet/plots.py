@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.training.folds import best_setting
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -213,7 +215,7 @@ def plot_choice(model: Any) -> Figure:
                 top.fill_between(penalties[line], *band, color=style["color"], alpha=0.18, lw=0)
             top.plot(penalties[line], means[line], **style)
             bottom.plot(penalties[line], counts[line], **style)
-        best, sparsest = (model._best_setting(rule) for rule in (False, True))
+        best, sparsest = (best_setting(results, rule) for rule in (False, True))
         marks = [(best, f"{'highest' if scored else 'least'} mean", "-", "*")]
         if np.isfinite(errors[best]):
             marks.append((sparsest, "sparsest within one standard error", "--", "D"))

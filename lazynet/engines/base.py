@@ -212,11 +212,6 @@ class Engine:
         return float(self.intercepts(last=True)[0])
 
     @property
-    def averaging(self) -> bool:
-        """Whether the iterates are averaged."""
-        return len(self.totals) > 0
-
-    @property
     def counted(self) -> float:
         """The sum of omega over the iterates; 0 without an average."""
         return float(self.totals[steps_kernel.TOTAL_FIELD]) if len(self.totals) else 0.0
@@ -348,16 +343,17 @@ def outputs_of(engines: Sequence[Engine]) -> int:
 
 
 def stacked_coefficients(
-    engines: Sequence[Engine], units: Units | None, last: bool = False
+    engines: Sequence[Engine], units: Units | None, which: Any = ALL, *, last: bool = False
 ) -> Floats:
-    """The weights that predict, or the last weights: a row for every output, read-only.
+    """The weights that predict, or the last weights, of the features ``which``; read-only.
 
-    They are the weights of features as passed; the engines have learned in ``units``.
+    They have a row for every output, and are the weights of features as passed; the engines have
+    learned in ``units``.
     """
-    parts = [engine.coefficients(last=last) for engine in engines]
+    parts = [engine.coefficients(which, last=last) for engine in engines]
     coefficients = parts[0] if len(parts) == 1 else np.vstack(parts)
     if units is not None:
-        coefficients = units.weights(coefficients)
+        coefficients = units.weights(coefficients, which)
     return read_only(coefficients)
 
 
@@ -375,13 +371,14 @@ def stacked_sparse_coefficients(
     return read_only(rows)
 
 
-def intercepts_of(engines: Sequence[Engine], units: Units | None, last: bool = False) -> Floats:
+def intercepts_of(engines: Sequence[Engine], units: Units | None, *, last: bool = False) -> Floats:
     """The intercepts that belong to ``stacked_coefficients``."""
     intercepts = np.concatenate([engine.intercepts(last=last) for engine in engines])
     if units is None:
         return intercepts
-    rows = np.vstack([engine.coefficients(units.moved, last=last) for engine in engines])
-    result = units.intercept(units.weights(rows, units.moved), intercepts)
+    weights = stacked_coefficients(engines, units, units.moved, last=last)
+    # The last bits of a product depend on the order of the weights in memory.
+    result = units.intercept(np.asfortranarray(weights), intercepts)
     return np.asarray(result, dtype=np.float64)
 
 

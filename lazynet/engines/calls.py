@@ -28,8 +28,8 @@ _PICKING_COSTS = 4
 class Undo:
     """The copies from which the changes of one engine are undone.
 
-    The engine may change the weights ``touched``; it calls ``before_sweep`` when it is about to
-    change all weights.
+    The engine may change the weights ``touched`` (None: all); it calls ``before_sweep`` when it is
+    about to change all weights.
 
     >>> from lazynet.engines.clock import ClockEngine
     >>> engine = ClockEngine(3)
@@ -40,9 +40,9 @@ class Undo:
     [0.0, 0.0, 0.0]
     """
 
-    def __init__(self, engine: Any, touched: NDArray[Any]) -> None:
+    def __init__(self, engine: Any, touched: NDArray[Any] | None) -> None:
         self.engine, self.touched = engine, touched
-        few = len(touched) * _PICKING_COSTS < engine.n_features
+        few = touched is not None and len(touched) * _PICKING_COSTS < engine.n_features
         #: the arrays of which only the touched rows are copied
         self.picked = engine._per_feature if few else ()
         #: the small arrays and the weights: the touched ones, or all
@@ -112,14 +112,9 @@ class UndoLog:
                 undo.rollback()
             for generator, state in self.generators:
                 generator.set_state(state)
-        self.keep_engines()
-        self.generators = []
-
-    def keep_engines(self) -> None:
-        """Keep what the engines have changed so far, and free the copies."""
         for undo in self.undos:
             undo.engine.before_sweep = None
-        self.undos = []
+        self.undos, self.generators = [], []
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])

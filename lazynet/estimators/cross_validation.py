@@ -137,10 +137,6 @@ class Search(LinearModel):
         self.best_index_ = best_setting(self.cv_results_, p.one_standard_error)
         self.l1_, self.l2_ = settings[self.best_index_]
 
-    def _best_setting(self, one_standard_error: bool) -> int:
-        """The best setting of the table, with or without the rule of one standard error."""
-        return best_setting(self.cv_results_, one_standard_error)
-
 
 def grid_of(p: SimpleNamespace, largest_l1: float, smallest: float) -> list[tuple[float, float]]:
     """The settings that the parameters l1s and l2s name; see ``falling``.

@@ -279,7 +279,6 @@ class OnlineModel(LinearModel):
         # The model has the bits of one of calls with ROWS rows each.
         with closing(X.chunks(ROWS, 0)) as chunks:
             for chunk in chunks:
-                self._undo.keep_engines()
                 warnings += self._train_on_rows(settings, chunk, classes, some_rows=True)
                 n_rows += chunk.X.shape[0]
                 any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())
@@ -309,7 +308,8 @@ class OnlineModel(LinearModel):
                 f"{len(read.targets)}"
             )
         data = RowsInMemory(read.X, read.targets, check_order(order, read.X.shape[0]))
-        result, warnings = train_once(settings, data, model, getattr(self, "l1_", 0.0), self._undo)
+        l1, undo = getattr(self, "l1_", 0.0), None if some_rows else self._undo
+        result, warnings = train_once(settings, data, model, l1, undo)
         self.__dict__.update(result)
         self.n_iter_, self.history_ = getattr(self, "n_iter_", 0) + 1, getattr(self, "history_", [])
         return warnings
@@ -348,16 +348,10 @@ class OnlineModel(LinearModel):
         return super()._weights()
 
     def _weights_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
-        rows = np.vstack([engine.coefficients(columns) for engine in self._engines])
-        return rows if self.units_ is None else self.units_.weights(rows, columns)
+        return stacked_coefficients(self._engines, self.units_, columns)
 
     def _intercepts(self) -> NDArray[np.float64]:
-        intercepts = np.concatenate([engine.intercepts() for engine in self._engines])
-        if self.units_ is None:
-            return intercepts
-        moved, read = self.units_.moved, self._coefficients
-        weights = read[:, moved] if isinstance(read, np.ndarray) else self._weights_at(moved)
-        return np.asarray(self.units_.intercept(weights, intercepts), dtype=np.float64)
+        return intercepts_of(self._engines, self.units_)
 
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         # New engines: the model keeps the old ones until this call is done.
@@ -379,8 +373,6 @@ class OnlineModel(LinearModel):
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
         check_is_fitted(self)
-        if not any(engine.averaging for engine in self._engines):
-            return self._intercepts()
         return intercepts_of(self._engines, self.units_, last=True)
 
     @property

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import touched_columns
 from lazynet.data.statistics import RowStatistics, Units
 from lazynet.engines.base import (
     Engine,
@@ -118,11 +117,12 @@ def train(
 
 
 def train_once(
-    settings: Settings, rows: RowsInMemory, model: Model | None, l1: float, undo: UndoLog
+    settings: Settings, rows: RowsInMemory, model: Model | None, l1: float, undo: UndoLog | None
 ) -> Result:
-    """Go on training with one pass over ``rows``; ``undo`` notes what changes in place.
+    """Go on training with one pass over ``rows``.
 
-    ``l1`` is the strength where the settings give none.
+    ``l1`` is the strength where the settings give none.  The engines of ``model`` change in place:
+    ``undo`` notes how; None: nothing else has these engines.
     """
     n_outputs = len(rows.targets)
     units = model.units if model is not None and settings.standardises else None
@@ -140,16 +140,16 @@ def train_once(
     if settings.shuffle and generator is None:
         generator = new_generator(settings.random_state)
     learners = new_learners(engines, rows.X, rows.targets, plan)
-    touched, numbers = touched_columns(rows.X), plan.constants
     with threads_for(settings.n_threads, len(engines)) as workers:
-        undo.before(engines, touched, workers)
+        if undo is not None:
+            undo.before(engines, rows.touched, workers)
         for engine in engines:
-            engine.set_constants(numbers)
+            engine.set_constants(plan.constants)
         for epoch in range(rows.n_orders or 1):
             order = rows.order_of(epoch, generator if settings.shuffle else None)
             t = run_pass(learners, order, t, workers=workers)
     for engine in engines:
-        engine.check_finite(touched, t)
+        engine.check_finite(rows.touched, t)
     attributes = attributes_of(plan, engines, units, generator, t)
     if settings.has_eta0:
         attributes["_eta0"] = plan.eta0

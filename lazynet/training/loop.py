@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.statistics import Units
-from lazynet.engines.base import Engine, overflow, stacked_coefficients
+from lazynet.engines.base import Engine, intercepts_of, overflow, stacked_coefficients
 from lazynet.engines.calls import Undo, Workers
 from lazynet.rules.adagrad import AdaGrad
 from lazynet.training.passes import Evaluation, Pass, total_loss
@@ -121,7 +121,8 @@ class Training:
             if not self.settings.returns_to_best:
                 self.best_epoch, self.best_t = len(self.history) - 1, self.t
             elif self.best_epoch < len(self.history) - 1:
-                self._restore_best()
+                for undo in self.undos:
+                    undo.rollback()
         finally:
             for engine in self.engines:
                 engine.before_sweep = None
@@ -185,7 +186,8 @@ class Training:
                 print(f"{_BAD} {plan.bad_loss:.6g}: the next one begins anew, at lower rates")
         elif epoch == 1 and self.n_bad == 2:
             # An epoch that is undone does not count among those without progress.
-            self._restore_best()
+            for undo in self.undos:
+                undo.rollback()
             self.t, self.ended_early = self.best_t, asked
             if verbose:
                 print(f"{_BAD} {plan.bad_loss:.6g}: training goes back, and makes one more epoch")
@@ -214,16 +216,10 @@ class Training:
 
     def _copy_engines(self) -> None:
         """Copy what the steps may change."""
-        touched = self.rows.touched()
         # Free the memory of the former copies first, so that it is used again.
         self.undos.clear()
         for engine in self.engines:
-            self.undos.append(Undo(engine, touched))
-
-    def _restore_best(self) -> None:
-        """Return every engine to the end of the best epoch."""
-        for undo in self.undos:
-            undo.rollback()
+            self.undos.append(Undo(engine, self.rows.touched))
 
     # --- for a later run ---
 
@@ -365,8 +361,4 @@ class Epoch:
     @property
     def intercept(self) -> NDArray[np.float64]:
         """The intercept of every output."""
-        intercepts = np.concatenate([engine.intercepts() for engine in self._engines])
-        if self._units is None:
-            return intercepts
-        result = self._units.intercept(self.coef[:, self._units.moved], intercepts)
-        return np.asarray(result, dtype=np.float64)
+        return intercepts_of(self._engines, self._units)

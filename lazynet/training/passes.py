@@ -199,7 +199,7 @@ def evaluate(
             absolute = float(np.linalg.norm(weights, axis=0).sum())
         penalty += plan.penalty.of_sums(absolute, squared)
         # An average of sparse weights is dense: count the nonzeros of the last weights.
-        last = engine.coefficients(last=True) if engine.averaging else weights
+        last = engine.coefficients(last=True) if engine.counted else weights
         nonzeros += int(np.count_nonzero(last))
     return Evaluation(mean, mean + penalty, nonzeros)
 

@@ -82,6 +82,8 @@ class Rows:
     n_held_out: int = 0
     #: the rows that are held out, with their targets
     held_out: Sequence[Block] = ()
+    #: the columns that a step may change; None: all
+    touched: NDArray[Any] | None = None
     order: Shuffle = None
 
     @property
@@ -115,10 +117,6 @@ class Rows:
         """The rows that an epoch visits, in a random order with a ``generator``."""
         return None
 
-    def touched(self) -> NDArray[Any]:
-        """The columns that a step may touch."""
-        raise NotImplementedError
-
     def visit(self, now: Pass) -> int:
         """Let the engines visit the rows of an epoch; returns the next step."""
         raise NotImplementedError
@@ -141,6 +139,7 @@ class RowsInMemory(Rows):
     ) -> None:
         self.X, self.targets, self.order = X, targets, order
         self.trained, self.validation = trained, validation
+        self.touched: NDArray[Any] = touched_columns(X)
         #: the number of rows to learn from
         self.n_rows: int = X.shape[0] if trained is None else len(trained)
         self.n_features = int(X.shape[1])
@@ -157,7 +156,7 @@ class RowsInMemory(Rows):
         rows are.  Where X stores so few values that it is no table by them, stored zeros count.
         """
         n_all, n_features = self.X.shape
-        n_values = len(touched_columns(self.X))
+        n_values = len(self.touched)
         if is_table(n_all, n_features, n_values):
             n_values = len(columns_with_values(self.X))
         return is_table(self.n_rows, n_features, n_values * self.n_rows // n_all)
@@ -244,9 +243,6 @@ class RowsInMemory(Rows):
         places = generator.permutation(self.n_rows).astype(np.int64, copy=False)
         return places if self.trained is None else self.trained[places]
 
-    def touched(self) -> NDArray[Any]:
-        return touched_columns(self.X)
-
     def visit(self, now: Pass) -> int:
         if not self._learners:
             kind = now.plan.size_kind
@@ -316,9 +312,6 @@ class SourceRows(Rows):
                 statistics.add(as_examples(X).squared_norms(), numbers, targets.importances)
         self._checked = sound
         return statistics
-
-    def touched(self) -> NDArray[Any]:
-        return np.arange(self.n_features)
 
     def visit(self, now: Pass) -> int:
         facts, t = self.facts, now.t
