@@ -262,19 +262,14 @@ class LinearModel(BaseEstimator):
         check_is_fitted(self)
         if value is None:
             raise TypeError(f"{name} must hold real numbers, got None")
-        rows, offsets = self._dense_weights(), self._intercepts()
-        new = {"coef_": None, "intercept_": None, name: value}
-        rows = self._checked_weights(new["coef_"], "coef_", rows.shape, rows)
-        self._load(
-            rows, self._checked_weights(new["intercept_"], "intercept_", offsets.shape, offsets)
-        )
+        model = {"coef_": self._dense_weights(), "intercept_": self._intercepts()}
+        model[name] = self._checked_weights(value, name, model[name].shape)
+        self._load(model["coef_"], model["intercept_"])
 
-    def _checked_weights(
-        self, values: Any, name: str, shape: tuple[int, ...], otherwise: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """The checked weights or intercepts of a user, or a copy of ``otherwise`` for None."""
+    def _checked_weights(self, values: Any, name: str, shape: tuple[int, ...]) -> Any:
+        """A copy of the checked weights or intercepts of a user; None for None."""
         if values is None:
-            return otherwise.copy()
+            return None
         values = values.toarray() if sparse.issparse(values) else values
         array = check_array(name, "must hold real numbers", values)
         size = int(np.prod(shape))

@@ -207,10 +207,13 @@ class OnlineModel(LinearModel):
         if checkpoint is not None:
             identity = rows.identity() | start_identity(model, *start)
             settings = checkpoint.begin(self, settings, identity)
-        replaces = start[0] is not None or start[1] is not None
-        replaced = partial(self._replaced, *start) if replaces else None
+        n_outputs = len(rows.targets)
+        checked = (
+            self._checked_weights(start[0], "coef_init", (n_outputs, rows.n_features)),
+            self._checked_weights(start[1], "intercept_init", (n_outputs,)),
+        )
         result, warnings = train(
-            settings, rows, model, replaced, callback, checkpoint, self._sparse_coef
+            settings, rows, model, checked, callback, checkpoint, self._sparse_coef
         )
         self.__dict__.update(result)
         return warnings
@@ -252,13 +255,6 @@ class OnlineModel(LinearModel):
             checked = not sparse.issparse(y) and bool(np.isin(y, classes).all())
         rows = self._read(settings, chunk, classes, some_rows=True, checked=checked)
         return rows.X, rows.targets
-
-    def _replaced(self, coef: Any, intercept: Any, rows: Any, offsets: Any) -> tuple[Any, Any]:
-        """Weights and intercepts, in place of which the user may give others."""
-        return (
-            self._checked_weights(coef, "coef_init", rows.shape, rows),
-            self._checked_weights(intercept, "intercept_init", offsets.shape, offsets),
-        )
 
     @all_or_nothing
     def _partial_fit(

@@ -36,8 +36,8 @@ from lazynet.training.rows import Rows, RowsInMemory
 from lazynet.training.settings import Settings, new_generator
 
 Array = NDArray[np.float64]
-#: Replaces weights and intercepts by those that the user gives.
-Replace = Callable[[Array, Array], tuple[Array, Array]]
+#: Weights and intercepts of the user to start from; None: those that the fit starts from by itself.
+Start = tuple[Array | None, Array | None]
 #: A function that is called after every epoch.
 Callback = Callable[[Epoch], Any]
 #: The attributes of a model, and the warnings to give.
@@ -59,12 +59,12 @@ def train(
     settings: Settings,
     rows: Rows,
     model: Model | None,
-    replace_weights: Replace | None,
+    start: Start,
     callback: Callback | None,
     checkpoint: Any,
     sparse_coef: bool,
 ) -> Result:
-    """Train from zero weights, from ``model`` with ``warm_start``, or from given weights.
+    """Train from zero weights, or from ``model``; ``start`` replaces their weights or intercepts.
 
     ``checkpoint`` is None or a ``lazynet.persistence.checkpoints.Checkpoint``.
     """
@@ -77,15 +77,16 @@ def train(
     if isinstance(rows, RowsInMemory):
         units = units_for_fit(settings, rows, model)
         rows = rows if units is None else rows.standardised(units)
-    compares_first_epoch = model is None and replace_weights is None and rows.order is None
+    is_given = any(part is not None for part in start)
+    compares_first_epoch = model is None and not is_given and rows.order is None
     plan = make_plan(settings, rows, compares_first_epoch=compares_first_epoch)
     engines, warnings = engines_for(plan, rows.n_features, units, model)
-    if replace_weights is not None:
-        now = (
-            stacked_coefficients(engines, units, last=True),
-            intercepts_of(engines, units, last=True),
-        )
-        weights, offsets = replace_weights(*now)
+    if is_given:
+        weights, offsets = start
+        if weights is None:
+            weights = stacked_coefficients(engines, units, last=True)
+        if offsets is None:
+            offsets = intercepts_of(engines, units, last=True)
         plan.check_start("coef_init", weights, offsets)
         set_all_coefficients(engines, weights, offsets, units)
         warnings = warnings_about(engines, plan)
