@@ -186,6 +186,8 @@ def content(document: Mapping[str, Any]) -> Content:
             f"Vowpal Wabbit parses text in its first epoch, and reads its own cache in later ones. "
             f"River runs on {min(River.most_rows, setting['examples']):,} rows. Memory is the "
             f"growth of the process during a fit of one epoch.",
+            "The expected ratios were set on an AMD EPYC processor. lazynet waits for memory, the "
+            "other programs compute; so the ratios are smaller where memory is slower.",
             Table(["elastic net", "ratio of a later epoch (range)", "expected", ""], bounds),
             *(found.table(order) for order in (LYING, RANDOM)),
             f"No figures, because the epochs did not end: {'; '.join(failures)}."
