@@ -68,6 +68,7 @@ LOOPS = {
     "online_outputs",
     "row_loops",
     "steps",
+    "sums",
     "text",
 }
 # The rules are part of the loop: a call for eight nonzeros would cost as much as they do.

@@ -41,25 +41,20 @@ cdef inline void full_move(double* w, const double* x, Py_ssize_t n, double step
         w[j] -= step * x[j]
 
 
-cdef inline void weight_sums(
-    const double* w, Py_ssize_t n, double* absolute, double* squared
-) noexcept nogil:
-    """The sums of |w| and of w^2."""
-    cdef double[LANES] absolutes
-    cdef double[LANES] squares
+cdef inline double absolute_sum(const double* w, Py_ssize_t n) noexcept nogil:
+    """The sum of |w|, as ``full_dot`` sums.  A loop that also sums w^2 is not vectorised well."""
+    cdef double[LANES] sums
+    cdef double sum = 0.0
     cdef Py_ssize_t j = 0
     cdef int lane
     for lane in range(LANES):
-        absolutes[lane] = squares[lane] = 0.0
+        sums[lane] = 0.0
     while j + LANES <= n:
         for lane in range(LANES):
-            absolutes[lane] += fabs(w[j + lane])
-            squares[lane] += w[j + lane] * w[j + lane]
+            sums[lane] += fabs(w[j + lane])
         j += LANES
-    absolute[0] = squared[0] = 0.0
     for lane in range(LANES):
-        absolute[0] += absolutes[lane]
-        squared[0] += squares[lane]
+        sum += sums[lane]
     for j in range(j, n):
-        absolute[0] += fabs(w[j])
-        squared[0] += w[j] * w[j]
+        sum += fabs(w[j])
+    return sum

@@ -258,9 +258,8 @@ cdef struct RowLoops:
     void (*shrink_all)(double* w, Py_ssize_t n, double keep, double pull) noexcept nogil
     double (*full_dot)(const double* w, const double* x, Py_ssize_t n) noexcept nogil
     void (*full_move)(double* w, const double* x, Py_ssize_t n, double step) noexcept nogil
-    # sum |w| and sum w^2; log(1 + exp(-p y)) of many predictions
-    void (*weight_sums)(
-        const double* w, Py_ssize_t n, double* absolute, double* squared) noexcept nogil
+    # sum |w|; log(1 + exp(-p y)) of many predictions
+    double (*absolute_sum)(const double* w, Py_ssize_t n) noexcept nogil
     void (*log_losses)(
         const double* predictions, const double* targets, double* losses,
         Py_ssize_t n) noexcept nogil

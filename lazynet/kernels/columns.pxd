@@ -1,5 +1,5 @@
 # Columns that are copied out of rows; see columns.pyx.
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from .examples cimport Examples
 from .rows cimport OwnRow
@@ -58,9 +58,12 @@ cdef inline Py_ssize_t pick(
     """
     cdef Py_ssize_t k, n = 0
     cdef int32_t place
+    # The compiler would read both pointers again after every number that is written.
+    cdef const uint32_t* row_columns = row.columns
+    cdef const double* row_values = row.values
     for k in range(row.length):
-        place = places[row.columns[k]]
+        place = places[row_columns[k]]
         found[n] = place
-        values[n] = row.values[k]
+        values[n] = row_values[k]
         n += place >= first
     return n

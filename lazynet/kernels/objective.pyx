@@ -39,7 +39,8 @@ def weight_sums(const double[::1] weights not None):
     if weights.shape[0] > 0:
         check_aligned("weights", &weights[0])
         with nogil:
-            loops.weight_sums(&weights[0], weights.shape[0], &absolute, &squared)
+            absolute = loops.absolute_sum(&weights[0], weights.shape[0])
+            squared = loops.full_dot(&weights[0], &weights[0], weights.shape[0])
     return absolute, squared
 
 

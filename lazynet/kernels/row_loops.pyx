@@ -10,7 +10,7 @@ Property: every level gives the same bits (tests/exact/test_the_same_bits.py).
 from libc.math cimport fabs, fma
 from libc.stdint cimport uint32_t, uintptr_t
 
-from .all_weights cimport full_dot, full_move, shrink_all, weight_sums
+from .all_weights cimport absolute_sum, full_dot, full_move, shrink_all
 from .chunk cimport RowLoops
 from .lanes cimport (
     LANES, PARTS, WIDTH, Eight, Lanes, add_to_part, eight_zeros, exp_of_negative, gather1, gather2,
@@ -202,7 +202,7 @@ LOOPS.copy, LOOPS.size, LOOPS.increases, LOOPS.is_finite = copy_row, size, incre
 LOOPS.dot, LOOPS.dot_of_pairs, LOOPS.add, LOOPS.add_pairs = dot, dot_of_pairs, add, add_pairs
 LOOPS.exact_dot, LOOPS.exact_add = exact_dot, exact_add
 LOOPS.shrink_all, LOOPS.full_dot, LOOPS.full_move = shrink_all, full_dot, full_move
-LOOPS.weight_sums, LOOPS.log_losses = weight_sums, log_losses
+LOOPS.absolute_sum, LOOPS.log_losses = absolute_sum, log_losses
 
 
 def address():

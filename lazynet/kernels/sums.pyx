@@ -10,7 +10,7 @@ precision (tests/exact/test_certificates.py).
 """
 
 from libc.float cimport DBL_EPSILON
-from libc.math cimport fabs, fma, fmax
+from libc.math cimport fabs, fma
 from libc.stdlib cimport free
 from libc.string cimport memset
 
@@ -255,10 +255,11 @@ def excess(const double[:, ::1] sums not None, double share, double l1, double w
         for j in range(sums.shape[0]):
             size = fabs(share * (sums[j, 0] + sums[j, 1] if double_double else sums[j, 0]))
             room = wrong + SLACK * size
-            largest = fmax(largest, size + room)
+            # fmax would be a function call for every sum.
+            largest = size + room if size + room > largest else largest
             over = size - l1
             if over + room > 0.0:
-                over = fmax(over, 0.0)
+                over = over if over > 0.0 else 0.0
                 add_to(&squared, &low, over * over)
                 lost += room * (2.0 * over + room) + SLACK * over * over
     return largest, squared + low, lost

@@ -261,7 +261,7 @@ class Minimiser:
                     epoch=epoch,
                     objective=now.objective,
                     gap=max(now.gap, 0.0),
-                    nonzeros=int(np.count_nonzero(now.weights)),
+                    nonzeros=int(np.count_nonzero(now.weights != 0.0)),
                     seconds=ended - began,
                 )
             )

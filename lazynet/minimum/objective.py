@@ -175,7 +175,9 @@ class MeanLoss:
 
     def correlations(self, duals: Vector) -> Vector:
         """u = (1/n) sum s_i a_i x_i, a number per feature."""
-        return self.add_rows(duals, np.zeros((self.examples.n_columns, 1)))[:, 0] * self.share
+        sums = self.add_rows(duals, np.zeros((self.examples.n_columns, 1)))[:, 0]
+        sums *= self.share
+        return sums
 
     def compensated_sums(self, duals: Vector) -> Vector:
         """sum s_i a_i x_i, right to the last digit: {high, low} per feature."""
