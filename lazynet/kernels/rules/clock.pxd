@@ -32,7 +32,7 @@ from ..lanes cimport (
     Lanes, Real, any_lane, both, higher, is_zero, nonzero, soft, spread, unsoft, where, with_sign,
     without,
 )
-from .motion cimport Clock, Past, sum_alive
+from .motion cimport Clock, Past, count_alive, sum_alive
 
 
 cdef struct ClockRule:
@@ -132,6 +132,8 @@ cdef inline void move_freely_averaged(
 
 cdef enum:
     SEARCHED = 16    # vanished weights that are searched side by side
+    FEW = 4          # so few are searched ...
+    PROBES = 7       # ... in fewer rounds, each with so many comparisons
 
 
 # Weights of a row that have vanished since they were stored, as the prediction found their cells.
@@ -150,21 +152,16 @@ cdef inline void bury(const Past* past, Vanished* vanished) noexcept nogil:
     iterate keeps the sum 0 to the last bit.
     """
     cdef Py_ssize_t[SEARCHED] alive  # iterates in which the weight was alive
-    cdef Py_ssize_t left = past.n, half, i
+    cdef Py_ssize_t i
     cdef double so_far
     cdef Real* cell
-    for i in range(vanished.n, SEARCHED):
-        vanished.z[i] = 0.0
-    for i in range(SEARCHED):
-        alive[i] = 0
-    # The search of iterates_alive, for all of them side by side.
-    while left > 1:
-        half = left // 2
-        for i in range(SEARCHED):
-            alive[i] += half if past.shifts[alive[i] + half - 1] < fabs(vanished.z[i]) else 0
-        left -= half
+    if vanished.n <= FEW:
+        count_alive(past, vanished.z, vanished.n, PROBES, alive)
+    else:
+        for i in range(vanished.n, SEARCHED):
+            vanished.z[i] = 0.0
+        count_alive(past, vanished.z, SEARCHED, 1, alive)
     for i in range(vanished.n):
-        alive[i] += past.n > 0 and past.shifts[alive[i]] < fabs(vanished.z[i])
         cell = vanished.cells[i]
         so_far = sum_alive(past, vanished.z[i], alive[i]) - vanished.before[i]
         cell[vanished.apart] = sum_alive(past, cell[0], past.n) - so_far

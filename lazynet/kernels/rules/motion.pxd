@@ -204,26 +204,32 @@ cdef inline bint past_is_due(
     return work > reach.enough_work and farthest > reach.soft_limit * bound
 
 
-cdef inline Py_ssize_t iterates_alive(const Past* past, double magnitude) noexcept nogil:
-    """How many of the counted iterates have a shift below ``magnitude``, the |z| of a weight: the
-    iterates in which the weight was alive.
+cdef inline void count_alive(
+    const Past* past, const double* z, Py_ssize_t n, Py_ssize_t probes, Py_ssize_t* alive
+) noexcept nogil:
+    """alive <- for each of n weights the iterates in which it was alive: those with a shift below |z|.
 
-    Shifts never fall.  The search halves the same ranges for every magnitude and no branch depends
-    on it, so that several searches run side by side.
+    Shifts never fall.  A round of the search compares ``probes`` of them with each |z|.  All ranges
+    are equally long and no branch depends on a comparison, so that the processor waits once a round
+    for all shifts, which are seldom in the cache.
     """
-    cdef Py_ssize_t alive = 0, left = past.n, half
-    while left > 1:
-        half = left // 2
-        alive += half if past.shifts[alive + half - 1] < magnitude else 0
-        left -= half
-    return alive + (past.shifts[alive] < magnitude) if past.n > 0 else 0
+    cdef Py_ssize_t left = past.n, part, first, i, k
+    for i in range(n):
+        alive[i] = 0
+    while left > 0:
+        part = max(left // (probes + 1), <Py_ssize_t> 1)
+        for i in range(n):
+            first = alive[i]
+            for k in range(min(probes, left)):
+                alive[i] += part if past.shifts[first + (k + 1) * part - 1] < fabs(z[i]) else 0
+        left -= min(probes, left) * part
 
 
 cdef inline double sum_of(const Past* past, double z, double before) noexcept nogil:
     """sum_i omega_i w_i of the weight w in a cell, over all iterates that have counted."""
+    cdef Py_ssize_t n = past.n
     if z == 0.0:
         return -before
-    cdef Py_ssize_t n = past.n
     if n > 0 and not fabs(z) > past.shifts[n - 1]:
-        n = iterates_alive(past, fabs(z))
+        count_alive(past, &z, 1, 1, &n)
     return sum_alive(past, z, n) - before
