@@ -57,12 +57,25 @@ def checked_rows(
             f"X must be rows, got the name {os.fspath(X)!r}: lazynet.data has readers of files, "
             f"such as SvmlightFile({os.fspath(X)!r}), from which fit and partial_fit learn"
         )
-    already_checked = False
-    if sparse.issparse(X):
+    given_sparse = sparse.issparse(X)
+    if given_sparse:
         # Check this first: SciPy and scikit-learn would follow indices that leave the matrix.
         X = checked_csr(X, only_range=not for_training)
-        already_checked = for_training and X.dtype in (np.float32, np.float64)
-        if already_checked and _needs_no_more_checks(estimator, X, y, reset):
+        known = vars(estimator)
+        if reset:
+            known["n_features_in_"] = X.shape[1]
+            known.pop("feature_names_in_", None)
+        has_usual_y = (
+            type(y) is np.ndarray
+            and y.shape == X.shape[:1]
+            and y.dtype.kind in "biuf"
+            and bool(np.isfinite(y).all())
+        )
+        has_known_features = (
+            known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known
+        )
+        if for_training and has_usual_y and has_known_features and 0 not in X.shape:
+            # scikit-learn would return X and y unchanged, and its checks take longer.
             return X, y
     # A value that the cast to float64 makes infinite or NaN is refused as infinite or NaN.
     casts = np.errstate(over="ignore", invalid="ignore")
@@ -74,96 +87,65 @@ def checked_rows(
             accept_large_sparse=True,
             dtype=[np.float64, np.float32],
             order="C",  # a dense product gives other bits in another order
-            ensure_all_finite=not already_checked,
+            ensure_all_finite=not (given_sparse and for_training),
             reset=reset,
             **options,
         )
     X, *rest = checked if isinstance(checked, tuple) else (checked,)
-    if not already_checked and for_training:
-        X = usable_rows(X if sparse.issparse(X) else sparse.csr_matrix(X))
+    if for_training and not given_sparse:
+        X = sparse.csr_matrix(X)
     return X, *rest
 
 
-def _needs_no_more_checks(estimator: Any, X: sparse.csr_matrix, y: Any, reset: bool) -> bool:
-    """Whether scikit-learn would return checked rows and y unchanged; its checks take longer.
-
-    With ``reset`` the estimator takes the number of features from X, as in scikit-learn's checks.
-    """
-    if type(y) is not np.ndarray or y.shape != X.shape[:1] or 0 in X.shape:
-        return False
-    if y.dtype.kind not in "biu" and not (y.dtype.kind == "f" and np.isfinite(y).all()):
-        return False
-    attributes = vars(estimator)
-    if reset:
-        attributes["n_features_in_"] = X.shape[1]
-        attributes.pop("feature_names_in_", None)
-    # A sparse matrix has no names of features: scikit-learn warns where the model has some.
-    return attributes.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in attributes
-
-
 def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
-    """A sparse matrix of any format as rows that a kernel can use, checked before and after.
+    """A sparse matrix of any format as rows of floats that a kernel can read: X itself, or a copy.
 
-    SciPy follows the indices of a matrix when it converts it to another format, and does not look
-    where they lead.
+    The columns of a row may come in any order, as they do from scikit-learn's vectorizers.  Values
+    of a column that a row names twice are summed in a copy.  Any other defect is refused with the
+    number of the row; with ``only_range`` only indices outside the matrix, which suffices for
+    predictions.
     """
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}")
     with unusable("X"):
-        X = usable_rows(X if X.format == "csr" else _converted(X), only_range=only_range)
-        stop = int(X.indptr[-1])
-        if stop == len(X.data) == len(X.indices):
+        X = plain_arrays(X if X.format == "csr" else _converted(X))
+        defect = Examples(X.data, X.indices, X.indptr, X.shape[1]).first_defect(only_range)
+        if defect is not None:
+            row, code = defect
+            if code == DEFECT_NOT_FINITE:
+                raise ValueError(f"Input X contains NaN or infinity, first in row {row}.")
+            if code != DEFECT_REPEATED:
+                raise ValueError(
+                    f"X: row {row} cannot be used: {DEFECTS[code]}; accepted are column indices "
+                    f"from 0 to {X.shape[1] - 1}, and row starts in indptr that rise from 0 to "
+                    f"{len(X.data)}"
+                )
+            # SciPy is about to follow the indices of a copy: check all rows of the copy.
+            return checked_csr(
+                _with_repeated_columns_summed(checked_csr(_copied(X), only_range=True))
+            )
+        begin, stop = int(X.indptr[0]), int(X.indptr[-1])
+        if begin == 0 and stop == len(X.data):
             return X
-        # scikit-learn would look at the values behind the last row, which are no part of X.
-        return csr_around(X.shape, X.data[:stop], X.indices[:stop], X.indptr)
-
-
-def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr_matrix:
-    """X itself if a kernel can read X, or a copy in which no row names a column twice.
-
-    The columns of a row may come in any order, as they do from scikit-learn's vectorizers.  Any
-    defect but a repeated column is refused with the number of the row.  ``only_range`` refuses only
-    indices outside the matrix, which suffices for predictions.
-    """
-    X = plain_arrays(X)
-    values = X.data
-    if values.dtype not in (np.float32, np.float64):
-        # Integers and flags are converted later; only the structure is checked now.
-        values = np.zeros(len(values), dtype=np.float32)
-    if len(X.indptr) != X.shape[0] + 1:
-        raise ValueError(
-            f"X: indptr must have one entry more than there are rows ({X.shape[0] + 1}), "
-            f"got {len(X.indptr)}"
-        )
-    defect = Examples(values, X.indices, X.indptr, X.shape[1]).first_defect(only_range)
-    if defect is None:
-        return X
-    row, code = defect
-    if code == DEFECT_NOT_FINITE:
-        raise ValueError(f"Input X contains NaN or infinity, first in row {row}.")
-    if code != DEFECT_REPEATED:
-        raise ValueError(
-            f"X: row {row} cannot be used: {DEFECTS[code]}; accepted are column indices from 0 "
-            f"to {X.shape[1] - 1}, and row starts in indptr that rise from 0 to {len(values)}"
-        )
-    # SciPy is about to follow the indices of a copy: check all rows of the copy.
-    copied = _own_rows(X)
-    usable_rows(copied, only_range=True)
-    return usable_rows(_with_repeated_columns_summed(copied))
+        # Values before the first row and behind the last are no part of X.
+        indptr = X.indptr - X.indptr[0]
+        return csr_around(X.shape, X.data[begin:stop], X.indices[begin:stop], indptr)
 
 
 def plain(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """The array itself if it is contiguous, aligned and of this type, else a copy that is."""
     if array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned:
         return array
-    return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
+    # A long double that is too large becomes infinite, and the caller refuses infinity.
+    with np.errstate(over="ignore"):
+        return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
 
 
 def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """X itself, or a view of X whose three arrays the kernels can read.
+    """X itself, or a matrix like it whose three arrays the kernels can read.
 
-    These arrays are contiguous, aligned and of the machine's byte order; both index arrays hold
-    int32 or both hold int64.
+    These arrays are contiguous, aligned and of the machine's byte order; the values are float32 or
+    float64, and both index arrays hold int32 or both hold int64.
     """
     for name in ("data", "indices", "indptr"):
         array = getattr(X, name)
@@ -174,24 +156,25 @@ def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
     if X.data.dtype.kind not in "biuf":
         cause = "Complex data not supported: " if X.data.dtype.kind == "c" else ""
         raise ValueError(f"{cause}X must hold real numbers, got {X.data.dtype}")
-    narrow = np.dtype("i4")
+    if len(X.indptr) != X.shape[0] + 1:
+        raise ValueError(
+            f"X: indptr must have one entry more than there are rows ({X.shape[0] + 1}), "
+            f"got {len(X.indptr)}"
+        )
+    value_type, narrow = X.data.dtype.newbyteorder("="), np.dtype("i4")
+    if value_type not in (np.float32, np.float64):
+        value_type = np.dtype("f8")
     both_narrow = X.indices.dtype.newbyteorder("=") == X.indptr.dtype.newbyteorder("=") == narrow
     index_type = narrow if both_narrow else np.dtype("i8")
-    data = plain(X.data, X.data.dtype.newbyteorder("="))
+    data = plain(X.data, value_type)
     indices, indptr = plain(X.indices, index_type), plain(X.indptr, index_type)
     if data is X.data and indices is X.indices and indptr is X.indptr:
         return X
     return csr_around(X.shape, data, indices, indptr)
 
 
-def _own_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """A copy of the rows without spare room, whose values can be added up."""
-    # Small integers would overflow when the values of a column are added up.
-    real = X.dtype in (np.float32, np.float64)
-    indptr = np.array(X.indptr)
-    rows = slice(int(indptr[0]), int(indptr[-1]))
-    values = np.array(X.data[rows], dtype=X.dtype if real else np.float64)
-    return csr_around(X.shape, values, np.array(X.indices[rows]), indptr - indptr[0])
+def _copied(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    return csr_around(X.shape, X.data.copy(), X.indices.copy(), X.indptr.copy())
 
 
 def _with_repeated_columns_summed(X: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -200,7 +183,7 @@ def _with_repeated_columns_summed(X: sparse.csr_matrix) -> sparse.csr_matrix:
     What becomes of a row depends on this row alone, so that rows which come in chunks give the bits
     of one matrix: other rows, too, keep the order of their columns, and so of every sum over them.
     """
-    summed = _own_rows(X)
+    summed = _copied(X)
     # Otherwise SciPy would sort the rows of one matrix and not those of another.
     summed.has_sorted_indices = summed.has_canonical_format = False
     with np.errstate(over="ignore"):
@@ -221,7 +204,7 @@ def _converted(X: Any) -> sparse.csr_matrix:
     if X.format == "csc":
         # The columns are the rows of the transpose.
         arrays = np.asarray(X.data), np.array(X.indices), np.array(X.indptr)
-        return usable_rows(csr_around(X.shape[::-1], *arrays), only_range=True).T.tocsr()
+        return checked_csr(csr_around(X.shape[::-1], *arrays), only_range=True).T.tocsr()
     if X.format == "lil":
         lengths = [len(row) for row in X.rows]
         if lengths != [len(row) for row in X.data]:
@@ -262,8 +245,8 @@ def as_examples(
 ) -> Examples:
     """Rows, targets, importances and sizes as one object for the kernels; nothing is copied.
 
-    ``checked_csr`` or ``usable_rows`` must have checked X.  The name of a size (``Plan.size_kind``)
-    lets the kernel compute it as a row is visited.
+    X was checked.  The name of a size (``Plan.size_kind``) lets the kernel compute it as a row is
+    visited.
     """
     double = np.dtype(np.float64)
     y = y if y is None else plain(y, double)
@@ -327,20 +310,6 @@ def read_only(matrix: Any) -> Any:
     return matrix
 
 
-def touched_columns(X: sparse.csr_matrix) -> NDArray[Any]:
-    """The column of every stored value, without the spare room behind the last row."""
-    return X.indices[X.indptr[0] : X.indptr[-1]]
-
-
-def columns_with_values(X: sparse.csr_matrix) -> NDArray[Any]:
-    """The column of every stored value that is not zero.
-
-    >>> columns_with_values(sparse.csr_matrix(([1.0, 0.0], [2, 1], [0, 2])))
-    array([2], dtype=int32)
-    """
-    return touched_columns(X)[X.data[X.indptr[0] : X.indptr[-1]] != 0]
-
-
 def only_named_columns(X: sparse.csr_matrix) -> tuple[NDArray[Any], sparse.csr_matrix]:
     """The columns that the rows name, in order, and X without all other columns.
 
@@ -348,13 +317,8 @@ def only_named_columns(X: sparse.csr_matrix) -> tuple[NDArray[Any], sparse.csr_m
     >>> columns, reduced.toarray()
     (array([1, 3], dtype=int32), array([[2., 3.]]))
     """
-    # A matrix may have spare room before its first row and behind its last.
-    start, stop = int(X.indptr[0]), int(X.indptr[-1])
-    columns, places = np.unique(X.indices[start:stop], return_inverse=True)
-    reduced = sparse.csr_matrix(
-        (X.data[start:stop], places, X.indptr - start), shape=(X.shape[0], len(columns))
-    )
-    return columns, reduced
+    columns, places = np.unique(X.indices, return_inverse=True)
+    return columns, sparse.csr_matrix((X.data, places, X.indptr), (X.shape[0], len(columns)))
 
 
 def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:

@@ -309,9 +309,4 @@ def _entries(
     X: sparse.csr_matrix,
 ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]]:
     """A copy of the values, the columns, and the number of entries of every row."""
-    entries = slice(int(X.indptr[0]), int(X.indptr[-1]))
-    return (
-        X.data[entries].astype(np.float64),
-        X.indices[entries],
-        np.diff(X.indptr).astype(np.int64),
-    )
+    return X.data.astype(np.float64), X.indices, np.diff(X.indptr).astype(np.int64)

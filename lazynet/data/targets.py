@@ -98,13 +98,6 @@ class Classes(Targets):
         self.n_rows, self.importances = len(codes), importances
         self.codes, self.n_classes = np.ascontiguousarray(codes, dtype=np.int64), n_classes
 
-    @classmethod
-    def of(cls, y: NDArray[Any], classes: NDArray[Any], importances: Importances) -> Classes:
-        """The targets of labels y, each of which is one of the sorted ``classes``."""
-        if len(classes) == 2:  # a comparison takes less time than a search
-            return cls(y == classes[1], 2, importances)
-        return cls(np.searchsorted(classes, y), len(classes), importances)
-
     def __len__(self) -> int:
         return 1 if self.n_classes == 2 else self.n_classes
 

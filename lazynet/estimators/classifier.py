@@ -170,53 +170,46 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     ) -> CheckedRows:  # fmt: skip
         X, y, sample_weight = rows
         if not checked:
-            X, y, classes = checked_classes(self, X, y, classes, reset)
+            X, y = checked_rows(self, X, reset, y=y)
+            classes = checked_classes(y, classes)
         weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
         by_row = importances(getattr(p, "class_weight", None), classes, y, weights)
-        return CheckedRows(X, y, Classes.of(y, classes, by_row), weights, classes, None)
+        # For two classes a comparison takes less time than a search.
+        codes = y == classes[1] if len(classes) == 2 else np.searchsorted(classes, y)
+        return CheckedRows(X, y, Classes(codes, len(classes), by_row), weights, classes, None)
 
 
 # --- classes ---------------------------------------------------------------------------
 
 
-def checked_classes(
-    estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
-) -> tuple[sparse.csr_matrix, NDArray[Any], NDArray[Any]]:
-    """Checked X and y, and the classes; for ``classes=None`` the classes that occur in y."""
-    X, y = checked_rows(estimator, X, reset, y=y)
+def checked_classes(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
+    """The classes that are given, among which y must be; for ``None`` those that occur in y.
+
+    >>> checked_classes(np.array(["b", "a", "b"]), None).tolist()
+    ['a', 'b']
+    """
     numbers = y.dtype.kind in "biuf"
-    if classes is not None:
-        sound = numbers and are_whole(classes) and bool(np.isin(y, classes).all())
-    elif numbers:
-        present = np.unique(y)
-        sound = 2 * len(present) <= len(y) and are_whole(present)
-    else:
-        sound = False
+    found = np.unique(y) if classes is None and numbers else classes
+    sound = False
+    if numbers and found is not None and found.dtype.kind in "biuf":
+        # Few whole numbers are classes.
+        values = found.astype(np.float64)
+        whole = (values == np.floor(values)) & (np.abs(values) < 2.0**53)
+        few = 2 * len(found) <= len(y) if classes is None else np.isin(y, found).all()
+        sound = bool(whole.all() and few)
     if not sound:
         # scikit-learn refuses what is no class, and warns of as many classes as rows.
         with np.errstate(invalid="ignore"):  # it casts y to integers and back
             check_classification_targets(y)
     if classes is None:
-        classes = present if numbers else np.unique(y)
+        classes = np.unique(y) if found is None else found
         if len(classes) < 2:
             only = classes.tolist()[0]
             raise ValueError(f"y must have at least two classes, got one class: {only!r}")
     elif not sound and not np.isin(y, classes).all():
         unknown = np.setdiff1d(y, classes)
         raise ValueError(f"y has labels {unknown} that are not among the classes {classes}")
-    return X, y, classes
-
-
-def are_whole(classes: NDArray[Any]) -> bool:
-    """Whether the classes are whole numbers, which scikit-learn takes for classes.
-
-    >>> are_whole(np.array([0.0, 1.0])), are_whole(np.array([0.5, 1.0])), are_whole(np.array(["a"]))
-    (True, False, False)
-    """
-    if classes.dtype.kind not in "biuf":
-        return False
-    numbers = classes.astype(np.float64)
-    return bool(((numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**53)).all())
+    return classes
 
 
 # --- labels in columns ------------------------------------------------------------------

@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.data.arrays import as_examples, columns_with_values
+from lazynet.data.arrays import as_examples
 from lazynet.data.targets import CheckedRows
 from lazynet.engines.base import LOWER_ETA0, refuse_overflow
 from lazynet.engines.calls import Workers
@@ -163,7 +163,7 @@ class StabilisedSGDClassifier(LinearClassifier):
         eta0 = _scale_of_rates(p, X, outputs[0][1]) if p.eta0 is None else p.eta0
         stages = Stages(**{name: getattr(p, name) for name in kinds_of(Stages)})
         occurs = np.zeros(X.shape[1], dtype=bool)
-        occurs[columns_with_values(X)] = True
+        occurs[X.indices[X.data != 0.0]] = True
         seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
         trace: list[dict[str, Any]] = []
         # The results are kept and not the engines, whose paths take more memory.

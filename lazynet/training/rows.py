@@ -20,9 +20,7 @@ from scipy import sparse
 
 from lazynet.data.arrays import (
     as_examples,
-    columns_with_values,
     sizes_of,
-    touched_columns,
 )
 from lazynet.data.source import ROWS, Derived, Facts, Source
 from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics, Units
@@ -139,7 +137,7 @@ class RowsInMemory(Rows):
     ) -> None:
         self.X, self.targets, self.order = X, targets, order
         self.trained, self.validation = trained, validation
-        self.touched: NDArray[Any] = touched_columns(X)
+        self.touched: NDArray[Any] = X.indices
         #: the number of rows to learn from
         self.n_rows: int = X.shape[0] if trained is None else len(trained)
         self.n_features = int(X.shape[1])
@@ -156,9 +154,9 @@ class RowsInMemory(Rows):
         rows are.  Where X stores so few values that it is no table by them, stored zeros count.
         """
         n_all, n_features = self.X.shape
-        n_values = len(self.touched)
+        n_values = len(self.X.data)
         if is_table(n_all, n_features, n_values):
-            n_values = len(columns_with_values(self.X))
+            n_values = int(np.count_nonzero(self.X.data))
         return is_table(self.n_rows, n_features, n_values * self.n_rows // n_all)
 
     @cached_property

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from lazynet import InverseSqrt, StabilisedSGDClassifier
-from lazynet.data.arrays import as_examples, columns_with_values
+from lazynet.data.arrays import as_examples
 from lazynet.engines.calls import Workers
 from lazynet.engines.stabilised import StabilisedEngine, Stages
 from lazynet.losses import get_loss
@@ -228,7 +228,7 @@ def updates_of_a_path(model: StabilisedSGDClassifier, rows: Rows) -> list[int]:
     seeds = np.random.SeedSequence(int(check_random_state(0).randint(2**31))).spawn(model.n_paths)
     chosen = model.get_params()
     occurs = np.zeros(rows.X.shape[1], dtype=bool)
-    occurs[columns_with_values(rows.X)] = True
+    occurs[rows.X.indices[rows.X.data != 0.0]] = True
     engine = StabilisedEngine(
         as_examples(rows.X, rows.y),
         get_loss(model.loss),

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from lazynet import AdaGrad, FoBoS, LazyNetClassifier, LazyNetRegressor
+from lazynet.data.arrays import checked_csr
 from lazynet.data.statistics import Units
 from lazynet.reference import learner as reference
 
@@ -61,8 +62,9 @@ def test_rows_in_units_equal_the_reference(X, index, real):
     given_rows.indptr = given_rows.indptr.astype(index)
     given_rows.data = np.append(given_rows.data, [9.0]).astype(real)
     given_rows.indices = np.append(given_rows.indices, [0]).astype(index)
-    units = Units.of(given_rows)
-    changed = units.rows(given_rows)
+    rows = checked_csr(given_rows)
+    units = Units.of(rows)
+    changed = units.rows(rows)
     wanted = reference.standardized(
         X.astype(real).astype(float).tolist(), units.sizes.tolist(), units.means.tolist()
     )

@@ -28,7 +28,7 @@ from lazynet import (
     StabilisedSGDClassifier,
     net_path,
 )
-from lazynet.data.arrays import checked_csr, usable_rows
+from lazynet.data.arrays import checked_csr
 from lazynet.kernels.examples import DEFECT_REPEATED, DEFECTS, Examples
 
 BOTH = (False, True)
@@ -124,7 +124,7 @@ def test_repeated_columns_are_summed_in_a_copy(rows):
     X = matrix(rows)
     assume(any(len(set(row)) < len(row) for row in rows))
     held = X.indices.copy()
-    summed = usable_rows(X)
+    summed = checked_csr(X)
     assert summed is not X
     np.testing.assert_array_equal(summed.toarray(), X.toarray())
     np.testing.assert_array_equal(X.indices, held)
@@ -148,13 +148,13 @@ def test_what_becomes_of_a_row_depends_on_this_row_alone(rows, values, seed, spa
     roomy.indices = np.concatenate([room, X.indices, room])
     roomy.data = np.concatenate([room, X.data, room]).astype(values)
     roomy.indptr = X.indptr + room.dtype.type(spare)
-    whole = usable_rows(roomy)
+    whole = checked_csr(roomy)
     for i, row in enumerate(rows):
         alone = X[i]
         alone.indices = X.indices[X.indptr[i] : X.indptr[i + 1]].copy()
         alone.data = X.data[X.indptr[i] : X.indptr[i + 1]].copy()
         alone.indptr = np.array([0, len(row)], dtype=X.indptr.dtype)
-        alone = usable_rows(alone)
+        alone = checked_csr(alone)
         part = slice(whole.indptr[i], whole.indptr[i + 1])
         assert whole.data[part].tobytes() == alone.data.tobytes()
         assert whole.indices[part].tolist() == alone.indices.tolist()
@@ -174,7 +174,7 @@ def test_the_flags_of_a_matrix_are_not_believed(disorder, flag):
     found = LazyNetClassifier(**in_rule(**_SHORT, eta0=0.1)).fit(other, y)
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
     assert checked_csr(X) is X
-    np.testing.assert_array_equal(usable_rows(twice).toarray()[:, :4], [[0, 1, 0, 2], [0, 0, 2, 0]])
+    np.testing.assert_array_equal(checked_csr(twice).toarray()[:, :4], [[0, 1, 0, 2], [0, 0, 2, 0]])
 
 
 def test_more_rows_than_there_are_stamps():
