@@ -129,11 +129,11 @@ AverageLike = Annotated[
 ]
 
 
-def known_average(average: Average | Suffix | None, n_steps: int | None) -> Average | None:
+def known_average(average: Average | Suffix, n_steps: int | None) -> Average:
     """The average of a run of ``n_steps`` steps, None where their number is not known.
 
-    >>> known_average(Suffix(), 10), known_average(None, 10)
-    (FromStep(first=6), None)
+    >>> known_average(Suffix(), 10)
+    FromStep(first=6)
     """
     if isinstance(average, Suffix):
         return average.completed(n_steps)

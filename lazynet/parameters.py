@@ -207,12 +207,6 @@ class Kind:
     ) -> None:
         self.check, self.objects, self.bounds = check, objects, bounds
 
-    def or_none(self) -> Kind:
-        """The kind of a parameter that may be None, too."""
-        kind = copy.copy(self)
-        kind.optional = True
-        return kind
-
     def settled(self, name: str, value: Any) -> Any:
         """``value`` as a plain Python value; an error names the parameter."""
         if value is None and self.optional:
@@ -233,7 +227,7 @@ def _find_kinds(parameters: Any) -> Mapping[str, Kind]:
     >>> {name: kind.optional for name, kind in kinds_of(train).items()}
     {'max_iter': False, 'tol': True}
     """
-    kinds = {}
+    kinds: dict[str, Kind] = {}
     typed = parameters
     if isinstance(parameters, type) and not is_dataclass(parameters):
         typed = typed.__init__
@@ -243,7 +237,8 @@ def _find_kinds(parameters: Any) -> Mapping[str, Kind]:
         for part_type in parts if optional else (of,):
             note = getattr(part_type, "__metadata__", (None,))[0]
             if isinstance(note, Kind):
-                kinds[name] = note.or_none() if optional else note
+                kinds[name] = copy.copy(note)
+                kinds[name].optional = optional
     return MappingProxyType(kinds)
 
 

@@ -218,9 +218,11 @@ def _converted(X: Any) -> sparse.csr_matrix:
     if X.format == "dia" and np.shape(X.data)[:1] != np.shape(X.offsets):
         raise ValueError("X.offsets must have one entry for every row of X.data")
     X = X.tocoo()
+    # Small integers would overflow when SciPy adds up the values of a place.
+    values = X.data.astype(np.float64) if X.data.dtype.kind in "biu" else X.data
     # The constructor compares the indices with the shape.
     indices = np.array(X.row), np.array(X.col)
-    return sparse.coo_matrix((X.data, indices), shape=X.shape).tocsr()
+    return sparse.coo_matrix((values, indices), shape=X.shape).tocsr()
 
 
 @contextmanager

@@ -192,14 +192,12 @@ ClassWeight = Annotated[
 
 
 def importances(
-    class_weight: Balanced | dict[Any, float] | None,
+    class_weight: Balanced | dict[Any, float],
     classes: NDArray[Any],
     y: Any,
     weights: NDArray[np.float64] | None,
-) -> NDArray[np.float64] | None:
-    """The importance of every row: its class weight times its checked weight; None: all are 1."""
-    if class_weight is None:
-        return weights
+) -> NDArray[np.float64]:
+    """The importance of every row: the weight of its class times its checked weight, if any."""
     if isinstance(class_weight, Balanced) and class_weight.class_counts is not None:
         by_class = class_weight.by_class(classes)
     else:

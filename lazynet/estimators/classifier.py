@@ -172,8 +172,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         if not checked:
             X, y = checked_rows(self, X, reset, y=y)
             classes = checked_classes(y, classes)
-        weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
-        by_row = importances(getattr(p, "class_weight", None), classes, y, weights)
+        by_row = weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
+        class_weight = getattr(p, "class_weight", None)
+        if class_weight is not None:
+            by_row = importances(class_weight, classes, y, weights)
         # For two classes a comparison takes less time than a search.
         codes = y == classes[1] if len(classes) == 2 else np.searchsorted(classes, y)
         return CheckedRows(X, y, Classes(codes, len(classes), by_row), weights, classes, None)

@@ -118,7 +118,7 @@ class Plan:
             rates_from_data = rule.scheduled
         if not rule.streams and rule.alpha is None:  # type: ignore[attr-defined]
             rule = replace(rule, alpha=self.eta0).settled()  # type: ignore[call-arg]
-        average = known_average(self.average, n_steps)
+        average = None if self.average is None else known_average(self.average, n_steps)
         for name, value in (
             ("rule", rule),
             ("schedule", schedule),

@@ -131,6 +131,15 @@ def test_repeated_columns_are_summed_in_a_copy(rows):
     assert Examples(summed.data, summed.indices, summed.indptr, D).first_defect() is None
 
 
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_small_integers_are_summed_without_overflow(form):
+    """Also where SciPy would add them up as numbers of 8 bits."""
+    X = sparse.csr_matrix((1, 1), dtype=np.int8)
+    X.data, X.indices = np.full(2, 100, dtype=np.int8), np.zeros(2, dtype=np.int32)
+    X.indptr = np.array([0, 2], dtype=np.int32)
+    assert checked_csr(X.asformat(form)).toarray() == 200.0
+
+
 @pytest.mark.parametrize("values", ["f4", "f8"])
 @given(rows=ROWS, seed=st.integers(0, 2**32 - 1), spare=st.integers(0, 2))
 @example(rows=[[2, 1], [3, 3]], seed=0, spare=1)
