@@ -255,10 +255,10 @@ def settle(parameters: Any, values: Mapping[str, Any], owner: str = "") -> Simpl
     >>> settle(train, {"max_iter": np.int8(100)}).max_iter * 200
     20000
     """
-    kinds = kinds_of(parameters).items()
-    return SimpleNamespace(
-        **{name: kind.settled(name + owner, values[name]) for name, kind in kinds}
-    )
+    result = SimpleNamespace()
+    for name, kind in kinds_of(parameters).items():
+        setattr(result, name, kind.settled(name + owner, values[name]))
+    return result
 
 
 class SettledFields:
