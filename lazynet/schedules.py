@@ -23,7 +23,6 @@ from lazynet.parameters import (
     Positive,
     check_array,
     refuse_class,
-    shown,
 )
 
 
@@ -329,15 +328,6 @@ ScheduleLike = Annotated[
     str | Schedule | Callable[[int], float] | Sequence[float] | NDArray[np.floating],
     Kind(check_schedule, objects=tuple(SCHEDULES.values())),
 ]
-
-
-def check_scale(schedule: Any, eta0: float) -> None:
-    """Refuse ``eta0`` beside a settled ``schedule`` that does not use it."""
-    if schedule != AUTO and not needs_scale(schedule):
-        raise ValueError(
-            f"eta0 is the scale of a schedule without a scale, got eta0={shown(eta0)} beside "
-            f"schedule={shown(schedule)}: leave eta0 at its default"
-        )
 
 
 def needs_scale(schedule: Any) -> bool:

@@ -11,6 +11,7 @@ from lazynet.losses import Loss, get_loss
 from lazynet.parameters import ParameterObject
 from lazynet.penalties import ElasticNet
 from lazynet.rules.storage import Clock
+from lazynet.schedules import AUTO, FromData, needs_scale
 
 #: The loss for which constants are given where none is named.
 LOG_LOSS = get_loss("log_loss")
@@ -82,11 +83,48 @@ class Rule(ParameterObject):
         return sizes if getattr(self, name) is None else None
 
     def check(self, l2: float, loss: Loss) -> None:
-        """Refuse an l2, a loss or parameters that do not go together; the rule is settled.
+        """Refuse parameters that do not go together, or with the l2 or the loss; of a settled rule.
 
         >>> from lazynet import RDA
         >>> RDA().check(0.1, LOG_LOSS)  # RDA can have any
         """
+        schedule, group = self.schedule, self.group
+        if self.eta0 is not None and schedule != AUTO and not needs_scale(schedule):
+            raise ValueError(
+                f"eta0 is the scale of a schedule without a scale, got eta0={self.eta0!r} beside "
+                f"schedule={schedule!r}: leave eta0 at its default"
+            )
+        if self.average is not None and not self.storage.takes_averages:
+            self._refuse_beside("an average", "storage")
+        if self.positive:
+            self._refuse_beside("positive=True", "storage", "average")
+        if group is not None:
+            self._refuse_beside(f"group={group!r}", *_USUAL)
+        if not isinstance(schedule, FromData):
+            return
+        if group is not None:
+            raise ValueError(
+                f"group={group!r} does not go with schedule={schedule!r}: write schedule='power'"
+            )
+        if self.storage != Clock():
+            raise ValueError(
+                f"schedule={schedule!r} needs storage='clock', which computes the rates from "
+                f"the rows, got storage={self.storage!r}"
+            )
+        if self.name not in ("fobos", "sgd"):
+            raise ValueError(
+                f"schedule={schedule!r} gives rates to rule='fobos' and rule='sgd', got "
+                f"rule={self!r}"
+            )
+
+    def _refuse_beside(self, subject: str, *names: str) -> None:
+        """Refuse parameters with these names that ``subject`` does not go with."""
+        for name in names:
+            value = getattr(self, name)
+            if value != getattr(Rule, name):
+                raise ValueError(
+                    f"{subject} does not go with {name}={value!r}: write {name}={_USUAL[name]}"
+                )
 
     def check_streams(self, call: str, instead: str = "use fit") -> None:
         """Refuse to be trained by ``call``, which hands over a stream of examples.
@@ -165,24 +203,6 @@ class Affine(Rule):
     why: ClassVar[str]
     #: one step in ``period`` steps pulls, and ``period`` times as strongly
     period: int = 1
-
-    def check(self, l2: float, loss: Loss) -> None:
-        """Refuse parameters of the rule that do not go together."""
-        if self.average is not None and not self.storage.takes_averages:
-            self._refuse_beside("an average", "storage")
-        if self.positive:
-            self._refuse_beside("positive=True", "storage", "average")
-        if self.group is not None:
-            self._refuse_beside(f"group={self.group!r}", *_USUAL)
-
-    def _refuse_beside(self, subject: str, *names: str) -> None:
-        """Refuse parameters with these names that ``subject`` does not go with."""
-        for name in names:
-            value = getattr(self, name)
-            if value != getattr(Rule, name):
-                raise ValueError(
-                    f"{subject} does not go with {name}={value!r}: write {name}={_USUAL[name]}"
-                )
 
     @staticmethod
     def shrink(eta: Any, l1: Any, l2: Any) -> Shrink:

@@ -23,7 +23,6 @@ from lazynet.schedules import (
     AUTO,
     FromData,
     Power,
-    check_scale,
     check_schedule,
     needs_scale,
 )
@@ -153,8 +152,6 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
         numbers = not classifies or (loss.unbounded_slope and not loss.margin)
         rule = FoBoS().settled() if numbers else AdaGrad().settled()
         p["rule"] = rule
-    if rule.eta0 is not None:
-        check_scale(rule.schedule, rule.eta0)
     schedule = rule.schedule
     if schedule == AUTO:
         # Rates from the rows need a clock.
@@ -189,55 +186,29 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
         returns_to_best=p["early_stopping"] or (p["tol"] is not None and rule.average is None),
         has_eta0=rule.scheduled and hasattr(schedule, "eta0"),
     )
-    check_together(rule, settings.schedule, loss, settings.l2, softmax, settings.dtype)
+    check_together(settings)
     return settings
 
 
-# --- which parameters go together ---
-
-
-def check_together(
-    rule: Rule,
-    schedule: Any,
-    loss: Loss,
-    l2: float,
-    softmax: bool = False,
-    dtype: str = "float64",
-) -> None:
-    """Refuse parameters that do not go together; ``schedule`` is None for a rule without one."""
-    rule.check(l2, loss)
+def check_together(settings: Settings) -> None:
+    """Refuse parameters that do not go together."""
+    rule, schedule = settings.rule, settings.schedule
+    rule.check(settings.l2, settings.loss)
     rates_from_data = isinstance(schedule, FromData)
-    if rates_from_data:
-        if rule.group is not None:
-            raise ValueError(
-                f"group={rule.group!r} does not go with schedule={schedule!r}: write "
-                f"schedule='power'"
-            )
-        if rule.storage != Clock():
-            raise ValueError(
-                f"schedule={schedule!r} needs storage='clock', which computes the rates from "
-                f"the rows, got storage={rule.storage!r}"
-            )
-        if not isinstance(rule, (FoBoS, SGD)):
-            raise ValueError(
-                f"schedule={schedule!r} gives rates to rule='fobos' and rule='sgd', got "
-                f"rule={rule!r}"
-            )
-        if softmax:
-            raise ValueError(
-                f"loss='softmax' does not go with schedule={schedule!r}, whose "
-                f"rates follow the slopes of one output: give an eta0, or write rule='adagrad'"
-            )
-    if softmax and not joins_outputs(rule, rates_from_data):
+    if settings.softmax and rates_from_data:
+        raise ValueError(
+            f"loss='softmax' does not go with schedule={schedule!r}, whose "
+            f"rates follow the slopes of one output: give an eta0, or write rule='adagrad'"
+        )
+    if settings.softmax and not joins_outputs(rule, rates_from_data):
         raise ValueError(
             f"loss='softmax' needs one of the rules {_JOINING} with "
             f"storage='clock' and without positive=True, got rule={rule!r}"
         )
-    if dtype != "float64" and (
-        rule.average is not None or not joins_outputs(rule, rates_from_data)
-    ):
+    narrow = settings.dtype != "float64"
+    if narrow and (rule.average is not None or not joins_outputs(rule, rates_from_data)):
         raise ValueError(
-            f"dtype={dtype!r} is for outputs that are learned in one pass, by one of the "
+            f"dtype={settings.dtype!r} is for outputs that are learned in one pass, by one of the "
             f"rules {_JOINING} with storage='clock', without positive=True and without "
             f"an average"
         )

@@ -28,9 +28,8 @@ from lazynet.parameters import (
     shown,
 )
 from lazynet.penalties import ElasticNet
-from lazynet.schedules import AUTO, Power, check_scale
+from lazynet.schedules import AUTO, Power
 from lazynet.training.plan import Plan
-from lazynet.training.settings import check_together
 
 _FIRST = np.zeros(1, dtype=np.int64)
 # The scale of the rates if neither ``schedule`` nor ``eta0`` gives one.
@@ -83,11 +82,9 @@ class Stepper:
         # Here locals() holds only the arguments: settle them by name.
         p = settle(Stepper, locals())
         p.rule.check_streams("Stepper")
-        if p.rule.eta0 is not None:
-            check_scale(p.rule.schedule, p.rule.eta0)
+        p.rule.check(p.l2, p.loss)
         penalty = ElasticNet(p.l1, p.l2, p.rule.positive)
         schedule = Power().settled() if p.rule.schedule == AUTO else p.rule.schedule
-        check_together(p.rule, schedule, p.loss, p.l2)
         eta0 = _DEFAULT_ETA0 if p.rule.eta0 is None else p.rule.eta0
         average, intercept = p.rule.average, p.fit_intercept
         self.plan = Plan(p.loss, penalty, p.rule, schedule, average, intercept, eta0=eta0)
