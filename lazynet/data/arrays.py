@@ -40,7 +40,7 @@ def checked_rows(
     Every X of an estimator passes through here.  Predicting needs neither sorted columns nor a
     second check of the values.
     """
-    y = options.get("y")
+    y: Any = options.get("y")
     if sparse.issparse(y) and not options.get("multi_output"):
         raise TypeError(
             f"y must be an array of a class or a number for every row, got a sparse matrix: "
@@ -61,20 +61,15 @@ def checked_rows(
     if given_sparse:
         # Check this first: SciPy and scikit-learn would follow indices that leave the matrix.
         X = checked_csr(X, only_range=not for_training)
-        known = vars(estimator)
+        attributes, n_features = vars(estimator), X.shape[1]
         if reset:
-            known["n_features_in_"] = X.shape[1]
-            known.pop("feature_names_in_", None)
-        has_usual_y = (
-            type(y) is np.ndarray
-            and y.shape == X.shape[:1]
-            and y.dtype.kind in "biuf"
-            and bool(np.isfinite(y).all())
-        )
-        has_known_features = (
-            known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known
-        )
-        if for_training and has_usual_y and has_known_features and 0 not in X.shape:
+            attributes["n_features_in_"] = n_features
+            attributes.pop("feature_names_in_", None)
+        usual_features = attributes.get("n_features_in_") == n_features
+        usual_features = usual_features and "feature_names_in_" not in attributes
+        usual_y = type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in "biuf"
+        usual_y = usual_y and bool(np.isfinite(y).all())
+        if for_training and usual_features and usual_y and 0 not in X.shape:
             # scikit-learn would return X and y unchanged, and its checks take longer.
             return X, y
     # A value that the cast to float64 makes infinite or NaN is refused as infinite or NaN.

@@ -191,20 +191,20 @@ def checked_classes(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[An
     ['a', 'b']
     """
     numbers = y.dtype.kind in "biuf"
-    found = np.unique(y) if classes is None and numbers else classes
+    candidates = np.unique(y) if classes is None and numbers else classes
     sound = False
-    if numbers and found is not None and found.dtype.kind in "biuf":
+    if numbers and candidates is not None and candidates.dtype.kind in "biuf":
         # Few whole numbers are classes.
-        values = found.astype(np.float64)
+        values = candidates.astype(np.float64)
         whole = (values == np.floor(values)) & (np.abs(values) < 2.0**53)
-        few = 2 * len(found) <= len(y) if classes is None else np.isin(y, found).all()
-        sound = bool(whole.all() and few)
+        fit = 2 * len(candidates) <= len(y) if classes is None else np.isin(y, candidates).all()
+        sound = bool(whole.all() and fit)
     if not sound:
         # scikit-learn refuses what is no class, and warns of as many classes as rows.
         with np.errstate(invalid="ignore"):  # it casts y to integers and back
             check_classification_targets(y)
     if classes is None:
-        classes = np.unique(y) if found is None else found
+        classes = np.unique(y) if candidates is None else candidates
         if len(classes) < 2:
             only = classes.tolist()[0]
             raise ValueError(f"y must have at least two classes, got one class: {only!r}")
