@@ -383,15 +383,13 @@ def intercepts_of(engines: Sequence[Engine], units: Units | None, *, last: bool 
 
 
 def set_all_coefficients(
-    engines: Sequence[Engine],
-    rows: Floats,
-    offsets: Floats,
-    units: Units | None,
+    engines: Sequence[Engine], weights: Floats, intercepts: Floats, units: Units | None
 ) -> None:
-    """Let the engines, which learn in ``units``, start from a model of rows as passed."""
-    rows, offsets = (rows, offsets) if units is None else units.within(rows, offsets)
+    """Let the engines, which learn in ``units``, start from a model of features as passed."""
+    if units is not None:
+        weights, intercepts = units.within(weights, intercepts)
     first = 0
     for engine in engines:
         part = slice(first, first + engine.n_outputs)
-        engine.set_coefficients(rows[part], offsets[part])
+        engine.set_coefficients(weights[part], intercepts[part])
         first += engine.n_outputs

@@ -42,10 +42,9 @@ from lazynet.training.folds import (
     warnings_of_ends,
 )
 from lazynet.training.grid import GridTraining, check_offered, planned
-from lazynet.training.loop import Stopping, warnings_of_falls
+from lazynet.training.loop import warnings_of_falls
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import (
-    N_ITER_NO_CHANGE,
     TOL,
     RuleOrAuto,
     Seed,
@@ -181,7 +180,7 @@ class _LazyNetCV(Search):
         data = RowsInMemory(rows.X, rows.targets)
         # As in a single fit: with a penalty of the user, features are not standardised.
         in_units = None if p.l2s.any() else units_for_fit(base, data, None)
-        data = data if in_units is None else data.standardised(in_units)
+        data = data.standardised(in_units)
         # Rows without any value ask for no penalty; one that is not 0 does no harm.
         l1 = make_plan(base, data, compares_first_epoch=False).penalty.l1 or 1.0 if counted else 1.0
         settings = grid_of(p, LARGEST_L1 * l1, LAST_L1)
@@ -199,9 +198,8 @@ class _LazyNetCV(Search):
             plans, data.X, data.targets, folds, sizes_of(data.X, plans[0].size_kind),
             "float32" if narrow else "float64",
         )  # fmt: skip
-        stopping = Stopping(p.tol, N_ITER_NO_CHANGE)
         with Workers(min(base.n_threads, len(training.matrices))) as workers:
-            epochs = training.train(p.max_iter, stopping, new_generator(p.random_state), workers)
+            epochs = training.train(p.max_iter, p.tol, new_generator(p.random_state), workers)
         self._choose(p, settings, "loss", epochs.losses, epochs.nonzeros, training.weights_of_folds)
         best = self._single_of(self.l1_, self.l2_, max_iter=epochs.n_best, tol=None)
         best.fit(data.X, rows.y, rows.sample_weight)

@@ -266,10 +266,10 @@ class LinearModel(BaseEstimator):
         model[name] = self._checked_weights(value, name, model[name].shape)
         self._load(model["coef_"], model["intercept_"])
 
-    def _checked_weights(self, values: Any, name: str, shape: tuple[int, ...]) -> Any:
-        """A copy of the checked weights or intercepts of a user; None for None."""
-        if values is None:
-            return None
+    def _checked_weights(
+        self, values: Any, name: str, shape: tuple[int, ...]
+    ) -> NDArray[np.float64]:
+        """A copy of the checked weights or intercepts of a user."""
         values = values.toarray() if sparse.issparse(values) else values
         array = check_array(name, "must hold real numbers", values)
         size = int(np.prod(shape))

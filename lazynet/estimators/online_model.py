@@ -207,11 +207,13 @@ class OnlineModel(LinearModel):
         if checkpoint is not None:
             identity = rows.identity() | start_identity(model, *start)
             settings = checkpoint.begin(self, settings, identity)
-        n_outputs = len(rows.targets)
-        checked = (
-            self._checked_weights(start[0], "coef_init", (n_outputs, rows.n_features)),
-            self._checked_weights(start[1], "intercept_init", (n_outputs,)),
-        )
+        coef, intercept = start
+        if coef is not None:
+            coef = self._checked_weights(coef, "coef_init", (len(rows.targets), rows.n_features))
+        if intercept is not None:
+            shape = (len(rows.targets),)
+            intercept = self._checked_weights(intercept, "intercept_init", shape)
+        checked = None if coef is intercept is None else (coef, intercept)
         result, warnings = train(
             settings, rows, model, checked, callback, checkpoint, self._sparse_coef
         )

@@ -29,7 +29,7 @@ from lazynet.penalties import ElasticNet
 from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.schedules import AUTO, FromData, check_schedule
-from lazynet.training.loop import Epoch, Stopping, Training, warnings_of_falls
+from lazynet.training.loop import Epoch, Training, warnings_of_falls
 from lazynet.training.passes import new_learners, run_pass
 from lazynet.training.plan import Model, Plan, engines_for, warnings_about
 from lazynet.training.rows import Rows, RowsInMemory
@@ -37,7 +37,7 @@ from lazynet.training.settings import Settings, new_generator
 
 Array = NDArray[np.float64]
 #: Weights and intercepts of the user to start from; None: those that the fit starts from by itself.
-Start = tuple[Array | None, Array | None]
+Start = tuple[Array | None, Array | None] | None
 #: A function that is called after every epoch.
 Callback = Callable[[Epoch], Any]
 #: The attributes of a model, and the warnings to give.
@@ -73,27 +73,23 @@ def train(
     if settings.early_stopping and generator is not None:
         rows = rows.hold_out(settings, generator)
     generator = generator if settings.shuffle else None
-    units = None
-    if isinstance(rows, RowsInMemory):
-        units = units_for_fit(settings, rows, model)
-        rows = rows if units is None else rows.standardised(units)
-    is_given = any(part is not None for part in start)
-    compares_first_epoch = model is None and not is_given and rows.order is None
+    units = units_for_fit(settings, rows, model)
+    rows = rows.standardised(units)
+    compares_first_epoch = model is None and start is None and rows.order is None
     plan = make_plan(settings, rows, compares_first_epoch=compares_first_epoch)
     engines, warnings = engines_for(plan, rows.n_features, units, model)
-    if is_given:
-        weights, offsets = start
+    if start is not None:
+        weights, intercepts = start
         if weights is None:
             weights = stacked_coefficients(engines, units, last=True)
-        if offsets is None:
-            offsets = intercepts_of(engines, units, last=True)
-        plan.check_start("coef_init", weights, offsets)
-        set_all_coefficients(engines, weights, offsets, units)
+        if intercepts is None:
+            intercepts = intercepts_of(engines, units, last=True)
+        plan.check_start("coef_init", weights, intercepts)
+        set_all_coefficients(engines, weights, intercepts, units)
         warnings = warnings_about(engines, plan)
     with threads_for(settings.n_threads, len(engines)) as workers:
-        stopping = Stopping(settings.tol, settings.n_iter_no_change)
         training = Training(
-            settings, plan, engines, rows, workers, generator, units, callback, checkpoint, stopping
+            settings, plan, engines, rows, workers, generator, units, callback, checkpoint
         )
         training.run()
         coefficients: Any = (
@@ -127,8 +123,7 @@ def train_once(
     """
     n_outputs = len(rows.targets)
     units = model.units if model is not None and settings.standardises else None
-    if units is not None:
-        rows = rows.standardised(units)
+    rows = rows.standardised(units)
     penalty, eta0 = settings.penalty(l1), settings.eta0
     # The first call decides on the scale of the rates where the parameters leave it open.
     if eta0 is None and model is not None:
@@ -181,15 +176,15 @@ def attributes_of(
 # --- what a call starts from ---
 
 
-def units_for_fit(settings: Settings, rows: RowsInMemory, model: Model | None) -> Units | None:
+def units_for_fit(settings: Settings, rows: Rows, model: Model | None) -> Units | None:
     """The units in which a fit learns; None for features as they were passed.
 
-    A penalty that is given acts on the weights of ``coef_``, and a rate that is given belongs to
-    the rows as they were passed.  A model that goes on learning keeps its units.  To find the units
-    and to copy the rows costs as much as a few epochs: a regressor makes many epochs, a classifier
-    only where rows are a table.
+    The rows of a source are not standardised.  A penalty that is given acts on the weights of
+    ``coef_``, and a rate that is given belongs to the rows as they were passed.  A model that goes
+    on learning keeps its units.  To find the units and to copy the rows costs as much as a few
+    epochs: a regressor makes many epochs, a classifier only where rows are a table.
     """
-    if not settings.standardises:
+    if not settings.standardises or not isinstance(rows, RowsInMemory):
         return None
     if model is not None:
         units = model.units

@@ -24,9 +24,9 @@ from lazynet.kernels.steps import Steps
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Rule
 from lazynet.training.folds import Fold, weights_of_folds
-from lazynet.training.loop import Stopping
+from lazynet.training.loop import idle_epochs
 from lazynet.training.plan import Plan
-from lazynet.training.settings import Settings
+from lazynet.training.settings import N_ITER_NO_CHANGE, Settings
 
 #: Steps of a chunk: their rows stay in the cache while every fold visits them.
 STEPS_AT_ONCE = 2**11
@@ -128,22 +128,24 @@ class GridTraining:
     def train(
         self,
         max_iter: int,
-        stopping: Stopping,
+        tol: float | None,
         generator: np.random.RandomState,
         workers: Workers,
     ) -> Epochs:
         """Train all settings, epoch by epoch, until the least of their losses falls no more."""
         curve: list[float] = []
-        best_losses, n_best, ended_early = np.zeros((0, 0)), 0, False
+        best_losses, n_best, n_idle = np.zeros((0, 0)), 0, 0
         n_rows = self._learned.shape[1]
-        while len(curve) < max_iter and not ended_early:
+        while len(curve) < max_iter and n_idle < N_ITER_NO_CHANGE:
             self.epoch(generator.permutation(n_rows).astype(np.int64, copy=False), workers)
             losses = self.held_out(workers)
             least = float(np.average(losses, axis=1, weights=self.weights_of_folds).min())
-            if not curve or least < min(curve):
+            best = min(curve, default=np.inf)
+            if not curve or least < best:
                 best_losses, n_best = losses, len(curve) + 1
+            n_idle = idle_epochs(n_idle, least, best, tol)
             curve.append(least)
-            ended_early = stopping.after(least)
+        ended_early = n_idle >= N_ITER_NO_CHANGE
         return Epochs(best_losses, self.nonzeros(workers), n_best, curve, ended_early)
 
     def epoch(self, order: NDArray[np.int64], workers: Workers) -> None:
@@ -200,14 +202,6 @@ class GridTraining:
         """The sums over the outputs, by setting and fold."""
         shape = len(self.folds), self.n_outputs, len(self.plans)
         return np.reshape(numbers, shape).sum(axis=1).T
-
-    def model(self, setting: int, fold: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The weights of a setting in a fold, a row for every output, and the intercepts."""
-        engines = [matrix.engine for matrix in self.matrices if matrix.fold == fold]
-        return (
-            np.stack([engine.coefficients()[setting] for engine in engines]),
-            np.array([engine.intercepts()[setting] for engine in engines]),
-        )
 
 
 def _new_matrix(plans: Sequence[Plan], n_features: int, dtype: str) -> OutputsEngine:

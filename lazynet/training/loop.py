@@ -36,6 +36,8 @@ SLOWER = 4.0
 _FAST, _MUCH = 0.1, 0.01
 #: What is printed of a bad epoch, before the loss above which it is bad.
 _BAD = "the epoch was no better than a constant prediction, whose loss is"
+# The fields of ``Training`` that a checkpoint has beside the engines and the generator.
+_PROGRESS = "history", "t", "n_bad", "best_loss", "n_idle", "best_epoch", "best_t"
 
 
 def progress_bar(n_rows: int, label: str) -> Any:
@@ -90,12 +92,14 @@ class Training:
     units: Units | None
     callback: Callable[[Epoch], Any] | None
     checkpoint: Any
-    stopping: Stopping
     history: list[EpochRecord] = field(default_factory=list, init=False)
     #: the step that comes next
     t: int = field(default=0, init=False)
     #: how many epochs were bad, from the first one on
     n_bad: int = field(default=0, init=False)
+    #: the least loss, and the epochs in a row that have not lowered it by the share ``tol``
+    best_loss: float = field(default=math.inf, init=False)
+    n_idle: int = field(default=0, init=False)
     #: the epoch at whose end the engines had the best weights, and its last step
     best_epoch: int = field(default=0, init=False)
     best_t: int = field(default=0, init=False)
@@ -173,7 +177,8 @@ class Training:
             if not math.isfinite(value):
                 remedy = self.engines[0].remedy
                 raise overflow(f"by step {t}", f"its {name} loss is {value}", remedy)
-        verbose, epoch, plan = self.settings.verbose, line["epoch"], self.plan
+        settings, epoch, plan = self.settings, line["epoch"], self.plan
+        verbose = settings.verbose
         if verbose:
             print(line_of_progress(line))
         asked = self.callback is not None and self._ask(line, t)
@@ -192,12 +197,13 @@ class Training:
             if verbose:
                 print(f"{_BAD} {plan.bad_loss:.6g}: training goes back, and makes one more epoch")
             return
-        if self.settings.returns_to_best and loss < self.stopping.best:
+        if settings.returns_to_best and loss < self.best_loss:
             self.best_epoch, self.best_t = epoch, t
-        has_stopped = self.stopping.after(loss)
-        if asked or has_stopped or (self.n_bad and epoch > 0):
+        self.n_idle = idle_epochs(self.n_idle, loss, self.best_loss, settings.tol)
+        self.best_loss = min(self.best_loss, loss)
+        if asked or self.n_idle >= settings.n_iter_no_change or (self.n_bad and epoch > 0):
             self.ended_early = True
-        elif self.stopping.idle and plan.rates_from_data:
+        elif self.n_idle and plan.rates_from_data:
             for engine in self.engines:
                 engine.lower_rates()
 
@@ -227,21 +233,16 @@ class Training:
         """Everything that the epochs so far have changed: numbers, arrays, a generator."""
         has_copies = self.settings.returns_to_best and self.best_epoch < len(self.history) - 1
         return {
+            **{name: getattr(self, name) for name in _PROGRESS},
             "engines": [engine.state() for engine in self.engines],
-            "t": self.t,
-            "history": self.history,
-            "bad epochs": self.n_bad,
             "generator": self.generator,
-            "stopping": [self.stopping.best, self.stopping.idle],
-            "best": [self.best_epoch, self.best_t],
             "best engines": [undo.state() for undo in self.undos] if has_copies else None,
         }
 
     def _set_state(self, state: dict[str, Any]) -> None:
         """Take over the state of an earlier run of the same training."""
-        self.t, self.history, self.n_bad = state["t"], state["history"], state["bad epochs"]
-        self.stopping.best, self.stopping.idle = state["stopping"]
-        self.best_epoch, self.best_t = state["best"]
+        for name in _PROGRESS:
+            setattr(self, name, state[name])
         if self.generator is not None:
             self.generator.set_state(state["generator"].get_state())
         if state["best engines"] is not None:
@@ -264,27 +265,17 @@ class EpochRecord(TypedDict):
     validation_loss: NotRequired[float]
 
 
-@dataclass
-class Stopping:
-    """Counts the epochs in a row that have not lowered the best loss by the share ``tol``.
+def idle_epochs(n_before: int, loss: float, best: float, tol: float | None) -> int:
+    """The number of epochs in a row that have not lowered the least loss by the share ``tol``.
 
-    >>> stopping = Stopping(tol=0.1, patience=2)
-    >>> [stopping.after(loss) for loss in (1.0, 0.95, 0.85, 0.8, 0.8)]
-    [False, False, False, False, True]
+    The last epoch has this ``loss``, and ``best`` is the least loss before; ``n_before`` is the
+    number of such epochs before the last one.
+
+    >>> [idle_epochs(1, loss, 1.0, 0.1) for loss in (0.95, 0.85)]
+    [2, 0]
     """
-
-    tol: float | None
-    patience: int
-    best: float = math.inf
-    idle: int = 0
-
-    def after(self, loss: float) -> bool:
-        """Whether ``patience`` epochs without progress have passed, the last with this loss."""
-        if self.tol is not None:
-            progress = math.isinf(self.best) or loss < self.best * (1.0 - self.tol)
-            self.idle = 0 if progress else self.idle + 1
-        self.best = min(self.best, loss)
-        return self.tol is not None and self.idle >= self.patience
+    lowered = tol is None or math.isinf(best) or loss < best * (1.0 - tol)
+    return 0 if lowered else n_before + 1
 
 
 def warnings_of_falls(

@@ -41,8 +41,8 @@ from lazynet.training.passes import (
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
 
-#: Numbers of rows in the order of their visits; None: all rows as they stand.
-Shuffle = NDArray[np.int64] | None
+#: Numbers of rows; None: those of all rows, as they stand.
+RowNumbers = NDArray[np.int64] | None
 
 #: What makes a matrix of a source, in errors.
 MAPPED = "lazynet.data.mapped(source)"
@@ -82,7 +82,7 @@ class Rows:
     held_out: Sequence[Block] = ()
     #: the columns that a step may change; None: all
     touched: NDArray[Any] | None = None
-    order: Shuffle = None
+    order: RowNumbers = None
 
     @property
     def is_table(self) -> bool:
@@ -100,6 +100,10 @@ class Rows:
             f"no rows out: {MAPPED} makes a matrix of a source"
         )
 
+    def standardised(self, units: Units | None) -> Rows:
+        """A copy of the rows with features and targets in ``units``; None: the rows themselves."""
+        return self
+
     def identity(self) -> dict[str, Any]:
         """What identifies the rows, for a checkpoint to compare."""
         raise NotImplementedError
@@ -111,7 +115,7 @@ class Rows:
             "is a source of chunks, which would have to be read once more"
         )
 
-    def order_of(self, epoch: int, generator: np.random.RandomState | None) -> Shuffle:
+    def order_of(self, epoch: int, generator: np.random.RandomState | None) -> RowNumbers:
         """The rows that an epoch visits, in a random order with a ``generator``."""
         return None
 
@@ -131,9 +135,9 @@ class RowsInMemory(Rows):
         self,
         X: sparse.csr_matrix,
         targets: Targets,
-        order: Shuffle = None,
-        trained: Shuffle = None,
-        validation: Shuffle = None,
+        order: RowNumbers = None,
+        trained: RowNumbers = None,
+        validation: RowNumbers = None,
     ) -> None:
         self.X, self.targets, self.order = X, targets, order
         self.trained, self.validation = trained, validation
@@ -194,8 +198,9 @@ class RowsInMemory(Rows):
             units = units.with_targets(numbers if self.trained is None else numbers[self.trained])
         return units
 
-    def standardised(self, units: Units) -> RowsInMemory:
-        """A copy of the rows with features and targets in ``units``."""
+    def standardised(self, units: Units | None) -> RowsInMemory:
+        if units is None:
+            return self
         X, targets = units.rows(self.X), self.targets
         if units.targets is not None and isinstance(targets, Columns):
             targets = Columns(targets.numbers / units.targets, targets.importances)
@@ -225,7 +230,7 @@ class RowsInMemory(Rows):
     def evaluation(self, engines: Sequence[Engine], plan: Plan) -> Evaluation:
         return evaluate(engines, plan, self.X, self.targets)
 
-    def order_of(self, epoch: int, generator: np.random.RandomState | None) -> Shuffle:
+    def order_of(self, epoch: int, generator: np.random.RandomState | None) -> RowNumbers:
         order = self.order
         if order is not None:
             if order.ndim == 1:

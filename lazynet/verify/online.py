@@ -231,7 +231,7 @@ def _plan_of(
                 f"verify compares {why} with their twin: write {name}={needed!r}, got {value!r}"
             )
     units = units_for_fit(settings, rows, None)
-    rows = rows if units is None else rows.standardised(units)
+    rows = rows.standardised(units)
     n_rows = _affordable_rows(rows.X, max_rows, epochs)
     plan = make_plan(settings, rows, compares_first_epoch=False, n_steps=n_rows * epochs)
     if not ALGORITHMS[plan.rule.name].exact:

@@ -69,6 +69,15 @@ RULES = {
 }
 
 
+def model_of(training, setting, fold=0):
+    """The weights of a setting in a fold, a row for every output, and the intercepts."""
+    engines = [matrix.engine for matrix in training.matrices if matrix.fold == fold]
+    return (
+        np.stack([engine.coefficients()[setting] for engine in engines]),
+        np.array([engine.intercepts()[setting] for engine in engines]),
+    )
+
+
 def three_folds(n):
     """Three folds whose held-out rows are not side by side, and one that holds nothing out."""
     rows = np.arange(n)
@@ -124,7 +133,7 @@ def assert_columns_are_fits(model, settings, X, y, *, folds=None, epochs=2, weig
     for number, fold in enumerate(folds):
         for column, setting in enumerate(settings):
             one = alone(model, setting, X, y, fold.train, orders, weights)
-            coefs, intercepts = training.model(column, number)
+            coefs, intercepts = model_of(training, column, number)
             np.testing.assert_allclose(coefs, np.atleast_2d(one.coef_), rtol=1e-10, atol=1e-10)
             np.testing.assert_allclose(intercepts, one.intercept_, rtol=1e-10, atol=1e-10)
 
@@ -166,7 +175,7 @@ def test_the_same_bits_for_any_chunks_and_threads(rule, monkeypatch):
             held_out = training.held_out(workers)
             counts = training.nonzeros(workers)
         found = [held_out, counts] + [
-            array for fold in range(3) for k in (0, 19, 39) for array in training.model(k, fold)
+            array for fold in range(3) for k in (0, 19, 39) for array in model_of(training, k, fold)
         ]
         expected = found if expected is None else expected
         for left, right in zip(found, expected, strict=True):
@@ -182,20 +191,20 @@ def test_losses_of_held_out_rows(rule, weighted):
     folds, orders = three_folds(len(y))[:3], some_orders(len(y), 1)
     model = LazyNetClassifier(l1=0.0, rule=rule)
     training = trained(model, SETTINGS, X, y, folds, orders, weights=weights)
-    before = [training.model(k, 1) for k in range(len(SETTINGS))]
+    before = [model_of(training, k, 1) for k in range(len(SETTINGS))]
     with Workers(1) as workers:
         found = training.held_out(workers)
         counts = training.nonzeros(workers)
     for number, fold in enumerate(folds):
         for column in range(len(SETTINGS)):
-            coefs, intercepts = training.model(column, number)
+            coefs, intercepts = model_of(training, column, number)
             decision = X[fold.test] @ coefs[0] + intercepts[0]
             losses = np.logaddexp(0, -decision * (2.0 * y[fold.test] - 1))
             own = None if weights is None else weights[fold.test]
             assert found[column, number] == pytest.approx(np.average(losses, weights=own))
             assert counts[column, number] == np.count_nonzero(coefs)
     for (coefs, intercepts), column in zip(before, range(len(SETTINGS)), strict=True):
-        after = training.model(column, 1)
+        after = model_of(training, column, 1)
         np.testing.assert_allclose(after[0], coefs, rtol=1e-12, atol=1e-14)
         np.testing.assert_array_equal(after[1], intercepts)
 
