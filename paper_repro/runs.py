@@ -59,7 +59,7 @@ def learner(
     for array in engine.state().values():
         np.positive(array, out=array)
     examples = as_examples(X, y, None, sizes_of(X, chosen.size_kind))
-    return Learner(engine, examples, chosen, chosen.task(engine))
+    return Learner(engine, examples, chosen)
 
 
 def learn(*learners: Learner, rows: NDArray[np.int64] | None, t: int) -> int:

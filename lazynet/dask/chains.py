@@ -159,18 +159,18 @@ class Visit:
         self, learner: Learner, targets: Targets, rows: NDArray[np.int64], state: Visiting
     ) -> None:
         """Take the steps on some rows of a chunk."""
-        steps = self.plan.steps(rows, state.t)
+        steps, task = self.plan.steps(rows, state.t), self.plan.task(learner.engine)
         if isinstance(learner.engine, OutputsEngine):
             if state.sums is None:
                 state.sums = np.zeros(learner.engine.n_outputs)
             learner.engine.learn(
-                learner.examples, learner.block, steps, learner.task, state.t, state.sums,
+                learner.examples, learner.block, steps, task, state.t, state.sums,
                 self.plan.softmax,
             )  # fmt: skip
             return
         predictions = np.empty(len(rows))
         steps = steps.with_predictions(predictions)
-        learner.engine.take(learner.examples, steps, learner.task, state.t)
+        learner.engine.take(learner.examples, steps, task, state.t)
         own = targets[self.first][0][rows]
         state.parts.append((predictions, own, targets.weights[rows]))
 

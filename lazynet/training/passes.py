@@ -25,7 +25,7 @@ from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels import steps as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import loss_of_predictions, values_and_slopes, weight_sums
-from lazynet.kernels.steps import Steps, Task
+from lazynet.kernels.steps import Steps
 from lazynet.losses import Loss
 from lazynet.training.plan import Plan
 
@@ -47,7 +47,6 @@ class Learner:
     engine: Engine
     examples: Examples
     plan: Plan
-    task: Task
     block: kernel.OutputTargets | None = None
     #: the place of the engine among those of the training
     number: int = 0
@@ -59,18 +58,19 @@ class Learner:
         ``losses``, if given.
         """
         engine, examples, loss = self.engine, self.examples, self.plan.loss
+        task = self.plan.task(engine)
         if isinstance(engine, OutputsEngine):
             sums = np.zeros(engine.n_outputs)
-            engine.learn(examples, self.block, steps, self.task, t, sums, self.plan.softmax)
+            engine.learn(examples, self.block, steps, task, t, sums, self.plan.softmax)
             if losses is not None:
                 # Losses with large importances may have an infinite sum.
                 with np.errstate(over="ignore"):
                     losses[self.number] += float(sums.sum())
         elif losses is None:
-            engine.take(examples, steps, self.task, t)
+            engine.take(examples, steps, task, t)
         else:
             steps = steps.with_predictions(np.empty(len(steps)))
-            engine.take(examples, steps, self.task, t)
+            engine.take(examples, steps, task, t)
             losses[self.number] += loss_of_predictions(examples, steps, loss.code, loss.epsilon)
 
 
@@ -98,10 +98,10 @@ def new_learners(
             if shared is None:
                 shared = as_examples(X, None, targets.importances, row_sizes)
             block = targets.block(first, engine.n_outputs)
-            learners.append(Learner(engine, shared, plan, plan.task(engine), block, number))
+            learners.append(Learner(engine, shared, plan, block, number))
         else:
             examples = as_examples(X, *targets[first], row_sizes)
-            learners.append(Learner(engine, examples, plan, plan.task(engine), None, number))
+            learners.append(Learner(engine, examples, plan, None, number))
         first += engine.n_outputs
     return learners
 

@@ -35,7 +35,7 @@ def averages_of(X, y, order, chosen, steps_per_block=None):
     if steps_per_block is not None:
         lazy.past = np.zeros((3, steps_per_block + 1))
     for engine in (lazy, engine_of("dense", d, average=True)):
-        run_pass([Learner(engine, as_examples(X, y), chosen, chosen.task(engine))], order, 0)
+        run_pass([Learner(engine, as_examples(X, y), chosen)], order, 0)
         found.append(np.append(engine.coefficients(), engine.intercepts()))
     return found
 
@@ -104,7 +104,7 @@ def test_sums_are_folded_when_the_block_is_full_and_no_sooner():
     engine = Counting(X.shape[1])
     engine.past = np.zeros((3, 101))
     chosen = plan(l1=1e-6, l2=1e-6, average=FromStep())
-    run_pass([Learner(engine, as_examples(X, y), chosen, chosen.task(engine))], None, 0)
+    run_pass([Learner(engine, as_examples(X, y), chosen)], None, 0)
     assert folds == (X.shape[0] - 1) // 100
     assert AveragedClockEngine(10**6).past.shape == (3, 2**18 + 1)
     assert AveragedClockEngine(10).past.shape == (3, 2**12 + 1)

@@ -270,7 +270,7 @@ def test_all_forms_of_targets_say_the_same():
         learners = []
         for first, n in ((0, 5), (5, 6)):
             engine, block = new_engine(chosen, n), targets.block(first, n)
-            learners.append(Learner(engine, examples, chosen, chosen.task(engine), block))
+            learners.append(Learner(engine, examples, chosen, block))
         run_pass(learners, None, 0)
         found.append(np.vstack([each.engine.coefficients() for each in learners]))
         for k in (0, 10):
