@@ -251,7 +251,7 @@ class BlockRows(SourceRows):
             statistics.add(norms, np.array(targets).T if targets else None, counts)
         return statistics
 
-    def visit(self, now: Pass) -> int:
+    def visit(self, now: Pass) -> None:
         n_rows = self.facts.n_rows
         # The engines change together: a pass that fails changes none of them.
         ends, first = [], 0
@@ -274,7 +274,6 @@ class BlockRows(SourceRows):
         now.losses[:] += [state.loss for state in states]
         if now.after is not None:
             now.after(n_rows)
-        return int(states[0].t)
 
 
 def check_any_rows(blocks: Blocks) -> None:

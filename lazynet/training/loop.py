@@ -119,7 +119,7 @@ class Training:
                 self._set_state(state)
             while len(self.history) < self.plan.max_iter and not self.ended_early:
                 self._begin_epoch()
-                self._end_epoch(*self._visit_rows())
+                self._end_epoch(self._visit_rows())
                 if self.checkpoint is not None and not self.ended_early:
                     self.checkpoint.point(self.state)
             if not self.settings.returns_to_best:
@@ -148,25 +148,24 @@ class Training:
             for engine in self.engines:
                 engine.set_constants(constants)
 
-    def _visit_rows(self) -> tuple[EpochRecord, int]:
-        """Visit all rows once; returns the line of the epoch and the next step."""
+    def _visit_rows(self) -> EpochRecord:
+        """Visit all rows once; returns the line of the epoch."""
         epoch, began, losses = len(self.history), time.perf_counter(), np.zeros(len(self.engines))
-        order = self.rows.order_of(epoch, self.generator)
-        n_rows = self.rows.n_visits if order is None else len(order)
+        n_rows, generator = self.rows.n_visits, self.generator
         shows = self.settings.verbose > 0
         with progress_bar(n_rows, f"epoch {epoch + 1}") if shows else nullcontext() as bar:
             after = None if bar is None else bar.update
-            t = self.rows.visit(
-                Pass(self.engines, self.plan, epoch, order, self.t, losses, self.workers, after)
+            self.rows.visit(
+                Pass(self.engines, self.plan, epoch, generator, self.t, losses, self.workers, after)
             )
-        line = EpochRecord(
+        self.t += n_rows
+        return EpochRecord(
             epoch=epoch,
             progressive_loss=float(losses.sum()) / n_rows,
             seconds=time.perf_counter() - began,
         )
-        return line, t
 
-    def _end_epoch(self, line: EpochRecord, t: int) -> None:
+    def _end_epoch(self, line: EpochRecord) -> None:
         """Complete the line of an epoch, tell it, and decide how training goes on."""
         if self.rows.n_held_out:
             held_out = total_loss(self.engines, self.plan, lambda: self.rows.held_out)
@@ -176,14 +175,13 @@ class Training:
         for name, value in (("progressive", progressive), ("validation", loss)):
             if not math.isfinite(value):
                 remedy = self.engines[0].remedy
-                raise overflow(f"by step {t}", f"its {name} loss is {value}", remedy)
+                raise overflow(f"by step {self.t}", f"its {name} loss is {value}", remedy)
         settings, epoch, plan = self.settings, line["epoch"], self.plan
         verbose = settings.verbose
         if verbose:
             print(line_of_progress(line))
-        asked = self.callback is not None and self._ask(line, t)
+        asked = self.callback is not None and self._ask(line)
         self.history.append(line)
-        self.t = t
         if progressive > plan.bad_loss and epoch == self.n_bad:
             self.n_bad += 1
         if epoch == 0:
@@ -198,7 +196,7 @@ class Training:
                 print(f"{_BAD} {plan.bad_loss:.6g}: training goes back, and makes one more epoch")
             return
         if settings.returns_to_best and loss < self.best_loss:
-            self.best_epoch, self.best_t = epoch, t
+            self.best_epoch, self.best_t = epoch, self.t
         self.n_idle = idle_epochs(self.n_idle, loss, self.best_loss, settings.tol)
         self.best_loss = min(self.best_loss, loss)
         if asked or self.n_idle >= settings.n_iter_no_change or (self.n_bad and epoch > 0):
@@ -207,11 +205,11 @@ class Training:
             for engine in self.engines:
                 engine.lower_rates()
 
-    def _ask(self, line: EpochRecord, t: int) -> bool:
+    def _ask(self, line: EpochRecord) -> bool:
         """Tell the callback of an epoch; whether it asks to end."""
         assert self.callback is not None
         evaluate = partial(self.rows.evaluation, self.engines, self.plan)
-        answer = self.callback(Epoch(line, t, self.engines, evaluate, self.units))
+        answer = self.callback(Epoch(line, self.t, self.engines, evaluate, self.units))
         try:
             return bool(answer)
         except (TypeError, ValueError) as error:

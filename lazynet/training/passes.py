@@ -109,14 +109,15 @@ def new_learners(
 class Pass(NamedTuple):
     """A pass of engines over the rows of an epoch.
 
-    ``t`` is the first step of the epoch, ``losses`` gets the losses of the predictions of each
-    engine, and ``after``, if given, is called after every chunk with the number of its rows.
+    ``generator`` draws the order of rows in memory (None: their own), ``t`` is the first step of
+    the epoch, ``losses`` gets the losses of the predictions of each engine, and ``after``, if
+    given, is called after every chunk with the number of its rows.
     """
 
     engines: Sequence[Engine]
     plan: Plan
     epoch: int
-    order: NDArray[np.int64] | None
+    generator: np.random.RandomState | None
     t: int
     losses: NDArray[np.float64]
     workers: Workers | None

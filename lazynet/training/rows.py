@@ -115,12 +115,8 @@ class Rows:
             "is a source of chunks, which would have to be read once more"
         )
 
-    def order_of(self, epoch: int, generator: np.random.RandomState | None) -> RowNumbers:
-        """The rows that an epoch visits, in a random order with a ``generator``."""
-        return None
-
-    def visit(self, now: Pass) -> int:
-        """Let the engines visit the rows of an epoch; returns the next step."""
+    def visit(self, now: Pass) -> None:
+        """Let the engines visit the ``n_visits`` rows of an epoch."""
         raise NotImplementedError
 
 
@@ -231,6 +227,7 @@ class RowsInMemory(Rows):
         return evaluate(engines, plan, self.X, self.targets)
 
     def order_of(self, epoch: int, generator: np.random.RandomState | None) -> RowNumbers:
+        """The rows that an epoch visits, in a random order with a ``generator``."""
         order = self.order
         if order is not None:
             if order.ndim == 1:
@@ -246,12 +243,13 @@ class RowsInMemory(Rows):
         places = generator.permutation(self.n_rows).astype(np.int64, copy=False)
         return places if self.trained is None else self.trained[places]
 
-    def visit(self, now: Pass) -> int:
+    def visit(self, now: Pass) -> None:
         if not self._learners:
             kind = now.plan.size_kind
             sizes = self.squared_norms if kind == "squared_norms" else sizes_of(self.X, kind)
             self._learners = new_learners(now.engines, self.X, self.targets, now.plan, sizes)
-        return run_pass(self._learners, now.order, now.t, now.losses, now.workers, after=now.after)
+        order = self.order_of(now.epoch, now.generator)
+        run_pass(self._learners, order, now.t, now.losses, now.workers, after=now.after)
 
 
 #: Checked rows of a chunk and their targets; takes the chunk, and whether it was checked before.
@@ -316,7 +314,7 @@ class SourceRows(Rows):
         self._checked = sound
         return statistics
 
-    def visit(self, now: Pass) -> int:
+    def visit(self, now: Pass) -> None:
         facts, t = self.facts, now.t
         length = length_of_chunks(len(now.engines), facts.n_rows, facts.n_values)
         n_rows, counts, sound = 0, False, True
@@ -337,4 +335,3 @@ class SourceRows(Rows):
             )
         check_any_counts(counts)
         self._checked = sound
-        return t
