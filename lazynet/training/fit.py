@@ -75,9 +75,10 @@ def train(
     generator = generator if settings.shuffle else None
     units = units_for_fit(settings, rows, model)
     rows = rows.standardised(units)
-    compares_first_epoch = model is None and start is None and rows.order is None
+    starts_at_zero = model is None and start is None
+    compares_first_epoch = starts_at_zero and rows.order is None
     plan = make_plan(settings, rows, compares_first_epoch=compares_first_epoch)
-    engines, warnings = engines_for(plan, rows.n_features, units, model)
+    engines = engines_for(plan, rows.n_features, units, model)
     if start is not None:
         weights, intercepts = start
         if weights is None:
@@ -86,7 +87,7 @@ def train(
             intercepts = intercepts_of(engines, units, last=True)
         plan.check_start("coef_init", weights, intercepts)
         set_all_coefficients(engines, weights, intercepts, units)
-        warnings = warnings_about(engines, plan)
+    warnings = [] if starts_at_zero else warnings_about(engines, plan)
     with threads_for(settings.n_threads, len(engines)) as workers:
         training = Training(
             settings, plan, engines, rows, workers, generator, units, callback, checkpoint
@@ -131,7 +132,8 @@ def train_once(
     if eta0 is None:
         eta0 = eta0_of_rows(settings, penalty, rows.statistics(settings, False))
     plan = settings.plan(penalty, n_outputs, eta0)
-    engines, warnings = engines_for(plan, rows.n_features, units, model, in_place=True)
+    engines = engines_for(plan, rows.n_features, units, model, in_place=True)
+    warnings = [] if model is None else warnings_about(engines, plan)
     generator, t = (None, 0) if model is None else (model.generator, model.t)
     if settings.shuffle and generator is None:
         generator = new_generator(settings.random_state)

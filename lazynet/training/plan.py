@@ -274,15 +274,15 @@ class Model(NamedTuple):
 
 def engines_for(
     plan: Plan, n_features: int, units: Units | None, model: Model | None, in_place: bool = False
-) -> tuple[list[Engine], list[Warning]]:
-    """New engines, or those that go on from ``model``, and the warnings about the start.
+) -> list[Engine]:
+    """New engines, or engines that go on from ``model``.
 
     ``in_place`` lets the engines of the model go on, where they suit the plan; else it keeps them.
     ``units`` are those of the model, or None: then weights are those of features as passed.
     """
     n_outputs = plan.n_outputs
     if model is None:
-        return plan.new_engines(n_features), []
+        return plan.new_engines(n_features)
     old = model.engines
     n_present = outputs_of(old)
     if n_present != n_outputs or old[0].n_features != n_features:
@@ -297,12 +297,12 @@ def engines_for(
     # A rule whose rates follow from its own sums of gradients continues from these sums; with the
     # weights alone its first steps would be as long as those of a model that knows nothing.
     if same and (in_place or plan.rule.continues):
-        engines = old
-        if not in_place:
-            engines = copy.deepcopy(old)
-            for engine in engines:
-                engine.set_constants(plan.constants)
-        return engines, warnings_about(engines, plan)
+        if in_place:
+            return old
+        engines = copy.deepcopy(old)
+        for engine in engines:
+            engine.set_constants(plan.constants)
+        return engines
     left = None if units is model.units else model.units
     weights = stacked_coefficients(old, left, last=True)
     plan.check_start("the model that goes on learning", weights)
@@ -312,7 +312,7 @@ def engines_for(
     if left is None and plan.rates_from_data:
         for engine, before in zip(engines, old, strict=False):
             engine.continue_rates(before)
-    return engines, warnings_about(engines, plan)
+    return engines
 
 
 def warnings_about(engines: Sequence[Engine], plan: Plan) -> list[Warning]:
