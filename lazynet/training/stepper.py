@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lazynet.data.arrays import plain, sizes_of, unusable
+from lazynet.data.arrays import plain, unusable
 from lazynet.engines.base import SweepLimitsLike
 from lazynet.engines.calls import UndoLog, all_or_nothing
 from lazynet.engines.catalogue import RULE_OBJECTS, RuleLike, check_rule
@@ -113,10 +113,10 @@ class Stepper:
             )
         steps = self.plan.steps(_FIRST, self.t)
         starts = np.array([0, len(columns)], dtype=columns.dtype)
-        row = numbers, columns, starts, self.n_features, np.array([target]), np.array([weight])
-        examples = Examples(*row)
-        if self.plan.size_kind is not None:
-            examples = Examples(*row, sizes_of(examples, self.plan.size_kind))
+        examples = Examples(
+            numbers, columns, starts, self.n_features, np.array([target]), np.array([weight]),
+            self.plan.size_kind,
+        )  # fmt: skip
         prediction = self._predict(columns, numbers)
         self._undo.before([self.engine], columns)
         self.engine.take(examples, steps, self.task, self.t)
