@@ -167,9 +167,10 @@ class Training:
 
     def _end_epoch(self, line: EpochRecord) -> None:
         """Complete the line of an epoch, tell it, and decide how training goes on."""
-        if self.rows.n_held_out:
-            held_out = total_loss(self.engines, self.plan, lambda: self.rows.held_out)
-            line["validation_loss"] = held_out / self.rows.n_held_out
+        held_out = self.rows.held_out
+        if held_out is not None:
+            total = total_loss(self.engines, self.plan, lambda: [held_out])
+            line["validation_loss"] = total / held_out[0].shape[0]
         progressive = line["progressive_loss"]
         loss = line.get("validation_loss", progressive)
         for name, value in (("progressive", progressive), ("validation", loss)):

@@ -68,8 +68,8 @@ class Rows:
 
     ``X`` and ``targets`` are those of all rows, or of a few rows of a source, which have the
     features and the outputs of all rows.  ``n_visits`` is the number of rows that an epoch visits,
-    ``n_orders`` the number of epochs with an order of their own, None where one order or none is
-    given, and ``n_held_out`` the number of rows that are held out.
+    and ``n_orders`` the number of epochs with an order of their own, None where one order or none
+    is given.
     """
 
     X: sparse.csr_matrix
@@ -77,9 +77,8 @@ class Rows:
     n_features: int
     n_visits: int
     n_orders: int | None = None
-    n_held_out: int = 0
-    #: the rows that are held out, with their targets
-    held_out: Sequence[Block] = ()
+    #: the rows that are held out, with their targets; None: no row is
+    held_out: Block | None = None
     #: the columns that a step may change; None: all
     touched: NDArray[Any] | None = None
     order: RowNumbers = None
@@ -143,7 +142,6 @@ class RowsInMemory(Rows):
         self.n_features = int(X.shape[1])
         self.n_visits = self.n_rows if order is None else int(order.shape[-1])
         self.n_orders = None if order is None or order.ndim == 1 else len(order)
-        self.n_held_out = 0 if validation is None else len(validation)
         self._learners: list[Learner] = []
 
     @cached_property
@@ -219,9 +217,9 @@ class RowsInMemory(Rows):
         return {"X": self.X, "y": y, "sample_weight": weights, "sample_order": self.order}
 
     @cached_property
-    def held_out(self) -> Sequence[Block]:  # type: ignore[override]
+    def held_out(self) -> Block | None:  # type: ignore[override]
         rows = self.validation
-        return [] if rows is None else [(self.X[rows], self.targets.only(rows))]
+        return None if rows is None else (self.X[rows], self.targets.only(rows))
 
     def evaluation(self, engines: Sequence[Engine], plan: Plan) -> Evaluation:
         return evaluate(engines, plan, self.X, self.targets)
