@@ -250,28 +250,25 @@ class Blocks(Source):
             self._block_facts = [facts[k] for k in full]
         return self._block_facts
 
-    def groups(self, span: int = 1) -> list[tuple[range, str | None]]:
-        """Ranges of neighbouring blocks on one worker, a task each; and the address of the worker.
-
-        ``span`` blocks stay together, on the worker of the first.
-        """
+    def groups(self) -> list[tuple[range, str | None]]:
+        """Ranges of neighbouring blocks on a worker, a task each; and the address of the worker."""
         workers = self.client.who_has(self.futures)
         tasks: list[tuple[range, str | None]] = []
         n_values = 0
-        for k in range(0, len(self), span):
-            blocks = range(k, min(k + span, len(self)))
-            added = sum(block.tally.n_values for block in self.block_facts()[k : blocks.stop])
-            homes = workers.get(self.futures[k].key) or [None]
+        for k, (future, facts) in enumerate(zip(self.futures, self.block_facts(), strict=True)):
+            homes, added = workers.get(future.key) or [None], facts.tally.n_values
             last, home = tasks[-1] if tasks else (range(0), None)
             if last and home in homes and n_values + added <= _VALUES_OF_A_TASK:
-                tasks[-1], n_values = (range(last.start, blocks.stop), home), n_values + added
+                tasks[-1], n_values = (range(last.start, k + 1), home), n_values + added
             else:
-                tasks.append((blocks, home if home in homes else homes[0]))
+                tasks.append((range(k, k + 1), home if home in homes else homes[0]))
                 n_values = added
         return tasks
 
-    def submitted(self, key: str, function: Any, home: str | None, *arguments: Any) -> Future:
-        """The future of a task that is best computed on the worker ``home``."""
+    def submitted(
+        self, key: str, function: Any, *arguments: Any, home: str | None = None
+    ) -> Future:
+        """The future of a task, which is best computed on the worker ``home`` if it has one."""
         place = {"workers": [home], "allow_other_workers": True} if home else {}
         key = f"{key}-{uuid.uuid4().hex}"
         # Dask warns of a large task. A model that is sent in another way is lost with its worker.

@@ -241,8 +241,7 @@ class BlockRows(SourceRows):
         blocks, n = self.blocks, len(self.rows)
         task = partial(_numbers_of, of_targets, blocks.seed)
         futures = [
-            blocks.submitted("lazynet-numbers", task, None, k, *rows)
-            for k, rows in enumerate(self.rows)
+            blocks.submitted("lazynet-numbers", task, k, *rows) for k, rows in enumerate(self.rows)
         ]
         groups = (blocks.gathered(futures[k : k + _AT_ONCE]) for k in range(0, n, _AT_ONCE))
         statistics = RowStatistics(float(settings.fit_intercept))
@@ -265,7 +264,7 @@ class BlockRows(SourceRows):
             for group, home in self.blocks.groups():
                 key = f"lazynet-visit-{self.label}-{number}-epoch{now.epoch}-block{group.start}"
                 rows = [self.rows[k] for k in group]
-                state = self.blocks.submitted(key, visit, home, rows, group, state)
+                state = self.blocks.submitted(key, visit, rows, group, state, home=home)
             ends.append(state)
             first += engine.n_outputs
         states = self.blocks.gathered(ends)

@@ -209,7 +209,7 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
         check = checks_by(self._online, settings, facts.n_features, classes)
         prepared = blocks.prepared(partial(prepared_by, check))
         futures = [
-            blocks.submitted("lazynet-counts", _counts_of, home, [prepared[k] for k in group])
+            blocks.submitted("lazynet-counts", _counts_of, [prepared[k] for k in group], home=home)
             for group, home in blocks.groups()
         ]
         counts, totals = zip(*chain.from_iterable(blocks.gathered(futures)), strict=True)

@@ -1,14 +1,14 @@
 """The mean loss of rows in blocks: sums over blocks, which tasks make where the rows are.
 
 A task is a function of its blocks, the weights and the intercept.  It returns the sums over *spans*
-of a few neighbouring blocks, and adds the sums of neighbouring spans in a tree.  The tree and the
-spans depend on the number of blocks alone, so that no bit depends on the workers.
+of a few neighbouring blocks, which are added in a tree.  The spans and the tree depend on the
+number of blocks alone, so that no bit depends on the workers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -30,13 +30,11 @@ Few = tuple[NDArray[np.int64], Vector]
 #: The answer of a block: a few numbers, and an array of sums, to which other blocks add theirs.
 Answer = tuple[Any, Any]
 Into = Vector | None
-#: Answers of spans by (height, number) in the tree that adds them.
-Parts = dict[tuple[int, int], Answer]
 NOTHING = np.zeros(0)
 
 # The curvature is the difference of the slopes at this distance from a prediction.
 _AWAY = 1e-4
-# The number of tasks whose answers one task adds.
+# The number of tasks whose answers one task adds: a power of 2, so that it adds a subtree.
 _FAN_IN = 8
 
 
@@ -124,13 +122,16 @@ class BlockLoss(MeanLoss):
     def product(self, into: Into, few: Few, vb: float) -> Answer:
         """The Hessian of the intercept and all features times a vector."""
         r = self.curvatures * (self.margins(dense(few, self.n_columns)) + vb)
-        return np.array([r.sum()]), _sum_of(into, self.X.T @ r)
+        cells = _room(into, self.n_columns)
+        cells += self.X.T @ r
+        return np.array([r.sum()]), cells
 
     def diagonal(self, into: Into) -> Answer:
         """The diagonal of the Hessian of the intercept and all features."""
-        squares = self.X.copy()
+        squares, cells = self.X.copy(), _room(into, self.n_columns)
         squares.data = squares.data**2
-        return np.array([self.curvatures.sum()]), _sum_of(into, squares.T @ self.curvatures)
+        cells += squares.T @ self.curvatures
+        return np.array([self.curvatures.sum()]), cells
 
     def proof(self, into: Into, sides: tuple[float, float]) -> Answer:
         """The loss, its rounding, and compensated sums of balanced duals, for the certificate.
@@ -173,63 +174,45 @@ def hessian_of(packed: Vector, room: Vector) -> Vector:
     return matrix
 
 
-def _sum_of(left: Any, right: Any, *, in_place: bool = False) -> Any:
-    """The sum of two arrays, of numbers or of {high, low} per feature."""
-    if left is None:
-        return right
-    total = left if in_place else left.copy()
-    if total.ndim == 1:
-        total += right
-    else:
-        sums.add_compensated(total, right)
-    return total
+def _plus(left: Answer, right: Answer) -> Answer:
+    """The sum of two answers, whose arrays are of numbers or of {high, low} per feature."""
+    (numbers, array), (added, more) = left, right
+    if array.ndim == 1:
+        return numbers + added, array + more
+    total = array.copy()
+    sums.add_compensated(total, more)
+    return numbers + added, total
 
 
-def _added(parts: Parts, n_spans: int, spare: list[Vector] | None = None) -> Parts:
-    """The sums after neighbours in the tree have been added; the last sum may have no neighbour.
+def _tree_sum(
+    parts: Sequence[Any], answer_of: Callable[[Any], Answer] = lambda part: part
+) -> Answer:
+    """The sum of the answers of all parts: neighbours are added first, then neighbouring pairs.
 
-    With a list of ``spare`` arrays the left array is changed, and the right array joins the list.
+    >>> _tree_sum([(2, np.ones(1)), (3, np.ones(1))])
+    (5, array([2.]))
     """
-    parts, height, n = dict(parts), 0, n_spans
-    while n > 1:
-        for number in [k for h, k in parts if h == height and k % 2 == 0]:
-            left, right = (height, number), (height, number + 1)
-            if number + 1 == n:
-                parts[height + 1, number // 2] = parts.pop(left)
-            elif right in parts:
-                (numbers, array), (added, more) = parts.pop(left), parts.pop(right)
-                total = _sum_of(array, more, in_place=spare is not None)
-                parts[height + 1, number // 2] = numbers + added, total
-                if spare is not None:
-                    spare.append(more)
-        height, n = height + 1, (n + 1) // 2
-    return parts
+    if len(parts) == 1:
+        return answer_of(parts[0])
+    middle = 1 << (len(parts) - 1).bit_length() - 1
+    return _plus(_tree_sum(parts[:middle], answer_of), _tree_sum(parts[middle:], answer_of))
 
 
-def _joined(groups: Sequence[Parts], n_spans: int) -> Parts:
-    return _added({place: part for parts in groups for place, part in parts.items()}, n_spans)
+def _sums_of_spans(
+    output: OutputLoss, method: str, at: tuple[Few, float], options: dict[str, Any], spans: Any
+) -> Answer:
+    """The sums of a method of ``BlockLoss`` over the blocks of ``spans``."""
+    weights = dense(at[0], output.n_features)
 
-
-def _answers(
-    output: OutputLoss,
-    method: str,
-    at: tuple[Few, float],
-    options: dict[str, Any],
-    spans: Any,
-    n: int,
-) -> Parts:
-    """The sums of a method of ``BlockLoss`` over the blocks of ``spans``, which are of n spans."""
-    weights, parts, spare = dense(at[0], output.n_features), Parts(), list[Vector]()
-    for number, blocks in spans:
-        into, numbers = spare.pop() if spare else None, 0.0
-        if into is not None:
-            into.fill(0)
-        for chunk, prepared in blocks:
+    def answer_of(span: Any) -> Answer:
+        into, numbers = None, 0.0
+        for chunk, prepared in span:
             block = BlockLoss(output, Rows(chunk, prepared, output.n_features), weights, at[1])
             more, into = getattr(block, method)(into, **options)
             numbers = numbers + more
-        parts = _added({**parts, (0, number): (numbers, into)}, n, spare)
-    return parts
+        return numbers, into
+
+    return _tree_sum(spans, answer_of)
 
 
 class MeanOverBlocks:
@@ -241,24 +224,22 @@ class MeanOverBlocks:
         self.n_rows, self.n_columns = facts.n_rows, facts.n_features
         # Each step asks all workers, so a problem over blocks never counts as small.
         self.n_values = np.inf
-        n = max(1, math.isqrt(len(blocks)) // 2)
         rows = [[*pair] for pair in zip(blocks.futures, prepared, strict=True)]
-        spans = [(k // n, rows[k : k + n]) for k in range(0, len(rows), n)]
-        self.n_spans = len(spans)
-        self.tasks = [
-            (spans[group.start // n : -(-group.stop // n)], home)
-            for group, home in blocks.groups(n)
-        ]
+        n = max(1, math.isqrt(len(rows)) // 2)
+        spans = [rows[k : k + n] for k in range(0, len(rows), n)]
+        # A task has a whole subtree of the tree of sums; a worker gets about one task.
+        share = len(spans) // max(1, len(blocks.client.nthreads()))
+        n = 1 << max(0, share.bit_length() - 1)
+        self.tasks = [spans[k : k + n] for k in range(0, len(spans), n)]
 
     def sums(self, method: str, weights: Vector, b: float, **options: Any) -> Answer:
         """The sums of a method of ``BlockLoss`` over all rows, at these weights."""
-        n, submitted = self.n_spans, self.blocks.submitted
-        run = partial(_answers, self.output, method, (few_of(weights), b), options, n=n)
-        key = f"lazynet-{method.replace('_', '-')}"
-        sums = [submitted(key, run, home, spans) for spans, home in self.tasks]
+        submitted, key = self.blocks.submitted, f"lazynet-{method.replace('_', '-')}"
+        run = partial(_sums_of_spans, self.output, method, (few_of(weights), b), options)
+        sums = [submitted(key, run, spans) for spans in self.tasks]
         while len(sums) > _FAN_IN:
             groups = [sums[k : k + _FAN_IN] for k in range(0, len(sums), _FAN_IN)]
-            sums = [submitted("lazynet-added", _joined, None, group, n) for group in groups]
-        ((numbers, total),) = _joined(self.blocks.gathered(sums), n).values()
+            sums = [submitted("lazynet-added", _tree_sum, group) for group in groups]
+        numbers, total = _tree_sum(self.blocks.gathered(sums))
         # Arrays from a wire may not be aligned, as kernels need them.
         return plain(numbers, numbers.dtype), plain(total, total.dtype)

@@ -1,7 +1,6 @@
 """Minima over blocks: certified, and with the same bits for any number of workers."""
 
 import warnings
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -110,7 +109,7 @@ def test_a_killed_worker_changes_no_bit(clients, processes, monkeypatch):
 
 
 def test_the_hessian_and_its_products_are_those_of_all_rows():
-    """And the parts of the rows add up to all, in any order of neighbours."""
+    """Any division of the tree of sums into tasks gives the same bits."""
     X, y, _ = problem(3, 1000, kind="numbers")
     from lazynet.dask.chains import Prepared
     from lazynet.data.chunks import Chunk
@@ -121,19 +120,17 @@ def test_the_hessian_and_its_products_are_those_of_all_rows():
     wanted, n_spans = wide.T @ wide / 1000.0, 7
     features, size = np.arange(X.shape[1]), X.shape[1] + 1
     spans, thirds = [], []
-    for number, rows in enumerate(np.array_split(np.arange(1000), n_spans)):
+    for rows in np.array_split(np.arange(1000), n_spans):
         prepared = Prepared(None, Columns(y[rows], None), np.zeros(len(rows)))
-        spans.append((number, [(Chunk(X[rows], y[rows], None), prepared)]))
+        spans.append([(Chunk(X[rows], y[rows], None), prepared)])
         thirds.append(rows[::3])
 
-    def total(method, cuts=(), **options):
-        """The answer of all spans, asked in tasks between the cuts."""
-        tasks = [spans[a:b] for a, b in pairwise([0, *cuts, n_spans])]
+    def total(method, length=8, **options):
+        """The answer of all spans, from tasks of so many spans each."""
         at = sums.few_of(np.zeros(X.shape[1])), 0.0
-        parts = [sums._answers(output, method, at, options, task, n_spans) for task in tasks]
-        ((place, answer),) = sums._joined(parts[::-1], n_spans).items()
-        assert place == (3, 0)
-        return answer
+        tasks = [spans[k : k + length] for k in range(0, n_spans, length)]
+        answers = [sums._sums_of_spans(output, method, at, options, task) for task in tasks]
+        return sums._tree_sum(answers)
 
     _, packed = total("gram", features=features, stride=1)
     room = np.full(size * size, np.nan)
@@ -142,8 +139,8 @@ def test_the_hessian_and_its_products_are_those_of_all_rows():
     third = wide[np.concatenate(thirds)]
     wanted_of_some = (third.T @ third * 3.0 / 1000.0)[np.triu_indices(size)]
     np.testing.assert_allclose(some, wanted_of_some, rtol=1e-7, atol=1e-9)
-    for cuts in ([1], [3, 4], [2, 5, 6], range(1, n_spans)):
-        assert np.array_equal(total("gram", cuts, features=features, stride=1)[1], packed)
+    for length in (1, 2, 4):
+        assert np.array_equal(total("gram", length, features=features, stride=1)[1], packed)
     v = np.random.default_rng(0).standard_normal(size)
     (last,), product = total("product", few=(features, v[1:]), vb=v[0])
     np.testing.assert_allclose(np.append(last, product), wanted @ v, rtol=1e-7, atol=1e-9)
