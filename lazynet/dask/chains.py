@@ -99,13 +99,11 @@ class Visiting:
     """The state of an engine within an epoch."""
 
     engine: Engine
-    #: the step that comes next, and the rows of the epoch that have been visited
+    #: the step that comes next
     t: int
-    n_rows: int = 0
     loss: float = 0.0
-    #: the rows of a chunk that continues in the next block: their number, and their predictions,
-    #: targets and importances, or the sums of losses of several outputs
-    open_rows: int = 0
+    #: of the rows of a chunk that continues in the next block: their predictions, targets and
+    #: importances, or the sums of losses of several outputs
     parts: list[tuple[Numbers, Numbers, Numbers]] = field(default_factory=list)
     sums: Numbers | None = None
 
@@ -123,8 +121,9 @@ class Visit:
     #: what the order of the rows of a block follows from, besides its number
     seed: int | None
     epoch: int
-    #: the first of the outputs that the engine learns
+    #: the first of the outputs that the engine learns, and the first step of the epoch
     first: int
+    t: int
     #: the rows of a chunk, the rows of an epoch, and the columns
     length: int
     n_rows: int
@@ -140,20 +139,18 @@ class Visit:
 
     def _learn(self, state: Visiting, rows: Rows, order: NDArray[np.int64]) -> None:
         """Take the steps on the rows of a block."""
-        plan, done = self.plan, 0
+        plan, n_visited = self.plan, state.t - self.t
         sizes = rows.squared_norms if plan.size_kind == "squared_norms" else None
         targets = rows.targets
         (learner,) = new_learners([state.engine], rows.X, targets, plan, sizes, self.first)
-        while done < len(order):
-            piece = order[done : done + self.length - state.open_rows]
-            done += len(piece)
+        while len(order):
+            piece, order = np.split(order, [self.length - n_visited % self.length])
             self._take(learner, targets, piece, state)
             state.t += len(piece)
-            state.n_rows += len(piece)
-            state.open_rows += len(piece)
-            if state.open_rows == self.length or state.n_rows == self.n_rows:
+            n_visited += len(piece)
+            if n_visited % self.length == 0 or n_visited == self.n_rows:
                 state.loss += self._loss(state)
-                state.open_rows, state.parts, state.sums = 0, [], None
+                state.parts, state.sums = [], None
 
     def _take(
         self, learner: Learner, targets: Targets, rows: NDArray[np.int64], state: Visiting
@@ -171,8 +168,8 @@ class Visit:
         predictions = np.empty(len(rows))
         steps = steps.with_predictions(predictions)
         learner.engine.take(learner.examples, steps, task, state.t)
-        own = targets[self.first][0][rows]
-        state.parts.append((predictions, own, targets.weights[rows]))
+        numbers = targets[self.first][0][rows]
+        state.parts.append((predictions, numbers, targets.weights[rows]))
 
     def _loss(self, state: Visiting) -> float:
         """The loss of a whole chunk, bit-identical to a serial fit."""
@@ -220,11 +217,9 @@ class BlockRows(SourceRows):
     """The rows of blocks, which chains of tasks visit where they are."""
 
     def __init__(self, blocks: Blocks, check: Prepare, label: str) -> None:
-        self.blocks, self._prepare, self.label = blocks, check, label
-        self.facts = blocks.facts()
-        self.n_features, self.n_visits = self.facts.n_features, self.facts.n_rows
         check_any_rows(blocks)
-        self.X, self.targets = self._first()
+        self.blocks, self.label = blocks, label
+        super().__init__(blocks, check)
         futures = blocks.prepared(partial(prepared_by, check))
         self.rows = [[*pair] for pair in zip(blocks.futures, futures, strict=True)]
 
@@ -257,7 +252,7 @@ class BlockRows(SourceRows):
         length = length_of_chunks(len(now.engines), n_rows, self.facts.n_values)
         for number, engine in enumerate(now.engines):
             visit = Visit(
-                now.plan, self.blocks.seed, now.epoch, first, length, n_rows, self.n_features
+                now.plan, self.blocks.seed, now.epoch, first, now.t, length, n_rows, self.n_features
             )
             # A chain of tasks, one per group of blocks.
             state: Any = Visiting(copy.deepcopy(engine), now.t)

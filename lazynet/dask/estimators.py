@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import os
 import uuid
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -47,10 +46,6 @@ class OverBlocks:
         model: Any = copy.copy(self)
         model.__class__ = self._serial
         return model
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, as the serial estimator does; ``lazynet.load`` gives one."""
-        self.to_local().save(path)
 
 
 def _predicted(rows: Any, model: Any, method: str) -> Any:
