@@ -128,11 +128,11 @@ def _check_going_on(options: argparse.Namespace, old: Any, parameters: dict[str,
 
 def _check_outputs(options: argparse.Namespace) -> None:
     """Refuse files to write that would replace others."""
-    others = [("--checkpoint", options.checkpoint), ("--cache", options.cache)]
-    check_apart([("--output", options.output), *others], options.files)
+    run_files = [("--checkpoint", options.checkpoint), ("--cache", options.cache)]
+    check_apart([("--output", options.output), *run_files], options.files)
     if options.begin is not None:
         # The new model may replace the model from which it continues.
-        check_apart(others, [options.begin])
+        check_apart(run_files, [options.begin])
     for path in (options.checkpoint, options.cache):
         if path is not None:
             check_writable(path)
@@ -292,14 +292,9 @@ def new_model(task: str, parameters: dict[str, Any]) -> Any:
     estimator: Any = LazyNetClassifier
     if task == "regression":
         estimator, parameters = LazyNetRegressor, {"loss": "squared_error", **parameters}
-    names = estimator._get_param_names()
     for name in parameters:
-        if name.partition("__")[0] in names:
-            continue
         rules = [rule for rule, row in ALGORITHMS.items() if name in row.rule._get_param_names()]
-        if rules:
+        if rules and name not in estimator._get_param_names():
             raise ValueError(f"{name} is a parameter of a rule ({', '.join(rules)}): write "
                              f"--set rule={rules[0]} --set rule__{name}=...")  # fmt: skip
-        raise ValueError(f"{estimator.__name__} has no parameter {name!r}; it has "
-                         f"{', '.join(names)}")  # fmt: skip
     return estimator(random_state=0).set_params(**parameters)

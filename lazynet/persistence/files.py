@@ -23,9 +23,7 @@ FORMAT = "lazynet model"
 
 # Attributes that are written as ``coef`` and ``intercept``, or are made anew.  And the requests for
 # metadata: scikit-learn sets them only while its metadata routing is enabled.
-_NOT_WRITTEN = {
-    "_coefficients", "_offsets", "_sparse_coef", "_metadata_request",
-}  # fmt: skip
+_NOT_WRITTEN = {"_coefficients", "_offsets", "_sparse_coef", "_metadata_request"}
 
 
 # --- writing -----------------------------------------------------------------------------------
