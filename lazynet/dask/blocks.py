@@ -173,16 +173,13 @@ class Blocks(Source):
                     f"{name} must be {kinds if name == 'X' else 'a Dask array or Series'}, got "
                     f"{kind}: for rows in memory take lazynet's own estimators"
                 )
-            blocks_of_columns = getattr(collection, "numblocks", (1, 1))[1:]
-            if getattr(collection, "ndim", 1) > 1 and max(blocks_of_columns, default=1) > 1:
+            if max(getattr(collection, "numblocks", (1, 1))[1:], default=1) > 1:
                 raise ValueError(
                     f"{name} must have its columns in one block: write {name}.rechunk({{1: -1}}), "
                     f"so that a row is in one block"
                 )
             parts.append(np.ravel(collection.to_delayed()).tolist())
-            lengths = [getattr(rows, "chunks", [()])[0] for rows in (X, collection)]
-            differ = any(a != b for a, b in zip(*lengths, strict=False) if a == a and b == b)
-            if differ or len(parts[-1]) != len(parts[0]):
+            if len(parts[-1]) != len(parts[0]):
                 raise ValueError(f"{name} must have the blocks of rows of X: write {name}.rechunk")
         tuples = [delayed(tuple)(list(block)) for block in zip(*parts, strict=True)]
         return cls(tuples, client=client, seed=seed)

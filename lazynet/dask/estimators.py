@@ -189,12 +189,6 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
                 "y must have one class or one number for every row, and the rows have several "
                 "labels: LazyNetClassifier learns all labels in one pass"
             )
-        goes_on = p.warm_start and self.__sklearn_is_fitted__()
-        if goes_on and facts.n_features != self.n_features_in_:
-            raise ValueError(
-                f"warm_start goes on from a model of {self.n_features_in_} features, and X has "
-                f"{facts.n_features}: fit with warm_start=False"
-            )
         self.n_features_in_ = facts.n_features
         self.__dict__.pop("feature_names_in_", None)
         options = {"class_weight": self.class_weight} if hasattr(self, "class_weight") else {}

@@ -7,7 +7,7 @@ here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lazynet.dask.sums import MeanOverBlocks, few_of, hessian_of
 from lazynet.kernels.gram import descend
-from lazynet.minimum.minimise import Minimiser, Minimum
+from lazynet.minimum.minimise import Minimiser
 from lazynet.minimum.objective import Certificate, certify
 from lazynet.minimum.solvers import Place
 from lazynet.penalties import ElasticNet
@@ -230,6 +230,3 @@ class MinimiserOnSums(Minimiser):
         assert isinstance(at, Standing), "the search began with a look"
         proof: Any = Proof(self.mean, at)
         return certify(proof, penalty, at.weights, at.intercept, at.duals)
-
-    def to(self, *penalty: float, **options: Any) -> Minimum:
-        return replace(super().to(*penalty, **options), duals=np.zeros(0))
