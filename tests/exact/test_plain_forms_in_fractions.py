@@ -188,6 +188,3 @@ def test_the_printed_product_of_the_rescaling_is_one_step_ahead():
     keep = 1 - F(1, 4) * 2
     assert (lazy.scale, lazy.weights) == (keep, [4])  # the product up to step 0 belongs to step 1
     assert keep * 8 == 4
-
-
-# --- the tests are tested --------------------------------------------------------------------

@@ -6,8 +6,6 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.base import clone
 from support.algorithms import GIVEN, RULES_WITH_CELLS, options_of
 from support.matrices import corpus
@@ -22,7 +20,6 @@ from lazynet import (
     StabilisedSGDClassifier,
 )
 from lazynet.engines.calls import Interrupted, Workers
-from lazynet.training import passes
 
 N_CLASSES = 5
 _BASE = dict(max_iter=3, tol=None, random_state=0, l1=1e-4, l2=1e-3)
@@ -33,7 +30,6 @@ MODELS = {
     "held out": dict(eta0=0.1, early_stopping=True, max_iter=5, tol=1e-3),
     **{name: options_of(GIVEN[name]) for name in RULES_WITH_CELLS},
 }
-EVERY_MODEL = pytest.mark.parametrize("options", MODELS.values(), ids=list(MODELS))
 
 
 def make_classes(n_rows=120, d=200):
@@ -71,21 +67,6 @@ def test_threads_change_no_bit(name, n_classes):
             results[-1].append(bits_of(model.partial_fit(X[:50], y[:50] % n_classes)))
     assert model.coef_.any() or model.cv_results_["nonzeros"].any()
     assert all(other == results[0] for other in results[1:])
-
-
-@EVERY_MODEL
-@given(nonzeros=st.integers(1, 5000))
-def test_the_length_of_a_chunk_changes_no_weight(options, nonzeros):
-    """A chunk is shorter where several classes visit it; only sums of losses are rounded anew."""
-    X, y = make_classes(n_rows=40, d=60)
-    whole = LazyNetClassifier(**in_rule(**(_BASE | options))).fit(X, y)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passes, "_NONZEROS_OF_A_CHUNK", nonzeros)
-        cut = LazyNetClassifier(**in_rule(**(_BASE | options))).fit(X, y)
-    np.testing.assert_array_equal(cut.coef_, whole.coef_)
-    np.testing.assert_array_equal(cut.intercept_, whole.intercept_)
-    for line, other in zip(cut.history_, whole.history_, strict=True):
-        assert line["progressive_loss"] == pytest.approx(other["progressive_loss"], rel=1e-12)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Perceptron, SGDClassifier, SGDRegressor
-from sklearn.svm import LinearSVR
-from support.matrices import make_data
+from sklearn.linear_model import SGDClassifier, SGDRegressor
 
-from lazynet import SGD, DualNetRegressor, FoBoS, LazyNetClassifier, Stepper
+from lazynet import SGD, Stepper
 from lazynet.losses import LOSS_OBJECTS, LOSSES
 
 N, D = 60, 7
@@ -52,37 +50,3 @@ def test_every_step_is_that_of_sgd(loss, alpha, fit_intercept):
         np.testing.assert_allclose(ours.weights, other.coef_.ravel(), rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(ours.intercept, other.intercept_[0], rtol=1e-12, atol=1e-13)
     assert np.count_nonzero(ours.weights) == D
-
-
-def test_an_epoch_of_the_perceptron_is_that_of_scikit_learn():
-    """Zero weights begin to learn at the first row, in both."""
-    X, y = make_data(n=80, d=30)
-    X = X.toarray()
-    other = Perceptron(shuffle=False, max_iter=3, tol=None).fit(X, y)
-    ours = LazyNetClassifier(
-        "perceptron",
-        l1=0.0,
-        l2=0.0,
-        rule=FoBoS(schedule="constant", eta0=1.0),
-        shuffle=False,
-        max_iter=3,
-        tol=None,
-    ).fit(X, y)
-    assert np.count_nonzero(ours.coef_) > 10
-    np.testing.assert_allclose(ours.coef_, other.coef_, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(ours.intercept_, other.intercept_, atol=1e-12)
-
-
-@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
-def test_the_minimum_is_that_of_linear_svr(loss):
-    """C sum l + |w|^2 / 2 is C n times our objective with l2 = 1 / (C n)."""
-    X, y = rows_and_targets(loss)
-    C = 0.1
-    other = LinearSVR(
-        loss=loss, epsilon=EPSILON, C=C, fit_intercept=False, tol=1e-10, max_iter=10**6,
-        random_state=0,
-    ).fit(X, y)  # fmt: skip
-    ours = DualNetRegressor(
-        LOSS_OBJECTS[loss](EPSILON), l1=0.0, l2=1.0 / (C * N), fit_intercept=False, tol=1e-12
-    ).fit(X, y)
-    np.testing.assert_allclose(ours.coef_, other.coef_, rtol=1e-5, atol=1e-6)

@@ -11,11 +11,6 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import log_loss
 from support import ROOT
-
-pytest.importorskip("matplotlib")
-pytest.importorskip("tqdm")
-pytest.importorskip("benchmarks.studies", reason="only in a checkout")
-
 from support.studies import tiny_run
 
 from benchmarks import compare, defaults, problems, programs
@@ -255,7 +250,7 @@ def test_a_cage_ends_what_hangs_and_tells_what_died(monkeypatch):
 
 def test_two_builds_are_compared_in_processes_of_their_own(capsys):
     """The same build twice gives the same bits, and a line for every fit that is named."""
-    arguments = ["--old", str(ROOT), "--rows", "60", "--rounds", "2"]
+    arguments = ["--old", str(ROOT), "--rows", "60", "--rounds", "1"]
     assert compare.main([*arguments, "--only", "partial_fit, fobos"]) == 0
     head, line = capsys.readouterr().out.strip().split("\n")
     assert "old / new" in head

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-pytest.importorskip("paper_repro.competitors", reason="only in a checkout")
 from lazynet.reference import DenseReference
 from paper_repro.competitors import TIERS
 from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES, Problem

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support import peak_of
 
-documents = pytest.importorskip("paper_repro.documents", reason="only in a checkout")
+from paper_repro import documents
 
 
 @pytest.mark.parametrize("seed", [0, 1])

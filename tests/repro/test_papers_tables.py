@@ -5,10 +5,6 @@ import re
 import numpy as np
 import pytest
 
-pytest.importorskip("matplotlib")
-pytest.importorskip("tqdm")
-pytest.importorskip("paper_repro.results", reason="only in a checkout")
-
 from benchmarks import index as benchmarks_index
 from benchmarks import readme
 from benchmarks.studies import STUDIES as BENCHMARKS

@@ -5,8 +5,6 @@ import re
 
 import pytest
 
-pytest.importorskip("matplotlib")
-pytest.importorskip("paper_repro.results", reason="only in a checkout")
 from paper_repro import printed
 from paper_repro.__main__ import main
 from paper_repro.found import FINDERS, Committed

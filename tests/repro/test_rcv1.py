@@ -8,9 +8,6 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
-pytest.importorskip("matplotlib")
-pytest.importorskip("tqdm")
-pytest.importorskip("paper_repro.rcv1", reason="only in a checkout")
 from paper_repro import rcv1
 from paper_repro.__main__ import main
 from paper_repro.results import load

@@ -6,9 +6,6 @@ import re
 import pytest
 from support import ROOT
 
-pytest.importorskip("matplotlib")
-pytest.importorskip("tqdm")
-pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from paper_repro.pages import Template
 
 RENDERED = [

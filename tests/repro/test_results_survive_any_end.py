@@ -7,10 +7,6 @@ from dataclasses import replace
 
 import pytest
 from support import one_line_about
-
-pytest.importorskip("matplotlib")
-pytest.importorskip("tqdm")
-pytest.importorskip("paper_repro.results", reason="only in a checkout")
 from support.studies import KEYS, Counting
 
 from benchmarks import readme

@@ -4,10 +4,6 @@ import math
 
 import numpy as np
 import pytest
-
-pytest.importorskip("matplotlib")
-pytest.importorskip("tqdm")
-pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from support.studies import tiny_run
 
 from lazynet import ASGDClassifier

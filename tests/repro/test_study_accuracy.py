@@ -6,11 +6,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-
-pytest.importorskip("matplotlib")
-pytest.importorskip("tqdm")
-pytest.importorskip("paper_repro.studies", reason="only in a checkout")
-
 from scipy import sparse
 from support.studies import tiny_run
 

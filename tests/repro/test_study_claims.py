@@ -3,10 +3,6 @@
 import numpy as np
 import pytest
 from scipy import sparse
-
-pytest.importorskip("matplotlib")
-pytest.importorskip("tqdm")
-pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from support.studies import tiny_run
 
 from paper_repro.competitors.base import Problem

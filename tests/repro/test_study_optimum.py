@@ -5,10 +5,6 @@ import pytest
 from scipy import optimize, sparse
 from scipy.special import expit
 from support import ROOT
-
-pytest.importorskip("matplotlib")
-pytest.importorskip("tqdm")
-pytest.importorskip("benchmarks.studies", reason="only in a checkout")
 from support.studies import tiny_run
 
 from benchmarks import optimum, shapes

@@ -6,10 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-pytest.importorskip("matplotlib")
-pytest.importorskip("tqdm")
-pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from support.matrices import rows_without_ties
 from support.studies import tiny_run
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import numpy as np
@@ -448,19 +449,16 @@ def test_usage(capsys):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
-def test_any_name_of_a_file_is_printed(folder):
+def test_any_name_of_a_file_is_printed(folder, monkeypatch):
     """Also one that is not UTF-8: JSON is UTF-8, and a table is as stdout is."""
-    name = b'a\xff\xc3\xa9"\\\n'
-    os.symlink("two.svm", name + b".svm")
-    command = [sys.executable, "-m", "lazynet", "train", name + b".svm", "-o", name]
+    name = os.fsdecode(b'a\xff\xc3\xa9"\\\n')
+    os.symlink("two.svm", name + ".svm")
     for more, encoding in ((["--json"], "utf-8"), ([], "ascii")):
-        done = subprocess.run([*command, *more], env={**HERE, "PYTHONIOENCODING": encoding},
-                              capture_output=True)  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        printed = done.stdout.decode(encoding)
+        monkeypatch.setattr(sys, "stdout", TextIOWrapper(BytesIO(), encoding=encoding))
+        assert run("train", name + ".svm", "-o", name, *more) == 0
+        printed = sys.stdout.buffer.getvalue().decode(encoding)
         if more:
-            found = json.loads(printed)["model"]
-            assert os.fsencode(found) == name
+            assert json.loads(printed)["model"] == name
 
 
 # --- processes ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from support.algorithms import VARIANTS as KEPT
 from support.algorithms import WITH_CELLS
+from support.matrices import make_data
 from support.models import needs_the_length
 from support.parameters import rule_with
 from support.portrait import differences, portrait
@@ -31,12 +32,6 @@ N, D = 40, 9
 SHORT = dict(max_iter=2, tol=None, random_state=0)
 
 
-def make_data(n_classes=2, seed=0):
-    """Rows, and classes that depend on them."""
-    X = sparse.random(N, D, density=0.4, format="csr", random_state=seed)
-    return X, np.arange(N) % n_classes
-
-
 VARIANTS = {"suffix": dict(rule=FoBoS(average="suffix")), **KEPT}
 VARIANT = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
 OTHERS = [
@@ -48,7 +43,7 @@ OTHERS = [
 
 def fitted(n_classes=2, Estimator=LazyNetClassifier, **options):
     """A trained model and its data."""
-    X, y = make_data(n_classes)
+    X, y = make_data(N, D, n_classes)
     return Estimator(**{**SHORT, "l1": 1e-3, "l2": 1e-3, **options}).fit(X, y), X, y
 
 
@@ -60,7 +55,7 @@ def every_fitted():
         yield fitted(Estimator=LazyNetRegressor, **options)
     for model in OTHERS:
         for n_classes in (2, 3):
-            X, y = make_data(n_classes)
+            X, y = make_data(N, D, n_classes)
             yield copy.deepcopy(model).fit(X, y), X, y
 
 
@@ -68,7 +63,7 @@ def state(model):
     """All of a model, and how it would go on."""
     future = copy.deepcopy(model)
     if hasattr(model, "partial_fit"):
-        X, y = make_data(len(getattr(model, "classes_", [0, 1])), seed=1)
+        X, y = make_data(N, D, len(getattr(model, "classes_", [0, 1])), seed=1)
         if needs_the_length(model.rule):
             future.set_params(rule__average=True)
         future.partial_fit(X, y)
@@ -191,7 +186,7 @@ def test_nothing_is_assigned_before_fit(Estimator):
 )
 def test_an_intercept_that_a_rule_would_not_train_with_is_refused(rule):
     """RDA, FTRL and AdaGrad leave the intercept out where it is not fitted."""
-    X, y = make_data()
+    X, y = make_data(N, D)
     model = LazyNetRegressor(rule=rule, fit_intercept=False, max_iter=2, tol=None)
     with pytest.raises(ValueError, match=r"^intercept_init must be 0"):
         model.fit(X, y, intercept_init=[5.0])

@@ -226,3 +226,11 @@ def seeded_run(name, seed, n_steps=25):
         return values[rng.integers(len(values))]
 
     return run_of(kind, pick(kind.rules), problem, pick, RESTLESS)
+
+
+def overshoots(run):
+    """Whether a step of a run may be too long for its loss, which has a curvature."""
+    one = run.problem
+    norms = np.asarray(one.X.multiply(one.X).sum(axis=1)).max() + 1
+    curvature = run.plan.loss.curvature
+    return np.any(one.rates * one.importances.max() * curvature * norms > 1)

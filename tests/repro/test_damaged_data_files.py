@@ -7,10 +7,6 @@ import pytest
 from support import one_line_about, read_or_refused
 from support.damage import damages
 
-pytest.importorskip("lxml")
-pytest.importorskip("matplotlib")
-pytest.importorskip("tqdm")
-pytest.importorskip("paper_repro.results", reason="only in a checkout")
 from paper_repro.__main__ import main
 from paper_repro.documents import from_svmlight
 from paper_repro.pubmed.citations import read_citations
@@ -107,6 +103,3 @@ def test_unusable_files_are_told_in_a_line(tmp_path, capsys, monkeypatch):
             told = one_line_about(capsys.readouterr().err, path)
             assert "give a whole text file with lines like" in told
             assert not out.exists()
-
-
-# --- PubMed ----------------------------------------------------------------------------------
