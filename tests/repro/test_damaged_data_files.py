@@ -43,7 +43,7 @@ FILES = {
     "rows.svm.gz": (gzip.compress(ROWS, mtime=0), rows, 300, True),
     "rows.svm": (ROWS, rows, 50, False),
     "packed.xml": (gzip.compress(XML, mtime=0), citations, 200, True),
-    "plain.xml": (XML, citations, 200, False),
+    "plain.xml.gz": (XML, citations, 200, False),
 }
 
 
