@@ -315,11 +315,7 @@ REFUSED = [
     (dict(cv=[[0, 1, 2]]), ValueError, "its split 0 is not a pair"),
     (dict(cv=60), ValueError, "n_splits=60 cannot be greater"),
     (dict(l1s=-1.0), ValueError, "l1s must be finite and not negative"),
-    (dict(l1s=[[0.1]]), ValueError, "l1s must be one number or a list of numbers"),
     (dict(l1s="many"), TypeError, "l1s must hold real numbers"),
-    (dict(l1s=True), TypeError, "l1s must hold real numbers"),
-    (dict(l1s=0), ValueError, "l1s must be at least 2, got 0; an integer is a count"),
-    (dict(l2s=[0.1, np.nan]), ValueError, "l2s must be finite and not negative"),
     (dict(l2s=None), TypeError, "l2s must hold real numbers"),
     (dict(one_standard_error=1), ValueError, "one_standard_error must be True or False"),
     (

@@ -89,47 +89,6 @@ def test_a_bad_first_epoch_has_the_consequences_that_it_has_in_memory(
         same_model(clone(model).fit(source_of(X, y, weights, rows)), whole)
 
 
-def with_repeated_columns(X, seed=3):
-    """The rows in another order of their columns; of every third row, two columns come twice."""
-    rng = np.random.default_rng(seed)
-    columns, values = [], []
-    for i in range(X.shape[0]):
-        row = slice(X.indptr[i], X.indptr[i + 1])
-        some = rng.integers(0, X.shape[1], 2) if i % 3 == 0 else np.zeros(0, dtype=int)
-        held = np.concatenate([X.indices[row], some, some])
-        order = rng.permutation(len(held))
-        columns.append(held[order])
-        values.append(np.concatenate([X.data[row], rng.standard_normal(2 * len(some))])[order])
-    found = sparse.csr_matrix(X.shape)
-    found.indices = np.concatenate(columns).astype(np.int32)
-    found.data = np.concatenate(values)
-    found.indptr = np.cumsum([0, *map(len, columns)]).astype(np.int32)
-    return found
-
-
-def cut(X, start, stop):
-    """Some rows with their columns as they are; indexing may sort or sum them."""
-    first, last = X.indptr[start], X.indptr[min(stop, X.shape[0])]
-    found = sparse.csr_matrix((min(stop, X.shape[0]) - start, X.shape[1]))
-    found.data, found.indices = X.data[first:last].copy(), X.indices[first:last].copy()
-    found.indptr = X.indptr[start : stop + 1] - first
-    return found
-
-
-@EVERY_MODEL
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_rows_that_repeat_a_column_get_the_same_bits(options):
-    """In chunks of any size, in which other rows repeat a column or none does."""
-    X, scores = rows_and_scores()
-    X = with_repeated_columns(X)
-    y = (scores[:, 0] > 0).astype(float)
-    model = LazyNetClassifier(**{"max_iter": 3, **options}, shuffle=False)
-    whole = clone(model).fit(X, y)
-    for rows in (1, 2, 7, 64, N):
-        chunks = [(cut(X, i, i + rows), y[i : i + rows]) for i in range(0, N, rows)]
-        same_model(clone(model).fit(Chunks(lambda chunks=chunks: chunks)), whole)
-
-
 @CHUNKS
 def test_labels_get_the_same_bits(rows):
     """Labels in columns, and the form of the predictions."""

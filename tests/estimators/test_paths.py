@@ -119,6 +119,7 @@ REFUSED = [
     (dict(l1s=[0.1, -0.1]), ValueError, "l1s must be finite and not negative"),
     (dict(l2s=[[0.1]]), ValueError, "l2s must be one number or a list of numbers"),
     (dict(l1s="many"), TypeError, "l1s must hold real numbers"),
+    (dict(l1s=True), TypeError, "l1s must hold real numbers"),
     (dict(l1s=[0.1, 0.2], l2s=[0.1, 0.2, 0.3]), ValueError, "l2s must be one number or as many"),
     (dict(l1s=4, l2s=[0.1, 0.2, 0.3]), ValueError, "got 3 and 4 l1s"),
     (dict(l1s=[0.1, 0.0]), ValueError, "l1s and l2s must not both be 0 at a point"),

@@ -333,18 +333,14 @@ def test_validation_figures_by_numpy(n_classes, weighted):
     model.fit(X, y, sample_weight=weights)
     _, held = split(100, 0.2, np.random.RandomState(3), y if n_classes else None)
     assert model.t_ == 80
-    value = FORMULAS[model.loss][0]
     s = np.ones(20) if weights is None else weights[held]
     decisions = X[held] @ model.coef_.T.reshape(X.shape[1], -1) + model.intercept_
-    total = 0.0
-    for k in range(decisions.shape[1]):
-        positive = 1 if n_classes == 2 else k
-        targets = np.where(y[held] == positive, 1.0, -1.0) if n_classes else y[held]
-        total += np.mean(
-            [w * value(p, t, 0.1) for w, p, t in zip(s, decisions[:, k], targets, strict=True)]
-        )
-    last = model.history_[-1]
-    assert last["validation_loss"] == pytest.approx(total, rel=1e-12)
+    targets = y[held, None]
+    if n_classes:
+        targets = np.where(targets == model.classes_[-decisions.shape[1] :], 1.0, -1.0)
+    losses = np.vectorize(FORMULAS[model.loss][0])(decisions, targets, 0.1)
+    expected = (s[:, None] * losses).mean(axis=0).sum()
+    assert model.history_[-1]["validation_loss"] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("fraction", [0.05, 0.1, 0.37, 0.5, 0.9])

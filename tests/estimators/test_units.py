@@ -203,16 +203,6 @@ def test_weights_go_in_and_out_in_the_units_of_the_rows(Estimator):
 
 
 @pytest.mark.parametrize("Estimator", BOTH)
-def test_rows_that_are_held_out_do_not_decide_on_units(Estimator):
-    X, labels, numbers = rows_of(n=200)
-    y = targets(Estimator, labels, numbers)
-    model = Estimator(early_stopping=True, random_state=0).fit(X, y)
-    whole = Units.of(sparse.csr_matrix(X))
-    assert not np.array_equal(model.units_.sizes, whole.sizes)
-    assert model.history_[-1]["validation_loss"] < model.history_[0]["progressive_loss"] / 2
-
-
-@pytest.mark.parametrize("Estimator", BOTH)
 def test_verify_compares_in_units(Estimator):
     X, labels, numbers = rows_of()
     assert Estimator().verify(X * 10.0 ** np.arange(6), targets(Estimator, labels, numbers)).agrees

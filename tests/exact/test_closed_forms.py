@@ -39,16 +39,12 @@ UP_TO_ONE = st.fractions(0, 1, max_denominator=12)
 ANY = st.fractions(0, 4, max_denominator=12)
 
 
-def varying(shares: st.SearchStrategy) -> st.SearchStrategy:
-    return st.lists(shares, max_size=8)
-
-
 def constant(shares: st.SearchStrategy) -> st.SearchStrategy:
     return st.builds(lambda share, n: [share] * n, shares, st.integers(0, 8))
 
 
 def either(shares: st.SearchStrategy) -> st.SearchStrategy:
-    return varying(shares) | constant(shares)
+    return st.lists(shares, max_size=8) | constant(shares)
 
 
 @st.composite
@@ -73,20 +69,16 @@ class Corrected(NamedTuple):
     gaps: st.SearchStrategy
 
 
-def sgd_keep(eta: Any, l2: Any) -> Any:
-    return 1 - eta * l2
-
-
-def fobos_keep(eta: Any, l2: Any) -> Any:
-    return 1 / (1 + eta * l2)
-
-
 L1_ONLY = gaps(either(ANY), l2=NONE)
 WITH_L2 = {
     "theorem_1": Corrected(theorem_1, sgd_shrink, gaps(either(BELOW_ONE))),
     "theorem_2": Corrected(theorem_2, fobos_shrink, gaps(either(ANY))),
-    "unified_sgd": Corrected(unified(sgd_keep), sgd_shrink, gaps(either(UP_TO_ONE), l2=POSITIVE)),
-    "unified_fobos": Corrected(unified(fobos_keep), fobos_shrink, gaps(either(ANY), l2=POSITIVE)),
+    "unified_sgd": Corrected(
+        unified(lambda eta, l2: 1 - eta * l2), sgd_shrink, gaps(either(UP_TO_ONE), l2=POSITIVE)
+    ),
+    "unified_fobos": Corrected(
+        unified(lambda eta, l2: 1 / (1 + eta * l2)), fobos_shrink, gaps(either(ANY), l2=POSITIVE)
+    ),
 }
 CORRECTED = {
     "l1_gap_sgd": Corrected(l1_gap, sgd_shrink, L1_ONLY),

@@ -196,11 +196,3 @@ def test_another_threshold_concerns_only_the_steps_to_come(first, second):
         model.partial_fit(row, [target])
         dense.step(indices, values, target)
         assert apart(model.coef_, dense.weights) <= 1e-10
-
-
-@pytest.mark.parametrize("threshold", [np.inf, 1.0])
-def test_a_pull_beyond_the_range_of_doubles_is_refused(threshold):
-    """A pull that overflows is refused with a threshold and without one."""
-    rule = TruncatedGradient(threshold=threshold, schedule="constant", eta0=1e100)
-    with pytest.raises(ValueError, match=r"eta must be less than .* with l1=1e\+200"):
-        LazyNetClassifier(rule=rule, l1=1e200, l2=0.0).fit(*make_data())

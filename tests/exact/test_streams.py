@@ -65,51 +65,53 @@ def svmlight(chunk, path, zero_based=True):
     return path
 
 
-def sources(folder, rng):
-    """One source of every kind, around the same rows where the kind can hold them."""
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with files of every kind, around the same rows where the kind can hold them."""
+    rng = np.random.default_rng(1)
     one, many = problem(rng), problem(rng, several=True, weighted=True)
-    text = svmlight(one, folder / "one.svm")
-    parts = [svmlight(taken(one, np.arange(i, i + 5)), folder / f"part-{i:02}.svm")
-             for i in range(0, 20, 5)]  # fmt: skip
-    vowpal = folder / "one.vw"
-    vowpal.write_text("".join(f"{i % 2} {i} |f a:{i} b | {i} c:0.5\n" for i in range(1, 19)))
-    write_rows(as_source([tuple(part) for part in rechunked([many], 7)]), folder / "many.rows")
-    return {
-        "svmlight": SvmlightFile(text, zero_based=True, n_features=9),
-        "svmlight of unknown shape": SvmlightFile(text),
-        "several files": SvmlightFile(folder / "part-*.svm", zero_based=True, n_features=9),
-        "list of files": SvmlightFile(parts, zero_based=True),
-        "several labels": SvmlightFile(svmlight(many, folder / "many.svm"), multilabel=True),
-        "vowpal": VWFile(vowpal),
-        "vowpal of many bits": VWFile(vowpal, bits=32),
-        "rows": RowsFile(folder / "many.rows"),
-        "callable": Chunks(lambda: [tuple(many), tuple(many)]),
-        "sequence": as_source([tuple(one)[:2]]),
-        "shuffled": Shuffled(SvmlightFile(text), window=6, seed=3),
-        "cached": cached(SvmlightFile(text, n_features=50), folder / "a.rows"),
-        "cached several labels": cached(
-            SvmlightFile(folder / "many.svm", multilabel=True), folder / "b.rows"
-        ),
-        "cached vowpal": cached(VWFile(vowpal), folder / "other.rows"),
-        "shuffled cache": Shuffled(cached(SvmlightFile(parts), folder / "c.rows"), window=9),
-    }
+    svmlight(one, tmp_path / "one.svm")
+    svmlight(many, tmp_path / "many.svm")
+    for i in range(0, 20, 5):
+        svmlight(taken(one, np.arange(i, i + 5)), tmp_path / f"part-{i:02}.svm")
+    lines = (f"{i % 2} {i} |f a:{i} b | {i} c:0.5\n" for i in range(1, 19))
+    (tmp_path / "one.vw").write_text("".join(lines))
+    write_rows(as_source([tuple(part) for part in rechunked([many], 7)]), tmp_path / "many.rows")
+    return tmp_path
 
 
-KINDS = ["svmlight", "svmlight of unknown shape", "several files", "list of files",
-         "several labels", "vowpal", "vowpal of many bits", "rows", "callable", "sequence",
-         "shuffled", "cached", "cached several labels", "cached vowpal",
-         "shuffled cache"]  # fmt: skip
+def parts(folder):
+    return sorted(folder.glob("part-*.svm"))
 
 
-def test_the_kinds_are_listed(tmp_path):
-    """Every source of the table is tested below."""
-    assert list(sources(tmp_path, np.random.default_rng(0))) == KINDS
+def labelled(folder):
+    return SvmlightFile(folder / "many.svm", multilabel=True)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_rows_do_not_depend_on_chunks(kind, tmp_path):
+#: One source of every kind, of the files in a folder.
+SOURCES = {
+    "svmlight": lambda f: SvmlightFile(f / "one.svm", zero_based=True, n_features=9),
+    "svmlight of unknown shape": lambda f: SvmlightFile(f / "one.svm"),
+    "several files": lambda f: SvmlightFile(f / "part-*.svm", zero_based=True, n_features=9),
+    "list of files": lambda f: SvmlightFile(parts(f), zero_based=True),
+    "several labels": labelled,
+    "vowpal": lambda f: VWFile(f / "one.vw"),
+    "vowpal of many bits": lambda f: VWFile(f / "one.vw", bits=32),
+    "rows": lambda f: RowsFile(f / "many.rows"),
+    "callable": lambda f: Chunks(lambda: [*RowsFile(f / "many.rows").chunks()] * 2),
+    "sequence": lambda f: as_source([next(SvmlightFile(f / "one.svm").chunks())[:2]]),
+    "shuffled": lambda f: Shuffled(SvmlightFile(f / "one.svm"), window=6, seed=3),
+    "cached": lambda f: cached(SvmlightFile(f / "one.svm", n_features=50), f / "a.rows"),
+    "cached several labels": lambda f: cached(labelled(f), f / "b.rows"),
+    "cached vowpal": lambda f: cached(VWFile(f / "one.vw"), f / "other.rows"),
+    "shuffled cache": lambda f: Shuffled(cached(SvmlightFile(parts(f)), f / "c.rows"), window=9),
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_rows_do_not_depend_on_chunks(kind, folder):
     """Any number of rows in a chunk, twice over, gives the same rows; all chunks are full."""
-    source = sources(tmp_path, np.random.default_rng(1))[kind]
+    source = SOURCES[kind](folder)
     assert isinstance(source, Source)
     expected = contents(source.chunks())
     assert len(expected) >= 17
@@ -128,16 +130,16 @@ def test_rows_do_not_depend_on_chunks(kind, tmp_path):
     assert (facts.n_features, facts.n_labels) == (source.n_features, source.n_labels)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_pass_can_be_left(kind, tmp_path):
+@pytest.mark.parametrize("kind", SOURCES)
+def test_a_pass_can_be_left(kind, folder):
     """A pass that ends early leaves no thread, no draft of a file, and later passes whole."""
-    source = sources(tmp_path, np.random.default_rng(2))[kind]
+    source = SOURCES[kind](folder)
     before = threading.active_count()
     chunks = source.chunks(rows=2)
     next(chunks)
     chunks.close()
     assert threading.active_count() == before
-    assert not list(tmp_path.glob(".*"))
+    assert not list(folder.glob(".*"))
     assert contents(source.chunks(rows=2)) == contents(source.chunks(rows=5))
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import log_loss
 from support import ROOT
-from support.studies import tiny_run
+from support.studies import small_rows, tiny_run
 
 from benchmarks import compare, defaults, problems, programs
 from benchmarks.minima import Task
@@ -28,13 +28,6 @@ RATE = 0.25
 #: The programs of the tests here; what compiles itself takes too long.
 FEW = ("lazynet FoBoS", "lazynet AdaGrad", "scikit-learn SGD")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
-
-
-def small_rows(classes=2, n=90, d=12, seed=0):
-    generator = np.random.default_rng(seed)
-    X = sparse.random(n, d, 0.4, "csr", random_state=seed)
-    y = np.argmax(X @ generator.standard_normal((d, classes)), axis=1).astype(float)
-    return Rows(X[:60], y[:60], X[60:], y[60:], "made up")
 
 
 def planted_rows():
@@ -137,7 +130,7 @@ def test_nothing_is_set_but_the_seed_and_the_loss(name):
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_losses_are_those_of_scikit_learn(classes):
-    rows = small_rows(classes)
+    rows = small_rows(range(classes))
     for name, model in (
         ("LogisticRegression", LogisticRegression()),
         (untuned.SGD_LOG, SGDClassifier(loss="log_loss", random_state=0)),

@@ -4,7 +4,7 @@ import joblib
 import numpy as np
 import pytest
 from scipy import sparse
-from support.studies import tiny_run
+from support.studies import svmlight_rows, tiny_run
 
 from paper_repro import planted
 from paper_repro.planted import rows_of
@@ -71,25 +71,13 @@ def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path, monkeypatch)
     assert "40 of 40" in page
 
 
-def svmlight(path, rows, seed=0):
-    """A file of rows with labels 1 and 2."""
-    generator = np.random.default_rng(seed)
-    lines = [
-        f"{1 + row % 2} "
-        + " ".join(f"{j}:{generator.random() + row % 2:.3f}" for j in (1, 3, 4 + seed))
-        for row in range(rows)
-    ]
-    path.write_text("\n".join(lines) + "\n")
-    return str(path)
-
-
 def test_train_and_test_files_of_different_width(tmp_path):
     """Either file may have features of its own; the label is the training file's."""
-    train = svmlight(tmp_path / "train.svm", 30)
-    test = svmlight(tmp_path / "test.svm", 20, seed=3)
+    train = svmlight_rows(tmp_path / "train.svm", labels=(1, 2), n=30)
+    test = svmlight_rows(tmp_path / "test.svm", labels=(1, 2), n=20, first=3)
     rows = rows_of(Settings(data=train, test=test))
     assert (len(rows.y), len(rows.y_test)) == (30, 20)
-    assert rows.X.shape[1] == rows.X_test.shape[1] == 7
+    assert rows.X.shape[1] == rows.X_test.shape[1] == 9
     assert rows.y.tolist() == [-1.0, 1.0] * 15
     assert rows.mattering is None
     rows = rows_of(Settings(data=train))

@@ -220,11 +220,6 @@ def test_an_average_begins_anew_from_assigned_weights(average):
 # --- fit starts from given weights --------------------------------------------------------------
 
 
-def starts_of(first):
-    """The last weights and intercepts of a model, as arguments of fit."""
-    return dict(coef_init=first.last_coef_, intercept_init=first.last_intercept_)
-
-
 def new_fit(model, X, y, **start):
     """A new estimator with the parameters of ``model``, trained."""
     return type(model)(**model.get_params(deep=False)).fit(X, y, **start)
@@ -252,10 +247,10 @@ SCHEDULED = {
 
 
 def first_of(n_classes, **options):
-    """A trained model with its data and its last weights; of no classes, a regressor."""
+    """A trained model, its data, its last weights as arguments; of no classes, a regressor."""
     Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
     first, X, y = fitted(max(n_classes, 2), Estimator, **options)
-    return first, X, y, starts_of(first)
+    return first, X, y, dict(coef_init=first.last_coef_, intercept_init=first.last_intercept_)
 
 
 CLASSES = pytest.mark.parametrize("n_classes", [0, 2, 3])

@@ -3,9 +3,11 @@
 import re
 
 import numpy as np
+from scipy import sparse
 
 from paper_repro.render import Content, Curves, figure
 from paper_repro.results import load, run, whole_page
+from paper_repro.rows import Rows
 from paper_repro.study import Cell, Study
 
 KEYS = list("abcde")
@@ -53,3 +55,24 @@ def tiny_run(study, settings, out):
     assert not {"nan", "inf"} & set(re.findall(r"\w+", page))
     assert (out / f"{study.name}.svg").read_text().startswith("<?xml")
     return document, page
+
+
+def svmlight_rows(path, labels=(-1, 1), n=40, first=0):
+    """A file of rows with these labels in turn, and six features from column ``first`` + 1 on."""
+    generator = np.random.default_rng(0)
+    with open(path, "w") as file:
+        for row in range(n):
+            sizes = generator.random(6) + row % 2
+            features = (f"{first + j}:{x:.3f}" for j, x in enumerate(sizes, start=1))
+            print(labels[row % len(labels)], *features, file=file)
+    return str(path)
+
+
+def small_rows(labels=(0, 1), n=90, d=12, seed=0):
+    """Rows with these labels, which depend on them; two thirds of them to learn from."""
+    generator = np.random.default_rng(seed)
+    X = sparse.random(n, d, 0.4, "csr", random_state=seed)
+    scores = X @ generator.standard_normal((d, len(labels)))
+    y = np.array(labels, dtype=float)[scores.argmax(axis=1)]
+    first = 2 * n // 3
+    return Rows(X[:first], y[:first], X[first:], y[first:], "made up")

@@ -41,14 +41,12 @@ def main(arguments=None):
     names, failed = [chosen.only] if chosen.only else [*GENERATORS], False
     span = dict(seconds=chosen.seconds / len(names)) if chosen.replay is None else dict(count=1)
     for name in names:
-
-        def tell(seed, signature, text, name=name):
+        first = chosen.seed * STRIDE if chosen.replay is None else chosen.replay
+        found = hunt(name, GENERATORS[name], first, **span)
+        for seed, signature, text in found.failures:
             text = text.replace("\n", "\n    ")
             print(f"FAILURE {name}: {signature}\n    {text}\n"
-                  f"    python -m safe.fuzz --only {name} --replay {seed}", flush=True)  # fmt: skip
-
-        first = chosen.seed * STRIDE if chosen.replay is None else chosen.replay
-        found = hunt(name, GENERATORS[name], first, on_failure=tell, **span)
+                  f"    python -m safe.fuzz --only {name} --replay {seed}")  # fmt: skip
         errors = ", ".join(f"{kind} {n}" for kind, n in sorted(found.refused.items()))
         print(f"{name}: {found.inputs} inputs; {found.finite} calls with a finite result, "
               f"{len(found.failures)} failures; clean errors: {errors or 'none'}")  # fmt: skip

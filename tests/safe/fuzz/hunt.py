@@ -37,12 +37,15 @@ class Ledger:
     finite: int = 0
     #: errors that are as they should be, by type
     refused: Counter = field(default_factory=Counter)
-    #: what must not happen: words that tell distinct failures apart, and all that is known
+    #: what must not happen: the number of the input, words that tell distinct failures apart, and
+    #: all that is known
     failures: list = field(default_factory=list)
+    #: the number of the present input
+    seed: int = 0
 
     def fail(self, signature, text):
         """Note a failure."""
-        self.failures.append((signature, text))
+        self.failures.append((self.seed, signature, text))
 
     def add(self, other):
         """Take over what another ledger holds."""
@@ -53,32 +56,26 @@ class Ledger:
 
     def signatures(self):
         """How often each distinct failure was seen."""
-        return Counter(signature for signature, _ in self.failures)
+        return Counter(signature for _, signature, _ in self.failures)
 
 
-def nobody(seed, signature, text):
-    """Is told of failures."""
-
-
-def hunt(name, generate, seed, *, count=None, seconds=1e9, on_failure=nobody, limit=None):
+def hunt(name, generate, seed, *, count=None, seconds=1e9, limit=None):
     """What becomes of the inputs from ``seed`` on."""
     total, deadline = Ledger(), time.monotonic() + seconds
     limit = limit or PATIENCE * (5 if under_asan() else 1)
     stop = sys.maxsize if count is None else seed + count
     while seed < stop and time.monotonic() < deadline:
         part = min(PER_CHILD, stop - seed)
-        death = watched(name, generate, seed, part, deadline, total, on_failure, limit)
+        death = watched(name, generate, seed, part, deadline, total, limit)
         seed += part
         if death is not None:
-            at, signature, text = death
             total.inputs += 1
-            total.fail(signature, text)
-            on_failure(at, signature, text)
-            seed = at + 1
+            total.failures.append(death)
+            seed = death[0] + 1
     return total
 
 
-def watched(name, generate, seed, count, deadline, ledger, on_failure, limit):
+def watched(name, generate, seed, count, deadline, ledger, limit):
     """Let a child run these inputs; returns the one at which it died, and how."""
     # With fork, what a test has put in place of the real thing is in the child too.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
@@ -91,7 +88,7 @@ def watched(name, generate, seed, count, deadline, ledger, on_failure, limit):
         child.start()
         sender.close()
         try:
-            at = listen(receiver, seed, ledger, on_failure, limit)
+            at = listen(receiver, seed, ledger, limit)
             if at is None:
                 child.join(limit)
                 return None
@@ -103,7 +100,7 @@ def watched(name, generate, seed, count, deadline, ledger, on_failure, limit):
             receiver.close()
 
 
-def listen(receiver, seed, total, on_failure, limit):
+def listen(receiver, seed, total, limit):
     """Take in what the child says; returns the input at which it fell silent, or None."""
     at = seed
     with contextlib.suppress(EOFError, ConnectionError):
@@ -113,8 +110,6 @@ def listen(receiver, seed, total, on_failure, limit):
                 return None
             if isinstance(said, Ledger):
                 total.add(said)
-                for failure in said.failures:
-                    on_failure(at, *failure)
             else:
                 at = said
     return at
@@ -176,7 +171,7 @@ def work(name, generate, seed, count, deadline, pipe, log):
 
 def run_input(name, generate, seed):
     """One input, in this process."""
-    ledger = Ledger(inputs=1)
+    ledger = Ledger(inputs=1, seed=seed)
     note(f"{name}, making an input")
     try:
         generate(np.random.default_rng([seed, *name.encode()]), ledger)
