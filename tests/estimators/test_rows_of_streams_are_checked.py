@@ -78,13 +78,6 @@ def test_labels_that_are_no_class_are_refused(tmp_path, n_classes):
         model.partial_fit(written(tmp_path / "others", X, y))
 
 
-def test_a_class_for_every_row_gets_the_warning_of_scikit_learn():
-    """Which takes such a y for numbers."""
-    X = csr(np.arange(41), np.arange(40) % 3, np.ones(40), 3)
-    with pytest.warns(UserWarning, match="unique classes"):
-        LazyNetClassifier(max_iter=1, tol=None).fit(X, np.arange(40))
-
-
 def test_a_source_that_spoils_rows(path):
     """What a source of a user does with chunks is checked."""
 

@@ -9,7 +9,6 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
 from support.dual import (
     POSITIVE,
     RATIONAL_LOSSES,
@@ -71,21 +70,6 @@ def test_fenchel_and_young(loss, data):
     assert fit + conjugate(loss, alpha, y, epsilon) + alpha * p >= -slack
     best = -slope(p, y, epsilon)
     assert abs(fit + conjugate(loss, best, y, epsilon) + best * p) <= slack
-
-
-@each_loss
-@given(data=st.data())
-def test_the_conjugate_is_the_supremum(loss, data):
-    """A bounded search over p finds l*(-alpha), also between the slopes at a kink."""
-    y, epsilon = data.draw(targets_of(loss)), data.draw(POSITIVE)
-    alpha = float(data.draw(duals_of(loss, y, epsilon)))
-    y, epsilon = float(y), float(epsilon)
-    value = TWINS[loss][0]
-    found = minimize_scalar(
-        lambda p: value(p, y, epsilon) + alpha * p,
-        bounds=(-60.0, 60.0), method="bounded", options=dict(xatol=1e-9),
-    )  # fmt: skip
-    assert -found.fun == pytest.approx(conjugate(loss, alpha, y, epsilon), abs=1e-6)
 
 
 @each_loss

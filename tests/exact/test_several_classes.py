@@ -28,6 +28,7 @@ MODELS = {
     "clock": dict(eta0=0.1),
     "average": dict(eta0=0.1, average=True),
     "tables": dict(eta0=0.1, storage="tables"),
+    "dense": dict(eta0=0.1, storage="dense"),
     "held out": dict(eta0=0.1, early_stopping=True, max_iter=5, tol=1e-3),
     **{name: options_of(GIVEN[name]) for name in RULES_WITH_CELLS},
 }

@@ -72,22 +72,6 @@ MODELS = {
 EVERY_MODEL = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 
 
-@EVERY_MODEL
-def test_threads_give_the_same_weights_as_one(model):
-    """No state is shared between models."""
-    X = sparse.random(300, 100, density=0.1, format="csr", random_state=1)
-    y = np.arange(300) % 2
-
-    def fit(seed):
-        return clone(model).set_params(random_state=seed, l1=1e-3 * (1 + seed)).fit(X, y).coef_
-
-    alone = [fit(seed) for seed in range(6)]
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(fit, range(6)))
-    for first, second in zip(alone, together, strict=True):
-        np.testing.assert_array_equal(first, second)
-
-
 @pytest.mark.parametrize("form", ["csr", "csc", "unsorted"])
 @EVERY_MODEL
 def test_a_matrix_that_changes_under_a_kernel_leads_it_nowhere(model, form):
