@@ -184,7 +184,7 @@ LossOfClasses = Annotated[LossLike, Kind(check_loss, objects=_OBJECTS, losses=LO
 def _check_loss_of_numbers(name: str, value: Any) -> Loss:
     loss = check_loss(name, value)
     if loss.margin:
-        accepted = sorted(other for other, row in LOSSES.items() if not row.margin)
+        accepted = sorted(key for key, row in LOSSES.items() if not row.margin)
         raise ValueError(
             f"{name}={loss.name!r} is for targets of -1 and +1; a regressor takes one of {accepted}"
         )
@@ -198,7 +198,7 @@ LossOfNumbers = Annotated[LossLike, Kind(_check_loss_of_numbers, objects=_OBJECT
 def _check_minimised(name: str, value: Any) -> Loss:
     loss = check_loss(name, value)
     if loss.trivial_minimum:
-        accepted = sorted(other for other, row in LOSSES.items() if not row.trivial_minimum)
+        accepted = sorted(key for key, row in LOSSES.items() if not row.trivial_minimum)
         raise ValueError(
             f"{name} must be one of {accepted}, got {loss.name!r}, whose minimum is at zero "
             f"weights whatever the penalty: {name}='hinge' is the loss with a margin"

@@ -211,8 +211,8 @@ class _LazyNetCV(Search):
         self.units_, self.eta0_, self.n_iter_ = in_units, float(best.eta0_), epochs.n_best
         warnings = warnings_of_ends(self.cv_results_, p.l1s, p.tol)
         if p.tol is not None and not epochs.ended_early:
-            what = "the least loss of held-out rows"
-            warnings += warnings_of_falls(epochs.curve, p.max_iter, what)
+            loss_name = "the least loss of held-out rows"
+            warnings += warnings_of_falls(epochs.curve, p.max_iter, loss_name)
         return warnings
 
 

@@ -43,9 +43,9 @@ def _check_nested(estimator: Any, key: str, params: Mapping[str, Any]) -> None:
         value = params.get(place, getattr(owner, name, None))
         kind = kinds_of(type(owner)).get(name)
         if kind is not None and not hasattr(value, "set_params"):
-            objects = [each for each in kind.objects if nested in kinds_of(each)]
-            called = [each for each in objects if getattr(each, "name", None) == value]
-            write = " or ".join(f"{name}={each.__name__}()" for each in called or objects)
+            classes = [cls for cls in kind.objects if nested in kinds_of(cls)]
+            named = [cls for cls in classes if getattr(cls, "name", None) == value]
+            write = " or ".join(f"{name}={cls.__name__}()" for cls in named or classes)
             advice = f"write {write}" if write else f"no {name} has a parameter {nested}"
             raise ValueError(f"{key} needs an object, and {place} is {value!r}: {advice}")
         owner = value
@@ -181,7 +181,7 @@ class LinearModel(BaseEstimator):
         return {**super().__getstate__(), "_lazynet_version": __version__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        kept = {k: v for k, v in state.items() if k != "_lazynet_version"}
+        attributes = {k: v for k, v in state.items() if k != "_lazynet_version"}
         version = state.get("_lazynet_version", "of an unknown version")
         if version != __version__:
             warnings.warn(
@@ -190,7 +190,7 @@ class LinearModel(BaseEstimator):
                 f"writes files that later versions read",
                 stacklevel=2,
             )
-        super().__setstate__(kept)
+        super().__setstate__(attributes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file, which ``lazynet.load`` reads with the same bits.

@@ -141,8 +141,8 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
             self._set_outputs(settings, np.arange(facts.n_labels), "sparse matrix")
             return settings
         if facts.classes is None or len(facts.classes) < 2:
-            what = "numbers" if facts.classes is None else f"the class {facts.classes}"
-            raise ValueError(f"y must have at least two classes, and the source has {what}")
+            targets = "numbers" if facts.classes is None else f"the class {facts.classes}"
+            raise ValueError(f"y must have at least two classes, and the source has {targets}")
         self._set_outputs(settings, np.array(facts.classes), None)
         if counts_rows(settings.class_weight):
             settings = replace(settings, class_weight=balanced_for(source))

@@ -222,8 +222,8 @@ class Minimiser:
         start = look(columns, penalty, self.duals.copy(), self._correlations)
         search = Suitable(columns, penalty, target, self.at_zero, self.generator)
         if self._known_duals is not None:
-            other = look(columns, penalty, self._known_duals.copy())
-            start = other if other.gap < start.gap else start
+            at_known_duals = look(columns, penalty, self._known_duals.copy())
+            start = min(start, at_known_duals, key=lambda place: place.gap)
             search.go_on(start.gap, max_iter)
         return search, start
 
@@ -268,8 +268,8 @@ class Minimiser:
             began = ended
             after(history[-1])
             if not np.isfinite(now.gap):
-                what = "the objective is not a finite number"
-                raise overflow(f"in epoch {epoch}", what, RAISE_PENALTY)
+                fault = "the objective is not a finite number"
+                raise overflow(f"in epoch {epoch}", fault, RAISE_PENALTY)
             # A gap below the rounding of the objective is noise.
             gap = max(now.gap, _NOISE * self.at_zero)
             waited = 0 if gap < _PROGRESS * least else waited + 1
@@ -306,8 +306,8 @@ class Minimiser:
     def _certificate(self, penalty: ElasticNet, at: Place, target: float) -> Certificate:
         """The certificate of a place: with sums right to the last digit if rounding matters."""
         arguments = self.mean, penalty, at.weights, at.intercept, at.duals
-        result = certify(*arguments, at.found)
-        if at.found is not None and result.gap > target:
+        result = certify(*arguments, at.sums)
+        if at.sums is not None and result.gap > target:
             result = certify(*arguments)
         return result
 

@@ -256,7 +256,7 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class Found:
+class RowSums:
     """Sums over all rows that a search has made, with what bounds their rounding."""
 
     #: x_i.w, and numbers that bound their errors in units of roundoff
@@ -272,14 +272,14 @@ def certify(
     weights: Vector,
     intercept: float,
     duals: Vector,
-    found: Found | None = None,
+    sums: RowSums | None = None,
     *,
     checked: bool = True,
 ) -> Certificate:
     """The certificate of ``weights`` and ``intercept`` by ``duals``.
 
     ``duals`` must lie in the domain of the conjugate; with an intercept they are balanced in place.
-    Without sums that were ``found`` before, all sums are made anew, right to the last digit.  Where
+    Without ``sums`` that a search has made, all are made anew, right to the last digit.  Where
     ``checked`` is false, the gap is an estimate, which does not account for rounding.
 
     >>> from lazynet.kernels.examples import Examples
@@ -293,21 +293,21 @@ def certify(
     """
     left_over = mean.balance(duals)
     l1, l2 = penalty.l1, penalty.l2
-    if found is None:
+    if sums is None:
         margins = mean.margins(weights, compensated=True)
         loss, lost = mean.value(margins, intercept)
         largest, squared, lost_squares = kernel.excess(
             mean.compensated_sums(duals), mean.share, l1, 0.0
         )
     else:
-        loss, lost = mean.value(found.margins, intercept, found.margin_sizes)
+        loss, lost = mean.value(sums.margins, intercept, sums.margin_sizes)
         wrong = 0.0
         if checked:
             # A sum of n terms is wrong by at most n units of roundoff of the sum of their
             # magnitudes, which is at most max |a_i| max |x_ij|.
             steepest = float(np.abs(duals).max(initial=0.0)) * mean.longest
             wrong = _UNIT * (mean.n_rows + 4.0) * steepest
-        largest, squared, lost_squares = kernel.excess(found.correlations[:, None], 1.0, l1, wrong)
+        largest, squared, lost_squares = kernel.excess(sums.correlations[:, None], 1.0, l1, wrong)
     objective = loss + penalty.of_sums(*weight_sums(weights))
     # Two dual points: the duals, and the duals scaled into the box of the l1 penalty.
     within = min(1.0, l1 / largest * (1.0 - _SLACK)) if largest > 0.0 else 1.0

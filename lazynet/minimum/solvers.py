@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from lazynet.minimum import interior
 from lazynet.minimum.dual import DualAscent, Standing, shuffled
 from lazynet.minimum.newton import ActiveColumns, Smoothing
-from lazynet.minimum.objective import Found, MeanLoss, certify
+from lazynet.minimum.objective import MeanLoss, RowSums, certify
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
@@ -58,12 +58,12 @@ class Place:
     #: an estimate of the duality gap
     gap: float
     #: sums that the search has made, for the certificate
-    found: Found | None = None
+    sums: RowSums | None = None
 
     @property
     def correlations(self) -> Vector | None:
         """u = (1/n) sum s_i a_i x_i of the duals, if it is known."""
-        return None if self.found is None else self.found.correlations
+        return None if self.sums is None else self.sums.correlations
 
 
 class Search(Protocol):
@@ -89,9 +89,9 @@ def look(
         correlations = mean.correlations(duals)
     margins, sizes = np.empty(mean.n_rows), np.empty(mean.n_rows)
     columns.set.predictions(margins, sizes)
-    result = Found(margins, sizes, correlations)
-    at = certify(mean, penalty, weights, columns.intercept, duals, result, checked=False)
-    return Place(weights, columns.intercept, duals, at.objective, at.gap, result)
+    sums = RowSums(margins, sizes, correlations)
+    at = certify(mean, penalty, weights, columns.intercept, duals, sums, checked=False)
+    return Place(weights, columns.intercept, duals, at.objective, at.gap, sums)
 
 
 class Newton:

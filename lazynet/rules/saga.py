@@ -50,8 +50,8 @@ for loss='hinge'; use one of [...], or write rule=SAGA(alpha=...)
         if self.alpha is None and loss.curvature is None:
             smooth = sorted(
                 name
-                for name, other in LOSSES.items()
-                if other.curvature is not None and other.margin == loss.margin
+                for name, row in LOSSES.items()
+                if row.curvature is not None and row.margin == loss.margin
             )
             raise ValueError(
                 f"rule={self!r} finds its rate from the curvature of the loss, which has no bound "
