@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
@@ -546,30 +548,34 @@ def test_whoever_reads_may_stop(folder):
 
 
 @posix
-def test_pipes(folder, tmp_path_factory):
+def test_pipes(folder, tmp_path_factory, monkeypatch, capsys):
     """A pipe gives the model of the file, and its predictions; nothing stays on the disk."""
     temporary = tmp_path_factory.mktemp("temporary")
-    text = Path("two.svm").read_text()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    text = Path("two.svm").read_bytes()
 
     def piped(*arguments, text=text):
-        done = subprocess.run(
-            [sys.executable, "-m", "lazynet", *arguments, "--format", "svmlight"], input=text,
-            env={**HERE, "TMPDIR": str(temporary)}, text=True, capture_output=True,
-        )  # fmt: skip
+        """The exit code of a command that reads the text from a pipe, and what it prints."""
+        reader, writer = os.pipe()
+        thread = threading.Thread(target=lambda: (os.write(writer, text), os.close(writer)))
+        thread.start()
+        with open(reader) as pipe:
+            monkeypatch.setattr(sys, "stdin", pipe)
+            code = run(*arguments, "--format", "svmlight")
+        thread.join()
         assert list(temporary.iterdir()) == []
-        return done
+        return code, capsys.readouterr()
 
     assert run("train", "two.svm", "-o", "file.lazy") == 0
-    assert piped("train", "-", "-o", "pipe.lazy").returncode == 0
+    assert piped("train", "-", "-o", "pipe.lazy")[0] == 0
     models = [lazynet.load(name) for name in ("file.lazy", "pipe.lazy")]
     assert np.array_equal(models[0].coef_, models[1].coef_)
-    done = piped("predict", "pipe.lazy", "-")
-    assert [float(line) for line in done.stdout.split()] == models[0].predict(
-        read("two.svm").X
-    ).tolist()
-    done = piped("convert", "-", "-o", "o.rows", text=text + "1 1:x\n")
-    assert done.returncode == 2
-    assert "standard input: line 401, column 5: expected a finite number" in done.stderr
+    _, printed = piped("predict", "pipe.lazy", "-")
+    expected = models[0].predict(read("two.svm").X).tolist()
+    assert [float(line) for line in printed.out.split()] == expected
+    code, printed = piped("convert", "-", "-o", "o.rows", text=text + b"1 1:x\n")
+    assert code == 2
+    assert "standard input: line 401, column 5: expected a finite number" in printed.err
 
 
 @posix

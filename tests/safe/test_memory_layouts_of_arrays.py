@@ -112,34 +112,6 @@ def test_arrays_of_estimators(Estimator, method, array, disguise):
     assert (portrait(np.array(changed)), portrait(watched)) == held
 
 
-@pytest.mark.parametrize(
-    ("Estimator", "method"), [case for case in METHODS if "fit" in case[1] or case[1] == "verify"]
-)
-def test_arrays_of_estimators_that_overlap(Estimator, method):
-    """Arguments that share memory are the same as copies of them."""
-    columns = np.tile(np.arange(3, dtype=np.int64), ROWS)
-    # The bits of small integers are those of numbers near zero.
-    arrays = columns.view(np.float64), columns, np.arange(0, 3 * ROWS + 1, 3, dtype=np.int64)
-    shared = accepted_options(Estimator, method)
-    if "sample_weight" in shared:
-        shared["y"] = shared["sample_weight"] = np.asarray(shared["y"], dtype=np.float64) + 1.0
-        if "classes" in shared:
-            shared["classes"] = np.array([1.0, 2.0, 3.0])
-    if "coef_init" in shared:
-        n = len(shared["intercept_init"])
-        shared.update(coef_init=arrays[0][: 3 * n].reshape(n, 3), intercept_init=arrays[0][:n])
-    results = []
-    for copied in (np.asarray, np.copy):
-        X = sparse.csr_matrix((ROWS, 3))
-        X.data, X.indices, X.indptr = map(copied, arrays)
-        model = made(Estimator, max_iter=1, eta0=0.1)
-        given = {name: copied(value) for name, value in shared.items()}
-        result = getattr(model, method)(X, **given)
-        outcome = result if method == "verify" else [result.coef_, result.intercept_]
-        results.append(portrait([outcome, X.data, X.indices]))
-    assert differences(*results) == []
-
-
 #: Targets of several outputs: numbers, labels that a row has or has not, and classes.
 MANY_TARGETS = [
     (LazyNetRegressor, np.arange(3.0 * ROWS).reshape(ROWS, 3) / 16 - 1.0),

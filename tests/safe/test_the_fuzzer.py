@@ -2,17 +2,14 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lazynet import LazyNetClassifier
 from safe.fuzz import kernels
-from safe.fuzz.__main__ import GENERATORS, STRIDE
+from safe.fuzz.__main__ import GENERATORS, STRIDE, main
 from safe.fuzz.hunt import hunt, run_input
 from safe.fuzz.oracle import judged
 
@@ -122,12 +119,8 @@ def test_generators_run(name, request):
     assert not ledger.signatures()
 
 
-def test_the_command_line():
+@forks
+def test_the_command_line(capsys):
     """A replay ends with a count."""
-    done = subprocess.run(
-        [sys.executable, "-m", "safe.fuzz", "--only", "kernels", "--replay", "3"],
-        cwd=Path(__file__).parents[1], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "kernels: 1 inputs" in done.stdout
+    assert main(["--only", "kernels", "--replay", "3"]) == 0
+    assert "kernels: 1 inputs" in capsys.readouterr().out
