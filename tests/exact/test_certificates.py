@@ -19,7 +19,7 @@ from support.dual import (
     grid_problem,
     minimiser_of,
     near_the_minimum,
-    precise_log_loss,
+    precise_loss,
     run_to_the_minimum,
     with_and_without_intercept,
 )
@@ -58,7 +58,7 @@ def exact_objective(problem, weights, intercept):
     if problem.loss in RATIONAL_LOSSES:
         return twin.objective(w, b)
     losses = [
-        s * precise_log_loss(twin.prediction(i, w, b), y)
+        s * precise_loss(problem.loss, twin.prediction(i, w, b), y)
         for i, (s, y) in enumerate(zip(twin.importances, twin.targets, strict=True))
     ]
     return sum(losses) / total + sum(twin.l1 * abs(v) + twin.l2 * v * v / 2 for v in w)

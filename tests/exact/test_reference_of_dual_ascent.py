@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.dual import (
     POSITIVE,
+    PRECISE,
     RATIONAL_LOSSES,
     VALUES,
     advance,
@@ -141,7 +142,7 @@ def test_the_update_of_log_loss_has_all_its_digits(p, q, y, beta):
 
 
 #: In fractions, exactly; in floats where a loss has logarithms.
-ANY_LOSS = dual_problems() | dual_problems(["log_loss"]).map(lambda problem: problem.in_floats())
+ANY_LOSS = dual_problems() | dual_problems(list(PRECISE)).map(lambda problem: problem.in_floats())
 
 
 @given(problem=ANY_LOSS)
@@ -192,7 +193,7 @@ def test_the_gap_is_never_less_than_the_distance_to_the_minimum(problem, w, b):
     D is taken at the dual variables reached, and at the slopes of the present predictions.
     """
     others = [near_the_minimum(problem), (w[: len(problem.rows[0])], b)]
-    number = F if problem.loss in RATIONAL_LOSSES else float
+    number = float if problem.loss in PRECISE else F
     twin = problem.twin()
     advance(twin, problem.order)
     objective, bound, gap = twin.certificate()

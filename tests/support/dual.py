@@ -19,18 +19,27 @@ from lazynet.reference.losses import LOSSES as TWINS
 F = Fraction
 
 
+def precise_log_loss(m: Decimal) -> Decimal:
+    """log(1 + exp(-m))"""
+    return (1 + (-abs(m)).exp()).ln() + max(-m, Decimal(0))
+
+
+#: The losses with logarithms, as functions of m = p y or of p - y in many digits.
+PRECISE = {
+    "log_loss": precise_log_loss,
+}
 #: The losses whose values, conjugates and updates need no logarithm.
-RATIONAL_LOSSES = [name for name in LOSSES if name != "log_loss"]
+RATIONAL_LOSSES = [name for name in LOSSES if name not in PRECISE]
 #: The losses that have a minimum worth a search.
 MINIMISED = [name for name, loss in LOSSES.items() if not loss.trivial_minimum]
 
 
-def precise_log_loss(p: Fraction, y: Fraction) -> Fraction:
-    """log(1 + exp(-m)) of m = p y as a fraction, right to some fifty digits."""
+def precise_loss(loss: str, p: Fraction, y: Fraction) -> Fraction:
+    """A loss with a logarithm as a fraction, right to some fifty digits."""
     with localcontext() as context:
         context.prec = 60
-        m = Decimal((p * y).numerator) / Decimal((p * y).denominator)
-        return F((1 + (-abs(m)).exp()).ln() + max(-m, Decimal(0)))
+        at = p * y if LOSSES[loss].margin else p - y
+        return F(PRECISE[loss](Decimal(at.numerator) / Decimal(at.denominator)))
 
 
 each_loss = pytest.mark.parametrize("loss", MINIMISED)
