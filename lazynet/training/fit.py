@@ -31,7 +31,7 @@ from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.schedules import AUTO, FromData, check_schedule
 from lazynet.training.loop import Epoch, Training, warnings_of_falls
 from lazynet.training.passes import new_learners, run_pass
-from lazynet.training.plan import Model, Plan, engines_for, warnings_about
+from lazynet.training.plan import Model, Plan, continued_engines, warnings_about
 from lazynet.training.rows import Rows, RowsInMemory
 from lazynet.training.settings import Settings, new_generator
 
@@ -78,7 +78,10 @@ def train(
     starts_at_zero = model is None and start is None
     compares_first_epoch = starts_at_zero and rows.order is None
     plan = make_plan(settings, rows, compares_first_epoch=compares_first_epoch)
-    engines = engines_for(plan, rows.n_features, units, model)
+    if model is None:
+        engines = plan.new_engines(rows.n_features)
+    else:
+        engines = continued_engines(plan, rows.n_features, units, model)
     if start is not None:
         weights, intercepts = start
         if weights is None:
@@ -132,9 +135,11 @@ def train_once(
     if eta0 is None:
         eta0 = eta0_of_rows(settings, penalty, rows.statistics(settings, False))
     plan = settings.plan(penalty, n_outputs, eta0)
-    engines = engines_for(plan, rows.n_features, units, model, in_place=True)
-    warnings = [] if model is None else warnings_about(engines, plan)
-    generator, t = (None, 0) if model is None else (model.generator, model.t)
+    if model is None:
+        engines, warnings, generator, t = plan.new_engines(rows.n_features), [], None, 0
+    else:
+        engines = continued_engines(plan, rows.n_features, units, model, in_place=True)
+        warnings, generator, t = warnings_about(engines, plan), model.generator, model.t
     if settings.shuffle and generator is None:
         generator = new_generator(settings.random_state)
     learners = new_learners(engines, rows.X, rows.targets, plan)

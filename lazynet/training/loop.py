@@ -167,8 +167,8 @@ class Training:
 
     def _end_epoch(self, line: EpochRecord) -> None:
         """Complete the line of an epoch, tell it, and decide how training goes on."""
-        held_out = self.rows.held_out
-        if held_out is not None:
+        if self.settings.early_stopping:
+            held_out = self.rows.held_out
             total = total_loss(self.engines, self.plan, lambda: [held_out])
             line["validation_loss"] = total / held_out[0].shape[0]
         progressive = line["progressive_loss"]

@@ -272,18 +272,15 @@ class Model(NamedTuple):
     generator: np.random.RandomState | None
 
 
-def engines_for(
-    plan: Plan, n_features: int, units: Units | None, model: Model | None, in_place: bool = False
+def continued_engines(
+    plan: Plan, n_features: int, units: Units | None, model: Model, in_place: bool = False
 ) -> list[Engine]:
-    """New engines, or engines that go on from ``model``.
+    """Engines of the plan that go on from ``model``.
 
     ``in_place`` lets the engines of the model go on, where they suit the plan; else it keeps them.
     ``units`` are those of the model, or None: then weights are those of features as passed.
     """
-    n_outputs = plan.n_outputs
-    if model is None:
-        return plan.new_engines(n_features)
-    old = model.engines
+    old, n_outputs = model.engines, plan.n_outputs
     n_present = outputs_of(old)
     if n_present != n_outputs or old[0].n_features != n_features:
         raise ValueError(

@@ -77,8 +77,8 @@ class Rows:
     n_features: int
     n_visits: int
     n_orders: int | None = None
-    #: the rows that are held out, with their targets; None: no row is
-    held_out: Block | None = None
+    #: the rows that are held out, with their targets; only after ``hold_out``
+    held_out: Block
     #: the columns that a step may change; None: all
     touched: NDArray[Any] | None = None
     order: RowNumbers = None
@@ -217,9 +217,9 @@ class RowsInMemory(Rows):
         return {"X": self.X, "y": y, "sample_weight": weights, "sample_order": self.order}
 
     @cached_property
-    def held_out(self) -> Block | None:  # type: ignore[override]
-        rows = self.validation
-        return None if rows is None else (self.X[rows], self.targets.only(rows))
+    def held_out(self) -> Block:  # type: ignore[override]
+        assert self.validation is not None
+        return self.X[self.validation], self.targets.only(self.validation)
 
     def evaluation(self, engines: Sequence[Engine], plan: Plan) -> Evaluation:
         return evaluate(engines, plan, self.X, self.targets)
