@@ -108,7 +108,12 @@ class _DualNetModel(LinearModel):
             def after(epoch: EpochOfSearch) -> None:
                 workers.check()
                 if p.verbose > 0:
-                    print((f"output {row}  " if n_outputs > 1 else "") + _line_of(epoch))
+                    print(
+                        (f"output {row}  " if n_outputs > 1 else "")
+                        + f"epoch {epoch['epoch']:4d}  objective {epoch['objective']:.6g}  "
+                        f"gap {epoch['gap']:.3g}  nonzeros {epoch['nonzeros']}  "
+                        f"{epoch['seconds']:.3f} s"
+                    )
 
             return minimiser.to(p.l1, p.l2, tol=p.tol, max_iter=p.max_iter, after=after)
 
@@ -116,23 +121,15 @@ class _DualNetModel(LinearModel):
             result = workers.map(minimum_of, range(n_outputs))
         load_minima(self, result)
         solvers = [minimum.solver for minimum in result]
-        self.solver_ = solvers[0] if len(solvers) == 1 else solvers
+        self.solver_ = solvers if n_outputs > 1 else solvers[0]
         self._duals = [minimum.duals for minimum in result] if p.warm_start else []
         self.n_iter_ = max(minimum.n_iter for minimum in result)
         self.history_ = [
-            {"output": row, **record} if len(result) > 1 else dict(record)
+            {"output": row, **record} if n_outputs > 1 else dict(record)
             for row, minimum in enumerate(result)
             for record in minimum.history
         ]
         return _warnings_of(result, p)
-
-
-def _line_of(epoch: EpochOfSearch) -> str:
-    """The line that is printed of an epoch."""
-    return (
-        f"epoch {epoch['epoch']:4d}  objective {epoch['objective']:.6g}  gap {epoch['gap']:.3g}  "
-        f"nonzeros {epoch['nonzeros']}  {epoch['seconds']:.3f} s"
-    )
 
 
 def _warnings_of(minima: Sequence[Minimum], p: SimpleNamespace) -> list[Warning]:
@@ -155,10 +152,13 @@ def load_minima(model: Any, minima: Sequence[Minimum]) -> None:
         np.vstack([minimum.coef for minimum in minima]),
         np.array([minimum.intercept for minimum in minima]),
     )
-    for name in ("objective", "dual_objective", "duality_gap"):
-        field = "gap" if name == "duality_gap" else name
-        values = [float(getattr(minimum, field)) for minimum in minima]
-        setattr(model, f"{name}_", values[0] if len(values) == 1 else np.array(values))
+    for attribute, number in (
+        ("objective_", "objective"),
+        ("dual_objective_", "dual_objective"),
+        ("duality_gap_", "gap"),
+    ):
+        values = [float(getattr(minimum, number)) for minimum in minima]
+        setattr(model, attribute, values[0] if len(values) == 1 else np.array(values))
 
 
 @dataclass(repr=False, eq=False)

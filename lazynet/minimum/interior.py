@@ -48,18 +48,18 @@ class Solution(NamedTuple):
 
 def suits(mean: MeanLoss) -> bool:
     """Whether the slope of the loss jumps, and a dense copy of X is small enough."""
-    n, p = mean.n_rows, mean.examples.n_columns
+    n, p = mean.n_rows, mean.n_columns
     return (
         mean.loss.curvature is None
         and 0 < n * p <= _CELLS
         and min(n, p) <= _UNKNOWNS
-        and p * mean.examples.n_values <= _VISITS
+        and p * mean.n_values <= _VISITS
     )
 
 
 def _dense(mean: MeanLoss) -> NDArray[np.float64]:
     """X as an array.  ``margins`` checks every row that it reads."""
-    one = np.zeros(mean.examples.n_columns)
+    one = np.zeros(mean.n_columns)
     columns = np.empty((len(one), mean.n_rows))
     for j, column in enumerate(columns):
         one[j] = 1.0

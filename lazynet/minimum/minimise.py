@@ -133,35 +133,25 @@ class Minimiser:
         problem: Problem,
         generator: np.random.RandomState,
     ) -> None:
-        examples = as_examples(problem.X, problem.y, problem.importances)
-        mean = MeanLoss(
-            examples,
-            problem.y,
-            problem.importances,
-            problem.loss,
-            fit_intercept=problem.fit_intercept,
-        )
-        self._set_out(mean, generator)
-
-    def _set_out(self, mean: MeanLoss, generator: np.random.RandomState) -> None:
-        """Stand at zero weights."""
+        y, importances = problem.y, problem.importances
+        examples = as_examples(problem.X, y, importances)
+        fit_intercept = problem.fit_intercept
+        mean = MeanLoss(examples, y, importances, problem.loss, fit_intercept=fit_intercept)
         self.mean, self.generator = mean, generator
         #: the least objective of zero weights
-        self.at_zero, self._rounding_at_zero, self.intercept = self.mean.at_zero()
-        if not np.isfinite(self.mean.longest):
+        self.at_zero, self._rounding_at_zero, self.intercept = mean.at_zero()
+        if not np.isfinite(mean.longest):
             raise ValueError(
                 "X has rows whose squared norm is not a finite number; scale the features to "
                 "comparable sizes"
             )
         if not np.isfinite(self.at_zero):
             raise ValueError("y is so large that the loss of zero weights overflows; scale y")
-        away, largest = (np.abs(mean.y - b).max(initial=0.0) for b in (self.intercept, 0.0))
+        away, largest = np.abs(y - self.intercept).max(initial=0.0), np.abs(y).max(initial=0.0)
         #: whether the targets are much further from 0 than from each other
-        self.far_targets = bool(
-            mean.fit_intercept and not mean.loss.margin and away < _FAR * largest
-        )
+        self.far_targets = bool(fit_intercept and not mean.loss.margin and away < _FAR * largest)
         self.weights = np.zeros(mean.n_columns)
-        self.duals = self.mean.balanced_slopes(np.zeros(self.mean.n_rows), self.intercept)
+        self.duals = mean.balanced_slopes(np.zeros(mean.n_rows), self.intercept)
         self._duals_at_zero = self.duals
         # u of the present duals, if it is known.
         self._correlations: Vector | None = None
@@ -201,22 +191,15 @@ class Minimiser:
         self.duals = self.mean.balanced_slopes(self.mean.margins(self.weights), intercept)
         self._correlations = None
 
-    @property
-    def _by_rows(self) -> bool:
-        """Whether rows are visited from the first epoch on, and no working set is made."""
-        return self.mean.n_rows > MOST_ROWS
-
-    def _ascent(self, penalty: ElasticNet) -> Ascent:
-        return Ascent(self.mean, penalty, self.generator)
-
     def _begin(self, penalty: ElasticNet, target: float, max_iter: int) -> tuple[Search, Place]:
         """The search, and the place from which it goes."""
         mean = self.mean
-        if self._by_rows:
+        if mean.n_rows > MOST_ROWS:
+            # A working set cannot number so many rows.
             loss, _ = mean.value(mean.margins(self.weights), self.intercept)
             objective = loss + penalty.value(self.weights)
             start = Place(self.weights, self.intercept, self.duals, objective, objective)
-            return self._ascent(penalty), start
+            return Ascent(mean, penalty, self.generator), start
         columns = self._columns
         columns.start(penalty, self.weights, self.intercept)
         start = look(columns, penalty, self.duals.copy(), self._correlations)

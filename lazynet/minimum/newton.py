@@ -73,7 +73,7 @@ class ActiveColumns:
             mean.share,
             mean.fit_intercept,
         )
-        self.weights = np.zeros(mean.examples.n_columns)
+        self.weights = np.zeros(mean.n_columns)
         self.duals = np.zeros(mean.n_rows)
         self.intercept = 0.0
 
@@ -112,7 +112,7 @@ class ActiveColumns:
     @property
     def density(self) -> float:
         """The share of the nonzeros of X that lie in the columns of the working set."""
-        return self.set.n_nonzeros / max(self.mean.examples.n_values, 1)
+        return self.set.n_nonzeros / max(self.mean.n_values, 1)
 
     def admit(self, u: Vector) -> int:
         """Let the features with the largest |u_j| > l1 join the set; returns how many joined."""

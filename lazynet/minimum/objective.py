@@ -78,26 +78,15 @@ class MeanLoss:
         fit_intercept: bool,
         total: float | None = None,
     ) -> None:
-        self.examples, self.loss, self.fit_intercept = examples, loss, fit_intercept
-        self.y = y
+        self.examples, self.y, self.importances = examples, y, importances
+        self.loss, self.fit_intercept = loss, fit_intercept
+        self.n_rows, self.n_columns = examples.n_rows, examples.n_columns
+        #: the number of stored values of all rows
+        self.n_values = examples.n_values
         if total is None:
             total = importance_of_rows(y, importances)
         #: 1 / n; where the rows are a part of all rows, n is the ``total`` of all
         self.share = 1.0 / total
-        self.importances = importances
-
-    @property
-    def n_rows(self) -> int:
-        return self.examples.n_rows
-
-    @property
-    def n_columns(self) -> int:
-        return self.examples.n_columns
-
-    @property
-    def n_values(self) -> int:
-        """The number of stored values of all rows."""
-        return self.examples.n_values
 
     def _over_rows(self, run: Callable[[int], tuple[int, int]]) -> None:
         take_until_done(
@@ -175,13 +164,13 @@ class MeanLoss:
 
     def correlations(self, duals: Vector) -> Vector:
         """u = (1/n) sum s_i a_i x_i, a number per feature."""
-        sums = self.add_rows(duals, np.zeros((self.examples.n_columns, 1)))[:, 0]
+        sums = self.add_rows(duals, np.zeros((self.n_columns, 1)))[:, 0]
         sums *= self.share
         return sums
 
     def compensated_sums(self, duals: Vector) -> Vector:
         """sum s_i a_i x_i, right to the last digit: {high, low} per feature."""
-        return self.add_rows(duals, np.zeros((self.examples.n_columns, 2)))
+        return self.add_rows(duals, np.zeros((self.n_columns, 2)))
 
     def add_rows(self, duals: Vector, cells: Vector) -> Vector:
         """Add sum s_i a_i x_i to ``cells``: {sum} or {high, low} per feature; returns them."""
@@ -198,18 +187,14 @@ class MeanLoss:
         if not self.fit_intercept:
             return 0.0
         reach = _REACH + float(np.abs(self.y).max(initial=0.0) + np.abs(margins).max(initial=0.0))
-        low, high = -reach, reach
+        low, high, duals = -reach, reach, np.empty(self.n_rows)
+        code, epsilon = self.loss.code, self.loss.epsilon
         while high - low > _FINE * (1.0 + abs(low) + abs(high)):
             middle = 0.5 * (low + high)
-            rises = self._fall(margins, middle) < 0.0
-            low, high = (low, middle) if rises else (middle, high)
+            # By how much the summed loss falls per unit of the intercept.
+            fall = kernel.negative_slopes(self.examples, margins, middle, code, epsilon, duals)
+            low, high = (low, middle) if fall < 0.0 else (middle, high)
         return 0.5 * (low + high)
-
-    def _fall(self, margins: Vector, intercept: float) -> float:
-        """By how much the summed loss falls per unit of the intercept."""
-        code, epsilon = self.loss.code, self.loss.epsilon
-        out = np.empty(self.n_rows)
-        return kernel.negative_slopes(self.examples, margins, intercept, code, epsilon, out)
 
     def at_zero(self) -> tuple[float, float, float]:
         """The mean loss at zero weights and their best intercept, its rounding, the intercept."""

@@ -207,22 +207,14 @@ class Ascent:
     def epoch(self, last: Place) -> Place:
         ascent = self.ascent
         if not self.started:
-            self._start_from(last)
+            ascent.start_from(last.weights, last.intercept, last.duals)
             self.started = True
         elif self.next_factor is not None:
             ascent.recentre(self.next_factor)
-        duals = self._pass()
+        ascent.take(shuffled(ascent.mean.n_rows, self.generator))
         now = ascent.standing()
         self.next_factor = self._after(now)
-        return Place(now.weights, now.intercept, duals, now.objective, now.gap)
-
-    def _start_from(self, last: Place) -> None:
-        self.ascent.start_from(last.weights, last.intercept, last.duals)
-
-    def _pass(self) -> Vector:
-        """Take a step on every row; returns a copy of the dual variables."""
-        self.ascent.take(shuffled(self.ascent.mean.n_rows, self.generator))
-        return self.ascent.duals.copy()
+        return Place(now.weights, now.intercept, ascent.duals.copy(), now.objective, now.gap)
 
     def _after(self, now: Standing) -> float | None:
         """The factor of kappa with which the centre moves; None if the centre waits."""
@@ -290,7 +282,7 @@ class Suitable:
 
     def epoch(self, last: Place) -> Place:
         dense = self.penalty.l1 == 0.0 or self.columns.density > _DENSE
-        large = self.columns.mean.examples.n_values > SMALL
+        large = self.columns.mean.n_values > SMALL
         if self.penalty.l2 > 0.0 and large and dense and self.ascents_left:
             if self.ascent is None:
                 self.ascent = Ascent(self.columns.mean, self.penalty, self.generator)
