@@ -45,12 +45,12 @@ def pytest_collection_modifyitems(config, items):
     left_out = set() if config.getoption("--thorough") else {"thorough"}
     if quick:
         left_out.add("slow")
-    kept = [item for item in items if not left_out & set(item.keywords)]
+    selected = [item for item in items if not left_out & set(item.keywords)]
     if quick:
-        kept = few_cases(kept)
-    chosen = set(kept)
+        selected = few_cases(selected)
+    chosen = set(selected)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-    items[:] = kept
+    items[:] = selected
 
 
 def few_cases(items):

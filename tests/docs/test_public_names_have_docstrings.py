@@ -31,8 +31,8 @@ def public_names():
     """Every public class and function, by where it is found."""
     for name in MODULES:
         module = importlib.import_module(name)
-        own = [key for key, value in vars(module).items() if is_from(name, value)]
-        for key in getattr(module, "__all__", own):
+        defined = [key for key, value in vars(module).items() if is_from(name, value)]
+        for key in getattr(module, "__all__", defined):
             value = getattr(module, key)
             if not key.startswith("_") and (inspect.isclass(value) or inspect.isfunction(value)):
                 yield f"{name}.{key}", value

@@ -23,20 +23,20 @@ def block_with(text):
 def table_of_rules():
     """The table of the page, a line for every row of the catalogue."""
     for row in ALGORITHMS.values():
-        own = [f for f in dataclasses.fields(row.rule) if f.name not in OF_RULES]
-        parameters = ", ".join(f"{f.name}={f.default!r}" for f in own)
+        fields = [f for f in dataclasses.fields(row.rule) if f.name not in OF_RULES]
+        parameters = ", ".join(f"{f.name}={f.default!r}" for f in fields)
         if row.engine is None:
-            kept = "any storage"
+            weights_in = "any storage"
             reference = "lazynet/reference/affine.py"
         else:
             kind = row.engine.kind
             count = cells.numbers(kind)
-            kept = f"[{count} number{'s' * (count > 1)}](../lazynet/kernels/rules/{kind}.pxd)"
+            weights_in = f"[{count} number{'s' * (count > 1)}](../lazynet/kernels/rules/{kind}.pxd)"
             reference = f"lazynet/reference/{kind}.py"
         found = [
             f'`"{row.rule.name}"`',
             f"`{row.rule.__name__}({parameters})`",
-            kept,
+            weights_in,
             row.paper + ("" if row.exact else "; NOT exact for l2 > 0"),
             f"[reference](../{reference})",
         ]

@@ -49,15 +49,15 @@ def printed_by(lines):
         if words[:1] == ["lazynet"] and "|" not in words:
             here = io.StringIO()
             with contextlib.redirect_stdout(here), contextlib.redirect_stderr(here):
-                code, told = main(words[1:]), here.getvalue()
+                code, printed_text = main(words[1:]), here.getvalue()
         else:
             done = subprocess.run(
                 ["sh", "-e", "-c", line], text=True,
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             )  # fmt: skip
-            code, told = done.returncode, done.stdout
-        assert code == 0, told
-        out += told
+            code, printed_text = done.returncode, done.stdout
+        assert code == 0, printed_text
+        out += printed_text
     return [line for line in out.splitlines() if not line.startswith("pass ")]
 
 
@@ -82,6 +82,6 @@ def test_the_pages_print_what_is_shown(folder, capsys):
                 )
                 compared += 1
     assert compared >= 30
-    told = "\n".join(printed_by(COMMANDS_OF_README))
-    assert "progressive" in told
-    assert "accuracy" in told
+    printed_text = "\n".join(printed_by(COMMANDS_OF_README))
+    assert "progressive" in printed_text
+    assert "accuracy" in printed_text

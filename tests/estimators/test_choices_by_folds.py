@@ -113,11 +113,11 @@ def test_the_table_is_that_of_single_fits(kind, weighted):
     assert results["l2"].tolist() == [0.1] * 3 + [0.0] * 3
     counts = np.zeros(6)
     for number, (train, test) in enumerate(folds):
-        own = None if weights is None else weights[test]
+        test_weights = None if weights is None else weights[test]
         for setting in range(6):
             arguments = model, train, X, y, weights, setting
             one = fit_alone(*arguments, max_iter=model.n_iter_)
-            expected = loss_of(one, X[test], y[test], own)
+            expected = loss_of(one, X[test], y[test], test_weights)
             # A grid computes in float32.
             assert results[f"split{number}_loss"][setting] == pytest.approx(expected, rel=1e-4)
             counts[setting] += np.count_nonzero(fit_alone(*arguments, max_iter=3).coef_)
@@ -244,9 +244,9 @@ def test_explicit_folds_as_masks_and_groups(way):
     X, y = data()
     folds = list(StratifiedKFold(3).split(X, y))
     masks = [tuple(np.isin(np.arange(len(y)), side) for side in fold) for fold in folds]
-    by_number, *others = (made(way, cv=cv).fit(X, y) for cv in (3, folds, masks))
-    for other in others:
-        assert_same_results(other, by_number)
+    by_number, *models = (made(way, cv=cv).fit(X, y) for cv in (3, folds, masks))
+    for model in models:
+        assert_same_results(model, by_number)
     groups = np.arange(len(y)) % 4
     grouped = made(way, cv=GroupKFold(4)).fit(X, y, groups=groups)
     expected = list(GroupKFold(4).split(X, y, groups))
@@ -285,8 +285,8 @@ def test_the_figure_of_a_choice(way, grid):
         np.testing.assert_array_equal(losses.lines[number].get_ydata(), judged[line])
         np.testing.assert_array_equal(counts.lines[number].get_ydata(), results["nonzeros"][line])
     texts = [text.get_text() for text in losses.get_legend().get_texts()]
-    what = "highest" if "scored" in way else "least"
-    assert texts[-2].startswith(f"{what} mean: {axis} {results[axis][model.best_index_]:.3g}")
+    extreme = "highest" if "scored" in way else "least"
+    assert texts[-2].startswith(f"{extreme} mean: {axis} {results[axis][model.best_index_]:.3g}")
     assert texts[-1].startswith(f"sparsest within one standard error: {axis} ")
     assert len(texts) == 2 + (len(strengths) if len(strengths) > 1 else 0)
     figure.canvas.draw()

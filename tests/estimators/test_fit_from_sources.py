@@ -170,16 +170,16 @@ def test_a_failure_in_the_middle_leaves_the_model():
 def test_a_callback_knows_what_costs_no_pass():
     X, scores = rows_and_scores()
     y = (scores[:, 0] > 0).astype(float)
-    told = []
+    epochs = []
 
     def callback(epoch):
-        told.append((epoch.t, epoch.progressive_loss, epoch.coef.shape))
+        epochs.append((epoch.t, epoch.progressive_loss, epoch.coef.shape))
         with pytest.raises(ValueError, match="source of chunks"):
             _ = epoch.objective
-        return len(told) == 2
+        return len(epochs) == 2
 
     model = LazyNetClassifier().fit(source_of(X, y), callback=callback)
-    assert [t for t, _, _ in told] == [N, 2 * N]
+    assert [t for t, _, _ in epochs] == [N, 2 * N]
     assert model.n_iter_ == 2
 
 

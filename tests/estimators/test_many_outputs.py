@@ -235,10 +235,10 @@ def test_targets_of_other_sizes_learn_as_well():
     many.partial_fit(X, numbers * sizes)
     close(many.predict(X) / sizes, few.partial_fit(X, numbers).predict(X))
     assert many.verify(X, numbers * sizes).agrees
-    kept = many.coef_.copy(), many.intercept_.copy()
-    many.coef_, many.intercept_ = kept
-    close(many.coef_, kept[0])
-    close(many.predict(X), X @ kept[0].T + kept[1])
+    weights = many.coef_.copy(), many.intercept_.copy()
+    many.coef_, many.intercept_ = weights
+    close(many.coef_, weights[0])
+    close(many.predict(X), X @ weights[0].T + weights[1])
     # A penalty that is given belongs to weights and targets as they are.
     assert LazyNetRegressor(l1=1e-3, random_state=0).fit(X, numbers).units_ is None
     huber = LazyNetRegressor("huber", random_state=0).fit(X, numbers)

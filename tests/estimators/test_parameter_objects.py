@@ -150,9 +150,9 @@ def test_a_parameter_of_a_name_says_which_object_to_write(parameter, name, neste
 @pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor, Stepper])
 def test_constructors_hold_only_what_every_rule_understands(Estimator):
     """What belongs to one rule, schedule, storage, average or loss is given on its object."""
-    own = {name for kind, _ in KINDS for name in kinds_of(kind)}
+    of_objects = {name for kind, _ in KINDS for name in kinds_of(kind)}
     # Pegasos can have an l2 of its own.
-    assert own & set(inspect.signature(Estimator).parameters) == {"l2"}
+    assert of_objects & set(inspect.signature(Estimator).parameters) == {"l2"}
 
 
 # --- the scale of the rates -----------------------------------------------------------------

@@ -59,11 +59,11 @@ def test_what_an_epoch_costs_is_computed_when_it_is_read(monkeypatch):
     assert not evaluated
     LazyNetClassifier(max_iter=3, tol=None).fit(X, y, callback=lambda epoch: epoch.objective < 0)
     assert len(evaluated) == 3
-    told = []
+    costs = []
     LazyNetClassifier(max_iter=3, tol=None).fit(
-        X, y, callback=lambda epoch: told.append((epoch.mean_loss, epoch.objective))
+        X, y, callback=lambda epoch: costs.append((epoch.mean_loss, epoch.objective))
     )
-    assert len(set(told)) == 3
+    assert len(set(costs)) == 3
 
 
 # --- when to stop ---------------------------------------------------------------------------
@@ -352,11 +352,11 @@ def test_every_class_keeps_its_share(fraction, seed):
     rows, held = split(200, fraction, np.random.RandomState(seed), classes)
     assert sorted([*rows, *held]) == list(range(200))
     assert len(held) == np.ceil(fraction * 200)
-    sizes, kept = np.bincount(classes), np.bincount(classes[held], minlength=4)
-    capped = kept == sizes - 1
+    sizes, counts = np.bincount(classes), np.bincount(classes[held], minlength=4)
+    capped = counts == sizes - 1
     if not capped.any():
-        assert (np.abs(kept - sizes * len(held) / 200) <= 1).all()
-    assert (kept < sizes).all()
+        assert (np.abs(counts - sizes * len(held) / 200) <= 1).all()
+    assert (counts < sizes).all()
     again = split(200, fraction, np.random.RandomState(seed), classes)
     assert np.array_equal(again[1], held)
     assert not np.array_equal(split(200, fraction, np.random.RandomState(99), classes)[1], held)
@@ -386,10 +386,10 @@ def test_weights_that_leave_a_part_without_weight_are_refused():
     X, y = make_data(n=40)
     rows, held = split(40, 0.1, np.random.RandomState(0), y)
     model = LazyNetClassifier(early_stopping=True, random_state=0)
-    for part, told in ((held, "4 rows that are held out"), (rows, "36 rows to train on")):
+    for part, message in ((held, "4 rows that are held out"), (rows, "36 rows to train on")):
         weights = np.ones(40)
         weights[part] = 0.0
-        with pytest.raises(ValueError, match=f"sample_weight.*must not be zero for all {told}"):
+        with pytest.raises(ValueError, match=f"sample_weight.*must not be zero for all {message}"):
             model.fit(X, y, sample_weight=weights)
 
 

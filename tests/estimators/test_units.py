@@ -155,12 +155,14 @@ def test_a_model_goes_on_in_its_units(Estimator):
     units, before = model.units_, decisions(model, X)
     twin = pickle.loads(pickle.dumps(model))
     inner = units.rows(sparse.csr_matrix(X))
-    own = Estimator(random_state=0, shuffle=False, l1=model.l1_).fit(inner, y)
+    twin_within = Estimator(random_state=0, shuffle=False, l1=model.l1_).fit(inner, y)
     model.partial_fit(X[:5], y[:5])
-    own.partial_fit(inner[:5], y[:5])
+    twin_within.partial_fit(inner[:5], y[:5])
     assert model.units_ is units
-    np.testing.assert_allclose(decisions(own, inner), decisions(model, X), **CLOSE)
-    np.testing.assert_allclose(np.ravel(model.coef_), np.ravel(own.coef_) / units.sizes, rtol=1e-12)
+    np.testing.assert_allclose(decisions(twin_within, inner), decisions(model, X), **CLOSE)
+    np.testing.assert_allclose(
+        np.ravel(model.coef_), np.ravel(twin_within.coef_) / units.sizes, rtol=1e-12
+    )
     assert np.array_equal(model.last_coef_, model.coef_)
     np.testing.assert_allclose(model.last_intercept_, model.intercept_)
     twin.set_params(warm_start=True, max_iter=2).fit(X, y)

@@ -86,8 +86,8 @@ def assert_certified(problem, found):
     assert np.isfinite([found.objective, found.dual_objective, found.gap]).all()
     assert abs(found.objective - float(exact)) <= 64 * EPSILON * size
     twin = run_to_the_minimum(problem, max_epochs=300)
-    others = [(twin.weights, twin.intercept), near_the_minimum(problem)]
-    for weights, intercept in [*others, (found.coef, found.intercept)]:
+    places = [(twin.weights, twin.intercept), near_the_minimum(problem)]
+    for weights, intercept in [*places, (found.coef, found.intercept)]:
         other = exact_objective(problem, weights, intercept)
         assert F(found.gap) >= exact - other
         assert found.dual_objective <= float(other) + 64 * EPSILON * size

@@ -124,9 +124,9 @@ def test_a_start_equals_the_reference(case, data):
     """Any weights as the centre, any intercept, and dual variables where they are finite."""
     given, options, order, _ = case
     built, twin = compiled(*given, **options), reference_of(*given, **options)
-    some = st.sampled_from([0.0, -1.5, 0.25])
-    twin.centre = [data.draw(some) for _ in twin.centre]
-    twin.centre_intercept = data.draw(some) if options["fit_intercept"] else 0.0
+    numbers = st.sampled_from([0.0, -1.5, 0.25])
+    twin.centre = [data.draw(numbers) for _ in twin.centre]
+    twin.centre_intercept = data.draw(numbers) if options["fit_intercept"] else 0.0
     share = data.draw(st.sampled_from([0.0, 0.5, 1.0])) * (0.1 if twin.loss == "huber" else 1.0)
     twin.duals = [share * (1.0 if get_loss(twin.loss).margin is False else y) for y in given[1]]
     built.start_from(np.array(twin.centre), twin.centre_intercept, np.array(twin.duals))

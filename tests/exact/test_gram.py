@@ -55,8 +55,8 @@ def test_the_descent_ends_at_the_minimum(seed, n, l1, l2, fit_intercept):
     for _ in range(50):
         if gram.descend(H, weights, left, l1, l2, fit_intercept, 1e-13) <= 1e-13:
             break
-    own = H[1:, 1:] - np.outer(H[0, 1:], H[0, 1:]) / H[0, 0] * fit_intercept
-    np.testing.assert_allclose(left, slopes - own @ (weights - start), rtol=1e-7, atol=1e-10)
+    hessian = H[1:, 1:] - np.outer(H[0, 1:], H[0, 1:]) / H[0, 0] * fit_intercept
+    np.testing.assert_allclose(left, slopes - hessian @ (weights - start), rtol=1e-7, atol=1e-10)
     pull = left - l2 * weights
     assert (np.abs(pull)[weights == 0.0] <= l1 + 1e-10).all()
     away = pull - l1 * np.sign(weights)

@@ -190,8 +190,8 @@ def test_losses_of_held_out_rows(rule, weighted):
             coefs, intercepts = model_of(training, column, number)
             decision = X[fold.test] @ coefs[0] + intercepts[0]
             losses = np.logaddexp(0, -decision * (2.0 * y[fold.test] - 1))
-            own = None if weights is None else weights[fold.test]
-            assert found[column, number] == pytest.approx(np.average(losses, weights=own))
+            test_weights = None if weights is None else weights[fold.test]
+            assert found[column, number] == pytest.approx(np.average(losses, weights=test_weights))
             assert counts[column, number] == np.count_nonzero(coefs)
     for (coefs, intercepts), column in zip(before, range(len(SETTINGS)), strict=True):
         after = model_of(training, column, 1)

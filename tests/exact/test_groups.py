@@ -131,8 +131,8 @@ def test_a_sweep_changes_no_weight_that_is_read(run):
     run.take(0, len(run.problem.order))
     engine, other = run.engine, run.new_engine()
     before = engine.coefficients()
-    some = np.arange(run.problem.n_features)[::-1]
-    np.testing.assert_array_equal(engine.coefficients(some), before[:, some])
+    features = np.arange(run.problem.n_features)[::-1]
+    np.testing.assert_array_equal(engine.coefficients(features), before[:, features])
     engine.sweep()
     np.testing.assert_array_equal(engine.coefficients(), before)
     other.set_state(engine.state())

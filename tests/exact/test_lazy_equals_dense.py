@@ -168,10 +168,10 @@ class KeepsTheFirstScale(RDAEngine):
     """Takes the size of the first row that it sees for the mean size of all rows."""
 
     def take(self, examples, steps, task, t=0):
-        known = self.field("mean")
+        mean = self.field("mean")
         super().take(examples, steps, task, t)
-        if known:
-            self.set_field("mean", known)
+        if mean:
+            self.set_field("mean", mean)
 
 
 class ForgetsWhen(AdaGradEngine):

@@ -30,12 +30,12 @@ def test_losses_of_predictions_add_up(loss, n_steps):
     rng = np.random.default_rng(0)
     order, predictions = rng.integers(0, 30, n_steps), rng.normal(0, 2, n_steps)
     counts = rng.random(30)
-    known = get_loss(loss)
+    settled = get_loss(loss)
     value = reference.LOSSES[loss][0]
     pairs = zip(predictions, y[order], counts[order], strict=True)
-    expected = sum(count * value(p, target, known.epsilon) for p, target, count in pairs)
+    expected = sum(count * value(p, target, settled.epsilon) for p, target, count in pairs)
     steps = keeping(order, predictions)
-    found = loss_of_predictions(as_examples(X, y, counts), steps, known.code, known.epsilon)
+    found = loss_of_predictions(as_examples(X, y, counts), steps, settled.code, settled.epsilon)
     np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 

@@ -192,7 +192,7 @@ def test_the_gap_is_never_less_than_the_distance_to_the_minimum(problem, w, b):
 
     D is taken at the dual variables reached, and at the slopes of the present predictions.
     """
-    others = [near_the_minimum(problem), (w[: len(problem.rows[0])], b)]
+    places = [near_the_minimum(problem), (w[: len(problem.rows[0])], b)]
     number = float if problem.loss in PRECISE else F
     twin = problem.twin()
     advance(twin, problem.order)
@@ -204,7 +204,7 @@ def test_the_gap_is_never_less_than_the_distance_to_the_minimum(problem, w, b):
     ]
     bound = max(bound, twin.certificate(slopes)[1])
     assert gap >= objective - bound
-    for weights, intercept in [(w, b), *others]:
+    for weights, intercept in [(w, b), *places]:
         intercept = number(intercept) if problem.fit_intercept else 0
         above = twin.objective([number(v) for v in weights], intercept)
         assert bound <= above + rounding_of(problem.loss, above)

@@ -65,8 +65,8 @@ def test_every_module_works_in_a_tree_that_was_never_built(module, sources):
     assert found["failed"] == 0, done.stdout
     assert found["attempted"] > 0
     ours = {name for name in found["modules"] if name.split(".")[0] == "lazynet"}
-    others = {name for name in ours if not name.startswith("lazynet.reference")}
-    assert others <= {"lazynet", "lazynet._version"}
+    outside = {name for name in ours if not name.startswith("lazynet.reference")}
+    assert outside <= {"lazynet", "lazynet._version"}
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -194,9 +194,9 @@ def test_a_stream_is_refused():
         assert not hasattr(model, "partial_fit")
         with pytest.raises(AttributeError) as caught:
             model.partial_fit(X, y, **classes)
-        told = str(caught.value.__cause__)
-        assert "partial_fit cannot train with rule=SAGA(" in told
-        assert "use fit" in told
+        message = str(caught.value.__cause__)
+        assert "partial_fit cannot train with rule=SAGA(" in message
+        assert "use fit" in message
         model.set_params(rule="fobos").partial_fit(X, 1.0 * y, **classes)
     with pytest.raises(ValueError, match=r"Stepper cannot train with rule=SAGA\(\).*use fit"):
         Stepper(3, rule="saga")

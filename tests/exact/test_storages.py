@@ -178,10 +178,10 @@ def test_negative_weights_are_no_start():
     with pytest.raises(ValueError, match=r"coef_init must not hold a negative weight .* got -1"):
         model.fit(X, y, coef_init=negative)
     model.fit(X, y, coef_init=-negative)
-    kept = model.coef_.copy()
+    before = model.coef_.copy()
     with pytest.raises(ValueError, match="coef_ must not hold a negative weight"):
         model.coef_ = negative
-    np.testing.assert_array_equal(model.coef_, kept)
+    np.testing.assert_array_equal(model.coef_, before)
     free = LazyNetClassifier(rule=FoBoS(eta0=0.1), max_iter=5, tol=None).fit(X, y)
     assert free.coef_.min() < 0.0
     for call in ("partial_fit", "fit"):

@@ -158,8 +158,8 @@ def test_chunks_copies_and_undone_calls_change_no_bit(options, n_outputs, data):
             assert_same(read(engine), before)
         take(engine, chosen, examples, start, stop)
     assert_same(read(engine), learned(options, n_outputs, limits))
-    some = np.array([7, 3, D - 1])
-    np.testing.assert_array_equal(engine.coefficients(some), engine.coefficients()[:, some])
+    features = np.array([7, 3, D - 1])
+    np.testing.assert_array_equal(engine.coefficients(features), engine.coefficients()[:, features])
 
 
 @EVERY_CASE
@@ -275,6 +275,6 @@ def test_all_forms_of_targets_say_the_same():
         found.append(np.vstack([each.engine.coefficients() for each in learners]))
         for k in (0, 10):
             np.testing.assert_array_equal(targets[k][0], numbers[:, k])
-        for some in (np.array([3, 0]), np.arange(0)):
-            np.testing.assert_array_equal(targets.only(some)[4][0], numbers[some, 4])
+        for chosen_rows in (np.array([3, 0]), np.arange(0)):
+            np.testing.assert_array_equal(targets.only(chosen_rows)[4][0], numbers[chosen_rows, 4])
     assert_same(found, [found[0]] * 3)

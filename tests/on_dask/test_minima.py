@@ -135,10 +135,10 @@ def test_the_hessian_and_its_products_are_those_of_all_rows():
     _, packed = total("gram", features=features, stride=1)
     room = np.full(size * size, np.nan)
     np.testing.assert_allclose(sums.hessian_of(packed, room), wanted, rtol=1e-7, atol=1e-9)
-    _, some = total("gram", features=features, stride=3)
+    _, every_third = total("gram", features=features, stride=3)
     third = wide[np.concatenate(thirds)]
     wanted_of_some = (third.T @ third * 3.0 / 1000.0)[np.triu_indices(size)]
-    np.testing.assert_allclose(some, wanted_of_some, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(every_third, wanted_of_some, rtol=1e-7, atol=1e-9)
     for length in (1, 2, 4):
         assert np.array_equal(total("gram", length, features=features, stride=1)[1], packed)
     v = np.random.default_rng(0).standard_normal(size)

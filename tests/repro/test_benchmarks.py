@@ -42,13 +42,13 @@ def planted_rows():
 @pytest.fixture
 def few_programs():
     """The programs of the tests alone; afterwards all of them, in their order."""
-    every = dict(programs.ALL)
-    for each in every:
+    all_programs = dict(programs.ALL)
+    for each in all_programs:
         if each not in FEW:
             del programs.ALL[each]
     yield
     programs.ALL.clear()
-    programs.ALL.update(every)
+    programs.ALL.update(all_programs)
 
 
 # --- every study -----------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def test_a_fit_that_raises_counts_as_a_huge_loss_and_is_told():
 
 def runs(loss, seconds=1.0):
     values = dict(loss=loss, error=0.2, seconds=seconds, epochs=7, nonzeros=30, failed=None)
-    return {what: [value] for what, value in values.items()}
+    return {name: [value] for name, value in values.items()}
 
 
 def test_ratios_are_those_of_the_best_other_program():

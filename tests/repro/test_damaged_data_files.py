@@ -100,6 +100,6 @@ def test_unusable_files_are_told_in_a_line(tmp_path, capsys, monkeypatch):
     for path in paths:
         for files in ([str(path)], [str(good), str(path)]):
             assert main(["stability", "--out", str(out), "--data", *files]) == 1
-            told = one_line_about(capsys.readouterr().err, path)
-            assert "give a whole text file with lines like" in told
+            message = one_line_about(capsys.readouterr().err, path)
+            assert "give a whole text file with lines like" in message
             assert not out.exists()

@@ -94,9 +94,9 @@ def test_what_is_reproduced_comes_from_the_records(committed):
 def test_without_results_an_entry_says_so():
     """What no study has measured is not taken for reproduced; errata need no study."""
     nothing = Committed({}, {})
-    told = {each.key: found_of(each, nothing).reproduced for each in ENTRIES}
-    unmeasured = {key for key, text in told.items() if text == NOT_MEASURED}
+    texts = {each.key: found_of(each, nothing).reproduced for each in ENTRIES}
+    unmeasured = {key for key, text in texts.items() if text == NOT_MEASURED}
     assert {"early lazy", "fobos dense", "translation", "pi0", "claim"} <= unmeasured
-    assert {key for key in told if key not in unmeasured} == {
+    assert {key for key in texts if key not in unmeasured} == {
         key for key, finder in FINDERS.items() if finder.__name__ == "<lambda>"
     }

@@ -211,11 +211,9 @@ def plain_count(files, min_document_frequency, abstracts, most):
     having = Counter(word for each in counts.values() for word in each)
     occurring = sum(counts.values(), Counter())
     enough = sorted(word for word in having if having[word] >= min_document_frequency)
-    kept = set(sorted(enough, key=lambda word: -occurring[word])[:most])
-    left = {
-        pmid: {word: n for word, n in each.items() if word in kept} for pmid, each in counts.items()
-    }
-    return {pmid: each for pmid, each in left.items() if each}, n_deleted
+    frequent = set(sorted(enough, key=lambda word: -occurring[word])[:most])
+    left = {pmid: {w: row[w] for w in row if w in frequent} for pmid, row in counts.items()}
+    return {pmid: row for pmid, row in left.items() if row}, n_deleted
 
 
 @pytest.mark.parametrize("seed", range(20))

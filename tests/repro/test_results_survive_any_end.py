@@ -69,8 +69,8 @@ def test_a_row_of_studies_begins_with_the_one_that_was_interrupted(tmp_path):
     assert not list(tmp_path.glob("*.jsonl"))
 
 
-@pytest.mark.parametrize("what", ["settings", "code", "data", "versions"])
-def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, what):
+@pytest.mark.parametrize("difference", ["settings", "code", "data", "versions"])
+def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, difference):
     """Neither run uses or removes the other's records."""
     data = tmp_path / "some.svm"
     data.write_text("1 1:1")
@@ -78,14 +78,14 @@ def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, what
     with monkeypatch.context() as patch:
         with pytest.raises(Stopped):
             run(Counting(failing="c"), settings, tmp_path)
-        if what == "code":
+        if difference == "code":
             patch.setattr("paper_repro.machine._fingerprint", lambda: "other")
-        if what == "versions":
+        if difference == "versions":
             patch.setattr("paper_repro.machine.version_of", lambda _: "other")
-        if what == "data":
+        if difference == "data":
             data.write_text("1 1:2")
         other = Counting()
-        changed = replace(settings, seed=1) if what == "settings" else settings
+        changed = replace(settings, seed=1) if difference == "settings" else settings
         document = run(other, changed, tmp_path)
     assert other.ran == KEYS
     assert document["resumed"] == 0
@@ -136,8 +136,8 @@ def test_a_number_that_is_none_is_not_recorded(tmp_path):
 @pytest.fixture
 def quick(monkeypatch):
     """Studies without figures, on a machine that is looked at once."""
-    known = results.provenance()
-    monkeypatch.setattr(results, "provenance", lambda: known)
+    machine = results.provenance()
+    monkeypatch.setattr(results, "provenance", lambda: machine)
     monkeypatch.setattr(results, "drawing", lambda *_: "<svg/>")
     monkeypatch.setattr("os.fsync", lambda _: None)
     monkeypatch.setitem(STUDIES, "counting", Counting())
@@ -184,9 +184,9 @@ def test_a_damaged_journal_is_refused(journal, capsys, number, line, words):
     path.write_text("\n".join([*lines, ""]))
     data = path.read_bytes()
     assert main(["counting", "--out", str(path.parent)]) == 1
-    told = one_line_about(capsys.readouterr().err, path)
-    assert words in told
-    assert "give --fresh" in told
+    message = one_line_about(capsys.readouterr().err, path)
+    assert words in message
+    assert "give --fresh" in message
     assert path.read_bytes() == data
     assert main(["counting", "--out", str(path.parent), "--fresh"]) == 0
     assert load("counting", path.parent)["records"] == expected
@@ -212,16 +212,16 @@ def test_the_readme_is_not_made_from_damaged_results(tmp_path, monkeypatch, caps
 
 def test_damaged_results_of_studies(quick, tmp_path, capsys):
     """Of another study: told before the hours of a run; of this study: replaced."""
-    other, own = tmp_path / "table.json", tmp_path / "counting.json"
+    other, counting = tmp_path / "table.json", tmp_path / "counting.json"
     other.write_bytes((RESULTS / "table.json").read_bytes()[:-100])
     assert main(["counting", "--out", str(tmp_path)]) == 1
     assert "is not JSON" in one_line_about(capsys.readouterr().err, other)
-    assert not own.exists()
+    assert not counting.exists()
     # A whole file can be the wrong one.
     shutil.copy(RESULTS / "corpus.json", other)
     with pytest.raises(DamagedFile, match="is no result of the study 'table'"):
         load("table", tmp_path)
     other.unlink()
-    own.write_bytes(b"\x00")
+    counting.write_bytes(b"\x00")
     assert main(["counting", "--out", str(tmp_path)]) == 0
     assert list(load("counting", tmp_path)["records"]) == KEYS

@@ -74,11 +74,11 @@ def test_crossover_times_every_competitor(tmp_path):
         assert all(min(seconds) > 0 for seconds in record["seconds"].values())
 
 
-@pytest.mark.parametrize("known", [0.0007, 0.05, 0.25, 0.8])
-def test_a_known_crossing_is_found(known):
-    measured = DensityCurves(made_up(clock_crosses=known))
+@pytest.mark.parametrize("density", [0.0007, 0.05, 0.25, 0.8])
+def test_a_known_crossing_is_found(density):
+    measured = DensityCurves(made_up(clock_crosses=density))
     for tier in TIERS:
-        assert measured.crossing(tier, CLOCK, DENSE).median == pytest.approx(known)
+        assert measured.crossing(tier, CLOCK, DENSE).median == pytest.approx(density)
 
 
 @pytest.mark.parametrize(

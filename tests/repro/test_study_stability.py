@@ -93,8 +93,8 @@ def test_the_planted_problem_is_what_it_says():
     assert (counts[mattering] < 0.02 * 4000).sum() == 20
     assert abs(corpus.y.mean()) < 0.01
     agreement = np.abs(corpus.X.T @ corpus.y) / np.sqrt(np.maximum(counts, 1))
-    others = np.setdiff1d(np.arange(5000), mattering)
-    assert np.median(agreement[mattering]) > 3 * np.median(agreement[others])
+    useless = np.setdiff1d(np.arange(5000), mattering)
+    assert np.median(agreement[mattering]) > 3 * np.median(agreement[useless])
 
 
 def test_tuning_never_sees_what_it_is_judged_on(small, monkeypatch):

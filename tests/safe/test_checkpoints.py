@@ -148,8 +148,8 @@ def test_a_fit_that_ends_anywhere_goes_on_to_the_same_bits(case, path):
     assert whole.n_iter_ == EVERY_POINT.get(case, whole.n_iter_)
     rng = random.Random(case)
     assert points in (whole.n_iter_ - 1, whole.n_iter_)
-    some = {1, points, rng.randrange(1, points + 1)}
-    for stop in range(1, points + 1) if case in EVERY_POINT else some:
+    stops = {1, points, rng.randrange(1, points + 1)}
+    for stop in range(1, points + 1) if case in EVERY_POINT else stops:
         np.random.seed(0)  # noqa: NPY002
         with pytest.raises(Ended):
             fit(case, path, stop_after=stop)
@@ -331,10 +331,10 @@ def test_a_full_disk_ends_no_run(path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(container, "write", full)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("error", RuntimeWarning)
         model = classifier().fit(X, Y, checkpoint=path, every=0)
-    assert ["No space left" in str(warning.message) for warning in told].count(True) == 1
+    assert ["No space left" in str(warning.message) for warning in caught].count(True) == 1
     assert bits_of(model) == wanted
 
 

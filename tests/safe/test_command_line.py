@@ -66,7 +66,7 @@ def run(*arguments):
 
 
 @pytest.fixture
-def told(capsys):
+def run_json(capsys):
     """The one JSON object that a command prints."""
 
     def of(*arguments):
@@ -83,10 +83,10 @@ def told(capsys):
 
 
 @pytest.mark.parametrize("cache", [[], ["--cache", "kept.rows"]])
-def test_a_trained_model_is_that_of_fit(folder, told, cache):
+def test_a_trained_model_is_that_of_fit(folder, run_json, cache):
     """The same bits as fit from the same source, what is told is so, and no other file is made."""
     before = {path.name for path in folder.iterdir()}
-    code, found = told("train", "two.svm", "-o", "m.lazy", "--passes", 3, "--l1", 1e-3, *cache)
+    code, found = run_json("train", "two.svm", "-o", "m.lazy", "--passes", 3, "--l1", 1e-3, *cache)
     assert code == 0
     source = SvmlightFile("two.svm", zero_based=False)
     same = lazynet.LazyNetClassifier(l1=1e-3, max_iter=3, tol=None, random_state=0).fit(source)
@@ -202,8 +202,8 @@ def test_every_option_is_obeyed_or_refused(folder, capsys):
             command, value = (part.split() for part in case.split("|"))
             code, out, made, err = outcome(folder, capsys, [*command, f"--{name}", *value])
             assert (code, out, made) == (2, [], {}), case
-            told = [name, *(part.partition("=")[0] for part in value)]
-            assert any(word in err for word in told), (case, err)
+            expected_words = [name, *(part.partition("=")[0] for part in value)]
+            assert any(word in err for word in expected_words), (case, err)
     for command, names in parsers.items():
         for name in set(OPTIONS) - set(names):
             given = f"--{name}" if name in ("json", "multilabel") else f"--{name}=1"
@@ -211,19 +211,19 @@ def test_every_option_is_obeyed_or_refused(folder, capsys):
             assert given in capsys.readouterr().err.rpartition("unrecognized arguments")[2]
 
 
-def test_parameters_of_the_estimator(folder, told, capsys):
+def test_parameters_of_the_estimator(folder, run_json, capsys):
     """Rules, schedules and losses with parameters become the objects of the library."""
     options = ["--set", "rule=ftrl", "--set", "rule__alpha=0.5", "--set", "rule__penalty=once",
                "--loss", "squared_hinge", "--set", "shuffle=false",
                "--set", "fit_intercept=false"]  # fmt: skip
-    assert told("train", "two.svm", "-o", "m.lazy", *options)[0] == 0
+    assert run_json("train", "two.svm", "-o", "m.lazy", *options)[0] == 0
     model = lazynet.load("m.lazy")
     assert model.rule == FTRL(alpha=0.5, penalty="once")
     assert (model.loss, model.fit_intercept) == ("squared_hinge", False)
     options = ["--set", "rule=fobos", "--set", "rule__schedule__power_t=0.5",
                "--set", "rule__schedule=power", "--set", "rule__eta0=0.3",
                "--set", "rule__average=true"]  # fmt: skip
-    assert told("train", "two.svm", "-o", "m.lazy", *options)[0] == 0
+    assert run_json("train", "two.svm", "-o", "m.lazy", *options)[0] == 0
     assert lazynet.load("m.lazy").rule == FoBoS(Power(power_t=0.5), eta0=0.3, average=True)
     assert run("train", "two.svm", "-o", "n.lazy", "--set", "average=true") == 2
     assert "write --set rule=fobos --set rule__average=..." in capsys.readouterr().err
@@ -231,7 +231,7 @@ def test_parameters_of_the_estimator(folder, told, capsys):
                   ["--passes", 1, "--set", "max_iter=2"]):  # fmt: skip
         assert run("train", "two.svm", "-o", "n.lazy", *twice) == 2
         assert "is given twice" in capsys.readouterr().err
-    for name, text, told_of in (
+    for name, text, message in (
         ("rule", "ftrl(alpha=__import__('os'))", "rule must be one of"),
         ("rule__alpha", "0.5", "rule__alpha needs an object"),
         ("rule__alpha", "__import__('os')", "rule__alpha needs an object"),
@@ -239,7 +239,7 @@ def test_parameters_of_the_estimator(folder, told, capsys):
         ("loss__epsilon", "1", "loss__epsilon needs an object"),
     ):
         assert run("train", "two.svm", "-o", "n.lazy", "--set", f"{name}={text}") == 2
-        assert told_of in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     assert run("train", "two.svm", "-o", "n.lazy", "--set", "rule=rda", "--set", "rule__x=1") == 2
     assert "Invalid parameter 'x' for estimator RDA()" in capsys.readouterr().err
     alpha = "rule__alpha=__import__('os')"
@@ -263,45 +263,45 @@ def test_going_on(folder):
 
 
 @pytest.mark.parametrize("base", [0, 1])
-def test_columns_from_0_or_1_are_remembered(folder, told, base):
+def test_columns_from_0_or_1_are_remembered(folder, run_json, base):
     """Rows without a column 0 are read as the model's own rows."""
     X, y = rows_of(300)
     dump_svmlight_file(X, y, "own.svm", zero_based=base == 0)
     later = sparse.hstack([sparse.csr_matrix((300, 5)), X[:, 5:]]).tocsr()
     dump_svmlight_file(later, y, "later.svm", zero_based=base == 0)
-    assert told("train", "own.svm", "-o", "m.lazy")[0] == 0
+    assert run_json("train", "own.svm", "-o", "m.lazy")[0] == 0
     command = ["predict", "m.lazy", "later.svm", "--method", "decision_function", "-o", "s.txt"]
     assert run(*command) == 0
     expected = lazynet.load("m.lazy").decision_function(later)
     np.testing.assert_allclose(np.loadtxt("s.txt"), expected, atol=1e-12)
 
 
-def test_conversions_lose_no_bit(folder, told):
+def test_conversions_lose_no_bit(folder, run_json):
     """Weights of rows too, and rows without labels and values."""
     rng = np.random.default_rng(0)
     lines = [
         f"{rng.normal()!r} {rng.random()!r} | 3:{rng.normal()!r} 7:1e-300\n" for _ in range(50)
     ]
     Path("a.vw").write_text("".join(lines))
-    code, result = told("convert", "a.vw", "-o", "b.rows", "--bits", 4)
+    code, result = run_json("convert", "a.vw", "-o", "b.rows", "--bits", 4)
     assert (code, result["rows"]) == (0, 50)
     one, other = next(VWFile("a.vw", bits=4).chunks(50)), next(RowsFile("b.rows").chunks(50))
     assert (one.X != other.X).nnz == 0
     assert np.array_equal(one.y, other.y)
     assert np.array_equal(one.weight, other.weight)
     Path("c.vw").write_text("0 | 1:1\n |\n1 | 2:1\n")
-    assert told("convert", "c.vw", "--multilabel", "--bits", 4, "-o", "c.rows")[1]["rows"] == 3
+    assert run_json("convert", "c.vw", "--multilabel", "--bits", 4, "-o", "c.rows")[1]["rows"] == 3
 
 
 # --- test and predict -----------------------------------------------------------------------------
 
 
-def test_scores(folder, told):
+def test_scores(folder, run_json):
     """Loss, accuracy, F1 and R^2 are scikit-learn's."""
 
     def scored(train, test, *options):
         assert run("train", train, "-o", "m.lazy", *options) == 0
-        code, found = told("test", "m.lazy", test)
+        code, found = run_json("test", "m.lazy", test)
         source = SvmlightFile(test, zero_based=False, n_features=30, multilabel=bool(options))
         X, y, _ = next(source.chunks(10**6))
         model = lazynet.load("m.lazy")
@@ -319,7 +319,7 @@ def test_scores(folder, told):
     found, model, X, y = scored("labels.svm", "labels.svm", "--multilabel")
     assert found["f1_micro"] == pytest.approx(f1_score(y, model.predict(X), average="micro"))
     Path("few.svm").write_text("0 1:1\n 2:1\n")
-    assert told("test", "m.lazy", "few.svm")[1]["rows"] == 2
+    assert run_json("test", "m.lazy", "few.svm")[1]["rows"] == 2
 
 
 def test_predictions(folder, capsys):
@@ -334,7 +334,7 @@ def test_predictions(folder, capsys):
         assert np.array_equal(np.array(lines, dtype=float).reshape(expected.shape), expected)
 
 
-def test_words_that_no_text_had_before(folder, capsys, told):
+def test_words_that_no_text_had_before(folder, capsys, run_json):
     """A column beyond those of the model has the weight 0, and a note counts such values."""
     assert run("train", "two.svm", "-o", "m.lazy") == 0
     lines = Path("new.svm").read_text().splitlines()
@@ -348,7 +348,7 @@ def test_words_that_no_text_had_before(folder, capsys, told):
     assert found[0].out == found[1].out
     assert not found[0].err
     assert "note: 132 values belong to features that the model does not know" in found[1].err
-    scores = [told("test", "m.lazy", name)[1] for name in ("new.svm", "wide.svm")]
+    scores = [run_json("test", "m.lazy", name)[1] for name in ("new.svm", "wide.svm")]
     assert scores[0]["loss"] == scores[1]["loss"]
 
 
@@ -507,7 +507,7 @@ def test_ctrl_c_leaves_the_model_as_it_was(folder):
     assert not [path for path in folder.iterdir() if path.suffix == ".tmp"]
 
 
-def test_a_run_that_was_stopped_goes_on(folder, told, monkeypatch, capsys):
+def test_a_run_that_was_stopped_goes_on(folder, run_json, monkeypatch, capsys):
     """The same command ends with the bits of a run that nobody stopped; Ctrl-C says so."""
     command = ["train", "two.svm", "--passes", 20, "--l1", 1e-3]
     arguments = [*command, "-o", "m.lazy", "--checkpoint", "run.lazy"]
@@ -527,7 +527,7 @@ def test_a_run_that_was_stopped_goes_on(folder, told, monkeypatch, capsys):
     assert "run.lazy keeps the run, and the same command goes on" in message
     assert Path("run.lazy").exists()
     assert not Path("m.lazy").exists()
-    assert told(*arguments)[0] == told(*command, "-o", "whole.lazy")[0] == 0
+    assert run_json(*arguments)[0] == run_json(*command, "-o", "whole.lazy")[0] == 0
     assert not Path("run.lazy").exists()
     m, whole = lazynet.load("m.lazy"), lazynet.load("whole.lazy")
     assert np.array_equal(m.coef_, whole.coef_)

@@ -228,8 +228,8 @@ def test_arrays_that_lie(parts, tmp_path):
     for name, array in arrays.items():
         with np.errstate(over="ignore"):
             narrow = array.astype(np.float16)
-        others = [array[:-1], narrow, array[None], None, *arrays.values()]
-        for other in others:
+        wrong_arrays = [array[:-1], narrow, array[None], None, *arrays.values()]
+        for other in wrong_arrays:
             if other is not None and other.dtype == array.dtype and other.shape == array.shape:
                 continue
             changed = {**arrays, name: other}
@@ -284,16 +284,16 @@ def test_any_change_is_refused_or_harmless(parts, tmp_path):
     document, lot = header["document"], random.Random(0)
     places, filled = [*nodes_of(document)], [name for name in sorted(arrays) if arrays[name].size]
     for turn in range(60):
-        changed, others = document, dict(arrays)
+        changed, changed_arrays = document, dict(arrays)
         if turn % 2:
             changed = change(document, lot.choice(places), lot.choice(VALUES))
         else:
             name = lot.choice(filled)
-            array = others[name] = others[name].copy()
+            array = changed_arrays[name] = changed_arrays[name].copy()
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 value = np.array(lot.choice(NUMBERS)).astype(array.dtype)
             array.reshape(-1)[lot.randrange(array.size)] = value
-        container.write(tmp_path / "model", FORMAT, {**header, "document": changed}, others)
+        container.write(tmp_path / "model", FORMAT, {**header, "document": changed}, changed_arrays)
         with contextlib.suppress(ValueError, MemoryError):
             use(lazynet.load(tmp_path / "model"))

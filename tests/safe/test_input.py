@@ -313,8 +313,8 @@ def test_bad_targets_weights_and_orders_are_refused(Estimator, method):
         ([0.5], "must hold integers"), ([], "sample_order must"),
         (np.zeros((2, 2, 2), int), "one or two dimensions"),
     ):  # fmt: skip
-        told = "sample_order", pattern
-        assert_refused(model, method, (X, y), error, *told, sample_order=order)
+        patterns = "sample_order", pattern
+        assert_refused(model, method, (X, y), error, *patterns, sample_order=order)
 
 
 #: Weights of every row, and what the certified solver says of them: their sum has an inverse.
@@ -401,9 +401,9 @@ def test_bad_parameters_are_refused(Estimator, method):
             assert all(pattern in str(caught.value) for pattern in patterns)
     if Estimator is LazyNetRegressor:
         for loss in (name for name, loss in LOSSES.items() if loss.margin):
-            told = f"loss={loss!r}", "squared_error", "huber"
+            patterns = f"loss={loss!r}", "squared_error", "huber"
             model = copy.deepcopy(good).set_params(loss=loss)
-            assert_refused(model, method, (X, y), ValueError, *told)
+            assert_refused(model, method, (X, y), ValueError, *patterns)
 
 
 @METHODS
@@ -518,9 +518,9 @@ def diverging(storage, **options):
 def test_a_call_that_diverges_leaves_the_model(storage, method, warm_start):
     """FloatingPointError with the step and the remedy, and the model of the last good call."""
     model, X, y = diverging(storage, warm_start=warm_start)
-    told = FloatingPointError, "overflowed", "step", "Lower eta0"
+    patterns = FloatingPointError, "overflowed", "step", "Lower eta0"
     order = np.tile(np.arange(N), (50, 1))
-    assert_refused(model, method, (X, y), *told, sample_order=order)
+    assert_refused(model, method, (X, y), *patterns, sample_order=order)
 
 
 def test_penalties_beyond_doubles_are_refused_with_the_remedy():

@@ -97,7 +97,7 @@ def test_arrays_of_estimators(Estimator, method, array, disguise):
     change = DISGUISES[disguise]
     options, X = accepted_options(Estimator, method), sparse_rows()
     X = X.toarray() if array == "X" else X
-    other, others = X, options
+    other, changed_options = X, options
     if array == "X":
         watched = changed = other = change(X)
     elif array.startswith("X."):
@@ -105,10 +105,10 @@ def test_arrays_of_estimators(Estimator, method, array, disguise):
         watched = other = with_array(X, array, changed)
     else:
         watched = changed = change(options[array])
-        others = {**options, array: changed}
+        changed_options = {**options, array: changed}
     expected = outcome(Estimator, method, X, options)
     held = portrait(np.array(changed)), copy.deepcopy(portrait(watched))
-    assert differences(expected, outcome(Estimator, method, other, others)) == []
+    assert differences(expected, outcome(Estimator, method, other, changed_options)) == []
     assert (portrait(np.array(changed)), portrait(watched)) == held
 
 

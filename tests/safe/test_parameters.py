@@ -113,7 +113,7 @@ FIELDS = [
 ]
 
 
-def every(pairs):
+def each_parameter(pairs):
     """A case for each of these parameters."""
     ids = [f"{kind.__name__}-{name}" for kind, name in pairs]
     return pytest.mark.parametrize(("kind", "name"), pairs, ids=ids)
@@ -301,7 +301,7 @@ NUMERIC = [pair for pair in PARAMETERS if list(typed_values(*pair))]
 # --- one value, many types -----------------------------------------------------------------
 
 
-@every(NUMERIC)
+@each_parameter(NUMERIC)
 def test_the_type_of_a_number_does_not_matter(kind, name):
     """Narrow integers do not wrap, half precision does not overflow: bit for bit one model.
 
@@ -330,7 +330,7 @@ def test_the_type_of_a_number_does_not_matter(kind, name):
             assert settled.settled() is settled
 
 
-@every(FIELDS)
+@each_parameter(FIELDS)
 def test_fields_of_dataclasses_become_plain(kind, name):
     """A field becomes a plain int or float, whatever type of number is given."""
     for value, plain in typed_values(kind, name):
@@ -339,7 +339,7 @@ def test_fields_of_dataclasses_become_plain(kind, name):
         assert getattr(made, name) == plain
 
 
-@every(of_kind(check_flag, check_choice))
+@each_parameter(of_kind(check_flag, check_choice))
 def test_flags_and_names(kind, name):
     """Flags and strings of NumPy are taken; what only looks like one is refused."""
     allowed = kinds_of(kind)[name]
@@ -372,7 +372,7 @@ NO_PARAMETERS = [
 ]  # fmt: skip
 
 
-@every(BOUNDED)
+@each_parameter(BOUNDED)
 def test_bounds_of_parameters(kind, name):
     """Values beyond what the table allows are refused in fit, by the name of the parameter."""
     allowed = kinds_of(kind)[name]
@@ -449,7 +449,7 @@ def test_an_object_that_is_changed_later_is_checked_again():
     assert np.array_equal(model.partial_fit(X, y).coef_, expected.partial_fit(X, y).coef_)
 
 
-@every([pair for pair in PARAMETERS
+@each_parameter([pair for pair in PARAMETERS
         if pair[1] in ("loss", "rule", "schedule", "storage", "average")])  # fmt: skip
 def test_classes_and_objects_of_another_kind_are_refused_by_name(kind, name):
     """A class in place of an object is told how to make one; other objects what belongs there."""
@@ -457,8 +457,8 @@ def test_classes_and_objects_of_another_kind_are_refused_by_name(kind, name):
     for other in OBJECTS:
         fits = place_of(other).rpartition("__")[2] == name
         if fits and kinds_of(kind)[name].check is not check_flag:
-            told = f"be an object, got the class {other.__name__}: write {other.__name__}"
-            refused_by_name(kind, name, told, other, data=data)
+            advice = f"be an object, got the class {other.__name__}: write {other.__name__}"
+            refused_by_name(kind, name, advice, other, data=data)
             continue
         for wrong in (other, other()):
             refused_by_name(kind, name, "", wrong, data=data)
@@ -479,7 +479,7 @@ def clean(act, *names):
             pytest.fail(f"{error!r} does not name {names}")
 
 
-@every(FIELDS)
+@each_parameter(FIELDS)
 def test_garbage_is_refused_by_dataclasses(kind, name):
     """When they are made, or when their numbers are asked for; the fuzzer tries all parameters."""
     for value in GARBAGE:
@@ -727,11 +727,11 @@ def test_adagrad_over_trained_weights_warns_where_it_wipes_them(method):
         (dict(l1=1e-3, rule=AdaGrad(delta=1.0)), False),
     ):  # fmt: skip
         model = copy.deepcopy(trained).set_params(rule="adagrad", warm_start=True)
-        told = warnings_of(model, method, X, y, **options)
-        assert len(told) == warns
+        messages = warnings_of(model, method, X, y, **options)
+        assert len(messages) == warns
         if warns:
-            assert "the first rate of a coordinate" in told[0]
-            assert "Raise delta, or set l" in told[0]
+            assert "the first rate of a coordinate" in messages[0]
+            assert "Raise delta, or set l" in messages[0]
 
 
 def test_adagrad_warns_when_the_penalty_comes_later():
@@ -742,10 +742,10 @@ def test_adagrad_warns_when_the_penalty_comes_later():
     X = X.tocsr()
     model = LazyNetRegressor(max_iter=3, tol=None, l1=0.0, l2=0.0).fit(full, y)
     assert not warnings_of(model, "partial_fit", X, y, rule="adagrad")
-    [told] = warnings_of(model, "partial_fit", X, y, l1=1e-3)
-    assert "goes on with weights that it has not trained" in told
-    own = LazyNetRegressor(rule="adagrad", l1=1e-3, l2=0.0, max_iter=3, tol=None).fit(X, y)
-    for each, l1 in ((model, 1e-3), (own, 1e-3), (own, 1e-2)):
+    [message] = warnings_of(model, "partial_fit", X, y, l1=1e-3)
+    assert "goes on with weights that it has not trained" in message
+    untouched = LazyNetRegressor(rule="adagrad", l1=1e-3, l2=0.0, max_iter=3, tol=None).fit(X, y)
+    for each, l1 in ((model, 1e-3), (untouched, 1e-3), (untouched, 1e-2)):
         assert not warnings_of(each, "partial_fit", X, y, l1=l1)
 
 

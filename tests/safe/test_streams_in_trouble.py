@@ -165,11 +165,11 @@ def test_a_cache_follows_its_files(path):
 
     def written(make):
         """Whether the cache is written, and the values of its rows."""
-        before = os.stat(kept).st_mtime_ns if kept.exists() else None
+        before = os.stat(cache).st_mtime_ns if cache.exists() else None
         rows = values(make())
-        return os.stat(kept).st_mtime_ns != before, rows
+        return os.stat(cache).st_mtime_ns != before, rows
 
-    kept = path.with_name("words.svm.rows")
+    cache = path.with_name("words.svm.rows")
     _, expected = written(lambda: cached_lines(path))
     assert written(lambda: cached_lines(path)) == (False, expected)
     path.write_bytes(TEXT + b"1 1:7\n")
@@ -181,10 +181,10 @@ def test_a_cache_follows_its_files(path):
     assert written(lambda: cached_lines(path, n_features=10)) == (True, changed)
     assert written(lambda: cached_lines(path, zero_based=True)) == (True, changed)
     path.write_bytes(b"1 | 3:2\n")
-    assert written(lambda: cached(VWFile(path), kept)) == (True, [2.0])
+    assert written(lambda: cached(VWFile(path), cache)) == (True, [2.0])
     for source in (Chunks([([[1.0]], [1])]), Shuffled(SvmlightFile(path))):
         with pytest.raises(ValueError, match="source must read files"):
-            cached(source, kept)
+            cached(source, cache)
 
 
 def test_a_cache_that_another_program_replaces(path):

@@ -34,8 +34,8 @@ def other_than(kind, default):
 
 def with_other_parameters(rule):
     """A rule of a class, none of whose own parameters has its default."""
-    default, own = rule(), kinds_of(rule).keys() - OF_TRAINING
-    return rule(**{name: other_than(kinds_of(rule)[name], vars(default)[name]) for name in own})
+    default, names = rule(), kinds_of(rule).keys() - OF_TRAINING
+    return rule(**{name: other_than(kinds_of(rule)[name], vars(default)[name]) for name in names})
 
 
 #: Every rule with parameters that are not its defaults; of some rules, values that tell more.

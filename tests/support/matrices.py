@@ -102,8 +102,8 @@ def source_of(X, y, weights=None, rows=50):
 
     def chunks():
         for start in range(0, X.shape[0], rows):
-            some = slice(start, start + rows)
-            part = X[some], y[some]
-            yield part if weights is None else (*part, weights[some])
+            chunk = slice(start, start + rows)
+            part = X[chunk], y[chunk]
+            yield part if weights is None else (*part, weights[chunk])
 
     return Chunks(chunks)

@@ -44,10 +44,14 @@ def portrait(subject, seen=frozenset()):
     if (callable(subject) and not holds_parameters) or not hasattr(subject, "__dict__"):
         return "opaque", name
     # Tables have room behind what is written in them; how they are pickled says what counts.
-    own = getattr(type(subject), "__getstate__", None)
+    getstate = getattr(type(subject), "__getstate__", None)
     fields = vars(subject)
-    if own is not None and own is not object.__getstate__ and hasattr(subject, "_per_feature"):
-        fields = own(subject)
+    if (
+        getstate is not None
+        and getstate is not object.__getstate__
+        and hasattr(subject, "_per_feature")
+    ):
+        fields = getstate(subject)
     return name, _of_fields(fields, seen)
 
 

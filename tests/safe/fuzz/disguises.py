@@ -144,9 +144,9 @@ def another_array(old, given, random):
         shape = [(1, *old.shape), (*old.shape, 1), (), old.shape[:1] * 2][random.integers(4)]
         return np.zeros(shape, dtype=old.dtype), f"of shape {shape}"
     if choice == 4:
-        others = [other for other in given.values()
+        arrays = [other for other in given.values()
                   if isinstance(other, np.ndarray) and not other.dtype.hasobject]  # fmt: skip
-        return overlapping(old, others[random.integers(len(others))]), "overlapping"
+        return overlapping(old, arrays[random.integers(len(arrays))]), "overlapping"
     if choice == 5 and old.size:
         new = old.copy()
         pool = ODD_REALS if old.dtype.kind == "f" else ODD_INTEGERS[:9]

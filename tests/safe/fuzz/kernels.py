@@ -44,8 +44,8 @@ def generate(random, ledger):
     how = []
     for _ in range(random.choice([0, 1, 1, 1, 2]) if given else 0):
         key = str(random.choice(list(given)))
-        given[key], what = another(given[key], given, parts, same_kind=key == "self")
-        how.append(f"{key} {what}")
+        given[key], change = another(given[key], given, parts, same_kind=key == "self")
+        how.append(f"{key} {change}")
     # What is held cannot be told from the arguments: the object is spoiled, and used again.
     if random.random() < 0.15:
         how.append(spoil_what_is_held(given, random))

@@ -142,16 +142,16 @@ def damage_arrays(other, random):
         arrays = {each: getattr(other, each) for each in ARRAYS[other.format]}
         array, choice = np.asarray(arrays[name]), int(random.integers(10))
         if name == "data" or choice > 2:
-            changed, told = another_array(array, arrays, random)
+            changed, change = another_array(array, arrays, random)
         elif choice == 0:
-            changed, told = random.permutation(array), "shuffled"
+            changed, change = random.permutation(array), "shuffled"
         elif choice == 1:
-            changed, told = np.zeros_like(array), "repeated"
+            changed, change = np.zeros_like(array), "repeated"
         else:
             kind = one_of(INDICES, random)
-            changed, told = array.astype(kind), np.dtype(kind).name
+            changed, change = array.astype(kind), np.dtype(kind).name
         setattr(other, name, changed)
-        how.append(f"{name} {told}")
+        how.append(f"{name} {change}")
     return how
 
 

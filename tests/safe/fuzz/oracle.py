@@ -123,39 +123,39 @@ def names_one(text, words):
                for word in words)  # fmt: skip
 
 
-def judged(ledger, what, call, *, words, model=None, accepted=(), needs_memory=False, finite=True):
+def judged(ledger, title, call, *, words, model=None, accepted=(), needs_memory=False, finite=True):
     """Make the call and enter in the ledger what becomes of it; returns its result, or None.
 
     ``words`` are the arguments that an error may name, ``model`` must survive it unchanged.
     ``needs_memory`` says that no machine may have what the call asks for.
     """
     before = None if model is None else portrait(model)
-    note(what)
-    result, error, name = None, None, what.split()[0]
+    note(title)
+    result, error, name = None, None, title.split()[0]
     with listening() as heard:
         try:
             result = call()
         except BaseException as raised:
             error = raised
     for text, line in heard:
-        ledger.fail(f"{plain(text)} at {line}", f"{what} let a warning out: {text} ({line})")
+        ledger.fail(f"{plain(text)} at {line}", f"{title} let a warning out: {text} ({line})")
     if error is None:
         if finite and not all_finite(result):
-            ledger.fail(f"{name} gave what is not finite", f"{what} returned {result!r:.200}")
+            ledger.fail(f"{name} gave what is not finite", f"{title} returned {result!r:.200}")
         else:
             ledger.finite += 1
         return result
-    judge_error(ledger, what, error, words, accepted, needs_memory)
+    judge_error(ledger, title, error, words, accepted, needs_memory)
     changed = [] if model is None else differences(before, portrait(model))
     if changed:
         ledger.fail(
             f"a failed {name} changed the model ({type(error).__name__} at {innermost(error)})",
-            f"{what} raised {error!r:.200}, and the model changed: {'; '.join(changed[:3])}",
+            f"{title} raised {error!r:.200}, and the model changed: {'; '.join(changed[:3])}",
         )
     return None
 
 
-def judge_error(ledger, what, error, words, accepted, needs_memory):
+def judge_error(ledger, title, error, words, accepted, needs_memory):
     """Enter an error in the ledger: a refusal in clean words, or a failure."""
     kind, line, text = type(error).__name__, innermost(error), str(error)
     if isinstance(error, Stopped):
@@ -163,7 +163,7 @@ def judge_error(ledger, what, error, words, accepted, needs_memory):
     elif isinstance(error, MemoryError) and needs_memory:
         ledger.refused[kind] += 1
     elif not isinstance(error, CLEAN + accepted):
-        ledger.fail(f"{kind} at {line}", f"{what} raised {error!r:.300} at {line}")
+        ledger.fail(f"{kind} at {line}", f"{title} raised {error!r:.300} at {line}")
     elif not (
         line == OUTSIDE
         or names_one(text, words)
@@ -172,7 +172,7 @@ def judge_error(ledger, what, error, words, accepted, needs_memory):
     ):
         ledger.fail(
             f"{kind} names no argument in {line.split(':')[0]}: {plain(text)}",
-            f"{what} raised {error!r:.300} at {line}, which names no argument",
+            f"{title} raised {error!r:.300} at {line}, which names no argument",
         )
     else:
         ledger.refused[kind] += 1

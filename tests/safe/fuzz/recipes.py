@@ -103,8 +103,8 @@ class Parts(Sizes):
 
     def block_kind(self):
         run = {"with an average": "averaged clock"}.get(self.kind, self.kind)
-        known = run if run in WIDE_KINDS else "clock" if run in RUNS else None
-        self.of_block = known or str(self.one_of(*WIDE_KINDS))
+        wide_kind = run if run in WIDE_KINDS else "clock" if run in RUNS else None
+        self.of_block = wide_kind or str(self.one_of(*WIDE_KINDS))
         self.narrow &= self.of_block != "averaged clock"
         return self.of_block
 
@@ -168,9 +168,9 @@ class Parts(Sizes):
 
     def clocks(self):
         """Clocks at their start: one for all outputs, or one for each."""
-        known, free = self.kind in RUNS, self.of_block == "clock" and self.flag()
-        own = self.kind in RUNS[1:3] if known else free
-        rows = np.zeros((outputs.CLOCK_ROWS, self.width if own else 1))
+        named, free = self.kind in RUNS, self.of_block == "clock" and self.flag()
+        differs = self.kind in RUNS[1:3] if named else free
+        rows = np.zeros((outputs.CLOCK_ROWS, self.width if differs else 1))
         rows[0] = 1.0
         return self.place(rows)
 
