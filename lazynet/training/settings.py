@@ -23,7 +23,6 @@ from lazynet.schedules import (
     AUTO,
     FromData,
     Power,
-    check_schedule,
     needs_scale,
 )
 from lazynet.training.plan import Plan, joins_outputs
@@ -150,27 +149,24 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
     rule: Rule = p["rule"]
     if rule == AUTO:
         numbers = not classifies or (loss.unbounded_slope and not loss.margin)
-        rule = FoBoS().settled() if numbers else AdaGrad().settled()
-        p["rule"] = rule
+        rule = p["rule"] = (FoBoS() if numbers else AdaGrad()).settled()
     schedule = rule.schedule
     if schedule == AUTO:
         # Rates from the rows need a clock.
-        plain = isinstance(rule, (FoBoS, SGD)) and rule.storage == Clock()
-        plain = plain and rule.group is None and rule.eta0 is None
-        schedule = check_schedule("schedule", FromData() if plain else Power())
+        on_clock = isinstance(rule, (FoBoS, SGD)) and rule.storage == Clock()
+        from_rows = on_clock and rule.group is None and rule.eta0 is None
+        schedule = (FromData() if from_rows else Power()).settled()
     eta0 = rule.eta0
     if eta0 is None and not rule.scheduled:
         eta0 = getattr(rule, "alpha", None) or (1.0 if rule.streams else None)
     elif eta0 is None and not needs_scale(schedule):
         eta0 = float(getattr(schedule, "eta0", 1.0))
     penalised = bool(p["l2"]) or p["l1"] is not None
-    rates_from_rows = rule.size_kind is not None or (
-        rule.scheduled and isinstance(schedule, FromData)
-    )
+    rates_from_rows = rule.size_kind is not None or isinstance(schedule, FromData)
     limits_epochs = p["max_iter"] is None and rates_from_rows and classifies
     settings = Settings(
         **{"class_weight": None, **p},
-        schedule=schedule if rule.scheduled else None,
+        schedule=schedule,
         eta0=eta0,
         n_threads=int(effective_n_jobs(n_jobs)),
         classifies=classifies,
@@ -184,7 +180,7 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
         and not (penalised or p["early_stopping"]),
         # The progressive loss is that of the last weights, not of their average.
         returns_to_best=p["early_stopping"] or (p["tol"] is not None and rule.average is None),
-        has_eta0=rule.scheduled and hasattr(schedule, "eta0"),
+        has_eta0=hasattr(schedule, "eta0"),
     )
     check_together(settings)
     return settings
