@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lazynet.losses import Loss, get_loss
 from lazynet.parameters import ParameterObject
 from lazynet.penalties import ElasticNet
-from lazynet.rules.storage import Clock
+from lazynet.rules.storage import Clock, Tables
 from lazynet.schedules import AUTO, FromData, needs_scale
 
 #: The loss for which constants are given where none is named.
@@ -94,7 +94,7 @@ class Rule(ParameterObject):
                 f"eta0 is the scale of a schedule without a scale, got eta0={self.eta0!r} beside "
                 f"schedule={schedule!r}: leave eta0 at its default"
             )
-        if self.average is not None and not self.storage.takes_averages:
+        if self.average is not None and isinstance(self.storage, Tables):
             self._refuse_beside("an average", "storage")
         if self.positive:
             self._refuse_beside("positive=True", "storage", "average")
@@ -241,7 +241,9 @@ class Affine(Rule):
         shrink = self.shrink(rates, penalty.l1, penalty.l2)
         if self.period == 1:
             return shrink
-        return shrink._replace(pull=collected(shrink.pull, self.period, first))
+        steps = np.arange(first, first + len(rates))
+        due = (steps + 1) % self.period == 0
+        return shrink._replace(pull=np.where(due, self.period * shrink.pull, 0.0))
 
     def largest_rate(self, penalty: ElasticNet) -> float:
         """The bound below which rates must stay.
@@ -283,18 +285,6 @@ class Affine(Rule):
             f"eta must be less than {largest_allowed:.6g} with l1={l1:.6g}; "
             f"the schedule gives {largest:.6g} at step {step}. Lower eta0 or l1."
         )
-
-
-def collected(pulls: NDArray[np.float64], period: int, first: int) -> NDArray[np.float64]:
-    """The pull of one step in ``period`` steps, times ``period``; 0 at all other steps.
-
-    The last axis is that of the steps.
-
-    >>> collected(np.array([1.0, 2.0, 3.0, 4.0]), 2, first=0)
-    array([0., 4., 0., 8.])
-    """
-    due = (np.arange(first, first + pulls.shape[-1]) + 1) % period == 0
-    return np.where(due, period * pulls, 0.0)
 
 
 def lost_digits(shrink: Shrink) -> NDArray[np.float64]:

@@ -17,9 +17,6 @@ DEFAULT_BUDGET = 2**20
 class Storage(ParameterObject):
     """How a rule of the affine family stores its weights."""
 
-    #: whether the storage can average the iterates
-    takes_averages: ClassVar[bool] = False
-
 
 @dataclass(repr=False)
 class Clock(Storage):
@@ -31,14 +28,14 @@ class Clock(Storage):
     """
 
     name: ClassVar[str] = "clock"
-    takes_averages: ClassVar[bool] = True
 
 
 @dataclass(repr=False)
 class Tables(Storage):
     """Lipton & Elkan's own storage: a step number per weight and two numbers per step.
 
-    After ``budget`` steps all weights are brought current and the tables begin anew.
+    After ``budget`` steps all weights are brought current and the tables begin anew.  There are no
+    tables of averages.
 
     >>> from lazynet import FoBoS
     >>> FoBoS(storage=Tables(budget=4096))
@@ -61,7 +58,6 @@ class Dense(Storage):
     """
 
     name: ClassVar[str] = "dense"
-    takes_averages: ClassVar[bool] = True
     predictions: Flag = False
 
 
