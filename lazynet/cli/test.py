@@ -46,100 +46,90 @@ def run(options: argparse.Namespace) -> None:
     began = time.perf_counter()
     with inputs.pipe_in_a_file(options, note):
         inputs.settle_reading(options, model, note)
-        scores = Scores(model)
-        for chunk in inputs.chunks_for(options, model):
-            scores.add(chunk)
-        if not scores.rows:
+        judged = [_judged(model, chunk) for chunk in inputs.chunks_for(options, model)]
+        if not judged:
             raise inputs.no_rows(options.files)
+    losses, *columns = zip(*judged, strict=True)
+    weight, *both = (
+        sparse.vstack(c) if sparse.issparse(c[0]) else np.concatenate(c) for c in columns
+    )
+    if not weight.any():
+        raise ValueError("there is not one row to judge")
+    scores = {"loss": sum(losses) / weight.sum(), **_scores(model, weight, *both)}
     seconds = time.perf_counter() - began
-    report({"rows": scores.rows, **scores.result(), "seconds": seconds}, options.json)
+    report({"rows": len(weight), **scores, "seconds": seconds}, options.json)
 
 
-class Scores:
-    """The loss of rows that come in chunks, and their targets and predictions: a number a row."""
+def _has_labels(model: Any) -> bool:
+    """Whether a row has any number of labels."""
+    return getattr(model, "_form", None) is not None
 
-    def __init__(self, model: Any) -> None:
-        self.model, self.loss = model, check_loss("loss", model.loss, LOSSES_OF_CLASSES)
-        self.has_labels = getattr(model, "_form", None) is not None
-        self.rows, self.total_loss = 0, 0.0
-        self.truth: list[Any] = []
-        self.predicted: list[Any] = []
-        self.weights: list[NDArray[np.float64]] = []
-        #: the weight of the rows that have the label with the highest decision
-        self.first_right = 0.0
 
-    def add(self, chunk: Chunk) -> None:
-        """Count the rows of a chunk."""
-        X, y = chunk.X, chunk.y
-        weight = np.ones(X.shape[0]) if chunk.weight is None else chunk.weight
-        n_labels = len(self.model.classes_) if self.has_labels else None
-        n_labels_of_rows = y.shape[1] if sparse.issparse(y) else None
-        if n_labels != n_labels_of_rows:
-            raise ValueError(
-                f"the files have {_labels_of_a_row(n_labels_of_rows)}, and the model has learned "
-                f"{_labels_of_a_row(n_labels)}"
-            )
-        decision = self.model._decision(X)
-        targets = self._targets(y, weight)
-        if self.loss == SOFTMAX and isinstance(targets, Classes) and len(targets) > 1:
-            losses = softmax_losses(np.ascontiguousarray(decision.T), targets.codes)
-            self.total_loss += float((losses * weight).sum())
-        else:
-            outputs = zip(decision.T, targets, strict=True)
-            self.total_loss += sum(total_loss_of(row, *of, self.loss) for row, of in outputs)
-        predicted = self.model.predict(X)
-        if self.has_labels:
-            predicted, y = sparse.csr_matrix(predicted), (y > 0).astype(int)
-            first = np.asarray(y[np.arange(len(weight)), decision.argmax(axis=1)]).ravel()
-            self.first_right += float(weight @ first)
-        self.rows += X.shape[0]
-        self.truth.append(y)
-        self.predicted.append(predicted)
-        self.weights.append(weight)
+def _judged(model: Any, chunk: Chunk) -> tuple[float, NDArray[np.float64], Any, Any]:
+    """The loss of the rows of a chunk; their weights, what they have, and what is predicted."""
+    X, y = chunk.X, chunk.y
+    weight = np.ones(X.shape[0]) if chunk.weight is None else chunk.weight
+    n_labels = len(model.classes_) if _has_labels(model) else None
+    n_labels_of_rows = y.shape[1] if sparse.issparse(y) else None
+    if n_labels != n_labels_of_rows:
+        raise ValueError(
+            f"the files have {_labels_of_a_row(n_labels_of_rows)}, and the model has learned "
+            f"{_labels_of_a_row(n_labels)}"
+        )
+    decision, targets = model._decision(X), _targets(model, y, weight)
+    loss = check_loss("loss", model.loss, LOSSES_OF_CLASSES)
+    if loss == SOFTMAX and isinstance(targets, Classes) and len(targets) > 1:
+        losses = softmax_losses(np.ascontiguousarray(decision.T), targets.codes)
+        total = float((losses * weight).sum())
+    else:
+        outputs = zip(decision.T, targets, strict=True)
+        total = sum(total_loss_of(row, *target, loss) for row, target in outputs)
+    predicted = model.predict(X)
+    if n_labels is not None:
+        predicted, y = sparse.csr_matrix(predicted), (y > 0).astype(int)
+    return total, weight, y, predicted
 
-    def _targets(self, y: Any, weight: NDArray[np.float64]) -> Targets:
-        """The targets of the model's outputs."""
-        if self.has_labels:
-            return Labels(checked_indicator(y), weight)
-        if not hasattr(self.model, "classes_"):
-            return Columns(y, weight)
-        classes = self.model.classes_
-        unknown = ~np.isin(y, classes)
-        if unknown.any():
-            raise ValueError(
-                f"the files have the label {y[unknown][0]:g}, which the model does not know; its "
-                f"classes are {classes.tolist()[:20]}"
-            )
-        return Classes(np.searchsorted(classes, y), len(classes), weight)
 
-    def result(self) -> dict[str, float]:
-        """The scores by name; the mean loss first."""
-        # Metrics load more of SciPy and scikit-learn, which takes a moment.
-        from sklearn import metrics
+def _targets(model: Any, y: Any, weight: NDArray[np.float64]) -> Targets:
+    """The targets of the model's outputs."""
+    if _has_labels(model):
+        return Labels(checked_indicator(y), weight)
+    if not hasattr(model, "classes_"):
+        return Columns(y, weight)
+    classes = model.classes_
+    unknown = ~np.isin(y, classes)
+    if unknown.any():
+        raise ValueError(
+            f"the files have the label {y[unknown][0]:g}, which the model does not know; its "
+            f"classes are {classes.tolist()[:20]}"
+        )
+    return Classes(np.searchsorted(classes, y), len(classes), weight)
 
-        weight = np.concatenate(self.weights) if self.weights else np.zeros(0)
-        if not weight.any():
-            raise ValueError("there is not one row to judge")
-        stacked = sparse.vstack if self.has_labels else np.concatenate
-        both = stacked(self.truth), stacked(self.predicted)
-        scores = {"loss": self.total_loss / weight.sum()}
-        if not hasattr(self.model, "classes_"):
-            scores["r2"] = metrics.r2_score(*both, sample_weight=weight)
-            scores["mean_absolute_error"] = metrics.mean_absolute_error(*both, sample_weight=weight)
-            scores["root_mean_squared_error"] = metrics.root_mean_squared_error(
-                *both, sample_weight=weight
-            )
-            return {name: float(score) for name, score in scores.items()}
-        f1 = partial(metrics.f1_score, sample_weight=weight, zero_division=0.0)
-        scores["accuracy"] = metrics.accuracy_score(*both, sample_weight=weight)
-        if self.has_labels:
-            scores["f1_micro"] = f1(*both, average="micro")
-            scores["precision_at_1"] = self.first_right / weight.sum()
-        else:
-            scores["f1_macro"] = f1(*both, average="macro")
-            if len(self.model.classes_) == 2:
-                scores["f1"] = f1(*(labels == self.model.classes_[1] for labels in both))
-        return {name: float(score) for name, score in scores.items()}
+
+def _scores(
+    model: Any, weight: NDArray[np.float64], truth: Any, predicted: Any
+) -> dict[str, float]:
+    """The scores of predictions by name."""
+    # Metrics load more of SciPy and scikit-learn, which takes a moment.
+    from sklearn import metrics
+
+    def score(name: str, *given: Any, **options: Any) -> float:
+        arrays = given or (truth, predicted)
+        return float(getattr(metrics, name)(*arrays, sample_weight=weight, **options))
+
+    if not hasattr(model, "classes_"):
+        names = "mean_absolute_error", "root_mean_squared_error"
+        return {"r2": score("r2_score"), **{name: score(name) for name in names}}
+    scores, f1 = (
+        {"accuracy": score("accuracy_score")},
+        partial(score, "f1_score", zero_division=0.0),
+    )
+    if _has_labels(model):
+        return {**scores, "f1_micro": f1(average="micro")}
+    scores["f1_macro"] = f1(average="macro")
+    if len(model.classes_) == 2:
+        scores["f1"] = f1(*(labels == model.classes_[1] for labels in (truth, predicted)))
+    return scores
 
 
 def _labels_of_a_row(n_labels: int | None) -> str:
