@@ -51,12 +51,12 @@ class DekelEngine:
         with np.errstate(over="ignore"):
             self.theta = 1.0 + float(self.mean @ self.mean)
         self.cells = np.zeros((n_features, 2))
-        self.fields = np.zeros(kernel.DEKEL_FIELDS)
+        self.fields = np.zeros(kernel.N_FIELDS)
 
     @property
     def t(self) -> int:
         """Steps taken."""
-        return int(self.fields[kernel.STEPS_FIELD])
+        return int(self.fields[kernel.STEPS])
 
     def take(self, examples: Examples, order: NDArray[np.int64]) -> None:
         """Learn from the rows of ``examples`` whose numbers ``order`` lists."""
@@ -74,16 +74,16 @@ class DekelEngine:
     def last(self) -> Model:
         """Weights and intercept after the last step, for rows that are not centered."""
         # r = a (1 + |mean|^2) - z: the sum of the intercept for rows that are not centered.
-        a, z = self.fields[[kernel.A_FIELD, kernel.Z_FIELD]].tolist()
+        a, z = self.fields[[kernel.A, kernel.Z]].tolist()
         return self._model(self.cells[:, 0], a, a * self.theta - z)
 
     def average(self) -> Model:
         """The mean of weights and intercept over all steps t = 1, 2, ..., for uncentered rows."""
-        h = self.fields[kernel.H_FIELD]
+        h = self.fields[kernel.H]
         # The estimator refuses weights that are not finite.
         with np.errstate(over="ignore", invalid="ignore"):
             sums = h * self.cells[:, 0] - self.cells[:, 1]
-        c, s = self.fields[[kernel.C_FIELD, kernel.S_FIELD]].tolist()
+        c, s = self.fields[[kernel.C, kernel.S]].tolist()
         return self._model(sums, c, s)
 
     def _model(self, sums: NDArray[np.float64], offset: float, intercept: float) -> Model:

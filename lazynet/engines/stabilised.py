@@ -128,7 +128,7 @@ class Path:
         self.examples, self.loss, self.universal = examples, loss, universal
         self.rows = Permutations(examples.n_rows, generator)
         self.cells = np.zeros((d, 2))
-        self.fields = np.zeros(kernel.STABILISED_FIELDS)
+        self.fields = np.zeros(kernel.N_FIELDS)
         self.informed = np.empty(d + 1, dtype=np.int64)
         #: the universal gravity of the last burst, times K; 0 after a sweep
         self.pull = 0.0
@@ -136,11 +136,11 @@ class Path:
     @property
     def shift(self) -> float:
         """What is to be subtracted from the size of every stored weight."""
-        return float(self.fields[kernel.SHIFT_FIELD])
+        return float(self.fields[kernel.SHIFT])
 
     @property
     def intercept(self) -> float:
-        return float(self.fields[kernel.INTERCEPT_FIELD])
+        return float(self.fields[kernel.INTERCEPT])
 
     def weights(self) -> NDArray[np.float64]:
         """All weights as of now; a weight that the last burst left at a tie is zero."""
@@ -190,18 +190,17 @@ class Path:
 
     def _truncate(self, size: int, gravity: float | None, beta: float) -> Burst:
         """Truncate the weights after a burst of ``size`` steps."""
-        features = self.informed[: int(self.fields[kernel.INFORMED_FIELD])].copy()
+        features = self.informed[: int(self.fields[kernel.INFORMED])].copy()
         ratios = np.empty(len(features))
-        state = self.cells, self.shift, size * self.universal
+        kernel.find_ratios(features, self.cells, self.shift, size * self.universal, ratios)
         if gravity is None:
-            kernel.find_ratios(features, *state, ratios)
             gravity = base_gravity(ratios, beta)
         tie = gravity * (1.0 + _TIE)
-        kernel.truncate(features, *state, gravity, tie, ratios)
-        self.fields[kernel.INFORMED_FIELD] = 0
+        kernel.truncate(features, self.cells, ratios, gravity, tie, self.universal)
+        self.fields[kernel.INFORMED] = 0
         if self.universal:
             self.pull = gravity * size
-            self.fields[kernel.SHIFT_FIELD] += self.pull
+            self.fields[kernel.SHIFT] += self.pull
             if self.shift > _LARGEST_SHIFT * self.pull > 0.0:
                 self._sweep()
         return Burst(features, ratios, ratios <= tie)
@@ -209,7 +208,7 @@ class Path:
     def _sweep(self) -> None:
         """Let the shift begin again at 0; the weights stay the same."""
         self.cells[:, 0] = self.weights()
-        self.fields[kernel.SHIFT_FIELD] = self.pull = 0.0
+        self.fields[kernel.SHIFT] = self.pull = 0.0
 
 
 class StabilisedEngine:

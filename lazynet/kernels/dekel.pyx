@@ -29,8 +29,8 @@ from .rows cimport (
 )
 from .rules.motion cimport add_to
 
-# Each running sum is followed by the digits that its rounding lost.
-cdef enum:
+# The fields.  Each running sum is followed by the digits that its rounding lost.
+cpdef enum:
     STEPS = 0
     A = 1
     Z = 3
@@ -45,14 +45,6 @@ cdef enum:
 
 # Doubles beyond this do not count single steps.
 cdef double GREATEST_COUNT = 2.0 ** 53
-
-DEKEL_FIELDS = N_FIELDS
-STEPS_FIELD = STEPS
-A_FIELD = A
-Z_FIELD = Z
-H_FIELD = H
-C_FIELD = C
-S_FIELD = S
 
 
 cdef inline bint h_begins_again(double steps, Py_ssize_t n_columns) noexcept nogil:

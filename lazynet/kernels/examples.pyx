@@ -24,7 +24,7 @@ from .chunk cimport ABSOLUTE_SUM, NO_SIZE, SQUARED_NORM, Loops
 from .lanes cimport best_level
 from .losses cimport N_LOSSES
 from .rows cimport (
-    BAD_ROW, FINISHED, OUT_OF_MEMORY, OUT_OF_RANGE, OVERFLOWED, PAUSED, NEEDS_SWEEP, OwnRow, Walk,
+    BAD_ROW, FINISHED, OUT_OF_MEMORY, OUT_OF_RANGE, OVERFLOWED, NEEDS_SWEEP, OwnRow, Walk,
     end_walk, has_place, next_row, start_of,
 )
 

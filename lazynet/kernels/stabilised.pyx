@@ -26,16 +26,11 @@ from .rows cimport (
     soft,
 )
 
-cdef enum:
+cpdef enum:  # the fields
     INTERCEPT = 0
     SHIFT = 1
     INFORMED = 2     # features that the present burst has informed
     N_FIELDS = 3
-
-STABILISED_FIELDS = N_FIELDS
-INTERCEPT_FIELD = INTERCEPT
-SHIFT_FIELD = SHIFT
-INFORMED_FIELD = INFORMED
 
 # How many features ahead a cell is prefetched.
 cdef enum:
@@ -147,11 +142,6 @@ cdef inline double* cell_at(
     return cells + 2 * j if j >= 0 else NULL
 
 
-cdef inline double ratio_of(const double* cell, double shift, double size) noexcept nogil:
-    """|w_j| / K, or |w_j| / k_j where gravity is informative and ``size`` is 0."""
-    return fabs(soft(cell[0], shift)) / (size if size > 0.0 else cell[1])
-
-
 cdef int check_features(
     const int64_t[::1] features, const double[:, ::1] cells, const double[::1] ratios
 ) except -1:
@@ -171,7 +161,7 @@ def find_ratios(
     double size,                            # K if gravity is universal, else 0
     double[::1] ratios not None,            # OUT
 ):
-    """ratios <- the ratios of the informed weights, before the truncation."""
+    """ratios <- |w_j| / K, or |w_j| / k_j where gravity is informative."""
     cdef Py_ssize_t i, d = cells.shape[0]
     cdef double* cell = NULL
     cdef bint sound = True
@@ -182,7 +172,7 @@ def find_ratios(
             sound = cell != NULL
             if not sound:
                 break
-            ratios[i] = ratio_of(cell, shift, size)
+            ratios[i] = fabs(soft(cell[0], shift)) / (size if size > 0.0 else cell[1])
     if not sound:
         refuse_features(d)
 
@@ -190,11 +180,10 @@ def find_ratios(
 def truncate(
     const int64_t[::1] features not None,   # those that the burst has informed
     double[:, ::1] cells not None,          # IN/OUT
-    double shift,
-    double size,                            # K if gravity is universal, else 0
+    const double[::1] ratios not None,      # of these features, before
     double gravity,
     double tie,                             # a weight vanishes if its ratio is at most this
-    double[::1] ratios not None,            # OUT: the ratios before
+    bint universal,
 ):
     """Truncate the informed weights, and set their counts to 0.
 
@@ -210,11 +199,10 @@ def truncate(
             sound = cell != NULL
             if not sound:
                 break
-            ratios[i] = ratio_of(cell, shift, size)
             # The ratio is compared, so that the weight whose ratio is the gravity vanishes.
             if ratios[i] <= tie:
                 cell[0] = 0.0
-            elif size == 0.0:
+            elif not universal:
                 cell[0] = soft(cell[0], gravity * cell[1])
             cell[1] = 0.0
     if not sound:

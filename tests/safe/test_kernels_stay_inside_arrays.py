@@ -213,7 +213,7 @@ def test_counts_and_places_that_are_edited_are_checked_again():
     features, learned = np.array([0, 2**40]), np.zeros((2, 2))
     for call in (
         lambda: stabilised.find_ratios(features, learned, 0.0, 1.0, np.zeros(2)),
-        lambda: stabilised.truncate(features, learned, 0.0, 1.0, 0.1, 0.1, np.zeros(2)),
+        lambda: stabilised.truncate(features, learned, np.zeros(2), 0.1, 0.1, True),
         lambda: stabilised.judge(
             features,
             np.zeros(2, np.uint8),

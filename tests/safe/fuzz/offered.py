@@ -169,7 +169,7 @@ PLAIN = {
     "purged": lambda p: p.full(3, 0, np.int64), "counts": lambda p: p.full((p.d, 2), 0, np.int32),
     "informed": lambda p: p.full(p.d + 1, 0, np.int64),
     "cells": lambda p: p.reals(p.d, 2), "others": lambda p: p.reals(p.d, 2),
-    "stabilised.fields": lambda p: p.full(stabilised.STABILISED_FIELDS),
+    "stabilised.fields": lambda p: p.full(stabilised.N_FIELDS),
     "dual.fields": lambda p: p.full(dual.DUAL_FIELDS), "dual.duals": lambda p: p.full(p.n),
     "steps.Average.fields": lambda p: p.full(AVERAGE_FIELDS),
     "dense.run.intercept": lambda p: p.reals(1), "spread": lambda p: p.full(p.one_of(0, p.d)),

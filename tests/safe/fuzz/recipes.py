@@ -270,7 +270,7 @@ DRAWN = {
     "nu": Parts.nu, "position": lambda p: 1.0, "least": lambda p: 1,
     "held": lambda p: p.reals(p.n if p.smoothed else 0),
     "columns.features": Parts.new_features,
-    "dekel.fields": lambda p: p.full(dekel.DEKEL_FIELDS, 1.0),
+    "dekel.fields": lambda p: p.full(dekel.N_FIELDS, 1.0),
     "shifts": lambda p: p.full(p.room(1, 30)), "scales": lambda p: p.full(p.size + 1),
     "pulls": lambda p: p.full(p.size + 1),
     "dense.run.sums": lambda p: p.full(p.d * p.room(0, 2)),
