@@ -282,17 +282,13 @@ def checked_targets(y: Any, *, warn: bool) -> NDArray[np.float64]:
     return targets
 
 
-def sizes_of(X: sparse.csr_matrix | Examples, kind: str | None) -> NDArray[np.float64] | None:
+def sizes_of(X: sparse.csr_matrix, kind: str | None) -> NDArray[np.float64] | None:
     """The size of every row that rates follow (``Plan.size_kind``); None where they follow none.
 
     >>> sizes_of(sparse.csr_matrix([[3.0, -4.0], [0.0, 0.0]]), "absolute_sums")
     array([7., 0.])
     """
-    if kind is None:
-        return None
-    examples = X if isinstance(X, Examples) else as_examples(X)
-    sizes: NDArray[np.float64] = getattr(examples, kind)()
-    return sizes
+    return None if kind is None else getattr(as_examples(X), kind)()
 
 
 def read_only(matrix: Any) -> Any:

@@ -196,9 +196,11 @@ def checked_classes(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[An
     if numbers and candidates is not None and candidates.dtype.kind in "biuf":
         # Few whole numbers are classes.
         values = candidates.astype(np.float64)
-        whole = (values == np.floor(values)) & (np.abs(values) < 2.0**53)
-        fit = 2 * len(candidates) <= len(y) if classes is None else np.isin(y, candidates).all()
-        sound = bool(whole.all() and fit)
+        sound = bool(((values == np.floor(values)) & (np.abs(values) < 2.0**53)).all())
+        if classes is None:
+            sound = sound and 2 * len(candidates) <= len(y)
+        else:
+            sound = sound and bool(np.isin(y, classes).all())
     if not sound:
         # scikit-learn refuses what is no class, and warns of as many classes as rows.
         with np.errstate(invalid="ignore"):  # it casts y to integers and back
