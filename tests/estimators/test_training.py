@@ -24,7 +24,6 @@ from lazynet import (
     FoBoS,
     LazyNetClassifier,
     LazyNetRegressor,
-    Optimal,
     Tables,
 )
 from lazynet.reference.losses import LOSSES as FORMULAS
@@ -441,9 +440,6 @@ def test_optimal_has_the_rates_of_scikit_learn():
     ours = LazyNetClassifier(l1=0.0, l2=0.01, rule=rule, **options).fit(X, y)
     theirs = SGDClassifier(alpha=0.01, learning_rate="optimal", **options).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
-    t0 = Optimal(l2=0.01)
-    assert t0(0) == pytest.approx(0.01**-0.25)
-    assert Optimal(l2=0.5, t0=2.0)(3) == 1 / (0.5 * 5)
     with pytest.raises(ValueError, match=r"schedule='optimal' is .* needs l2 > 0, got l2=0"):
         LazyNetClassifier(l2=0.0, rule=FoBoS("optimal")).fit(X, y)
 
