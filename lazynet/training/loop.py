@@ -149,7 +149,7 @@ class Training:
                 engine.set_constants(constants)
 
     def _visit_rows(self) -> EpochRecord:
-        """Visit all rows once; returns the line of the epoch."""
+        """Visit all rows once; returns the line of the epoch, whose losses are finite."""
         epoch, began, losses = len(self.history), time.perf_counter(), np.zeros(len(self.engines))
         n_rows, generator = self.rows.n_visits, self.generator
         shows = self.settings.verbose > 0
@@ -159,26 +159,23 @@ class Training:
                 Pass(self.engines, self.plan, epoch, generator, self.t, losses, self.workers, after)
             )
         self.t += n_rows
-        return EpochRecord(
-            epoch=epoch,
-            progressive_loss=float(losses.sum()) / n_rows,
-            seconds=time.perf_counter() - began,
-        )
-
-    def _end_epoch(self, line: EpochRecord) -> None:
-        """Complete the line of an epoch, tell it, and decide how training goes on."""
+        loss, remedy = float(losses.sum()) / n_rows, self.engines[0].remedy
+        line = EpochRecord(epoch=epoch, progressive_loss=loss, seconds=time.perf_counter() - began)
+        if not math.isfinite(loss):
+            raise overflow(f"by step {self.t}", f"its progressive loss is {loss}", remedy)
         if self.settings.early_stopping:
             held_out = self.rows.held_out
             total = total_loss(self.engines, self.plan, lambda: [held_out])
-            line["validation_loss"] = total / held_out[0].shape[0]
-        progressive = line["progressive_loss"]
+            line["validation_loss"] = loss = total / held_out[0].shape[0]
+            if not math.isfinite(loss):
+                raise overflow(f"by step {self.t}", f"its validation loss is {loss}", remedy)
+        return line
+
+    def _end_epoch(self, line: EpochRecord) -> None:
+        """Tell the line of an epoch, and decide how training goes on."""
+        settings, plan, epoch = self.settings, self.plan, line["epoch"]
+        verbose, progressive = settings.verbose, line["progressive_loss"]
         loss = line.get("validation_loss", progressive)
-        for name, value in (("progressive", progressive), ("validation", loss)):
-            if not math.isfinite(value):
-                remedy = self.engines[0].remedy
-                raise overflow(f"by step {self.t}", f"its {name} loss is {value}", remedy)
-        settings, epoch, plan = self.settings, line["epoch"], self.plan
-        verbose = settings.verbose
         if verbose:
             print(line_of_progress(line))
         asked = self.callback is not None and self._ask(line)
