@@ -26,8 +26,8 @@ from lazynet.kernels.examples import (
 from lazynet.kernels.steps import Steps, Task
 from lazynet.parameters import Kind, Number, SettledFields, shown
 
-#: The index of all features.
 Floats = NDArray[np.float64]
+#: The index of all features.
 ALL = slice(None)
 #: A number that may be infinite.
 Limit = Annotated[float, Number(least=0, infinite=True)]

@@ -101,7 +101,7 @@ class LaggingWeights(CellEngine):
             self.constants[:] = constants
 
     def _sweep(self) -> None:
-        """Bring every weight current; the last number of a cell is the steps taken when it was."""
+        """Bring every weight current; the last number of a cell becomes the number of steps."""
         self.cells[:, 0], self.cells[:, -1] = self.weights(), self.field("steps")
 
 
@@ -271,10 +271,10 @@ class GradientSums(CellEngine):
         return self.field("mean") or 1.0
 
     def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
-        """Start as if one gradient had been seen, unless all weights are 0."""
+        """Start from these weights; the count of gradients becomes 1 unless all of them are 0."""
         weights, intercept = coefficients[0], float(intercepts[0])
         self.cells[:], self.fields[:] = 0.0, 0.0
-        self.set_field(self._count, self._are_loaded(weights, intercept))
+        self.set_field(self._count, self._note_given_weights(weights, intercept))
         self._restate(weights, intercept)
 
     def set_constants(self, constants: tuple[float, ...]) -> None:
@@ -293,18 +293,18 @@ class GradientSums(CellEngine):
         followed = self.follows
         self.constants[:] = constants
         if self.follows and not followed:
-            self._are_loaded(weights, intercept)
+            self._note_given_weights(weights, intercept)
         self._restate(weights, intercept)
 
-    def _are_loaded(self, weights: Floats, intercept: float) -> float:
-        """1 for a model that is not zero, whose weights a new scale will leave what they are."""
+    def _note_given_weights(self, weights: Floats, intercept: float) -> float:
+        """Note for ``_sweep`` whether some weight was given; returns 1.0 in this case, else 0.0."""
         loaded = bool(intercept or np.any(weights))
         if self.follows:
             self.set_field("loaded", _NOT_LEARNED if loaded else 0.0)
         return float(loaded)
 
     def _sweep(self) -> None:
-        """Let loaded weights stay what they are at a new scale, if the kernel asks for it."""
+        """Change the cells at a new scale so that weights which were given stay equal."""
         wanted = self.field("loaded")
         if wanted > 0.0:
             weights, intercept = self.weights(), self.intercept

@@ -41,7 +41,7 @@ def _has_partial_fit(model: OnlineModel) -> bool:
 
 @dataclass(repr=False, eq=False)
 class LazyNetClassifier(LinearClassifier, OnlineModel):
-    """Linear classification with an elastic net, trained one example at a time.
+    """Linear classification with an elastic net, trained one row at a time.
 
     Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` by stochastic gradient or proximal
     steps.  A step costs the nonzeros of its example, and after every step the weights equal those
@@ -94,7 +94,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     classes_ : ndarray
         The class labels, sorted.
     n_iter_, best_epoch_, t_ : int
-        Epochs trained; the epoch whose weights the model has; steps behind these weights.
+        Epochs trained; the epoch, from 0 on, whose weights the model has; their steps.
     l1_, eta0_, units_ : float, float, Units or None
         The l1 and the scale of the rates; the sizes and means by which features were standardised.
     history_ : list of dict
@@ -218,7 +218,7 @@ def _check_goes_with_labels(settings: Settings) -> None:
 
 @dataclass(repr=False, eq=False)
 class LazyNetRegressor(LinearRegressor, OnlineModel):
-    """Linear regression with an elastic net, trained one example at a time.
+    """Linear regression with an elastic net, trained one row at a time.
 
     Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The parameters and attributes are the
     same as in :class:`LazyNetClassifier`, with these differences.

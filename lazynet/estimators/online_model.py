@@ -274,7 +274,7 @@ class OnlineModel(LinearModel):
             self._engines = copy.deepcopy(self._engines)
         warnings: list[Warning] = []
         any_counts, n_rows = False, 0
-        # The model has the bits of one of calls with ROWS rows each.
+        # The model equals, bit for bit, a model that is trained by calls with ROWS rows each.
         with closing(X.chunks(ROWS, 0)) as chunks:
             for chunk in chunks:
                 warnings += self._train_on_rows(settings, chunk, classes, some_rows=True)

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
-from .chunk cimport StepChunk
+from .chunk cimport ADAGRAD, AVERAGED, CLOCK, FTRL, GROUPS, RDA, StepChunk
 from .from_data cimport Proposal
 from .lanes cimport (
     Lanes, gather1, gather2, gather3, gather4, scatter1, scatter2, scatter3, scatter4, spread,
@@ -18,20 +18,14 @@ from .rules.saga cimport Saga
 from .rules.tables cimport Tables
 from .rules.truncated_gradient cimport Truncated
 
-# The rules by number ...
-cdef enum RuleCode:
-    CLOCK
-    AVERAGED
-    FREELY_AVERAGED
-    RDA
-    FTRL
-    ADAGRAD
-    TRUNCATED
+# The rules of one output alone, by number; chunk.pxd has the others.
+cdef enum:
+    TRUNCATED = GROUPS + 1
     CARPENTER
     SAGA
     TABLES
 
-# ... and as types: the compiler makes a step loop of each.
+# The rules of one output as types: the compiler makes a step loop of each.
 ctypedef fused Rule:
     ClockRule
     AveragedRule
@@ -59,12 +53,19 @@ cdef union AnyRule:
 cdef enum:
     MOST_NUMBERS = 4    # in a cell
 
+# The layout of a rule, an entry of ``all_rules``.
+cdef enum:
+    RULE_CODE
+    CELL_NUMBERS    # how many numbers a cell has
+    CONSTANT_NAMES
+    FIELD_NAMES
+
 # --- what is known before a run -------------------------------------------------------------------
 
 
 cdef inline dict all_rules():
-    """For every rule by name: its number, the numbers in a cell, and the names of its constants and
-    fields, which are those of the struct, in order."""
+    """The layout of every rule, by name.  Its constants and fields have the names and the order of
+    the struct."""
     cdef tuple of_scale = ("rows", "sizes", "mean", "loaded")
     cdef tuple of_clock = ("scale", "scale_low", "inverse", "shift", "shift_low", "intercept", "work")
     cdef tuple of_pending = ("pending", "pending_move")
@@ -118,14 +119,13 @@ cdef inline str prepare(AnyRule* rule, int code, bint running):
 cdef inline int begin_rule(
     AnyRule* rule, tuple layout, const double* constants, const double* fields, bint running
 ) except -1:
-    """Fill in the rule as of now, ``layout`` its entry in ``all_rules``; raises where its constants or fields
-    cannot be used."""
-    cdef Py_ssize_t n = len(layout[2])
+    """Fill in the rule as of now; raises where its constants or fields cannot be used."""
+    cdef Py_ssize_t n = len(layout[CONSTANT_NAMES])
     cdef str defect
     if n:
         memcpy(rule.numbers, constants, n * sizeof(double))
-    memcpy(rule.numbers + n, fields, len(layout[3]) * sizeof(double))
-    defect = prepare(rule, layout[0], running)
+    memcpy(rule.numbers + n, fields, len(layout[FIELD_NAMES]) * sizeof(double))
+    defect = prepare(rule, layout[RULE_CODE], running)
     if defect is not None:
         raise ValueError(defect)
     return 0
@@ -133,7 +133,8 @@ cdef inline int begin_rule(
 
 cdef inline void end_rule(const AnyRule* rule, tuple layout, double* fields) noexcept:
     """Write the fields as of now."""
-    memcpy(fields, rule.numbers + <Py_ssize_t> len(layout[2]), len(layout[3]) * sizeof(double))
+    cdef Py_ssize_t n = len(layout[CONSTANT_NAMES])
+    memcpy(fields, rule.numbers + n, len(layout[FIELD_NAMES]) * sizeof(double))
 
 
 cdef inline bint follows_sizes(const AnyRule* rule, int code) noexcept:
@@ -141,8 +142,8 @@ cdef inline bint follows_sizes(const AnyRule* rule, int code) noexcept:
     if code == ADAGRAD:
         return rule.adagrad.follows != 0.0
     if code == FTRL:
-        return rule.ftrl.measures != 0.0
-    return code == RDA and rule.rda.measures != 0.0
+        return rule.ftrl.follows != 0.0
+    return code == RDA and rule.rda.follows != 0.0
 
 
 cdef inline double intercept_of(const AnyRule* rule, int code) noexcept:
@@ -211,7 +212,7 @@ cdef inline void scatter(
 
 
 cdef inline Lanes load(const Rule* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
-    """The weights in some cells as of now, less the factor that all share."""
+    """The weights in some cells as of now, without the factor that all share."""
     if Rule is ClockRule:
         return clock.load(rule, cell, kept)
     elif Rule is AveragedRule:

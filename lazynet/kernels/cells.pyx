@@ -16,11 +16,11 @@ An averaged clock also has an ``Average`` (steps.pyx).
 """
 
 from .any_rule cimport (
-    AVERAGED, CLOCK, FREELY_AVERAGED, SAGA, TABLES, AnyRule, all_rules, begin_rule, end_rule,
-    follows_sizes, intercept_of,
+    CELL_NUMBERS, CONSTANT_NAMES, FIELD_NAMES, RULE_CODE, SAGA, TABLES, AnyRule, all_rules,
+    begin_rule, end_rule, follows_sizes, intercept_of,
 )
 from .arrays cimport check_cells, check_vector
-from .chunk cimport StepChunk, Loops
+from .chunk cimport AVERAGED, CLOCK, FREELY_AVERAGED, Loops, StepChunk
 from .examples cimport Examples, check_runnable, has_sizes, highest_table
 from .from_data cimport (
     LAST_RATE, LOADED, LOWERINGS, N_FROM_DATA_FIELDS, ROWS_SEEN, STALLS, find_factors,
@@ -43,7 +43,7 @@ STALLS_FIELD = STALLS
 cdef dict KINDS = all_rules()
 
 
-cdef tuple described(str kind):
+cdef tuple layout_of(str kind):
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
     return KINDS[kind]
@@ -51,29 +51,29 @@ cdef tuple described(str kind):
 
 def numbers(str kind not None):
     """How many numbers a cell has."""
-    return described(kind)[1]
+    return layout_of(kind)[CELL_NUMBERS]
 
 
 def fields(str kind not None):
     """The names of the scalars that change from step to step, in order."""
-    return described(kind)[3]
+    return layout_of(kind)[FIELD_NAMES]
 
 
 def constants(str kind not None):
     """The names of the constants of the rule, in order."""
-    return described(kind)[2]
+    return layout_of(kind)[CONSTANT_NAMES]
 
 
 cdef int begin(
     AnyRule* rule, tuple layout, const double[::1] constants, const double[::1] fields, bint running
 ) except -1:
     """Fill in the rule as of now; returns its number."""
-    check_vector("constants", constants, len(layout[2]))
-    check_vector("fields", fields, len(layout[3]))
+    check_vector("constants", constants, len(layout[CONSTANT_NAMES]))
+    check_vector("fields", fields, len(layout[FIELD_NAMES]))
     begin_rule(
         rule, layout, &constants[0] if constants.shape[0] else NULL, &fields[0], running
     )
-    return layout[0]
+    return layout[RULE_CODE]
 
 
 cdef double* memory_of(double[::1] memory, str holds, Py_ssize_t length) except? NULL:
@@ -133,14 +133,14 @@ def run(
     Average average=None,            # IN/OUT: the past of an averaged clock
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
-    cdef tuple layout = described(kind)
+    cdef tuple layout = layout_of(kind)
     cdef Status status
     cdef AnyRule rule
     cdef StepChunk at
     cdef int code
     if (average is None) == (kind == "averaged clock"):
         raise ValueError("average must be given for the kind 'averaged clock', and for no other")
-    check_cells(cells, examples.csr.n_columns, layout[1])
+    check_cells(cells, examples.csr.n_columns, layout[CELL_NUMBERS])
     check_runnable(examples, task.loss)
     code = begin(&rule, layout, constants, fields, True)
     take_memory(&rule, code, examples, task, memory)
@@ -173,12 +173,12 @@ def sweep(
     const double[::1] constants not None,
 ):
     """Bring every weight current, and change the scale of the rates if that is due."""
-    cdef tuple layout = described(kind)
+    cdef tuple layout = layout_of(kind)
     cdef AnyRule rule
     cdef const Loops* loops = <const Loops*> highest_table("online")
     if kind != "adagrad":
         raise ValueError(f"kind must be one whose weights the kernel sweeps, got {kind!r}")
-    check_cells(cells, cells.shape[0], layout[1])
+    check_cells(cells, cells.shape[0], layout[CELL_NUMBERS])
     begin(&rule, layout, constants, fields, False)
     with nogil:
         if cells.shape[0]:
@@ -195,11 +195,11 @@ def read(
     double[::1] memory=None,       # of tables
 ):
     """weights <- the weights as of now."""
-    cdef tuple layout = described(kind)
+    cdef tuple layout = layout_of(kind)
     cdef AnyRule rule
     cdef const Loops* loops = <const Loops*> highest_table("online")
     cdef int code
-    check_cells(cells, cells.shape[0], layout[1])
+    check_cells(cells, cells.shape[0], layout[CELL_NUMBERS])
     check_vector("weights", weights, cells.shape[0])
     code = begin(&rule, layout, constants, fields, False)
     if code == TABLES:
@@ -215,7 +215,7 @@ def intercept(
     str kind not None, const double[::1] fields not None, const double[::1] constants not None
 ):
     """The intercept as of now."""
-    cdef tuple layout = described(kind)
+    cdef tuple layout = layout_of(kind)
     cdef AnyRule rule
     cdef int code = begin(&rule, layout, constants, fields, False)
     return intercept_of(&rule, code)
@@ -228,12 +228,12 @@ def retune(
     const double[::1] constants not None,
 ):
     """Recompute what every cell of AdaGrad caches of the constants."""
-    cdef tuple layout = described(kind)
+    cdef tuple layout = layout_of(kind)
     cdef AnyRule rule
     cdef Py_ssize_t j
     if kind != "adagrad":
         raise ValueError(f"kind must be one whose cells depend on the constants, got {kind!r}")
-    check_cells(cells, cells.shape[0], layout[1])
+    check_cells(cells, cells.shape[0], layout[CELL_NUMBERS])
     begin(&rule, layout, constants, fields, False)
     with nogil:
         for j in range(cells.shape[0]):

@@ -63,15 +63,15 @@ cdef struct TargetRows:
     Py_ssize_t n_columns      # from row to row
 
 
-# The kinds of outputs, by number.
-cdef enum OutputCode:
+# The rules of several outputs, by number; any_rule.pxd has those of one output alone.
+cdef enum RuleCode:
     CLOCK
     AVERAGED
     FREELY_AVERAGED   # without an l1 penalty
-    GROUPS            # a penalty of the row of all outputs' weights of a feature
     RDA
     FTRL
     ADAGRAD
+    GROUPS            # with a penalty of all weights of a feature
 
 
 # The rows of the array of clocks, which has a column for all outputs or one for each.
@@ -86,8 +86,8 @@ cdef enum:
 cdef enum:
     INTERCEPT = 0
     PENDING_MOVE = 1
-    INTERCEPT_SUM = 2
-    INTERCEPT_SUM_LOW = 3
+    OWN_INTERCEPT_SUM = 2
+    OWN_INTERCEPT_SUM_LOW = 3
     N_OWN_ROWS = 4
 
 # The scalars of a block of outputs on the clock.
@@ -96,7 +96,7 @@ cdef enum:
     PENDING = 1    # what the next call must know of its first step
     N_SCALARS = 2
 
-# PENDING: a step of which nothing is done, whose first half is done, or whose row is counted.
+# A step that a sweep has interrupted: nothing of it is done, its first half is, or its row is counted.
 cdef enum:
     NOTHING_DONE = 0
     HALF_DONE = 1
@@ -119,7 +119,7 @@ cdef union OutputRule:
 
 
 cdef struct Outputs:
-    OutputCode code
+    RuleCode code
     StepChunk chunk               # the rows and steps, without cells and targets
     TargetRows targets
     Py_ssize_t n              # outputs

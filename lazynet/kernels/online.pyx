@@ -28,15 +28,16 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from .any_rule cimport (
-    ADAGRAD, AVERAGED, CARPENTER, CLOCK, FREELY_AVERAGED, FTRL, RDA, TABLES, TRUNCATED, Rule,
-    added_by, factor_of, finish, kept_numbers, measure, numbers,
+    CARPENTER, TABLES, TRUNCATED, Rule, added_by, factor_of, finish, kept_numbers, measure, numbers,
 )
-from .chunk cimport StepChunk, Loops
+from .chunk cimport (
+    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, HALF_DONE, NOTHING_DONE, RDA, Loops, StepChunk,
+)
 from .from_data cimport Proposal, begin_proposal
 from .lanes cimport LANES, PARTS, WIDTH, Eight, Lanes, eight_zeros, put_lanes, sum_of_eight
 from .losses cimport slope_of
 from .online_steps cimport (
-    HALF_A_STEP, NOTHING, add_eight, begin_on_clock, count_on_clock, finish_on_clock, load_part,
+    add_eight, begin_on_clock, count_on_clock, finish_on_clock, load_part,
     move_part, propose_on_clock, read, renew, size_of, start_on_clock,
 )
 from .rows cimport (
@@ -68,7 +69,7 @@ cdef void copy_upcoming(const StepChunk* at, Py_ssize_t place, OwnRow* row) noex
 cdef double predict(
     const Rule* given, const double* cells, const OwnRow* row, const OwnRow* next
 ) noexcept nogil:
-    """x.w of a row, less the factor that all weights share; fetches the cells of ``next`` or NULL."""
+    """x.w of a row, without the factor that all weights share; fetches the cells of ``next`` or NULL."""
     cdef Rule rule = given[0]  # a copy, which stays in registers
     cdef Eight sums = eight_zeros()
     cdef double[LANES] products
@@ -211,13 +212,13 @@ cdef Status run_rule(Rule* rule, StepChunk* at) noexcept nogil:
         visited = row.length
         n_visited += visited
         next = far_row(rule, at, &rows, at.step)
-        if on_clock and clock_rule.pending == HALF_A_STEP:
+        if on_clock and clock_rule.pending == HALF_DONE:
             # The first half of this step was taken before the sweep, which has changed the cells.
             predict(rule, at.cells, row, next)
             step.move = step.intercept_move = clock_rule.pending_move
             if at.tuning.in_use:
                 step.intercept_move = clock_rule.state.intercept_move
-            clock_rule.pending = NOTHING
+            clock_rule.pending = NOTHING_DONE
         elif on_clock:
             if at.tuning.in_use:
                 status = count_on_clock(clock_rule, at, row)

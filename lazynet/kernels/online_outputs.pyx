@@ -18,7 +18,7 @@ from libc.stdint cimport uintptr_t
 
 from .chunk cimport (
     ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, HALF_DONE, NOTHING_DONE, PENDING, PENDING_MOVE,
-    RDA, WORK, StepChunk, OutputCode, OutputLoops, Outputs, fetch_targets,
+    RDA, WORK, OutputLoops, Outputs, RuleCode, StepChunk, fetch_targets,
 )
 from .outputs_loops cimport Rule, predict_by, read_by, update_by
 from .outputs_steps cimport (
@@ -71,7 +71,7 @@ cdef void apply_to_groups(
 cdef void apply(
     Run* run, Operation operation, const OwnRow* row, const OwnRow* next, Py_ssize_t feature, double* numbers
 ) noexcept nogil:
-    cdef OutputCode code = run.at.code
+    cdef RuleCode code = run.at.code
     if code == CLOCK:
         apply_by(<const ClockRuleLanes*> run.lanes, run, operation, row, next, feature, numbers)
     elif code == AVERAGED:

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint32_t
 from .any_rule cimport (
     MOST_NUMBERS, Rule, factor_of, gather, kept_numbers, load, move, numbers, scatter,
 )
-from .chunk cimport ABSOLUTE_SUM, StepChunk
+from .chunk cimport ABSOLUTE_SUM, HALF_DONE, NOTHING_DONE, ROW_COUNTED, StepChunk
 from .from_data cimport Proposal, count_row, propose
 from .lanes cimport (
     PARTS, WIDTH, Eight, Lanes, add_to_part, any_nonzero, lane_of, lanes_at, put_lanes,
@@ -118,13 +118,6 @@ cdef inline void renew(AdaGrad* rule, double* cells, Py_ssize_t n) noexcept nogi
 # --- a step on the clock: the shrink of all weights is the motion of two scalars ------------------
 
 
-# What a sweep has interrupted.
-cdef enum:
-    NOTHING = 0
-    HALF_A_STEP = 1    # the first half of the step is taken
-    COUNTED_ROW = 2    # the row is counted
-
-
 cdef inline double size_of(const StepChunk* at, const OwnRow* row) noexcept nogil:
     """What rates that follow the data measure of a row."""
     if at.sizes != NULL:
@@ -152,7 +145,7 @@ cdef inline Status count_on_clock(
     """Count the row of the step, where the rates are computed from the rows."""
     cdef double factor
     rule.state_before, rule.clock_before = rule.state, rule.clock
-    if rule.pending != COUNTED_ROW:
+    if rule.pending != ROW_COUNTED:
         factor = count_row(&rule.state, at.tuning, size_of(at, row), at.targets[row.number])
         if factor != 1.0:
             advance_clock(&rule.clock, factor, 0.0, 0.0)
@@ -160,9 +153,9 @@ cdef inline Status count_on_clock(
                 rule.state, rule.clock = rule.state_before, rule.clock_before
                 return OUT_OF_RANGE
             if beyond_limits(&rule.clock, at.limits):
-                rule.pending = COUNTED_ROW
+                rule.pending = ROW_COUNTED
                 return NEEDS_SWEEP
-    rule.pending = NOTHING
+    rule.pending = NOTHING_DONE
     return FINISHED
 
 
@@ -196,7 +189,7 @@ cdef inline Status start_on_clock(
     ):
         # The step begins again after the sweep; a row counts only once.
         if at.tuning.in_use:
-            rule.pending = COUNTED_ROW
+            rule.pending = ROW_COUNTED
         return NEEDS_SWEEP
     if at.tuning.in_use:
         rule.state.progress, rule.state.rate = step.progress, step.rate
@@ -209,7 +202,7 @@ cdef inline Status start_on_clock(
             return OUT_OF_RANGE
         if beyond_limits(&rule.clock, at.limits):
             # A weight stored now would lose its digits beside so large a shift.
-            rule.pending, rule.pending_move = HALF_A_STEP, step.move
+            rule.pending, rule.pending_move = HALF_DONE, step.move
             return NEEDS_SWEEP
     return FINISHED
 

@@ -28,11 +28,13 @@ cimport cython
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from .any_rule cimport AnyRule, all_rules, begin_rule, end_rule, follows_sizes
+from .any_rule cimport (
+    CONSTANT_NAMES, FIELD_NAMES, RULE_CODE, AnyRule, all_rules, begin_rule, end_rule, follows_sizes,
+)
 from .arrays cimport Held, check_aligned, check_vector
 from .chunk cimport (
-    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, GROUPS, INTERCEPT, INTERCEPT_SUM, LABELS,
-    N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS, N_STRENGTHS, RDA, WORK, OutputLoops, OutputRule, Outputs,
+    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, GROUPS, INTERCEPT, LABELS, N_CLOCK_ROWS,
+    N_OWN_ROWS, N_SCALARS, N_STRENGTHS, OWN_INTERCEPT_SUM, RDA, WORK, OutputLoops, OutputRule, Outputs,
 )
 from .examples cimport HIGHEST_LEVEL, Examples, has_sizes, table_at
 from .from_data cimport N_FROM_DATA_FIELDS
@@ -44,7 +46,7 @@ from .steps cimport Average, Steps, OutputTargets, Task, check_counts, chunk_of,
 #: Bytes to which a row of weights is filled up: a cache line.
 LINE_BYTES = 64
 CLOCK_ROWS, OWN_ROWS, SCALARS = N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS
-INTERCEPT_ROW, INTERCEPT_SUM_ROW, WORK_SCALAR = INTERCEPT, INTERCEPT_SUM, WORK
+INTERCEPT_ROW, INTERCEPT_SUM_ROW, WORK_SCALAR = INTERCEPT, OWN_INTERCEPT_SUM, WORK
 
 # The number of a kind, and how many numbers a weight has.
 cdef dict KINDS = {
@@ -108,8 +110,9 @@ cdef class Block:
             at.stamps = <double*> array.begin
         if at.code == ADAGRAD or at.code == FTRL or at.code == RDA:
             self.layout = all_rules()[kind]
-            self.constants = self.hold("constants", constants, (width, len(self.layout[2])))
-            self.fields = self.hold("fields", fields, (width, len(self.layout[3])))
+            shape = width, len(self.layout[CONSTANT_NAMES])
+            self.constants = self.hold("constants", constants, shape)
+            self.fields = self.hold("fields", fields, (width, len(self.layout[FIELD_NAMES])))
             self.rules = <OutputRule*> calloc(<size_t> width, sizeof(OutputRule))
             if self.rules == NULL:
                 raise MemoryError(f"no memory for the rules of {width} outputs")
@@ -290,7 +293,7 @@ def run(
     check_run(block, examples, targets, task, losses, softmax, learns)
     at = block.now()
     follows = learns and (
-        task.tuning.in_use if on_clock else follows_sizes(<AnyRule*> at.rules, block.layout[0])
+        task.tuning.in_use if on_clock else follows_sizes(<AnyRule*> at.rules, block.layout[RULE_CODE])
     )
     if on_clock and learns:
         check_steps_on_clock(

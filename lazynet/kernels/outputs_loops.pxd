@@ -33,7 +33,7 @@ cdef inline int numbers(const Rule* rule) noexcept nogil:
 
 
 cdef inline Lanes load(const Rule* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
-    """The weights in some cells as of now, less the factor of each output."""
+    """The weights in some cells as of now, without the factor of each output."""
     if Rule is ClockRuleLanes:
         return clock.load(rule, cell, kept)
     elif Rule is AveragedLanes:

@@ -6,9 +6,9 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from .chunk cimport (
-    ABSOLUTE_SUM, FTRL, INTERCEPT_SUM, NOTHING_DONE, N_STRENGTHS, OWN_L1, OWN_L2, OWN_LARGEST_RATE,
-    PENDING, RDA, ROW_COUNTED, SCALE, SCALE_LOW, SHIFT, SHIFT_LOW, WORK, StepChunk, Outputs,
-    fill_targets,
+    ABSOLUTE_SUM, FTRL, NOTHING_DONE, N_STRENGTHS, OWN_INTERCEPT_SUM, OWN_L1, OWN_L2,
+    OWN_LARGEST_RATE, PENDING, RDA, ROW_COUNTED, SCALE, SCALE_LOW, SHIFT, SHIFT_LOW, WORK, Outputs,
+    StepChunk, fill_targets,
 )
 from .from_data cimport (
     N_FROM_DATA_FIELDS, FromData, Proposal, Tuning, count_row, find_factors, load_from_data,
@@ -338,7 +338,7 @@ cdef inline bint average_is_due(const Outputs* at) noexcept nogil:
 cdef inline void count_averages(Outputs* at) noexcept nogil:
     """Count the iterate after the step in every average."""
     cdef double omega = at.chunk.counts[at.chunk.step]
-    cdef double* sums = at.own + INTERCEPT_SUM * at.width
+    cdef double* sums = at.own + OWN_INTERCEPT_SUM * at.width
     cdef Clock clock
     cdef Py_ssize_t k
     if omega == 0.0:

@@ -43,7 +43,7 @@ cdef class OutputTargets:
     cdef object held
 
 cdef class Average:
-    """The past of a clock: a block of three numbers per iterate, and the fields above."""
+    """The past of a clock: three numbers per iterate, and the fields of motion.pxd."""
     cdef double[::1] shifts
     cdef double[::1] scales
     cdef double[::1] pulls

@@ -256,7 +256,7 @@ def make_plan(
     l1, eta0, bad_loss = 0.0, settings.eta0, math.inf
     compares = settings.may_restart and compares_first_epoch and len(rows.targets) == 1
     if settings.l1 is None or eta0 is None:
-        of_targets = settings.l1 is None and (follows_targets(settings.loss) or compares)
+        of_targets = settings.l1 is None and (slopes_follow_targets(settings.loss) or compares)
         statistics = rows.statistics(settings, of_targets)
     if settings.l1 is None:
         documents = settings.loss.margin and not table
@@ -318,7 +318,7 @@ def found_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -> 
     # Numbers of an enormous size have a mean that overflows; the l1 found is then 0.
     with np.errstate(over="ignore", invalid="ignore"):
         slope = 1.0
-        if follows_targets(loss):
+        if slopes_follow_targets(loss):
             bound = np.inf if loss.unbounded_slope else loss.epsilon
             slope = float(np.mean([min(spread, bound) for spread in statistics.spreads]))
         slope *= statistics.mean_importance
@@ -326,11 +326,11 @@ def found_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -> 
     return result if np.isfinite(result) else 0.0
 
 
-def follows_targets(loss: Loss) -> bool:
+def slopes_follow_targets(loss: Loss) -> bool:
     """Whether the slopes of the loss are as large as the targets are spread.
 
     >>> from lazynet.losses import get_loss
-    >>> [follows_targets(get_loss(name)) for name in ("squared_error", "log_loss")]
+    >>> [slopes_follow_targets(get_loss(name)) for name in ("squared_error", "log_loss")]
     [True, False]
     """
     return not loss.margin and loss.curvature is not None

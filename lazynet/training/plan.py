@@ -277,7 +277,7 @@ def continued_engines(
 ) -> list[Engine]:
     """Engines of the plan that go on from ``model``.
 
-    ``in_place`` lets the engines of the model go on, where they suit the plan; else it keeps them.
+    ``in_place`` returns the engines of the model themselves where they suit the plan, else copies.
     ``units`` are those of the model, or None: then weights are those of features as passed.
     """
     old, n_outputs = model.engines, plan.n_outputs

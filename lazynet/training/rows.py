@@ -148,8 +148,8 @@ class RowsInMemory(Rows):
     def is_table(self) -> bool:  # type: ignore[override]
         """Whether the rows are a table, as they were passed.
 
-        The values of rows that are held out are counted, too: they are taken for as long as all
-        rows are.  Where X stores so few values that it is no table by them, stored zeros count.
+        Rows that are held out count with the mean length of all rows.  Where X stores so few values
+        that it is no table by them, stored zeros count.
         """
         n_all, n_features = self.X.shape
         n_values = len(self.X.data)

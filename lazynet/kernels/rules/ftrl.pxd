@@ -38,7 +38,7 @@ cdef struct Ftrl:
     double steps          # taken so far
     MeanSize sizes
     # what follows from them
-    double measures, alpha_now, inverse_alpha, beta_now
+    double follows, alpha_now, inverse_alpha, beta_now
     double shift          # k l1
     double damping        # beta + alpha k l2
     double intercept
@@ -81,12 +81,12 @@ cdef inline void set_penalty(Ftrl* rule) noexcept nogil:
 
 
 cdef inline double free_alpha(const Ftrl* rule) noexcept nogil:
-    return rule.free_alpha if rule.measures else rule.alpha
+    return rule.free_alpha if rule.follows else rule.alpha
 
 
 cdef inline void set_intercept(Ftrl* rule) noexcept nogil:
     """The intercept's weight; 0 where beta is 0 and no gradient has been seen."""
-    cdef double damping = rule.free_beta if rule.measures else rule.beta
+    cdef double damping = rule.free_beta if rule.follows else rule.beta
     rule.intercept = 0.0
     if damping + rule.intercept_s > 0.0:
         rule.intercept = (
@@ -96,9 +96,9 @@ cdef inline void set_intercept(Ftrl* rule) noexcept nogil:
 
 cdef inline void prepare(Ftrl* rule) noexcept nogil:
     cdef double size = unit(&rule.sizes)
-    rule.measures = rule.free_alpha != 0.0
-    rule.alpha_now = rule.alpha / size if rule.measures else rule.alpha
-    rule.beta_now = rule.beta * size if rule.measures else rule.beta
+    rule.follows = rule.free_alpha != 0.0
+    rule.alpha_now = rule.alpha / size if rule.follows else rule.alpha
+    rule.beta_now = rule.beta * size if rule.follows else rule.beta
     rule.inverse_alpha = 1.0 / rule.alpha_now
     set_penalty(rule)
     set_intercept(rule)

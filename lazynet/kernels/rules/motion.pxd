@@ -87,8 +87,8 @@ cdef inline bint sweep_is_due(
 #
 # Exact averages of the iterates, also where l1 makes weights vanish.
 #
-# Computes sum_i omega_i w_i over the iterates i that have counted, for every weight, at the cost of
-# the nonzeros.  While no example touches it, a weight is sgn(z) [|z| - shift]+ scale, a curve that
+# The average needs sum_i omega_i w_i over the iterates i that have counted, for every weight, at
+# the cost of the nonzeros.  While no example touches it, a weight is sgn(z) [|z| - shift]+ scale, a curve that
 # meets zero at most once, so that with the prefix sums S0 = sum omega scale and S1 = sum omega
 # scale shift of the clock's past
 #

@@ -25,7 +25,7 @@ cdef struct Rda:
     double intercept_sum  # minus the sum of the gradients of the intercept
     MeanSize sizes
     # what follows from them
-    double measures, gamma_now, shift, factor, intercept
+    double follows, gamma_now, shift, factor, intercept
 
 
 # What a step reads, where the rules of several outputs lie side by side.
@@ -52,7 +52,7 @@ cdef inline double factor_of(double t, double l2, double gamma) noexcept nogil:
 
 cdef inline void set_weights(Rda* rule) noexcept nogil:
     """Shift, factor and intercept at the present t."""
-    cdef double t = rule.seen, free = rule.free_gamma if rule.measures else rule.gamma
+    cdef double t = rule.seen, free = rule.free_gamma if rule.follows else rule.gamma
     rule.shift = t * rule.l1 + rule.gamma_now * rule.rho * sqrt(t)
     rule.factor = factor_of(t, rule.l2, rule.gamma_now)
     rule.intercept = rule.intercept_sum * factor_of(t, 0.0, free)
@@ -60,8 +60,8 @@ cdef inline void set_weights(Rda* rule) noexcept nogil:
 
 cdef inline void prepare(Rda* rule) noexcept nogil:
     cdef double size = unit(&rule.sizes)
-    rule.measures = rule.free_gamma != 0.0
-    rule.gamma_now = rule.gamma * (size * size) if rule.measures else rule.gamma
+    rule.follows = rule.free_gamma != 0.0
+    rule.gamma_now = rule.gamma * (size * size) if rule.follows else rule.gamma
     set_weights(rule)
 
 
