@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -137,6 +137,7 @@ any_stages = st.builds(
     loss=st.sampled_from(["hinge", "log_loss"]),
     n_paths=st.integers(1, 3),
 )
+@example(0, Stages(20, 3, 0.5, 0.0, 0.5, "informative"), "log_loss", 1)
 def test_stages_are_those_of_the_reference(seed, stages, loss, n_paths):
     """Weights, stable sets, gravities, frequencies."""
     X, y = problem(seed)
