@@ -66,7 +66,7 @@ def _has_labels(model: Any) -> bool:
 
 
 def _judged(model: Any, chunk: Chunk) -> tuple[float, NDArray[np.float64], Any, Any]:
-    """The loss of the rows of a chunk; their weights, what they have, and what is predicted."""
+    """The loss of the rows of a chunk; their weights, targets and predictions."""
     X, y = chunk.X, chunk.y
     weight = np.ones(X.shape[0]) if chunk.weight is None else chunk.weight
     n_labels = len(model.classes_) if _has_labels(model) else None
