@@ -104,7 +104,7 @@ cdef class Columns:
         n = 0
         for j in range(self.n_columns):
             if fabs(u[j]) > threshold and not self._has(j):
-                if n == found.shape[0]:
+                if n == out.shape[0]:
                     break  # another thread has changed u
                 out[n] = j
                 n += 1
