@@ -106,7 +106,7 @@ class LaggingWeights(CellEngine):
 
 
 class CarpenterEngine(LaggingWeights):
-    """INEXACT for l2 > 0: a cell is {w, seen}, seen the steps taken when w was brought current."""
+    """INEXACT for l2 > 0: a cell is {w, psi}, psi the steps taken when w was brought current."""
 
     name = "carpenter_inexact"
     kind = "carpenter"
@@ -329,22 +329,22 @@ class RDAEngine(GradientSums):
     """
 
     name = kind = "rda"
-    _follows, _count = "free_gamma", "seen"
+    _follows, _count = "intercept_gamma", "steps"
 
     def _restate(self, weights: Floats, intercept: float) -> None:
-        l1, l2, gamma, rho, free_gamma = self.constants.tolist()
+        l1, l2, gamma, rho, intercept_gamma = self.constants.tolist()
         if self.follows:
             gamma *= self.unit * self.unit
         else:
-            free_gamma = gamma
-        seen, sums = self.field("seen"), self.cells[:, 0]
+            intercept_gamma = gamma
+        seen, sums = self.field("steps"), self.cells[:, 0]
         root = np.sqrt(seen)
         strength, shift = gamma * root, seen * l1 + gamma * rho * root
         alive = weights != 0.0
         np.clip(sums, -shift, shift, out=sums)
         moved = weights[alive] * (seen * l2 + strength) + np.sign(weights[alive]) * shift
         sums[alive] = moved
-        self.set_field("intercept_sum", intercept * (free_gamma * root))
+        self.set_field("intercept_sum", intercept * (intercept_gamma * root))
 
 
 class FTRLEngine(GradientSums):
@@ -362,7 +362,7 @@ class FTRLEngine(GradientSums):
 
     name = kind = "ftrl"
     _n_penalties = 3
-    _follows, _count = "free_alpha", "steps"
+    _follows, _count = "intercept_alpha", "steps"
 
     @property
     def present_rate(self) -> float | None:
@@ -370,21 +370,21 @@ class FTRLEngine(GradientSums):
 
     def _rates(self) -> tuple[float, float, float, float]:
         """alpha and beta of the weights, and of the intercept."""
-        _, _, _, alpha, beta, free_alpha, free_beta = self.constants.tolist()
+        _, _, _, alpha, beta, intercept_alpha, intercept_beta = self.constants.tolist()
         if not self.follows:
             return alpha, beta, alpha, beta
-        return alpha / self.unit, beta * self.unit, free_alpha, free_beta
+        return alpha / self.unit, beta * self.unit, intercept_alpha, intercept_beta
 
     def _restate(self, weights: Floats, intercept: float) -> None:
         l1, l2, per_example = self.constants[:3].tolist()
-        alpha, beta, free_alpha, free_beta = self._rates()
+        alpha, beta, intercept_alpha, intercept_beta = self._rates()
         count = max(1.0, self.field("steps")) if per_example else 1.0
         alive = weights != 0.0
         damping = (beta + self.cells[alive, 1]) / alpha + count * l2
         shift = count * l1 * np.sign(weights[alive])
         self.cells[alive, 0] = -damping * weights[alive] - shift
-        if not free_beta and not self.field("intercept_s") and intercept:
+        if not intercept_beta and not self.field("intercept_s") and intercept:
             # With beta = 0 and no gradient the intercept would be 0: assume one small gradient.
-            self.set_field("intercept_s", _SMALL_GRADIENT * free_alpha)
-        seen = free_beta + self.field("intercept_s")
-        self.set_field("intercept_z", -seen / free_alpha * intercept)
+            self.set_field("intercept_s", _SMALL_GRADIENT * intercept_alpha)
+        seen = intercept_beta + self.field("intercept_s")
+        self.set_field("intercept_z", -seen / intercept_alpha * intercept)

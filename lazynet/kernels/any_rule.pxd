@@ -66,7 +66,7 @@ cdef enum:
 cdef inline dict all_rules():
     """The layout of every rule, by name.  Its constants and fields have the names and the order of
     the struct."""
-    cdef tuple of_scale = ("rows", "sizes", "mean", "loaded")
+    cdef tuple of_mean_size = ("rows", "sizes", "mean", "loaded")
     cdef tuple of_clock = ("scale", "scale_low", "inverse", "shift", "shift_low", "intercept", "work")
     cdef tuple of_pending = ("pending", "pending_move")
 
@@ -79,11 +79,11 @@ cdef inline dict all_rules():
         "carpenter": (CARPENTER, 2, ("l1", "l2", "period"), ("steps", "rate", "intercept")),
         "clock": (CLOCK, 1, (), (*of_clock, *of_pending)),
         "ftrl": (
-            FTRL, 2, ("l1", "l2", "per_example", "alpha", "beta", "free_alpha", "free_beta"),
-            ("intercept_z", "intercept_s", "steps", *of_scale),
+            FTRL, 2, ("l1", "l2", "per_example", "alpha", "beta", "intercept_alpha", "intercept_beta"),
+            ("intercept_z", "intercept_s", "steps", *of_mean_size),
         ),
         "rda": (
-            RDA, 1, ("l1", "l2", "gamma", "rho", "free_gamma"), ("seen", "intercept_sum", *of_scale)
+            RDA, 1, ("l1", "l2", "gamma", "rho", "intercept_gamma"), ("steps", "intercept_sum", *of_mean_size)
         ),
         "saga": (
             SAGA, 3, ("l1", "l2", "alpha"), ("intercept", "intercept_mean", "steps")

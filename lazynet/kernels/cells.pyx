@@ -154,7 +154,7 @@ def run(
         at.counts, rule.clock.totals = &steps.counts[0], &average.fields[0]
         rule.clock.past = average.past()
         # Without a pull no weight vanishes.
-        if not task.pulls and rule.clock.clock.shift == 0.0:
+        if not task.has_pull and rule.clock.clock.shift == 0.0:
             code = FREELY_AVERAGED
     with nogil:
         status = examples.loops.run_or_read(code, &rule, &at, NULL, 0, NULL)

@@ -11,7 +11,7 @@ from .rules.motion cimport Past, Reach, SweepLimits
 from .rules.rda cimport Rda
 
 # A size of a row that rates can follow.
-cdef enum Measured:
+cdef enum SizeKind:
     NO_SIZE = 0
     ABSOLUTE_SUM = 1
     SQUARED_NORM = 2
@@ -22,7 +22,7 @@ cdef struct StepChunk:
     const double* targets
     const double* importances    # NULL: every example counts 1
     const double* sizes          # or NULL ...
-    Measured measured            # ... and the size that is then computed
+    SizeKind size_kind            # ... and the size that is then computed
     bint follows_sizes           # whether the rates follow the sizes
     const int64_t* order
     const double* rates

@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 
-from .chunk cimport NO_SIZE, Loops, Measured, RowLoops
+from .chunk cimport NO_SIZE, Loops, SizeKind, RowLoops
 from .rows cimport Csr, Walk, begin_walk
 
 
@@ -20,7 +20,7 @@ cdef class Examples:
     cdef const double* targets
     cdef const double* importances  # NULL: every example counts 1
     cdef const double* sizes        # what rates that follow the data measure of a row; may be NULL
-    cdef Measured measured          # without these, the size that is computed as a row is visited
+    cdef SizeKind size_kind          # without these, the size that is computed as a row is visited
     cdef object owners              # keeps the arrays alive and in place
 
 
@@ -38,7 +38,7 @@ cdef inline void walk_rows(
 cdef inline bint has_sizes(Examples examples) noexcept nogil:
     """Whether the size of every row is known or can be computed."""
     return (
-        examples.sizes != NULL or examples.measured != NO_SIZE or examples.csr.n_rows == 0
+        examples.sizes != NULL or examples.size_kind != NO_SIZE or examples.csr.n_rows == 0
     )
 
 

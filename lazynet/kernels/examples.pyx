@@ -56,7 +56,7 @@ DEFECTS = {
 }
 
 # The sizes of rows that are computed as rows are visited, by the methods that give those of all.
-MEASURED = {"absolute_sums": ABSOLUTE_SUM, "squared_norms": SQUARED_NORM}
+SIZE_KINDS = {"absolute_sums": ABSOLUTE_SUM, "squared_norms": SQUARED_NORM}
 
 
 # The address that stands for an empty array, so that arithmetic with the address is defined.
@@ -206,11 +206,11 @@ cdef class Examples:
         self.csr.n_columns = n_columns
         self.csr.wide_values, self.csr.wide_indices = wide_values, wide_indices
         self.at_level(HIGHEST_LEVEL)
-        self.measured = NO_SIZE
+        self.size_kind = NO_SIZE
         if isinstance(sizes, str):
-            if sizes not in MEASURED:
-                raise ValueError(f"sizes must be one of {', '.join(MEASURED)}, got {sizes!r}")
-            self.measured = MEASURED[sizes]
+            if sizes not in SIZE_KINDS:
+                raise ValueError(f"sizes must be one of {', '.join(SIZE_KINDS)}, got {sizes!r}")
+            self.size_kind = SIZE_KINDS[sizes]
             sizes = None
         self.targets = entry_per_row(self, "targets", targets)
         self.importances = entry_per_row(self, "importances", importances)

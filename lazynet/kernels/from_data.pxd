@@ -127,7 +127,7 @@ cdef enum:
 
 cdef struct FromData:
     double rows              # rows counted ...
-    double measured          # ... and those of them that are not empty
+    double nonempty          # ... and those of them that are not empty
     double next_refresh      # the rows measured at which m is refreshed next: 0, 1, 2, 4, ...
     double sum_of_norms      # sum of |x|
     double mean_norm         # the mean of |x| at the last refresh, the root of m
@@ -210,13 +210,13 @@ cdef inline double count_row(
     if not size > 0.0:
         return factor
     state.sum_of_norms += sqrt(size)
-    if state.measured == state.next_refresh:
-        state.next_refresh = 2.0 * state.measured if state.measured > 0.0 else 1.0
-        mean = state.sum_of_norms / (state.measured + 1.0)
+    if state.nonempty == state.next_refresh:
+        state.next_refresh = 2.0 * state.nonempty if state.nonempty > 0.0 else 1.0
+        mean = state.sum_of_norms / (state.nonempty + 1.0)
         if state.mean_norm > 0.0 and state.loaded == 0.0:
             factor = state.mean_norm / mean
         state.mean_norm = mean
-    state.measured += 1.0
+    state.nonempty += 1.0
     return factor
 
 

@@ -53,7 +53,7 @@ cdef void apply_by(
     elif operation == UPDATE:
         update_by(rules, run.at, row, next, numbers)
     elif Rule is not AveragedLanes and Rule is not FreelyAveragedLanes:
-        read_by(rules, run.at, feature, run.scales, numbers)
+        read_by(rules, run.at, feature, run.factors, numbers)
 
 
 cdef void apply_to_groups(
@@ -96,7 +96,7 @@ cdef void predict(Run* run, const OwnRow* row, const OwnRow* next) noexcept nogi
     cdef Py_ssize_t k
     apply(run, PREDICT, row, next, -1, out)
     for k in range(run.at.width):
-        out[k] = out[k] * run.scales[k] + run.intercepts[k]
+        out[k] = out[k] * run.factors[k] + run.intercepts[k]
     find_slopes(run.at, out, run.targets, run.label, run.importance, run.slopes, run.losses)
 
 
@@ -199,7 +199,7 @@ cdef Status step_on_clock(Run* run, const OwnRow* row, const OwnRow* next) noexc
         for k in range(at.n):
             at.own[k] -= run.intercept_moves[k]
     for k in range(at.n):
-        run.moves[k] /= run.scales[k]
+        run.moves[k] /= run.factors[k]
     update(run, row, next, run.moves)
     if not at.chunk.shrink_first:
         status = shrink(run)
@@ -299,7 +299,7 @@ cdef bint sweep(Outputs* at) noexcept nogil:
         return False
     if at.rules != NULL:
         for k in range(at.width):
-            run.scales[k] = adagrad.change_scale(&at.rules[k].adagrad)
+            run.factors[k] = adagrad.change_scale(&at.rules[k].adagrad)
     for feature in range(at.n_features):
         apply(&run, READ, NULL, NULL, feature, run.predictions)
         put_row(at, feature, run.predictions)

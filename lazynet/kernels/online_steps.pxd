@@ -122,7 +122,7 @@ cdef inline double size_of(const StepChunk* at, const OwnRow* row) noexcept nogi
     """What rates that follow the data measure of a row."""
     if at.sizes != NULL:
         return at.sizes[row.number]
-    return size_of_row(row, at.measured == ABSOLUTE_SUM)
+    return size_of_row(row, at.size_kind == ABSOLUTE_SUM)
 
 
 cdef inline Status begin_on_clock(

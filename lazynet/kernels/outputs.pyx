@@ -322,7 +322,7 @@ def run(
             check_counts(steps.counts, n_steps)
             past = average.past()
             at.chunk.counts, at.past, at.totals = &steps.counts[0], &past, &average.fields[0]
-            if not task.pulls:
+            if not task.has_pull:
                 at.code = FREELY_AVERAGED
     with nogil:
         status = block.loops.run(&at)

@@ -39,7 +39,7 @@ cdef struct Run:
     double* losses
     double* moves
     double* intercept_moves
-    double* scales            # the factors of the weights that are loaded
+    double* factors           # the factors of the weights that are loaded
     double* intercepts
     double* keep              # where shrinks differ from output to output
     double* keep_low
@@ -86,7 +86,7 @@ cdef inline bint begin(Run* run, Outputs* at) noexcept nogil:
     run.predictions = <double*> start + MOST_LANES * width
     run.targets, run.slopes = run.predictions + width, run.predictions + 2 * width
     run.losses, run.moves = run.predictions + 3 * width, run.predictions + 4 * width
-    run.scales, run.intercepts = run.predictions + 5 * width, run.predictions + 6 * width
+    run.factors, run.intercepts = run.predictions + 5 * width, run.predictions + 6 * width
     run.keep, run.keep_low = run.predictions + 7 * width, run.predictions + 8 * width
     run.pull = run.predictions + 9 * width
     run.intercept_moves = run.predictions + 10 * width if run.states != NULL else run.moves
@@ -113,10 +113,10 @@ cdef inline void show_rules(Run* run) noexcept nogil:
     cdef bint adds = at.chunk.fit_intercept or not at.learns
     cdef Py_ssize_t k
     for k in range(at.width):
-        run.scales[k] = 1.0
+        run.factors[k] = 1.0
         if at.code == RDA:
             rda.show(&at.rules[k].rda, <RdaLanes*> run.lanes + k // WIDTH, k % WIDTH)
-            run.scales[k], run.intercepts[k] = at.rules[k].rda.factor, at.rules[k].rda.intercept
+            run.factors[k], run.intercepts[k] = at.rules[k].rda.factor, at.rules[k].rda.intercept
         elif at.code == FTRL:
             ftrl.show(&at.rules[k].ftrl, <FtrlLanes*> run.lanes + k // WIDTH, k % WIDTH)
             run.intercepts[k] = at.rules[k].ftrl.intercept
@@ -146,7 +146,7 @@ cdef inline void show_clocks(Run* run) noexcept nogil:
             averaged.scale_sum = spread(at.past.scales[at.past.n])
             averaged.pull_sum = spread(at.past.pulls[at.past.n])
     for k in range(at.width):
-        run.scales[k] = at.clocks[k if own else 0]
+        run.factors[k] = at.clocks[k if own else 0]
         run.intercepts[k] = at.own[k]
 
 
@@ -186,7 +186,7 @@ cdef inline void see_row(Run* run, const OwnRow* row) noexcept nogil:
     if chunk.follows_sizes and chunk.sizes != NULL:
         run.size = chunk.sizes[row.number]
     elif chunk.follows_sizes:
-        run.size = size_of_row(row, chunk.measured == ABSOLUTE_SUM)
+        run.size = size_of_row(row, chunk.size_kind == ABSOLUTE_SUM)
 
 
 cdef inline void find_slopes(

@@ -28,7 +28,7 @@ cdef class Task:
     cdef double epsilon
     cdef bint shrink_first
     cdef bint fit_intercept
-    cdef readonly bint pulls  # whether steps may pull, as an l1 penalty does
+    cdef readonly bint has_pull  # whether steps may pull, as an l1 penalty does
     cdef bint positive   # whether a weight that a step takes below 0 becomes 0
     cdef SweepLimits limits
     cdef Reach reach

@@ -28,7 +28,7 @@ cdef StepChunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t fi
     cdef StepChunk at
     memset(&at, 0, sizeof(StepChunk))
     at.csr, at.targets, at.importances = &examples.csr, examples.targets, examples.importances
-    at.sizes, at.measured = examples.sizes, examples.measured
+    at.sizes, at.size_kind = examples.sizes, examples.size_kind
     at.order, at.predictions = &steps.order[0], steps.predictions
     at.rates, at.keep, at.keep_low = &steps.rates[0], &steps.keep[0], &steps.keep_low[0]
     at.pull = &steps.pull[0]
@@ -110,7 +110,7 @@ cdef class Task:
         double enough_work,
         double soft_reach,
         double hard_reach,
-        bint pulls=True,
+        bint has_pull=True,
         bint positive=False,
         tuning=None,
     ):
@@ -136,7 +136,7 @@ cdef class Task:
         self.epsilon = epsilon
         self.shrink_first = shrink_first
         self.fit_intercept = fit_intercept
-        self.pulls = pulls
+        self.has_pull = has_pull
         self.positive = positive
         self.limits.smallest_scale = smallest_scale
         self.limits.cushion = cushion
@@ -147,8 +147,8 @@ cdef class Task:
         self.given = dict(
             loss=loss, epsilon=epsilon, shrink_first=shrink_first, fit_intercept=fit_intercept,
             smallest_scale=smallest_scale, cushion=cushion, largest_cushion=largest_cushion,
-            enough_work=enough_work, soft_reach=soft_reach, hard_reach=hard_reach, pulls=pulls,
-            positive=positive, tuning=tuning,
+            enough_work=enough_work, soft_reach=soft_reach, hard_reach=hard_reach,
+            has_pull=has_pull, positive=positive, tuning=tuning,
         )
 
     def __reduce__(self):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lazynet.reference.affine import fobos_shrink
-from lazynet.reference.learner import Learner, Scale
+from lazynet.reference.learner import Learner, MeanSize
 
 
 class DenseAdaGrad(Learner):
@@ -24,8 +24,8 @@ class DenseAdaGrad(Learner):
     the importance of the example.
 
     With ``alpha=None`` the rates follow the data: with m the mean of ||x||_1 over the rows seen so
-    far (``Scale``, which refreshes m where it has changed by more than a sixteenth), the row of the
-    step included, alpha = ``product`` / m, and delta is multiplied by m.  When m changes, every
+    far (``MeanSize``, which refreshes m where it has changed by more than a sixteenth), the row of
+    the step included, alpha = ``product`` / m, and delta is multiplied by m.  When m changes, every
     weight is multiplied by alpha_new / alpha_old.  The intercept has the rate
     1 / (delta + sqrt G) with the delta of the options.
 
@@ -52,7 +52,7 @@ class DenseAdaGrad(Learner):
         self.present_product = product
         self.alpha = product if alpha is None else alpha
         self.delta, self.initial = delta, initial
-        self.scale = Scale(tolerance=1 / 16)
+        self.mean_size = MeanSize(tolerance=1 / 16)
         self.intercept_alpha = 1.0 if alpha is None else alpha
         self.w, self.G = [0.0] * n_features, [0.0] * n_features
         self.intercept, self.intercept_G = 0.0, 0.0
@@ -117,9 +117,9 @@ class DenseAdaGrad(Learner):
         """Count the row, and compute alpha anew if that is due."""
         if not self.follows_data:
             return
-        before = self.scale.mean
-        self.scale.count(sum(abs(x) for x in values))
-        mean = self.scale.mean
+        before = self.mean_size.mean
+        self.mean_size.count(sum(abs(x) for x in values))
+        mean = self.mean_size.mean
         if mean == before:
             return
         self._catch_up(range(self.n_features))
@@ -142,7 +142,7 @@ class DenseAdaGrad(Learner):
             raise ValueError(f"alpha was given as {self.alpha:g}, and follows no data")
         self._catch_up(range(self.n_features))
         self.present_product = self.product / divisor
-        self.alpha = self.present_product / self.scale.unit
+        self.alpha = self.present_product / self.mean_size.unit
 
 
 class PlainAdaGrad(DenseAdaGrad):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from lazynet.reference.learner import Learner, Scale
+from lazynet.reference.learner import Learner, MeanSize
 
 
 class DenseFTRL(Learner):
@@ -22,7 +22,7 @@ class DenseFTRL(Learner):
     is a coordinate without penalties.
 
     With ``alpha=None`` the rates follow the data.  With m the mean of |x|_1 over the rows seen so
-    far (``Scale``), the row of the step included, alpha is ``alpha_unit`` / m,
+    far (``MeanSize``), the row of the step included, alpha is ``alpha_unit`` / m,
     and beta is multiplied by ``beta_unit`` m.  The intercept then has ``intercept_alpha`` and beta
     itself.
 
@@ -54,7 +54,7 @@ class DenseFTRL(Learner):
         self.per_example = penalty == "per_example"
         self.alpha_unit, self.beta_unit = alpha_unit, beta_unit
         self.intercept_alpha = intercept_alpha
-        self.scale = Scale()
+        self.mean_size = MeanSize()
         # The intercept is the last coordinate.
         self.z, self.n = [0.0] * (n_features + 1), [0.0] * (n_features + 1)
 
@@ -64,7 +64,7 @@ class DenseFTRL(Learner):
             return self.alpha, self.beta
         if j == self.n_features:
             return self.intercept_alpha, self.beta
-        unit = self.scale.unit
+        unit = self.mean_size.unit
         return self.alpha_unit / unit, self.beta * self.beta_unit * unit
 
     def weight(self, j: int) -> float:
@@ -90,7 +90,7 @@ class DenseFTRL(Learner):
         self, indices: Sequence[int], values: Sequence[float], target: float, weight: float = 1
     ) -> float:
         """Learn from one example of importance ``weight``; return the prediction before."""
-        self.scale.count(sum(abs(x) for x in values))
+        self.mean_size.count(sum(abs(x) for x in values))
         pairs = list(zip(indices, values, strict=True))
         prediction = sum((self.weight(j) * x for j, x in pairs), self.intercept)
         slope = weight * self.slope(prediction, target, self.epsilon)

@@ -55,14 +55,14 @@ class Learner:
 LEAST, LARGEST = 2.0**-300, 2.0**300
 
 
-class Scale:
+class MeanSize:
     """The mean size of the rows, refreshed before the steps 0, 1, 2, 4, 8, ... and before the first
     row whose size is not 0; ``unit`` is 1 until then.
 
     A mean that has changed by at most the share ``tolerance`` of itself keeps its former value.
 
-    >>> scale = Scale()
-    >>> [(scale.count(size), scale.unit)[1] for size in (0.0, 4.0, 8.0, 100.0, 3.0)]
+    >>> mean = MeanSize()
+    >>> [(mean.count(size), mean.unit)[1] for size in (0.0, 4.0, 8.0, 100.0, 3.0)]
     [1.0, 2.0, 4.0, 4.0, 23.0]
     """
 

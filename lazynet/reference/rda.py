@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from lazynet.reference.learner import Learner, Scale
+from lazynet.reference.learner import Learner, MeanSize
 
 
 class DenseRDA(Learner):
@@ -17,7 +17,7 @@ class DenseRDA(Learner):
     weight is a function of its gradients alone, so that no shrink is ever missed.
 
     With ``gamma=None`` gamma follows the data: it is ``gamma_unit`` m^2, m the mean Euclidean norm
-    of the rows seen so far (``Scale``), the row of the step included.  The intercept then has
+    of the rows seen so far (``MeanSize``), the row of the step included.  The intercept then has
     ``intercept_gamma``.
 
     >>> twin = DenseRDA(1, loss="squared_error", l1=0.5, gamma=2.0, fit_intercept=True)
@@ -41,7 +41,7 @@ class DenseRDA(Learner):
         super().__init__(n_features, **options)
         self.fixed_gamma, self.rho, self.gamma_unit = gamma, rho, gamma_unit
         self.intercept_gamma = intercept_gamma if gamma is None else gamma
-        self.scale = Scale()
+        self.mean_size = MeanSize()
         self.gradient_sums, self.intercept_sum = [0.0] * n_features, 0.0
 
     @property
@@ -49,7 +49,7 @@ class DenseRDA(Learner):
         """gamma of the weights as of now."""
         if self.fixed_gamma is not None:
             return self.fixed_gamma
-        return self.gamma_unit * (self.scale.unit * self.scale.unit)
+        return self.gamma_unit * (self.mean_size.unit * self.mean_size.unit)
 
     def _minimiser(self, gradient_sum: float, l1: float, l2: float, gamma: float) -> float:
         """The minimiser in one coordinate, whose gradients add up to ``gradient_sum``."""
@@ -79,7 +79,7 @@ class DenseRDA(Learner):
         self, indices: Sequence[int], values: Sequence[float], target: float, weight: float = 1
     ) -> float:
         """Learn from one example of importance ``weight``; return the prediction before."""
-        self.scale.count(math.sqrt(sum(x * x for x in values)))
+        self.mean_size.count(math.sqrt(sum(x * x for x in values)))
         w, pairs = self.weights, list(zip(indices, values, strict=True))
         prediction = sum((w[j] * x for j, x in pairs), self.intercept)
         slope = weight * self.slope(prediction, target, self.epsilon)

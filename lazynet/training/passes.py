@@ -173,7 +173,7 @@ def length_of_chunks(n_learners: int, n_rows: int, n_values: int) -> int:
 
 
 #: Some rows and their targets.
-Block = tuple[sparse.csr_matrix, Targets]
+RowsAndTargets = tuple[sparse.csr_matrix, Targets]
 
 # Rows whose predictions are computed at once.
 _ROWS_AT_ONCE = 2**14
@@ -205,7 +205,7 @@ def evaluate(
     return Evaluation(mean, mean + penalty, nonzeros)
 
 
-def _parts_of(X: sparse.csr_matrix, targets: Targets) -> Iterator[Block]:
+def _parts_of(X: sparse.csr_matrix, targets: Targets) -> Iterator[RowsAndTargets]:
     """The rows, some at a time."""
     for start in range(0, X.shape[0], _ROWS_AT_ONCE):
         rows = np.arange(start, min(start + _ROWS_AT_ONCE, X.shape[0]))
@@ -213,7 +213,7 @@ def _parts_of(X: sparse.csr_matrix, targets: Targets) -> Iterator[Block]:
 
 
 def total_loss(
-    engines: Sequence[Engine], plan: Plan, blocks: Callable[[], Iterable[Block]]
+    engines: Sequence[Engine], plan: Plan, blocks: Callable[[], Iterable[RowsAndTargets]]
 ) -> float:
     """The sum over rows and outputs of importance times loss; ``blocks`` gives the rows anew."""
     total, first = 0.0, 0

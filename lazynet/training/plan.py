@@ -194,10 +194,10 @@ class Plan:
             return 1.0
         return 1.0 + CALMING * max(0, epoch + 1 - self.full_epochs)
 
-    def task(self, engine: Engine, pulls: bool | None = None) -> Task:
+    def task(self, engine: Engine, has_pull: bool | None = None) -> Task:
         """The task of the kernel of ``engine``, the same for the whole run.
 
-        ``pulls`` says whether weights are pulled to zero; None: with an l1 penalty.
+        ``has_pull`` says whether weights are pulled to zero; None: with an l1 penalty.
         """
         rule, penalty, loss, limits = self.rule, self.penalty, self.loss, engine.limits
         tuning = None
@@ -215,7 +215,7 @@ class Plan:
             enough_work=limits.nonzeros_per_weight * engine.n_features,
             soft_reach=limits.reach,
             hard_reach=limits.largest_reach,
-            pulls=penalty.l1 > 0 if pulls is None else pulls,
+            has_pull=penalty.l1 > 0 if has_pull is None else has_pull,
             positive=penalty.positive,
             tuning=tuning,
         )

@@ -29,10 +29,10 @@ from lazynet.data.weights import Balanced, check_any_counts
 from lazynet.engines.base import Engine
 from lazynet.training.folds import split
 from lazynet.training.passes import (
-    Block,
     Evaluation,
     Learner,
     Pass,
+    RowsAndTargets,
     evaluate,
     length_of_chunks,
     new_learners,
@@ -78,7 +78,7 @@ class Rows:
     n_visits: int
     n_orders: int | None = None
     #: the rows that are held out, with their targets; only after ``hold_out``
-    held_out: Block
+    held_out: RowsAndTargets
     #: the columns that a step may change; None: all
     touched: NDArray[Any] | None = None
     order: RowNumbers = None
@@ -217,7 +217,7 @@ class RowsInMemory(Rows):
         return {"X": self.X, "y": y, "sample_weight": weights, "sample_order": self.order}
 
     @cached_property
-    def held_out(self) -> Block:  # type: ignore[override]
+    def held_out(self) -> RowsAndTargets:  # type: ignore[override]
         assert self.validation is not None
         return self.X[self.validation], self.targets.only(self.validation)
 

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "lazynet"
 ROOMS = [
     ("reference",),
     ("kernels",),
-    ("parameters", "plots"),
+    ("parameters",),
     ("losses", "penalties", "schedules", "averages"),
     ("rules",),
     ("data",),
@@ -25,7 +25,7 @@ ROOMS = [
     ("persistence", "minimum", "training"),
     ("verify",),
     ("estimators",),
-    ("dask", "cli"),
+    ("dask", "cli", "plots"),
     ("__main__",),
 ]
 WORDS = {"parameters", "losses", "penalties", "schedules", "averages", "rules"}

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 from support.algorithms import AFFINE_RULES, GIVEN, penalty_of, storage_of
-from support.matrices import make_data
 from support.parameters import in_rule
 
 from lazynet import Huber, LazyNetClassifier, LazyNetRegressor
@@ -16,6 +16,15 @@ from lazynet.rules.storage import STORAGES
 
 EXACT_RULES = [name for name, row in ALGORITHMS.items() if row.exact]
 INEXACT_RULES = sorted(set(ALGORITHMS) - set(EXACT_RULES))
+
+
+def rows(n=60, d=25, seed=0):
+    """Sparse rows with labels that depend on them."""
+    generator = np.random.default_rng(seed)
+    X = sparse.random(n, d, density=0.25, format="csr", random_state=seed)
+    X.data = generator.standard_normal(X.nnz)
+    y = np.where(X @ generator.standard_normal(d) + 0.1 * generator.standard_normal(n) > 0, 1, -1)
+    return X, y
 
 
 def model_of(rule, kind=LazyNetClassifier, l1=1e-2, l2=1e-3, eta0=0.5, **options):
@@ -42,7 +51,7 @@ def assert_agrees(report, steps):
 @pytest.mark.parametrize("name", EXACT_RULES)
 def test_every_exact_rule_agrees(name, which):
     """Every rule agrees for classes and numbers, with an intercept and without, over two epochs."""
-    X, y = make_data()
+    X, y = rows()
     rule = rules_of(name)[which == "given"]
     expected = "clock" if rule.is_affine else ALGORITHMS[name].engine.name
     for fit_intercept in (False, True):
@@ -57,7 +66,7 @@ def test_every_exact_rule_agrees(name, which):
 @pytest.mark.parametrize("name", AFFINE_RULES)
 def test_every_form_agrees(name, engine):
     """A budget that is used up several times; averages where the form keeps averages."""
-    X, y = make_data()
+    X, y = rows()
     form = storage_of(engine, budget=11, predictions=True)
     for rule in rules_of(name):
         for average in (False, True) if engine != "tables" else (False,):
@@ -88,7 +97,7 @@ def assert_disagrees(report, X):
 @pytest.mark.parametrize("name", EXACT_RULES)
 def test_an_engine_that_loses_a_step_disagrees(name, step, monkeypatch):
     """The report tells the step from which on weights differ, and a weight, whatever the rule."""
-    X, y = make_data()
+    X, y = rows()
     rule = GIVEN[name]
 
     class LosesAStep(ALGORITHMS[name].engine or ClockEngine):
@@ -108,7 +117,7 @@ def test_an_engine_that_loses_a_step_disagrees(name, step, monkeypatch):
 @pytest.mark.parametrize("name", EXACT_RULES)
 def test_an_engine_that_breaks_down_disagrees(name, monkeypatch):
     """An overflow in the lazy model alone is a difference; NaN is one too."""
-    X, y = make_data()
+    X, y = rows()
 
     class Overflows(ALGORITHMS[name].engine or ClockEngine):
         def take(self, examples, steps, task, t=0):
@@ -136,7 +145,7 @@ def test_an_engine_that_breaks_down_disagrees(name, monkeypatch):
 @pytest.mark.parametrize("name", INEXACT_RULES)
 def test_an_inexact_rule_is_refused(name):
     """No twin is equal to an inexact rule; the error lists the rules that can be verified."""
-    X, y = make_data()
+    X, y = rows()
     for rule in rules_of(name):
         with pytest.raises(ValueError, match="verify knows the exact rules") as caught:
             LazyNetClassifier(rule=rule).verify(X, y)

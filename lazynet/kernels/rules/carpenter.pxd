@@ -4,7 +4,7 @@
 #
 #     |w| <- [ |w| - missed rate (l1 + l2 |w|) ]+
 #
-# A cell is {w, seen}: the weight, and how many steps had been taken when it was brought current.
+# A cell is {w, psi}: the weight, and how many steps had been taken when it was brought current.
 # Every `period` steps all weights are brought current; a period of 0 means never.  The rule is
 # exact with period 1, and without l2 at a constant rate.
 #

@@ -32,7 +32,7 @@ cdef struct Ftrl:
     double l1, l2         # on one example
     double per_example    # whether the penalty counts once per example, or once in all
     double alpha, beta
-    double free_alpha, free_beta  # of the intercept where the rates follow the data; 0: they do not
+    double intercept_alpha, intercept_beta  # 0 where the rates do not follow the data
     # fields
     double intercept_z, intercept_s
     double steps          # taken so far
@@ -62,10 +62,10 @@ cdef inline str defect(const Ftrl* rule, bint running):
         return f"beta + alpha * l2 must not be negative, got {damping}"
     if not rule.beta + rule.alpha * 0.0 >= 0.0:
         return f"beta must not be negative, got {rule.beta + rule.alpha * 0.0}"
-    if not (rule.free_alpha >= 0.0 and rule.free_beta >= 0.0):
+    if not (rule.intercept_alpha >= 0.0 and rule.intercept_beta >= 0.0):
         return (
-            f"free_alpha and free_beta must not be negative, got {rule.free_alpha} and "
-            f"{rule.free_beta}"
+            f"intercept_alpha and intercept_beta must not be negative, got {rule.intercept_alpha} and "
+            f"{rule.intercept_beta}"
         )
     if running and not damping > 0.0:
         return "beta and l2 must not both be 0"
@@ -80,23 +80,23 @@ cdef inline void set_penalty(Ftrl* rule) noexcept nogil:
     rule.damping = max(rule.beta_now + rule.alpha_now * (k * rule.l2), DBL_MIN)
 
 
-cdef inline double free_alpha(const Ftrl* rule) noexcept nogil:
-    return rule.free_alpha if rule.follows else rule.alpha
+cdef inline double alpha_of_intercept(const Ftrl* rule) noexcept nogil:
+    return rule.intercept_alpha if rule.follows else rule.alpha
 
 
 cdef inline void set_intercept(Ftrl* rule) noexcept nogil:
     """The intercept's weight; 0 where beta is 0 and no gradient has been seen."""
-    cdef double damping = rule.free_beta if rule.follows else rule.beta
+    cdef double damping = rule.intercept_beta if rule.follows else rule.beta
     rule.intercept = 0.0
     if damping + rule.intercept_s > 0.0:
         rule.intercept = (
-            (0.0 - rule.intercept_z) * free_alpha(rule) / (damping + rule.intercept_s)
+            (0.0 - rule.intercept_z) * alpha_of_intercept(rule) / (damping + rule.intercept_s)
         )
 
 
 cdef inline void prepare(Ftrl* rule) noexcept nogil:
     cdef double size = unit(&rule.sizes)
-    rule.follows = rule.free_alpha != 0.0
+    rule.follows = rule.intercept_alpha != 0.0
     rule.alpha_now = rule.alpha / size if rule.follows else rule.alpha
     rule.beta_now = rule.beta * size if rule.follows else rule.beta
     rule.inverse_alpha = 1.0 / rule.alpha_now
@@ -144,7 +144,7 @@ cdef inline bint finish(Ftrl* rule, double move) noexcept nogil:
         set_penalty(rule)
     if move != 0.0:
         s = sqrt(old * old + move * move)
-        rule.intercept_z += move - (s - old) * (1.0 / free_alpha(rule)) * rule.intercept
+        rule.intercept_z += move - (s - old) * (1.0 / alpha_of_intercept(rule)) * rule.intercept
         rule.intercept_s = s
         set_intercept(rule)
     return False

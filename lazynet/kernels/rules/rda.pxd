@@ -19,9 +19,9 @@ from ..lanes cimport Lanes, set_lane, soft, spread
 cdef struct Rda:
     # constants
     double l1, l2, gamma, rho
-    double free_gamma     # of the intercept where gamma follows the data; 0: it does not
+    double intercept_gamma  # 0 where gamma does not follow the data
     # fields
-    double seen           # t
+    double steps          # t
     double intercept_sum  # minus the sum of the gradients of the intercept
     MeanSize sizes
     # what follows from them
@@ -41,8 +41,8 @@ cdef fused AnyRda:
 cdef inline str defect(const Rda* rule):
     if not rule.gamma > 0.0:
         return f"gamma must be positive, got {rule.gamma}"
-    if not rule.free_gamma >= 0.0:
-        return f"free_gamma must not be negative, got {rule.free_gamma}"
+    if not rule.intercept_gamma >= 0.0:
+        return f"intercept_gamma must not be negative, got {rule.intercept_gamma}"
     return defect_of_mean_size(rule.sizes.rows, rule.sizes.sizes, rule.sizes.mean)
 
 
@@ -52,7 +52,7 @@ cdef inline double factor_of(double t, double l2, double gamma) noexcept nogil:
 
 cdef inline void set_weights(Rda* rule) noexcept nogil:
     """Shift, factor and intercept at the present t."""
-    cdef double t = rule.seen, free = rule.free_gamma if rule.follows else rule.gamma
+    cdef double t = rule.steps, free = rule.intercept_gamma if rule.follows else rule.gamma
     rule.shift = t * rule.l1 + rule.gamma_now * rule.rho * sqrt(t)
     rule.factor = factor_of(t, rule.l2, rule.gamma_now)
     rule.intercept = rule.intercept_sum * factor_of(t, 0.0, free)
@@ -60,7 +60,7 @@ cdef inline void set_weights(Rda* rule) noexcept nogil:
 
 cdef inline void prepare(Rda* rule) noexcept nogil:
     cdef double size = unit(&rule.sizes)
-    rule.follows = rule.free_gamma != 0.0
+    rule.follows = rule.intercept_gamma != 0.0
     rule.gamma_now = rule.gamma * (size * size) if rule.follows else rule.gamma
     set_weights(rule)
 
@@ -91,7 +91,7 @@ cdef inline void show(const Rda* rule, RdaLanes* lanes, int lane) noexcept nogil
 
 
 cdef inline bint finish(Rda* rule, double move) noexcept nogil:
-    rule.seen += 1.0
+    rule.steps += 1.0
     rule.intercept_sum -= move
     set_weights(rule)
     return False
