@@ -130,7 +130,7 @@ AverageLike = Annotated[
 
 
 def known_average(average: Average | Suffix, n_steps: int | None) -> Average:
-    """The average of a run of ``n_steps`` steps, None where their number is not known.
+    """The average of a run; ``n_steps`` is None where the number of its steps is not known.
 
     >>> known_average(Suffix(), 10)
     FromStep(first=6)

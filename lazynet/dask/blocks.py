@@ -23,7 +23,7 @@ from lazynet.data.source import Facts, Source, Tally, as_source
 from lazynet.parameters import check_integer, shown
 
 #: Blocks of a worker that follow each other share a task up to this number of stored values.
-_VALUES_OF_A_TASK = 2**24
+VALUES_OF_A_TASK = 2**24
 
 
 class UnreadableBlock(ValueError):
@@ -179,7 +179,9 @@ class Blocks(Source):
                     f"so that a row is in one block"
                 )
             parts.append(np.ravel(collection.to_delayed()).tolist())
-            if len(parts[-1]) != len(parts[0]):
+            lengths = [getattr(rows, "chunks", [()])[0] for rows in (X, collection)]
+            differ = any(a != b for a, b in zip(*lengths, strict=False) if a == a and b == b)
+            if differ or len(parts[-1]) != len(parts[0]):
                 raise ValueError(f"{name} must have the blocks of rows of X: write {name}.rechunk")
         tuples = [delayed(tuple)(list(block)) for block in zip(*parts, strict=True)]
         return cls(tuples, client=client, seed=seed)
@@ -255,7 +257,7 @@ class Blocks(Source):
         for k, (future, facts) in enumerate(zip(self.futures, self.block_facts(), strict=True)):
             homes, added = workers.get(future.key) or [None], facts.tally.n_values
             last, home = tasks[-1] if tasks else (range(0), None)
-            if last and home in homes and n_values + added <= _VALUES_OF_A_TASK:
+            if last and home in homes and n_values + added <= VALUES_OF_A_TASK:
                 tasks[-1], n_values = (range(last.start, k + 1), home), n_values + added
             else:
                 tasks.append((range(k, k + 1), home if home in homes else homes[0]))

@@ -17,7 +17,7 @@ import numpy as np
 from distributed import Future
 from numpy.typing import NDArray
 
-from lazynet.dask.blocks import Blocks
+from lazynet.dask.blocks import VALUES_OF_A_TASK, Blocks
 from lazynet.dask.chains import Rows
 from lazynet.data.arrays import as_examples, plain
 from lazynet.kernels import gram, sums
@@ -225,18 +225,26 @@ class MeanOverBlocks:
         # Each step asks all workers, so a problem over blocks never counts as small.
         self.n_values = np.inf
         rows = [[*pair] for pair in zip(blocks.futures, prepared, strict=True)]
-        n = max(1, math.isqrt(len(rows)) // 2)
-        spans = [rows[k : k + n] for k in range(0, len(rows), n)]
-        # A task has a whole subtree of the tree of sums; a worker gets about one task.
-        share = len(spans) // max(1, len(blocks.client.nthreads()))
-        n = 1 << max(0, share.bit_length() - 1)
-        self.tasks = [spans[k : k + n] for k in range(0, len(spans), n)]
+        length = max(1, math.isqrt(len(rows)) // 2)
+        spans = [rows[k : k + length] for k in range(0, len(rows), length)]
+        # A task has a whole subtree of the tree of sums: about one task for each thread of the
+        # workers, and more where a task would read too many values.
+        n_values = length * max(block.tally.n_values for block in blocks.block_facts())
+        n_threads = sum(blocks.client.nthreads().values())
+        n = min(len(spans) // max(1, n_threads), VALUES_OF_A_TASK // max(1, n_values))
+        n = 1 << max(0, n.bit_length() - 1)
+        workers = blocks.client.who_has(blocks.futures)
+        #: the spans of each task, and a worker that has the first of them
+        self.tasks = [
+            (spans[k : k + n], next(iter(workers.get(spans[k][0][0].key) or ()), None))
+            for k in range(0, len(spans), n)
+        ]
 
     def sums(self, method: str, weights: Vector, b: float, **options: Any) -> Answer:
         """The sums of a method of ``BlockLoss`` over all rows, at these weights."""
         submitted, key = self.blocks.submitted, f"lazynet-{method.replace('_', '-')}"
         run = partial(_sums_of_spans, self.output, method, (few_of(weights), b), options)
-        sums = [submitted(key, run, spans) for spans in self.tasks]
+        sums = [submitted(key, run, spans, home=home) for spans, home in self.tasks]
         while len(sums) > _FAN_IN:
             groups = [sums[k : k + _FAN_IN] for k in range(0, len(sums), _FAN_IN)]
             sums = [submitted("lazynet-added", _tree_sum, group) for group in groups]

@@ -68,8 +68,8 @@ def checked_rows(
         usual_features = attributes.get("n_features_in_") == n_features
         usual_features = usual_features and "feature_names_in_" not in attributes
         usual_y = type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in "biuf"
-        usual_y = usual_y and bool(np.isfinite(y).all())
-        if for_training and usual_features and usual_y and 0 not in X.shape:
+        usual = for_training and usual_features and usual_y and 0 not in X.shape
+        if usual and (y.dtype.kind != "f" or np.isfinite(y).all()):
             # scikit-learn would return X and y unchanged, and its checks take longer.
             return X, y
     # A value that the cast to float64 makes infinite or NaN is refused as infinite or NaN.

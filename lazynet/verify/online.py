@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.averages import Average, checked_counts
+from lazynet.data.arrays import only_named_columns
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.parameters import check_integer
@@ -252,7 +253,7 @@ def verify(
     max_rows = check_integer("max_rows", max_rows, 1)
     epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
     plan, rows, n_rows = _plan_of(settings, rows, max_rows, epochs)
-    head, features = _first_rows(rows.X, n_rows)
+    features, head = only_named_columns(rows.X[:n_rows])
     targets = rows.targets.only(np.arange(n_rows))
     y, importances = targets[0][0], targets.weights
 
@@ -291,16 +292,6 @@ def verify(
                 break
             comparison.average_after_step(t, _first_output(engine, last=False), expected)
     return comparison.report(engine.name, n_rows, n_rows * epochs, twin.bound)
-
-
-def _first_rows(X: sparse.csr_matrix, n_rows: int) -> tuple[sparse.csr_matrix, NDArray[np.intp]]:
-    """The first rows of X, only with the features that occur in them, and these features."""
-    # A matrix may have spare room before its first row, and a SciPy slice of X would keep it.
-    span = slice(X.indptr[0], X.indptr[n_rows])
-    features, columns = np.unique(X.indices[span], return_inverse=True)
-    starts = X.indptr[: n_rows + 1] - X.indptr[0]
-    head = sparse.csr_matrix((X.data[span], columns, starts), shape=(n_rows, len(features)))
-    return head, features
 
 
 def _affordable_rows(X: sparse.csr_matrix, max_rows: int, epochs: int) -> int:

@@ -59,7 +59,7 @@ def test_any_partition_and_any_workers(clients, seed, cuts, n_workers, params, k
     model = estimators(lazynet.dask, kind)(**params)
     with pytest.MonkeyPatch.context() as patch:
         if not together:
-            patch.setattr(blocks, "_VALUES_OF_A_TASK", 0)
+            patch.setattr(blocks, "VALUES_OF_A_TASK", 0)
         model.fit(delayed_parts(parts), client=clients[n_workers])
     assert_same_fit(model, serial)
 
