@@ -14,7 +14,7 @@ from lazynet.kernels import (
     dekel,
     outputs,
 )
-from lazynet.kernels.examples import MEASURED, Examples
+from lazynet.kernels.examples import SIZE_KINDS, Examples
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block
 from lazynet.kernels.steps import AVERAGE_FIELDS, Average, OutputTargets, Steps, Task
@@ -260,7 +260,7 @@ DRAWN = {
     # rows, steps and their scalars
     "values": Parts.values, "columns": lambda p: p.integers(p._columns),
     "starts": lambda p: p.integers(p._starts), "n_columns": lambda p: p.d,
-    "examples.sizes": lambda p: p.one_of(p.reals(p.n, least=0.0), *MEASURED),
+    "examples.sizes": lambda p: p.one_of(p.reals(p.n, least=0.0), *SIZE_KINDS),
     "order": Parts.order,
     "rates": lambda p: p.reals(p.k, least=0.0),
     "keep": lambda p: p.full(p.k, 0.99), "keep_low": lambda p: p.full(p.k),
