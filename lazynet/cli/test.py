@@ -120,10 +120,8 @@ def _scores(
     if not hasattr(model, "classes_"):
         names = "mean_absolute_error", "root_mean_squared_error"
         return {"r2": score("r2_score"), **{name: score(name) for name in names}}
-    scores, f1 = (
-        {"accuracy": score("accuracy_score")},
-        partial(score, "f1_score", zero_division=0.0),
-    )
+    scores = {"accuracy": score("accuracy_score")}
+    f1 = partial(score, "f1_score", zero_division=0.0)
     if _has_labels(model):
         return {**scores, "f1_micro": f1(average="micro")}
     scores["f1_macro"] = f1(average="macro")

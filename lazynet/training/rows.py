@@ -18,10 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import (
-    as_examples,
-    sizes_of,
-)
+from lazynet.data.arrays import as_examples, sizes_of
 from lazynet.data.source import ROWS, Derived, Facts, Source
 from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics, Units
 from lazynet.data.targets import Classes, Columns, Targets
