@@ -9,7 +9,6 @@ LAZYNET_ANNOTATE=1           also write the annotated HTML of every kernel
 
 import os
 import platform
-import shutil
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -24,7 +23,6 @@ KERNELS = Path("lazynet/kernels")
 KIND = "-".join(filter(None, ["debug" + LEVEL if DEBUG else "", *SANITIZE.split(",")])) or "release"
 BUILD_BASE = f"build/{KIND}"
 GENERATED = Path(BUILD_BASE) / "generated"
-HEADERS = sorted(path for path in KERNELS.glob("*.h"))
 # Cython's own code, of memoryviews above all, is compiled once in a module that all others share.
 SHARED = "lazynet.kernels._shared"
 # These are compiled once per level of vector units; lanes.h says what a level changes.  The level
@@ -56,21 +54,15 @@ VARIANTS = {
 # GCC and Clang are needed, because lanes.h uses their vector types: on Windows, Clang or MinGW.
 GCC_ARGS = ["-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 GCC_ARGS += ["-fvisibility=hidden"]
-GCC_ARGS += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-O2", "-g0"]
-# The modules with loops over nonzeros, features or text; -O2 compiles the others faster.
-LOOPS = {
-    "columns",
-    "dual",
-    "examples",
-    "gram",
-    "newton",
-    "online",
-    "online_outputs",
-    "row_loops",
-    "steps",
-    "sums",
-    "text",
+GCC_ARGS += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-g0"]
+# Loops over nonzeros, features or text gain from -O3.  Modules that only check arguments compile
+# faster with -O1.
+OPTIMISATION = {
+    "-O3": "columns dual examples gram newton online online_outputs row_loops steps sums text",
+    "-O2": "cells dekel dense objective stabilised",
+    "-O1": "_shared arrays outputs",
 }
+OPTIMISATION = {stem: flag for flag, stems in OPTIMISATION.items() for stem in stems.split()}
 # The rules are part of the loop: a call for eight nonzeros would cost as much as they do.
 ONE_FUNCTION = ["-DCYTHON_INLINE=inline __attribute__((always_inline, unused))"]
 # The dense engine without vector units, to measure what these are worth.
@@ -97,41 +89,55 @@ DIRECTIVES = {
 }
 
 
-def extension(source: Path, suffix: str, flags: list[str]) -> Extension:
-    """The extension module of one .pyx file, or of a copy of it for other flags."""
-    stem = source.stem
-    if suffix:
-        copy = GENERATED / f"{source.stem}{suffix}.pyx"
-        # A new copy is compiled; Cython does not see what the copy takes from .pxd files.
-        used = [source, *KERNELS.glob("**/*.pxd")]
-        newest = max(path.stat().st_mtime for path in used)
-        if not copy.exists() or copy.stat().st_mtime < newest:
-            GENERATED.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, copy)
-        source = copy
-    flags = [
-        *(["-O3"] if stem in LOOPS and not (DEBUG or SANITIZE) else []),
+def flags_of(stem: str, suffix: str = "") -> list[str]:
+    """The arguments for the compiler of a module, or of one of its variants."""
+    return [
+        *GCC_ARGS,
+        *([] if DEBUG or SANITIZE else [OPTIMISATION[stem]]),
         *(SCALAR if stem == "dense" else []),
         *(ONE_FUNCTION if stem in VARIANTS else []),
-        *flags,
+        *VARIANTS.get(stem, {}).get(suffix, []),
     ]
+
+
+def extension(name: str, source: Path | str, flags: list[str], **options: list[str]) -> Extension:
+    """The extension module of one source."""
     return Extension(
-        f"lazynet.kernels.{source.stem}",
+        f"lazynet.kernels.{name}",
         [str(source)],
         include_dirs=[str(KERNELS)],
-        depends=[str(path) for path in HEADERS],
-        extra_compile_args=[*GCC_ARGS, *flags],
+        extra_compile_args=flags,
         extra_link_args=SANITIZE_ARGS,
+        **options,
     )
 
 
-def extensions() -> list[Extension]:
-    """The extension module of every .pyx file, of some in several variants."""
+def modules() -> list[Extension]:
+    """The extension module of every .pyx file, and of Cython's shared code."""
+    headers = [str(path) for path in KERNELS.glob("*.h")]
     return [
-        extension(source, suffix, flags)
-        for source in sorted(KERNELS.glob("*.pyx"))
-        for suffix, flags in VARIANTS.get(source.stem, {"": []}).items()
+        extension("_shared", f"{SHARED.replace('.', '/')}.c", flags_of("_shared")),
+        *(
+            extension(source.stem, source, flags_of(source.stem), depends=headers)
+            for source in sorted(KERNELS.glob("*.pyx"))
+        ),
     ]
+
+
+def variants(module: Extension) -> list[Extension]:
+    """The modules that compile the C source of ``module`` again, with other flags."""
+    stem, [converted] = module.name.split(".")[-1], module.sources
+    GENERATED.mkdir(parents=True, exist_ok=True)
+    found = []
+    for suffix in VARIANTS.get(stem, {}):
+        if suffix:
+            source, path = GENERATED / f"{stem}{suffix}.c", os.path.relpath(converted, GENERATED)
+            if not source.exists():
+                rename = f"#define PyInit_{stem} PyInit_{stem}{suffix}"
+                source.write_text(f'{rename}\n#include "{path}"\n')
+            depends = [*module.depends, converted]
+            found.append(extension(stem + suffix, source, flags_of(stem, suffix), depends=depends))
+    return found
 
 
 OPTIONS = {
@@ -140,21 +146,15 @@ OPTIONS = {
     "sdist": {"template": ".manifest.in"},
 }
 
+MODULES = cythonize(
+    modules(),
+    compiler_directives=DIRECTIVES,
+    shared_utility_qualified_name=SHARED,
+    annotate=ANNOTATE,
+    build_dir=f"{BUILD_BASE}/cython",
+)
+
 setup(
-    ext_modules=cythonize(
-        [
-            Extension(
-                SHARED,
-                [f"{SHARED.replace('.', '/')}.c"],
-                extra_compile_args=GCC_ARGS,
-                extra_link_args=SANITIZE_ARGS,
-            ),
-            *extensions(),
-        ],
-        compiler_directives=DIRECTIVES,
-        shared_utility_qualified_name=SHARED,
-        annotate=ANNOTATE,
-        build_dir=f"{BUILD_BASE}/cython",
-    ),
+    ext_modules=[*MODULES, *(variant for module in MODULES for variant in variants(module))],
     options=OPTIONS,
 )

@@ -66,11 +66,11 @@ cdef class Held:
         size = 4 if self.view.format == "f" else 8
         if self.view.format not in tuple(formats) or self.view.itemsize != size:
             raise TypeError(f"{name} must be an array of {formats!r}, got {self.view.format!r}")
-        fits = len(self.shape) == len(shape) and all(
-            wanted is None or wanted == got for wanted, got in zip(shape, self.shape)
-        )
+        fits = len(self.shape) == len(shape)
+        for wanted, got in zip(shape, self.shape):
+            fits = fits and (wanted is None or wanted == got)
         if not fits:
-            wanted = tuple("any" if n is None else n for n in shape)
+            wanted = tuple(["any" if n is None else n for n in shape])
             raise ValueError(f"{name} must have the shape {wanted}, got {self.shape}")
         if not self.view.c_contiguous:
             raise ValueError(f"{name} must be a C-contiguous array")

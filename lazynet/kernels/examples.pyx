@@ -217,7 +217,7 @@ cdef class Examples:
         self.sizes = entry_per_row(self, "sizes", sizes)
         # A held buffer keeps arrays of other kinds than NumPy's in place.
         self.owners += tuple(
-            memoryview(array) for array in (targets, importances, sizes) if array is not None
+            [memoryview(array) for array in (targets, importances, sizes) if array is not None]
         )
 
     def at_level(self, int level):
