@@ -35,7 +35,6 @@ from paper_repro.results import RESULTS as PAPERS
 from paper_repro.results import load, write_whole
 from paper_repro.score import Spread, duration, ratios, significant
 from paper_repro.studies.table_page import headline
-from paper_repro.study import Record
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -83,10 +82,8 @@ def loaded() -> dict[str, Any]:
 def with_blocks(text: str, blocks: Mapping[str, str]) -> str:
     """The text with new blocks between their marks."""
     for name, new in blocks.items():
-        begin, end = (
-            f"<!-- {name}: written by python -m benchmarks readme -->",
-            f"<!-- end {name} -->",
-        )
+        begin = f"<!-- {name}: written by python -m benchmarks readme -->"
+        end = f"<!-- end {name} -->"
         before, found, rest = text.partition(begin)
         _, closed, after = rest.partition(end)
         if not (found and closed):
@@ -190,41 +187,46 @@ def _told(spread: Spread) -> str:
 
 @dataclass(frozen=True)
 class Time:
-    """The seconds of one program; ``arrived`` is false where the program was stopped before."""
+    """The seconds of one program; ``arrived`` is false if the program was stopped before."""
 
     name: str
     seconds: float
+    #: the median of the ratios to lazynet's time in the same round
+    ratio: float
     arrived: bool = True
 
-    def label(self, unit: float) -> str:
-        """The seconds, and for other programs than lazynet how many times its time they are."""
-        more = "" if self.arrived else "> "
-        if self.seconds == unit:
+    def label(self) -> str:
+        """The seconds, and for a program other than lazynet the ratio to lazynet's time."""
+        if self.name == "lazynet":
             return duration(self.seconds)
-        return f"{more}{duration(self.seconds)}: {more}{significant(self.seconds / unit, 2)} times"
+        more = "" if self.arrived else "> "
+        return f"{more}{duration(self.seconds)}: {more}{significant(self.ratio, 2)} times"
 
 
 def panels(documents: Documents) -> dict[str, list[Time]]:
     """The questions of the figure, and the times that answer them; lazynet is first."""
-    throughput, record = documents["throughput"], Races(documents["optimum"]).problems[PROBLEM]
-    rows = rows_of_epoch(throughput)
+    rows, seconds = rows_of_epoch(documents["throughput"]), epochs(documents["throughput"])
     epoch = [
-        Time(EPOCHS[name], rows * median(seconds))
-        for name, seconds in epochs(throughput).items()
-        if name in EPOCHS
+        Time(shown, rows * median(seconds[name]), ratios(seconds[name], seconds[OURS]).median)
+        for name, shown in EPOCHS.items()
     ]
     return {
         "How long does an epoch take?": epoch,
-        "How long does the minimum take?": minimum(record),
+        "How long does the minimum take?": minimum(Races(documents["optimum"])),
     }
 
 
-def minimum(record: Record) -> list[Time]:
+def minimum(races: Races) -> list[Time]:
     """Times to the minimum, lazynet first; of two programs of one library the faster one."""
+    record = races.problems[PROBLEM]
     names = {DUAL.name: "lazynet", SKGLM: "skglm", ADELIE: "adelie", ADELIE_PATH: "adelie"}
     names |= {CYANURE: "cyanure", SAGA: "scikit-learn saga"}
-    times = [Time(names[n], median(s)) for n, s in record["seconds"].items() if n in names]
-    times += [Time(names[n], s, False) for n, s in record["waited"].items() if n in names]
+    seconds = {name: median(each) for name, each in record["seconds"].items()} | record["waited"]
+    times = [
+        Time(names[name], each, races.least(PROBLEM, name) or math.inf, name in record["seconds"])
+        for name, each in seconds.items()
+        if name in names
+    ]
     best = {each.name: each for each in sorted(times, key=lambda each: -each.seconds)}
     ours = best.pop("lazynet")
     return [ours, *sorted(best.values(), key=lambda each: each.seconds)]
@@ -246,7 +248,7 @@ def draw(questions: Mapping[str, Sequence[Time]]) -> Figure:
             filled = colour if each.arrived else "white"
             ax.plot(each.seconds, y, "o", color=colour, markerfacecolor=filled, markersize=7)
             ax.annotate(
-                each.label(times[0].seconds),
+                each.label(),
                 (each.seconds, y),
                 xytext=(8, 0),
                 textcoords="offset points",
