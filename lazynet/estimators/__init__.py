@@ -1,4 +1,4 @@
-"""The scikit-learn estimators, one file a family; and ``load``, which makes them of files."""
+"""The scikit-learn estimators, a file per family; and ``load``, which reads them from files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lazynet.persistence import files
 
 
 def every_estimator() -> tuple[type[Any], ...]:
-    """All estimators; their modules are imported now."""
+    """All estimators; the call imports their modules."""
     from lazynet.estimators.averaged import ASGDClassifier, ASGDRegressor
     from lazynet.estimators.certified import DualNetClassifier, DualNetRegressor
     from lazynet.estimators.certified_cv import DualNetClassifierCV, DualNetRegressorCV
@@ -36,9 +36,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     """The model that ``model.save(path)`` has written, with the same bits.
 
     A file that is damaged, cut off, of another program, or of another format is refused with a
-    ``ValueError`` that names the file and what is wrong, before anything is made of it.  Nothing in
-    a file is executed, so that a file from anywhere can be loaded.  ``partial_fit`` goes on as if
-    nothing had happened.
+    ``ValueError`` that names the file and the defect, before a model is made.  Nothing in a file is
+    executed, so files from unknown sources can be loaded.  ``partial_fit`` continues with the same
+    bits as before ``save``.
 
     >>> import os, tempfile
     >>> import lazynet
@@ -54,5 +54,5 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def load_with_note(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
-    """The model of a file, and how the command line has read its rows."""
+    """The model of a file, and how the command line read its rows."""
     return files.load(path, every_estimator())

@@ -58,9 +58,9 @@ class _Averaged(LinearModel):
         """Train from zero weights; an interrupted call leaves the estimator as it was.
 
         X holds the rows, y a class label or a number for each, ``sample_weight`` a factor of each
-        row's loss.  ``sample_order`` names the row of each step, in place of
-        ``max_iter * n_samples`` rows that are drawn.  X may be a source of ``lazynet.data``, which
-        has y and the weights in it: its rows are mapped into memory from a temporary file.
+        row's loss.  ``sample_order`` names the row of each step; None: ``max_iter * n_samples``
+        random rows.  X may be a source of ``lazynet.data``, which contains y and the sample
+        weights: its rows are mapped into memory from a temporary file.
         """
         self._warn(self._learn(X, y, sample_weight, sample_order))
         return self
@@ -139,9 +139,9 @@ def _warning_of(
     return ConvergenceWarning(
         f"the model is worse than a prediction of 0: its mean loss is {trained:.3g}, that of 0 is "
         f"{zero:.3g}. If the first steps, of rate 1 / l2, are too long, scale the "
-        f"rows to length 1, or raise l2 or max_iter; where the slope of the loss is unbounded, l2 "
-        f"must be of the order of the rows' squared norms. If the penalty, which holds the "
-        f"intercept too, is too strong, lower l2{centered}"
+        f"rows to length 1, or raise l2 or max_iter; if the slope of the loss is unbounded, l2 "
+        f"must be of the order of the rows' squared norms. If the penalty, which includes the "
+        f"intercept, is too strong, lower l2{centered}"
     )
 
 
@@ -160,30 +160,30 @@ class ASGDClassifier(LinearClassifier, _Averaged):
     steps cost O(n_features + T k), k the nonzeros of a row: neither averaging nor centering costs
     more.  Several classes are trained one against the rest.
 
-    Rows should be scaled to length 1, or their features to comparable sizes: the first steps are
-    1/l2 long, and a plain average remembers them.  For an l1 penalty, other rates, other averages,
-    or streams, use ``LazyNetClassifier(rule=FoBoS(average=...))``.
+    Scale the rows to length 1, or the features to comparable sizes: the first steps are 1/l2 long,
+    and they count in the average.  For an l1 penalty, other rates, other averages, or streams, use
+    ``LazyNetClassifier(rule=FoBoS(average=...))``.
 
     Parameters
     ----------
     loss : str or object, default="log_loss"
-        Any loss of :class:`LazyNetClassifier` but "softmax".  A loss whose slope is unbounded
+        Any loss of :class:`LazyNetClassifier` except "softmax".  A loss with an unbounded slope
         overshoots unless l2 is of the order of the rows' squared norms.
     l2 : float, default=1e-3
-        Strength of the penalty, greater than 0, and the scale of the rates.  The beginning of the
-        run, when steps are long, is forgotten once l2 * T is large.
+        Strength of the penalty, greater than 0, and the scale of the rates.  If l2 * T is large,
+        the long steps at the beginning of the run have little effect on the average.
     average : bool, default=True
         Predict with the mean of the iterates 1, ..., T; False: with the last iterate.
     center : bool, default=True
         Train on x - mean, the mean over the rows of ``fit``.  ``intercept_`` is for rows that are
-        not centered.  A constant that is added to a feature changes no weight, up to rounding,
-        which grows with the squared norm of the mean.
+        not centered.  Adding a constant to a feature changes no weight, except by rounding, which
+        grows with the squared norm of the mean.
     max_iter : int, default=100
         Epochs: ``fit`` takes T = max_iter * n_samples steps.
     replace : bool, default=True
-        Draw the rows with replacement, as the note does; False: visit each row once in an epoch.
+        Draw the rows with replacement, as Dekel does; False: visit each row once in an epoch.
     random_state, class_weight
-        As in :class:`LazyNetClassifier`; the seed is that of the drawing.
+        As in :class:`LazyNetClassifier`; the seed is for drawing the rows.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class ASGDClassifier(LinearClassifier, _Averaged):
     last_coef_, last_intercept_ : ndarray
         Weights and intercepts after the last step.
     mean_ : ndarray of shape (n_features,) or None
-        The mean at which the rows were centered; None without ``center``.
+        The mean that was subtracted from the rows; None without ``center``.
     t_, n_iter_ : int
         Steps taken, and epochs: ``t_ / n_samples``, rounded down, at least 1.
 

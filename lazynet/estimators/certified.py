@@ -58,9 +58,9 @@ class _DualNetModel(LinearModel):
     ) -> Self:
         """Find the minimum; an interrupted call leaves the estimator as it was.
 
-        X holds the rows, y a class label or a number for each, ``sample_weight`` the importance of
-        each: a row of importance 2 counts as two rows.  X may be a source of ``lazynet.data``,
-        which has y and the weights in it: its rows are mapped into memory from a temporary file.
+        X holds the rows, y a class label or a number for each, ``sample_weight`` the weight of
+        each: a row of weight 2 counts as two rows.  X may be a source of ``lazynet.data``, which
+        contains y and the sample weights: its rows are mapped into memory from a temporary file.
         """
         self._warn(self._learn(X, y, sample_weight))
         return self
@@ -93,7 +93,7 @@ class _DualNetModel(LinearModel):
         start = self._dense_weights() if warm else None
         if start is not None and start.shape != shape:
             raise ValueError(
-                f"warm_start goes on from weights of shape {start.shape}, and these "
+                f"warm_start=True continues from weights of shape {start.shape}, and these "
                 f"data need the shape {shape}: fit with warm_start=False"
             )
 
@@ -147,7 +147,7 @@ def _warnings_of(minima: Sequence[Minimum], p: SimpleNamespace) -> list[Warning]
 
 
 def load_minima(model: Any, minima: Sequence[Minimum]) -> None:
-    """Make the minima, one for every output, the model; with their objectives and gaps."""
+    """Set the weights, objectives and gaps of a model to the minima, one for every output."""
     model._load(
         np.vstack([minimum.coef for minimum in minima]),
         np.array([minimum.intercept for minimum in minima]),
@@ -163,30 +163,30 @@ def load_minima(model: Any, minima: Sequence[Minimum]) -> None:
 
 @dataclass(repr=False, eq=False)
 class DualNetClassifier(LinearClassifier, _DualNetModel):
-    """Linear classification at the minimum of the elastic net, with a certificate of how near.
+    """Linear classification at the minimum of the elastic net, with a bound on the objective.
 
-    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The search ends when the duality gap
-    proves that no weights have an objective that is lower by more than ``tol`` allows.  It takes
-    steps of Newton's method on the weights that are not 0, or of dual coordinate ascent where most
-    weights are not 0.  Several classes are trained one against the rest.
+    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The solver ends when the duality gap, a
+    bound on the distance from the least objective, is as small as ``tol`` asks.  It takes steps of
+    Newton's method on the weights that are not 0, or of dual coordinate ascent if most weights are
+    not 0.  Several classes are trained one against the rest.
 
     Parameters
     ----------
     loss : str or object, default="log_loss"
-        Any loss of :class:`LazyNetClassifier` but "perceptron" and "softmax".  Losses whose slope
-        jumps, such as "hinge", take longer than smooth ones.
+        Any loss of :class:`LazyNetClassifier` except "perceptron" and "softmax".  Losses whose
+        slope jumps, such as "hinge", take longer than smooth losses.
     l1, l2 : float, default=1e-4
         The strengths of the penalty, at least 0, and not both 0.
     tol : float, default=1e-4
-        Stop when the duality gap is at most ``tol`` times the objective at zero weights, or no
-        larger than what rounding alone makes of it there.
+        Stop when the duality gap is at most ``tol`` times the objective at zero weights, or at most
+        its rounding error.
     max_iter : int, default=1000
         The largest number of epochs; an epoch visits all rows at least once.  A fit that ends
         before the gap is small enough gives a ``ConvergenceWarning``, which says why it ended.
     fit_intercept, class_weight, n_jobs, verbose
-        As in :class:`LazyNetClassifier`.  A row of importance 2 counts as two rows.
+        As in :class:`LazyNetClassifier`.  A row of weight 2 counts as two rows.
     warm_start : bool, default=False
-        Let ``fit`` start from the weights of the last fit, and keep a number per row for the next.
+        ``fit`` starts from the weights of the last fit, and stores a number per row for the next.
     random_state : int, RandomState or None, default=None
         Seed of the order of the rows.  With None, two fits may differ, within ``tol``.
 
@@ -194,14 +194,14 @@ class DualNetClassifier(LinearClassifier, _DualNetModel):
     ----------
     coef_, intercept_, classes_ : ndarray
         The model, one row for two classes, and the class labels, sorted.  A weight that is 0 at
-        the minimum is exactly 0, but for a few that a gap of ``tol`` does not tell from 0.
+        the minimum is exactly 0, except a few weights so small that a gap of ``tol`` allows them.
     duality_gap_ : float, or ndarray of shape (n_classes,)
         The certificate: an upper bound on ``objective_`` minus the least objective.
     objective_, dual_objective_ : float, or ndarray of shape (n_classes,)
         The objective of the weights, and the lower bound on the least objective.
     n_iter_, solver_ : int, str or list of str
-        Epochs after the start, the largest number of any class; and the method that took the last
-        epoch, ``"newton"`` or ``"ascent"``, with several classes a list.
+        Epochs after the start, the largest number of any class; and the method of the last epoch,
+        ``"newton"`` or ``"ascent"``; for several classes a list.
     history_ : list of dict
         Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate),
         ``nonzeros``, ``seconds``; with several classes also ``output``, the row of ``coef_``.
@@ -231,7 +231,7 @@ class DualNetClassifier(LinearClassifier, _DualNetModel):
 
 @dataclass(repr=False, eq=False)
 class DualNetRegressor(LinearRegressor, _DualNetModel):
-    """Linear regression at the minimum of the elastic net, with a certificate of how near.
+    """Linear regression at the minimum of the elastic net, with a bound on the objective.
 
     The parameters and attributes are the same as in :class:`DualNetClassifier`, with these
     differences.

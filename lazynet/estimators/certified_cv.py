@@ -31,7 +31,7 @@ from lazynet.training.folds import Fold, warnings_of_ends, weights_of_folds
 from lazynet.training.passes import total_loss_of
 from lazynet.training.settings import new_generator
 
-#: The last l1 as a share of the first where a number of l1s is given.
+#: The last l1 as a share of the first, if ``l1s`` is a number.
 LAST_L1 = 1e-2
 
 
@@ -69,7 +69,7 @@ class _DualNetCV(Search):
         """Follow a path of minima in every fold, and down to the chosen point with all rows."""
         n_folds, n_outputs = len(folds), len(rows.targets)
         check_penalties(*np.transpose(grid_of(p, 1.0, LAST_L1)))
-        # A path goes down the l1s for every l2, or down the l2s where there is one l1.
+        # A path goes down the l1s for every l2, or down the l2s if there is one l1.
         n_l1s = p.l1s if isinstance(p.l1s, int) else len(p.l1s)
         n_paths = 1 if n_l1s == 1 else len(p.l2s)
         tasks = [(path, fold) for path in range(n_paths) for fold in folds]
@@ -84,9 +84,9 @@ class _DualNetCV(Search):
                 _minimiser(p, rows.X, output, seed)
                 for output, seed in zip(rows.targets, seeds[:, 0], strict=True)
             ]
-            # The grid is that of all rows in every fold, so that losses of different folds at the
-            # same point belong to the same penalty.  Where no feature is of any use, every weight
-            # is 0 at any l1.
+            # Every fold has the grid of all rows, so that losses of different folds at the same
+            # point belong to the same penalty.  If no feature lowers the loss, every weight is 0 at
+            # any l1.
             largest = max(minimiser.largest_l1 for minimiser in minimisers) or 1.0
             settings = grid_of(p, largest, LAST_L1)
             length = len(settings) // n_paths
@@ -118,10 +118,10 @@ class _DualNetCV(Search):
         if late:
             warnings.append(
                 ConvergenceWarning(
-                    f"{len(late)} of the minima have not come within tol={p.tol:g}: the choice of "
-                    f"the penalty may be a little off, and the duality gap of the model is "
+                    f"{len(late)} of the minima have not come within tol={p.tol:g}: another "
+                    f"penalty may be the best, and the duality gap of the model is "
                     f"{max(minimum.gap for minimum in minima):.3g}.  The searches ended "
-                    f"{why_late(late, p.max_iter)}; larger l1s leave the slowest out"
+                    f"{why_late(late, p.max_iter)}; with larger l1s the solver converges faster"
                 )
             )
         return warnings
@@ -134,7 +134,7 @@ class _DualNetCV(Search):
         seeds: NDArray[np.int64],
         minima_of: Callable[[Minimiser], Iterator[Minimum]],
     ) -> tuple[list[float], list[int], list[Minimum]]:
-        """Learn from one side of a fold along a path, and judge every point by the other side.
+        """Train on one part of a fold along a path, and evaluate every point on the other part.
 
         Returns the loss or score and the number of nonzeros of every point, and the minima that
         have not converged, without their weights.
@@ -205,22 +205,22 @@ class DualNetClassifierCV(LinearClassifier, _DualNetCV):
     loss, max_iter, fit_intercept, random_state
         As in :class:`DualNetClassifier`; ``max_iter`` holds for every point.
     l1s : int or array, default=50
-        The l1 to try.  A number: that many values in equal ratios, from the least l1 at which
-        every weight is 0 down to a hundredth of it.
+        The l1 to try.  A number: so many values in equal ratios, from the least l1 at which every
+        weight is 0 down to a hundredth of it.
     l2s : float or array, default=0.0
         The l2 to try, with every l1.  ``l1s=[0.0], l2s=[...]`` chooses a ridge penalty.
     cv : int, splitter, iterable or None, default=5
         The folds: a number of them (by classes in equal shares, without shuffling), a splitter of
         scikit-learn, or pairs of rows to learn from and rows to hold out.  None is 5.
     scoring : str, callable or None, default=None
-        None chooses by the mean loss of held-out rows, the one that is minimised.  A name or a
-        scorer of scikit-learn chooses by the greatest score.
+        None: choose the least mean of ``loss`` on held-out rows.  A name or a scorer of
+        scikit-learn: choose the greatest score.
     one_standard_error : bool, default=False
         Take the sparsest model within one standard error of the best.
     tol : float, default=1e-4
-        The duality gap to arrive at, at every point, as a share of the objective at zero weights.
+        The largest duality gap of every point, as a share of the objective at zero weights.
     class_weight : dict, "balanced" or None, default=None
-        The importance of a row by its class; counts in the loss of held-out rows too, but not in
+        A factor of the loss of a row, by its class; also in the loss of held-out rows, but not in
         the scores of a ``scoring``.
     n_jobs : int or None, default=None
         Threads that share the paths of folds and classes; -1 is one per processor.  They change no
@@ -271,7 +271,7 @@ class DualNetRegressorCV(LinearRegressor, _DualNetCV):
     loss : str or object, default="squared_error"
         Any loss of :class:`DualNetRegressor`.
     cv : int, splitter, iterable or None, default=5
-        A number of folds is that many parts of the rows as they stand, without shuffling.
+        A number of folds divides the rows in their order, without shuffling.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from lazynet.estimators.linear import LinearModel
 from lazynet.losses import LOSSES, SOFTMAX, Loss
 from lazynet.parameters import check_integer, kinds_of
 
-#: The forms of y with a column per label of which predictions and weights are sparse.
+#: The forms of y with a column per label for which predictions and weights are sparse.
 SPARSE_FORMS = ("sparse matrix", "sparse array")
 
 
@@ -46,9 +46,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return decision.ravel() if self._form is None and decision.shape[1] == 1 else decision
 
     def predict(self, X: Any) -> Any:
-        """The class of each row; or the labels of each row, in the form in which ``fit`` got them.
+        """The class of each row; or the labels of each row, in the form of the y of ``fit``.
 
-        Sparse labels are predicted in blocks of rows.
+        Sparse labels are computed in blocks of rows.
 
         >>> from lazynet import FoBoS, LazyNetClassifier
         >>> X, Y = [[1.0, 0.0], [1.0, 2.0]], sparse.csr_matrix([[1, 0], [1, 1]])
@@ -72,8 +72,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         """The ``k`` classes or labels with the highest w.x + b of each row, and these numbers.
 
         Returns two arrays of shape (n_samples, k), the highest first; of equal numbers the one with
-        the lower column comes first, as in ``predict``.  Rows are taken in blocks, so that no array
-        of all rows and all labels is made.
+        the lower column comes first, as in ``predict``.  The rows are visited in blocks, because an
+        array of all rows and all labels could be too large for memory.
 
         >>> X, y = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], ["a", "b", "c"]
         >>> from lazynet import FoBoS, LazyNetClassifier
@@ -115,8 +115,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         With p = w.x + b the probability is the logistic function of p for "log_loss", and
         (clip(p, -1, 1) + 1) / 2 for "modified_huber" (Zhang 2004).  For more than two classes the
         probabilities of each class against the rest are divided by their sum; with
-        ``loss="softmax"`` they are the softmax.  With a column per label each label has
-        a probability of its own, and the result has a column per label.  It is a dense array.
+        ``loss="softmax"`` they are the softmax.  If y has a column per label, the result has the
+        probability of each label, a column per label.  It is a dense array.
 
         >>> from lazynet import LazyNetClassifier
         >>> model = LazyNetClassifier(fit_intercept=False)
@@ -141,7 +141,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         if not shares:
             return positive
         total = positive.sum(axis=1, keepdims=True)
-        # All zero: no class claims the example, so all are equally likely.
+        # If the probabilities of all classes are 0, all classes are equally likely.
         positive[total[:, 0] == 0] = 1.0
         return positive / positive.sum(axis=1, keepdims=True)
 
@@ -185,7 +185,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
 
 def checked_classes(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
-    """The classes that are given, among which y must be; for ``None`` those that occur in y.
+    """The given classes, which must contain all of y; for ``None`` the classes that occur in y.
 
     >>> checked_classes(np.array(["b", "a", "b"]), None).tolist()
     ['a', 'b']
@@ -202,7 +202,7 @@ def checked_classes(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[An
         else:
             sound = sound and bool(np.isin(y, classes).all())
     if not sound:
-        # scikit-learn refuses what is no class, and warns of as many classes as rows.
+        # scikit-learn refuses values that are no classes, and warns of as many classes as rows.
         with np.errstate(invalid="ignore"):  # it casts y to integers and back
             check_classification_targets(y)
     if classes is None:
@@ -222,7 +222,7 @@ def checked_classes(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[An
 def checked_labels(
     estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
 ) -> tuple[sparse.csr_matrix, sparse.csr_matrix, NDArray[Any]]:
-    """Checked X and y, and the names of the columns of y; for ``classes=None`` their numbers."""
+    """The checked X and y, and the names of the columns of y: ``classes``, or 0, 1, 2, ...."""
     (X,) = checked_rows(estimator, X, reset)
     with unusable("y"):
         indicator = checked_indicator(y)
@@ -261,7 +261,7 @@ def classes_of_partial_fit(
 ) -> NDArray[Any]:
     """The checked classes of a call of ``partial_fit``, or names of the columns of labels.
 
-    ``classes`` are the classes of the model so far, ``named`` those that the call names.
+    ``classes`` are the classes of the model so far, ``named`` the classes that the call names.
     """
     of_labels = form_of(y) is not None
     if named is not None:
@@ -292,7 +292,7 @@ def highest_columns(numbers: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """
     n = numbers.shape[1]
     if k < n:
-        # The k-th highest number of a row may stand in several columns: the leftmost are taken.
+        # Several columns may hold the k-th highest number of a row: take the leftmost ones.
         least = np.partition(numbers, n - k, axis=1)[:, n - k, None]
         above, equal = numbers > least, numbers == least
         room = k - above.sum(axis=1, keepdims=True)

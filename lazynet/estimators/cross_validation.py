@@ -51,8 +51,8 @@ from lazynet.training.settings import (
     new_generator,
 )
 
-#: The first l1 of the grid where none is given, in units of the l1 that a fit of one setting takes
-#: where it is given none; and the last l1 as a share of the first.
+#: If ``l1s`` is a number: the first l1 of the grid, in units of the default l1 of a fit of one
+#: setting; and the last l1 as a share of the first.
 LARGEST_L1, LAST_L1 = 1e4, 1e-5
 
 
@@ -96,15 +96,15 @@ class Search(LinearModel):
     ) -> Self:
         """Choose l1 and l2, and train; an interrupted call leaves the estimator as it was.
 
-        X holds the rows, y a class label or a number for each, ``sample_weight`` a factor of each
-        row's loss, in the rows held out too, and ``groups`` the group of each, for a ``cv`` that
-        keeps groups together.  X may be a source of ``lazynet.data``, which has y and the weights
-        in it: its rows are mapped into memory from a temporary file.
+        X holds the rows, y a class label or a number for each, ``sample_weight`` a factor of the
+        loss of each row, also of held-out rows, and ``groups`` the group of each, for a ``cv`` that
+        does not divide groups.  X may be a source of ``lazynet.data``, which contains y and the
+        sample weights: its rows are mapped into memory from a temporary file.
 
         Warns
         -----
         UserWarning
-            If the best l1 or l2 is the smallest or the largest one, and going on might help.
+            If the best l1 or l2 is the smallest or the largest one, and one beyond may be better.
         ConvergenceWarning
             If a fit has stopped too early.
         """
@@ -131,7 +131,7 @@ class Search(LinearModel):
         nonzeros: NDArray[np.int64],
         weights: NDArray[np.float64],
     ) -> None:
-        """Set the table of results, and the setting that it says is the best."""
+        """Set the table of results and the best setting by this table."""
         self.cv_results_ = results_of(settings, measure, values, nonzeros, weights)
         self.best_index_ = best_setting(self.cv_results_, p.one_standard_error)
         self.l1_, self.l2_ = settings[self.best_index_]
@@ -160,7 +160,7 @@ class _LazyNetCV(Search):
     tol: NonNegative | None = TOL
 
     def _single_of(self, l1: float | None, l2: float, **options: Any) -> Any:
-        """The estimator of one setting; ``options`` differ from the own parameters."""
+        """The estimator of one setting; ``options`` replace parameters of this estimator."""
         shared = set(kinds_of(self._single)) & set(kinds_of(type(self)))
         options = {name: getattr(self, name) for name in shared} | options
         return self._single(l1=l1, l2=l2, **options)
@@ -181,13 +181,13 @@ class _LazyNetCV(Search):
         # As in a single fit: with a penalty of the user, features are not standardised.
         in_units = None if p.l2s.any() else units_for_fit(base, data, None)
         data = data.standardised(in_units)
-        # Rows without any value ask for no penalty; one that is not 0 does no harm.
+        # The default l1 of rows without nonzeros is 0; the grid needs another number.
         l1 = make_plan(base, data, compares_first_epoch=False).penalty.l1 or 1.0 if counted else 1.0
         settings = grid_of(p, LARGEST_L1 * l1, LAST_L1)
         if p.max_iter is None:
             p.max_iter = found_epochs(isinstance(self, ClassifierMixin), data.is_table, True)
         check_n_steps("max_iter", p.max_iter, data.n_rows)
-        # The rate that suits the rows; the bound that a penalty sets differs between the settings.
+        # The default rate of the rows; the largest rate with a penalty differs between settings.
         eta0 = base.eta0
         if eta0 is None:
             eta0 = eta0_of_rows(base, ElasticNet(), data.statistics(base, False))
@@ -223,21 +223,21 @@ class LazyNetClassifierCV(LinearClassifier, _LazyNetCV):
     Every combination of ``l1s`` and ``l2s`` is a setting of :class:`LazyNetClassifier`.  All
     settings of all folds learn in the same passes over the rows: a setting is a column of one
     matrix of weights per fold, equal to a fit of this setting alone (up to the digits of float32).
-    The matrices need memory for ``n_settings * n_folds * n_features`` numbers, for "ftrl" and
-    "adagrad" twice as many, and as often as there are classes.
+    For every class the matrices need memory for ``n_settings * n_folds * n_features`` numbers, for
+    "ftrl" and "adagrad" twice as many.
 
-    After every epoch the mean loss of the held-out rows judges the settings.  The setting and the
-    number of epochs with the least loss are chosen; then ``LazyNetClassifier``, with ``l1=l1_``,
-    ``l2=l2_``, ``max_iter=n_iter_`` and ``tol=None``, is fitted to all rows.  Several classes are
-    trained one against the rest, all with the same setting.
+    After every epoch the mean loss on the held-out rows of every setting is computed.  The setting
+    and the number of epochs with the least loss are chosen.  Then ``LazyNetClassifier``, with
+    ``l1=l1_``, ``l2=l2_``, ``max_iter=n_iter_`` and ``tol=None``, is fitted to all rows.  Several
+    classes are trained one against the rest, all with the same setting.
 
     Parameters
     ----------
     loss, fit_intercept, random_state
         As in :class:`LazyNetClassifier`.
     l1s : int or array, default=11
-        The l1 to try.  A number: that many values in equal ratios, from 10,000 times the l1 that
-        :class:`LazyNetClassifier` takes by itself, down to a tenth of it.
+        The l1 to try.  A number: so many values in equal ratios, from 10,000 times the default l1
+        of :class:`LazyNetClassifier` down to a tenth of this l1.
     l2s : float or array, default=0.0
         The l2 to try.
     rule : str or object, default="auto"
@@ -254,7 +254,7 @@ class LazyNetClassifierCV(LinearClassifier, _LazyNetCV):
         Stop when the least loss of any setting has not fallen below (1 - tol) times its least value
         for 5 epochs in a row; None: exactly ``max_iter`` epochs.
     class_weight : dict, "balanced" or None, default=None
-        The importance of a row by its class, in the loss of held-out rows too.
+        A factor of the loss of a row, by its class; also in the loss of held-out rows.
     n_jobs : int or None, default=None
         Threads that share folds and classes; -1 is one per processor.  They change no bit.
 
@@ -263,9 +263,9 @@ class LazyNetClassifierCV(LinearClassifier, _LazyNetCV):
     coef_, intercept_, classes_
         As in :class:`LazyNetClassifier`.
     l1_, l2_, best_index_, n_iter_ : float, float, int, int
-        The setting that was chosen, its place in ``cv_results_``, and the number of epochs that was
-        chosen.  Where ``units_`` is not None, l1 belongs to the weights in these units, in which
-        features have been learned from; ``units_.rows(X)`` are their rows.
+        The chosen setting, its place in ``cv_results_``, and the chosen number of epochs.  If
+        ``units_`` is not None, the l1 is the penalty on standardised features: those of
+        ``units_.rows(X)``.
     cv_results_ : dict of arrays
         An entry per setting, the largest penalties first: "l1", "l2"; "split0_loss", ..., the mean
         loss of the held-out rows of a fold after ``n_iter_`` epochs; "mean_loss" and
@@ -303,7 +303,7 @@ class LazyNetRegressorCV(LinearRegressor, _LazyNetCV):
     loss : str or object, default="squared_error"
         Any loss of :class:`LazyNetRegressor`.
     cv : int, splitter, iterable or None, default=5
-        A number of folds is that many parts of the rows as they stand, without shuffling.
+        A number of folds divides the rows in their order, without shuffling.
     max_iter : int or None, default=None
         The largest number of epochs.  None is 100.
 

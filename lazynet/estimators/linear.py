@@ -26,14 +26,14 @@ from lazynet.losses import LossLike
 from lazynet.parameters import check_array, kinds_of, settle
 from lazynet.persistence import files
 
-# Columns are read one by one where X has fewer nonzeros than this share of the features.
+# Columns are read one by one if X has fewer nonzeros than this share of the features.
 _FEW = 1 / 8
-# Predictions that are made at once where only a part of them is kept.
+# The number of predictions in memory at once, if only a part of all predictions is kept.
 _NUMBERS_OF_A_BLOCK = 2**22
 
 
 def _check_nested(estimator: Any, key: str, params: Mapping[str, Any]) -> None:
-    """Refuse a parameter ``key`` of a value that is no object, such as ``rule__gamma`` of "rda".
+    """Refuse a parameter ``key`` of a value without parameters: ``rule__gamma`` of "rda".
 
     ``params`` are all parameters that are to be set.
     """
@@ -64,18 +64,18 @@ class LinearModel(BaseEstimator):
     random_state: int | np.random.RandomState | None
     n_features_in_: int
     classes_: NDArray[Any]
-    #: the weights, an array or CSR with a row per output; None until those of engines are read
+    #: the weights, an array or CSR with a row per output; None: not read from the engines yet
     _coefficients: Any
     #: the intercept of every output
     _offsets: NDArray[np.float64]
-    #: what the call under way has changed in place
+    #: the changes that the present call has made in place
     _undo: UndoLog
 
     def _settle(self) -> SimpleNamespace:
         """The parameters as plain Python values and settled objects.
 
-        Every call begins here and uses only these values; ``get_params`` and ``clone`` go on giving
-        the values that the user passed.
+        Every call begins here and uses only these values; ``get_params`` and ``clone`` still
+        return the values that the user passed.
         """
         return settle(type(self), vars(self))
 
@@ -94,9 +94,9 @@ class LinearModel(BaseEstimator):
     def _learn(self, X: Any, y: Any, sample_weight: Any, *more: Any) -> list[Warning]:
         """Train on rows in memory or of a source; returns the warnings to give."""
         p = self._settle()
-        goes_on = getattr(p, "warm_start", False) and self.__sklearn_is_fitted__()
+        continues = getattr(p, "warm_start", False) and self.__sklearn_is_fitted__()
         with in_memory(X, y, sample_weight) as chunk:
-            rows = self._read(p, chunk, reset=not goes_on)
+            rows = self._read(p, chunk, reset=not continues)
             if rows.classes is not None:
                 self.classes_ = rows.classes
             return self._train(p, rows, *more)
@@ -107,9 +107,9 @@ class LinearModel(BaseEstimator):
     ) -> CheckedRows:  # fmt: skip
         """The checked rows; ``p`` are the checked parameters.
 
-        ``classes`` are those of earlier rows.  With ``reset`` the model takes the features of X.
-        Rows that are only ``some_rows`` of all may have no weight, and rows that were ``checked``
-        before are not checked again.
+        ``classes`` are the classes of earlier rows.  With ``reset`` the model takes the features of
+        X.  ``some_rows``: the rows are a part of all rows, so all their weights may be 0.
+        ``checked``: the rows were checked before, and are not checked again.
         """
         raise NotImplementedError
 
@@ -166,7 +166,7 @@ class LinearModel(BaseEstimator):
         return weights.toarray() if sparse.issparse(weights) else weights
 
     def _weights_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
-        """The weights of some features, where those of the engines have not been read."""
+        """The weights of some features, read from the engines."""
         raise NotImplementedError
 
     def _intercepts(self) -> NDArray[np.float64]:
@@ -227,9 +227,9 @@ class LinearModel(BaseEstimator):
         """The weights: shape (1, n_features), or (n_classes, n_features) for several classes.
 
         With ``average`` these are the averages of the weights, once an iterate has counted.  The
-        array is read-only; assign a whole array to change the model.  After an assignment, of
-        ``intercept_`` too, an average begins anew, as do the sums of gradients of RDA, FTRL and
-        AdaGrad; SAGA remembers no slopes.
+        array is read-only; assign a whole array to change the model.  An assignment to ``coef_`` or
+        ``intercept_`` resets averages, the sums of gradients of RDA, FTRL and AdaGrad, and the
+        slopes that SAGA remembers.
         """
         check_is_fitted(self)
         return self._shaped(self._weights())
@@ -258,7 +258,7 @@ class LinearModel(BaseEstimator):
 
     @all_or_nothing
     def _assign(self, name: str, value: Any) -> None:
-        """Replace ``coef_`` or ``intercept_``; the other one stays what it is."""
+        """Replace ``coef_`` or ``intercept_``; the other one does not change."""
         check_is_fitted(self)
         if value is None:
             raise TypeError(f"{name} must hold real numbers, got None")
@@ -269,7 +269,7 @@ class LinearModel(BaseEstimator):
     def _checked_weights(
         self, values: Any, name: str, shape: tuple[int, ...]
     ) -> NDArray[np.float64]:
-        """A copy of the checked weights or intercepts of a user."""
+        """A checked copy of weights or intercepts that the user gives."""
         values = values.toarray() if sparse.issparse(values) else values
         array = check_array(name, "must hold real numbers", values)
         size = int(np.prod(shape))
@@ -281,7 +281,7 @@ class LinearModel(BaseEstimator):
         return array.reshape(shape).copy()
 
     def sparsify(self) -> Self:
-        """Give ``coef_`` as a sparse matrix from now on, and predict with it.
+        """Make ``coef_`` a sparse matrix, and predict with it.
 
         >>> from lazynet import LazyNetClassifier
         >>> model = LazyNetClassifier(l1=0.1).partial_fit([[0.0, 9.0]], ["b"], classes=["a", "b"])
@@ -293,7 +293,7 @@ class LinearModel(BaseEstimator):
         return self
 
     def densify(self) -> Self:
-        """Give ``coef_`` as an array from now on, which is the default.
+        """Make ``coef_`` an array, which is the default.
 
         >>> from lazynet import LazyNetClassifier
         >>> model = LazyNetClassifier(l1=0.1).partial_fit([[0.0, 9.0]], ["b"], classes=["a", "b"])

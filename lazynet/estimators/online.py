@@ -30,7 +30,7 @@ from lazynet.training.settings import Settings
 
 
 def _has_partial_fit(model: OnlineModel) -> bool:
-    """Whether the rule can learn from a stream; the error says why not."""
+    """True, or an error that says why the rule cannot learn from a stream."""
     rule: Any = model.rule
     if isinstance(rule, str) and rule in ALGORITHMS:
         rule = ALGORITHMS[rule].rule()
@@ -50,8 +50,8 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     Parameters
     ----------
     loss : str or object, default="log_loss"
-        "log_loss", "hinge", "squared_hinge", "smooth_hinge", "modified_huber", "perceptron", a loss
-        of :class:`LazyNetRegressor` on targets -1 and +1; or "softmax", which all classes share.
+        "log_loss", "hinge", "squared_hinge", "smooth_hinge", "modified_huber", "perceptron"; a loss
+        of :class:`LazyNetRegressor` on targets -1 and +1; "softmax", one loss for all classes.
     l1, l2 : float, default=None, 0
         Strengths of the penalty: alpha * l1_ratio and alpha * (1 - l1_ratio) of scikit-learn.
         l1=None: ``fit`` computes a small l1 from the rows; ``partial_fit`` takes that of ``fit``.
@@ -67,7 +67,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     n_iter_no_change : int, default=5
         Epochs without progress after which training stops.
     early_stopping, validation_fraction : bool and float, default=False and 0.1
-        Judge every epoch by the loss on this share of the rows, held out by class.
+        Compare the epochs by the loss on held-out rows: this share of the rows of every class.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
     shuffle : bool, default=True
@@ -75,11 +75,12 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     random_state : int, RandomState or None, default=None
         Seed of the order and of the held-out rows.
     class_weight : dict, "balanced", Balanced or None, default=None
-        The importance of a row by its class; ``Balanced(class_counts)`` serves ``partial_fit``.
+        A factor of the loss of a row, by its class; for ``partial_fit``:
+        ``Balanced(class_counts)``.
     warm_start : bool, default=False
-        Let ``fit`` start from the last weights (RDA, FTRL, AdaGrad: from the sums of gradients).
+        ``fit`` starts from the last weights (RDA, FTRL, AdaGrad: from the sums of gradients).
     dtype : "float64" or "float32", default="float64"
-        The type of the weights while several outputs are learned in one pass.
+        The type of the weights during training, if one pass learns several outputs.
     n_jobs : int or None, default=None
         Threads that share the outputs; the model is the same, bit for bit, for any number.
     verbose : int, default=0
@@ -90,13 +91,13 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     coef_, intercept_ : ndarray or CSR matrix with a row per output, ndarray of shape (n_outputs,)
         The model, one row for two classes; with ``average`` the averages.  Assign to change it.
     last_coef_, last_intercept_, support_ : ndarray
-        The weights after the last step, and where they are not zero.
+        The weights after the last step, and whether each weight is not zero.
     classes_ : ndarray
         The class labels, sorted.
     n_iter_, best_epoch_, t_ : int
-        Epochs trained; the epoch, from 0 on, whose weights the model has; their steps.
+        Number of epochs; the epoch, from 0 on, whose weights the model has; steps up to its end.
     l1_, eta0_, units_ : float, float, Units or None
-        The l1 and the scale of the rates; the sizes and means by which features were standardised.
+        The l1; the scale of the rates; the sizes and means that standardised the features.
     history_ : list of dict
         ``epoch``, ``progressive_loss``, ``seconds``, ``validation_loss``.
 
@@ -181,7 +182,8 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         The first call names all ``classes``.  For a y with a column per label ``classes`` may name
         the columns, in their order; else they are called 0, 1, 2, ....  A call that fails leaves
         the model as it was.
-        X may be a source of chunks, which has y and the weights in it: one pass, in its own order.
+        X may be a source of chunks, which contains y and the sample weights: one pass, in the order
+        of the source.
 
         >>> from lazynet import FoBoS
         >>> model = LazyNetClassifier("hinge", rule=FoBoS("constant", eta0=0.5), l1=0.0)
@@ -203,11 +205,11 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
 
 
 def _check_goes_with_labels(settings: Settings) -> None:
-    """Refuse settings that need one class for every row."""
+    """Refuse settings that need one class per row."""
     if settings.class_weight is not None:
         raise ValueError(
-            "class_weight must be None where y has a column per label, because a row has no "
-            "single class: weigh the rows by sample_weight"
+            "class_weight must be None if y has a column per label, because a row has several "
+            "classes or none: weigh the rows by sample_weight"
         )
     if settings.softmax:
         raise ValueError(
@@ -230,16 +232,16 @@ class LazyNetRegressor(LinearRegressor, OnlineModel):
         "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``, "squared_epsilon_insensitive" or
         ``SquaredEpsilonInsensitive(epsilon)``.
     max_iter : int or None, default=None
-        The largest number of epochs.  None: 100; with a ``sample_order`` for every epoch, as many
-        as it has.  Where neither rates nor a penalty are given, the loss is "squared_error", and X
-        is no table, ``fit`` multiplies its rates by sqrt(100 / max_iter), at least 1: a fit of few
-        epochs gets farther with high rates.
+        The largest number of epochs.  None: 100, or the number of orders in ``sample_order``.
+        ``fit`` multiplies its rates by sqrt(100 / max_iter), at least 1, if no rate and no penalty
+        is given, the loss is "squared_error", and X is no table: with few epochs, high rates lower
+        the loss more.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,), or (n_targets, n_features)
-        The weights; with ``average``, the averages of the weights.  A y with a column for each
-        target is learned in one pass over X.
+        The weights; with ``average``, the averages of the weights.  If y has a column per target,
+        one pass over X learns all targets.
     intercept_ : ndarray of shape (1,), or (n_targets,)
         The intercept.
 

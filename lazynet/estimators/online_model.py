@@ -1,4 +1,4 @@
-"""What LazyNetClassifier and LazyNetRegressor share: fit, partial_fit, verify and the weights."""
+"""The base of LazyNetClassifier and LazyNetRegressor: fit, partial_fit, verify, the weights."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ class OnlineModel(LinearModel):
     t_: int = field(init=False)
     eta0_: float = field(init=False)
     l1_: float = field(init=False)
-    #: the units in which the engines have learned; None for features as they were passed
+    #: the units of the features during training; None: the features as passed
     units_: Units | None = field(init=False, default=None)
     history_: list[EpochRecord] = field(init=False)
     _engines: list[Engine] = field(init=False)
     _engine_kind: EngineKind = field(init=False)
-    #: what draws the orders of the rows; None: no call has drawn one
+    #: the generator of the orders of the rows; None: no call has shuffled rows
     _generator: np.random.RandomState | None = field(init=False, default=None)
-    #: the scale of the rates; None as long as the rates have none
+    #: the scale of the rates; None: the rates have no scale
     _eta0: float | None = field(init=False, default=None)
 
     # --- training ---------------------------------------------------------------------------
@@ -131,14 +131,14 @@ class OnlineModel(LinearModel):
         ----------
         X : sparse matrix or array of shape (n_samples, n_features)
             A CSR matrix of float32 or float64 is read in place.  Or a source of chunks, such as
-            ``lazynet.data.SvmlightFile(path)``, which has y and the weights of rows in it: every
-            epoch reads it anew, in its own order, and its features are not standardised.
+            ``lazynet.data.SvmlightFile(path)``, which contains y and the sample weights: every
+            epoch reads it again, in the order of the source, and does not standardise features.
         y : array of shape (n_samples,), or matrix of shape (n_samples, n_outputs)
-            Numbers, in a column for each target; or class labels of any kind; or, in an array or a
-            sparse matrix, 1 in the column of each label that a row has and 0 elsewhere.  A sparse
-            y makes ``coef_`` and predictions sparse.
+            Numbers, with a column per target; or class labels of any kind; or an array or a sparse
+            matrix with a column per label: 1 if the row has the label, else 0.  With a sparse y,
+            ``coef_`` and predictions are sparse.
         sample_weight : array of shape (n_samples,), optional
-            The importance of each row: a factor of its loss.
+            The weight of each row: a factor of its loss.
         sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
             The order of the rows: one for all epochs, or one per epoch; overrides ``shuffle``.
         coef_init, intercept_init : array, optional
@@ -153,12 +153,12 @@ class OnlineModel(LinearModel):
             killed, the same call resumes from the last epoch in the file and ends with the same
             bits.  ``fit`` removes the file when it is done, and refuses the file of another call.
         every : float, default=60
-            The least number of seconds between two files, which are written between two epochs.
+            The least number of seconds between two writes; ``fit`` writes between two epochs.
 
         Warns
         -----
         ConvergenceWarning
-            With ``tol``: the loss still falls fast in the last of ``max_iter`` epochs.
+            With ``tol``: the loss still fell fast in the last of ``max_iter`` epochs.
 
         Examples
         --------
@@ -184,10 +184,10 @@ class OnlineModel(LinearModel):
         self, X: Any, y: Any, sample_weight: Any, sample_order: Any, start: tuple[Any, Any],
         callback: Callback | None, checkpoint: Checkpoint | None,
     ) -> list[Warning]:  # fmt: skip
-        """Train anew; returns the warnings to give.
+        """Run ``fit`` on a copy of the estimator; returns the warnings to give.
 
-        ``self`` is a copy of the estimator, which gets the attributes of the copy at the end
-        (``all_or_nothing``).
+        ``self`` is the copy.  At the end ``all_or_nothing`` assigns the attributes of the copy to
+        the estimator.
         """
         settings = self._read_settings()
         model = self._model() if settings.warm_start and self.__sklearn_is_fitted__() else None
@@ -226,21 +226,21 @@ class OnlineModel(LinearModel):
         return read_settings(parameters, isinstance(self, ClassifierMixin))
 
     def _model(self) -> Model:
-        """What earlier calls have left."""
+        """The model as the last call trained it."""
         return Model(
             self._engines, self._engine_kind, self.units_, self.t_, self._eta0, self._generator
         )  # fmt: skip
 
     def _set_outputs(self, settings: Settings, classes: Any, form: str | None) -> None:
-        """Note classes and the form of y; refuse what a warm start cannot go on with."""
+        """Set ``classes_`` and the form of y; refuse a y that a warm start cannot continue with."""
         self._form = form
 
     def _set_outputs_of(self, settings: Settings, source: Source) -> Settings:
-        """Note the classes and the form of y of a source; returns the settings that suit them."""
+        """Set ``classes_`` and the form of y of a source; returns the settings for them."""
         raise NotImplementedError
 
     def _rows_of_source(self, settings: Settings, source: Source) -> tuple[Settings, SourceRows]:
-        """The rows of a source, and the settings that suit them."""
+        """The rows of a source, and the settings for these rows."""
         return settings, SourceRows(source, partial(self._rows_of_chunk, settings))
 
     def _rows_of_chunk(
@@ -262,7 +262,7 @@ class OnlineModel(LinearModel):
     def _partial_fit(
         self, X: Any, y: Any, sample_weight: Any, sample_order: Any, classes: Any = None
     ) -> list[Warning]:
-        """Go on training with one pass over the rows; ``classes`` are those of a classifier."""
+        """Continue training with one pass over the rows; a classifier passes ``classes``."""
         settings = self._read_settings()
         settings.rule.check_streams("partial_fit")
         if not isinstance(X, Source):
@@ -290,7 +290,7 @@ class OnlineModel(LinearModel):
         self, settings: Settings, rows: Chunk, classes: Any, order: Any = None, *,
         some_rows: bool = False,
     ) -> list[Warning]:  # fmt: skip
-        """Go on training with rows in memory; in a pass over a source with ``some_rows`` of it."""
+        """Continue training with rows in memory; ``some_rows``: they are a part of a source."""
         model = self._model() if self.__sklearn_is_fitted__() else None
         read = self._read(settings, rows, classes, reset=model is None, some_rows=some_rows)
         if model is None:
@@ -323,10 +323,10 @@ class OnlineModel(LinearModel):
     ) -> VerificationReport:
         """Train the dense twin and the lazy model side by side on the first rows of X.
 
-        Both start from zero weights, take the rows in the order of X with the parameters of this
-        estimator, and are compared after every step.  The twin is plain Python and visits every
-        weight; the number of rows is halved until the comparison takes seconds.  The estimator does
-        not change.  With several classes the first class against the rest is compared.
+        Both have the parameters of this estimator, start from zero weights, and visit the rows in
+        the order of X.  After every step their weights are compared.  The twin is plain Python and
+        visits every weight; the number of rows is halved until the comparison takes seconds.  The
+        estimator does not change.  With several classes, the model is the first against the rest.
 
         >>> from lazynet import LazyNetClassifier
         >>> LazyNetClassifier(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
@@ -352,7 +352,7 @@ class OnlineModel(LinearModel):
         return intercepts_of(self._engines, self.units_)
 
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        # New engines: the model keeps the old ones until this call is done.
+        # New engines: the model has the old engines until this call is done.
         settings, l1 = self._read_settings(), getattr(self, "l1_", 0.0)
         changed = engines_with(settings, self._model(), l1, coefficients, intercepts)
         self.__dict__.update(changed)
@@ -375,5 +375,5 @@ class OnlineModel(LinearModel):
 
     @property
     def support_(self) -> NDArray[np.bool_]:
-        """Which weights are not zero after the last step: an array of the shape of ``coef_``."""
+        """Whether each weight is not zero after the last step, in the shape of ``coef_``."""
         return self.last_coef_ != 0.0

@@ -1,7 +1,8 @@
 """A path of penalties: the minimum of the elastic net at each, from the largest penalty down.
 
-``net_path`` finds the largest l1 that does anything, goes down a grid, begins every minimum where
-the last one ended, and certifies each of them by a duality gap.
+``net_path`` finds the least l1 at which every weight is 0, and goes down a grid from there.  The
+solver starts every point from the weights of the last one, and bounds the error of each by a
+duality gap.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from lazynet.parameters import Flag, Kind, Number, Positive, PositiveInt, settle
 from lazynet.penalties import check_l1s, check_strengths, penalties_of_path
 from lazynet.training.settings import Seed, new_generator
 
-#: A warning names this many of the points that do not arrive, and counts the rest.
+#: A warning names so many of the points that did not converge, and counts the others.
 _NAMED = 5
 
 
@@ -71,7 +72,7 @@ class NetPath:
     n_iter: NDArray[np.int64]
     """The epochs that every point took."""
     converged: NDArray[np.bool_]
-    """Whether the gap is at most ``tol`` times ``at_zero``, or what rounding alone makes of it."""
+    """Whether the gap is at most ``tol`` times ``at_zero``, or at most its rounding error."""
     at_zero: float
     """The objective with all weights 0 and the best intercept."""
     classes: NDArray[Any] | None = None
@@ -81,7 +82,7 @@ class NetPath:
         return len(self.l1s)
 
     def __str__(self) -> str:
-        """The range of penalties and of nonzeros, and whether every point arrived."""
+        """The range of penalties and of nonzeros, and whether every point converged."""
         name, values = ("l1", self.l1s) if self.l1s.any() else ("l2", self.l2s)
         late = len(self) - int(self.converged.sum())
         arrived = f"{late} points not within tol" if late else "every gap within tol"
@@ -116,23 +117,23 @@ def net_path(
 ) -> NetPath:
     """Minimise ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` along a path of penalties.
 
-    l1 falls in equal ratios, from the least at which every weight is 0 to ``smallest`` times that.
-    Every minimum starts from the one before it, and ends when its duality gap is at most ``tol``
-    times the objective at zero weights; a ``ConvergenceWarning`` names the points that did not get
-    there.
+    l1 falls in equal ratios, from the least l1 at which every weight is 0 to ``smallest`` times
+    this l1.  The solver starts every point from the weights of the point before, and ends when the
+    duality gap is at most ``tol`` times the objective at zero weights; a ``ConvergenceWarning``
+    names the points that did not converge.
 
     Parameters
     ----------
     X : sparse matrix or array of shape (n_samples, n_features), or source
-        The rows to learn from.  Or a source of ``lazynet.data``, which has y and the weights in
-        it: its rows are mapped into memory from a temporary file.
+        The rows to learn from.  Or a source of ``lazynet.data``, which contains y and the sample
+        weights: its rows are mapped into memory from a temporary file.
     y : array of shape (n_samples,)
         Numbers, or labels of two classes if the loss is one for labels; None with a source.
     loss, max_iter, fit_intercept, random_state
         As in :class:`DualNetClassifier`; ``loss="squared_error"`` is for numbers, and ``max_iter``
         holds for every point.
     l1s : int or array, default=50
-        The l1 of the points; a number: that many values in equal ratios.
+        The l1 of the points; a number: so many values in equal ratios.
     l2s : float or array, optional
         The values of l2, in place of ``l1_ratio``: one for all points, or one for each of ``l1s``.
         ``l1s=0.0, l2s=[...]`` is a path of ridge penalties.
@@ -140,16 +141,16 @@ def net_path(
         From 0 (excluded) to 1: ``l2 = l1 * (1 - l1_ratio) / l1_ratio``.  With the alpha of other
         libraries, ``l1 = alpha * l1_ratio`` and ``l2 = alpha * (1 - l1_ratio)``.
     smallest : float, default=1e-2
-        The last l1 as a share of the first, where ``l1s`` is a number.
+        The last l1 as a share of the first, if ``l1s`` is a number.
     tol : float, default=1e-4
-        The gap to arrive at, as a share of the objective at zero weights.
+        The largest gap, as a share of the objective at zero weights.
     sample_weight : array of shape (n_samples,), optional
-        The importance of each row; a weight of 2 is two rows.
+        The weight of each row; a row of weight 2 counts as two rows.
 
     Returns
     -------
     NetPath
-        The points from the largest penalty down, also where ``l1s`` were in another order.
+        The points from the largest penalty down, for any order of ``l1s``.
 
     Examples
     --------
@@ -166,7 +167,7 @@ def net_path(
     """
     p = settle(net_path, locals())
     points = p.l1s, p.l2s, p.l1_ratio, p.smallest
-    penalties_of_path(1.0, *points)  # refuses what does not go together
+    penalties_of_path(1.0, *points)  # refuses parameters that exclude each other
     with in_memory(X, y, sample_weight) as rows:
         path, late = _path_over(p, points, rows)
     if late:
@@ -181,7 +182,7 @@ def _path_over(
     read = _checked(chunk, p.loss)
     problem = Problem(read.X, *read.targets[0], p.loss, p.fit_intercept)
     minimiser = Minimiser(problem, new_generator(p.random_state))
-    # Where no feature is of any use, every weight is 0 at any l1.
+    # If no feature lowers the loss, every weight is 0 at any l1.
     l1s, l2s = penalties_of_path(minimiser.largest_l1 or 1.0, *points)
     rows, minima = [], []
     penalties = zip(l1s.tolist(), l2s.tolist(), strict=True)
@@ -212,7 +213,7 @@ def _path_over(
 
 
 def _checked(chunk: Chunk, loss: Loss) -> CheckedRows:
-    """The checked rows; y has two labels if the loss is one for labels."""
+    """The checked rows; y has two labels if the loss is a loss for labels."""
     if not loss.margin:
         return LinearRegressor()._read(None, chunk, reset=True)
     if type_of_target(chunk.y) == "continuous":
@@ -233,13 +234,13 @@ def _checked(chunk: Chunk, loss: Loss) -> CheckedRows:
 
 
 def _late(path: NetPath, tol: float, why: str) -> str:
-    """The text of the warning about points that did not arrive."""
+    """The text of the warning about points that did not converge."""
     late = np.flatnonzero(~path.converged)
     name, values = ("l1", path.l1s) if path.l1s.any() else ("l2", path.l2s)
     named = ", ".join(f"{value:.3g}" for value in values[late[:_NAMED]])
     rest = f" and {len(late) - _NAMED} more" if len(late) > _NAMED else ""
     return (
         f"{len(late)} of {len(path)} points have not come within tol={tol:g}: "
-        f"{name} = {named}{rest}; the largest gap is {path.gaps[late].max():.3g} where "
-        f"{tol * path.at_zero:.3g} was asked for.  The search ended {why}"
+        f"{name} = {named}{rest}; the largest gap is {path.gaps[late].max():.3g}, and the largest "
+        f"allowed gap is {tol * path.at_zero:.3g}.  The search ended {why}"
     )

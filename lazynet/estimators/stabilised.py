@@ -45,7 +45,7 @@ from lazynet.schedules import InverseSqrt
 from lazynet.training.fit import suitable_rate
 from lazynet.training.settings import Seed, new_generator
 
-# With a bounded slope no step can diverge, and short steps leave the margins small for long.
+# With a bounded slope no step can diverge, and with short steps the margins grow slowly.
 _LONG_STEPS = 8.0
 # More runs would make too many pairs: every pair of runs is compared.
 _LARGEST_N_RUNS = 2**20
@@ -53,14 +53,15 @@ _LARGEST_N_RUNS = 2**20
 
 @dataclass(repr=False, eq=False)
 class StabilisedSGDClassifier(LinearClassifier):
-    """Linear classification by SGD that keeps the features which survive truncation every time.
+    """Linear classification by SGD that removes the features which truncation often sets to zero.
 
-    Ma & Zheng's stabilised truncated SGD (2017): several paths of SGD visit the rows in
-    permutations of their own.  After every burst of steps, gravity pulls the weights towards zero,
-    far enough to set a given share of the weights to zero; after a stage of bursts, features that
-    survived too few of the bursts informing them are purged for good.  The model is the mean of the
-    paths.  A burst costs the nonzeros of its rows, for any number of features.  Several classes
-    are trained one against the rest.  The rate of step t is ``eta0 / sqrt(t + 1)``.
+    Ma & Zheng's stabilised truncated SGD (2017): each of several paths of SGD visits the rows in
+    its own permutations.  After every burst of steps, gravity pulls the weights towards zero, far
+    enough to set a given share of the weights to zero.  After a stage of bursts, a feature is
+    purged for good if its weight was set to zero in too many of the bursts that visited it.  The
+    model is the mean of the paths.  A burst costs the nonzeros of its rows, for any number of
+    features.  Several classes are trained one against the rest.  The rate of step t is
+    ``eta0 / sqrt(t + 1)``.
 
     The algorithm is reconstructed from the text of the paper, with its Theta = 0.5 and nu = 1; the
     page of ``python -m paper_repro stability`` compares it with the released program.
@@ -75,9 +76,9 @@ class StabilisedSGDClassifier(LinearClassifier):
         Epochs of every path; the end of the last epoch cuts the last stage short.
     burst_size : int, default=1000
         Steps of a burst in the first stage (K0).  In later stages a burst has
-        ``ceil(burst_size * log(2 p / d))`` steps, where d of p features are left.
+        ``ceil(burst_size * log(2 p / d))`` steps, if d of p features are left.
     bursts_per_stage : int, default=5
-        Bursts of every path between two judgements (n_K).
+        Bursts of every path between two purges (n_K).
     rejection_rate : float, default=0.3
         Share of the informed weights that a truncation sets to zero while all features are left
         (beta0), less than 1.  A higher rate gives sparser models.
@@ -85,13 +86,14 @@ class StabilisedSGDClassifier(LinearClassifier):
         How the rejected share falls as features are purged (gamma), from -20 to 20: at 0 in
         proportion to the share of features left, below 0 later, above 0 sooner.
     stability : float, default=0.7
-        Share of the bursts informing it that a feature must survive to be kept (pi0).
+        A feature is purged if its weight stays nonzero in less than this share of the bursts that
+        visit the feature (pi0).
     gravity : {"universal", "informative"}, default="universal"
         Truncate all weights by the same amount (Algorithm 1), or each weight by how often it was
         informed in the burst (Algorithm 2, which the paper's Algorithms 3 and 4 use).  With
         "informative", frequent features are truncated first: use a small ``rejection_rate``.
     eta0 : float or None, default=None
-        Scale of the rates.  None: a scale that suits the lengths of the rows and the loss.
+        Scale of the rates.  None: computed from the lengths of the rows and the loss.
     random_state, n_jobs
         The seed of the permutations, and the threads that share the paths; see
         :class:`LazyNetClassifier`.
@@ -101,10 +103,10 @@ class StabilisedSGDClassifier(LinearClassifier):
     coef_, intercept_ : ndarray of shape (1, n_features) and (1,), or n_classes rows
         The means of the paths' weights and intercepts.
     classes_, support_, stable_ : ndarray
-        The labels, sorted; where ``coef_`` is not zero; the features that were never purged.
+        The labels, sorted; whether each weight is not zero; the features that were never purged.
     selection_frequency_ : ndarray, of the shape of ``coef_``
-        When a feature was last judged, the share of the bursts informing it that it had survived;
-        NaN for a feature that was never judged.
+        The share of the bursts that visited a feature and in which its weight stayed nonzero, at
+        the last decision about the feature; NaN for a feature without a decision.
     trace_ : list of dict
         Per stage: ``output`` (row of ``coef_``), ``stage``, ``steps`` of each path so far,
         ``rejection_rate``, ``realised_rate``, ``gravity`` (None in the first stage, where each
@@ -129,7 +131,7 @@ class StabilisedSGDClassifier(LinearClassifier):
 
     loss: AnyLoss = "hinge"
     _: KW_ONLY
-    # Every path has weights of its own.
+    # Every path has its own weights.
     n_paths: Annotated[int, Integer(least=1, most=2**20)] = 4
     max_iter: PositiveInt = 20
     burst_size: BurstSize = 1000
@@ -151,7 +153,7 @@ class StabilisedSGDClassifier(LinearClassifier):
         """Train from zero weights; an interrupted call leaves the estimator as it was.
 
         X holds the rows, y a class label for each, ``sample_weight`` a factor of each row's loss.
-        X may be a source of ``lazynet.data``, which has y and the weights in it: its rows are
+        X may be a source of ``lazynet.data``, which contains y and the sample weights: its rows are
         mapped into memory from a temporary file.
         """
         self._warn(self._learn(X, y, sample_weight))
@@ -166,7 +168,7 @@ class StabilisedSGDClassifier(LinearClassifier):
         occurs[X.indices[X.data != 0.0]] = True
         seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
         trace: list[dict[str, Any]] = []
-        # The results are kept and not the engines, whose paths take more memory.
+        # The list holds results, not engines, because the paths of an engine need more memory.
         models, steps = [], []
         with Workers(min(effective_n_jobs(p.n_jobs), p.n_paths)) as workers:
             for row, output in enumerate(outputs):
@@ -217,11 +219,11 @@ def _warnings_of_purged(p: SimpleNamespace, stable: NDArray[np.bool_]) -> list[W
 def _scale_of_rates(
     p: SimpleNamespace, X: sparse.csr_matrix, importances: NDArray[np.float64] | None
 ) -> float:
-    """A scale of the rates that suits the rows.
+    """The default scale of the rates.
 
-    It is 1 / (c * max s|x|^2), s the importance of a row and c the largest curvature of the loss,
-    where the loss has an unbounded slope.  Else it is 8 / (c * |x|^2), |x|^2 the median squared
-    norm of the rows with the intercept's 1, and c is 1 where the loss has kinks.
+    If the slope of the loss is unbounded, it is 1 / (c * max s|x|^2), s the importance of a row and
+    c the largest curvature of the loss.  Else it is 8 / (c * |x|^2), |x|^2 the median squared norm
+    of the rows with the intercept's 1, and c = 1 for a loss with kinks.
     """
     if p.loss.unbounded_slope:
         sizes = as_examples(X).squared_norms() + 1.0
@@ -249,7 +251,7 @@ class SelectionReport:
     nonzeros: NDArray[np.int64]
     """The number of features with a nonzero weight in any class, per run."""
     kappas: NDArray[np.float64]
-    """Cohen's kappa of every pair of runs; also 1 where both runs chose nothing, or everything."""
+    """Cohen's kappa of every pair of runs; also 1 if both runs chose nothing, or everything."""
     frequency: NDArray[np.float64]
     """The share of runs that chose each feature."""
     row_losses: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
@@ -314,15 +316,15 @@ def selection_stability(
     Parameters
     ----------
     estimator : estimator or Pipeline
-        Anything with ``coef_`` and a ``random_state`` that decides the order of the rows; not
-        changed.  A feature is chosen if its weight is not zero in any class; where the model is an
+        An estimator with ``coef_`` and a ``random_state`` for the order of the rows; it does not
+        change.  A feature is chosen if its weight is not zero in some class; for a model that is an
         average, in the weights after the last step (``support_``).
     X, y : arrays
         Training rows and their targets.
     X_test, y_test : arrays, optional
         Test rows and their targets.
     n_runs : int, default=50
-        The number of runs, each with a seed of its own.
+        The number of runs, each with another seed.
     random_state : int, RandomState or None, default=0
         The source of the seeds.
     n_jobs : int or None, default=None
@@ -373,8 +375,8 @@ def _chosen(model: Any) -> sparse.csr_matrix:
         raise TypeError(f"estimator must have a coef_ once fitted; {type(model).__name__} has none")
     weights = model.coef_.toarray() if sparse.issparse(model.coef_) else model.coef_
     chosen = np.atleast_2d(weights) != 0.0
-    # ``support_`` of this package belongs to the weights after the last step, which stay sparse
-    # where an average is dense; in other libraries the name means something else.
+    # In this package ``support_`` belongs to the weights after the last step, which are sparse even
+    # if their average is dense; in other libraries the name means something else.
     if np.shape(getattr(model, "support_", ())) == chosen.shape:
         chosen = np.asarray(model.support_, dtype=bool)
     return sparse.csr_matrix(chosen.any(axis=0))

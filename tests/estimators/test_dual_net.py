@@ -39,7 +39,7 @@ def test_a_warm_start_begins_where_the_last_fit_ended():
     model.fit(X, Y)
     # The first look finds nothing left to do.
     assert model.history_[0]["gap"] <= gap + 1e-12
-    with pytest.raises(ValueError, match="warm_start goes on from weights of shape"):
+    with pytest.raises(ValueError, match="warm_start=True continues from weights of shape"):
         model.fit(X, CLASSES)
 
 

@@ -155,7 +155,7 @@ def test_a_warm_start(client):
     rows = lazynet.dask.Blocks(delayed_parts(parts_of(CUTS, X, y)), client=client)
     first = model.fit(rows).n_iter_
     assert model.fit(rows).n_iter_ < first
-    with pytest.raises(ValueError, match="warm_start goes on from weights of shape"):
+    with pytest.raises(ValueError, match="warm_start=True continues from weights of shape"):
         model.fit(delayed_parts(parts_of(CUTS, X[:, :30], y)), client=client)
 
 
