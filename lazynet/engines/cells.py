@@ -38,7 +38,7 @@ class CellEngine(Engine):
         self.constants = np.zeros(len(kernel.constants(self.kind)))
         if constants is not None:
             self.constants[:] = constants
-        self.cells = on_lines(n_features, kernel.numbers(self.kind), np.float64)
+        self.cells = zeros_on_cache_lines(n_features, kernel.numbers(self.kind), np.float64)
         self.fields = np.zeros(len(kernel.fields(self.kind)))
 
     def field(self, name: str) -> float:
@@ -74,7 +74,7 @@ class CellEngine(Engine):
         self.set_field("intercept", intercepts[0])
 
 
-def on_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
+def zeros_on_cache_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
     """An array of zeros that begins where a cache line of 64 bytes begins.
 
     So a row of 32 or 64 bytes never lies in two cache lines.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.engines.base import ALL, Engine, Floats, SweepLimits, take_until_done
-from lazynet.engines.cells import on_lines
+from lazynet.engines.cells import zeros_on_cache_lines
 from lazynet.engines.clock import lower_rates, past_of_clock
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels import outputs as kernel
@@ -201,7 +201,7 @@ def in_large_pages(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
     """
     size = rows * columns * np.dtype(dtype).itemsize
     if size < _LARGE_ARRAY or not hasattr(mmap, "MADV_HUGEPAGE"):
-        return on_lines(rows, columns, dtype)
+        return zeros_on_cache_lines(rows, columns, dtype)
     # Private: a process that is forked off gets a copy.
     try:
         pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

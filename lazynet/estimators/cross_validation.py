@@ -30,7 +30,7 @@ from lazynet.parameters import (
 )
 from lazynet.penalties import ElasticNet, check_l1s, check_strengths, falling
 from lazynet.schedules import AUTO
-from lazynet.training.fit import eta0_of_rows, found_epochs, make_plan, units_for_fit
+from lazynet.training.fit import default_eta0, default_max_iter, make_plan, units_for_fit
 from lazynet.training.folds import (
     Fold,
     Folds,
@@ -185,12 +185,12 @@ class _LazyNetCV(Search):
         l1 = make_plan(base, data, compares_first_epoch=False).penalty.l1 or 1.0 if counted else 1.0
         settings = grid_of(p, LARGEST_L1 * l1, LAST_L1)
         if p.max_iter is None:
-            p.max_iter = found_epochs(isinstance(self, ClassifierMixin), data.is_table, True)
+            p.max_iter = default_max_iter(isinstance(self, ClassifierMixin), data.is_table, True)
         check_n_steps("max_iter", p.max_iter, data.n_rows)
         # The default rate of the rows; the largest rate with a penalty differs between settings.
         eta0 = base.eta0
         if eta0 is None:
-            eta0 = eta0_of_rows(base, ElasticNet(), data.statistics(base, False))
+            eta0 = default_eta0(base, ElasticNet(), data.statistics(base, False))
         plans = planned(base, settings, eta0)
         # float32 needs half the memory and less time; the chosen setting is trained in float64.
         narrow = isinstance(self, ClassifierMixin) or has_usual_size(rows.y)

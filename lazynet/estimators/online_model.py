@@ -52,7 +52,7 @@ from lazynet.training.fit import (
     train_once,
 )
 from lazynet.training.loop import EpochRecord
-from lazynet.training.plan import Model
+from lazynet.training.plan import OldModel
 from lazynet.training.rows import (
     MAPPED,
     Rows,
@@ -190,7 +190,7 @@ class OnlineModel(LinearModel):
         the estimator.
         """
         settings = self._read_settings()
-        model = self._model() if settings.warm_start and self.__sklearn_is_fitted__() else None
+        model = self._old_model() if settings.warm_start and self.__sklearn_is_fitted__() else None
         rows: Rows
         if isinstance(X, Source):
             check_alone(y, sample_weight, sample_order)
@@ -225,9 +225,9 @@ class OnlineModel(LinearModel):
         parameters = vars(settle(type(self), vars(self)))
         return read_settings(parameters, isinstance(self, ClassifierMixin))
 
-    def _model(self) -> Model:
+    def _old_model(self) -> OldModel:
         """The model as the last call trained it."""
-        return Model(
+        return OldModel(
             self._engines, self._engine_kind, self.units_, self.t_, self._eta0, self._generator
         )  # fmt: skip
 
@@ -291,7 +291,7 @@ class OnlineModel(LinearModel):
         some_rows: bool = False,
     ) -> list[Warning]:  # fmt: skip
         """Continue training with rows in memory; ``some_rows``: they are a part of a source."""
-        model = self._model() if self.__sklearn_is_fitted__() else None
+        model = self._old_model() if self.__sklearn_is_fitted__() else None
         read = self._read(settings, rows, classes, reset=model is None, some_rows=some_rows)
         if model is None:
             self._set_outputs(settings, read.classes, read.form)
@@ -354,7 +354,7 @@ class OnlineModel(LinearModel):
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         # New engines: the model has the old engines until this call is done.
         settings, l1 = self._read_settings(), getattr(self, "l1_", 0.0)
-        changed = engines_with(settings, self._model(), l1, coefficients, intercepts)
+        changed = engines_with(settings, self._old_model(), l1, coefficients, intercepts)
         self.__dict__.update(changed)
 
     @property

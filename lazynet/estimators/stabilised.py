@@ -42,7 +42,7 @@ from lazynet.parameters import (
     settle,
 )
 from lazynet.schedules import InverseSqrt
-from lazynet.training.fit import suitable_rate
+from lazynet.training.fit import rate_without_overshoot
 from lazynet.training.settings import Seed, new_generator
 
 # With a bounded slope no step can diverge, and with short steps the margins grow slowly.
@@ -232,7 +232,7 @@ def _scale_of_rates(
         norms = as_examples(X).squared_norms()
         norms = norms[norms > 0] + 1.0
         norm = float(np.median(norms)) / _LONG_STEPS if len(norms) else 0.0
-    return suitable_rate(norm, p.loss)
+    return rate_without_overshoot(norm, p.loss)
 
 
 @dataclass(frozen=True)

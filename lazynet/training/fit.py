@@ -31,34 +31,33 @@ from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.schedules import AUTO, FromData, check_schedule
 from lazynet.training.loop import Epoch, Training, warnings_of_falls
 from lazynet.training.passes import new_learners, run_pass
-from lazynet.training.plan import Model, Plan, continued_engines, warnings_about
+from lazynet.training.plan import OldModel, Plan, continued_engines, warnings_about
 from lazynet.training.rows import Rows, RowsInMemory
 from lazynet.training.settings import Settings, new_generator
 
 Array = NDArray[np.float64]
-#: Weights and intercepts of the user to start from; None: those that the fit starts from by itself.
+#: Weights and intercepts of the user to start from; None: zeros, or those of a warm start.
 Start = tuple[Array | None, Array | None] | None
 #: A function that is called after every epoch.
 Callback = Callable[[Epoch], Any]
 #: The attributes of a model, and the warnings to give.
 Result = tuple[dict[str, Any], list[Warning]]
 
-#: The largest number of epochs of a fit where the user gives none:
+#: The default of ``max_iter``:
 #: classifiers: more epochs overfit;
 #: classifiers with a given penalty: the penalty acts slowly;
 #: classifiers of tabular rows: they overfit less;
 #: regressors: automatic rates reduce a squared loss slowly.
 EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_A_PENALTY = 4, 6
 EPOCHS_OF_TABLES, EPOCHS_OF_REGRESSORS = 12, 100
-#: l1 of a fit that is given none, in the units of the rows, divided by their number: of a
-#: classifier of rows that are no table, and of the others.
+#: The share in ``default_l1``: for classifiers of documents, and for all other fits.
 L1_SHARE_OF_DOCUMENTS, L1_SHARE = 0.01, 0.003
 
 
 def train(
     settings: Settings,
     rows: Rows,
-    model: Model | None,
+    model: OldModel | None,
     start: Start,
     callback: Callback | None,
     checkpoint: Any,
@@ -118,22 +117,22 @@ def train(
 
 
 def train_once(
-    settings: Settings, rows: RowsInMemory, model: Model | None, l1: float, undo: UndoLog | None
+    settings: Settings, rows: RowsInMemory, model: OldModel | None, l1: float, undo: UndoLog | None
 ) -> Result:
-    """Go on training with one pass over ``rows``.
+    """Continue training with one pass over ``rows``.
 
-    ``l1`` is the strength where the settings give none.  The engines of ``model`` change in place:
-    ``undo`` notes how; None: nothing else has these engines.
+    ``l1`` is the strength if the settings have none.  The engines of ``model`` change in place, and
+    ``undo`` records the changes; None: no other object has these engines.
     """
     n_outputs = len(rows.targets)
     units = model.units if model is not None and settings.standardises else None
     rows = rows.standardised(units)
     penalty, eta0 = settings.penalty(l1), settings.eta0
-    # The first call decides on the scale of the rates where the parameters leave it open.
+    # If no parameter gives the scale of the rates, the first call computes it from its rows.
     if eta0 is None and model is not None:
         eta0 = model.eta0
     if eta0 is None:
-        eta0 = eta0_of_rows(settings, penalty, rows.statistics(settings, False))
+        eta0 = default_eta0(settings, penalty, rows.statistics(settings, False))
     plan = settings.plan(penalty, n_outputs, eta0)
     if model is None:
         engines, warnings, generator, t = plan.new_engines(rows.n_features), [], None, 0
@@ -180,32 +179,32 @@ def attributes_of(
     }
 
 
-# --- what a call starts from ---
+# --- the start of a call ---
 
 
-def units_for_fit(settings: Settings, rows: Rows, model: Model | None) -> Units | None:
-    """The units in which a fit learns; None for features as they were passed.
+def units_for_fit(settings: Settings, rows: Rows, model: OldModel | None) -> Units | None:
+    """The units of the features in a fit; None: the features as passed.
 
-    The rows of a source are not standardised.  A penalty that is given acts on the weights of
-    ``coef_``, and a rate that is given belongs to the rows as they were passed.  A model that goes
-    on learning keeps its units.  To find the units and to copy the rows costs as much as a few
-    epochs: a regressor makes many epochs, a classifier only where rows are a table.
+    The rows of a source are not standardised.  A given penalty acts on the weights of ``coef_``,
+    and a given rate belongs to the rows as passed.  A warm start keeps the units of the model.
+    Computing the units and copying the rows cost as much as a few epochs: a regressor makes many
+    epochs, a classifier only if the rows are a table.
     """
     if not settings.standardises or not isinstance(rows, RowsInMemory):
         return None
     if model is not None:
         units = model.units
         if units is None or len(units.sizes) != rows.n_features:
-            return None  # other features are refused where the engines are compared with the rows
+            return None  # ``continued_engines`` refuses other features
         same = units.targets is None or len(units.targets) == len(rows.targets)
-        return units if same else None  # and so are other targets
+        return units if same else None  # and other targets
     if settings.classifies and not rows.is_table:
         return None
     return rows.units(settings)
 
 
 def engines_with(
-    settings: Settings, model: Model, l1: float, weights: Array, intercepts: Array
+    settings: Settings, model: OldModel, l1: float, weights: Array, intercepts: Array
 ) -> dict[str, Any]:
     """The attributes of a model with other weights and intercepts, in new engines."""
     n_outputs, n_features = weights.shape
@@ -226,7 +225,7 @@ def engines_with(
     }
 
 
-def start_identity(model: Model | None, coef_init: Any, intercept_init: Any) -> dict[str, Any]:
+def start_identity(model: OldModel | None, coef_init: Any, intercept_init: Any) -> dict[str, Any]:
     """The weights that a fit starts from, for a checkpoint to compare."""
     start: dict[str, Any] = {
         name: value
@@ -249,7 +248,7 @@ def make_plan(
 
     ``compares_first_epoch`` says that the fit starts from zero weights and visits all rows: only
     then its first epoch can be compared with a constant prediction.  ``n_steps`` is the number of
-    steps where it does not follow from the settings.
+    steps; None: it follows from the settings.
     """
     table, classifies = rows.is_table, settings.classifies
     # The penalty, and the loss that a bad first epoch exceeds.
@@ -261,19 +260,19 @@ def make_plan(
     if settings.l1 is None:
         documents = settings.loss.margin and not table
         share = L1_SHARE_OF_DOCUMENTS if documents else L1_SHARE
-        l1 = found_l1(statistics, settings.loss, share)
+        l1 = default_l1(statistics, settings.loss, share)
         total, positive = statistics.n_rows * statistics.mean_importance, statistics.positive
         if compares and settings.tol is not None and not table and 0 < positive < total:
             share = positive / total if settings.fit_intercept else 0.5
             constant = -(positive * math.log(share) + (total - positive) * math.log(1.0 - share))
             bad_loss = constant / statistics.n_rows * (1.0 + settings.tol)
-    # The number of epochs, and rates that suit this number.  Where neither is given, and rows are
-    # no table, a classifier that goes on after its usual epochs overfits, unless its rates fall;
-    # and a regressor of few epochs is far from the minimum, unless its rates are high: a fit of n
-    # steps gets farthest with rates in proportion to 1 / sqrt(n).
+    # The number of epochs, and the rates for this number, if the user gives no rates and the rows
+    # are no table.  A classifier overfits after its usual epochs, unless its rates fall.  A
+    # regressor with few epochs ends far from the minimum, unless its rates are high: the best rates
+    # of a fit of n steps are in proportion to 1 / sqrt(n).
     max_iter = settings.max_iter
     if max_iter is None:
-        max_iter = rows.n_orders or found_epochs(classifies, table, settings.penalised)
+        max_iter = rows.n_orders or default_max_iter(classifies, table, settings.penalised)
     full_epochs, schedule = None, settings.schedule
     if settings.standardises and not table:
         if classifies and isinstance(settings.rule, AdaGrad):
@@ -289,7 +288,7 @@ def make_plan(
     return settings.plan(
         penalty,
         len(rows.targets),
-        eta0_of_rows(settings, penalty, statistics) if eta0 is None else eta0,
+        default_eta0(settings, penalty, statistics) if eta0 is None else eta0,
         schedule=schedule,
         max_iter=max_iter,
         full_epochs=full_epochs,
@@ -298,24 +297,25 @@ def make_plan(
     )
 
 
-def found_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -> float:
-    """The l1 of a fit that is given none: as much as a small share of one row pulls.
+def default_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -> float:
+    """The default l1: the effect of a small share of one row on a weight.
 
     This is share * |slope| * |x| / n: |x| is the root mean square of the norms of the n rows, and
-    |slope| the size of the loss's slopes at the best constant, times the mean importance.  To
-    multiply X, y or the importances by a number changes the strength so that the same is learned.
-    Where y has several columns, |slope| is the mean of the columns.
+    |slope| the size of the loss's slopes at the best constant prediction, times the mean
+    importance.  If X, y or the importances are multiplied by a number, the default l1 changes such
+    that the model makes the same predictions, up to the factor of y.  If y has several columns,
+    |slope| is their mean.
 
     >>> from lazynet.losses import get_loss
     >>> statistics = RowStatistics()
     >>> statistics.add(np.full(3, 25.0))
-    >>> found_l1(statistics, get_loss("hinge"))
+    >>> default_l1(statistics, get_loss("hinge"))
     0.005
     """
     n = statistics.n_rows
     if n == 0:
         return 0.0
-    # Numbers of an enormous size have a mean that overflows; the l1 found is then 0.
+    # The mean of enormous numbers overflows; the default l1 is then 0.
     with np.errstate(over="ignore", invalid="ignore"):
         slope = 1.0
         if slopes_follow_targets(loss):
@@ -336,8 +336,8 @@ def slopes_follow_targets(loss: Loss) -> bool:
     return not loss.margin and loss.curvature is not None
 
 
-def found_epochs(classifies: bool, table: bool, penalised: bool) -> int:
-    """The largest number of epochs of a fit where ``max_iter`` is None.
+def default_max_iter(classifies: bool, table: bool, penalised: bool) -> int:
+    """The default of ``max_iter``.
 
     ``table`` says whether the rows are a table, ``penalised`` whether the user gives a penalty.
     """
@@ -348,28 +348,28 @@ def found_epochs(classifies: bool, table: bool, penalised: bool) -> int:
     return EPOCHS_WITH_A_PENALTY if penalised else EPOCHS_OF_CLASSIFIERS
 
 
-def eta0_of_rows(settings: Settings, penalty: ElasticNet, statistics: RowStatistics) -> float:
-    """The largest rate at which no gradient step on a row overshoots."""
+def default_eta0(settings: Settings, penalty: ElasticNet, statistics: RowStatistics) -> float:
+    """The default scale of the rates: the largest rate at which no step on a row overshoots."""
     rule, loss = settings.rule, settings.loss
     if not rule.streams:
         # SAGA converges at a third of the largest rate.
-        return suitable_rate(statistics.largest_weighted, loss, rule.rate) / 3
-    # With a bounded slope training cannot diverge, however large an importance is; a rate that
-    # suits one heavy example would only keep the other examples from learning.
+        return rate_without_overshoot(statistics.largest_weighted, loss, rule.rate) / 3
+    # With a bounded slope training cannot diverge, even with large importances; the small rate of
+    # one row with a large importance would only slow down the other rows.
     norm = statistics.largest_weighted if loss.unbounded_slope else statistics.largest
-    # The default rate must not be a rate that the rule refuses.
+    # The rule must accept its default rate.
     largest = rule.largest_rate(penalty) / 2 if rule.is_affine else np.inf
-    return min(suitable_rate(norm, loss), largest)
+    return min(rate_without_overshoot(norm, loss), largest)
 
 
-def suitable_rate(squared_norm: float, loss: Loss, name: str = "eta0") -> float:
+def rate_without_overshoot(squared_norm: float, loss: Loss, name: str = "eta0") -> float:
     """The rate 1 / (c |x|^2), c the largest curvature: a step on such a row does not overshoot.
 
-    ``name`` is the parameter that an error names.
+    ``name`` is the parameter that errors name.
     """
     if not np.isfinite(squared_norm):
         raise ValueError(
-            "X has rows whose squared norm is not a finite number, so no rate suits them; "
+            "X has rows whose squared norm is not a finite number, so there is no default rate: "
             f"scale the features to comparable sizes, or give {name}"
         )
     if squared_norm == 0:

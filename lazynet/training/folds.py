@@ -1,6 +1,6 @@
-"""The folds of a cross-validation, the table of their results, and the choice of a setting by it.
+"""The folds of a cross-validation, the table of their results, and the choice of the best setting.
 
-A setting is a pair of strengths, l1 and l2.  The settings of a table stand in the order of
+A setting is a pair of strengths, l1 and l2.  A table has its settings in the order of
 ``settings_of``, the largest penalties first.
 """
 
@@ -41,7 +41,7 @@ Folds = Annotated[Any, Kind(_check_cv)]
 
 @dataclass(frozen=True)
 class Fold:
-    """Rows to learn from, and rows held out to judge by."""
+    """Row numbers to train on, and held-out row numbers to test on."""
 
     train: NDArray[np.int64]
     test: NDArray[np.int64]
@@ -54,12 +54,12 @@ def folds_of(
     weights: NDArray[np.float64] | None,
     classes: NDArray[Any] | None,
 ) -> list[Fold]:
-    """The checked folds of a parameter ``cv``; all can be learned from and judged by.
+    """The checked folds of the parameter ``cv``; training and test are possible on each.
 
     ``weights`` are the importances of the rows; ``classes`` is None for a regression.
     """
     if weights is not None:
-        total_of(weights)  # refuses sums that no fold can be judged by
+        total_of(weights)  # refuses a sum by which a mean loss cannot be computed
     with unusable("cv"):
         if cv is None or isinstance(cv, int) or hasattr(cv, "split"):
             splitter = check_cv(cv, y, classifier=classes is not None)
@@ -88,7 +88,7 @@ def folds_of(
 
 
 def check_folds(splits: Sequence[Any], n_rows: int) -> list[Fold]:
-    """The folds of ``cv`` as row numbers; a mask of rows is taken too.
+    """The folds of ``cv`` as row numbers, from row numbers or masks of rows.
 
     >>> check_folds([([0, 1], [2]), (np.array([False, True, True]), [0])], 3)[1].train
     array([1, 2])
@@ -118,7 +118,7 @@ def _checked_rows(number: int, side: str, rows: Any, n_rows: int) -> NDArray[np.
     if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n_rows:
         raise ValueError(
             f"cv must give row numbers from 0 to {n_rows - 1}; the rows to {side} in its split "
-            f"{number} are others"
+            f"{number} have other numbers"
         )
     return rows.astype(np.int64)
 
@@ -152,7 +152,7 @@ def split(
         )
     shares = wanted * sizes / n_rows
     counts = np.minimum(np.floor(shares).astype(np.int64), room)
-    # What rounding down has left goes to the classes that it has cost most.
+    # The classes with the largest loss by rounding down get the remaining rows.
     for group in cycle(np.argsort(counts - shares, kind="stable")):
         if counts.sum() == wanted:
             break
@@ -176,7 +176,7 @@ def weights_of_folds(
 
 
 def refuse_repeated(folds: Sequence[Fold]) -> None:
-    """Refuse a fold that would learn from a row more often than once in an epoch."""
+    """Refuse a fold whose training rows contain a row several times."""
     for number, fold in enumerate(folds):
         rows, counts = np.unique(fold.train, return_counts=True)
         if counts.max() > 1:
@@ -199,7 +199,7 @@ def settings_of(l1s: NDArray[np.float64], l2s: NDArray[np.float64]) -> list[tupl
 def means_and_errors(
     values: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The means over the folds, and their standard errors; a fold counts by its weight.
+    """The means over the folds, weighted by the weights of the folds, and their standard errors.
 
     With folds of equal weight the standard error is that of a mean of n numbers: their standard
     deviation over the root of n.  One fold has no standard error: it is NaN.
@@ -219,16 +219,15 @@ def means_and_errors(
 
 def results_of(
     settings: Sequence[tuple[float, float]],
-    judged_by: str,
+    measure: str,
     values: NDArray[np.float64],
     nonzeros: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> dict[str, NDArray[np.float64]]:
     """The table ``cv_results_``: arrays by name, with an entry for every setting.
 
-    ``values`` and ``nonzeros`` have a row for every setting and a column for every fold; the values
-    are losses or scores, as ``judged_by``, "loss" or "score", says.  ``weights`` are those of the
-    folds.
+    ``values`` and ``nonzeros`` have a row for every setting and a column for every fold.
+    ``measure`` names the values: "loss" or "score".  ``weights`` are the weights of the folds.
 
     >>> losses, nonzeros = np.array([[4.0, 2.0], [2.0, 1.0]]), np.array([[1, 2], [3, 3]])
     >>> results = results_of([(0.2, 0.0), (0.1, 0.0)], "loss", losses, nonzeros, np.ones(2))
@@ -237,16 +236,16 @@ def results_of(
 'mean_loss': [3.0, 1.5], 'standard_error': [1.0, 0.5], 'nonzeros': [1.5, 3.0]}
     """
     l1s, l2s = np.array(settings).T.copy()
-    splits = {f"split{fold}_{judged_by}": column.copy() for fold, column in enumerate(values.T)}
+    splits = {f"split{fold}_{measure}": column.copy() for fold, column in enumerate(values.T)}
     means, errors = means_and_errors(values, weights)
     return {
         **{"l1": l1s, "l2": l2s, **splits},
-        **{f"mean_{judged_by}": means, "standard_error": errors, "nonzeros": nonzeros.mean(axis=1)},
+        **{f"mean_{measure}": means, "standard_error": errors, "nonzeros": nonzeros.mean(axis=1)},
     }
 
 
 def means_to_minimise(results: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-    """The mean losses of a table, or its mean scores times -1; infinite where they are no number.
+    """The mean losses of a table, or its mean scores times -1; infinity in place of NaN.
 
     >>> means_to_minimise({"mean_loss": np.array([1.0, np.nan])}).tolist()
     [1.0, inf]
@@ -260,8 +259,8 @@ def best_setting(
 ) -> int:
     """The setting with the best mean, or the sparsest within one standard error of the best.
 
-    Of settings with equal means, or with equally many nonzeros, the largest penalty is taken.  The
-    rule of one standard error is that of Breiman et al. (1984).
+    Of settings with equal means, or with equally many nonzeros, the largest penalty is the best.
+    The rule of one standard error is by Breiman et al. (1984).
 
     >>> results = {"mean_loss": np.array([5.0, 3.5, 3.1, 3.0, 3.3])}
     >>> results |= {"standard_error": np.full(5, 0.6), "nonzeros": np.array([0, 2, 5, 9, 20])}
@@ -287,10 +286,10 @@ def warnings_of_ends(
 ) -> list[Warning]:
     """Warnings about a best setting at an end of the l1s or l2s that were tried.
 
-    ``l1s`` are those of the user, or the number of l1s to try.
+    ``l1s`` are the l1s of the user, or the number of l1s to try.
 
-    No warning is given where going on could change nothing: at a strength of 0, at an l1 that
-    leaves no weight, and where the next value towards the middle is as good up to ``tol``.
+    There is no warning if a value beyond the end cannot be better: if the best strength is 0, if
+    all weights are 0 at the largest l1, or if the neighbouring value is as good up to ``tol``.
     """
     best, means = best_setting(results), means_to_minimise(results)
     warnings: list[Warning] = []
@@ -303,8 +302,8 @@ def warnings_of_ends(
         leaves_none = isinstance(l1s, int) or not results["nonzeros"][best]
         if name == "l1" and not smallest and leaves_none:
             continue
-        beside = (values == tried[1 if smallest else -2]) & same
-        if means[beside].min() - means[best] <= (tol or 0.0) * abs(means[best]):
+        neighbours = (values == tried[1 if smallest else -2]) & same
+        if means[neighbours].min() - means[best] <= (tol or 0.0) * abs(means[best]):
             continue
         end, size = ("smallest", "smaller") if smallest else ("largest", "larger")
         warnings.append(

@@ -1,8 +1,8 @@
-"""Settings of a grid that learn side by side: a setting is a column of one matrix of weights.
+"""A grid of settings in training: a setting is a column of one matrix of weights.
 
 Settings share the rows and their order, and differ in l1 and l2.  Every fold has a matrix for each
-output.  The steps of a fold leave its held-out rows out: a column takes the steps that a fit of
-this setting on the remaining rows, in the same order, would take.
+output.  A fold does not visit its held-out rows: a column takes the same steps as a fit of this
+setting on the other rows in the same order.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from lazynet.training.loop import idle_epochs
 from lazynet.training.plan import Plan
 from lazynet.training.settings import N_ITER_NO_CHANGE, Settings
 
-#: Steps of a chunk: their rows stay in the cache while every fold visits them.
+#: Steps of a chunk: its rows stay in the cache while every fold visits them.
 STEPS_AT_ONCE = 2**11
 
 
 def check_offered(rule: Rule) -> None:
-    """Refuse a rule that a grid cannot have.
+    """Refuse a rule that cannot train a grid.
 
     >>> from lazynet import SAGA
     >>> check_offered(SAGA())
@@ -57,8 +57,8 @@ def check_offered(rule: Rule) -> None:
 def planned(base: Settings, settings: Sequence[tuple[float, float]], eta0: float) -> list[Plan]:
     """The plan of every setting; ``base`` has the other parameters.
 
-    ``eta0`` is the user's, or the largest that suits all rows.  Without an eta0 of the user, a
-    setting has no rate that its rule refuses, as in a fit of this setting alone.
+    ``eta0`` is the user's, or the default for these rows.  The default is lowered for a setting
+    whose rule refuses it, as in a fit of this setting alone.
     """
     plans = []
     for l1, l2 in settings:
@@ -77,7 +77,7 @@ class _Matrix(NamedTuple):
 
 
 class Epochs(NamedTuple):
-    """What the epochs of a grid have given."""
+    """The results of the epochs of a grid."""
 
     #: by setting and fold, after the epoch with the least mean loss of a setting
     losses: NDArray[np.float64]
@@ -154,7 +154,7 @@ class GridTraining:
             self._visit(order[start : start + STEPS_AT_ONCE], workers)
 
     def _visit(self, visited: NDArray[np.int64], workers: Workers) -> None:
-        """Let every fold take the steps on those of the rows that it learns from."""
+        """Let every fold take steps on its training rows among the rows ``visited``."""
         plan, width = self.plans[0], self.matrices[0].engine.width
         scheduled = plan.rule.is_affine and not plan.rates_from_data
         rows = [visited[mask[visited]] for mask in self._learned]
@@ -227,8 +227,8 @@ def _plain_steps(rows: NDArray[np.int64]) -> Steps:
 def own_steps(plans: Sequence[Plan], width: int, t: int, n: int) -> OwnSteps:
     """The rates and shrinks of ``n`` steps from step ``t`` on: a column for every setting.
 
-    Rates, keep and its low digits have one column where they are the same for all settings.  The
-    columns behind the settings, up to ``width``, only fill up a line of the cache.
+    Rates, keep and its low digits have one column if they are the same for all settings.  The
+    columns after the settings, up to ``width``, only complete a cache line.
     """
     columns = [plan.rates_and_shrinks(t, t + n) for plan in plans]
     rates, keep, low, pull = (np.array(numbers).T for numbers in zip(*columns, strict=True))

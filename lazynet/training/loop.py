@@ -1,7 +1,7 @@
-"""Training: epochs of passes over the rows, until one of the ends is reached.
+"""Training: epochs, each a pass over the rows, until a stopping condition holds.
 
-A training that has a checkpoint writes its state between two epochs; a later run of the same
-training continues from its ``state``.
+A training with a checkpoint writes its state between two epochs; a later run of the same training
+continues from this state.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from lazynet.training.plan import Plan
 from lazynet.training.rows import Rows
 from lazynet.training.settings import Settings
 
-#: By what the rates of AdaGrad are divided where a training begins anew, because its first epoch
-#: has predicted worse than a constant.
-SLOWER = 4.0
-#: A fall of the loss in the last epoch that is worth a warning: a share of the loss before, and
-#: at the same time a share of the loss of the first epoch.
+#: The divisor of the rates of AdaGrad after a restart: training starts again from zero weights if
+#: its first epoch predicts worse than a constant.
+RESTART_DIVISOR = 4.0
+#: A warning is due if the loss fell in the last epoch by at least these shares: of the loss before
+#: this epoch, and of the loss of the first epoch.
 _FAST, _MUCH = 0.1, 0.01
-#: What is printed of a bad epoch, before the loss above which it is bad.
+#: The text that is printed after a bad epoch, before the loss of a constant prediction.
 _BAD = "the epoch was no better than a constant prediction, whose loss is"
-# The fields of ``Training`` that a checkpoint has beside the engines and the generator.
+# The fields of ``Training`` that a checkpoint has besides the engines and the generator.
 _PROGRESS = "history", "t", "n_bad", "best_loss", "n_idle", "best_epoch", "best_t"
 
 
@@ -52,7 +52,7 @@ def progress_bar(n_rows: int, label: str) -> Any:
 
 
 def line_of_progress(line: EpochRecord) -> str:
-    """The line that is printed of an epoch.
+    """The text that is printed after an epoch.
 
     >>> line_of_progress({"epoch": 0, "progressive_loss": 0.25, "seconds": 1.5})
     'epoch    1  progressive loss 0.25  1.500 s'
@@ -67,20 +67,20 @@ def line_of_progress(line: EpochRecord) -> str:
 
 @dataclass
 class Training:
-    """Engines, the rows that all of them visit in the same order, and what decides when to end.
+    """Engines, the rows that all engines visit in the same order, and the stopping conditions.
 
     If the loss of the first epoch exceeds ``Plan.bad_loss``, the second epoch starts again from
     zero weights at a quarter of the rates.  If the second epoch is not bad, its weights are the
     result.  If it is bad too, training continues from the end of the first epoch for one last
     epoch.
 
-    Where ``settings.returns_to_best``, the engines return to the end of the epoch with the least
-    loss: the loss on held-out rows, or else the progressive loss, which is that of the weights of
-    the whole epoch.
+    With ``settings.returns_to_best`` the engines return to the end of the epoch with the least
+    loss: the loss on held-out rows, or without them the progressive loss, which is the mean loss of
+    predictions made before each step of the epoch.
 
-    ``generator`` draws the order of the rows in every epoch; None: their own order.
-    ``checkpoint`` reads and writes the state, as ``lazynet.persistence.checkpoints.Checkpoint``.
-    ``units`` are those of the rows; a callback sees the model of rows as they were passed.
+    ``generator`` draws the order of the rows in every epoch; None: the order in X.
+    ``checkpoint`` reads and writes the state (``lazynet.persistence.checkpoints.Checkpoint``).
+    ``units`` are the units of the rows; a callback gets the weights of features as passed.
     """
 
     settings: Settings
@@ -93,20 +93,19 @@ class Training:
     callback: Callable[[Epoch], Any] | None
     checkpoint: Any
     history: list[EpochRecord] = field(default_factory=list, init=False)
-    #: the step that comes next
+    #: the number of the next step
     t: int = field(default=0, init=False)
-    #: how many epochs were bad, from the first one on
+    #: the number of bad epochs at the beginning
     n_bad: int = field(default=0, init=False)
-    #: the least loss, and the epochs in a row that have not lowered it by the share ``tol``
+    #: the least loss, and the number of epochs since it last fell by the share ``tol``
     best_loss: float = field(default=math.inf, init=False)
     n_idle: int = field(default=0, init=False)
     #: the epoch at whose end the engines had the best weights, and its last step
     best_epoch: int = field(default=0, init=False)
     best_t: int = field(default=0, init=False)
-    #: copies of these weights; they are made when the next epoch begins, so that those of the last
-    #: epoch are never made
+    #: copies of these weights, made at the beginning of the next epoch: the last epoch needs none
     undos: list[Undo] = field(default_factory=list, init=False)
-    #: whether training ended before it had made all epochs
+    #: whether training ended before its last epoch
     ended_early: bool = field(default=False, init=False)
 
     # --- the loop ---
@@ -136,9 +135,9 @@ class Training:
         epoch, plan = len(self.history), self.plan
         if self.settings.returns_to_best and epoch and self.best_epoch == epoch - 1:
             self._copy_engines()
-        begins_anew = epoch == 1 and self.n_bad == 1
-        divisor = SLOWER if begins_anew else plan.divisor_in(epoch)
-        if begins_anew:  # the copies of the first epoch remain
+        restarts = epoch == 1 and self.n_bad == 1
+        divisor = RESTART_DIVISOR if restarts else plan.divisor_in(epoch)
+        if restarts:  # the copies of the first epoch remain
             self.t = 0
             # Only the epoch of a single output is compared with a constant prediction.
             self.engines[0].set_state(plan.new_engine(self.rows.n_features).state())
@@ -172,7 +171,7 @@ class Training:
         return line
 
     def _end_epoch(self, line: EpochRecord) -> None:
-        """Tell the line of an epoch, and decide how training goes on."""
+        """Print and record an epoch, and decide whether training continues, restarts or ends."""
         settings, plan, epoch = self.settings, self.plan, line["epoch"]
         verbose, progressive = settings.verbose, line["progressive_loss"]
         loss = line.get("validation_loss", progressive)
@@ -184,7 +183,7 @@ class Training:
             self.n_bad += 1
         if epoch == 0:
             if self.n_bad and verbose:
-                print(f"{_BAD} {plan.bad_loss:.6g}: the next one begins anew, at lower rates")
+                print(f"{_BAD} {plan.bad_loss:.6g}: training restarts at lower rates")
         elif epoch == 1 and self.n_bad == 2:
             # An epoch that is undone does not count among those without progress.
             for undo in self.undos:
@@ -204,7 +203,7 @@ class Training:
                 engine.lower_rates()
 
     def _ask(self, line: EpochRecord) -> bool:
-        """Tell the callback of an epoch; whether it asks to end."""
+        """Call the callback after an epoch; returns whether the callback ends the training."""
         assert self.callback is not None
         evaluate = partial(self.rows.evaluation, self.engines, self.plan)
         answer = self.callback(Epoch(line, self.t, self.engines, evaluate, self.units))
@@ -217,7 +216,7 @@ class Training:
             ) from None
 
     def _copy_engines(self) -> None:
-        """Copy what the steps may change."""
+        """Copy the arrays that the steps may change."""
         # Free the memory of the former copies first, so that it is used again.
         self.undos.clear()
         for engine in self.engines:
@@ -226,7 +225,7 @@ class Training:
     # --- for a later run ---
 
     def state(self) -> dict[str, Any]:
-        """Everything that the epochs so far have changed: numbers, arrays, a generator."""
+        """The numbers, arrays and the generator that the epochs so far have changed."""
         has_copies = self.settings.returns_to_best and self.best_epoch < len(self.history) - 1
         return {
             **{name: getattr(self, name) for name in _PROGRESS},
@@ -236,7 +235,7 @@ class Training:
         }
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        """Take over the state of an earlier run of the same training."""
+        """Continue from the state of an earlier run of the same training."""
         for name in _PROGRESS:
             setattr(self, name, state[name])
         if self.generator is not None:
@@ -262,10 +261,10 @@ class EpochRecord(TypedDict):
 
 
 def idle_epochs(n_before: int, loss: float, best: float, tol: float | None) -> int:
-    """The number of epochs in a row that have not lowered the least loss by the share ``tol``.
+    """The number of epochs in a row that did not lower the least loss by the share ``tol``.
 
-    The last epoch has this ``loss``, and ``best`` is the least loss before; ``n_before`` is the
-    number of such epochs before the last one.
+    ``loss`` is the loss of the last epoch, ``best`` the least loss before it, and ``n_before`` the
+    number of such epochs before it.
 
     >>> [idle_epochs(1, loss, 1.0, 0.1) for loss in (0.95, 0.85)]
     [2, 0]
@@ -299,7 +298,7 @@ max_iter, or the rates')]
 
 
 class Epoch:
-    """The argument of a callback of ``fit``; what costs a pass is computed when it is read."""
+    """The argument of a callback of ``fit``; attributes that cost a pass are computed on access."""
 
     def __init__(
         self,
@@ -315,7 +314,7 @@ class Epoch:
         self.progressive_loss = record["progressive_loss"]
         """The mean loss of the predictions in this epoch, each made before its row is learned."""
         self.validation_loss = record.get("validation_loss")
-        """The mean loss over the rows that are held out; None without early stopping."""
+        """The mean loss over the held-out rows; None without early stopping."""
         self.seconds = record["seconds"]
         """The time of training in this epoch, in seconds."""
         self.t = t

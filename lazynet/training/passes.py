@@ -1,7 +1,7 @@
-"""Passes over the rows: the outputs in training learn from them, or a model is evaluated on them.
+"""Passes over the rows: for training, and for the evaluation of a model.
 
 A kernel returns after some tens of milliseconds at the latest, so that Python soon handles a
-signal, and any split into chunks gives the same weights bit for bit.
+signal.  Any division of the rows into chunks gives the same weights bit for bit.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from lazynet.training.plan import Plan
 # Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
 _LARGEST_CHUNK = 2**13
 # Nonzeros of a chunk that several learners visit.  In a long chunk the state of a learner stays in
-# the cache, while the rows come anew for every learner.  A thread that has to stop ends its
-# chunk first, a few hundredths of a second later.
+# the cache, while every learner reads the rows from memory again.  A thread that has to stop
+# completes its chunk first, which takes a few hundredths of a second.
 _NONZEROS_OF_A_CHUNK = 2**22
 
 
@@ -41,18 +41,18 @@ _NONZEROS_OF_A_CHUNK = 2**22
 class Learner:
     """The outputs of one engine in training, with their examples.
 
-    ``block`` has the targets of several outputs; None: the examples have those of the one output.
+    ``block`` has the targets of several outputs; None: ``examples`` has the targets of one output.
     """
 
     engine: Engine
     examples: Examples
     plan: Plan
     block: kernel.OutputTargets | None = None
-    #: the place of the engine among those of the training
+    #: the place of the engine in the list of engines
     number: int = 0
 
     def visit(self, steps: Steps, t: int, losses: NDArray[np.float64] | None = None) -> None:
-        """Take the steps, the first of which is step ``t`` of the run.
+        """Take the steps; the first is step ``t`` of the run.
 
         The losses of the predictions before each update are added to the learner's entry of
         ``losses``, if given.
@@ -63,7 +63,7 @@ class Learner:
             sums = np.zeros(engine.n_outputs)
             engine.learn(examples, self.block, steps, task, t, sums, self.plan.softmax)
             if losses is not None:
-                # Losses with large importances may have an infinite sum.
+                # The sum of losses with large importances may be infinite.
                 with np.errstate(over="ignore"):
                     losses[self.number] += float(sums.sum())
         elif losses is None:
@@ -84,11 +84,11 @@ def new_learners(
 ) -> list[Learner]:
     """A learner for every engine; the engines hold the outputs from ``first`` on in their order.
 
-    ``sizes`` are those of the rows that the rates follow; None: they are measured.
+    ``sizes`` are the sizes of the rows, for rates that depend on them; None: computed from X.
     """
     row_sizes: NDArray[np.float64] | str | None = sizes
     if sizes is None:
-        # One engine measures a row when it visits it, which reads X once less.
+        # A single engine computes the size of a row at its visit, which saves a pass over X.
         kind = plan.size_kind
         row_sizes = kind if len(engines) == 1 else sizes_of(X, kind)
     learners: list[Learner] = []
@@ -109,8 +109,8 @@ def new_learners(
 class Pass(NamedTuple):
     """A pass of engines over the rows of an epoch.
 
-    ``generator`` draws the order of rows in memory (None: their own), ``t`` is the first step of
-    the epoch, ``losses`` gets the losses of the predictions of each engine, and ``after``, if
+    ``generator`` draws the order of rows in memory (None: the order of X), ``t`` is the first step
+    of the epoch, ``losses`` gets the losses of the predictions of each engine, and ``after``, if
     given, is called after every chunk with the number of its rows.
     """
 
@@ -137,9 +137,9 @@ def run_pass(
     """Let every learner visit the rows in ``order`` (None: as in X); returns the next step's t.
 
     Each learner adds the losses of its predictions before each update to its entry of ``losses``.
-    A chunk has ``length`` rows; None: a number that suits the rows.  ``t`` is the step of the first
-    row.  ``after`` is called after every chunk with the number of its rows.
-    The learners take turns on every chunk of rows, and the threads of ``workers`` share the
+    A chunk has ``length`` rows; None: ``length_of_chunks``.  ``t`` is the step of the first row.
+    ``after`` is called after every chunk with the number of its rows.
+    Every learner visits a chunk before the next chunk begins; the threads of ``workers`` share the
     learners.  No learner depends on another one.
     """
     plan, examples = learners[0].plan, learners[0].examples
@@ -161,7 +161,7 @@ def run_pass(
 
 
 def length_of_chunks(n_learners: int, n_rows: int, n_values: int) -> int:
-    """The number of rows in a chunk: fewer for several learners where rows are long.
+    """The number of rows in a chunk: smaller for several learners and long rows.
 
     >>> length_of_chunks(1, 10_000, 5_000_000), length_of_chunks(2, 10_000, 50_000_000)
     (8192, 838)
@@ -215,7 +215,7 @@ def _parts_of(X: sparse.csr_matrix, targets: Targets) -> Iterator[RowsAndTargets
 def total_loss(
     engines: Sequence[Engine], plan: Plan, blocks: Callable[[], Iterable[RowsAndTargets]]
 ) -> float:
-    """The sum over rows and outputs of importance times loss; ``blocks`` gives the rows anew."""
+    """The sum over rows and outputs of importance times loss; ``blocks`` begins a pass."""
     total, first = 0.0, 0
     for engine in engines:
         rows, intercepts = engine.coefficients(), engine.intercepts()[:, None]
@@ -252,9 +252,9 @@ def total_loss_of(
         loss.code, plain(predictions, doubles), plain(targets, doubles), loss.epsilon
     )
     if importances is not None:
-        # An infinite loss of a row that does not count would make the sum NaN.
+        # An infinite loss of a row of importance 0 would make the sum NaN.
         losses = np.multiply(importances, losses, out=np.zeros(len(losses)), where=importances > 0)
-    # A product and a sum, and not a dot product, whose last bits depend on the BLAS library.
+    # The last bits of a dot product would depend on the BLAS library.
     return float(losses.sum())
 
 

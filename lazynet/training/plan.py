@@ -39,12 +39,13 @@ from lazynet.schedules import Constant, Formula, FromData, checked_rates
 
 Array = NDArray[np.float64]
 
-#: In the k-th epoch after ``full_epochs`` the rates are divided by 1 + k times this number, so that
-#: their sum is infinite.
-CALMING = 4.0
+#: The growth of the divisor of the rates: in the k-th epoch after ``full_epochs`` the rates are
+#: divided by 1 + k times this number.  Their sum is infinite: training can reach any weights.
+DIVISOR_GROWTH = 4.0
 
-# Outputs that one engine learns in one pass: the weights of a row of X stay in the cache nearest to
-# the processor.  Fewer than the least number would not fill the vectors.
+# The number of outputs that one engine learns in one pass.  With more outputs the weights of a row
+# of X would leave the nearest cache; with fewer outputs than the least number the vectors would not
+# be full.
 _OUTPUTS_OF_A_BLOCK = 32
 _FEWEST_OUTPUTS_OF_A_BLOCK = 8
 
@@ -66,24 +67,24 @@ def joins_outputs(rule: Rule, rates_from_data: bool) -> bool:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a training minimises, and by which steps.
+    """The objective that a training minimises, and the steps by which it does so.
 
-    A schedule that leaves its scale open takes it from ``eta0``, and an average that depends on the
-    length of the run from ``n_steps``, None where the length is not known.
+    ``eta0`` is the scale of a schedule without a scale, and ``n_steps`` the length of the run, for
+    an average that depends on it; None: the length is not known.
     """
 
     loss: Loss
     penalty: ElasticNet
     rule: Rule
     schedule: Any
-    """The schedule of the rule, where "auto" and the scale have become values."""
+    """The schedule of the rule, with values in place of "auto" and of a missing scale."""
     average: Average | None
     """The average of the rule."""
     fit_intercept: bool
     softmax: bool = False
     """Whether the classes share the softmax as their loss."""
     dtype: str = "float64"
-    """The type of the weights where several outputs are learned in one pass."""
+    """The type of the weights, if one pass learns several outputs."""
     full_epochs: int | None = None
     """The epochs after which the rates of ``fit`` are divided; None: never."""
     max_iter: int = 1
@@ -98,15 +99,15 @@ class Plan:
     """The number of threads that share the outputs."""
     n_steps: InitVar[int | None] = None
 
-    # What follows from the fields above.
+    # Fields that follow from the fields above.
     rates_from_data: bool = field(init=False)
     """Whether the clock computes the rates from the rows."""
     coupled: bool = field(init=False)
-    """Whether no output can learn without the others."""
+    """Whether a step of one output depends on the other outputs."""
     size_kind: str | None = field(init=False)
-    """Which size of every row the examples must carry for the rates; None for no size."""
+    """The size of every row that the rates depend on; None: the rates depend on no size."""
     engine_kind: EngineKind = field(init=False)
-    """What an engine of the plan depends on beside its size."""
+    """The kind of an engine of the plan; with the numbers of features and outputs it defines it."""
     constants: tuple[float, ...] = field(init=False)
     """The numbers for the kernel of a rule that is not affine."""
 
@@ -156,8 +157,8 @@ class Plan:
         elif not joins:
             most = 1
         elif not self.rates_from_data:
-            # Where each output has a clock, the outputs of a block are swept together, and must not
-            # depend on the number of threads.
+            # If each output has a clock, a sweep concerns all outputs of a block: then the blocks
+            # must not depend on the number of threads.
             n_blocks = max(-(-n_outputs // most), min(self.n_threads, n_outputs // few))
             most = -(-n_outputs // (n_blocks * few)) * few
         engines = []
@@ -173,7 +174,7 @@ class Plan:
         return new_engine(self.engine_kind, n_features, n_outputs, self.constants or None, limits)
 
     def check_start(self, name: str, weights: Array, intercepts: Array | None = None) -> None:
-        """Refuse to start from weights called ``name``, and intercepts, that the plan forbids."""
+        """Refuse weights called ``name``, or intercepts, that are no start for this plan."""
         frozen = not (self.fit_intercept or self.rule.scheduled)
         if frozen and intercepts is not None and intercepts.any():
             raise ValueError(
@@ -186,13 +187,13 @@ class Plan:
                 f"{float(weights.min()):.6g}"
             )
 
-    # --- what the kernels receive ---
+    # --- the arguments of the kernels ---
 
     def divisor_in(self, epoch: int) -> float:
         """The divisor of the rates in an epoch of ``fit``; the first epoch is 0."""
         if self.full_epochs is None:
             return 1.0
-        return 1.0 + CALMING * max(0, epoch + 1 - self.full_epochs)
+        return 1.0 + DIVISOR_GROWTH * max(0, epoch + 1 - self.full_epochs)
 
     def task(self, engine: Engine, has_pull: bool | None = None) -> Task:
         """The task of the kernel of ``engine``, the same for the whole run.
@@ -233,15 +234,15 @@ class Plan:
         if self.rates_from_data or not rule.scheduled:
             # The kernel computes rates and shrinks.
             return _repeated(n_steps, 1.0, 1.0, 0.0, 0.0)
-        # Where all steps are the same, the first one is checked and computed for the whole chunk.
-        alike = (
+        # If all steps are the same, the first step is computed and checked for the whole chunk.
+        same_steps = (
             isinstance(self.schedule, Constant) and isinstance(rule, Affine) and rule.period == 1
         )
-        end = min(start + 1, stop) if alike else stop
+        end = min(start + 1, stop) if same_steps else stop
         rates = checked_rates(self.schedule, start, end)
         shrink = rule.shrinks(rates, self.penalty, start)
         scalars = rates, shrink.keep, lost_digits(shrink), shrink.pull
-        if alike and n_steps > 1:
+        if same_steps and n_steps > 1:
             return _repeated(n_steps, *(float(numbers[0]) for numbers in scalars))
         return scalars
 
@@ -257,42 +258,42 @@ def _repeated(n_steps: int, *numbers: float) -> tuple[NDArray[np.float64], ...]:
     return tuple(result)
 
 
-# --- the engines that a call starts from ---
+# --- the engines at the start of a call ---
 
 
-class Model(NamedTuple):
-    """What an earlier call of ``fit`` or ``partial_fit`` has left."""
+class OldModel(NamedTuple):
+    """The model before a call: an earlier ``fit`` or ``partial_fit`` trained it."""
 
     engines: list[Engine]
     engine_kind: EngineKind
     units: Units | None
     t: int
-    #: the scale of the rates; None where they have none
+    #: the scale of the rates; None: the rates have no scale
     eta0: float | None
     generator: np.random.RandomState | None
 
 
 def continued_engines(
-    plan: Plan, n_features: int, units: Units | None, model: Model, in_place: bool = False
+    plan: Plan, n_features: int, units: Units | None, model: OldModel, in_place: bool = False
 ) -> list[Engine]:
-    """Engines of the plan that go on from ``model``.
+    """Engines of the plan that continue from ``model``.
 
-    ``in_place`` returns the engines of the model themselves where they suit the plan, else copies.
-    ``units`` are those of the model, or None: then weights are those of features as passed.
+    With ``in_place`` they are the engines of the model, if these are of the kind of the plan; else
+    they are new.  ``units`` are the units of the model, or None for features as passed.
     """
     old, n_outputs = model.engines, plan.n_outputs
     n_present = outputs_of(old)
     if n_present != n_outputs or old[0].n_features != n_features:
         raise ValueError(
             f"warm_start=True continues a model of {n_present} output(s) with "
-            f"{old[0].n_features} features, but these data make {n_outputs} "
+            f"{old[0].n_features} features, but these data have {n_outputs} "
             f"with {n_features}; fit them with warm_start=False"
         )
     # Any division of outputs that share no norm and no loss gives the same bits.
     same = model.engine_kind == plan.engine_kind and not (plan.coupled and len(old) > 1)
     same = same and units is model.units
-    # A rule whose rates follow from its own sums of gradients continues from these sums; with the
-    # weights alone its first steps would be as long as those of a model that knows nothing.
+    # A rule whose rates follow from sums of gradients continues from these sums: with the weights
+    # alone its first steps would be as long as the first steps from zero weights.
     if same and (in_place or plan.rule.continues):
         if in_place:
             return old
@@ -302,9 +303,9 @@ def continued_engines(
         return engines
     left = None if units is model.units else model.units
     weights = stacked_coefficients(old, left, last=True)
-    plan.check_start("the model that goes on learning", weights)
+    plan.check_start("the model to continue", weights)
     engines = plan.new_engines(n_features)
-    # Averages begin anew.
+    # Averages start again.
     set_all_coefficients(engines, weights, intercepts_of(old, left, last=True), None)
     if left is None and plan.rates_from_data:
         for engine, before in zip(engines, old, strict=False):
@@ -313,7 +314,7 @@ def continued_engines(
 
 
 def warnings_about(engines: Sequence[Engine], plan: Plan) -> list[Warning]:
-    """The warning before these engines go on, one for all outputs; or no warning."""
+    """The warning before these engines continue, at most one for all outputs."""
     texts = [engine.warning_about(plan.constants) for engine in engines]
     warnings: list[Warning] = [UserWarning(text) for text in texts if text is not None]
     return warnings[:1]

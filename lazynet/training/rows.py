@@ -1,9 +1,9 @@
-"""The rows of a fit: what training asks of them, and their visits; in memory or in a source.
+"""The rows of a fit, in memory or in a source: their statistics, and the passes over them.
 
-A source (``lazynet.data``) gives its rows in an order of its own; every epoch is a pass, in
-constant memory.  The model is bit-identical to that of a fit with ``shuffle=False`` from one matrix
-of all rows in this order, with the same parameters, for any size of the chunks; features and
-targets are not standardised.
+A source (``lazynet.data``) fixes the order of its rows; every epoch is a pass, in constant memory.
+For any size of the chunks the model is bit-identical to the model of a fit with ``shuffle=False``
+and the same parameters from one matrix of all rows in this order.  Features and targets of a source
+are not standardised.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from lazynet.training.passes import (
 from lazynet.training.plan import Plan
 from lazynet.training.settings import Settings
 
-#: Numbers of rows; None: those of all rows, as they stand.
+#: Numbers of rows; None: all rows, in the order of X.
 RowNumbers = NDArray[np.int64] | None
 
-#: What makes a matrix of a source, in errors.
+#: The call that makes a matrix from a source, for error messages.
 MAPPED = "lazynet.data.mapped(source)"
 #: Rows are a table if there are at least MANY_ROWS for every feature, or if the share FILLED of
 #: their values is not 0.
@@ -49,10 +49,10 @@ MANY_ROWS, FILLED = 10, 0.25
 
 
 def is_table(n_rows: int, n_features: int, n_values: int) -> bool:
-    """Whether rows with ``n_values`` values that are not 0 are a table, and not documents.
+    """Whether rows with ``n_values`` nonzeros are a table, and not documents.
 
-    The features of a table may have any units and any means, and there are few of them, or most
-    rows have a value for each.
+    The features of a table may have any units and any means.  A table has few features, or most of
+    its values are not 0.
 
     >>> is_table(1_000, 20_000, 90_000), is_table(1_000, 20, 5_000), is_table(50, 20, 1_000)
     (False, True, True)
@@ -63,10 +63,9 @@ def is_table(n_rows: int, n_features: int, n_values: int) -> bool:
 class Rows:
     """The rows of a fit, their targets and importances.
 
-    ``X`` and ``targets`` are those of all rows, or of a few rows of a source, which have the
-    features and the outputs of all rows.  ``n_visits`` is the number of rows that an epoch visits,
-    and ``n_orders`` the number of epochs with an order of their own, None where one order or none
-    is given.
+    ``X`` and ``targets`` hold all rows; for a source they hold a few rows, with the features and
+    the outputs of all rows.  ``n_visits`` is the number of rows that an epoch visits.  ``n_orders``
+    is the number of orders in ``sample_order``, if it has one per epoch; else None.
     """
 
     X: sparse.csr_matrix
@@ -86,14 +85,14 @@ class Rows:
         raise NotImplementedError
 
     def statistics(self, settings: Settings, of_targets: bool) -> RowStatistics:
-        """The sums over the rows, and over the targets if asked, that the defaults follow."""
+        """The sums over the rows, and with ``of_targets`` over the targets, for the defaults."""
         raise NotImplementedError
 
     def hold_out(self, settings: Settings, generator: np.random.RandomState) -> Self:
-        """The same rows, of which some are held out."""
+        """The same rows with a held-out part."""
         raise ValueError(
-            f"early_stopping must be False where rows come from a source or in blocks, which hold "
-            f"no rows out: {MAPPED} makes a matrix of a source"
+            f"early_stopping must be False if X is a source or blocks, whose rows cannot be held "
+            f"out: {MAPPED} makes a matrix from a source"
         )
 
     def standardised(self, units: Units | None) -> Rows:
@@ -101,14 +100,14 @@ class Rows:
         return self
 
     def identity(self) -> dict[str, Any]:
-        """What identifies the rows, for a checkpoint to compare."""
+        """Values that identify the rows, for a checkpoint to compare."""
         raise NotImplementedError
 
     def evaluation(self, engines: Sequence[Engine], plan: Plan) -> Evaluation:
         """The mean loss, the objective and the nonzeros of a model of these rows."""
         raise ValueError(
-            "the objective, the mean loss and the nonzeros of an epoch are not known where X "
-            "is a source of chunks, which would have to be read once more"
+            "the objective, the mean loss and the nonzeros of an epoch are not known if X is a "
+            "source of chunks, because they need another pass over the source"
         )
 
     def visit(self, now: Pass) -> None:
@@ -119,8 +118,8 @@ class Rows:
 class RowsInMemory(Rows):
     """Rows of a matrix.
 
-    ``order`` has the rows to visit: in all epochs, or a row of it for each; None: all rows.
-    ``trained`` and ``validation`` are the rows that are not held out, and those that are.
+    ``order`` lists the rows to visit: one order for all epochs, or a row per epoch; None: all rows.
+    ``trained`` and ``validation`` are the training rows and the held-out rows.
     """
 
     def __init__(
@@ -145,8 +144,8 @@ class RowsInMemory(Rows):
     def is_table(self) -> bool:  # type: ignore[override]
         """Whether the rows are a table, as they were passed.
 
-        Rows that are held out count with the mean length of all rows.  Where X stores so few values
-        that it is no table by them, stored zeros count.
+        The training rows count with the mean number of nonzeros of all rows.  If X has too few
+        stored values for a table, stored zeros count as nonzeros, which saves a pass over them.
         """
         n_all, n_features = self.X.shape
         n_values = len(self.X.data)
@@ -160,11 +159,11 @@ class RowsInMemory(Rows):
         return as_examples(self.X).squared_norms()
 
     def hold_out(self, settings: Settings, generator: np.random.RandomState) -> RowsInMemory:
-        """The same rows, of which some are held out; every class keeps its share."""
+        """The same rows with a held-out part; every class has the same share in both parts."""
         if self.order is not None:
             raise ValueError(
-                "sample_order cannot be given beside early_stopping=True, which chooses the rows "
-                "to train on"
+                "sample_order cannot be given with early_stopping=True, which chooses the rows to "
+                "train on"
             )
         strata = self.targets.codes if isinstance(self.targets, Classes) else None
         trained, validation = split(
@@ -182,7 +181,7 @@ class RowsInMemory(Rows):
     def units(self, settings: Settings) -> Units:
         """The units of the features, and of several targets that are numbers."""
         units = Units.of(self.X, self.trained, centred=settings.fit_intercept)
-        # The other losses have a number in the units of the targets; classes are -1 and 1 already.
+        # Other losses have a parameter in the units of the targets; classes are -1 and 1 already.
         of_numbers = settings.loss.name in ("squared_error", "absolute_error")
         if of_numbers and isinstance(self.targets, Columns) and len(self.targets) > 1:
             numbers = self.targets.numbers
@@ -229,7 +228,7 @@ class RowsInMemory(Rows):
                 return order
             if epoch >= len(order):
                 raise ValueError(
-                    f"sample_order has {len(order)} epochs, but epoch {epoch} was asked for; give "
+                    f"sample_order has {len(order)} epochs, but epoch {epoch} needs an order: give "
                     f"one row for each of max_iter epochs, or a single order for all"
                 )
             return np.asarray(order[epoch])
@@ -247,12 +246,12 @@ class RowsInMemory(Rows):
         run_pass(self._learners, order, now.t, now.losses, now.workers, after=now.after)
 
 
-#: Checked rows of a chunk and their targets; takes the chunk, and whether it was checked before.
+#: A function from a chunk, and whether it was checked before, to its checked rows and targets.
 Prepare = Callable[..., tuple[sparse.csr_matrix, Targets]]
 
 
 def balanced_for(source: Source) -> Balanced:
-    """``Balanced`` with the number of rows of every class; takes a pass where none has counted."""
+    """``Balanced`` with the number of rows of every class, counted in a pass if necessary."""
     facts = source.facts()
     if facts.classes is not None and facts.counts is None:
         facts = Source._find_facts(source)
@@ -263,7 +262,7 @@ def balanced_for(source: Source) -> Balanced:
 class SourceRows(Rows):
     """The rows of a source, which engines visit in passes."""
 
-    #: whether an earlier pass has found all chunks sound
+    #: whether an earlier pass has checked all chunks
     _checked = False
 
     def __init__(self, source: Source, prepare: Prepare) -> None:

@@ -27,14 +27,14 @@ from lazynet.schedules import (
 )
 from lazynet.training.plan import Plan, joins_outputs
 
-#: The share of the best loss by which an epoch must beat it, to count as progress.
+#: An epoch makes progress if it lowers the least loss by more than this share.
 TOL = 1e-3
 #: Epochs in a row without progress that end a fit.
 N_ITER_NO_CHANGE = 5
 #: The share of the rows that early stopping holds out.
 VALIDATION_FRACTION = 0.1
-# The rules that can learn several outputs in one pass.
-_JOINING = ", ".join(repr(row.rule.name) for row in ALGORITHMS.values() if row.outputs)
+# The names of the rules with which one pass can learn several outputs.
+_RULES_OF_ONE_PASS = ", ".join(repr(row.rule.name) for row in ALGORITHMS.values() if row.outputs)
 #: The largest seed that NumPy's RandomState takes.
 _LARGEST_SEED = 2**32 - 1
 
@@ -65,7 +65,7 @@ Seed = Annotated[int | np.random.RandomState, Kind(_check_random_state)]
 
 
 def new_generator(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
-    """The given generator, or a new one seeded by the integer or, for None, by NumPy's global one.
+    """The given generator, or a new one from the seed; None: the seed is a random number.
 
     >>> new_generator(0).randint(10) == np.random.RandomState(0).randint(10)
     True
@@ -77,7 +77,7 @@ def new_generator(random_state: int | np.random.RandomState | None) -> np.random
 
 @dataclass(frozen=True)
 class Settings:
-    """The parameters of an online estimator; "auto" is resolved where no row is needed for it."""
+    """The parameters of an online estimator; each "auto" that needs no rows has its value."""
 
     loss: Loss
     l1: float | None
@@ -85,9 +85,9 @@ class Settings:
     l2: float
     rule: Rule
     schedule: Any
-    """None: the rule has rates of its own."""
+    """None: the rule computes its rates without a schedule."""
     eta0: float | None
-    """The scale of the rates, 1 where they have none; None: it is computed from the rows."""
+    """The scale of the rates, 1 if the rates have no scale; None: it is computed from the rows."""
     max_iter: int | None
     tol: float | None
     n_iter_no_change: int
@@ -103,22 +103,22 @@ class Settings:
     classifies: bool
     softmax: bool
     class_weight: Balanced | dict[Any, float] | None
-    # What follows from the parameters.
+    # Fields that follow from the parameters.
     penalised: bool
     """Whether the user gives a penalty."""
     standardises: bool
     """Whether a fit may standardise the features."""
     limits_epochs: bool
-    """Whether the number of epochs is chosen so small that a classifier does not overfit."""
+    """Whether the default of ``max_iter`` is so small that a classifier does not overfit."""
     may_restart: bool
-    """Whether a bad first epoch lets a fit begin anew, at lower rates."""
+    """Whether a fit restarts at lower rates after a bad first epoch."""
     returns_to_best: bool
     """Whether a fit returns to the end of its best epoch."""
     has_eta0: bool
     """Whether the rates have a scale eta0, of the schedule or computed from the rows."""
 
     def penalty(self, l1: float = 0.0) -> ElasticNet:
-        """The penalty, with this ``l1`` where none is given."""
+        """The penalty, with this ``l1`` if the settings have no l1."""
         l1 = self.l1 if self.l1 is not None else l1
         return ElasticNet(l1, self.l2, self.rule.positive)
 
@@ -141,7 +141,7 @@ class Settings:
 
 
 def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
-    """The settings of checked ``parameters``; refuses those that do not go together."""
+    """The settings from checked ``parameters``; refuses parameters that exclude each other."""
     p = dict(parameters)
     n_jobs, softmax = p.pop("n_jobs", None), p["loss"] == SOFTMAX
     loss: Loss = LOSSES["log_loss"] if softmax else p["loss"]
@@ -152,7 +152,7 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
         rule = p["rule"] = (FoBoS() if numbers else AdaGrad()).settled()
     schedule = rule.schedule
     if schedule == AUTO:
-        # Rates from the rows need a clock.
+        # Only a clock can compute rates from the rows.
         on_clock = isinstance(rule, (FoBoS, SGD)) and rule.storage == Clock()
         from_rows = on_clock and rule.group is None and rule.eta0 is None
         schedule = (FromData() if from_rows else Power()).settled()
@@ -187,7 +187,7 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
 
 
 def check_together(settings: Settings) -> None:
-    """Refuse parameters that do not go together."""
+    """Refuse parameters that exclude each other."""
     rule, schedule = settings.rule, settings.schedule
     rule.check(settings.l2, settings.loss)
     rates_from_data = isinstance(schedule, FromData)
@@ -198,13 +198,13 @@ def check_together(settings: Settings) -> None:
         )
     if settings.softmax and not joins_outputs(rule, rates_from_data):
         raise ValueError(
-            f"loss='softmax' needs one of the rules {_JOINING} with "
+            f"loss='softmax' needs one of the rules {_RULES_OF_ONE_PASS} with "
             f"storage='clock' and without positive=True, got rule={rule!r}"
         )
     narrow = settings.dtype != "float64"
     if narrow and (rule.average is not None or not joins_outputs(rule, rates_from_data)):
         raise ValueError(
             f"dtype={settings.dtype!r} is for outputs that are learned in one pass, by one of the "
-            f"rules {_JOINING} with storage='clock', without positive=True and without "
+            f"rules {_RULES_OF_ONE_PASS} with storage='clock', without positive=True and without "
             f"an average"
         )

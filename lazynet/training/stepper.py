@@ -39,10 +39,9 @@ _DEFAULT_ETA0 = 0.5
 class Stepper:
     """A linear model that learns one example at a time; a step costs the example's nonzeros.
 
-    The parameters mean the same as in ``LazyNetClassifier``.  A rule that leaves its rates to the
-    model has the schedule "power", and 0.5 is the scale of a schedule without a scale.  Where the
-    rule has an average, the mean of the weights can be read as well; predictions use the last
-    weights.
+    The parameters mean the same as in ``LazyNetClassifier``.  The schedule "auto" is "power", and
+    0.5 is the scale of a schedule without a scale.  If the rule has an average, ``averages`` is the
+    mean of the weights; predictions use the last weights.
 
     >>> from lazynet import FoBoS
     >>> stepper = Stepper(4, loss="squared_error", l1=0.1, rule=FoBoS("constant", eta0=0.5))
@@ -65,7 +64,7 @@ class Stepper:
     (1.5, 1.25)
     """
 
-    #: what the call under way has changed in place
+    #: the changes that the present call has made in place
     _undo: UndoLog
 
     def __init__(

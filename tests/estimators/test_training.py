@@ -30,7 +30,7 @@ from lazynet.reference.losses import LOSSES as FORMULAS
 from lazynet.rules.adagrad import PRODUCTS
 from lazynet.training import rows as in_memory
 from lazynet.training.folds import split
-from lazynet.training.loop import SLOWER
+from lazynet.training.loop import RESTART_DIVISOR
 from lazynet.training.settings import TOL
 
 #: A fit whose best epoch is not its last, with a rate that is too large to come to rest.
@@ -172,7 +172,7 @@ def test_a_fit_that_begins_anew_has_the_weights_of_lower_rates(monkeypatch):
     first, second = (line["progressive_loss"] for line in model.history_)
     assert second < np.log(2.0) < first
     assert (model.best_epoch_, model.t_) == (1, len(y))
-    monkeypatch.setitem(PRODUCTS, "log_loss", PRODUCTS["log_loss"] / SLOWER)
+    monkeypatch.setitem(PRODUCTS, "log_loss", PRODUCTS["log_loss"] / RESTART_DIVISOR)
     slower = LazyNetClassifier(shuffle=False, max_iter=1, tol=None).fit(X, y)
     assert same_bits(model.coef_, slower.coef_)
     assert same_bits(model.intercept_, slower.intercept_)
@@ -365,7 +365,7 @@ def test_every_class_keeps_its_share(fraction, seed):
     ("options", "given", "message"),
     [
         (dict(validation_fraction=0.99), {}, r"validation_fraction=0\.99 of 20 rows in 2 classes"),
-        ({}, dict(sample_order=[0, 1]), "sample_order cannot be given beside early_stopping=True"),
+        ({}, dict(sample_order=[0, 1]), "sample_order cannot be given with early_stopping=True"),
     ],
 )
 def test_early_stopping_that_cannot_be_is_refused(options, given, message):

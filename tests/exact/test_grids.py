@@ -28,7 +28,7 @@ from lazynet.data.targets import Classes, Columns
 from lazynet.engines.calls import Workers
 from lazynet.losses import LOSSES
 from lazynet.training import grid as grids
-from lazynet.training.fit import eta0_of_rows
+from lazynet.training.fit import default_eta0
 from lazynet.training.folds import Fold, settings_of
 from lazynet.training.grid import GridTraining, planned
 from lazynet.training.rows import RowsInMemory
@@ -105,7 +105,7 @@ def trained(model, settings, X, y, folds, orders, *, weights=None, dtype="float6
     unweighted = RowsInMemory(X, problems_of(model, X, y))
     eta0 = base.eta0
     if eta0 is None:
-        eta0 = eta0_of_rows(base, base.penalty(), unweighted.statistics(base, False))
+        eta0 = default_eta0(base, base.penalty(), unweighted.statistics(base, False))
     plans = planned(base, settings, eta0)
     sizes = sizes_of(X, plans[0].size_kind)
     training = GridTraining(plans, X, problems, folds, sizes, dtype)
