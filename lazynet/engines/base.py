@@ -35,15 +35,15 @@ Limit = Annotated[float, Number(least=0, infinite=True)]
 
 @dataclass(frozen=True)
 class SweepLimits(SettledFields):
-    """When a sweep is due: every weight is brought current, and the clock begins anew.
+    """The limits of a sweep: it brings every weight current, and sets the clock to its start.
 
     ``smallest_scale`` keeps |w| / scale in the range of doubles.  ``cushion`` bounds
     scale * shift, and so the absolute error of a weight: about 6 cushions in units of the
-    roundoff.  A sweep visits every weight.  So the soft limit ``cushion`` holds once the nonzeros
-    since the last sweep number ``nonzeros_per_weight`` times the weights, and the hard limit
-    ``largest_cushion`` at any time.
+    roundoff.  A sweep visits every weight.  So the soft limit ``cushion`` holds only after
+    ``nonzeros_per_weight`` times as many nonzeros as weights since the last sweep; the hard limit
+    ``largest_cushion`` holds at any time.
 
-    Where iterates are averaged, ``reach`` and ``largest_reach`` are the soft and the hard limit of
+    With an average, ``reach`` and ``largest_reach`` are the soft and the hard limit of
     S0 max(1 / scale, shift) / (sum of omega), S0 being the sum of the scales since the last sweep
     (kernels/rules/motion.pxd).
     """
@@ -68,7 +68,7 @@ def _check_limits(name: str, value: Any) -> SweepLimits:
 SweepLimitsLike = Annotated[SweepLimits, Kind(_check_limits)]
 
 
-#: What to do about an overflow of a model whose rates have a schedule.
+#: The advice after an overflow of a model whose rates have a schedule.
 LOWER_ETA0 = "Lower eta0"
 
 
@@ -100,8 +100,8 @@ def take_until_done(
 ) -> None:
     """Call a kernel until all steps are taken; Python handles signals between the calls.
 
-    ``run`` takes the steps from the given one on, and returns a status and the first step not
-    taken; ``t`` is the number of step 0 in the whole run.
+    ``run`` takes the steps from the given step on, and returns a status and the next step to take;
+    ``t`` is the number of step 0 in the whole run.
     """
     first = 0
     while first < n_steps:
@@ -129,7 +129,7 @@ def take_until_done(
 
 
 def refuse_overflow(t: int, remedy: str, *arrays: Floats) -> None:
-    """Raise if an array holds a number that is not finite; ``remedy`` says what to do."""
+    """Raise if an array has a number that is not finite; ``remedy`` is the advice of the error."""
     for numbers in arrays:
         # np.isfinite(numbers) would make another array of the same length; min and max do not.
         if numbers.size and not (np.isfinite(numbers.min()) and np.isfinite(numbers.max())):
@@ -143,15 +143,15 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Engine:
-    """Weights and intercepts that learn from chunks of steps and can be read at any moment.
+    """Weights and intercepts that chunks of steps train; they can be read at any moment.
 
     The weights are a matrix with a row for every output.
     """
 
     name: ClassVar[str]
-    #: how many outputs the engine learns, each with weights and an intercept of its own
+    #: the number of outputs; each has its own row of weights and intercept
     n_outputs: int = 1
-    #: what to do about an overflow
+    #: the advice after an overflow
     remedy: str = LOWER_ETA0
     #: the arrays of the state with a row per feature; a step changes the rows of its nonzeros
     _per_feature: ClassVar[tuple[str, ...]] = ("cells",)
@@ -181,7 +181,7 @@ class Engine:
     def coefficients(self, which: Any = ALL, *, last: bool = False) -> Floats:
         """The weights of the features ``which``.
 
-        They are the weights that predict: the average once an iterate has counted, else the last
+        They are the weights for predictions: the average if it contains an iterate, else the last
         weights.  With ``last`` they are the last weights.
         """
         raise NotImplementedError
@@ -195,11 +195,11 @@ class Engine:
         raise NotImplementedError
 
     def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
-        """Start from these weights; an average begins anew."""
+        """Start from these weights; an average starts from zero."""
         raise NotImplementedError
 
     def sparse_coefficients(self) -> sparse.csr_matrix:
-        """The weights that predict as a sparse matrix."""
+        """The weights for predictions, as a sparse matrix."""
         return sparse.csr_matrix(self.coefficients())
 
     def weights(self, which: Any = ALL) -> Floats:
@@ -218,7 +218,7 @@ class Engine:
 
     @property
     def average(self) -> Any:
-        """The past of the clock as the kernel takes it; None without an average."""
+        """The past of the clock in the form for the kernel; None without an average."""
         if self.past is None:
             return None
         return steps_kernel.Average(self.past[0, 1:], *self.past[1:], self.totals)
@@ -226,13 +226,13 @@ class Engine:
     # --- the state ---
 
     def _written(self, arrays: Arrays) -> float:
-        """How much of the last axis of ``_table`` is written, here of the past of a clock."""
+        """The written length of the last axis of ``_table``; here: of the past of a clock."""
         return float(arrays["totals"][steps_kernel.COUNTED_FIELD]) + 1.0
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The arrays that make up the engine, by name; they are the engine's own, not copies.
+        """The arrays of the engine by name, not copied.
 
-        Of a table only the written part belongs to the state.
+        Only the written part of a table belongs to the state.
         """
         state = {}
         for name in (*self._per_feature, *self._others):
@@ -242,9 +242,9 @@ class Engine:
         return state
 
     def set_state(self, arrays: Arrays) -> None:
-        """Copy the arrays of a state into this engine; an undo sees it as a sweep.
+        """Copy the arrays of a state into this engine; ``before_sweep`` is called first.
 
-        Refuses arrays that another engine would have, before anything changes.
+        Refuses arrays of another engine, before anything changes.
         """
         kind, present = type(self).__name__, self.state()
         if arrays.keys() != present.keys():
@@ -284,7 +284,7 @@ class Engine:
     def __setstate__(self, fields: dict[str, Any]) -> None:
         room = fields.pop("room")
         for name, part in fields.items():
-            # joblib maps the arrays of a pickle from its file, and training writes to the arrays.
+            # joblib maps the arrays of a pickle from its file, but training writes to the arrays.
             vars(self)[name] = np.array(part) if isinstance(part, np.memmap) else part
         if self._table is not None:
             written = fields[self._table]
@@ -295,7 +295,7 @@ class Engine:
     # --- training ---
 
     def sweep(self) -> None:
-        """Bring every weight current; an undo copies them first."""
+        """Bring every weight current; ``before_sweep`` is called first."""
         if self.before_sweep is not None:
             self.before_sweep()
         self._sweep()
@@ -305,20 +305,20 @@ class Engine:
 
     @property
     def present_rate(self) -> float | None:
-        """The scale of rates that follow the data, as of now; None for all other rates."""
+        """The present scale of rates that follow the data; None for all other rates."""
         return None
 
     def set_constants(self, constants: tuple[float, ...]) -> None:
-        """Go on with other constants of the rule; rules of the affine family have no constants."""
+        """Continue with other constants of the rule; affine rules have no constants."""
 
     def continue_rates(self, other: Engine) -> None:
-        """Go on with the rates of another engine, where they are computed from the rows."""
+        """Continue with the rates of another engine, if they are computed from the rows."""
 
     def lower_rates(self) -> None:
         """Lower rates that are computed from the rows, after an epoch without progress."""
 
     def warning_about(self, constants: tuple[float, ...]) -> str | None:
-        """A warning to the user before the engine goes on with these constants, or None."""
+        """A warning to the user before the engine continues with these constants, or None."""
         return None
 
     def check_finite(self, touched: NDArray[Any], t: int) -> None:
@@ -345,10 +345,10 @@ def outputs_of(engines: Sequence[Engine]) -> int:
 def stacked_coefficients(
     engines: Sequence[Engine], units: Units | None, which: Any = ALL, *, last: bool = False
 ) -> Floats:
-    """The weights that predict, or the last weights, of the features ``which``; read-only.
+    """The weights for predictions, or the last weights, of the features ``which``; read-only.
 
-    They have a row for every output, and are the weights of features as passed; the engines have
-    learned in ``units``.
+    The result has a row for every output.  It holds the weights of features as passed; the engines
+    hold the weights of features in ``units``.
     """
     parts = [engine.coefficients(which, last=last) for engine in engines]
     coefficients = parts[0] if len(parts) == 1 else np.vstack(parts)
@@ -385,7 +385,7 @@ def intercepts_of(engines: Sequence[Engine], units: Units | None, *, last: bool 
 def set_all_coefficients(
     engines: Sequence[Engine], weights: Floats, intercepts: Floats, units: Units | None
 ) -> None:
-    """Let the engines, which learn in ``units``, start from a model of features as passed."""
+    """Set the weights of engines in ``units`` from the weights of features as passed."""
     if units is not None:
         weights, intercepts = units.within(weights, intercepts)
     first = 0

@@ -1,10 +1,10 @@
 """Calls that change a model as a whole or not at all, and the threads that share their tasks.
 
-A call that trains changes another object with the same attributes; one assignment at its end gives
-the attributes to the model.  ``partial_fit`` changes engines in place, because a call with a few
-rows must not cost a copy of a million weights: its undo log keeps a copy of the weights that the
-call touches, and of all weights just before a sweep, which costs as much as the copy.  If an error
-or Ctrl-C ends the call, the call undoes its changes before it raises.
+A training call changes a copy of the model, which shares the attributes; one assignment at the end
+gives the new attributes to the model.  ``partial_fit`` changes engines in place, because a call
+with a few rows must not copy a million weights.  Its undo log has a copy of the weights that the
+call touches, and a copy of all weights just before a sweep, which costs as much as this copy.  If
+an error or Ctrl-C ends the call, the call undoes its changes before it raises.
 """
 
 from __future__ import annotations
@@ -43,31 +43,31 @@ class Undo:
     def __init__(self, engine: Any, touched: NDArray[Any] | None) -> None:
         self.engine, self.touched = engine, touched
         few = touched is not None and len(touched) * _PICKING_COSTS < engine.n_features
-        #: the arrays of which only the touched rows are copied
-        self.picked = engine._per_feature if few else ()
+        #: the names of the arrays of which only the touched rows are copied
+        self.partly_copied = engine._per_feature if few else ()
         #: the small arrays and the weights: the touched ones, or all
         self.copies: dict[str, NDArray[Any]] = {}
-        #: what a sweep changes beside them: the tables and the other weights
+        #: copies before a sweep of the arrays that only a sweep changes: tables and other weights
         self.swept: dict[str, NDArray[Any]] = {}
         for name, array in engine.state().items():
-            if name in self.picked:
+            if name in self.partly_copied:
                 self.copies[name] = array[touched]
             elif name != engine._table:
                 self.copies[name] = array.copy()
-        if self.picked or engine._table:
+        if self.partly_copied or engine._table:
             engine.before_sweep = self.copy_all
 
     def copy_all(self) -> None:
-        """Copy what a sweep changes and is not copied yet."""
+        """Copy the arrays that a sweep changes, unless they are copied already."""
         for name, array in self.engine.state().items():
-            if name not in self.swept and (name in self.picked or name not in self.copies):
+            if name not in self.swept and (name in self.partly_copied or name not in self.copies):
                 self.swept[name] = array.copy()
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The state of the engine when its copies were made."""
         state: dict[str, NDArray[Any]] = {**self.engine.state(), **self.swept}
         for name, copy in self.copies.items():
-            if name in self.picked:
+            if name in self.partly_copied:
                 state[name] = state[name].copy()
                 state[name][self.touched] = copy
             else:
@@ -84,7 +84,7 @@ class Undo:
 
 @dataclass
 class UndoLog:
-    """What a call has changed in place: random generators, and engines."""
+    """The changes that a call makes in place: to random generators and to engines."""
 
     #: the generators of the model, each with its state before the call
     generators: list[tuple[np.random.RandomState, Any]] = field(default_factory=list)
@@ -106,7 +106,7 @@ class UndoLog:
         """Keep the changes or undo them; an interrupted call of ``end`` can be repeated."""
         if not keep:
             if self.workers is not None:
-                # A thread that still learns would write to what is restored.
+                # A thread that still trains would write to the restored arrays.
                 self.workers.close()
             for undo in self.undos:
                 undo.rollback()
@@ -160,7 +160,7 @@ class Interrupted(Exception):
 
 
 def threads_for(n_threads: int, n_tasks: int) -> contextlib.AbstractContextManager[Workers | None]:
-    """Threads for some tasks, as a context; None where one thread, that of the caller, suffices.
+    """Threads for some tasks, as a context; None if the thread of the caller suffices.
 
     >>> with threads_for(4, n_tasks=1) as workers:
     ...     workers is None
@@ -180,8 +180,8 @@ class Workers:
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
-        #: whether a task has failed or was interrupted; long tasks look at it now and then (a plain
-        #: flag, because Ctrl-C can leave the lock of an Event taken)
+        #: whether a task has failed or was interrupted; long tasks read it from time to time (it is
+        #: no Event: after Ctrl-C the lock of an Event may stay locked)
         self.stopped = False
         self.pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
 
@@ -197,14 +197,14 @@ class Workers:
     __exit__ = close
 
     def check(self) -> None:
-        """Raise ``Interrupted`` if the tasks are to stop."""
+        """Raise ``Interrupted`` if the tasks have to stop."""
         if self.stopped:
             raise Interrupted
 
     def map(self, task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """The results of ``task`` for every item; after an error in one call no other call begins.
 
-        A thread that is free takes the next item.
+        Every free thread takes the next item.
         """
         results: list[Any] = [None] * len(items)
         waiting = list(enumerate(items))[::-1]
@@ -232,7 +232,7 @@ class Workers:
                 wait()
             except Exception as failure:
                 failures.append(failure)
-        # The error for which other tasks were interrupted says more than their ``Interrupted``.
+        # Raise the error that caused the interruption, rather than an ``Interrupted``.
         failures.sort(key=lambda failure: isinstance(failure, Interrupted))
         if failures:
             raise failures[0]

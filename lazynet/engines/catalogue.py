@@ -1,4 +1,4 @@
-"""The catalogue of the update rules: a row a rule, with its engine, reference and paper.
+"""The catalogue of the update rules: a row per rule, with its engine, reference and paper.
 
 Parameters, ``verify``, the tests and the documentation's table of algorithms read the catalogue.
 """
@@ -55,14 +55,14 @@ class Algorithm:
     """
 
     rule: type[Rule]
-    #: the engine of a rule with cells of its own; None for affine rules
+    #: the engine of a rule with its own kind of cells; None for affine rules
     engine: type[CellEngine] | None
-    #: the plain Python class that the compiled engine is held against
+    #: the plain Python class with which tests compare the compiled engine
     reference: Callable[..., Any]
     paper: str
     #: whether lazy weights equal dense weights after every step
     exact: bool = True
-    #: the engine of several outputs; None where every output has an engine of its own
+    #: the engine of several outputs; None: every output has a separate engine
     outputs: type[OutputsEngine] | None = None
 
 
@@ -124,17 +124,17 @@ RULE_OBJECTS = tuple(row.rule for row in ALGORITHMS.values())
 
 
 class EngineKind(NamedTuple):
-    """What an engine depends on beside its size; an engine serves any plan of the same kind.
+    """The kind of an engine: its fields besides the sizes; plans of the same kind can share it.
 
     >>> new_engine(EngineKind(rule="rda"), 3).name
     'rda'
     """
 
     average: Average | None = None
-    #: the name of a rule with cells of its own, or "affine"
+    #: the name of a rule with its own kind of cells, or "affine"
     rule: str = "affine"
     storage: Storage = Clock()
-    #: whether rates differ from output to output, so that every output needs a clock
+    #: whether the rates of the outputs differ, so that every output needs a clock
     own_clocks: bool = False
     positive: bool = False
     #: the type of the weights of several outputs
@@ -151,8 +151,8 @@ def new_engine(
 ) -> Engine:
     """A new engine of one output, or of ``n_outputs``; all weights zero.
 
-    ``constants`` are those of a rule with cells of its own, or a row for every output; None: they
-    come with a state.
+    ``constants`` are the constants of a rule with its own kind of cells, or a row for every output;
+    None: ``set_state`` sets them.
 
     >>> new_engine(EngineKind(), 3).name, new_engine(EngineKind(), 3, 20).n_outputs
     ('clock', 20)

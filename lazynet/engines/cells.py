@@ -22,8 +22,8 @@ from lazynet.kernels.steps import Steps, Task
 class CellEngine(Engine):
     """An engine that computes each weight from its cell, the fields and the constants.
 
-    ``fields`` are the scalars that change with every step, and ``constants`` those of the rule; the
-    kernel names both.  ``memory`` is what some kinds keep beside the cells (kernels/cells.pyx).
+    ``fields`` are the scalars that change with every step, and ``constants`` the numbers of the
+    rule; the kernel names both.  ``memory`` is a further array of some kinds (kernels/cells.pyx).
     """
 
     #: the name of the rule in the table of kernels/any_rule.pxd
@@ -75,9 +75,9 @@ class CellEngine(Engine):
 
 
 def zeros_on_cache_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
-    """An array of zeros that begins where a cache line of 64 bytes begins.
+    """An array of zeros that begins at the begin of a cache line of 64 bytes.
 
-    So a row of 32 or 64 bytes never lies in two cache lines.
+    So a row of 32 or 64 bytes never extends over two cache lines.
     """
     size, line = rows * columns, 64 // np.dtype(dtype).itemsize
     room = np.zeros(size + line, dtype=dtype)
@@ -91,7 +91,7 @@ def zeros_on_cache_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
 class LaggingWeights(CellEngine):
     """An engine whose weights miss shrinks until an example touches them or they are read.
 
-    A cell begins with the weight and ends with when it was stored.
+    The first number of a cell is the weight; the last number says when the weight was stored.
     """
 
     def set_constants(self, constants: tuple[float, ...]) -> None:
@@ -118,7 +118,7 @@ class TruncatedGradientEngine(LaggingWeights):
     name = kind = "truncated_gradient"
 
     def _sweep(self) -> None:
-        """Bring every weight current, and sum up gravity anew."""
+        """Bring every weight current, and set the sum of gravity to 0."""
         self.set_coefficients(self.coefficients(), self.intercepts())
 
 
@@ -187,7 +187,7 @@ class AdaGradEngine(LaggingWeights):
     def set_constants(self, constants: tuple[float, ...]) -> None:
         """Apply the missed shrinks with the old constants, then switch.
 
-        Rates that begin to follow the data know of no row yet.
+        If rates begin to follow the data, the sizes of earlier rows do not count.
         """
         if np.array_equal(constants, self.constants):
             return
@@ -199,23 +199,23 @@ class AdaGradEngine(LaggingWeights):
         kernel.retune(self.kind, self.cells, self.fields, self.constants)
 
     def _sweep(self) -> None:
-        """Bring every weight current, and compute alpha anew if that is due."""
+        """Bring every weight current, and recompute alpha if this is due."""
         kernel.sweep(self.kind, self.cells, self.fields, self.constants)
 
     @property
     def present_rate(self) -> float | None:
-        """alpha as of now where it follows the data; None where it was given."""
+        """The present alpha if it follows the data; None if the user gives it."""
         if not self.constants[FOLLOWS]:
             return None
         return float(self.constants[_ALPHA] / (self.fields[_MEAN] or 1.0))
 
     def warning_about(self, constants: tuple[float, ...]) -> str | None:
-        """A warning if the next step would wipe weights that AdaGrad has not learned itself.
+        """A warning if the next step would remove large weights that AdaGrad did not train.
 
-        A coordinate that has seen no gradient has the rate alpha / delta.  One step therefore
-        shrinks a weight that another rule has trained by alpha / delta * l1, and divides the weight
-        by 1 + alpha / delta * l2.  Weights are examined only if another rule has trained them, or
-        if the constants have changed.
+        A coordinate without a gradient so far has the rate alpha / delta.  Therefore one step
+        shrinks a weight from another rule by alpha / delta * l1, and divides it by
+        1 + alpha / delta * l2.  The weights are examined only if another rule trained them, or if
+        the constants have changed.
         """
         l1, l2, alpha, delta, follows, _ = constants
         if not (l1 or l2):
@@ -232,9 +232,9 @@ class AdaGradEngine(LaggingWeights):
             return None
         strengths = [f"{name}=0" for name, strength in (("l1", l1), ("l2", l2)) if strength]
         return (
-            f"rule='adagrad' goes on with weights that it has not trained, and shrinks them fast: "
-            f"the first rate of a coordinate that has seen no gradient is alpha / delta = "
-            f"{rate:.3g}, so that one step with l1={l1:g} and l2={l2:g} takes the largest weight "
+            f"rule='adagrad' continues with weights that it has not trained, and shrinks them "
+            f"fast: the rate of a coordinate without a gradient so far is alpha / delta = "
+            f"{rate:.3g}, so that one step with l1={l1:g} and l2={l2:g} shrinks the largest weight "
             f"from {largest:.3g} to {left:.3g} unless a row touches it. Raise delta, or set "
             f"{' and '.join(strengths)}."
         )
@@ -242,22 +242,22 @@ class AdaGradEngine(LaggingWeights):
 
 # --- sums of gradients ---------------------------------------------------------------------------
 
-# Values of the field `loaded`: the weights were loaded and not trained since (NOT_LEARNED in
-# kernels/from_data.pxd); the sums were changed for other constants.
+# Values of the field `loaded`: the weights were loaded, and no step has trained them yet
+# (NOT_LEARNED in kernels/from_data.pxd); the sums were changed for other constants.
 _NOT_LEARNED, _RESTATED = -1.0, -2.0
-# With beta = 0 an intercept of FTRL needs a sum of squared gradients: its root is this share of
-# alpha.
+# With beta = 0 an intercept of FTRL needs a sum of squared gradients above 0: the root of this sum
+# is this share of alpha.
 _SMALL_GRADIENT = 2.0**-30
 
 
 class GradientSums(CellEngine):
     """An engine whose weights are a function of all gradients so far, the penalty and the rates."""
 
-    #: the constants that describe the penalty are the first ones
+    #: the number of constants that describe the penalty; they are the first constants
     _n_penalties: ClassVar[int] = 2
-    #: the constant that is not 0 where the rates follow the sizes of the rows
+    #: the name of the constant that is not 0 if the rates follow the sizes of the rows
     _follows: ClassVar[str]
-    #: the field that counts the gradients
+    #: the name of the field that counts the gradients
     _count: ClassVar[str]
 
     @property
@@ -267,7 +267,7 @@ class GradientSums(CellEngine):
 
     @property
     def unit(self) -> float:
-        """The mean size of the rows as of the last refresh; 1 before the first row with a size."""
+        """The mean size of the rows at its last computation; 1 before the first row with a size."""
         return self.field("mean") or 1.0
 
     def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
@@ -278,12 +278,12 @@ class GradientSums(CellEngine):
         self._restate(weights, intercept)
 
     def set_constants(self, constants: tuple[float, ...]) -> None:
-        """Go on with another penalty, which acts on all gradients, and with other rates.
+        """Continue with another penalty, which acts on all gradients, and with other rates.
 
-        New rates concern only the steps to come: the cells change so that the weights under the
-        new penalty and the new rates equal the weights under the new penalty and the old rates.
-        Where the new rates follow the data, the weights count as loaded: they have been learned
-        at rates that were not in proportion to the present scale.
+        New rates concern only future steps: the cells change so that the weights under the new
+        penalty and the new rates equal the weights under the new penalty and the old rates.  If the
+        new rates follow the data, the weights count as loaded: they were trained at rates that were
+        not in proportion to the present scale.
         """
         self.constants[: self._n_penalties] = constants[: self._n_penalties]
         if np.array_equal(constants, self.constants):
@@ -297,14 +297,14 @@ class GradientSums(CellEngine):
         self._restate(weights, intercept)
 
     def _note_given_weights(self, weights: Floats, intercept: float) -> float:
-        """Note for ``_sweep`` whether some weight was given; returns 1.0 in this case, else 0.0."""
+        """Record for ``_sweep`` whether any given weight is not 0; returns 1.0 if so, else 0.0."""
         loaded = bool(intercept or np.any(weights))
         if self.follows:
             self.set_field("loaded", _NOT_LEARNED if loaded else 0.0)
         return float(loaded)
 
     def _sweep(self) -> None:
-        """Change the cells at a new scale so that weights which were given stay equal."""
+        """Change the cells to a new scale such that given weights stay the same."""
         wanted = self.field("loaded")
         if wanted > 0.0:
             weights, intercept = self.weights(), self.intercept
@@ -313,7 +313,7 @@ class GradientSums(CellEngine):
             self._restate(weights, intercept)
 
     def _restate(self, weights: Floats, intercept: float) -> None:
-        """Change the cells so that they give these weights under the present constants."""
+        """Set the cells to values that give these weights under the present constants."""
         raise NotImplementedError
 
 

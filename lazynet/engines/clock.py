@@ -1,7 +1,7 @@
 """Engines of the affine rules: the clock, its averages, tables, and the dense loop.
 
-The clock is two running scalars, and one number per weight, or two where iterates are averaged.
-Lipton & Elkan's tables keep every value of the clock.
+The clock is two running scalars and one number per weight; with an average, two numbers per weight.
+Lipton & Elkan's tables hold every earlier value of the clock.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ClockEngine(CellEngine):
     def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:
         super().set_coefficients(coefficients, intercepts)
         self._set_clock()
-        # No mean size of rows rescales weights that were not learned from these rows.
+        # A change of the mean size must not rescale weights that were not trained on these rows.
         self.memory[kernel.LOADED_FIELD] = float(coefficients.any())
 
     @property
@@ -79,7 +79,7 @@ class AveragedClockEngine(ClockEngine):
     """The clock with a second number per weight, from which the exact average is read.
 
     The past of the clock is a table of three numbers per step.  When it is full, all weights are
-    brought current, at a cost that is small beside the steps that filled the table.
+    brought current, at a cost that is small compared with the steps that filled the table.
     """
 
     kind = "averaged clock"
@@ -129,7 +129,7 @@ def past_of_clock(n_features: int) -> Floats:
 
     The first column belongs to the time before the first step.
     """
-    # 24 bytes a step; beside them a visit to every weight costs little.
+    # 24 bytes per step; a visit to every weight costs little compared with so many steps.
     room = max(min(4 * n_features, 2**18), n_features // 4, 2**12)
     # The system maps these pages as the table fills, not before.
     return np.zeros((3, room + 1))
@@ -162,7 +162,7 @@ class TablesEngine(CellEngine):
         return 2.0 * (float(arrays["fields"][kernel.fields("tables").index("now")]) + 1.0)
 
     def _begin_tables(self) -> None:
-        """Begin the tables with an entry for weights that are current."""
+        """Set the tables to one entry, for weights that are current."""
         self.fields[: len(_START)] = _START
         self.set_field("work", 0.0)
         self.set_field("now", 0.0)
@@ -183,7 +183,7 @@ class TablesEngine(CellEngine):
 _MARGINS, _NUMBERS = 32.0, 16.0
 # Rows of a size |x|^2 beyond this many mean sizes m have a smaller rate.
 _SLACK = 8.0
-# The squared size of the intercept's feature, beside rows of the mean norm.
+# The squared size of the intercept's feature, relative to rows of the mean norm.
 _INTERCEPT_OF_MARGINS, _INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
 # A lack of progress multiplies the rates of the weights and of the intercept by these numbers, for
 # losses of numbers.
@@ -193,7 +193,7 @@ _LOWERING, _INTERCEPT_LOWERING = 0.5**0.5, 0.25
 def tuning_of(
     schedule: FromData, loss: Loss, l1: float, l2: float, largest_rate: float, proximal: bool
 ) -> tuple[float, ...]:
-    """What the rates of a loss and a penalty depend on: ``Tuning`` of kernels/from_data.pxd.
+    """The parameters of rates that are computed from the rows: ``Tuning`` of kernels/from_data.pxd.
 
     A rate is at most ``largest_rate``.  ``proximal`` says whether the shrink is that of FoBoS.
 
@@ -211,7 +211,7 @@ def tuning_of(
         l2,
         largest_rate,
         largest_slope,
-        # Of an implicit step; 0: the step is explicit.
+        # The curvature for implicit steps; 0: steps are explicit.
         (loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
         _INTERCEPT_OF_NUMBERS if numbers else _INTERCEPT_OF_MARGINS,
         _LOWERING if numbers else 1.0,
@@ -227,10 +227,10 @@ def tuning_of(
 def lower_rates(rates: Floats) -> None:
     """Quarter the rates of weights that predict numbers, and halve the rate of the intercept.
 
-    ``rates`` is the state of one output, or has a row for each output.  One lack of progress
-    multiplies the rate of the weights by the root of a half, and the rate of the intercept by a
-    quarter (``FromData``): an epoch without progress counts as four for the weights, and as half a
-    one for the intercept.
+    ``rates`` is the state of the rates of one output, or has a row for each output.  A stall, which
+    the kernel detects by itself, multiplies the rate of the weights by the root of a half, and the
+    rate of the intercept by a quarter (``FromData``).  An epoch without progress counts as four
+    stalls for the weights, and as half a stall for the intercept.
 
     >>> rates = np.zeros(kernel.FROM_DATA_FIELDS)
     >>> lower_rates(rates)
@@ -247,10 +247,10 @@ def lower_rates(rates: Floats) -> None:
 class DenseEngine(Engine):
     """An engine that visits every weight at every step, compiled and vectorised.
 
-    With ``predictions`` the prediction and the gradient run over all features too.  With
-    ``average`` every weight is added to a sum after every step.  Without ``vectorised`` the loops
-    over all weights take one weight at a time and give the same bits: the difference in time is
-    the gain from vector units.
+    With ``predictions`` the prediction and the gradient visit all features too.  With ``average``
+    every weight is added to a sum after every step.  Without ``vectorised`` the loops over all
+    weights process one weight at a time, with the same bits: the difference in time is the gain
+    from vector units.
     """
 
     name = "dense"

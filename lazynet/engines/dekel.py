@@ -16,7 +16,7 @@ from lazynet.kernels import dekel as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
 
-#: What to do about an overflow: the first steps are 1 / l2 long.
+#: The advice after an overflow: the first steps are 1 / l2 long.
 RAISE_L2 = "Raise l2"
 
 Model = tuple[NDArray[np.float64], float]
@@ -25,7 +25,7 @@ Model = tuple[NDArray[np.float64], float]
 class DekelEngine:
     """SGD on l2/2 (|w|^2 + b^2) + mean loss at the rate 1 / (l2 t); a step costs its nonzeros.
 
-    ``mean`` is the point at which the rows are centered; None: the rows are not centered.
+    ``mean`` is subtracted from the rows; None: the rows are not centered.
 
     >>> from lazynet.kernels.examples import Examples
     >>> from lazynet.losses import get_loss
@@ -47,7 +47,7 @@ class DekelEngine:
         self.loss = loss
         self.l2 = l2
         self.mean = np.zeros(0) if mean is None else np.ascontiguousarray(mean, dtype=np.float64)
-        # theta is infinite where the rows are huge, and the kernel then reports an overflow.
+        # theta is infinite if the rows are huge; the kernel then reports an overflow.
         with np.errstate(over="ignore"):
             self.theta = 1.0 + float(self.mean @ self.mean)
         self.cells = np.zeros((n_features, 2))

@@ -1,7 +1,8 @@
 """Engines of several outputs: a row of weights per feature, and one pass over X for all outputs.
 
-An output of such an engine holds the weights that an engine of one output would hold.  The engines
-here are on clocks: one for all outputs or one for each, averaged, or in groups.
+An output of such an engine has the same weights as an engine of one output.  The engines in this
+file store weights relative to clocks: one clock for all outputs or one for each; with averages; or
+with groups of weights.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from lazynet.kernels.steps import OutputTargets, Steps, Task
 _FEATURES_AT_ONCE = 2**12
 #: Bytes from which on an array lies in large pages.
 _LARGE_ARRAY = 2**22
-# The smallest scale of a clock beside weights in float, whose exponents end at 127.
+# The smallest scale of a clock for weights of float32, whose exponents end at 127.
 _SMALLEST_NARROW_SCALE = 2.0**-60
 # Above this scale the squares of stored weights are in the range of doubles.
 _SMALLEST_SCALE_OF_GROUPS = 2.0**-200
@@ -39,8 +40,8 @@ _SMALLEST_SCALE_OF_GROUPS = 2.0**-200
 class OwnSteps(NamedTuple):
     """The rates and shrinks of consecutive steps that differ from output to output.
 
-    Each array has a row per step, with an entry per output of the block, filled up to its width;
-    but for ``pull``, one entry for all outputs will do.
+    Each array has a row per step, with an entry per output of the block, padded to its width.  An
+    array other than ``pull`` may have one entry for all outputs.
     """
 
     rates: Floats
@@ -50,21 +51,21 @@ class OwnSteps(NamedTuple):
 
 
 class OutputsEngine(Engine):
-    """The base: cells of ``dtype``, and what is needed to read, set and train them.
+    """The base: cells of ``dtype``, and the methods that read, set and train them.
 
-    ``width`` is the number of outputs, filled up to whole cache lines.
+    ``width`` is the number of outputs, rounded up to whole cache lines.
     """
 
-    #: how the kernel calls the cells
+    #: the kernel's name of the kind of cells
     kind: ClassVar[str]
     _cells_show_overflow = True
-    #: the arrays that the kernel has of a block, beside its cells and stamps
-    _beside: ClassVar[tuple[str, ...]]
+    #: the names of the arrays that the kernel gets besides cells and stamps
+    _other_arrays: ClassVar[tuple[str, ...]]
     #: a number per feature: the step up to which its row of weights is current; None: not needed
     stamps: Any = None
-    #: the rates and shrinks of every output in the chunk, where they differ; None: of the steps
+    #: the rates and shrinks of every output in the chunk, if they differ; None: those of the steps
     own_steps: OwnSteps | None = None
-    #: l1, l2 and the largest rate of every output, where they differ; None: those of the task
+    #: l1, l2 and the largest rate of every output, if they differ; None: those of the task
     strengths: Floats | None = None
 
     def __init__(
@@ -97,13 +98,13 @@ class OutputsEngine(Engine):
     # --- training ---
 
     def _block_of(self, cells: NDArray[Any], which: Any, kind: str | None = None) -> kernel.Block:
-        """The ``cells`` of the features ``which`` as the kernel takes them."""
+        """The ``cells`` of the features ``which`` in the form for the kernel."""
         stamps = None if self.stamps is None else np.ascontiguousarray(self.stamps[which])
-        beside = {name: getattr(self, name) for name in self._beside}
-        return kernel.Block(kind or self.kind, cells, self.width, stamps, **beside)
+        others = {name: getattr(self, name) for name in self._other_arrays}
+        return kernel.Block(kind or self.kind, cells, self.width, stamps, **others)
 
     def _block(self) -> kernel.Block:
-        """The weights as the kernel takes them."""
+        """The weights in the form for the kernel."""
         return self._block_of(self.cells, ALL)
 
     def learn(
@@ -119,7 +120,7 @@ class OutputsEngine(Engine):
     ) -> None:
         """Take all steps of the chunk; add the losses before the updates to ``losses``.
 
-        Where nothing ``learns``, only the losses are added up.
+        With ``learns=False`` only the losses are added; no weight changes.
         """
         run = partial(
             kernel.run, self._block(), examples, targets, steps, task, losses, softmax=softmax,
@@ -134,7 +135,7 @@ class OutputsEngine(Engine):
     # --- the weights ---
 
     def _block_to_read(self, which: Any) -> kernel.Block:
-        """The weights of some features, perhaps copied."""
+        """The weights of some features in the form for the kernel, copied if necessary."""
         return self._block_of(np.ascontiguousarray(self.cells[which], np.float64), which)
 
     def _by_feature(self, which: Any, last: bool) -> Floats:
@@ -145,7 +146,7 @@ class OutputsEngine(Engine):
         return coefficients
 
     def _chunks(self, last: bool) -> Iterator[tuple[slice, Floats]]:
-        """The ``coefficients`` of some features after the other, a row per feature."""
+        """The ``coefficients`` of all features, some at a time, a row per feature."""
         for start in range(0, self.n_features, _FEATURES_AT_ONCE):
             features = slice(start, min(start + _FEATURES_AT_ONCE, self.n_features))
             yield features, self._by_feature(features, last)
@@ -159,7 +160,7 @@ class OutputsEngine(Engine):
         return weights
 
     def sparse_coefficients(self) -> sparse.csr_matrix:
-        """The weights that predict as a sparse matrix, without an array of all weights.
+        """The weights for predictions as a sparse matrix, without an array of all weights.
 
         >>> engine = OutputsOnClock(3, 2)
         >>> engine.set_coefficients(np.array([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]), np.zeros(2))
@@ -178,7 +179,7 @@ class OutputsEngine(Engine):
 
 
 def _rows_of(by_feature: Floats) -> sparse.csr_matrix:
-    """Weights by feature as sparse rows of outputs; SciPy takes three times as long."""
+    """Weights by feature as sparse rows of outputs, in a third of SciPy's time."""
     n, n_outputs = by_feature.shape
     weights = np.ascontiguousarray(by_feature.T).ravel()
     places = np.flatnonzero(weights != 0.0)
@@ -188,16 +189,16 @@ def _rows_of(by_feature: Floats) -> sparse.csr_matrix:
 
 
 def width_of(n_outputs: int, dtype: np.dtype[Any]) -> int:
-    """The number of outputs, filled up to whole cache lines."""
+    """The number of outputs, rounded up to whole cache lines."""
     line = kernel.LINE_BYTES // dtype.itemsize
     return -(-n_outputs // line) * line
 
 
 def in_large_pages(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
-    """An array of zeros that begins where a cache line begins.
+    """An array of zeros that begins at the begin of a cache line.
 
-    A large array lies in large pages where the system has them: a row of X reads weights all over
-    the array, and the processor remembers where few pages lie.
+    A large array is in large pages if the system has them: the weights of a row of X are in many
+    places of the array, and the processor caches the addresses of only a few pages.
     """
     size = rows * columns * np.dtype(dtype).itemsize
     if size < _LARGE_ARRAY or not hasattr(mmap, "MADV_HUGEPAGE"):
@@ -227,8 +228,8 @@ class OutputsOnClock(OutputsEngine):
 
     name = "clock"
     kind = "clock"
-    _beside = ("clocks", "own", "scalars", "rates")
-    _others: ClassVar[tuple[str, ...]] = _beside
+    _other_arrays = ("clocks", "own", "scalars", "rates")
+    _others: ClassVar[tuple[str, ...]] = _other_arrays
 
     def __init__(
         self,
@@ -285,10 +286,10 @@ class OutputsOnClock(OutputsEngine):
 
 
 class AveragedOutputs(OutputsOnClock):
-    """One clock for all outputs, with a second number per weight for the average."""
+    """One clock for all outputs, and a second number per weight for the average."""
 
     kind = "averaged clock"
-    _others = (*OutputsOnClock._beside, "totals", "past")
+    _others = (*OutputsOnClock._other_arrays, "totals", "past")
     _table = "past"
 
     def __init__(self, n_features: int, n_outputs: int, limits: SweepLimits | None = None) -> None:
@@ -338,7 +339,7 @@ class GroupedOutputs(OutputsOnClock):
     """
 
     kind = "groups"
-    # The norm of a row may overflow where its entries do not.
+    # The norm of a row may overflow although its entries do not.
     _cells_show_overflow = False
 
     def __init__(

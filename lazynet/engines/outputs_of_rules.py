@@ -1,7 +1,7 @@
-"""Engines of several outputs of the rules that have cells of their own: RDA, FTRL and AdaGrad.
+"""Engines of several outputs for the rules with their own kinds of cells: RDA, FTRL and AdaGrad.
 
-Rare operations (loading weights, other constants) are done for one output after the other by an
-engine of one output.
+An engine of one output does rare operations (loading weights, other constants) for one output after
+the other.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RuleOutputs(OutputsEngine):
     The argument ``constants`` has a row for each output too, or is one row for all outputs.
     """
 
-    _others = _beside = ("constants", "fields")
+    _others = _other_arrays = ("constants", "fields")
     #: the engine of one output
     single: ClassVar[type[CellEngine]]
 
@@ -44,7 +44,7 @@ class RuleOutputs(OutputsEngine):
         self.constants = np.zeros((self.width, len(cells_kernel.constants(self.kind))))
         if constants is not None:
             self.constants[:n_outputs] = constants
-            # An output that only fills up a line has the constants of the first.
+            # The columns after the outputs, which complete a cache line, are like the first output.
             self.constants[n_outputs:] = self.constants[0]
         self.fields = np.zeros((self.width, len(cells_kernel.fields(self.kind))))
 
@@ -66,7 +66,7 @@ class RuleOutputs(OutputsEngine):
         columns = self.cells[:, number :: self.width]
         columns[...] = single.cells[:, : columns.shape[1]]
         if number == 0:
-            # What only fills up a line counts the same steps.
+            # The columns that complete a cache line count the same steps.
             self.constants[self.n_outputs :] = single.constants
             self.fields[self.n_outputs :] = single.fields
 
@@ -86,7 +86,7 @@ class RuleOutputs(OutputsEngine):
         )
 
     def _sweep(self) -> None:
-        """Let every output do what the kernel has asked for."""
+        """Sweep every output, as the kernel has asked."""
         self._change(lambda single, _: single._sweep())
 
     def set_constants(self, constants: tuple[float, ...]) -> None:

@@ -1,9 +1,9 @@
 """Stabilised truncated SGD, Ma & Zheng: paths of bursts, and a purge after each stage.
 
 A stage is a number of bursts of each path; see ``lazynet.reference.stabilised``.  After a burst the
-weights are truncated.  After a stage, features that did not survive often enough are purged from
-all paths for good.  Paths share nothing during a stage, so they run in parallel, and any number of
-threads gives the same model.
+weights are truncated.  A feature survives a burst if its weight stays nonzero.  After a stage,
+features that did not survive often enough are purged from all paths for good.  Paths are
+independent during a stage, so they run in parallel, and any number of threads gives the same model.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from lazynet.losses import Loss
 from lazynet.parameters import LARGEST_INTEGER, Choice, Integer, Number, PositiveInt, SettledFields
 from lazynet.schedules import Schedule, checked_rates
 
-#: The paper's Theta: how much longer the bursts of later stages are.
+#: The paper's Theta, in the length of the bursts of later stages (``Stages.size``).
 _THETA = 0.5
-#: A ratio that exceeds gravity by at most this share ties with gravity, and the weight vanishes.
-#: Rounding makes equal ratios differ, and a shift of 1,024 bursts takes ten of a weight's 53 bits.
+#: A ratio that exceeds gravity by at most this share ties with gravity, and the weight becomes 0.
+#: Rounding makes equal ratios differ, and a shift of 1,024 bursts costs ten of a weight's 53 bits.
 _TIE = 2.0**-30
 #: The largest shift, in pulls of one burst.  Past this shift, weights as small as the pull of a
 #: burst lose too many digits, and the bursts have paid for a visit to all weights.
@@ -44,7 +44,7 @@ Gravity = Annotated[str, Choice(accepted=("universal", "informative"))]
 
 @dataclass(frozen=True)
 class Stages(SettledFields):
-    """How long bursts are, how much they truncate, and what is purged; with the paper's symbols."""
+    """The lengths of bursts, their truncation, and the purges; with the paper's symbols."""
 
     #: steps of a burst in the first stage; later ones grow as features are purged (K0)
     burst_size: BurstSize
@@ -55,7 +55,7 @@ class Stages(SettledFields):
     #: how the rejected share falls as features are purged (gamma): at 0 in proportion to the
     #: features left, below 0 later, above 0 sooner
     annealing: Annealing
-    #: share of the bursts informing it that a feature must survive (pi0)
+    #: share of the bursts visiting it that a feature must survive (pi0)
     stability: Stability
     #: "universal", the same for all weights (Algorithm 1), or "informative", by the number of
     #: times that a weight was informed (Algorithm 2)
@@ -111,7 +111,7 @@ def base_gravity(ratios: NDArray[np.float64], beta: float) -> float:
 
 
 class Burst(NamedTuple):
-    """What a burst leaves for the judgement of its stage, with an entry per informed feature."""
+    """The results of a burst that its stage needs, with an entry per informed feature."""
 
     features: NDArray[np.int64]
     ratios: NDArray[np.float64]
@@ -135,7 +135,7 @@ class Path:
 
     @property
     def shift(self) -> float:
-        """What is to be subtracted from the size of every stored weight."""
+        """The number to subtract from the size of every stored weight."""
         return float(self.fields[kernel.SHIFT])
 
     @property
@@ -143,7 +143,7 @@ class Path:
         return float(self.fields[kernel.INTERCEPT])
 
     def weights(self) -> NDArray[np.float64]:
-        """All weights as of now; a weight that the last burst left at a tie is zero."""
+        """All present weights; a weight that tied with gravity in the last burst is zero."""
         weights = np.empty(len(self.cells))
         kernel.read(self.cells, self.shift, _TIE * self.pull, weights)
         return weights
@@ -164,8 +164,8 @@ class Path:
     ) -> Burst:
         """Take a step at each of the rates, and truncate.
 
-        Without a ``gravity`` the burst finds its own, which rejects a share ``beta``.  ``observe``
-        is called after every step and its truncation.
+        Without a ``gravity`` the burst computes a gravity that rejects a share ``beta``.
+        ``observe`` is called after every step and its truncation.
         """
         rows, size = self.rows.take(len(rates)), len(rates)
 
@@ -206,7 +206,7 @@ class Path:
         return Burst(features, ratios, ratios <= tie)
 
     def _sweep(self) -> None:
-        """Let the shift begin again at 0; the weights stay the same."""
+        """Set the shift to 0; the weights stay the same."""
         self.cells[:, 0] = self.weights()
         self.fields[kernel.SHIFT] = self.pull = 0.0
 
@@ -248,11 +248,11 @@ class StabilisedEngine:
         self.n_occurring = self.n_stable = int(np.count_nonzero(occurs))
         self.stable = occurs.copy()
         self.counts = np.zeros((d, 2), np.int32)  # of ``judge``
-        #: when a feature was last judged, the share of the bursts informing it that it survived
+        #: the share of the bursts visiting it that a feature survived, at its last decision
         self.frequency = np.full(d, np.nan)
         self.t = self.n_stages = 0
         self.beta, self.size = stages.rejection_rate, stages.burst_size
-        #: of the bursts of the next stage; in the first stage each burst finds its own
+        #: the gravity of the next stage; None: each burst computes its own gravity
         self.gravity: float | None = None
 
     def take_stage(
@@ -263,8 +263,8 @@ class StabilisedEngine:
     ) -> dict[str, Any]:
         """Run one stage of all paths, purge features, and return a line of ``trace_``.
 
-        Each path has taken at most ``n_steps`` steps in the end, which may cut its last burst
-        short.  ``observe`` is called after every step of the first path.
+        Each path takes at most ``n_steps`` steps in all, so its last burst may be shorter.
+        ``observe`` is called after every step of the first path.
         """
         end = int(min(self.t + self.stages.bursts_per_stage * self.size, n_steps))
         rates = checked_rates(self.schedule, self.t, end)

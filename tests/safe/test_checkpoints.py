@@ -163,7 +163,7 @@ def test_a_fit_that_ends_anywhere_goes_on_to_the_same_bits(case, path):
         assert [*path.parent.iterdir()] == []
 
 
-@pytest.mark.filterwarnings("ignore:rule='adagrad' goes on with weights:UserWarning")
+@pytest.mark.filterwarnings("ignore:rule='adagrad' continues with weights:UserWarning")
 def test_warm_starts_and_given_weights(path):
     """The start is told apart, and a run goes on from it."""
     begun = classifier().fit(X, Y)

@@ -730,7 +730,7 @@ def test_adagrad_over_trained_weights_warns_where_it_wipes_them(method):
         messages = warnings_of(model, method, X, y, **options)
         assert len(messages) == warns
         if warns:
-            assert "the first rate of a coordinate" in messages[0]
+            assert "the rate of a coordinate without a gradient" in messages[0]
             assert "Raise delta, or set l" in messages[0]
 
 
@@ -743,7 +743,7 @@ def test_adagrad_warns_when_the_penalty_comes_later():
     model = LazyNetRegressor(max_iter=3, tol=None, l1=0.0, l2=0.0).fit(full, y)
     assert not warnings_of(model, "partial_fit", X, y, rule="adagrad")
     [message] = warnings_of(model, "partial_fit", X, y, l1=1e-3)
-    assert "goes on with weights that it has not trained" in message
+    assert "continues with weights that it has not trained" in message
     untouched = LazyNetRegressor(rule="adagrad", l1=1e-3, l2=0.0, max_iter=3, tol=None).fit(X, y)
     for each, l1 in ((model, 1e-3), (untouched, 1e-3), (untouched, 1e-2)):
         assert not warnings_of(each, "partial_fit", X, y, l1=l1)
