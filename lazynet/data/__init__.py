@@ -1,15 +1,15 @@
 """Streams: chunks of rows from files and iterators, in constant memory.
 
-A source has ``n_features``, ``n_labels``, ``facts()``, which takes a pass, and ``chunks(rows,
+A source has ``n_features``, ``n_labels``, ``facts()``, which makes a pass, and ``chunks(rows,
 epoch)``, which begins a pass and gives ``(X, y, weight)`` for ``rows`` rows at a time:
 
-- ``SvmlightFile`` and ``VWFile``: text of svmlight's and Vowpal Wabbit's form, packed or not
-- ``RowsFile``: what ``write_rows`` has written, mapped into memory
-- ``Chunks``: chunks that your program makes; ``as_source`` makes a source of any chunks
+- ``SvmlightFile`` and ``VWFile``: text in the formats of svmlight and Vowpal Wabbit, packed or not
+- ``RowsFile``: a file that ``write_rows`` wrote, mapped into memory
+- ``Chunks``: chunks that your program makes; ``as_source`` makes a source from any chunks
 
 ``cached`` parses a source once into a file of rows; ``Shuffled`` changes the order within windows.
-``mapped`` makes one matrix of all rows, mapped into memory.  A row does not depend on the chunk in
-which it comes.
+``mapped`` makes one matrix of all rows, mapped into memory.  The rows do not depend on the size of
+the chunks.
 
 >>> from lazynet.data import Chunks, Shuffled
 >>> source = Chunks([([[1.0, 0.0], [0.0, 2.0]], [1, 0])])

@@ -1,11 +1,11 @@
-"""X, y, weights and the sample order are checked and converted here, once.
+"""The checks and conversions of X, y and the sample order, made once per call.
 
 A CSR matrix of float32 or float64 with int32 or int64 indices is used in place, also if it is
-read-only or memory-mapped, with the columns of a row in any order; any other matrix is
-converted.  X must not change during a call.  If it does, the kernels still read and write nothing
-outside the arrays; SciPy, which makes the predictions and selects rows, relies on X.  A
-memory-mapped file that is made shorter while it is read ends the process (SIGBUS): no program can
-check for that beforehand.
+read-only or memory-mapped, with the columns of a row in any order; any other matrix is converted.
+X must not change during a call.  If X changes, the kernels still read and write nothing outside the
+arrays, but SciPy, which makes predictions and selects rows, does not check the indices again.  If
+another process shortens a memory-mapped file while it is read, the system ends this process
+(SIGBUS); no program can check for this beforehand.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sklearn.utils.validation import validate_data
 from lazynet.kernels.examples import DEFECT_NOT_FINITE, DEFECT_REPEATED, DEFECTS, Examples
 from lazynet.parameters import as_array, check_array
 
-# Targets of these sizes have squares, and products with features, that float32 can hold.
+# float32 can hold the squares of targets of these sizes, and their products with features.
 _SMALLEST_TARGET, _LARGEST_TARGET = 1e-20, 1e20
 _NAMES_X_OR_Y = re.compile(r"\b[Xy]\b")
 
@@ -37,14 +37,14 @@ def checked_rows(
 ) -> Any:
     """A tuple of X as CSR and, if ``options`` hold y, the checked y.
 
-    Every X of an estimator passes through here.  Predicting needs neither sorted columns nor a
-    second check of the values.
+    Every X of an estimator is checked here.  Predictions need neither sorted columns nor a second
+    check of the values.
     """
     y: Any = options.get("y")
     if sparse.issparse(y) and not options.get("multi_output"):
         raise TypeError(
             f"y must be an array of a class or a number for every row, got a sparse matrix: "
-            f"{type(estimator).__name__} does not learn several labels a row, and "
+            f"{type(estimator).__name__} does not learn several labels per row, but "
             f"LazyNetClassifier does"
         )
     for name, argument in (("X", X), ("y", y)):
@@ -59,7 +59,7 @@ def checked_rows(
         )
     given_sparse = sparse.issparse(X)
     if given_sparse:
-        # Check this first: SciPy and scikit-learn would follow indices that leave the matrix.
+        # Check the indices first: SciPy and scikit-learn would read outside the arrays.
         X = checked_csr(X, only_range=not for_training)
         attributes, n_features = vars(estimator), X.shape[1]
         if reset:
@@ -72,7 +72,7 @@ def checked_rows(
         if usual and (y.dtype.kind != "f" or np.isfinite(y).all()):
             # scikit-learn would return X and y unchanged, and its checks take longer.
             return X, y
-    # A value that the cast to float64 makes infinite or NaN is refused as infinite or NaN.
+    # If the cast to float64 makes a value infinite or NaN, the value is refused as such.
     casts = np.errstate(over="ignore", invalid="ignore")
     with casts, unusable("X or y" if "y" in options else "X"):
         checked = validate_data(
@@ -95,10 +95,10 @@ def checked_rows(
 def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
     """A sparse matrix of any format as rows of floats that a kernel can read: X itself, or a copy.
 
-    The columns of a row may come in any order, as they do from scikit-learn's vectorizers.  Values
-    of a column that a row names twice are summed in a copy.  Any other defect is refused with the
-    number of the row; with ``only_range`` only indices outside the matrix, which suffices for
-    predictions.
+    The columns of a row may have any order, as from scikit-learn's vectorizers.  If a row has a
+    column twice, the result is a copy with the sum of the two values.  A matrix with any other
+    defect is refused, with the number of the row; with ``only_range``, for predictions, only a
+    matrix with indices out of range is refused.
     """
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}")
@@ -115,20 +115,20 @@ def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
                     f"from 0 to {X.shape[1] - 1}, and row starts in indptr that rise from 0 to "
                     f"{len(X.data)}"
                 )
-            # SciPy is about to follow the indices of a copy: check all rows of the copy.
+            # SciPy will use the indices of a copy without a check: check all rows of the copy.
             return checked_csr(
                 _with_repeated_columns_summed(checked_csr(_copied(X), only_range=True))
             )
         begin, stop = int(X.indptr[0]), int(X.indptr[-1])
         if begin == 0 and stop == len(X.data):
             return X
-        # Values before the first row and behind the last are no part of X.
+        # Leave out stored values before the first row and after the last row.
         indptr = X.indptr - X.indptr[0]
         return csr_around(X.shape, X.data[begin:stop], X.indices[begin:stop], indptr)
 
 
 def plain(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The array itself if it is contiguous, aligned and of this type, else a copy that is."""
+    """A contiguous, aligned array of this type: ``array`` itself if possible, else a copy."""
     if array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned:
         return array
     # A long double that is too large becomes infinite, and the caller refuses infinity.
@@ -173,10 +173,10 @@ def _copied(X: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def _with_repeated_columns_summed(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """The same rows, of which those that name a column twice have their columns sorted and summed.
+    """The same rows; rows that contain a column twice have sorted columns with the sums.
 
-    What becomes of a row depends on this row alone, so that rows which come in chunks give the bits
-    of one matrix: other rows, too, keep the order of their columns, and so of every sum over them.
+    All other rows keep the order of their columns, and so of every sum over them.  So the result
+    for a row does not depend on other rows: rows in chunks give the same bits as one matrix.
     """
     summed = _copied(X)
     # Otherwise SciPy would sort the rows of one matrix and not those of another.
@@ -191,10 +191,10 @@ def _with_repeated_columns_summed(X: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def _converted(X: Any) -> sparse.csr_matrix:
-    """A matrix of another format as CSR; its indices are checked, because SciPy follows them.
+    """A matrix of another format as CSR, with checked indices, because SciPy does not check them.
 
-    The indices are copied first, so that SciPy follows the indices that were checked, even if
-    another thread changes the matrix.
+    The indices are copied before the check, so that SciPy uses the checked indices even if another
+    thread changes the matrix.
     """
     if X.format == "csc":
         # The columns are the rows of the transpose.
@@ -222,7 +222,7 @@ def _converted(X: Any) -> sparse.csr_matrix:
 
 @contextmanager
 def unusable(name: str) -> Iterator[None]:
-    """Name the argument in an error that NumPy, SciPy or scikit-learn raises about it."""
+    """A context that adds the name of the argument to errors of NumPy, SciPy or scikit-learn."""
     try:
         yield
     except FloatingPointError:
@@ -242,8 +242,8 @@ def as_examples(
 ) -> Examples:
     """Rows, targets, importances and sizes as one object for the kernels; nothing is copied.
 
-    X was checked.  The name of a size (``Plan.size_kind``) lets the kernel compute it as a row is
-    visited.
+    X is a checked matrix.  ``sizes`` may be the name of a size (``Plan.size_kind``); then the
+    kernel computes the size of a row at its visit.
     """
     double = np.dtype(np.float64)
     y = y if y is None else plain(y, double)
@@ -270,7 +270,7 @@ def has_usual_size(y: NDArray[np.float64]) -> bool:
 
 
 def checked_targets(y: Any, *, warn: bool) -> NDArray[np.float64]:
-    """The numbers in y as floats; ``warn`` about numbers too small or too large to learn from."""
+    """The numbers in y as floats; ``warn`` about numbers that are too small or too large."""
     targets = np.ascontiguousarray(check_array("y", "must hold real numbers", y, masks=True))
     if warn and not has_usual_size(targets):
         warnings.warn(
@@ -283,7 +283,7 @@ def checked_targets(y: Any, *, warn: bool) -> NDArray[np.float64]:
 
 
 def sizes_of(X: sparse.csr_matrix, kind: str | None) -> NDArray[np.float64] | None:
-    """The size of every row that rates follow (``Plan.size_kind``); None where they follow none.
+    """The size of every row on which the rates depend (``Plan.size_kind``); None without a kind.
 
     >>> sizes_of(sparse.csr_matrix([[3.0, -4.0], [0.0, 0.0]]), "absolute_sums")
     array([7., 0.])
@@ -292,7 +292,7 @@ def sizes_of(X: sparse.csr_matrix, kind: str | None) -> NDArray[np.float64] | No
 
 
 def read_only(matrix: Any) -> Any:
-    """An array or a CSR matrix, in which no value can be replaced any more.
+    """The array or CSR matrix itself, made read-only.
 
     >>> read_only(np.zeros(2)).flags.writeable
     False
@@ -304,7 +304,7 @@ def read_only(matrix: Any) -> Any:
 
 
 def only_named_columns(X: sparse.csr_matrix) -> tuple[NDArray[Any], sparse.csr_matrix]:
-    """The columns that the rows name, in order, and X without all other columns.
+    """The columns with stored values, in order, and X without all other columns.
 
     >>> columns, reduced = only_named_columns(sparse.csr_matrix([[0.0, 2.0, 0.0, 3.0]]))
     >>> columns, reduced.toarray()
@@ -330,5 +330,5 @@ def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64
             f"sample_order must hold row numbers from 0 to {n_rows - 1}, "
             f"got {order.min()} to {order.max()}"
         )
-    # A copy, so that no other thread can change the order while a kernel follows it.
+    # A copy, because another thread could change the order while a kernel uses it.
     return np.array(order, dtype=np.int64, order="C")

@@ -13,9 +13,9 @@ from lazynet.data.arrays import csr_around
 
 
 class Chunk(NamedTuple):
-    """Some rows: X in CSR form, y, and the weights of the rows or None.
+    """Some rows: X in CSR form, y, and the sample weights or None.
 
-    y holds a number a row, or for several labels a CSR matrix with a 1 for each label of a row.
+    y holds a number per row, or for several labels a CSR matrix with a 1 for each label of a row.
 
     >>> chunk = Chunk(csr([0, 1], [3], [0.5], 4), np.array([1.0]), None)
     >>> chunk.X.toarray(), chunk.y, chunk.weight
@@ -43,7 +43,7 @@ def index_type(n_columns: int, n_values: int) -> np.dtype[Any]:
 
 
 def csr(indptr: Any, indices: Any, values: Any, n_columns: int) -> sparse.csr_matrix:
-    """A matrix of float64 around arrays, which are copied only where their types do not fit.
+    """A matrix of float64 around arrays; only arrays of other types are copied.
 
     The type of the indices follows from the number of columns, so that all chunks of a source have
     the same one.
@@ -62,7 +62,7 @@ def csr(indptr: Any, indices: Any, values: Any, n_columns: int) -> sparse.csr_ma
 
 
 def labels_matrix(ends: Any, codes: Any, n_labels: int) -> sparse.csr_matrix:
-    """The labels of rows as a matrix with a 1 for each; ``ends`` says where a row's labels end.
+    """The labels of rows as a matrix with a 1 for each; ``ends`` has the end of each row's labels.
 
     >>> labels_matrix([2, 2, 3], [1, 0, 2], 3).toarray()
     array([[1, 1, 0],
@@ -71,7 +71,7 @@ def labels_matrix(ends: Any, codes: Any, n_labels: int) -> sparse.csr_matrix:
     """
     codes = np.asarray(codes, dtype=np.int64)
     starts = np.concatenate([np.zeros(1, np.int64), np.asarray(ends, dtype=np.int64)])
-    # Arrays from files may hold anything, and the matrix is not checked again.
+    # Arrays from files may contain any numbers, and no later code checks the matrix.
     least, greatest = codes.min(initial=0), codes.max(initial=-1)
     if least < 0 or greatest >= n_labels:
         raise ValueError(f"y must hold labels from 0 to {n_labels - 1}, got {least} to {greatest}")
@@ -118,7 +118,7 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
 
 
 def taken(chunk: Chunk, order: NDArray[np.int64]) -> Chunk:
-    """The rows in another order; what a row holds keeps its own order.
+    """The rows in another order; the order of the columns within a row does not change.
 
     >>> chunk = Chunk(csr([0, 1, 3], [0, 2, 1], [1.0, 2.0, 3.0], 3), np.array([4.0, 5.0]), None)
     >>> reversed_rows = taken(chunk, np.array([1, 0]))

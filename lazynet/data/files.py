@@ -1,4 +1,4 @@
-"""Files: by name or pattern, plain or packed, read ahead; and written as a whole or not at all."""
+"""Files: found by name or pattern, unpacked, read ahead; and written as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 #: Bytes that are read at a time: they stay in the processor's cache until they are parsed.
 BLOCK = 1 << 17
-# What some editors write before a text; it is no part of the text.
+# The mark that some editors write before a text; it does not belong to the text.
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-#: How a packed file is opened, by the end of its name.
+#: The function that opens a packed file, by the end of the file's name.
 OPENERS: dict[str, Callable[[str], Any]] = {
     ".gz": gzip.open,
     ".bz2": bz2.open,
     ".xz": lzma.open,
 }
-# What the system says where there is no room for a file; it does not name the file.
+# The system's errors about a full disk; they do not name the file.
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
@@ -72,7 +72,7 @@ class FilesSource(Source):
         self.paths = files_of(paths)
 
     def _options(self) -> dict[str, Any]:
-        """The parameters that decide, beside the files, which rows come."""
+        """The parameters on which the rows depend, besides the files."""
         raise NotImplementedError
 
     def identity(self) -> dict[str, Any] | None:
@@ -88,7 +88,7 @@ def texts_of(path: str) -> Generator[bytes, None, None]:
     """The text of a file in blocks of whole lines, unpacked if its name says so."""
     opener = OPENERS.get(os.path.splitext(path)[1])
     if opener is not None and os.path.isfile(path) and not os.path.getsize(path):
-        # gzip.open takes it for a file of nothing.
+        # gzip.open would read it as an empty text.
         raise _damaged(path, "it is empty")
     with opener(path) if opener else open(path, "rb") as file:
         block = _read(file, path).removeprefix(_BYTE_ORDER_MARK)
@@ -121,10 +121,10 @@ def _read(file: IO[bytes], path: str) -> bytes:
 
 
 def ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
-    """The items, each made by a thread while the caller works on the one before it.
+    """The items; a thread makes each item while the caller works on the item before it.
 
-    An error of the generator is raised where its item would come.  The thread ends with the
-    iteration, also where the caller stops early, by an error or by Ctrl-C.
+    An error of the generator is raised in place of its item.  The thread ends with the iteration,
+    also if the caller stops early, by an error or by Ctrl-C.
 
     >>> list(ahead(number * number for number in range(4)))
     [0, 1, 4, 9]
@@ -160,7 +160,7 @@ def ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
     finally:
         left.set()
         wanted.release()
-        # Ctrl-C may have come before the thread had begun; then it finds that the caller has left.
+        # If Ctrl-C came before the thread began, ``left`` ends the thread when it begins.
         if thread.ident is not None:
             thread.join()
         items.close()
@@ -196,7 +196,7 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _new_file(path: str | os.PathLike[str], target: Path) -> tuple[Path, BinaryIO]:
-    """A new file beside ``target``, open for writing; an error names the ``path`` of the user."""
+    """A new file in the folder of ``target``, open for writing; errors name the user's ``path``."""
     temporary = target.with_name(f"{_beginning_of(target)}{secrets.token_hex(8)}.tmp")
     try:
         return temporary, open(temporary, "xb")
@@ -212,7 +212,7 @@ def check_path(name: str, path: str | os.PathLike[str]) -> None:
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
-    """The file that is written: a link goes on pointing to it."""
+    """The file to write: of a link, the file to which it points."""
     check_path("path", path)
     target = Path(os.path.realpath(path))
     if target.is_dir():
@@ -229,7 +229,7 @@ def _beginning_of(target: Path) -> str:
 
 
 def same_file(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> bool:
-    """Whether two names are of one file, also before there is one.
+    """Whether two names are the names of one file, even if the file does not exist yet.
 
     >>> same_file("a.svm", "./a.svm"), same_file("a.svm", "b.svm")
     (True, False)
@@ -241,7 +241,7 @@ def same_file(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> 
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a path at which no file can be written; leaves nothing there."""
+    """Refuse a path at which no file can be written; no file remains there."""
     target = _target(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(
@@ -254,9 +254,9 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def remove_leftovers(path: str | os.PathLike[str], idle: float = 0.0) -> None:
-    """Remove the new files that a killed process has left beside ``path``.
+    """Remove the temporary files of killed processes in the folder of ``path``.
 
-    Only files that were not written to for ``idle`` seconds: another process may be at work.
+    Only files without a write for ``idle`` seconds: another process may be writing the others.
     """
     target = _target(path)
     with contextlib.suppress(OSError):

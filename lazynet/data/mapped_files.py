@@ -5,10 +5,10 @@ A file of rows:
     magic | arrays of block 0 | arrays of block 1 | ... | contents, as JSON | end
 
 An array begins at a multiple of 64 bytes, in little-endian order.  A block is some rows: ``indptr``
-and ``indices`` as int32 or int64, ``values`` (left out if all are 1, float32 if this loses nothing,
-else float64), ``labels`` as float64 or, for several labels, ``label_ends`` and ``label_codes``, and
-``weights``.  The contents say where the arrays are, with a checksum of each block; the end says
-where the contents are, with their checksum.  The file gets its name when it is complete.
+and ``indices`` as int32 or int64, ``values`` (left out if all are 1, float32 if this is exact, else
+float64), ``labels`` as float64 or, for several labels, ``label_ends`` and ``label_codes``, and
+``weights``.  The contents list the places of the arrays, and a checksum of each block; the end has
+the place of the contents and their checksum.  The file gets its name when it is complete.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAGIC = b"lazynet rows 1\n\0"
 _END = struct.Struct("<QQI12s")
 _ENDING = b"lazynet end\n"
 _ALIGNMENT = 64
-# A new file without a write for this many seconds is left over from a killed process.
+# A temporary file without a write for so many seconds belongs to a killed process.
 _IDLE = 3600.0
 _TYPES = {"<i4", "<i8", "<f4", "<f8"}
 
@@ -79,7 +79,7 @@ def write_rows(source: Source, path: str | os.PathLike[str]) -> int:
 
 
 def _write_block(file: BinaryIO, chunk: Chunk) -> dict[str, Any]:
-    """Write the rows of a chunk; returns where they are."""
+    """Write the rows of a chunk; returns their entry in the contents."""
     file.write(bytes(-file.tell() % _ALIGNMENT))
     start, check, arrays = file.tell(), 0, {}
     for name, array in _arrays_of(chunk).items():
@@ -114,9 +114,9 @@ def _arrays_of(chunk: Chunk) -> dict[str, NDArray[Any]]:
 def cached(source: Source, path: str | os.PathLike[str]) -> RowsFile:
     """The rows of files, parsed once: from a file of rows at ``path``.
 
-    The file is written where there is none, where a file of the source has another size or time of
-    change, and where the source has other parameters.  A file that does not begin as rows of
-    lazynet do is refused, and is not changed.
+    The file of rows is written if it does not exist, if a file of the source has another size or
+    time of change, or if the source has other parameters.  Any other file at ``path``, without the
+    mark of a file of rows, is refused and does not change.
 
     >>> import tempfile, pathlib
     >>> from lazynet.data.text_files import SvmlightFile
@@ -141,17 +141,17 @@ def cached(source: Source, path: str | os.PathLike[str]) -> RowsFile:
         _check_replaceable(os.fspath(path))
         try:
             rows = RowsFile(path)
-            # As JSON gives it back.
+            # Compare with the identity after a round trip through JSON.
             if rows.identity() == json.loads(json.dumps(identity)):
                 return rows
         except ValueError:
-            pass  # a damaged file is written anew
+            pass  # a damaged file is written again
     write_rows(source, path)
     return RowsFile(path)
 
 
 def _check_replaceable(path: str) -> None:
-    """Refuse a path at which something else stands than a file of rows."""
+    """Refuse a path that exists and is not a file of rows."""
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a directory: name a file")
     beginning = b""
@@ -160,16 +160,16 @@ def _check_replaceable(path: str) -> None:
             beginning = file.read(len(_MAGIC))
     if beginning != _MAGIC:
         raise ValueError(
-            f"{path}: the file does not begin as rows of lazynet do, and is left as it is: name "
+            f"{path}: the file does not begin as rows of lazynet do, and is not changed: name "
             "another file for the cache, or, if it is a damaged cache, delete the file, and it is "
             "made again"
         )
 
 
 class RowsFile(Source):
-    """The rows of a file that ``write_rows`` or ``cached`` has written, mapped into memory.
+    """The rows of a file that ``write_rows`` or ``cached`` wrote, mapped into memory.
 
-    The checksum of a block is compared when the block is read for the first time.
+    The first read of a block checks its checksum.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile(suffix=".rows") as file:
@@ -181,7 +181,7 @@ class RowsFile(Source):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         check_path("path", path)
         self.path = os.fspath(path)
-        # The mapping stays: another file that gets the name later changes nothing here.
+        # The mapping remains valid if another file gets this name later.
         with open(self.path, "rb") as file:
             empty = not os.fstat(file.fileno()).st_size
             mapping = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -221,7 +221,7 @@ class RowsFile(Source):
         return self.facts().n_labels
 
     def identity(self) -> dict[str, Any] | None:
-        """That of the source whose rows have been written."""
+        """The identity of the source of the written rows."""
         return self._identity
 
     def _pass(self, rows: int, epoch: int) -> Passing:
@@ -237,7 +237,7 @@ class RowsFile(Source):
             yield chunk
 
     def _read(self, number: int, block: dict[str, Any]) -> Chunk | None:
-        """The rows of a block; None where it is damaged."""
+        """The rows of a block; None if it is damaged."""
         mapped = self._mapped
         if number not in self._compared:
             if zlib.crc32(mapped[block["start"] : block["stop"]].data) != block["check"]:
@@ -263,13 +263,13 @@ class RowsFile(Source):
 def mapped(source: Any) -> Iterator[Chunk]:
     """The rows of a source as one chunk, whose arrays are temporary files mapped into memory.
 
-    The files are made in one pass over the source, where Python makes temporary files: the
-    environment variable ``TMPDIR`` names the folder.  They are gone with the block, also if the
-    process is killed.  They hold 12 bytes for a value, or 16 where there are more than 2^31 columns
-    or values.  The system keeps as much of them in memory as it has room for, and reads the rest
-    again when it is needed.  In memory are ``y``, ``weight`` and where every row begins.
+    One pass over the source makes the files, in Python's folder for temporary files: the
+    environment variable ``TMPDIR`` names it.  The files disappear at the end of the ``with`` block,
+    also if the process is killed.  They have 12 bytes per value, or 16 bytes with more than 2^31
+    columns or values.  The system holds as much of them in memory as there is room for, and reads
+    other parts from the disk.  ``y``, ``weight`` and ``indptr`` are in memory.
 
-    The rows of a source that shuffles stand in the order of its first epoch.
+    The rows of a source that shuffles have the order of its first epoch.
 
     >>> with mapped([([[0.0, 2.0]], [1]), ([[3.0, 0.0]], [0])]) as rows:
     ...     rows.X.toarray().tolist(), rows.y, rows.weight
@@ -307,7 +307,7 @@ def mapped(source: Any) -> Iterator[Chunk]:
 
 @contextmanager
 def in_memory(X: Any, y: Any, sample_weight: Any) -> Iterator[Chunk]:
-    """X, y and the weights that were passed, or those of a source, mapped into memory."""
+    """The given X, y and sample weights, or those of a source, mapped into memory."""
     if not isinstance(X, Source):
         yield Chunk(X, y, sample_weight)
         return

@@ -1,4 +1,4 @@
-"""A source: chunks of rows that can be read again and again, in whole, in part, or shuffled."""
+"""A source: chunks of rows that can be read several times, as a whole, in part, or shuffled."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from lazynet.parameters import check_array, check_integer, shown
 
 #: Rows of a chunk unless the caller asks for another number.
 ROWS = 8192
-#: More different labels than this are numbers and no classes.
+#: If y has more different labels than this, they are numbers and not classes.
 MOST_CLASSES = 10_000
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a pass over a source counts.
+    """The counts of a pass over a source.
 
     >>> Facts(n_rows=2, n_values=3, n_features=10, n_labels=None, classes=(-1.0, 1.0)).n_rows
     2
@@ -34,14 +34,14 @@ class Facts:
     n_values: int
     n_features: int
     n_labels: int | None
-    #: every label that occurs, in order; None for several labels a row, and for very many labels
+    #: every label that occurs, in order; None for several labels per row, and for very many labels
     classes: tuple[float, ...] | None
-    #: the number of the rows of each class; None where the source does not say it
+    #: the number of rows of each class; None if the source does not have it
     counts: tuple[int, ...] | None = field(default=None, repr=False)
 
 
 class Tally:
-    """Counts rows, values and labels of chunks as they pass.
+    """Counts the rows, values and labels of the chunks of a pass.
 
     >>> tally = Tally()
     >>> tally.add(next(as_source([([[1.0], [0.0], [2.0]], [1, 0, 1])]).chunks()))
@@ -51,7 +51,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.n_rows = self.n_values = 0
-        #: how often each label occurs; None for several labels a row, and for very many labels
+        #: the number of rows of each label; None for several labels per row, or very many labels
         self.labels: Counter[float] | None = Counter()
 
     def add(self, chunk: Chunk) -> None:
@@ -79,7 +79,7 @@ class Tally:
             self.labels = None
 
     def facts(self, n_features: int, n_labels: int | None) -> Facts:
-        """What has been counted."""
+        """The counts so far."""
         classes = counts = None
         if self.labels is not None:
             classes = tuple(sorted(self.labels))
@@ -90,9 +90,9 @@ class Tally:
 class Source:
     """The base of all sources.
 
-    ``chunks`` reads the source from its beginning.  Its rows do not depend on the chunks in which
-    they come, and have the same order for the same ``epoch``.  A source of your own is a subclass
-    with ``n_features`` and ``_pass``; often ``Chunks`` is enough.
+    ``chunks`` reads the source from its beginning.  Its rows do not depend on the size of the
+    chunks, and have the same order for the same ``epoch``.  To write another source, define a
+    subclass with ``n_features`` and ``_pass``; often ``Chunks`` is enough.
 
     >>> source = as_source([([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]], [0, 1, 1])])
     >>> [chunk.y.tolist() for chunk in source.chunks(rows=2)]
@@ -112,21 +112,21 @@ class Source:
 
     @property
     def n_labels(self) -> int | None:
-        """The number of columns of y for several labels a row; None where y has a number a row."""
+        """The number of columns of y for several labels per row; None: y has a number per row."""
         return None
 
     def chunks(self, rows: int = ROWS, epoch: int = 0) -> Passing:
-        """X, y and weights of ``rows`` rows at a time; the last chunk may have fewer."""
+        """Chunks of X, y and sample weights with ``rows`` rows each; the last may have fewer."""
         return self._pass(check_integer("rows", rows, 1), check_integer("epoch", epoch, 0))
 
     def facts(self) -> Facts:
-        """What a pass over the source counts; the pass is made once."""
+        """The counts of a pass over the source; only the first call makes the pass."""
         if self._facts is None:
             self._facts = self._find_facts()
         return self._facts
 
     def identity(self) -> dict[str, Any] | None:
-        """What decides which rows come, for a cache to compare; None where it is unknown."""
+        """Values that identify the rows, for a cache to compare; None if they are unknown."""
         return None
 
     def __array__(self, *_: Any, **__: Any) -> Any:
@@ -171,8 +171,8 @@ class Derived(Source):
 class Shuffled(Derived):
     """The rows of a source, each ``window`` of them in a random order that depends on the epoch.
 
-    A window is in memory as a whole.  A row stays in its window; a file that is sorted by its
-    labels needs a window as long as the file, or to be shuffled beforehand.
+    A whole window is in memory.  A row stays in its window, so a file that is sorted by its labels
+    needs a window as long as the file, unless you shuffle the file beforehand.
 
     >>> source = Shuffled(as_source([([[0.0]] * 6, [0, 1, 2, 3, 4, 5])]), window=3, seed=0)
     >>> [chunk.y.tolist() for chunk in source.chunks(rows=6, epoch=1)]
@@ -194,10 +194,10 @@ class Shuffled(Derived):
 
 
 class Chunks(Source):
-    """Chunks that a program of yours makes: a callable, a sequence or an iterator of them.
+    """Chunks that your program makes: a callable, a sequence or an iterator of them.
 
     A chunk is ``(X, y)`` or ``(X, y, weights)``.  A callable is called for every pass and returns
-    the chunks of the pass; an iterator serves for one pass.
+    the chunks of the pass; an iterator gives one pass.
 
     >>> def passes():
     ...     yield [[1.0, 0.0], [0.0, 2.0]], [0, 1]
@@ -221,15 +221,15 @@ class Chunks(Source):
         chunks = self._chunks() if callable(self._chunks) else self._chunks
         if chunks is None:
             raise ValueError(
-                "chunks is an iterator, which serves for one pass: for several passes give a "
-                "callable that returns a new one"
+                "chunks is an iterator, which gives one pass: for several passes give a callable "
+                "that returns a new iterator"
             )
         if hasattr(self._chunks, "__next__"):
             self._chunks = None
         return iter(chunks)
 
     def _first_chunk(self) -> Chunk:
-        """The first chunk, from which the numbers of columns are known."""
+        """The first chunk, which has the numbers of columns."""
         if self._first is None:
             once = hasattr(self._chunks, "__next__")
             opened = self._open()
@@ -272,7 +272,7 @@ class Chunks(Source):
 
 
 def _checked(raw: Any, number: int) -> Chunk:
-    """A chunk as a user gives it, in the form of all chunks; an error names its number."""
+    """A chunk of the user as a checked ``Chunk``; an error names its number."""
     if not isinstance(raw, tuple) or len(raw) not in (2, 3):
         raise TypeError(f"chunk {number} must be (X, y) or (X, y, weights), got {shown(raw):.200}")
     X, y, weight = raw if len(raw) == 3 else (*raw, None)
@@ -297,7 +297,7 @@ def _checked(raw: Any, number: int) -> Chunk:
 
 
 def _n_labels(chunk: Chunk) -> int | None:
-    """How many columns y has for several labels."""
+    """The number of columns of y for several labels; None: y has a number per row."""
     return int(chunk.y.shape[1]) if sparse.issparse(chunk.y) else None
 
 
@@ -311,12 +311,12 @@ def as_source(chunks: Any) -> Source:
 
 
 def check_alone(y: Any, sample_weight: Any, sample_order: Any = None) -> None:
-    """Refuse what must not be given beside a source."""
+    """Refuse the arguments y, sample_weight and sample_order next to a source as X."""
     for name, argument in (("y", y), ("sample_weight", sample_weight)):
         if argument is not None:
-            raise ValueError(f"{name} must be None where X is a source, whose chunks have it")
+            raise ValueError(f"{name} must be None if X is a source, whose chunks contain it")
     if sample_order is not None:
         raise ValueError(
-            "sample_order must be None where X is a source, which has an order of its own: "
+            "sample_order must be None if X is a source, which fixes the order of its rows: "
             "lazynet.data.Shuffled changes it"
         )

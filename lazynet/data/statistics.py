@@ -1,19 +1,20 @@
-"""What the defaults of a fit ask of all rows: their statistics, and the units of their features.
+"""The statistics of all rows for the defaults of a fit, and the units of the features.
 
-A matrix and a stream of its rows have statistics of the same bits, because both are added up in
-blocks of ``ROWS_OF_A_BLOCK`` rows, for any chunks of the stream.
+A matrix and a stream of its rows have statistics of the same bits, because both are added in blocks
+of ``ROWS_OF_A_BLOCK`` rows, for chunks of any size.
 
-Features are standardised where ``fit`` chooses rates and penalty.  Rates that follow the data know
-the mean size of the rows.  Where features are of very different sizes, no single rate suits all of
-them; and where features are far from 0, their differences between rows are learned slowly.  So
-every feature is divided by its size, and a feature that is not 0 in most rows is centred:
+``fit`` standardises features if it chooses the rates and the penalty.  Rates that follow the data
+depend on the mean size of the rows.  If features have very different sizes, every single rate is
+too high for some features and too low for others.  If the values of a feature are far from 0, its
+differences between rows are learned slowly.  So every feature is divided by its size, and a feature
+that is not 0 in most rows is centred:
 
     x'_j = (x_j - mean_j) / size_j        w_j = w'_j / size_j        b = b' - sum of w_j mean_j
 
 The model is the same function of the rows.  A row has at most twice the nonzeros on average.
 
-Several targets share one penalty and one decision when to stop, so that each of them is divided by
-its size, too: its weights and its intercept are multiplied by this size in the model.
+Several targets share one penalty and one stopping condition.  So each target is divided by its
+size, too, and in the model its weights and its intercept are multiplied by this size.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from lazynet.data.arrays import csr_around, unusable
 
 #: Rows whose numbers are summed together before the sum is added to the sum of the rows before.
 ROWS_OF_A_BLOCK = 8192
-#: A feature is measured from its mean if it is not 0 in this share of the rows.
+#: A feature is centred if it is not 0 in this share of the rows.
 SHARE_OF_ROWS = 0.5
 # A spread below this share of the mean is rounding, and the feature a constant.
 _CONSTANT = 1e-8
-# The inverses of sizes within these, and products with them, are finite.
+# Sizes within these bounds have finite inverses, and products with them are finite.
 _LEAST, _LARGEST = 2.0**-300, 2.0**300
 
 
@@ -75,7 +76,7 @@ class RowStatistics:
         all_weights = np.ones(len(norms)) if importances is None else importances
         if targets is not None and not self._means:
             self._means, self._squares = [0.0] * targets.shape[1], [0.0] * targets.shape[1]
-        # Numbers of an enormous size have a mean that overflows.
+        # The mean of enormous numbers overflows.
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, len(norms), ROWS_OF_A_BLOCK):
                 block = slice(start, start + ROWS_OF_A_BLOCK)
@@ -120,17 +121,17 @@ class Units:
 
     sizes: NDArray[np.float64]
     means: NDArray[np.float64]
-    #: the size of every target; None where targets are not scaled
+    #: the size of every target; None: targets are not scaled
     targets: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
         cls, X: sparse.csr_matrix, rows: NDArray[np.int64] | None = None, *, centred: bool = True
     ) -> Units:
-        """The units of these ``rows`` of X, None for all; with ``centred`` from their means.
+        """The units of these ``rows`` of X, None for all; ``centred`` allows means other than 0.
 
-        The size of a feature is the root mean square of its values that are not 0, or of its
-        distances from the mean.  A feature without values has the size of all values together.
+        The size of a feature is the root mean square of its nonzeros, or of its distances from the
+        mean.  A feature without nonzeros has the size of all nonzeros together.
 
         >>> X = sparse.csr_matrix([[3.0, 1.0], [0.0, 3.0], [0.0, 1.0], [0.0, 3.0]])
         >>> units = Units.of(X)
@@ -188,7 +189,7 @@ class Units:
 
     @cached_property
     def moved(self) -> NDArray[np.intp]:
-        """The features that are measured from their mean."""
+        """The features with a mean other than 0."""
         return np.flatnonzero(self.means)
 
     def rows(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -210,7 +211,7 @@ class Units:
     def _all_moved(
         self, values: NDArray[np.float64], columns: NDArray[Any], lengths: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]]:
-        """The entries of rows that have a value for every feature, each from its mean."""
+        """The entries of rows that have a value for every feature, each minus its mean."""
         n_rows, n = len(lengths), len(self.sizes)
         table = _as_table(values, columns, lengths, n)
         table /= self.sizes
@@ -222,7 +223,7 @@ class Units:
     def _with_moved(
         self, values: NDArray[np.float64], columns: NDArray[Any], lengths: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]]:
-        """The entries of rows that have a value for every feature in ``moved``, behind the others.
+        """The entries of rows that have a value for every feature in ``moved``, after the others.
 
         ``values`` are divided by the sizes.
         """
@@ -236,7 +237,7 @@ class Units:
         block[row[move] * width + place[move]] += values[move]
         staying = np.bincount(row[stay], minlength=n_rows)
         total = len(stay) + n_rows * width
-        # Where the entries that stay go, and all other places.
+        # The places of the entries of other features, and all further places.
         before = np.arange(len(stay)) + width * row[stay]
         behind = np.ones(total, dtype=bool)
         behind[before] = False
@@ -280,7 +281,7 @@ class Units:
     def within(
         self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Rows of weights and their intercepts in these units, from those of the user."""
+        """Rows of weights and intercepts in these units, from those of features as passed."""
         weights, intercepts = weights * self.sizes, intercepts + weights @ self.means
         if self.targets is None:
             return weights, intercepts

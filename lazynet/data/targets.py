@@ -1,7 +1,8 @@
-"""What a call learns: the targets of one or of many outputs, and the importance of every row.
+"""The targets of one or of many outputs, and the importance of every row.
 
-An estimator makes one of these from y.  ``targets[k]`` are the targets of output k, made when they
-are asked for, so that a thousand labels need no thousand arrays.
+The importance of a row is its sample weight times the weight of its class: a factor of its loss.
+An estimator makes a ``Targets`` from y.  ``targets[k]`` makes the array of the targets of output k,
+so that a thousand labels need no thousand arrays.
 """
 
 from __future__ import annotations
@@ -56,11 +57,11 @@ class Targets:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """The importance of every row."""
+        """The importance of every row, 1 if no importances are given."""
         return np.ones(self.n_rows) if self.importances is None else self.importances
 
     def in_columns(self) -> NDArray[np.float64]:
-        """The targets as numbers, a column per output, or one for all where they are -1 and 1."""
+        """The targets as numbers, a column per output; for targets -1 and 1 the first output."""
         return self[0][0][:, None]
 
 
@@ -106,7 +107,7 @@ class Classes(Targets):
         return np.where(self.codes == positive, 1.0, -1.0), self.importances
 
     def block(self, first: int, n_outputs: int) -> kernel.OutputTargets:
-        # The number of the output that is positive.
+        # The number of the positive output of each row.
         labels = self.codes - 1 if self.n_classes == 2 else self.codes
         return kernel.OutputTargets(first, n_outputs, labels=labels)
 
@@ -143,12 +144,12 @@ class Labels(Targets):
 
 
 class CheckedRows(NamedTuple):
-    """What a call learns from: the rows, after the checks of the input."""
+    """The input of a call after its checks."""
 
     X: sparse.csr_matrix
     y: Any
     targets: Targets
-    #: the weights of the rows that the user gives
+    #: the checked ``sample_weight`` of the user
     sample_weight: NDArray[np.float64] | None
     #: the classes, or the names of the columns of labels; None for numbers
     classes: NDArray[Any] | None
@@ -156,7 +157,7 @@ class CheckedRows(NamedTuple):
     form: str | None
 
 
-_HOLDS_LABELS = "must hold 0 and 1 only where it has a column per label"
+_HOLDS_LABELS = "must hold only 0 and 1 if it has a column per label"
 _MAKES_LABELS = "MultiLabelBinarizer of scikit-learn makes such a matrix from lists of labels"
 
 

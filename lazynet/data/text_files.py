@@ -1,4 +1,4 @@
-"""Files of svmlight's and of Vowpal Wabbit's lines.
+"""Text files in the formats of svmlight and of Vowpal Wabbit.
 
 The kernel lazynet/kernels/text.pyx parses the lines without the GIL.  An error names the file, the
 line and the column.
@@ -21,7 +21,7 @@ from lazynet.parameters import MOST_FEATURES, check_flag, check_integer, shown
 
 
 class LinesFile(FilesSource):
-    """What svmlight's and Vowpal Wabbit's files share."""
+    """The base of the sources of text files."""
 
     def __init__(self, paths: Paths, multilabel: bool, n_labels: int | None) -> None:
         super().__init__(paths)
@@ -34,7 +34,7 @@ class LinesFile(FilesSource):
 
     @property
     def n_labels(self) -> int | None:
-        """The number of labels; counted by ``facts`` where it was not given."""
+        """The number of labels, as given or as counted by ``facts``."""
         return self._n_labels or (self.facts().n_labels if self.multilabel else None)
 
     def _parsed(self, n_features: int, n_labels: int, **form: Any) -> Generator[Chunk, None, None]:
@@ -64,7 +64,7 @@ class LinesFile(FilesSource):
         return ahead(rechunked(chunks, rows))
 
     def _scanned(self, n_features: int, **form: Any) -> tuple[Facts, int]:
-        """The facts of all rows, with as many columns as they name; and the first of these."""
+        """The facts of all rows, with columns up to the greatest of a row; and the least column."""
         tally, first, stop, n_labels = Tally(), n_features, 0, 1
         for chunk in self._parsed(n_features, GREATEST_COUNT, **form):
             tally.add(chunk)
@@ -79,14 +79,14 @@ class LinesFile(FilesSource):
 
 
 class SvmlightFile(LinesFile):
-    """Rows of files of svmlight's form, packed or not.
+    """Rows of files in svmlight's format, packed or not.
 
     A line is ``label column:value column:value # comment``, with any number of columns.
-    ``zero_based`` says whether the first column is 0 or 1; ``"auto"`` looks through all files, and
-    takes 1 where no row has a column 0.  Without ``n_features``, the greatest column of all files
-    counts.  With ``multilabel``, a row has any number of labels, integers from 0 on with commas
-    between them.  The number of a query (``qid:``) is read over.  A column that a row has twice
-    gets the sum.
+    ``zero_based`` says whether the first column is 0 or 1; with ``"auto"`` the source reads all
+    files, and the first column is 1 if no row has a column 0.  Without ``n_features``, the greatest
+    column of all files gives the number.  With ``multilabel``, a row has any number of labels,
+    integers from 0 on with commas between them.  The number of a query (``qid:``) is ignored.  If a
+    row has a column twice, its values are added.
 
     >>> import tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
@@ -128,11 +128,11 @@ class SvmlightFile(LinesFile):
 
     @property
     def n_features(self) -> int:
-        """The number of columns; counted by ``facts`` where it was not given."""
+        """The number of columns, as given or as counted by ``facts``."""
         return self._n_features or self.facts().n_features
 
     def _find_facts(self) -> Facts:
-        # Columns from 1 on need one more where they are taken for columns from 0 on.
+        # Columns from 1 on need one more column if they are read as columns from 0 on.
         room = MOST_FEATURES if self._base is None else self._n_features or MOST_FEATURES
         facts, first = self._scanned(room, base=self._base or 0, n_columns=room)
         n_features = facts.n_features
@@ -152,13 +152,14 @@ class SvmlightFile(LinesFile):
 
 
 class VWFile(LinesFile):
-    """Rows of files of Vowpal Wabbit's form: ``label [importance] [tag]|namespace feature:value``.
+    """Rows of files in Vowpal Wabbit's format.
 
-    Features are hashed as Vowpal Wabbit hashes them (``--hash strings``) to ``bits`` bits: a
-    number of a feature is its hash, a word is hashed by MurmurHash3 from the hash of its
-    namespace.  No constant is added.  Importances are the weights of the rows.  Values keep all
-    their digits, which Vowpal Wabbit rounds to float32.  With ``multilabel``, a row has labels
-    with commas between them, or none.
+    A line is ``label [importance] [tag]|namespace feature:value``.  Features are hashed to ``bits``
+    bits as by Vowpal Wabbit (``--hash strings``): the hash of a feature that is a number is this
+    number, and a word is hashed by MurmurHash3 from the hash of its namespace.  No constant is
+    added.  The importances are the sample weights.  Values have all their digits; Vowpal Wabbit
+    rounds them to float32.  With ``multilabel``, a row has any number of labels with commas between
+    them.
 
     >>> import tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()

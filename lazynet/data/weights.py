@@ -1,4 +1,4 @@
-"""The importance of each example, from sample and class weights, and the check of the classes."""
+"""The importance of each row: its sample weight times its class weight; the check of classes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Balanced(ParameterObject):
         return np.asarray(weights, dtype=np.float64)
 
 
-# The least sum of importances: its inverse times a loss is a number.
+# The least sum of importances: a loss divided by this number is finite.
 _LEAST_TOTAL = 1e-200
 
 
@@ -72,8 +72,8 @@ def check_sample_weight(
 ) -> NDArray[np.float64] | None:
     """``sample_weight`` as one finite number >= 0 per row of X, at least one of them > 0.
 
-    A single number stands for all rows.  Where X has only ``some_rows`` of those that are learned
-    from, all of them may be 0.
+    A single number is the weight of every row.  ``some_rows``: X is a part of all rows, and the
+    weights of a part may all be 0.
     """
     if sample_weight is None:
         return None
@@ -96,18 +96,18 @@ def check_sample_weight(
 
 
 def check_any_counts(any_counts: bool | np.bool_) -> None:
-    """Refuse weights of rows of which none is above 0."""
+    """Refuse sample weights that are all 0."""
     if not any_counts:
         raise ValueError("sample_weight must not be zero for every row: nothing would be learned")
 
 
 def total_of(importances: NDArray[np.float64]) -> float:
-    """The sum of the importances, of which the mean loss is a part; errors name sample_weight.
+    """The sum of the importances, the divisor of the mean loss; errors name sample_weight.
 
     >>> total_of(np.array([0.5, 2.0]))
     2.5
     """
-    # A plain sum says whether the exact one can be computed.
+    # The plain sum shows whether the exact sum is in range.
     with np.errstate(over="ignore"):
         about = float(importances.sum())
     if not _LEAST_TOTAL <= about <= 1.0 / _LEAST_TOTAL:
@@ -121,7 +121,7 @@ def total_of(importances: NDArray[np.float64]) -> float:
 def check_every_class_counts(
     classes: NDArray[Any], y: Any, weights: NDArray[np.float64] | None
 ) -> None:
-    """Refuse a class whose rows all have the weight 0: its minimum is no model of it.
+    """Refuse a class whose rows all have the weight 0: the minimum would not depend on this class.
 
     >>> check_every_class_counts(np.array([0, 1]), np.array([0, 1, 1]), np.array([1.0, 0.0, 0.0]))
     Traceback (most recent call last):
@@ -142,7 +142,7 @@ and is 0 for all rows of 1: leave the class out, or give it a weight
 def check_classes(classes: ArrayLike, *, of_columns: bool = False) -> NDArray[Any]:
     """The labels ``classes`` of ``partial_fit``, sorted, without repetitions.
 
-    Where they are the names ``of_columns`` of y, they keep their order, and each stands once.
+    The names ``of_columns`` of y keep their order, and must be distinct.
 
     >>> check_classes(["zebra", "cat"]).tolist()
     ['cat', 'zebra']
@@ -197,7 +197,7 @@ def importances(
     y: Any,
     weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """The importance of every row: the weight of its class times its checked weight, if any."""
+    """The importance of every row: its class weight times its checked sample weight, if given."""
     if isinstance(class_weight, Balanced) and class_weight.class_counts is not None:
         by_class = class_weight.by_class(classes)
     else:

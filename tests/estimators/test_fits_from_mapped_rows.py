@@ -71,7 +71,7 @@ def test_the_same_bits(case):
 
 
 def test_paths():
-    """The points of a path, and an iterator, which serves for one pass."""
+    """The points of a path, and an iterator, which gives one pass."""
     wanted = net_path(X, Y, l1s=4, sample_weight=WEIGHTS, random_state=0)
     for source in (source_of(X, Y, WEIGHTS), Chunks(iter([(X, Y, WEIGHTS)]))):
         found = net_path(source, l1s=4, random_state=0)
@@ -100,15 +100,15 @@ def test_what_does_not_go_with_a_source():
     source, one = source_of(X, Y), source_of(X, np.ones(N))
     several = Chunks([(X, sparse.csr_matrix((N, 3), dtype=np.int8))])
     for model, given, message in (
-        *((each, dict(X=source, **{name: Y}), f"{name} must be None where X is a source")
+        *((each, dict(X=source, **{name: Y}), f"{name} must be None if X is a source")
           for each in (lazy, dual) for name in ("y", "sample_weight")),
-        (lazy, dict(X=source, sample_order=np.arange(N)), "must be None where X is a source"),
+        (lazy, dict(X=source, sample_order=np.arange(N)), "must be None if X is a source"),
         *((each, dict(X=several), "several labels: LazyNetClassifier learns")
           for each in (dual, asgd, LazyNetClassifierCV(), StabilisedSGDClassifier())),
         (LazyNetRegressor(), dict(X=several), "the source has labels"),
         *((each, dict(X=one), "at least two classes") for each in (lazy, dual)),
         (dual, dict(X=Chunks([(X[:0], Y[:0])])), "at least one row"),
-        (lazy, dict(X=Chunks(iter([(X, Y)]))), "serves for one pass"),
+        (lazy, dict(X=Chunks(iter([(X, Y)]))), "gives one pass"),
         (LazyNetClassifier(rule="saga"), dict(X=source), r"rule=SAGA.*lazynet\.data\.mapped"),
         (LazyNetClassifier(early_stopping=True), dict(X=source),
          r"early_stopping must be False .* lazynet\.data\.mapped"),

@@ -132,9 +132,9 @@ def test_groups_keep_or_drop_features(loss):
 SOFTMAX = dict(loss="softmax")
 CLASSES = lambda Y: Y.argmax(axis=1)  # noqa: E731
 REFUSED = {
-    "y of 0, 1, 2": (dict(), lambda Y: 2 * Y, "y must hold 0 and 1"),
-    "y of fractions": (dict(), lambda Y: Y / 3, "y must hold 0 and 1"),
-    "y with NaN": (dict(), lambda Y: np.where(Y, np.nan, 0.0), "y must hold 0 and 1"),
+    "y of 0, 1, 2": (dict(), lambda Y: 2 * Y, "y must hold only 0 and 1"),
+    "y of fractions": (dict(), lambda Y: Y / 3, "y must hold only 0 and 1"),
+    "y with NaN": (dict(), lambda Y: np.where(Y, np.nan, 0.0), "y must hold only 0 and 1"),
     "rows of y": (dict(), lambda Y: Y[:-1], "y must have a row for each row of X"),
     "class_weight": (dict(class_weight="balanced"), lambda Y: Y, "class_weight must be None"),
     "softmax of labels": (
@@ -312,8 +312,8 @@ def test_verify_says_what_it_cannot_compare():
         (sparse.csr_matrix((N, 0)), "at least one column"),
         (np.full((N, 2), "a"), "MultiLabelBinarizer"),
         ([["a", "b"], ["c"]] * (N // 2), "MultiLabelBinarizer"),
-        (np.zeros((N, 2), complex), "must hold 0 and 1 only"),
-        (sparse.csr_matrix(np.eye(N, 2, dtype=complex)), "must hold 0 and 1 only"),
+        (np.zeros((N, 2), complex), "must hold only 0 and 1"),
+        (sparse.csr_matrix(np.eye(N, 2, dtype=complex)), "must hold only 0 and 1"),
         (np.ma.masked_array(np.ones((N, 2)), np.eye(N, 2)), "masked"),
         (np.ma.masked_array(np.arange(N) % 2, np.arange(N) == 1), "masked"),
     ],

@@ -294,7 +294,7 @@ BAD_COMPANIONS = [
 ]
 IN_COLUMNS = {
     LazyNetRegressor: (lambda y, s: (sparse.csr_matrix(y[:, None]), s), "y must be an array"),
-    LazyNetClassifier: (lambda y, s: (np.column_stack([y, 2 * y]), s), "y must hold 0 and 1"),
+    LazyNetClassifier: (lambda y, s: (np.column_stack([y, 2 * y]), s), "y must hold only 0 and 1"),
 }
 
 
