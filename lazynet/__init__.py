@@ -116,21 +116,21 @@ _NAMES = {
     "lazynet.training.stepper": "Stepper",
     "lazynet.verify.online": "VerificationReport",
 }
-_ROOMS = {name: module for module, names in _NAMES.items() for name in names.split()}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 # Modules that can be used without an import of their own.
 _MODULES = {"data", "engines", "plots", "reference", "schedules", "verify"}
 
-__all__ = ["__version__", *_ROOMS]
+__all__ = ["__version__", *_MODULE_OF]
 
 
 if not TYPE_CHECKING:  # type checkers must go on refusing names that do not exist
 
     def __getattr__(name: str) -> Any:
-        if name not in _MODULES and name not in _ROOMS:
+        if name not in _MODULES and name not in _MODULE_OF:
             raise AttributeError(f"module 'lazynet' has no attribute {name!r}")
         try:
-            module = import_module(_ROOMS.get(name, f"lazynet.{name}"))
+            module = import_module(_MODULE_OF.get(name, f"lazynet.{name}"))
         except ModuleNotFoundError as missing:
             if not str(missing.name).startswith("lazynet."):
                 raise

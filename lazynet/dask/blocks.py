@@ -17,7 +17,7 @@ from distributed.client import FuturesCancelledError
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.chunks import Chunk, Passing, joined, rechunked, taken
+from lazynet.data.chunks import Chunk, Passing, joined, rechunked, reordered
 from lazynet.data.files import Paths, files_of
 from lazynet.data.source import Facts, Source, Tally, as_source
 from lazynet.parameters import check_integer, shown
@@ -61,7 +61,7 @@ def _facts_of(chunk: Chunk) -> BlockFacts:
     tally.add(chunk)
     n_labels = int(chunk.y.shape[1]) if sparse.issparse(chunk.y) else None
     has_weight = chunk.weight is None or bool(chunk.weight.any())
-    first = taken(chunk, np.arange(min(1, chunk.X.shape[0])))
+    first = reordered(chunk, np.arange(min(1, chunk.X.shape[0])))
     return BlockFacts(tally, int(chunk.X.shape[1]), n_labels, has_weight, first)
 
 
@@ -310,7 +310,7 @@ class Blocks(Source):
             for number, future in enumerate(self.futures):
                 chunk = as_wide(self.gathered([future])[0], self.n_features, self.n_labels)
                 order = order_of(self.seed, epoch, number, chunk.X.shape[0])
-                yield chunk if self.seed is None else taken(chunk, order)
+                yield chunk if self.seed is None else reordered(chunk, order)
 
         return rechunked(chunks(), rows)
 

@@ -27,7 +27,7 @@ from lazynet.data.arrays import as_examples, plain, plain_arrays
 from lazynet.data.chunks import Chunk
 from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics
 from lazynet.data.targets import Targets
-from lazynet.data.weights import check_any_counts
+from lazynet.data.weights import check_any_weight
 from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.objective import loss_of_predictions
@@ -169,7 +169,7 @@ class Visit:
         steps = steps.with_predictions(predictions)
         learner.engine.take(learner.examples, steps, task, state.t)
         numbers = targets[self.first][0][rows]
-        state.parts.append((predictions, numbers, targets.weights[rows]))
+        state.parts.append((predictions, numbers, targets.importances_or_ones[rows]))
 
     def _loss(self, state: Visiting) -> float:
         """The loss of a whole chunk, bit-identical to a serial fit."""
@@ -192,7 +192,7 @@ def _numbers_of(
 ) -> Numbers:
     """Squared norms of rows, their importances and targets, a column each, in their order."""
     targets = prepared.targets
-    columns = [prepared.squared_norms[:, None], targets.weights[:, None]]
+    columns = [prepared.squared_norms[:, None], targets.importances_or_ones[:, None]]
     if of_targets:
         columns.append(targets.in_columns())
     return np.hstack(columns)[order_of(seed, 0, number, block.X.shape[0])]
@@ -245,33 +245,34 @@ class BlockRows(SourceRows):
             statistics.add(norms, np.array(targets).T if targets else None, counts)
         return statistics
 
-    def visit(self, now: Pass) -> None:
+    def visit(self, pass_: Pass) -> None:
         n_rows = self.facts.n_rows
         # The engines change together: a pass that fails changes none of them.
         ends, first = [], 0
-        length = length_of_chunks(len(now.engines), n_rows, self.facts.n_values)
-        for number, engine in enumerate(now.engines):
+        length = length_of_chunks(len(pass_.engines), n_rows, self.facts.n_values)
+        for number, engine in enumerate(pass_.engines):
             visit = Visit(
-                now.plan, self.blocks.seed, now.epoch, first, now.t, length, n_rows, self.n_features
-            )
+                pass_.plan, self.blocks.seed, pass_.epoch, first, pass_.t, length, n_rows,
+                self.n_features,
+            )  # fmt: skip
             # A chain of tasks, one per group of blocks.
-            state: Any = Visiting(copy.deepcopy(engine), now.t)
+            state: Any = Visiting(copy.deepcopy(engine), pass_.t)
             for group, home in self.blocks.groups():
-                key = f"lazynet-visit-{self.label}-{number}-epoch{now.epoch}-block{group.start}"
+                key = f"lazynet-visit-{self.label}-{number}-epoch{pass_.epoch}-block{group.start}"
                 rows = [self.rows[k] for k in group]
                 state = self.blocks.submitted(key, visit, rows, group, state, home=home)
             ends.append(state)
             first += engine.n_outputs
         states = self.blocks.gathered(ends)
-        for engine, state in zip(now.engines, states, strict=True):
+        for engine, state in zip(pass_.engines, states, strict=True):
             engine.set_state(state.engine.state())
-        now.losses[:] += [state.loss for state in states]
-        if now.after is not None:
-            now.after(n_rows)
+        pass_.losses[:] += [state.loss for state in states]
+        if pass_.after is not None:
+            pass_.after(n_rows)
 
 
 def check_any_rows(blocks: Blocks) -> None:
     """Refuse blocks in which no row has a weight above 0."""
     if not blocks.facts().n_rows:
         raise ValueError("X must have at least one row, and the blocks have none")
-    check_any_counts(any(block.has_weight for block in blocks.block_facts()))
+    check_any_weight(any(block.has_weight for block in blocks.block_facts()))

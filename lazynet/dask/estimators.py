@@ -24,7 +24,7 @@ from lazynet.dask.newton import MinimiserOnSums
 from lazynet.dask.sums import MeanOverBlocks, OutputLoss
 from lazynet.data.arrays import as_examples
 from lazynet.data.source import Source
-from lazynet.data.weights import check_every_class_counts
+from lazynet.data.weights import check_weight_of_every_class
 from lazynet.engines.calls import all_or_nothing
 from lazynet.estimators import certified, online
 from lazynet.estimators.online_model import OnlineModel
@@ -204,7 +204,7 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
         counts, totals = zip(*chain.from_iterable(blocks.gathered(futures)), strict=True)
         if classes is not None:
             codes = np.concatenate(counts)
-            check_every_class_counts(classes, classes[codes], np.ones(len(codes)))
+            check_weight_of_every_class(classes, classes[codes], np.ones(len(codes)))
         # The sums over all blocks, for every output.
         sums = np.array(totals).sum(axis=0)
 

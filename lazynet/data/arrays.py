@@ -74,7 +74,7 @@ def checked_rows(
             return X, y
     # If the cast to float64 makes a value infinite or NaN, the value is refused as such.
     casts = np.errstate(over="ignore", invalid="ignore")
-    with casts, unusable("X or y" if "y" in options else "X"):
+    with casts, errors_about("X or y" if "y" in options else "X"):
         checked = validate_data(
             estimator,
             X,
@@ -102,7 +102,7 @@ def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
     """
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}")
-    with unusable("X"):
+    with errors_about("X"):
         X = plain_arrays(X if X.format == "csr" else _converted(X))
         defect = Examples(X.data, X.indices, X.indptr, X.shape[1]).first_defect(only_range)
         if defect is not None:
@@ -221,7 +221,7 @@ def _converted(X: Any) -> sparse.csr_matrix:
 
 
 @contextmanager
-def unusable(name: str) -> Iterator[None]:
+def errors_about(name: str) -> Iterator[None]:
     """A context that adds the name of the argument to errors of NumPy, SciPy or scikit-learn."""
     try:
         yield

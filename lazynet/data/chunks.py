@@ -117,23 +117,23 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
     )
 
 
-def taken(chunk: Chunk, order: NDArray[np.int64]) -> Chunk:
+def reordered(chunk: Chunk, order: NDArray[np.int64]) -> Chunk:
     """The rows in another order; the order of the columns within a row does not change.
 
     >>> chunk = Chunk(csr([0, 1, 3], [0, 2, 1], [1.0, 2.0, 3.0], 3), np.array([4.0, 5.0]), None)
-    >>> reversed_rows = taken(chunk, np.array([1, 0]))
+    >>> reversed_rows = reordered(chunk, np.array([1, 0]))
     >>> reversed_rows.X.indices, reversed_rows.X.data, reversed_rows.y
     (array([2, 1, 0], dtype=int32), array([2., 3., 1.]), array([5., 4.]))
     """
     X, y, weight = chunk
     return Chunk(
-        _taken(X, order),
-        _taken(y, order) if sparse.issparse(y) else y[order],
+        _reordered_rows(X, order),
+        _reordered_rows(y, order) if sparse.issparse(y) else y[order],
         None if weight is None else weight[order],
     )
 
 
-def _taken(matrix: sparse.csr_matrix, order: NDArray[np.int64]) -> sparse.csr_matrix:
+def _reordered_rows(matrix: sparse.csr_matrix, order: NDArray[np.int64]) -> sparse.csr_matrix:
     lengths = np.diff(matrix.indptr)[order]
     ends = np.cumsum(lengths, dtype=np.int64)
     places = np.arange(ends[-1] if len(ends) else 0)

@@ -30,7 +30,7 @@ from scipy import sparse
 
 from lazynet.data.chunks import Chunk, Passing, csr, index_type, labels_matrix, rechunked
 from lazynet.data.files import check_path, remove_leftovers, replaced
-from lazynet.data.source import Facts, Source, Tally, as_source, check_alone
+from lazynet.data.source import Facts, Source, Tally, as_source, check_no_y_with_source
 from lazynet.parameters import shown
 
 _MAGIC = b"lazynet rows 1\n\0"
@@ -311,7 +311,7 @@ def in_memory(X: Any, y: Any, sample_weight: Any) -> Iterator[Chunk]:
     if not isinstance(X, Source):
         yield Chunk(X, y, sample_weight)
         return
-    check_alone(y, sample_weight)
+    check_no_y_with_source(y, sample_weight)
     if X.n_labels is not None:
         raise ValueError(
             "y must have one class or one number for every row, and the rows of the source have "

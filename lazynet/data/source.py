@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from lazynet.data.arrays import checked_csr
-from lazynet.data.chunks import Chunk, Passing, csr, labels_matrix, rechunked, taken
+from lazynet.data.chunks import Chunk, Passing, csr, labels_matrix, rechunked, reordered
 from lazynet.data.targets import checked_indicator
 from lazynet.parameters import check_array, check_integer, shown
 
@@ -187,7 +187,7 @@ class Shuffled(Derived):
     def _windows(self, epoch: int) -> Passing:
         for number, chunk in enumerate(self.source.chunks(self.window, epoch)):
             random = np.random.default_rng([self.seed, epoch, number])
-            yield taken(chunk, random.permutation(chunk.X.shape[0]))
+            yield reordered(chunk, random.permutation(chunk.X.shape[0]))
 
     def _pass(self, rows: int, epoch: int) -> Passing:
         return rechunked(self._windows(epoch), rows)
@@ -310,7 +310,7 @@ def as_source(chunks: Any) -> Source:
     return chunks if isinstance(chunks, Source) else Chunks(chunks)
 
 
-def check_alone(y: Any, sample_weight: Any, sample_order: Any = None) -> None:
+def check_no_y_with_source(y: Any, sample_weight: Any, sample_order: Any = None) -> None:
     """Refuse the arguments y, sample_weight and sample_order next to a source as X."""
     for name, argument in (("y", y), ("sample_weight", sample_weight)):
         if argument is not None:

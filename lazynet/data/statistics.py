@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import csr_around, unusable
+from lazynet.data.arrays import csr_around, errors_about
 
 #: Rows whose numbers are summed together before the sum is added to the sum of the rows before.
 ROWS_OF_A_BLOCK = 8192
@@ -139,7 +139,7 @@ class Units:
         (array([3., 1.]), array([0., 2.]))
         """
         n_rows, n = X.shape
-        with unusable("X"):
+        with errors_about("X"):
             values, columns, lengths = _entries(X)
             if rows is not None:
                 counts_here = np.zeros(n_rows, dtype=bool)
@@ -194,7 +194,7 @@ class Units:
 
     def rows(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
         """A copy of the rows in these units; a quotient beyond the doubles is infinite."""
-        with unusable("X"), np.errstate(over="ignore"):
+        with errors_about("X"), np.errstate(over="ignore"):
             values, columns, lengths = _entries(X)
             if len(self.moved) == len(self.sizes):
                 values, columns, lengths = self._all_moved(values, columns, lengths)

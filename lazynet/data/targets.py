@@ -56,7 +56,7 @@ class Targets:
         return None if self.importances is None else self.importances[rows]
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def importances_or_ones(self) -> NDArray[np.float64]:
         """The importance of every row, 1 if no importances are given."""
         return np.ones(self.n_rows) if self.importances is None else self.importances
 

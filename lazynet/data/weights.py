@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 
-from lazynet.data.arrays import unusable
+from lazynet.data.arrays import errors_about
 from lazynet.parameters import Kind, ParameterObject, check_array, check_number, refuse_class, shown
 
 
@@ -91,13 +91,13 @@ def check_sample_weight(
             f"sample_weight must be finite and not negative, got {weights[row]} for row {row}"
         )
     if not some_rows:
-        check_any_counts(weights.any())
+        check_any_weight(weights.any())
     return np.ascontiguousarray(weights)
 
 
-def check_any_counts(any_counts: bool | np.bool_) -> None:
+def check_any_weight(any_weight: bool | np.bool_) -> None:
     """Refuse sample weights that are all 0."""
-    if not any_counts:
+    if not any_weight:
         raise ValueError("sample_weight must not be zero for every row: nothing would be learned")
 
 
@@ -118,12 +118,13 @@ def total_of(importances: NDArray[np.float64]) -> float:
     return math.fsum(importances)
 
 
-def check_every_class_counts(
+def check_weight_of_every_class(
     classes: NDArray[Any], y: Any, weights: NDArray[np.float64] | None
 ) -> None:
     """Refuse a class whose rows all have the weight 0: the minimum would not depend on this class.
 
-    >>> check_every_class_counts(np.array([0, 1]), np.array([0, 1, 1]), np.array([1.0, 0.0, 0.0]))
+    >>> weights = np.array([1.0, 0.0, 0.0])
+    >>> check_weight_of_every_class(np.array([0, 1]), np.array([0, 1, 1]), weights)
     Traceback (most recent call last):
     ...
     ValueError: sample_weight, times class_weight, must be above 0 for a row of every class, \
@@ -191,7 +192,7 @@ ClassWeight = Annotated[
 ]
 
 
-def importances(
+def row_importances(
     class_weight: Balanced | dict[Any, float],
     classes: NDArray[Any],
     y: Any,
@@ -202,7 +203,7 @@ def importances(
         by_class = class_weight.by_class(classes)
     else:
         weight = Balanced.name if isinstance(class_weight, Balanced) else class_weight
-        with unusable("class_weight"):
+        with errors_about("class_weight"):
             by_class = compute_class_weight(weight, classes=classes, y=y)
     by_row = by_class[np.searchsorted(classes, y)]
     if weights is None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data.targets import CheckedRows
-from lazynet.data.weights import ClassWeight, check_every_class_counts
+from lazynet.data.weights import ClassWeight, check_weight_of_every_class
 from lazynet.engines.calls import Workers
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearModel, LinearRegressor
@@ -68,7 +68,7 @@ class _DualNetModel(LinearModel):
     def _train(self, p: SimpleNamespace, rows: CheckedRows, *more: Any) -> list[Warning]:
         X, outputs = rows.X, rows.targets
         if rows.classes is not None:
-            check_every_class_counts(rows.classes, rows.y, outputs.importances)
+            check_weight_of_every_class(rows.classes, rows.y, outputs.importances)
         check_penalty(p.loss, p.l1, p.l2)
 
         def minimiser_of(row: int, generator: np.random.RandomState) -> Minimiser:

@@ -15,13 +15,13 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 
-from lazynet.data.arrays import unusable
+from lazynet.data.arrays import errors_about
 from lazynet.data.targets import CheckedRows, OutputTargets
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.calls import Workers
 from lazynet.estimators.certified import load_minima
 from lazynet.estimators.classifier import LinearClassifier
-from lazynet.estimators.cross_validation import Search, grid_of
+from lazynet.estimators.cross_validation import LinearModelCV, grid_of
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.losses import LossOfNumbers, MinimisedLoss
 from lazynet.minimum.minimise import Minimiser, Minimum, Problem, follow, why_late
@@ -55,7 +55,7 @@ def _minimiser(
 
 
 @dataclass(repr=False, eq=False)
-class _DualNetCV(Search):
+class _DualNetCV(LinearModelCV):
     """Chooses l1 and l2 by paths of minima in every fold."""
 
     _: KW_ONLY
@@ -184,7 +184,7 @@ class _DualNetCV(Search):
         options = {}
         if rows.sample_weight is not None:
             options["sample_weight"] = rows.sample_weight[fold.test]
-        with unusable("scoring"):
+        with errors_about("scoring"):
             score = p.scoring(judged, held_out, rows.y[fold.test], **options)
         if not is_number(score):
             raise TypeError(f"scoring must return a number, got {shown(score)}")

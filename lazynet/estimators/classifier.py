@@ -13,10 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.data.arrays import checked_rows, unusable
+from lazynet.data.arrays import checked_rows, errors_about
 from lazynet.data.chunks import Chunk
 from lazynet.data.targets import CheckedRows, Classes, checked_indicator
-from lazynet.data.weights import check_classes, check_sample_weight, counts_rows, importances
+from lazynet.data.weights import check_classes, check_sample_weight, counts_rows, row_importances
 from lazynet.estimators.linear import LinearModel
 from lazynet.losses import LOSSES, SOFTMAX, Loss
 from lazynet.parameters import check_integer, kinds_of
@@ -86,24 +86,24 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         k = check_integer("k", k, 1, n_outputs)
         labels, scores = [], []
         for block in self._decisions(X):
-            decision = self._sides(block)
+            decision = self._decision_by_class(block)
             best = highest_columns(decision, k)
             labels.append(best)
             scores.append(np.take_along_axis(decision, best, axis=1))
         return self.classes_[np.concatenate(labels)], np.concatenate(scores)
 
-    def _sides(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _decision_by_class(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         """The decision for every class or label; for two classes it has one column."""
         is_one_of_two = self._form is None and decision.shape[1] == 1
         return np.hstack([-decision, decision]) if is_one_of_two else decision
 
-    def _loss_row(self) -> Loss:
+    def _settled_loss(self) -> Loss:
         """The loss of the parameters."""
         loss: Loss = kinds_of(type(self))["loss"].settled("loss", self.loss)
         return loss
 
     def _has_probability(self) -> bool:
-        if self._loss_row().has_probability:
+        if self._settled_loss().has_probability:
             return True
         accepted = sorted(name for name, row in LOSSES.items() if row.has_probability)
         raise AttributeError(f"probabilities need loss to be one of {accepted}, got {self.loss!r}")
@@ -127,18 +127,18 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return self._probabilities(self._decision(X))
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        loss = self._loss_row()
+        loss = self._settled_loss()
         # Whether the probabilities of the columns add up to 1.
-        shares = self._form is None and decision.shape[1] > 1
-        if loss == SOFTMAX and shares:
+        sum_to_one = self._form is None and decision.shape[1] > 1
+        if loss == SOFTMAX and sum_to_one:
             return np.asarray(softmax(decision, axis=1), dtype=np.float64)
         # Each class gets its own p, not 1 - the other, so that small probabilities keep digits.
-        sides = self._sides(decision)
+        by_class = self._decision_by_class(decision)
         if loss.name in ("log_loss", "softmax"):
-            positive = np.asarray(expit(sides), dtype=np.float64)
+            positive = np.asarray(expit(by_class), dtype=np.float64)
         else:
-            positive = (np.clip(sides, -1.0, 1.0) + 1.0) / 2.0
-        if not shares:
+            positive = (np.clip(by_class, -1.0, 1.0) + 1.0) / 2.0
+        if not sum_to_one:
             return positive
         total = positive.sum(axis=1, keepdims=True)
         # If the probabilities of all classes are 0, all classes are equally likely.
@@ -155,10 +155,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         >>> model.predict_log_proba([[1.0]]).round(2)  # log(1/2)
         array([[-0.69, -0.69]])
         """
-        decision, loss = self._decision(X), self._loss_row()
-        shares = self._form is None and decision.shape[1] > 1
-        if loss.name in ("log_loss", "softmax") and not shares:
-            return np.asarray(log_expit(self._sides(decision)), dtype=np.float64)
+        decision, loss = self._decision(X), self._settled_loss()
+        sum_to_one = self._form is None and decision.shape[1] > 1
+        if loss.name in ("log_loss", "softmax") and not sum_to_one:
+            return np.asarray(log_expit(self._decision_by_class(decision)), dtype=np.float64)
         if loss == SOFTMAX:
             return np.asarray(log_softmax(decision, axis=1), dtype=np.float64)
         with np.errstate(divide="ignore"):
@@ -172,13 +172,13 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         if not checked:
             X, y = checked_rows(self, X, reset, y=y)
             classes = checked_classes(y, classes)
-        by_row = weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
+        importances = weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
         class_weight = getattr(p, "class_weight", None)
         if class_weight is not None:
-            by_row = importances(class_weight, classes, y, weights)
+            importances = row_importances(class_weight, classes, y, weights)
         # For two classes a comparison takes less time than a search.
         codes = y == classes[1] if len(classes) == 2 else np.searchsorted(classes, y)
-        return CheckedRows(X, y, Classes(codes, len(classes), by_row), weights, classes, None)
+        return CheckedRows(X, y, Classes(codes, len(classes), importances), weights, classes, None)
 
 
 # --- classes ---------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def checked_labels(
 ) -> tuple[sparse.csr_matrix, sparse.csr_matrix, NDArray[Any]]:
     """The checked X and y, and the names of the columns of y: ``classes``, or 0, 1, 2, ...."""
     (X,) = checked_rows(estimator, X, reset)
-    with unusable("y"):
+    with errors_about("y"):
         indicator = checked_indicator(y)
     if indicator.shape[0] != X.shape[0]:
         raise ValueError(

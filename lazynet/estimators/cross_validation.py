@@ -61,7 +61,7 @@ def _check_l2s(name: str, value: Any) -> NDArray[np.float64]:
 
 
 @dataclass(repr=False, eq=False)
-class Search(LinearModel):
+class LinearModelCV(LinearModel):
     """Chooses l1 and l2 by cross-validation."""
 
     _: KW_ONLY
@@ -147,7 +147,7 @@ def grid_of(p: SimpleNamespace, largest_l1: float, smallest: float) -> list[tupl
 
 
 @dataclass(repr=False, eq=False)
-class _LazyNetCV(Search):
+class _LazyNetCV(LinearModelCV):
     """Chooses l1 and l2 by settings that learn side by side."""
 
     #: the estimator of one setting

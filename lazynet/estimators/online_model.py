@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import check_order, plain_arrays
 from lazynet.data.chunks import Chunk
-from lazynet.data.source import ROWS, Source, check_alone
+from lazynet.data.source import ROWS, Source, check_no_y_with_source
 from lazynet.data.statistics import Units
 from lazynet.data.targets import Targets
-from lazynet.data.weights import check_any_counts
+from lazynet.data.weights import check_any_weight
 from lazynet.engines.base import (
     Engine,
     intercepts_of,
@@ -193,7 +193,7 @@ class OnlineModel(LinearModel):
         model = self._old_model() if settings.warm_start and self.__sklearn_is_fitted__() else None
         rows: Rows
         if isinstance(X, Source):
-            check_alone(y, sample_weight, sample_order)
+            check_no_y_with_source(y, sample_weight, sample_order)
             instead = f"take another rule, or let {MAPPED} map the rows into memory"
             settings.rule.check_streams("fit from a source", instead)
             self.n_features_in_ = X.facts().n_features
@@ -267,22 +267,22 @@ class OnlineModel(LinearModel):
         settings.rule.check_streams("partial_fit")
         if not isinstance(X, Source):
             return self._train_on_rows(settings, Chunk(X, y, sample_weight), classes, sample_order)
-        check_alone(y, sample_weight, sample_order)
+        check_no_y_with_source(y, sample_weight, sample_order)
         settings, n_iter = replace(settings, shuffle=False), getattr(self, "n_iter_", 0)
         if self.__sklearn_is_fitted__():
             # The model before the call keeps its engines until the pass is done.
             self._engines = copy.deepcopy(self._engines)
         warnings: list[Warning] = []
-        any_counts, n_rows = False, 0
+        any_weight, n_rows = False, 0
         # The model equals, bit for bit, a model that is trained by calls with ROWS rows each.
         with closing(X.chunks(ROWS, 0)) as chunks:
             for chunk in chunks:
                 warnings += self._train_on_rows(settings, chunk, classes, some_rows=True)
                 n_rows += chunk.X.shape[0]
-                any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())
+                any_weight = any_weight or chunk.weight is None or bool(chunk.weight.any())
         if not n_rows:
             raise ValueError("X must have at least one row, and the source has none")
-        check_any_counts(any_counts)
+        check_any_weight(any_weight)
         self.n_iter_ = n_iter + 1
         return warnings[:1]
 

@@ -22,7 +22,7 @@ from lazynet.data.arrays import checked_rows
 from lazynet.data.chunks import Chunk
 from lazynet.data.mapped_files import in_memory
 from lazynet.data.targets import CheckedRows
-from lazynet.data.weights import check_every_class_counts
+from lazynet.data.weights import check_weight_of_every_class
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.losses import Loss, MinimisedLoss
@@ -229,7 +229,7 @@ def _checked(chunk: Chunk, loss: Loss) -> CheckedRows:
             f"{len(rows.classes)} classes: give y == label for a path of one class against the "
             f"rest, or take DualNetClassifierCV; if y holds numbers, write loss='squared_error'"
         )
-    check_every_class_counts(rows.classes, rows.y, rows.targets.importances)
+    check_weight_of_every_class(rows.classes, rows.y, rows.targets.importances)
     return rows
 
 

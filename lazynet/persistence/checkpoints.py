@@ -108,7 +108,7 @@ class Checkpoint:
         state, self._resumed = self._resumed, None
         return state
 
-    def point(self, state: Callable[[], State]) -> None:
+    def write_if_due(self, state: Callable[[], State]) -> None:
         """Called between two epochs, where the ``state`` of the training may be written."""
         if time.monotonic() >= self._next:
             self._write(state)

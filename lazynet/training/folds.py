@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
-from lazynet.data.arrays import unusable
+from lazynet.data.arrays import errors_about
 from lazynet.data.weights import total_of
 from lazynet.parameters import Kind, as_array, check_integer, shown
 
@@ -60,7 +60,7 @@ def folds_of(
     """
     if weights is not None:
         total_of(weights)  # refuses a sum by which a mean loss cannot be computed
-    with unusable("cv"):
+    with errors_about("cv"):
         if cv is None or isinstance(cv, int) or hasattr(cv, "split"):
             splitter = check_cv(cv, y, classifier=classes is not None)
             splits = list(splitter.split(np.zeros((len(y), 1)), y, groups))

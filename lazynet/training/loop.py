@@ -120,7 +120,7 @@ class Training:
                 self._begin_epoch()
                 self._end_epoch(self._visit_rows())
                 if self.checkpoint is not None and not self.ended_early:
-                    self.checkpoint.point(self.state)
+                    self.checkpoint.write_if_due(self.state)
             if not self.settings.returns_to_best:
                 self.best_epoch, self.best_t = len(self.history) - 1, self.t
             elif self.best_epoch < len(self.history) - 1:

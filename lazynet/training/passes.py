@@ -225,7 +225,7 @@ def total_loss(
                 if plan.softmax:
                     assert isinstance(targets, Classes), "the softmax is a loss of classes"
                     losses = softmax_losses(decisions, targets.codes)
-                    total += float((losses * targets.weights).sum())
+                    total += float((losses * targets.importances_or_ones).sum())
                 else:
                     total += sum(
                         total_loss_of(row, *targets[first + k], plan.loss)

@@ -22,7 +22,7 @@ from lazynet.data.arrays import as_examples, sizes_of
 from lazynet.data.source import ROWS, Derived, Facts, Source
 from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics, Units
 from lazynet.data.targets import Classes, Columns, Targets
-from lazynet.data.weights import Balanced, check_any_counts
+from lazynet.data.weights import Balanced, check_any_weight
 from lazynet.engines.base import Engine
 from lazynet.training.folds import split
 from lazynet.training.passes import (
@@ -110,7 +110,7 @@ class Rows:
             "source of chunks, because they need another pass over the source"
         )
 
-    def visit(self, now: Pass) -> None:
+    def visit(self, pass_: Pass) -> None:
         """Let the engines visit the ``n_visits`` rows of an epoch."""
         raise NotImplementedError
 
@@ -169,9 +169,9 @@ class RowsInMemory(Rows):
         trained, validation = split(
             self.X.shape[0], settings.validation_fraction, generator, strata
         )
-        weights = self.targets.importances
+        importances = self.targets.importances
         for rows, purpose in ((trained, "to train on"), (validation, "that are held out")):
-            if weights is not None and not weights[rows].any():
+            if importances is not None and not importances[rows].any():
                 raise ValueError(
                     f"sample_weight, times class_weight, must not be zero for all {len(rows)} rows "
                     f"{purpose}: change validation_fraction or set early_stopping=False"
@@ -207,10 +207,10 @@ class RowsInMemory(Rows):
         return statistics
 
     def identity(self) -> dict[str, Any]:
-        held = vars(self.targets)
-        (y,) = (held[name] for name in ("codes", "numbers", "indicator") if name in held)
-        weights = self.targets.importances
-        return {"X": self.X, "y": y, "sample_weight": weights, "sample_order": self.order}
+        fields = vars(self.targets)
+        (y,) = (fields[name] for name in ("codes", "numbers", "indicator") if name in fields)
+        importances = self.targets.importances
+        return {"X": self.X, "y": y, "sample_weight": importances, "sample_order": self.order}
 
     @cached_property
     def held_out(self) -> RowsAndTargets:  # type: ignore[override]
@@ -237,13 +237,13 @@ class RowsInMemory(Rows):
         places = generator.permutation(self.n_rows).astype(np.int64, copy=False)
         return places if self.trained is None else self.trained[places]
 
-    def visit(self, now: Pass) -> None:
+    def visit(self, pass_: Pass) -> None:
         if not self._learners:
-            kind = now.plan.size_kind
+            kind = pass_.plan.size_kind
             sizes = self.squared_norms if kind == "squared_norms" else sizes_of(self.X, kind)
-            self._learners = new_learners(now.engines, self.X, self.targets, now.plan, sizes)
-        order = self.order_of(now.epoch, now.generator)
-        run_pass(self._learners, order, now.t, now.losses, now.workers, after=now.after)
+            self._learners = new_learners(pass_.engines, self.X, self.targets, pass_.plan, sizes)
+        order = self.order_of(pass_.epoch, pass_.generator)
+        run_pass(self._learners, order, pass_.t, pass_.losses, pass_.workers, after=pass_.after)
 
 
 #: A function from a chunk, and whether it was checked before, to its checked rows and targets.
@@ -308,24 +308,24 @@ class SourceRows(Rows):
         self._checked = sound
         return statistics
 
-    def visit(self, now: Pass) -> None:
-        facts, t = self.facts, now.t
-        length = length_of_chunks(len(now.engines), facts.n_rows, facts.n_values)
-        n_rows, counts, sound = 0, False, True
-        with closing(self.source.chunks(length, now.epoch)) as chunks:
+    def visit(self, pass_: Pass) -> None:
+        facts, t = self.facts, pass_.t
+        length = length_of_chunks(len(pass_.engines), facts.n_rows, facts.n_values)
+        n_rows, any_weight, sound = 0, False, True
+        with closing(self.source.chunks(length, pass_.epoch)) as chunks:
             for chunk in chunks:
                 n_rows += chunk.X.shape[0]
                 X, targets = self._prepare(chunk, self._checked)
                 sound = sound and X is chunk.X
-                counts = counts or bool(targets.weights.any())
-                learners = new_learners(now.engines, X, targets, now.plan)
+                any_weight = any_weight or bool(targets.importances_or_ones.any())
+                learners = new_learners(pass_.engines, X, targets, pass_.plan)
                 t = run_pass(
-                    learners, None, t, now.losses, now.workers, length=length, after=now.after
+                    learners, None, t, pass_.losses, pass_.workers, length=length, after=pass_.after
                 )
         if n_rows != self.n_visits:
             raise ValueError(
                 f"X: the source had {self.n_visits} rows when they were counted, and "
-                f"{n_rows} in epoch {now.epoch}"
+                f"{n_rows} in epoch {pass_.epoch}"
             )
-        check_any_counts(counts)
+        check_any_weight(any_weight)
         self._checked = sound

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lazynet.data.arrays import plain, unusable
+from lazynet.data.arrays import errors_about, plain
 from lazynet.engines.base import SweepLimitsLike
 from lazynet.engines.calls import UndoLog, all_or_nothing
 from lazynet.engines.catalogue import RULE_OBJECTS, RuleLike, check_rule
@@ -136,7 +136,7 @@ class Stepper:
         row = _check_position("row", row, X.shape[0])
         if getattr(X, "format", None) != "csr":
             raise TypeError(f"X must be a CSR matrix, got {type(X).__name__}")
-        with unusable("X"):
+        with errors_about("X"):
             start, stop = int(X.indptr[row]), int(X.indptr[row + 1])
             if not 0 <= start <= stop <= min(len(X.indices), len(X.data)):
                 raise ValueError(f"X.indptr must rise from 0 to {len(X.indices)}, got {start}")

@@ -255,7 +255,7 @@ def verify(
     plan, rows, n_rows = _plan_of(settings, rows, max_rows, epochs)
     features, head = only_named_columns(rows.X[:n_rows])
     targets = rows.targets.only(np.arange(n_rows))
-    y, importances = targets[0][0], targets.weights
+    y, importances = targets[0][0], targets.importances_or_ones
 
     engine = plan.new_engines(len(features))[0]
     (learner,) = new_learners([engine], head, targets, plan)

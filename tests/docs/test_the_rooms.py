@@ -141,16 +141,16 @@ def typed_imports():
 
 def test_the_exported_names_agree():
     """The table of public names and the imports for type checkers list the same names."""
-    assert typed_imports() == lazynet._ROOMS
-    assert set(lazynet.__all__) == {*lazynet._ROOMS, "__version__"}
+    assert typed_imports() == lazynet._MODULE_OF
+    assert set(lazynet.__all__) == {*lazynet._MODULE_OF, "__version__"}
 
 
-@pytest.mark.parametrize("name", sorted(lazynet._ROOMS))
+@pytest.mark.parametrize("name", sorted(lazynet._MODULE_OF))
 def test_an_exported_name_is_made_where_the_table_says(name):
     """The module in the table defines the name, and does not merely import it."""
     value = getattr(lazynet, name)
-    assert value is getattr(importlib.import_module(lazynet._ROOMS[name]), name)
-    assert value.__module__ == lazynet._ROOMS[name]
+    assert value is getattr(importlib.import_module(lazynet._MODULE_OF[name]), name)
+    assert value.__module__ == lazynet._MODULE_OF[name]
     assert name in dir(lazynet)
 
 

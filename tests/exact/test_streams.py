@@ -25,7 +25,7 @@ from lazynet.data import (
     cached,
     write_rows,
 )
-from lazynet.data.chunks import Chunk, csr, joined, rechunked, taken
+from lazynet.data.chunks import Chunk, csr, joined, rechunked, reordered
 
 
 def problem(rng, n_rows=23, n_columns=9, several=False, weighted=False):
@@ -73,7 +73,7 @@ def folder(tmp_path):
     svmlight(one, tmp_path / "one.svm")
     svmlight(many, tmp_path / "many.svm")
     for i in range(0, 20, 5):
-        svmlight(taken(one, np.arange(i, i + 5)), tmp_path / f"part-{i:02}.svm")
+        svmlight(reordered(one, np.arange(i, i + 5)), tmp_path / f"part-{i:02}.svm")
     lines = (f"{i % 2} {i} |f a:{i} b | {i} c:0.5\n" for i in range(1, 19))
     (tmp_path / "one.vw").write_text("".join(lines))
     write_rows(as_source([tuple(part) for part in rechunked([many], 7)]), tmp_path / "many.rows")

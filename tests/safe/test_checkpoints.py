@@ -114,7 +114,7 @@ def fit(case, path=None, every=0.0, stop_after=None):
     make, rows, targets = CASES[case]
     given = {} if path is None else {"checkpoint": path, "every": every}
     points = 0
-    point = Checkpoint.point
+    point = Checkpoint.write_if_due
 
     def counted(self, state):
         nonlocal points
@@ -124,7 +124,7 @@ def fit(case, path=None, every=0.0, stop_after=None):
             raise Ended
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Checkpoint, "point", counted)
+        patch.setattr(Checkpoint, "write_if_due", counted)
         model = make().fit(rows, targets, **given)
     return model, points
 

@@ -520,7 +520,7 @@ def test_a_run_that_was_stopped_goes_on(folder, run_json, monkeypatch, capsys):
         begin(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "point", Checkpoint._write)
+        patch.setattr(Checkpoint, "write_if_due", Checkpoint._write)
         patch.setattr(Training, "_begin_epoch", stop)
         assert run(*arguments) == 130
     message = capsys.readouterr().err
