@@ -148,7 +148,7 @@ def _run(study: Study, settings: Settings, out: Path, fresh: bool) -> tuple[Any,
     except KeyboardInterrupt:
         raise Stopped(
             f"interrupted: {len(journal.records)} of {len(study.cells(settings))} pieces of the "
-            f"study {study.name!r} are measured and kept; the same command goes on from there"
+            f"study {study.name!r} are measured and kept; the same command continues from there"
         ) from None
     return document, journal
 

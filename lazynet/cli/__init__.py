@@ -1,8 +1,8 @@
 """The command line: ``lazynet train | test | predict | convert``.
 
-Each command is a module of this package: ``EXAMPLES`` for its help, ``add``, which describes its
-options to a parser, and ``run``.  Here the arguments find their command, and its errors become
-messages and exit codes.
+Each command is a module of this package with ``EXAMPLES`` for its help, ``add``, which adds its
+options to a parser, and ``run``.  This module finds the command in the arguments, and turns its
+errors into messages and exit codes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 
 from lazynet._version import __version__
 
-#: What a subcommand returns: all is well; bad usage or bad input; Ctrl-C.
+#: The exit codes: success; wrong usage or bad input; Ctrl-C.
 DONE, REFUSED, INTERRUPTED = 0, 2, 130
 
-#: What each command does, for --help.
+#: The purpose of each command, for --help.
 COMMANDS = {
     "train": "train a model from files",
     "test": "measure a model on files",
@@ -41,12 +41,12 @@ exit codes:
   2    wrong usage, or input that cannot be used; the message names the file and the line
   130  ended by Ctrl-C
 
-'lazynet COMMAND --help' teaches each command with examples.
+'lazynet COMMAND --help' explains each command with examples.
 """
 
 
 class _Parser(argparse.ArgumentParser):
-    """Names no option by its beginning, and keeps the lines of examples."""
+    """A parser without abbreviated options, which does not wrap the lines of examples."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -65,7 +65,7 @@ def _module(command: str) -> Any:
 def new_parser(command: str | None) -> argparse.ArgumentParser:
     """The parser of all commands, with the options of this one.
 
-    The modules of the other commands are not imported, which would take a second.
+    It does not import the modules of the other commands, because this would take a second.
     """
     parser = _Parser(
         prog="lazynet",
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     2
     """
     if isinstance(sys.stdout, TextIOWrapper):
-        # Characters that the encoding has not are written by their numbers.
+        # Write characters that are not in the encoding as their numbers.
         sys.stdout.reconfigure(errors="backslashreplace")
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _drop_output() -> None:
-    """Drop the output that is still in memory; Python would write it at its end, and fail."""
+    """Drop the output that is still in memory: Python would try to write it at exit, and fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -123,20 +123,20 @@ def _run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         path = getattr(options, "checkpoint", None)
         if path is not None and os.path.exists(path):
-            say(f"{name}: stopped by Ctrl-C; {path} keeps the run, and the same command goes on")
+            say(f"{name}: stopped by Ctrl-C; {path} keeps the run: the same command resumes it")
         else:
             say(f"{name}: stopped by Ctrl-C; nothing was written")
         return INTERRUPTED
     except BrokenPipeError:
         raise
     except OSError as error:
-        # An error about a file names it, also where the disk is full.
+        # The message names the file, also if the disk is full.
         path = error.filename
         if path is None and error.errno == errno.ENOSPC:
             path = "standard output"
             _drop_output()
-        where = "" if path is None else f"{path}: "
-        say(f"{name}: error: {where}{error.strerror or error}")
+        prefix = "" if path is None else f"{path}: "
+        say(f"{name}: error: {prefix}{error.strerror or error}")
     except (ValueError, TypeError, ArithmeticError, ImportError, MemoryError) as error:
         say(f"{name}: error: {error}")
     return REFUSED

@@ -1,4 +1,4 @@
-"""``lazynet convert``: rows in a file that can be mapped."""
+"""``lazynet convert``: rows of text files into a file that can be mapped into memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lazynet.data.mapped_files import write_rows
 
 EXAMPLES = """\
 examples:
-  Text to mapped rows, which are read many times as fast:
+  Text to mapped rows, which are read many times faster:
     lazynet convert rows.svm -o rows.rows
 
   Rows with hashed features, from packed text:

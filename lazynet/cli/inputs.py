@@ -1,4 +1,4 @@
-"""Files in arguments to sources of rows, read as the options or the model say; what is printed."""
+"""Sources of rows from the arguments of a command; the printed results."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ ENDINGS = {
     ".rows": "rows",
 }
 FORMS = ("svmlight", "vw", "rows")
-#: The forms that each option of reading is for.
+#: The formats to which each option of reading applies.
 FORMS_OF = {
     "base": ("svmlight",),
     "features": ("svmlight",),
     "bits": ("vw",),
     "multilabel": ("svmlight", "vw"),
 }
-#: What the file of a model remembers of how its rows were read.
+#: The options of reading that are stored in the file of a model.
 REMEMBERED = ("format", "base", "bits", "multilabel")
-#: Rows whose columns say whether a file counts its columns from 0.
+#: The number of first rows that decide whether a file counts its columns from 0.
 _FIRST_ROWS = 1000
-#: Room for columns of a file that have not been counted.
+#: The number of columns of a file whose columns have not been counted.
 WIDEST = 2**31 - 1
 
 
-# --- what the commands print ---------------------------------------------------------------
+# --- the printed results -------------------------------------------------------------------
 
 
 def as_json(result: dict[str, Any]) -> str:
-    """A line of JSON in ASCII; numbers that JSON has not are null.
+    """A line of JSON in ASCII; NaN and infinite numbers are null.
 
     >>> as_json({"loss": float("nan"), "rows": np.int64(3)})
     '{"loss": null, "rows": 3}'
@@ -80,9 +80,9 @@ def report(result: dict[str, Any], as_one_line: bool) -> None:
 
 
 def check_apart(outputs: Iterable[tuple[str, str | None]], reads: Iterable[str]) -> None:
-    """Refuse to write over a file that is read, and to write two files under one name.
+    """Refuse an output that is one of the files ``reads``, and two outputs with one name.
 
-    ``outputs`` are options, each with the file that it names or None.
+    ``outputs`` are pairs of an option and the file that it names or None.
     """
     reads, earlier = list(reads), list[tuple[str, str]]()
     for option, path in outputs:
@@ -111,7 +111,7 @@ def count(text: str) -> int:
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """The files, and the options that say how they are read."""
+    """Add the arguments for the files and the options of reading."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="files or patterns; - is a pipe")
     group = parser.add_argument_group("how the files are read")
     group.add_argument(
@@ -135,7 +135,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def form_of(paths: list[str], form: str | None) -> str:
-    """The form of files, by their names unless the user says it.
+    """The format of files: ``form`` if given, else by their names.
 
     >>> form_of(["a.svm.gz", "b.svm"], None), form_of(["-"], "vw")
     ('svmlight', 'vw')
@@ -163,7 +163,7 @@ def pipe_in_a_file(
 ) -> Iterator[None]:
     """Copy standard input to a temporary file, if it is one of the files.
 
-    ``note`` says how the rows of a model were read.
+    ``note`` has the options with which the rows of a model were read.
     """
     if STDIN not in options.files:
         yield
@@ -189,7 +189,7 @@ def pipe_in_a_file(
 def settle_reading(
     options: argparse.Namespace, model: Any = None, note: Mapping[str, Any] | None = None
 ) -> None:
-    """Complete the options of reading: as a model and its note say, and as the files are."""
+    """Set the missing options of reading from the note of a model, the model, and the files."""
     options.files = files_of(options.files)
     if getattr(options, "task", None) == "labels":
         options.multilabel = True
@@ -219,7 +219,7 @@ def settle_reading(
 
 
 def _form_to_read(options: argparse.Namespace, learned: str | None) -> str:
-    """The form of the files; ``learned`` is the form of the rows that a model has learned from."""
+    """The format of the files; ``learned`` is the format of the training rows of a model."""
     try:
         form = form_of(options.files, options.format)
     except ValueError:
@@ -237,7 +237,7 @@ def _form_to_read(options: argparse.Namespace, learned: str | None) -> str:
 
 
 def note_of(options: argparse.Namespace) -> dict[str, Any]:
-    """How the rows were read, for the file of a model."""
+    """The options with which the rows were read, for the file of a model."""
     return {name: getattr(options, name) for name in REMEMBERED}
 
 
@@ -255,9 +255,9 @@ def _base_of(options: argparse.Namespace) -> int:
 
 
 def source_of(options: argparse.Namespace, model: Any = None) -> Source:
-    """The source of the files, as the settled options say.
+    """The source of the files with the settled options.
 
-    ``model`` is one that predicts the rows: their labels are those of the model.
+    ``model`` will predict the rows: their labels are those of the model.
     """
     form, files = options.format, options.files
     labels: dict[str, Any] = {"multilabel": options.multilabel}
@@ -282,8 +282,8 @@ def no_rows(files: list[str]) -> ValueError:
 def chunks_for(options: argparse.Namespace, model: Any) -> Passing:
     """The chunks of the files, with the features of the model; a note counts other values.
 
-    Texts to come have words that no text had before: a column of svmlight's form beyond those of
-    the model is left out.  Rows of other forms must have the columns of the model.
+    New texts have words that no training text had: columns of the svmlight format beyond those of
+    the model are left out.  Rows of other formats must have the columns of the model.
     """
     n_features, n_unknown = int(model.n_features_in_), 0
     if options.format == "svmlight":
@@ -292,7 +292,7 @@ def chunks_for(options: argparse.Namespace, model: Any) -> Passing:
     if options.format != "svmlight" and source.n_features != n_features:
         raise ValueError(
             f"the files have {source.n_features} columns, and the model has {n_features} features: "
-            "they are read in another way than the rows that the model has learned from"
+            "read them with the same options as the training rows of the model"
         )
     with closing(source.chunks()) as chunks:
         for chunk in chunks:

@@ -1,4 +1,4 @@
-"""``lazynet predict``: the predictions of a model, a line a row."""
+"""``lazynet predict``: the predictions of a model, a line per row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lazynet.estimators import load_with_note
 METHODS = ("predict", "predict_proba", "decision_function")
 EXAMPLES = """\
 examples:
-  A class or a number a line:
+  A class or a number per line:
     lazynet predict model.lazy new.svm
 
   The probability of every class, into a file that is written as a whole or not at all:
@@ -29,7 +29,7 @@ examples:
   From a pipe, to a pipe:
     cat new.svm | lazynet predict model.lazy - --format svmlight | sort | uniq -c
 
-A row needs a label in svmlight's and in Vowpal Wabbit's form, which is not looked at: 0 will do.
+In the formats of svmlight and Vowpal Wabbit a row needs a label, which is ignored: write 0.
 Columns beyond those of the model have the weight 0.
 """
 

@@ -27,9 +27,9 @@ examples:
   The same as one JSON object:
     lazynet test model.lazy new.svm --json
 
-Rows are read as the model has read its own rows (columns from 0 or 1, bits of the hash), and are
-in memory a chunk at a time; their targets and predictions stay.  Columns beyond those of the model
-have the weight 0.
+Rows are read with the options of the training rows (columns from 0 or 1, bits of the hash), a chunk
+at a time; all targets and predictions are in memory.  Columns beyond those of the model have the
+weight 0.
 """
 
 
@@ -41,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Judge the model."""
+    """Evaluate the model on the files."""
     model, note = load_with_note(options.model)
     began = time.perf_counter()
     with inputs.pipe_in_a_file(options, note):
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
         sparse.vstack(c) if sparse.issparse(c[0]) else np.concatenate(c) for c in columns
     )
     if not weight.any():
-        raise ValueError("there is not one row to judge")
+        raise ValueError("all rows have the weight 0: there is no row to test on")
     scores = {"loss": sum(losses) / weight.sum(), **_scores(model, weight, *both)}
     seconds = time.perf_counter() - began
     report({"rows": len(weight), **scores, "seconds": seconds}, options.json)
@@ -110,7 +110,7 @@ def _scores(
     model: Any, weight: NDArray[np.float64], truth: Any, predicted: Any
 ) -> dict[str, float]:
     """The scores of predictions by name."""
-    # Metrics load more of SciPy and scikit-learn, which takes a moment.
+    # The import of the metrics takes a moment.
     from sklearn import metrics
 
     def score(name: str, *given: Any, **options: Any) -> float:

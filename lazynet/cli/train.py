@@ -1,4 +1,4 @@
-"""``lazynet train``: a model from files, out of core; and its options to an estimator."""
+"""``lazynet train``: train a model from files that need not fit into memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lazynet.rules.storage import STORAGES
 from lazynet.schedules import SCHEDULES
 
 TASKS = ("classification", "regression", "labels")
-#: More different whole numbers than this are taken for numbers, and not for classes.
+#: More different whole numbers than this are numbers, and not classes, unless --task says so.
 MOST_GUESSED_CLASSES = 20
 #: Objects that a value may name, by the parameters that take them: of an estimator, and of a rule.
 OBJECTS: dict[str, Mapping[str, type[Any]]] = {
@@ -37,22 +37,22 @@ OBJECTS: dict[str, Mapping[str, type[Any]]] = {
 
 EXAMPLES = """\
 examples:
-  Learn from a file in svmlight's form, with penalty and rates from the rows:
+  Train from a file in svmlight's format, with automatic penalty and rates:
     lazynet train rows.svm -o model.lazy
 
-  Three passes over packed parts in Vowpal Wabbit's form, with 2^20 hashed features; the text is
-  parsed once, and its rows are kept in a file for the other passes and for later calls:
+  Three passes over packed parts in Vowpal Wabbit's format, with 2^20 hashed features; the text is
+  parsed once, and a file keeps the rows for the other passes and for later calls:
     lazynet train 'part-*.vw.gz' --bits 20 --passes 3 --l1 1e-6 --cache part.rows -o model.lazy
 
-  Any parameter of LazyNetClassifier and LazyNetRegressor; a rule has parameters of its own:
+  Any parameter of LazyNetClassifier and LazyNetRegressor, and of a rule:
     lazynet train rows.svm --set rule=ftrl --set rule__alpha=0.1 -o model.lazy
     lazynet train rows.svm --set rule=fobos --set rule__schedule=power \\
         --set rule__schedule__power_t=0.5 -o model.lazy
 
-  A run that goes on after a kill, by the same command:
+  A run that the same command resumes after a kill:
     lazynet train rows.svm --passes 50 --checkpoint run.lazy -o model.lazy
 
-  Go on from a model, on new rows:
+  Continue the training of a model with new rows:
     lazynet train new.svm --from model.lazy -o model2.lazy
 """
 
@@ -94,7 +94,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--cache", metavar="FILE", help="keep the parsed rows there, for other "
                        "passes and later calls (default: they are parsed again)")  # fmt: skip
     group.add_argument("--checkpoint", metavar="FILE", help="keep the run there, between passes: "
-                       "after a kill or Ctrl-C the same command goes on")  # fmt: skip
+                       "after a kill or Ctrl-C the same command resumes it")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> None:
@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> None:
     parameters = parameters_of(options)
     old, note = (None, None) if options.begin is None else load_with_note(options.begin)
     if old is not None:
-        _check_going_on(options, old, parameters)
+        _check_continues(options, old, parameters)
     began = time.perf_counter()
     with inputs.pipe_in_a_file(options, note):
         inputs.settle_reading(options, old, note)
@@ -114,10 +114,10 @@ def run(options: argparse.Namespace) -> None:
         _report(options, model, source, time.perf_counter() - began)
 
 
-def _check_going_on(options: argparse.Namespace, old: Any, parameters: dict[str, Any]) -> None:
-    """Refuse a model that does not go on learning, and options that would change the model."""
+def _check_continues(options: argparse.Namespace, old: Any, parameters: dict[str, Any]) -> None:
+    """Refuse a model that cannot continue training, and options that would change the model."""
     if not hasattr(old, "partial_fit"):
-        raise ValueError(f"{type(old).__name__} cannot continue from a model: train it anew")
+        raise ValueError(f"{type(old).__name__} cannot continue from a model: leave out --from")
     refused = sorted(parameters.keys() - {"max_iter", "tol"})
     if options.task is not None:
         refused.append("task")
@@ -127,7 +127,7 @@ def _check_going_on(options: argparse.Namespace, old: Any, parameters: dict[str,
 
 
 def _check_outputs(options: argparse.Namespace) -> None:
-    """Refuse files to write that would replace others."""
+    """Refuse outputs that would replace other files."""
     run_files = [("--checkpoint", options.checkpoint), ("--cache", options.cache)]
     check_apart([("--output", options.output), *run_files], options.files)
     if options.begin is not None:
@@ -139,7 +139,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
 
 
 def _source(options: argparse.Namespace) -> Source:
-    """The rows, with their cache."""
+    """The source of the rows, cached if --cache is given."""
     source = inputs.source_of(options)
     if options.cache is None:
         return source
@@ -209,11 +209,11 @@ def _report(options: argparse.Namespace, model: Any, source: Source, seconds: fl
     report(result, options.json)
 
 
-# --- options to an estimator with its parameters; nothing is executed -------------------------
+# --- from options to an estimator with its parameters; nothing is executed ---------------------
 
 
 def value_of(text: str) -> Any:
-    """A number, a flag, None or a string; a word is a string of itself.
+    """The number, flag, None or string that ``text`` stands for; a word is a string.
 
     >>> value_of("0.5"), value_of("none"), value_of("true"), value_of("ovr")
     (0.5, None, True, 'ovr')
@@ -228,7 +228,7 @@ def value_of(text: str) -> Any:
 
 
 def with_objects(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The same parameters, with an object in place of a name that has parameters of its own.
+    """The same parameters, with an object in place of a name if its parameters are given.
 
     >>> with_objects({"rule": "ftrl", "rule__alpha": 0.5, "loss": "huber"})
     {'rule': FTRL(), 'rule__alpha': 0.5, 'loss': 'huber'}
@@ -245,7 +245,7 @@ def with_objects(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The parameters that the options give, by the names that estimators have for them."""
+    """The parameters of the estimator from the options, by name."""
     by_option = [(name, getattr(options, name)) for name in ("loss", "l1", "l2")]
     parameters = {name: value for name, value in by_option if value is not None}
     if options.passes is not None:
@@ -263,7 +263,7 @@ def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def guessed_task(facts: Facts) -> tuple[str, str]:
-    """What the labels say about the task, and why.
+    """The task that fits the labels, and the reason.
 
     >>> guessed_task(Facts(9, 9, 3, None, (0.0, 1.0)))
     ('classification', 'the labels are 0, 1')
@@ -277,7 +277,7 @@ def guessed_task(facts: Facts) -> tuple[str, str]:
     classes = facts.classes
     if len(classes) < 2:
         raise ValueError(
-            f"all {facts.n_rows:,} labels are {classes[0]:g}: to train a model takes at least two "
+            f"all {facts.n_rows:,} labels are {classes[0]:g}: training needs at least two "
             "different labels (--task regression fits a constant)"
         )
     shown = ", ".join(f"{number:g}" for number in classes[:5])

@@ -1,1 +1,1 @@
-"""Models as files: the container, the document of parameters and state, the engines."""
+"""Models in files: the container format, models, and checkpoints."""

@@ -1,14 +1,14 @@
-"""A fit in a file while it runs, so that the same call goes on after its process was killed.
+"""The state of a running fit in a file: if the process is killed, the same call resumes the fit.
 
 A checkpoint is a file of the container with four parts in its header:
 
     call       the version, the class, and checksums of the parameters and the data of the call
     seed       the seed of a run whose ``random_state`` is None
     n_threads  the number of threads that divide the outputs
-    state      where the run stands
+    state      the state of the run after its last epoch
 
-A run does everything anew that follows from its parameters and data, and reads from the file what
-the steps have changed.
+A resumed run computes again what follows from its parameters and data, and reads the numbers that
+the steps have changed from the file.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from lazynet.parameters import check_integer, kinds_of, shown
 from lazynet.persistence import container
 from lazynet.persistence.container import Arrays, decoded, digest, encoded
 
-#: What the header of a file calls it.
+#: The format in the header of the file.
 FORMAT = "lazynet checkpoint"
-#: Seconds between two files, where the user does not say.
+#: The default of ``every``: seconds between two files.
 EVERY = 60.0
 
 # Parameters that change no bit of a model.
 _NOT_COMPARED = {"verbose", "n_jobs"}
-_WHAT_TO_DO = "Delete the file to begin anew, or name another file by checkpoint=..."
+_ADVICE = "Delete the file to start again, or name another file by checkpoint=..."
 
 State = dict[str, Any]
 
 
 class Checkpoint:
-    """Keeps the state of a fit in a file at ``path``, written once in ``every`` seconds at most."""
+    """Writes the state of a fit to a file at ``path``, at most once in ``every`` seconds."""
 
     def __init__(self, path: str | os.PathLike[str], every: float) -> None:
         name = os.fspath(path) if isinstance(path, os.PathLike) else path
@@ -60,24 +60,24 @@ class Checkpoint:
         self._has_warned = False
 
     def begin(self, model: Any, p: Any, data: Mapping[str, Any]) -> Any:
-        """Read the file if there is one, and refuse another call's.
+        """Read the file if it exists, and refuse the file of another call.
 
-        Returns the settings ``p`` with the seed and the number of threads that the run has whenever
-        it goes on.
+        Returns the settings ``p`` with the seed and the number of threads of the run, which are
+        the same whenever it resumes.
         """
         remove_leftovers(self.path)
         self._call, self._n_threads = _call_of(model, p, data), p.n_threads
         if os.path.lexists(self.path):
             self._read()
             if p.verbose > 0:
-                print(f"going on from {self.path}")
+                print(f"resuming from {self.path}")
         else:
             check_writable(self.path)
         self._next = time.monotonic() + self.every
         random_state = p.random_state
         if random_state is None:
             if self._seed is None:
-                # As new_generator draws it.
+                # The same draw as in new_generator.
                 self._seed = int(np.random.randint(2**31))  # noqa: NPY002
             random_state = self._seed
         return replace(p, random_state=random_state, n_threads=self._n_threads)
@@ -90,31 +90,30 @@ class Checkpoint:
             state = decoded(header["state"], arrays)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise ValueError(
-                f"a fit cannot go on from {self.path}, and leaves it as it is: {error}. "
-                f"{_WHAT_TO_DO}"
+                f"a fit cannot resume from {self.path}, and does not change it: {error}. {_ADVICE}"
             ) from None
         differ = [name for name in {**call, **saved} if saved.get(name) != call.get(name)]
         if differ:
             raise ValueError(
-                f"{self.path} is a checkpoint of another call of fit. What differs: "
-                f"{', '.join(differ)}. {_WHAT_TO_DO}"
+                f"{self.path} is a checkpoint of another call of fit. Differences: "
+                f"{', '.join(differ)}. {_ADVICE}"
             )
         self._seed, self._n_threads, self._resumed = seed, n_threads, state
 
-    # --- what a training calls ---
+    # --- the calls of a training ---
 
     def resumed(self) -> State | None:
-        """The state in the file, handed out once."""
+        """The state in the file at the first call, None at later calls."""
         state, self._resumed = self._resumed, None
         return state
 
     def write_if_due(self, state: Callable[[], State]) -> None:
-        """Called between two epochs, where the ``state`` of the training may be written."""
+        """Write the ``state`` of the training if the time has come; called between two epochs."""
         if time.monotonic() >= self._next:
             self._write(state)
 
     def _write(self, state: Callable[[], State]) -> None:
-        """Write the file; a run is not lost because its file cannot be written."""
+        """Write the file; if this fails, warn, because the run itself can continue."""
         try:
             arrays: Arrays = {}
             document = encoded("state", state(), arrays)
@@ -123,13 +122,13 @@ class Checkpoint:
             container.write(self.path, FORMAT, header, arrays)
         except (OSError, MemoryError) as error:
             self._warn(
-                f"the checkpoint {self.path} could not be written ({error}); the fit goes on, and "
-                f"tries again"
+                f"the checkpoint {self.path} could not be written ({error}); the fit continues, "
+                f"and tries again"
             )
         self._next = time.monotonic() + self.every
 
     def _warn(self, text: str) -> None:
-        """Warn once; not by an error, which would end the fit."""
+        """Warn once; a warning filter must not make it an error, which would end the fit."""
         if not self._has_warned:
             self._has_warned = True
             with warnings.catch_warnings():
@@ -145,7 +144,7 @@ class Checkpoint:
 
 
 def _call_of(model: Any, p: Any, data: Mapping[str, Any]) -> dict[str, str]:
-    """What identifies a call of ``fit``: names and versions, and checksums of values."""
+    """The values that identify a call of ``fit``: names, versions, and checksums of values."""
     names = [name for name in kinds_of(type(model)) if name not in _NOT_COMPARED]
     parameters = {name: getattr(model, name) for name in names}
     if isinstance(p.random_state, np.random.RandomState):

@@ -7,8 +7,8 @@ The header begins with these names:
 
     format           "lazynet model" or "lazynet checkpoint"
     format_version   the version of the format; another one is not read
-    lazynet_version  the lazynet that has written the file
-    sparse           the shapes, by name, of arrays of which most entries are 0: they are stored as
+    lazynet_version  the version of the lazynet that wrote the file
+    sparse           the shapes, by name, of arrays whose entries are mostly 0: they are stored as
                      two arrays, the places and the values of the other entries
 
 Values that JSON does not have are objects with one name that begins with $:
@@ -21,8 +21,8 @@ Values that JSON does not have are objects with one name that begins with $:
     {"$random_state": [key, position, has_gauss, gauss]}  a random generator (MT19937)
     {"$object": [name, {field: value}]}      a rule, a schedule, an average, a loss, folds, ...
 
-Every other object that begins so is refused.  The objects are those of a table: nothing is
-imported because a file says so.
+Every other object whose name begins with $ is refused.  The objects are those of the table
+``OBJECTS``: a file cannot cause an import.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ Arrays = dict[str, NDArray[Any]]
 FORMAT_VERSION = 1
 
 _HEADER, _CHECKSUM = "lazynet", "sha256"
-# safetensors reads headers of up to 100 million bytes, and this text is a part of one, in which a
-# character may take two bytes.
+# safetensors reads headers of up to 100 million bytes; this text is a part of such a header, with
+# up to two bytes per character.
 _LONGEST_HEADER = 40_000_000
 # Arrays of fewer bytes are stored entry by entry.
 _SMALL = 512
@@ -111,8 +111,8 @@ def write(
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The header and the arrays of a file of the format ``kind``.
 
-    A ValueError names the file and what is wrong with it.  Only arrays of which most entries are 0
-    take more memory than a few times the size of the file.
+    A ValueError names the file and its defect.  Only arrays whose entries are mostly 0 need more
+    memory than a few times the size of the file.
     """
     check_path("path", path)
     name = os.fspath(path)
@@ -154,7 +154,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
 
 
 def _metadata(data: bytes) -> Any:
-    """The metadata of a file that safetensors has read, which says nothing of them."""
+    """The metadata of a file in the format of safetensors, whose ``load`` does not return them."""
     length = int.from_bytes(data[:8], "little")
     return json.loads(data[8 : 8 + length])["__metadata__"]
 
@@ -197,7 +197,7 @@ _PLAIN = {"U": (str,), "O": (str, int, float, bool, type(None))}
 
 
 class CannotSave(TypeError):
-    """A value has no form in a file; the message says where it stands and what it is."""
+    """A file cannot hold a value; the message has the name and the type of the value."""
 
 
 def encoded(name: str, value: Any, arrays: Arrays) -> Any:
@@ -268,7 +268,7 @@ def _encoded_labels(name: str, array: NDArray[Any]) -> dict[str, Any]:
 
 
 def decoded(node: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """The value of this JSON; an error of Python's own where the JSON is not that of a value.
+    """The value of this JSON; any of Python's errors if the JSON does not encode a value.
 
     >>> decoded({"$object": ["RDA", {"gamma": 5}]}, {})
     RDA(gamma=5)
@@ -296,7 +296,7 @@ def _labels(kind: str, shape: list[int], entries: list[Any]) -> NDArray[Any]:
 
 
 def _csr(shape: list[int], *parts: NDArray[Any]) -> sparse.csr_matrix:
-    """A CSR matrix, whose columns lie in order and inside the matrix."""
+    """A CSR matrix; its columns must be sorted and inside the matrix."""
     data, indices, indptr = parts
     for part in (indices, indptr):
         if part.ndim != 1 or part.dtype not in (np.int32, np.int64):

@@ -1,4 +1,4 @@
-"""A model in a file: what ``save`` writes, and what is checked before a model is made of it."""
+"""A model in a file: ``save`` writes it; ``load`` checks the file before it makes a model."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from lazynet.parameters import MOST_FEATURES, kinds_of
 from lazynet.persistence import container
 from lazynet.persistence.container import Arrays, CannotSave, decoded, encoded
 
-#: What the header of a file calls it.
+#: The format in the header of the file.
 FORMAT = "lazynet model"
 
-# Attributes that are written as ``coef`` and ``intercept``, or are made anew.  And the requests for
-# metadata: scikit-learn sets them only while its metadata routing is enabled.
+# Attributes that are written as ``coef`` and ``intercept``, or that ``load`` computes.  And the
+# requests for metadata: scikit-learn sets them only while its metadata routing is enabled.
 _NOT_WRITTEN = {"_coefficients", "_offsets", "_sparse_coef", "_metadata_request"}
 
 
@@ -106,7 +106,7 @@ def load(
 
 
 def _model(document: dict[str, Any], kinds: Mapping[str, type[Any]]) -> Any:
-    """A new model, made of a document whose sizes have been checked."""
+    """A new model from a document, after a check of all sizes."""
     if document["class"] not in kinds:
         raise ValueError(f"there is no estimator {document['class']!r}")
     model = kinds[document["class"]](**document["parameters"])
@@ -126,7 +126,7 @@ def _model(document: dict[str, Any], kinds: Mapping[str, type[Any]]) -> Any:
 def _check_sizes(
     rows: Any, intercept: Any, attributes: Mapping[str, Any], has_classes: bool
 ) -> None:
-    """Refuse attributes whose sizes are not those of the weights."""
+    """Refuse attributes whose sizes differ from those of the weights."""
     if not isinstance(rows, (np.ndarray, sparse.csr_matrix)) or len(rows.shape) != 2:
         raise ValueError("coef is no matrix")
     if rows.dtype != np.float64:

@@ -45,7 +45,7 @@ def test_a_study_writes_numbers_page_and_figure(tmp_path):
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     """No cell is measured twice, and the document counts the interruption."""
-    with pytest.raises(Stopped, match=r"2 of 5 pieces .* the same command goes on"):
+    with pytest.raises(Stopped, match=r"2 of 5 pieces .* the same command continues"):
         run(Counting(failing="c"), QUICK, tmp_path)
     assert not (tmp_path / "counting.json").exists()
     again = Counting()

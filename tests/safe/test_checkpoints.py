@@ -244,7 +244,7 @@ def test_the_file_of_another_call_is_refused(other, path):
     model, *data = OTHERS[other]
     with pytest.raises(ValueError, match="another call of fit") as caught:
         model.fit(*data, checkpoint=path)
-    words = f"What differs: {other.partition(' (')[0]}. Delete the file to begin anew, or name"
+    words = f"Differences: {other.partition(' (')[0]}. Delete the file to start again, or name"
     assert str(path) in str(caught.value)
     assert words in str(caught.value)
     assert path.read_bytes() == before
@@ -260,7 +260,7 @@ def test_other_sources_estimators_and_versions_are_refused(path, monkeypatch):
         regressor().fit(X, Y.astype(float), checkpoint=path)
     with monkeypatch.context() as patch:
         patch.setattr(checkpoints, "__version__", "7.0")
-        with pytest.raises(ValueError, match="What differs: the version of lazynet"):
+        with pytest.raises(ValueError, match="Differences: the version of lazynet"):
             classifier().fit(X, Y, checkpoint=path)
     # The number of threads may change.
     found = classifier(n_jobs=2).fit(X, Y, checkpoint=path)
@@ -298,7 +298,7 @@ def test_a_file_of_another_kind_is_left_alone(path):
     """A model, a text; a model says what a checkpoint is."""
     classifier().fit(X, Y).save(path)
     before = path.read_bytes()
-    with pytest.raises(ValueError, match=r"leaves it as it is: .* is no lazynet checkpoint"):
+    with pytest.raises(ValueError, match=r"does not change it: .* is no lazynet checkpoint"):
         classifier().fit(X, Y, checkpoint=path)
     assert path.read_bytes() == before
     zipped = b"PK\x03\x04" + bytes(60)
@@ -361,7 +361,7 @@ def test_damage_is_seen(name, path):
     found = [kind(data, rng) for kind in (flip, truncate) for _ in range(60)]
     for other in [*(each for each in found if each != data), *damages(data, 60)]:
         path.write_bytes(other)
-        with pytest.raises(ValueError, match=r"leaves it as it is: .* Delete") as caught:
+        with pytest.raises(ValueError, match=r"does not change it: .* Delete") as caught:
             fit(name, path)
         assert str(path) in str(caught.value)
         assert path.read_bytes() == other

@@ -376,7 +376,7 @@ BAD_FILES = {
     "header.svm": (b"y,a,b\n1,0.5,2\n", "found 'y,a,b'; commas belong to several labels a row"),
     "empty.svm": (b"", "there is not one row in empty.svm"),
     "comment.svm": (b"# a comment\n\n", "there is not one row in comment.svm"),
-    "ones.svm": (b"1 1:2\n1 2:0.5\n", "all 2 labels are 1: to train a model takes at least two"),
+    "ones.svm": (b"1 1:2\n1 2:0.5\n", "all 2 labels are 1: training needs at least two"),
     "rows.txt": (b"1 1:2\n", "the form of rows.txt is not known by its name: write --format"),
     "binary.svm": (bytes(range(256)), "binary.svm: line 1, column 1: expected a label"),
     "wide.svm": (b"1 1125899906842624:1\n0 1:1\n", "wide.svm: "),
@@ -524,7 +524,7 @@ def test_a_run_that_was_stopped_goes_on(folder, run_json, monkeypatch, capsys):
         patch.setattr(Training, "_begin_epoch", stop)
         assert run(*arguments) == 130
     message = capsys.readouterr().err
-    assert "run.lazy keeps the run, and the same command goes on" in message
+    assert "run.lazy keeps the run: the same command resumes it" in message
     assert Path("run.lazy").exists()
     assert not Path("m.lazy").exists()
     assert run_json(*arguments)[0] == run_json(*command, "-o", "whole.lazy")[0] == 0
