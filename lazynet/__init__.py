@@ -2,15 +2,15 @@
 
 `LazyNetClassifier` and `LazyNetRegressor` learn one example after the other; a step costs only the
 nonzeros of its example.  `DualNetClassifier` and `DualNetRegressor` find the minimum of the same
-objective and certify it; `net_path` finds the minima along a path of penalties,
-`DualNetClassifierCV` and `DualNetRegressorCV` choose a penalty by cross-validation, and `plot_path`
-and `plot_choice` draw them.  `ASGDClassifier`, `ASGDRegressor` and `StabilisedSGDClassifier`
-implement one algorithm each; `selection_stability` compares what features models choose; `Stepper`
-takes one example at a time.  `model.save(path)` and `load(path)` keep models in files.
+objective, with a bound on the error; `net_path` finds the minima along a path of penalties.
+`DualNet*CV` and `LazyNet*CV` choose a penalty by cross-validation.  `plot_path` and `plot_choice`
+draw the results.  `ASGDClassifier`, `ASGDRegressor` and `StabilisedSGDClassifier` implement one
+algorithm each; `selection_stability` compares the features that models choose; `Stepper` takes one
+example at a time.  `model.save(path)` and `load(path)` write and read files of models.
 
-The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
+Small objects hold the parameters of the parts of an estimator: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
-`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`, `Optimal`, `FromData`), engines
+`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`, `Optimal`, `FromData`), storages of weights
 (`Clock`, `Tables`, `Dense`), averages (`FromStep`, `Suffix`, `PolynomialDecay`) and
 losses (`Huber`, `EpsilonInsensitive`, `SquaredEpsilonInsensitive`).
 
@@ -18,7 +18,7 @@ losses (`Huber`, `EpsilonInsensitive`, `SquaredEpsilonInsensitive`).
 
 `lazynet.engines.catalogue` is the table of all rules; `lazynet.verify` compares lazy rules with
 dense twins, and bounds the effect of rounding; `lazynet.reference` holds every algorithm in plain
-Python; `lazynet.plots` draws, and is the style of all figures.
+Python; `lazynet.plots` draws figures and defines their style.
 
 >>> from lazynet import Stepper
 >>> rule = FoBoS("constant", eta0=0.1)
@@ -86,8 +86,8 @@ if TYPE_CHECKING:  # `name as name` is how type checkers know a public name
     from lazynet.training.stepper import Stepper as Stepper
     from lazynet.verify.online import VerificationReport as VerificationReport
 
-# A module is imported when one of its names is asked for, so that `lazynet.reference` needs neither
-# a compiler nor NumPy.
+# A module is imported at the first use of one of its names, so that `lazynet.reference` works
+# without a compiler and without NumPy.
 #: The public names of every module.
 _NAMES = {
     "lazynet.averages": "FromStep PolynomialDecay Suffix",
@@ -118,13 +118,13 @@ _NAMES = {
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-# Modules that can be used without an import of their own.
+# Modules that are attributes of the package without a separate import.
 _MODULES = {"data", "engines", "plots", "reference", "schedules", "verify"}
 
 __all__ = ["__version__", *_MODULE_OF]
 
 
-if not TYPE_CHECKING:  # type checkers must go on refusing names that do not exist
+if not TYPE_CHECKING:  # with a __getattr__ type checkers would accept every name
 
     def __getattr__(name: str) -> Any:
         if name not in _MODULES and name not in _MODULE_OF:

@@ -57,10 +57,10 @@ class Suffix(ParameterObject):
         """The average of a run of ``n_steps`` steps."""
         if n_steps is None:
             raise ValueError(
-                "average='suffix' needs to know the last step from the beginning: set "
-                "tol=None, so that fit runs all max_iter epochs; where the last step is not "
-                "known, average='polynomial' forgets old iterates, and average=FromStep(k) begins "
-                "at step k"
+                "average='suffix' needs the number of steps before the first step: set tol=None, "
+                "so that fit runs all max_iter epochs; if the number is not known, "
+                "average='polynomial' gives old iterates little weight, and average=FromStep(k) "
+                "begins at step k"
             )
         return FromStep(n_steps // 2 + 1).settled()
 
@@ -130,7 +130,7 @@ AverageLike = Annotated[
 
 
 def known_average(average: Average | Suffix, n_steps: int | None) -> Average:
-    """The average of a run; ``n_steps`` is None where the number of its steps is not known.
+    """The average of a run of ``n_steps`` steps; None: the number is not known.
 
     >>> known_average(Suffix(), 10)
     FromStep(first=6)

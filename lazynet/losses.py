@@ -1,8 +1,8 @@
 """The losses by name, and the objects that carry the width of a loss.
 
-A new loss is one inline pair in ``kernels/losses.pxd`` with its arm in the two switches there, its
-conjugate and update in ``kernels/conjugates.pxd``, the twins of all in ``reference/losses.py``, and
-one row here.
+A new loss needs two inline functions in ``kernels/losses.pxd`` and a branch in the two switches
+there, its conjugate and update in ``kernels/conjugates.pxd``, the same functions in
+``reference/losses.py``, and a row in this file.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ class Loss:
     """A loss: a row of the table ``LOSSES``.
 
     ``margin`` losses take y = -1 or +1 and depend on m = p*y; the others take any real y.
-    ``curvature`` bounds the second derivative in p; None marks a derivative that jumps.
-    ``kinks`` are the points where the derivative jumps, in m or in p - y: a pair (c, k) stands for
-    the point c + k * epsilon.  There the slope is 0, but -y for "perceptron", which would not move
-    zero weights otherwise.  ``trivial_minimum`` marks a loss that with any penalty is least at zero
-    weights.
+    ``curvature`` bounds the second derivative in p; None: the derivative jumps.  ``kinks`` are the
+    points of these jumps, in m or in p - y: a pair (c, k) is the point c + k * epsilon.  At a kink
+    the slope is 0, but -y for "perceptron", because with 0 training could not leave zero weights.
+    ``trivial_minimum`` marks a loss that has its minimum at zero weights for any penalty.
     """
 
     name: str
@@ -91,7 +90,7 @@ _ROWS = (
 #: Every loss by the name scikit-learn gives it.
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in _ROWS}
 
-#: The loss that several classes share; of two classes it is the log loss of one output.
+#: The one loss of several classes; for two classes it is the log loss of one output.
 SOFTMAX = replace(
     LOSSES["log_loss"],
     name="softmax",
@@ -201,10 +200,10 @@ def _check_minimised(name: str, value: Any) -> Loss:
         accepted = sorted(key for key, row in LOSSES.items() if not row.trivial_minimum)
         raise ValueError(
             f"{name} must be one of {accepted}, got {loss.name!r}, whose minimum is at zero "
-            f"weights whatever the penalty: {name}='hinge' is the loss with a margin"
+            f"weights for any penalty: {name}='hinge' is the loss with a margin"
         )
     return loss
 
 
-#: The type of the parameter ``loss`` of what goes to the minimum.
+#: The type of the parameter ``loss`` of an estimator that finds the minimum.
 MinimisedLoss = Annotated[LossLike, Kind(_check_minimised, objects=_OBJECTS)]

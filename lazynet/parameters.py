@@ -1,14 +1,14 @@
-"""Parameters become plain Python values here, in one wording of errors.
+"""The validation of parameters: plain Python values, and errors in one wording.
 
-A *kind* says what a parameter may be.  It stands beside the type of a field or of an argument, as
-in ``l1: Annotated[float, Number(least=0)] | None``.  ``settle`` checks the values and returns int,
-float, bool, str or None, so that a narrow NumPy integer cannot wrap and a half-precision number
-cannot overflow later.
+A *kind* defines the valid values of a parameter.  It is written next to the type of a field or of
+an argument, as in ``l1: Annotated[float, Number(least=0)] | None``.  To *settle* a parameter is to
+check its value and to convert it to int, float, bool, str or None, so that a narrow NumPy integer
+cannot wrap and a half-precision number cannot overflow later.
 
-scikit-learn wants a constructor to keep the values that were passed.  So estimators, and the small
-objects that carry the parameters of a rule, a schedule or a loss (``ParameterObject``), settle
-their parameters when a call uses them; a frozen dataclass (``SettledFields``) settles its fields
-when it is made.
+scikit-learn requires that a constructor stores the given values unchanged.  So estimators, and the
+small objects with the parameters of a rule, a schedule or a loss (``ParameterObject``), settle
+their parameters in each call that uses them; a frozen dataclass (``SettledFields``) settles its
+fields when it is made.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_FEATURES = 2**32
 
 
 def shown(value: Any) -> str:
-    """``repr(value)`` for an error message, also where Python refuses to print a huge integer.
+    """``repr(value)`` for an error message, or a text if Python refuses to print a huge integer.
 
     >>> shown("a"), shown(10**5000)
     ("'a'", 'a value of type int that is too long to print')
@@ -46,7 +46,7 @@ def shown(value: Any) -> str:
 
 
 def as_float(value: Any) -> float:
-    """``value`` as a float, infinite where it is too large for one.
+    """``value`` as a float; infinite if it is too large for a float.
 
     >>> as_float(3), as_float(-(10**400))
     (3.0, -inf)
@@ -191,7 +191,7 @@ def check_array(
 
 
 class Kind:
-    """What a parameter may be: ``check`` makes a plain value of it, within ``bounds``.
+    """The valid values of a parameter: ``check`` converts a value, within ``bounds``.
 
     ``objects`` are the classes of the objects that the parameter takes.
 
@@ -277,10 +277,11 @@ class SettledFields:
 
 
 class ParameterObject(BaseEstimator):
-    """A small object that carries the parameters of a rule, a schedule, an average or a loss.
+    """A small object with the parameters of a rule, a schedule, an average or a loss.
 
-    Subclasses are dataclasses.  They clone, pickle, compare, print what differs from the defaults,
-    and are searched by ``GridSearchCV``.  Their parameters are checked when a model uses them.
+    Subclasses are dataclasses.  They can be cloned, pickled and compared, and ``GridSearchCV`` can
+    search their parameters; ``repr`` shows the values that differ from the defaults.  The
+    parameters are checked when a model uses them.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(repr=False)
@@ -292,16 +293,16 @@ class ParameterObject(BaseEstimator):
     0.5
     """
 
-    #: the string that stands for an object of this class with default parameters
+    #: the name of an object of this class with default parameters
     name: ClassVar[str]
-    #: the object that ``settled`` made this object from; None: this object is not settled
+    #: the object from which ``settled`` made this object; None: this object is not settled
     _origin: ClassVar[ParameterObject | None] = None
 
     def settled(self) -> Self:
         """A copy whose parameters are plain Python values; an error names the parameter."""
         if self._origin is not None:
             return self
-        # Without the constructor, which takes longer.
+        # The constructor would take longer.
         settled, values = object.__new__(type(self)), self.__dict__
         checked = settle(type(self), values, f" of {type(self).__name__}")
         settled.__dict__.update(values, _origin=self, **vars(checked))
@@ -312,12 +313,12 @@ class ParameterObject(BaseEstimator):
         return super().__repr__() if self._origin is None else repr(self._origin)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The mark is left out: a copy can be changed, and must be settled again.
+        # Without ``_origin``: a copy can be changed, and must be settled again.
         return {key: value for key, value in vars(self).items() if key != "_origin"}
 
 
 def refuse_class(name: str, value: Any, arguments: str = "") -> None:
-    """Refuse a class in place of an object; ``arguments`` stand in the call to write instead.
+    """Refuse a class in place of an object; the error names the call, with these ``arguments``.
 
     >>> refuse_class("rule", int)
     Traceback (most recent call last):
@@ -371,7 +372,7 @@ def check_n_steps(name: str, epochs: int, steps_of_an_epoch: int) -> int:
     """The number of steps in all epochs; refuses more than ``LARGEST_INTEGER`` steps."""
     if epochs * steps_of_an_epoch > LARGEST_INTEGER:
         raise ValueError(
-            f"{name} must be at most {LARGEST_INTEGER // steps_of_an_epoch} where an epoch has "
+            f"{name} must be at most {LARGEST_INTEGER // steps_of_an_epoch} if an epoch has "
             f"{steps_of_an_epoch} steps, since no more than {LARGEST_INTEGER} steps can be "
             f"counted; got {epochs}"
         )

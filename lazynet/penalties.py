@@ -44,7 +44,7 @@ class ElasticNet(SettledFields):
         >>> ElasticNet(l1=1.0, l2=2.0).of_sums(4.0, 10.0)
         14.0
         """
-        # A strength of 0 costs nothing, even where the sum has overflowed.
+        # With a strength of 0 the penalty is 0, even if the sum has overflowed.
         parts = (self.l1 * absolute if self.l1 else 0.0, self.l2 * squared if self.l2 else 0.0)
         return float(parts[0] + 0.5 * parts[1])
 
@@ -78,7 +78,7 @@ def check_l1s(name: str, value: Any) -> int | NDArray[np.float64]:
 
 
 def falling(l1s: int | NDArray[np.float64], largest: float, smallest: float) -> NDArray[np.float64]:
-    """The l1s of a list; or that number of l1s in equal ratios, from ``largest`` down.
+    """The given l1s; or, for a number, so many l1s in equal ratios, from ``largest`` down.
 
     The last one is ``smallest`` times the first.
 
@@ -94,8 +94,8 @@ def check_penalties(l1s: NDArray[np.float64], l2s: NDArray[np.float64]) -> None:
     """Refuse a point of a path, or of a grid, without a penalty."""
     if not (l1s + l2s).all():
         raise ValueError(
-            "l1s and l2s must not both be 0 at a point: without a penalty nothing certifies a "
-            "minimum, and there may be none"
+            "l1s and l2s must not both be 0 at a point: without a penalty there is no bound on "
+            "the error, and there may be no minimum"
         )
 
 
@@ -106,7 +106,7 @@ def penalties_of_path(
     l1_ratio: float = 1.0,
     smallest: float = 1e-2,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """l1 and l2 of every point of a path, the largest first; refuses what does not go together.
+    """l1 and l2 of every point of a path, the largest first; refuses parameters that conflict.
 
     l2 follows from ``l1 : l2 = l1_ratio : 1 - l1_ratio``, unless ``l2s`` names its values.
 

@@ -1,8 +1,8 @@
-"""The figures of the package, and the one style of all figures: here, in studies, in notebooks.
+"""The figures of the package, and the style of all figures of the package, studies and notebooks.
 
-Series differ by grey level, line style and marker together, so that a black-and-white print and
-an eye that sees no colour lose nothing.  matplotlib (``pip install lazynet-linear[plots]``) is
-imported when a figure is drawn.  Penalties fall from left to right, as models grow.
+Series differ in grey level, line style and marker, so that they can be told apart in black and
+white.  matplotlib (``pip install lazynet-linear[plots]``) is imported when a figure is drawn.
+Penalties fall from left to right, so that models have more nonzeros on the right.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ _DRAWN = 200
 
 
 def _penalty_on_axis(l1s: NDArray[np.float64], l2s: NDArray[np.float64]) -> str:
-    """The penalty on the axis: "l1", or "l2" where only l2 differs between the points."""
+    """The penalty on the axis: "l1", or "l2" if only l2 differs between the points."""
     return "l2" if np.ptp(l1s) == 0 and np.ptp(l2s) > 0 else "l1"
 
 
@@ -125,17 +125,17 @@ def _penalty_axis(axes: Any, name: str, penalties: NDArray[np.float64]) -> None:
 
 
 def _count_axis(axes: Any, largest: float) -> None:
-    """An axis of counts: linear from 0 to 1, where a logarithm has no 0, and logarithmic beyond."""
+    """An axis of counts: linear from 0 to 1, because log 0 is infinite, and logarithmic above 1."""
     axes.set_yscale("symlog", linthresh=1.0)
     axes.set_ylim(0, max(largest, 1.0) * 1.6)
     axes.yaxis.set_major_formatter("{x:,.0f}")
 
 
 def plot_path(path: Any, feature_names: Sequence[str] | None = None) -> Figure:
-    """The weights along a path of penalties, and how many of them are not 0.
+    """The weights along a path of penalties, and the number of weights that are not 0.
 
-    ``path`` is what ``net_path`` returns.  The features with the largest weights have a line with a
-    name: that of ``feature_names``, or their column in X.
+    ``path`` is a result of ``net_path``.  The features with the largest weights have a line with a
+    name: from ``feature_names``, or their column in X.
 
     >>> from lazynet import net_path
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
@@ -242,7 +242,7 @@ def plot_choice(model: Any) -> Figure:
 
 
 def _limit_losses(axes: Any, losses: NDArray[np.float64]) -> None:
-    """Let an axis of losses end where most of the finite ones end: one may be enormous."""
+    """Limit an axis of losses to the range of most finite losses: some may be enormous."""
     finite = losses[np.isfinite(losses)]
     least, most = finite.min(), np.quantile(finite, 0.9)
     if most > least:
@@ -250,7 +250,7 @@ def _limit_losses(axes: Any, losses: NDArray[np.float64]) -> None:
 
 
 def plot_selection(reports: Mapping[str, Any]) -> Figure:
-    """Algorithms beside each other: error, nonzeros and kappa, and how often features are chosen.
+    """Algorithms compared: error, nonzeros and kappa, and the share of runs that chose a feature.
 
     ``reports`` maps the name of each algorithm to its ``SelectionReport``.
 

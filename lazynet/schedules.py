@@ -1,10 +1,10 @@
 """Schedules of the rate: t -> eta_t for t = 0, 1, 2, ...
 
-A schedule is anything that can be called with a step number and gives a rate.  The objects here
-also give whole chunks of rates at once (``rates``), which keeps Python out of the loop; a plain
-callable is asked once per step.
+A schedule is a callable from a step number to a rate.  The objects in this file also give the rates
+of a whole chunk at once (``rates``), which avoids a call of Python for each step; a plain callable
+is called once per step.
 
-An object without ``eta0`` takes the scale of the rates from the model that uses it.
+If an object has no ``eta0``, the model sets the scale of the rates.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class OfSteps:
 class Formula(OfSteps, ParameterObject):
     """A schedule given by one formula over arrays of step numbers."""
 
-    #: the name of the parameter that the model gives where it is None
+    #: the name of the parameter that the model sets if it is None
     _from_model: ClassVar[str] = "eta0"
 
     def _of_model(self, eta0: float, l2: float) -> float:
@@ -198,10 +198,11 @@ class Optimal(Pegasos):
 class FromData(OfSteps, ParameterObject):
     """Automatic learning rates: the clock computes them from the rows.
 
-    The rate falls as the squared slopes of the loss add up, as in AdaGrad with one rate for all
-    weights, and is divided by the mean squared norm of the rows seen so far.  So to multiply X by a
-    number divides the weights by the number and changes no prediction.  A regressor also lowers
-    its rates where the slopes no longer fall.  ``lazynet.reference.from_data`` has the formulas.
+    The rate falls with the sum of the squared slopes of the loss, as in AdaGrad with one rate for
+    all weights, and is divided by the mean squared norm of the rows so far.  So if X is multiplied
+    by a number, the weights are divided by this number, and no prediction changes.  A regressor
+    also lowers its rates if the slopes no longer fall.  ``lazynet.reference.from_data`` has the
+    formulas.
 
     ``factor`` multiplies the rates.  For FoBoS and SGD with the storage "clock".
 
@@ -251,14 +252,14 @@ class FromArray(OfSteps):
         if stop > len(self._array):
             raise ValueError(
                 f"schedule has {len(self._array)} rates, but step {max(start, len(self._array))} "
-                f"was asked for; give one rate per step (steps are counted over all epochs)"
+                f"needs a rate: give one rate per step (steps are counted over all epochs)"
             )
         return self._array[start:stop]
 
 
 @dataclass(frozen=True)
 class FromCallable(OfSteps):
-    """A plain function of the step number, asked once per step.
+    """A plain function of the step number, called once per step.
 
     >>> FromCallable(lambda t: 1 / (1 + t)).rates(0, 2).tolist()
     [1.0, 0.5]
@@ -284,10 +285,10 @@ def _check_rates(values: NDArray[np.float64], start: int) -> None:
     # NaN fails both comparisons.
     if not (values.min(initial=0.0) >= 0 and values.max(initial=0.0) < np.inf):
         bad = ~(np.isfinite(values) & (values >= 0))
-        where = int(np.argmax(bad))
+        first_bad = int(np.argmax(bad))
         raise ValueError(
             f"schedule must give finite rates that are not negative, "
-            f"got {values[where]} at step {start + where}"
+            f"got {values[first_bad]} at step {start + first_bad}"
         )
 
 
@@ -340,7 +341,7 @@ def needs_scale(schedule: Any) -> bool:
 
 
 def checked_rates(schedule: Schedule, start: int, stop: int) -> NDArray[np.float64]:
-    """The rates of the steps from ``start`` to ``stop``, refused unless they can be used."""
+    """The checked rates of the steps from ``start`` to ``stop``."""
     rates = np.ascontiguousarray(_as_rates(schedule.rates(start, stop)))
     if rates.shape != (stop - start,):
         raise ValueError(

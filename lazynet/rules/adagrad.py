@@ -10,8 +10,8 @@ from lazynet.parameters import NonNegative, Positive
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
 
-#: alpha times the mean of ||x||_1 by the name of the loss, where alpha follows the data: without
-#: ``initial``, and with it.  The first visit to a row moves its prediction by at most this number.
+#: If alpha follows the data: alpha times the mean of ||x||_1, by the name of the loss, without
+#: ``initial`` and with it.  The first visit to a row changes its prediction by at most this number.
 PLAIN_PRODUCTS = {
     "log_loss": 5.0,
     "hinge": 5.0,
@@ -26,7 +26,7 @@ PLAIN_PRODUCTS = {
     "squared_epsilon_insensitive": 1.0,
 }
 PRODUCTS = PLAIN_PRODUCTS | {"log_loss": 8.0, "smooth_hinge": 4.0}
-#: ``initial`` of losses of margins, whose slopes are about 1 in size, where alpha follows the data.
+#: If alpha follows the data: ``initial`` of losses of margins, whose slopes are about 1 in size.
 INITIAL = 1.0
 
 
@@ -35,21 +35,20 @@ class AdaGrad(Rule):
     """AdaGrad, Duchi, Hazan & Singer (2011), composite form: FoBoS with a rate per coordinate.
 
     The rate of a coordinate is alpha / (delta + sqrt(n)), n the sum of its squared gradients.  With
-    ``initial``, n begins at the square of initial * |x_j|, x_j the value of the feature in the row
-    that first moves the weight, times the importance of the row: as if a row with the slope
-    ``initial`` had been seen.  So the first steps of a weight follow the sizes of its gradients.
-    Without it the first step has the size alpha even where the gradient is tiny, and where one
-    class is rare, most first gradients are.
+    ``initial``, n starts at the square of initial * |x_j|, x_j the value of the feature in the row
+    that first changes the weight, times the importance of the row: as after a row with the slope
+    ``initial``.  So the first steps of a weight are in proportion to its gradients.  Without
+    ``initial`` the first step has the size alpha even for a tiny gradient; most first gradients are
+    tiny if one class is rare.
 
     Without ``alpha`` the rates follow the data: alpha is a constant of the loss divided by m, the
-    mean of ||x||_1 over the rows seen so far, and delta is multiplied by m.  So multiplying X by a
-    number divides the weights by it and changes nothing else.  ``initial=None`` is then 1 for the
-    losses of classifiers; it is 0 for other losses, and with a given ``alpha``.  For two losses the
-    constant is larger with ``initial`` than without.  m is computed anew before the steps 0, 1, 2,
-    4, 8, ..., if it has changed by more than a sixteenth of itself, and the weights are multiplied
-    by the ratio of the new alpha to the old: what the first rows of a stream have taught then
-    counts as if their alpha had been the new one.  The intercept has the rate
-    1 / (delta + sqrt(n)).
+    mean of ||x||_1 over the rows so far, and delta is multiplied by m.  So if X is multiplied by a
+    number, the weights are divided by it, and no prediction changes.  ``initial=None`` is then 1
+    for the losses of classifiers; it is 0 for other losses, and with a given ``alpha``.  For two
+    losses the constant is larger with ``initial`` than without.  m is computed again before the
+    steps 0, 1, 2, 4, 8, ..., if it has changed by more than a sixteenth of itself.  Then the
+    weights are multiplied by the ratio of the new alpha to the old alpha, as if the earlier steps
+    had had the new alpha.  The intercept has the rate 1 / (delta + sqrt(n)).
 
     >>> AdaGrad(alpha=0.5)
     AdaGrad(alpha=0.5)

@@ -61,10 +61,10 @@ class FoBoS(Proximal):
     schedule : str, object, array or callable, default="auto"
         The learning rate of step t = 0, 1, 2, ...: "constant", "power", ``Power(eta0, power_t)``,
         the rates, a function of t.  "auto": rates from the rows; but "power" with ``eta0``, with a
-        storage other than the clock and with groups.
+        storage other than the clock or with groups.
     eta0 : float or None, default=None
-        The scale of a schedule that has none; None: the largest rate that overshoots on no row of
-        the first call.
+        The scale of a schedule without a scale; None: the largest rate that overshoots on no row
+        of the first call.
     average : bool, int, str or object, default=False
         Predict with the exact mean of the weights after every step.  True: of all steps; k: from
         step k on; "suffix": over the last half (needs ``tol=None``); "polynomial".
@@ -76,7 +76,7 @@ class FoBoS(Proximal):
         Keep every weight at 0 or above.
     group : "l2" or None, default=None
         "l2": the l1 penalty acts on the Euclidean norm of the weights of a feature over all classes
-        or labels, so that a feature is used for all of them or for none.
+        or labels, so that all classes or labels use the feature, or none does.
 
     Examples
     --------
@@ -96,8 +96,8 @@ class SGD(Proximal):
     """Shrink by the subgradient of the penalty; rates must be less than 1 / l2.
 
     A step with eta * l2 >= 1 is refused: it would set every weight that the row does not touch to
-    0, or without l1 turn its sign.  Then the scale of the stored weights, the product of all
-    1 - eta * l2, is not positive, and the closed form does not hold.
+    0, or change its sign if l1 is 0.  The scale of the stored weights, the product of all
+    1 - eta * l2, would not be positive, and the closed form would not hold.
 
     The parameters are those of ``FoBoS``, without ``group``.
 

@@ -13,14 +13,14 @@ from lazynet.penalties import ElasticNet
 from lazynet.rules.storage import Clock, Tables
 from lazynet.schedules import AUTO, FromData, needs_scale
 
-#: The loss for which constants are given where none is named.
+#: The default loss of ``Rule.constants``.
 LOG_LOSS = get_loss("log_loss")
 
 # A larger eta * l1 or eta * l2 would take the scalars of the clock out of the range of doubles.
 LARGEST_SHRINK = 2.0**200
 
-# What to write for parameters that others do not go with; their values are defaults of ``Rule``.
-_USUAL = {
+# For errors: the defaults of ``Rule`` as text, of parameters that other parameters exclude.
+_DEFAULTS = {
     "step_order": "'gradient_first'",
     "storage": "'clock'",
     "average": "False",
@@ -45,20 +45,20 @@ class Shrink(NamedTuple):
 class Rule(ParameterObject):
     """How a step learns from its example and how it shrinks the weights."""
 
-    #: whether one affine map shrinks all weights, which then lie in a storage; else the rule has
-    #: cells of its own
+    #: whether one affine map shrinks all weights, so that the rule has a storage; else the rule has
+    #: its own kind of cells
     is_affine: bool = False
     #: whether the rates of the rule come from a schedule
     scheduled: ClassVar[bool] = True
     #: the constructor call that sets the rate of a rule without a schedule, for error messages
     rate: ClassVar[str] = ""
-    #: whether the rule learns from a stream; else it needs a data set whose rows it can tell apart
+    #: whether the rule learns from a stream; else it needs a data set with numbered rows
     streams: ClassVar[bool] = True
     #: whether a warm start continues from the sums of gradients, and not from the weights alone
     continues: ClassVar[bool] = False
-    #: the parameter that fixes the rates, and the size of rows that they follow without it
+    #: the parameter that fixes the rates, and the size of rows on which they depend without it
     _follows: ClassVar[tuple[str, str] | None] = None
-    #: what to do about a model that overflows
+    #: the advice after an overflow
     remedy: ClassVar[str] = "Lower eta0"
     # Parameters that only some rules have, and their values for the other rules.
     schedule: Any = None
@@ -71,7 +71,7 @@ class Rule(ParameterObject):
 
     @property
     def size_kind(self) -> str | None:
-        """Which size of every row the rates follow: "absolute_sums", "squared_norms" or None.
+        """The size of every row on which rates depend: "absolute_sums", "squared_norms" or None.
 
         >>> from lazynet import AdaGrad, SGD
         >>> AdaGrad().size_kind, AdaGrad(alpha=0.5).size_kind, SGD().size_kind
@@ -83,23 +83,23 @@ class Rule(ParameterObject):
         return sizes if getattr(self, name) is None else None
 
     def check(self, l2: float, loss: Loss) -> None:
-        """Refuse parameters that do not go together, or with the l2 or the loss; of a settled rule.
+        """Refuse parameters of a settled rule that conflict, also with the l2 or the loss.
 
         >>> from lazynet import RDA
-        >>> RDA().check(0.1, LOG_LOSS)  # RDA can have any
+        >>> RDA().check(0.1, LOG_LOSS)  # RDA accepts all
         """
         schedule, group = self.schedule, self.group
         if self.eta0 is not None and schedule != AUTO and not needs_scale(schedule):
             raise ValueError(
-                f"eta0 is the scale of a schedule without a scale, got eta0={self.eta0!r} beside "
+                f"eta0 is the scale of a schedule without a scale, got eta0={self.eta0!r} with "
                 f"schedule={schedule!r}: leave eta0 at its default"
             )
         if self.average is not None and isinstance(self.storage, Tables):
-            self._refuse_beside("an average", "storage")
+            self._refuse_with("an average", "storage")
         if self.positive:
-            self._refuse_beside("positive=True", "storage", "average")
+            self._refuse_with("positive=True", "storage", "average")
         if group is not None:
-            self._refuse_beside(f"group={group!r}", *_USUAL)
+            self._refuse_with(f"group={group!r}", *_DEFAULTS)
         if not isinstance(schedule, FromData):
             return
         if group is not None:
@@ -117,17 +117,17 @@ class Rule(ParameterObject):
                 f"rule={self!r}"
             )
 
-    def _refuse_beside(self, subject: str, *names: str) -> None:
-        """Refuse parameters with these names that ``subject`` does not go with."""
+    def _refuse_with(self, subject: str, *names: str) -> None:
+        """Refuse values of the named parameters, other than the defaults, with ``subject``."""
         for name in names:
             value = getattr(self, name)
             if value != getattr(Rule, name):
                 raise ValueError(
-                    f"{subject} does not go with {name}={value!r}: write {name}={_USUAL[name]}"
+                    f"{subject} does not go with {name}={value!r}: write {name}={_DEFAULTS[name]}"
                 )
 
     def check_streams(self, call: str, instead: str = "use fit") -> None:
-        """Refuse to be trained by ``call``, which hands over a stream of examples.
+        """Refuse the training by ``call``, which has a stream, if the rule needs a data set.
 
         >>> from lazynet import SAGA
         >>> SAGA().check_streams("partial_fit")
@@ -143,7 +143,7 @@ set and visits it again; use fit
             )
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:
-        """The parameters of the plain Python twin, with what the twin cannot know of the loss.
+        """The parameters of the plain Python twin, with constants that depend on the loss.
 
         >>> from lazynet import RDA
         >>> RDA(gamma=2.0, rho=0.5).twin_options(LOG_LOSS)
@@ -166,7 +166,7 @@ set and visits it again; use fit
     def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
         """The shrink of all weights in every step from ``first`` on.
 
-        A rule with cells of its own shrinks each weight by itself: a = 1 and b = 0.
+        A rule with its own kind of cells shrinks the weights separately: a = 1 and b = 0.
 
         >>> from lazynet import RDA
         >>> RDA().shrinks(np.array([0.5]), ElasticNet(l1=0.1), 0)
@@ -175,7 +175,7 @@ set and visits it again; use fit
         return Shrink(np.ones(len(rates)), np.zeros(len(rates)), np.zeros(len(rates)))
 
     def largest_rate(self, penalty: ElasticNet) -> float:
-        """The bound below which rates must stay.
+        """The upper bound of the rates, excluded.
 
         >>> from lazynet import RDA
         >>> RDA().largest_rate(ElasticNet()) == LARGEST_SHRINK
@@ -197,11 +197,11 @@ class Affine(Rule):
     """
 
     is_affine = True
-    #: the bound that eta * l2 must stay below
+    #: the upper bound of eta * l2, excluded
     decay_below: ClassVar[float]
     #: the reason for the bound of eta * l2, for error messages
     why: ClassVar[str]
-    #: one step in ``period`` steps pulls, and ``period`` times as strongly
+    #: one step in ``period`` steps pulls, ``period`` times as strongly
     period: int = 1
 
     @staticmethod
@@ -246,7 +246,7 @@ class Affine(Rule):
         return shrink._replace(pull=np.where(due, self.period * shrink.pull, 0.0))
 
     def largest_rate(self, penalty: ElasticNet) -> float:
-        """The bound below which rates must stay.
+        """The upper bound of the rates, excluded.
 
         >>> from lazynet import SGD
         >>> SGD().largest_rate(ElasticNet(l2=0.25))
@@ -260,12 +260,12 @@ class Affine(Rule):
         return min(limits)
 
     def check_rates(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> None:
-        """Refuse rates under which the rule breaks down; ``first`` is the step of rates[0].
+        """Refuse rates at which the rule does not work; ``first`` is the step of rates[0].
 
         >>> from lazynet import FoBoS
         >>> FoBoS().check_rates(np.array([9.0]), ElasticNet(l2=0.25), first=0)  # SGD refuses
         """
-        # Python floats: an overflow to infinity is caught by the comparison, without a warning.
+        # Python floats overflow to infinity without a warning, and the comparison refuses infinity.
         largest, l1, l2 = float(rates.max(initial=0.0)), penalty.l1, penalty.l2
         # A strength of 0 allows any rate, even an infinite rate, whose product with 0 is NaN.
         l2_fits = not l2 or largest * l2 < self.decay_below
@@ -290,7 +290,7 @@ class Affine(Rule):
 def lost_digits(shrink: Shrink) -> NDArray[np.float64]:
     """The digits that ``keep`` lost to rounding: keep + lost_digits = 1 - decay to 106 bits.
 
-    Where a < 1/2 the lost digits are left out: the weights then halve at every step, and the
+    If a < 1/2 the lost digits are not computed: the weights then halve at every step, and the
     roundoff of a does not accumulate over the steps.
     """
     keep = np.asarray(shrink.keep)

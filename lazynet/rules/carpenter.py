@@ -16,8 +16,8 @@ from lazynet.schedules import AUTO, ScheduleLike
 class Carpenter(Rule):
     """INEXACT for l2 > 0: Carpenter's lazy sparse SGD (2008).
 
-    One linear step stands in for all the shrinks that a weight has missed.  Every ``period`` steps
-    all weights are brought current; None brings current only the weights of a step's example.
+    One linear step replaces all the shrinks that a weight has missed.  Every ``period`` steps all
+    weights are brought current; None: a step brings current only the weights of its example.
     ``schedule`` and ``eta0`` are those of ``FoBoS``; "auto" is the schedule "power".
 
     >>> Carpenter(period=100)

@@ -13,8 +13,8 @@ from lazynet.rules.base import LOG_LOSS, Rule
 
 PENALTIES = ("per_example", "once")
 
-# Where alpha follows the data: the share of the mean of |x|_1 that a beta of 1 stands for, and the
-# alpha of the intercept.
+# If alpha follows the data: the effective beta for beta = 1, as a share of the mean of |x|_1; and
+# the alpha of the intercept.
 _BETA = 0.001
 _INTERCEPT_ALPHA = 1.0
 
@@ -26,15 +26,15 @@ class FTRL(Rule):
     The rate of a coordinate is alpha / (beta + sqrt(n)), n the sum of its squared gradients.
 
     Without ``alpha`` the rates follow the data: alpha is a constant of the loss divided by m, the
-    mean of ||x||_1 over the rows seen so far, and ``beta`` is multiplied by m / 1000.  So
-    multiplying X by a number divides the weights by it and changes nothing else.  m is computed
-    anew before the steps 0, 1, 2, 4, 8, ..., and the weights are then computed from the same sums
+    mean of ||x||_1 over the rows so far, and ``beta`` is multiplied by m / 1000.  So if X is
+    multiplied by a number, the weights are divided by it, and no prediction changes.  m is computed
+    again before the steps 0, 1, 2, 4, 8, ..., and the weights are then computed from the same sums
     with the new alpha.  The intercept has the rate 1 / (beta + sqrt(n)).
 
-    ``penalty`` says how often l1 and l2 count.  "per_example": after t steps the penalty is t times
-    l1 and t times l2, beside the t losses seen, so that l1 and l2 mean the same as in every other
-    rule.  "once": the penalty is l1 and l2 however many examples have been seen, which is the
-    published form; its strengths are about t times as large for the same weights.
+    ``penalty`` says how often l1 and l2 count.  "per_example": after t steps the objective is the
+    sum of t losses, t times l1 and t times l2, so that l1 and l2 mean the same as in every other
+    rule.  "once", the published form: l1 and l2 count once for any number of examples; for the same
+    weights l1 and l2 must be about t times as large.
 
     >>> FTRL(alpha=0.5)
     FTRL(alpha=0.5)
@@ -51,7 +51,7 @@ class FTRL(Rule):
     penalty: Annotated[str, Choice(accepted=PENALTIES)] = "per_example"
 
     def check(self, l2: float, loss: Loss) -> None:
-        """Refuse l2 = 0 beside beta = 0: the first rate would be infinite.
+        """Refuse l2 = 0 with beta = 0: the first rate would be infinite.
 
         >>> FTRL(beta=0.0).check(0.1, LOG_LOSS)  # l2 bounds the first step
         """
@@ -61,7 +61,7 @@ class FTRL(Rule):
             )
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:
-        """The parameters of the twin: where alpha is None, also the units of alpha and beta.
+        """The parameters of the twin; without alpha also the units of alpha and beta.
 
         >>> FTRL(alpha=0.5).twin_options(LOG_LOSS)
         {'alpha': 0.5, 'beta': 1.0, 'penalty': 'per_example'}

@@ -10,8 +10,8 @@ from lazynet.parameters import NonNegative, Positive
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
 
-#: gamma over the squared mean norm of a row by the name of the loss, where gamma follows the data.
-#: The step of a smooth loss whose slope has no bound must not overshoot; a bounded slope allows
+#: If gamma follows the data: gamma over the squared mean norm of a row, by the name of the loss.
+#: The step of a smooth loss with an unbounded slope must not overshoot; a bounded slope allows
 #: longer steps.
 STRENGTHS = {
     "log_loss": 0.01,
@@ -26,7 +26,7 @@ STRENGTHS = {
     "epsilon_insensitive": 0.2,
     "squared_epsilon_insensitive": 1.0,
 }
-# The gamma of the intercept there.
+# The gamma of the intercept in this case.
 _INTERCEPT_GAMMA = 3.0
 
 
@@ -34,14 +34,14 @@ _INTERCEPT_GAMMA = 3.0
 class RDA(Rule):
     """Regularised dual averaging, Xiao (2010): proximal steps on the mean of all gradients.
 
-    ``gamma`` is the strength of the proximal term, gamma / sqrt(t), which replaces a
-    rate; ``rho`` adds an l1 penalty gamma rho / sqrt(t) beside l1.
+    ``gamma`` is the strength of the proximal term, gamma / sqrt(t), which replaces a rate; ``rho``
+    adds gamma rho / sqrt(t) to l1.
 
     Without ``gamma`` the strength follows the data: gamma is a constant of the loss times m^2, m
-    the mean of ||x||_2 over the rows seen so far.  So multiplying X by a number divides the weights
-    by it and changes nothing else.  m is computed anew before the steps 0, 1, 2, 4, 8, ..., and the
-    weights are then computed from the same sums with the new gamma.  The intercept has a gamma of
-    its own, which follows nothing.
+    the mean of ||x||_2 over the rows so far.  So if X is multiplied by a number, the weights are
+    divided by it, and no prediction changes.  m is computed again before the steps 0, 1, 2, 4, 8,
+    ..., and the weights are then computed from the same sums with the new gamma.  The gamma of the
+    intercept is a constant.
 
     >>> RDA(gamma=5)
     RDA(gamma=5)
@@ -57,7 +57,7 @@ class RDA(Rule):
     rho: NonNegative = 0.0
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:
-        """The parameters of the twin: where gamma is None, also its unit and the intercept's gamma.
+        """The parameters of the twin; without gamma also its unit and the intercept's gamma.
 
         >>> RDA(gamma=2.0).twin_options(LOG_LOSS)
         {'gamma': 2.0, 'rho': 0.0}
@@ -70,7 +70,7 @@ class RDA(Rule):
         return options
 
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
-        """l1, l2, gamma, rho, and the intercept's gamma; 0 says that it has none of its own.
+        """l1, l2, gamma, rho, and the intercept's gamma; 0: the intercept has the same gamma.
 
         >>> RDA(gamma=2.0).constants(ElasticNet(l1=0.5))
         (0.5, 0.0, 2.0, 0.0, 0.0)

@@ -15,14 +15,14 @@ from lazynet.rules.base import LOG_LOSS, Rule
 class SAGA(Rule):
     """SAGA, Defazio, Bach & Lacoste-Julien (2014): gradient steps at a constant rate that converge.
 
-    The slope of every row at its last visit is remembered; a step moves the weights by the mean of
-    the remembered gradients and by what has changed in the row at hand.  ``alpha`` is the rate.
-    None: 1 / (3 L), L the largest curvature of the loss times the largest importance * |x|^2 of a
-    row, with the intercept's 1; this is the rate for which convergence to the minimum is proved.
-    For a loss whose slope jumps there is no such rate: give ``alpha``, and expect the weights to
-    come near the minimum only.
+    SAGA remembers the slope of every row at its last visit; a step moves the weights along the mean
+    of the remembered gradients plus the change of the gradient of the present row.  ``alpha`` is
+    the rate.  None: 1 / (3 L), L the largest curvature of the loss times the largest importance *
+    |x|^2 of a row, with the intercept's 1; at this rate convergence to the minimum is proved.  For
+    a loss whose slope jumps there is no such rate: give ``alpha``; the weights then come near the
+    minimum but do not converge.
 
-    A dataset is needed whose rows have numbers: ``fit`` trains with SAGA, ``partial_fit`` and
+    SAGA needs a dataset with numbered rows: ``fit`` trains with SAGA, ``partial_fit`` and
     ``Stepper`` do not.
 
     >>> SAGA(alpha=0.5)
@@ -59,7 +59,7 @@ for loss='hinge'; use one of [...], or write rule=SAGA(alpha=...)
             )
 
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
-        """l1, l2 and alpha, 0 standing for a rate that is not known yet.
+        """l1, l2 and alpha; 0: the rate is not known yet.
 
         >>> SAGA(alpha=0.25).constants(ElasticNet(l1=0.5))
         (0.5, 0.0, 0.25)

@@ -34,8 +34,8 @@ class Clock(Storage):
 class Tables(Storage):
     """Lipton & Elkan's own storage: a step number per weight and two numbers per step.
 
-    After ``budget`` steps all weights are brought current and the tables begin anew.  There are no
-    tables of averages.
+    After ``budget`` steps all weights are brought current and the tables start again.  There are
+    no averages with tables.
 
     >>> from lazynet import FoBoS
     >>> FoBoS(storage=Tables(budget=4096))
@@ -48,9 +48,9 @@ class Tables(Storage):
 
 @dataclass(repr=False)
 class Dense(Storage):
-    """Every step visits every weight: the compiled loop that the lazy forms are compared with.
+    """Every step visits every weight: the compiled loop to which lazy updates are compared.
 
-    With ``predictions`` the prediction and the gradient run over all features too.
+    With ``predictions`` the prediction and the gradient visit all features too.
 
     >>> from lazynet import FoBoS
     >>> FoBoS(storage=Dense(predictions=True))

@@ -21,9 +21,9 @@ class TruncatedGradient(Affine):
     """Truncated gradient, Langford, Li & Zhang (2009), with l1 as gravity.
 
     Every ``period`` steps weights of at most ``threshold`` move towards zero by eta * period * l1.
-    Without a threshold the rule is SGD whose pull is due every ``period`` steps.  A threshold needs
-    l2 = 0, and neither an average nor a storage other than the clock.  The other parameters are
-    those of ``FoBoS``; "auto" is the schedule "power".
+    Without a threshold the rule is SGD with a pull every ``period`` steps.  A threshold needs
+    l2 = 0 and the clock as storage, and excludes an average.  The other parameters are those of
+    ``FoBoS``; "auto" is the schedule "power".
 
     >>> TruncatedGradient(period=10, threshold=1.0)
     TruncatedGradient(period=10, threshold=1.0)
@@ -50,7 +50,7 @@ class TruncatedGradient(Affine):
         return self.threshold == math.inf
 
     def check(self, l2: float, loss: Loss) -> None:
-        """Refuse l2 > 0, an average and other storages beside a threshold.
+        """Refuse l2 > 0, an average and other storages together with a threshold.
 
         >>> TruncatedGradient(threshold=0.5).settled().check(0.0, LOG_LOSS)
         """
@@ -62,7 +62,7 @@ class TruncatedGradient(Affine):
                 f"l2 must be 0 with rule=TruncatedGradient(threshold=...), got "
                 f"l2={l2:g}: a weight that decays would cross the threshold unseen"
             )
-        self._refuse_beside("a threshold", "storage", "average")
+        self._refuse_with("a threshold", "storage", "average")
 
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """The threshold.

@@ -262,9 +262,9 @@ def test_an_object_without_a_scale_needs_a_model(kind):
 def test_array_too_short_is_refused():
     """The message says how many rates there are and which step has none."""
     schedule = made([0.5, 0.25])
-    with pytest.raises(ValueError, match="schedule has 2 rates, but step 2 was asked for"):
+    with pytest.raises(ValueError, match="schedule has 2 rates, but step 2 needs a rate"):
         schedule.rates(1, 5)
-    with pytest.raises(ValueError, match="schedule has 2 rates, but step 2 was asked for"):
+    with pytest.raises(ValueError, match="schedule has 2 rates, but step 2 needs a rate"):
         schedule(2)
 
 
