@@ -1,9 +1,9 @@
 """Training on several machines with Dask: the rows stay on the workers, in blocks.
 
-An online model is a chain of tasks, one for each block.  The chain is the serial algorithm over the
-rows of all blocks in their order: the weights are bit-identical for any division into blocks and
-any number of workers.  A certified minimum uses sums over blocks.  Dask repeats the tasks of a lost
-worker.
+A chain of tasks, one for each block, trains an online model.  The chain is the serial algorithm
+over the rows of all blocks in their order: the weights are bit-identical for any division into
+blocks and any number of workers.  ``DualNet*`` finds the minimum from sums over blocks.  Dask
+repeats the tasks of a lost worker.
 
 >>> import lazynet.dask  # doctest: +SKIP
 >>> model = lazynet.dask.LazyNetClassifier().fit(X, y)  # Dask arrays  # doctest: +SKIP

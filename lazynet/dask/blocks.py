@@ -1,4 +1,4 @@
-"""Blocks of rows, each the result of a task of Dask, which repeats it where a worker is lost."""
+"""Blocks of rows; each is the result of a Dask task, which Dask repeats if a worker is lost."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from lazynet.data.files import Paths, files_of
 from lazynet.data.source import Facts, Source, Tally, as_source
 from lazynet.parameters import check_integer, shown
 
-#: Blocks of a worker that follow each other share a task up to this number of stored values.
+#: Neighbouring blocks of a worker share a task, up to this number of stored values.
 VALUES_OF_A_TASK = 2**24
 
 
 class UnreadableBlock(ValueError):
-    """A block could not be made or learned from; the message names the block."""
+    """A block could not be read or used for training; the message names the block."""
 
 
 class BlockFacts(NamedTuple):
@@ -42,7 +42,7 @@ class BlockFacts(NamedTuple):
 
 
 def _read_block(part: Any) -> Chunk:
-    """The rows of a block: of (X, y), (X, y, weights) or a source.
+    """The rows of a block, from (X, y), (X, y, weights) or a source.
 
     >>> _read_block(([[0.0, 2.0]], [1])).X.toarray()
     array([[0., 2.]])
@@ -66,7 +66,7 @@ def _facts_of(chunk: Chunk) -> BlockFacts:
 
 
 def as_wide(chunk: Chunk, n_features: int, n_labels: int | None) -> Chunk:
-    """The chunk with the columns that all blocks have together; nothing is copied."""
+    """The chunk with the number of columns of the widest block; nothing is copied."""
 
     def wide(matrix: sparse.csr_matrix, n_columns: int) -> sparse.csr_matrix:
         result = sparse.csr_matrix((matrix.shape[0], n_columns), dtype=matrix.dtype)
@@ -87,9 +87,9 @@ def order_of(seed: int | None, epoch: int, number: int, n_rows: int) -> NDArray[
 class Blocks(Source):
     """Rows in blocks on the workers of a cluster, in the order of the blocks.
 
-    A block is made once, on a worker, and stays there; Dask writes blocks to the disk of the worker
-    where they do not fit its memory, and makes the blocks of a lost worker anew on another.
-    Several fits may use the same blocks.
+    A block is made once, on a worker, and stays there.  Dask writes blocks to the disk of the
+    worker if they do not fit its memory, and makes the blocks of a lost worker again on another
+    worker.  Several fits may use the same blocks.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ class Blocks(Source):
     client : distributed.Client, optional
         The client of the cluster; None: the current one.
     names : list of str, optional
-        What errors call the blocks.
+        The names of the blocks in errors.
     seed : int, optional
-        Visit the rows of a block in a random order, which follows from the seed, the epoch and the
-        number of the block; None: in their order.  For blocks of equal length this is the order of
-        ``lazynet.data.Shuffled`` with windows of this length.
+        Visit the rows of a block in a random order, which depends on the seed, the epoch and the
+        number of the block; None: in the order of the block.  For blocks of equal length this is
+        the order of ``lazynet.data.Shuffled`` with windows of this length.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class Blocks(Source):
         if isinstance(X, (Blocks, list, tuple)):
             for name, column in columns.items():
                 if column is not None:
-                    raise ValueError(f"{name} must be None where X is blocks, which have it")
+                    raise ValueError(f"{name} must be None if X is blocks, which contain it")
             return X if isinstance(X, Blocks) else cls(X, client=client, seed=seed)
         if sample_weight is None:
             del columns["sample_weight"]
@@ -188,10 +188,10 @@ class Blocks(Source):
 
     @classmethod
     def from_files(cls, paths: Paths, reader: Any, **options: Any) -> Blocks:
-        """A block of every file, which a worker reads by ``reader``: every worker must see it.
+        """A block per file, which a worker reads by ``reader``; every worker must have access.
 
-        ``reader`` is a source of ``lazynet.data``, such as ``SvmlightFile``, or a function that
-        makes ``(X, y)`` of the name of a file.
+        ``reader`` is a source of ``lazynet.data``, such as ``SvmlightFile``, or a function from the
+        name of a file to ``(X, y)``.
         """
         names = [os.path.abspath(path) for path in files_of(paths)]
         parts = [delayed(reader, pure=False)(name) for name in names]
@@ -206,14 +206,14 @@ class Blocks(Source):
     # --- results of tasks ---
 
     def gathered(self, futures: Sequence[Future]) -> list[Any]:
-        """The results; an error names the block that could not be made or learned from."""
+        """The results; an error names the block that could not be read or used."""
         self._pending.update(futures)
         try:
             return self.client.gather(futures)  # type: ignore[no-any-return]
         except (CancelledError, FuturesCancelledError) as error:
             raise RuntimeError(
-                "a block, or what was computed from it, is lost with its worker, and cannot be "
-                "made again: give blocks as delayed calls, which Dask repeats on another worker"
+                "a block, or a result from it, is lost with its worker, and cannot be made again: "
+                "give blocks as delayed calls, which Dask repeats on another worker"
             ) from error
         except Exception as error:
             rows = zip(self.futures, *self._prepared.values(), strict=True)
@@ -233,7 +233,7 @@ class Blocks(Source):
         """The facts of every block; waits until all blocks are made."""
         if self._block_facts is None:
             facts = self.gathered(self.client.map(_facts_of, self.futures, pure=False))
-            # A task that is bound to lost workers would wait for them without end.
+            # A task that is restricted to lost workers would wait for them without end.
             free = {future.key: None for future in self.futures}
             self.client.sync(self.client.scheduler.set_restrictions, worker=free)
             if len({block.n_labels is None for block in facts}) > 1:
@@ -267,7 +267,7 @@ class Blocks(Source):
     def submitted(
         self, key: str, function: Any, *arguments: Any, home: str | None = None
     ) -> Future:
-        """The future of a task, which is best computed on the worker ``home`` if it has one."""
+        """The future of a task, preferably on the worker ``home`` if it is not None."""
         place = {"workers": [home], "allow_other_workers": True} if home else {}
         key = f"{key}-{uuid.uuid4().hex}"
         # Dask warns of a large task. A model that is sent in another way is lost with its worker.

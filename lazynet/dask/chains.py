@@ -2,9 +2,9 @@
 
     state = visit(blocks, numbers, state)
 
-A visit changes a copy of the state, so that Dask can repeat it after a loss, with the same bits.
-The chain of an epoch begins with a state that the client has, so that only this epoch is
-repeated.  The chains of several models run side by side.
+A visit changes a copy of the state, so that Dask can repeat it after the loss of a worker, with the
+same bits.  The chain of an epoch begins with a state on the client, so that only this epoch must be
+repeated.  The chains of several models run in parallel.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _AT_ONCE = 32
 
 
 class Prepared(NamedTuple):
-    """The checked rows of a block: targets and norms, and a copy of X where the checks made one."""
+    """The checked rows of a block: targets and norms, and a copy of X if the checks made one."""
 
     copied: sparse.csr_matrix | None
     targets: Targets
@@ -67,7 +67,7 @@ def checks_by(serial: type[Any], settings: Settings, n_features: int, classes: A
     probe.n_features_in_ = n_features
     if classes is not None:
         probe.classes_ = classes
-    # Only settings that matter here: fits of other settings share the result.
+    # Only the settings that the checks use: then fits with other settings share the result.
     used = SimpleNamespace(class_weight=settings.class_weight, softmax=settings.softmax)
     return partial(probe._rows_of_chunk, used)
 
@@ -76,7 +76,7 @@ class Rows:
     """The rows of a block on its worker, in arrays that kernels can read."""
 
     def __init__(self, chunk: Chunk, prepared: Prepared, n_features: int) -> None:
-        # Arrays from a wire or a disk may not be aligned.
+        # Arrays from a network or a disk may not be aligned.
         X = prepared.copied if prepared.copied is not None else as_wide(chunk, n_features, None).X
         self.X = plain_arrays(X)
         self.targets = copy.copy(prepared.targets)
@@ -99,11 +99,11 @@ class Visiting:
     """The state of an engine within an epoch."""
 
     engine: Engine
-    #: the step that comes next
+    #: the number of the next step
     t: int
     loss: float = 0.0
-    #: of the rows of a chunk that continues in the next block: their predictions, targets and
-    #: importances, or the sums of losses of several outputs
+    #: if the present chunk continues in the next block: predictions, targets and importances of its
+    #: rows so far, or the sums of the losses of several outputs
     parts: list[tuple[Numbers, Numbers, Numbers]] = field(default_factory=list)
     sums: Numbers | None = None
 
@@ -115,10 +115,10 @@ def _bytes_of_state(state: Visiting) -> int:
 
 @dataclass(frozen=True)
 class Visit:
-    """Lets an engine take a step on every row of some blocks."""
+    """A task: an engine takes a step on every row of some blocks."""
 
     plan: Plan
-    #: what the order of the rows of a block follows from, besides its number
+    #: the order of the rows of a block depends on these and on its number
     seed: int | None
     epoch: int
     #: the first of the outputs that the engine learns, and the first step of the epoch
@@ -214,7 +214,7 @@ def _in_pieces(tables: Iterable[Numbers]) -> Iterator[Numbers]:
 
 
 class BlockRows(SourceRows):
-    """The rows of blocks, which chains of tasks visit where they are."""
+    """The rows of blocks, which chains of tasks visit on the workers of the blocks."""
 
     def __init__(self, blocks: Blocks, check: Prepare, label: str) -> None:
         check_any_rows(blocks)

@@ -88,18 +88,18 @@ class _OnlineOnBlocks(OverBlocks, OnlineModel):
         client: Client | None = None,
         **options: Any,
     ) -> Self:
-        """Train on the workers that have the rows; as ``fit`` of the serial estimator on a source.
+        """Train on the workers that hold the rows, as the serial estimator trains on a source.
 
         Parameters
         ----------
         X : Blocks, Dask array or DataFrame, or list of Delayed or Future
-            The rows: a Dask array of CSR matrices or dense blocks, or a DataFrame of numbers,
-            beside a y of the same kind; calls or futures that give ``(X, y)`` or ``(X, y,
-            weights)``; or ``Blocks``, which several fits can share.
+            The rows: a Dask array of CSR matrices or dense blocks, or a DataFrame of numbers, with
+            a y of the same kind; calls or futures that give ``(X, y)`` or ``(X, y, weights)``; or
+            ``Blocks``, which several fits can share.
         y, sample_weight : Dask array or Series, optional
-            Numbers of rows where X is a Dask array or a DataFrame, in the same blocks.
+            The targets and sample weights if X is a Dask array or a DataFrame, in the same blocks.
         client : distributed.Client, optional
-            The client of the cluster; None: that of the blocks, or the current one.
+            The client of the cluster; None: the client of the blocks, or the current client.
         options
             coef_init, intercept_init, callback, checkpoint and every, as in the serial estimator.
             A checkpoint is written by the client, after an epoch.
@@ -149,7 +149,7 @@ def _counts_of(blocks: Sequence[Any]) -> list[tuple[Any, list[tuple[float, float
 
 
 def _best_intercept(loss: Loss, total: float, total_y: float) -> float:
-    """The intercept of zero weights: exact where targets are -1 and 1, or for the squared error."""
+    """The intercept of zero weights: exact for targets -1 and 1, or for the squared error."""
     if not loss.margin:
         return total_y / total
     signs, counts = np.array([-1.0, 1.0]), 0.5 * (total + total_y * np.array([-1.0, 1.0]))
@@ -158,7 +158,7 @@ def _best_intercept(loss: Loss, total: float, total_y: float) -> float:
 
 
 class _DualOnBlocks(OverBlocks, certified._DualNetModel):
-    #: the online estimator, whose checks of rows are used
+    #: the online estimator whose checks of rows are used
     _online: ClassVar[type[Any]]
 
     def fit(
@@ -252,8 +252,8 @@ def fit_all(
 ) -> list[Any]:
     """Fit every estimator to the same blocks at the same time; each has the bits of a fit alone.
 
-    With as many estimators as workers every worker is busy.  ``options`` are handed to every
-    ``fit``.  A fit that fails leaves its estimator as it was; the others end, and then its error is
+    With as many estimators as workers every worker is busy.  Every ``fit`` gets the ``options``.
+    If a fit fails, its estimator does not change; the other fits complete, and then the error is
     raised.
     """
     blocks, estimators = Blocks.of(X, y, sample_weight, client=client), list(estimators)

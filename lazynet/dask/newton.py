@@ -24,7 +24,7 @@ from lazynet.penalties import ElasticNet
 Vector = NDArray[np.float64]
 
 # The working set grows by at most the number of nonzero weights, or by this number.  A feature
-# joins it where its correlation exceeds this share of l1.
+# joins it if its correlation exceeds this share of l1.
 _LEAST_GROWTH, _SOON = 1000, 0.97
 # The most columns of a Hessian; with more, the most products of it with a vector in a step.
 _MOST_COLUMNS, _MOST_PRODUCTS = 3000, 12
@@ -84,7 +84,7 @@ class NewtonOnSums:
         weights = last.weights.copy()
         weights[chosen], db = solve(last, chosen)
         new = self.look(weights, last.intercept + db)
-        # Where rounding hides whether the objective falls, the gap decides.
+        # If the change of the objective is as small as its rounding, the gap decides.
         least, most = (last.objective * (1.0 + side * 1e-12) for side in (-1.0, 1.0))
         if new.objective <= least or (new.objective <= most and new.gap < last.gap):
             self.damping *= 0.25
@@ -111,13 +111,13 @@ class NewtonOnSums:
     def _by_hessian(self, at: Standing, chosen: NDArray[np.int64]) -> tuple[Vector, float]:
         """The minimum of the quadratic model on the working set."""
         l1, l2, old, n = self.penalty.l1, self.penalty.l2, at.weights[chosen], len(chosen)
-        # The first step is rough: a part of many rows is enough for it.
+        # The first step may be inaccurate: a part of the rows is enough if there are many.
         stride = 4 if not old.any() and self.mean.n_rows >= 100 * n else 1
         options = {"features": chosen, "stride": stride}
         _, packed = self.mean.sums("gram", at.weights, at.intercept, **options)
         H = hessian_of(packed, self._room)
         diagonal, of_intercept, bend = np.diag(H)[1:].copy(), H[0, 1:].copy(), H[0, 0]
-        # A little more than 0, where columns depend on each other.
+        # A little more than 0, because columns may be linearly dependent.
         damping = self.damping * diagonal + 1e-12 * diagonal.sum() / max(n, 1)
         H[np.arange(1, n + 1), np.arange(1, n + 1)] += damping
         moves = self.mean.fit_intercept and bend > 0.0

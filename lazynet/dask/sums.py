@@ -1,4 +1,4 @@
-"""The mean loss of rows in blocks: sums over blocks, which tasks make where the rows are.
+"""The mean loss of rows in blocks: sums over blocks, computed by tasks on the workers of the rows.
 
 A task is a function of its blocks, the weights and the intercept.  It returns the sums over *spans*
 of a few neighbouring blocks, which are added in a tree.  The spans and the tree depend on the
@@ -228,7 +228,7 @@ class MeanOverBlocks:
         length = max(1, math.isqrt(len(rows)) // 2)
         spans = [rows[k : k + length] for k in range(0, len(rows), length)]
         # A task has a whole subtree of the tree of sums: about one task for each thread of the
-        # workers, and more where a task would read too many values.
+        # workers, and more if a task would read too many values.
         n_values = length * max(block.tally.n_values for block in blocks.block_facts())
         n_threads = sum(blocks.client.nthreads().values())
         n = min(len(spans) // max(1, n_threads), VALUES_OF_A_TASK // max(1, n_values))
@@ -249,5 +249,5 @@ class MeanOverBlocks:
             groups = [sums[k : k + _FAN_IN] for k in range(0, len(sums), _FAN_IN)]
             sums = [submitted("lazynet-added", _tree_sum, group) for group in groups]
         numbers, total = _tree_sum(self.blocks.gathered(sums))
-        # Arrays from a wire may not be aligned, as kernels need them.
+        # Arrays from a network may not be aligned, but kernels need aligned arrays.
         return plain(numbers, numbers.dtype), plain(total, total.dtype)

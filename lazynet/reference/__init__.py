@@ -1,16 +1,16 @@
-"""Every algorithm in plain Python: slow on purpose, and readable beside its paper.
+"""Every algorithm in plain Python: slow on purpose, and easy to compare with its paper.
 
-Nothing here imports anything compiled, anything else of lazynet, or anything beyond the standard
-library.  Functions without square roots, exponentials or logarithms take floats and exact
-fractions.  A ``Dense...`` class does what the paper says, to every weight at every step, and the
-compiled code is tested against it.  A ``Plain...`` class is a lazy form: a step visits only the
+This package imports only the standard library, no compiled code and no other module of lazynet.
+Functions without square roots, exponentials or logarithms take floats and exact fractions.  A
+``Dense...`` class applies the algorithm of the paper to every weight at every step, and the tests
+compare the compiled code with it.  A ``Plain...`` class is a lazy form: a step visits only the
 features of its example.
 
-A class is made by ``Class(n_features, *, loss, l1, l2, fit_intercept, epsilon, ...)`` with the
-parameters of its rule besides, and has ``step(indices, values, target, weight=1)``, ``weights``,
-``intercept`` and the step count ``t``.  A penalty that the algorithm does not have is refused
-unless it is 0.  ``DenseDualAscent`` differs, because it has a variable for every example: it is
-made with all examples, and ``step(i)`` visits example i.
+The constructor is ``Class(n_features, *, loss, l1, l2, fit_intercept, epsilon, ...)``, with the
+parameters of the rule at the end.  An object has ``step(indices, values, target, weight=1)``,
+``weights``, ``intercept`` and the step count ``t``.  If the algorithm does not have a penalty, its
+strength must be 0.  ``DenseDualAscent`` differs, because it has a variable for every example: its
+constructor takes all examples, and ``step(i)`` visits example i.
 
 >>> twin = DenseRDA(2, loss="squared_error", gamma=2.0)
 >>> twin.step([0], [1.0], target=4.0)
@@ -19,16 +19,16 @@ made with all examples, and ``step(i)`` visits example i.
 ([2.0, 0.0], 0.0, 1)
 
 - ``lazynet.reference.losses``: value, slope, conjugate and best dual variable of every loss
-- ``lazynet.reference.learner``: what the learners share: options, mean sizes, standardized features
+- ``lazynet.reference.learner``: the base of the learners; mean sizes; standardized features
 - ``lazynet.reference.affine``: SGD and FoBoS as the papers describe them
-- ``lazynet.reference.closed_forms``: what a gap of missed shrinks amounts to; also as the papers
-  misprint it
+- ``lazynet.reference.closed_forms``: the composition of missed shrinks; also as the papers misprint
+  it
 - ``lazynet.reference.storage``: their lazy forms: the clock, with one number per weight and two
   scalars; Lipton & Elkan's tables, with one entry per step
 - ``lazynet.reference.averages``: averages of all iterates, summed densely and lazily on the clock
 - ``lazynet.reference.from_data``: SGD and FoBoS with rates that are computed from the rows
-- ``lazynet.reference.outputs``: classes that share the softmax as their loss; FoBoS with a penalty
-  of whole rows of weights
+- ``lazynet.reference.outputs``: classes with the softmax as their common loss; FoBoS with a penalty
+  on rows of weights
 - ``lazynet.reference.truncated_gradient``: gravity every ``period`` steps, up to a threshold
 - ``lazynet.reference.rda``: regularised dual averaging
 - ``lazynet.reference.ftrl``: FTRL-Proximal

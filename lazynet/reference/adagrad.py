@@ -20,12 +20,12 @@ class DenseAdaGrad(Learner):
 
     The rate is alpha / (delta + sqrt G_j), where G_j is the sum of the squared gradients of weight
     j.  A gradient of exactly zero changes neither G_j nor the weight: the rate need not be finite.
-    Where G_j is 0 before a gradient that is not, G_j begins at (``initial`` x_j)^2, with x_j times
-    the importance of the example.
+    Before the first gradient that is not 0, G_j is set to (``initial`` x_j)^2, with x_j times the
+    importance of the example.
 
-    With ``alpha=None`` the rates follow the data: with m the mean of ||x||_1 over the rows seen so
-    far (``MeanSize``, which refreshes m where it has changed by more than a sixteenth), the row of
-    the step included, alpha = ``product`` / m, and delta is multiplied by m.  When m changes, every
+    With ``alpha=None`` the rates follow the data: with m the mean of ||x||_1 over the rows so far
+    (``MeanSize``, which refreshes m if it has changed by more than a sixteenth), the row of the
+    step included, alpha = ``product`` / m, and delta is multiplied by m.  When m changes, every
     weight is multiplied by alpha_new / alpha_old.  The intercept has the rate
     1 / (delta + sqrt G) with the delta of the options.
 
@@ -75,7 +75,7 @@ class DenseAdaGrad(Learner):
     ) -> float:
         """Learn from one example of importance ``weight``; return the prediction before.
 
-        Where the rates follow the data, the row is measured before the prediction.
+        If the rates follow the data, the size of the row is counted before the prediction.
         """
         self._measure(values)
         self._catch_up(indices)
@@ -114,7 +114,7 @@ class DenseAdaGrad(Learner):
         """Apply the shrinks that these weights have missed: none."""
 
     def _measure(self, values: Sequence[float]) -> None:
-        """Count the row, and compute alpha anew if that is due."""
+        """Count the row, and recompute alpha if this is due."""
         if not self.follows_data:
             return
         before = self.mean_size.mean
@@ -146,7 +146,7 @@ class DenseAdaGrad(Learner):
 
 
 class PlainAdaGrad(DenseAdaGrad):
-    """AdaGrad where a step visits only the features of its example, unless alpha changes.
+    """AdaGrad whose step visits only the features of its example, unless alpha changes.
 
     n missed shrinks at the rate eta amount to one,
 
@@ -181,4 +181,4 @@ class PlainAdaGrad(DenseAdaGrad):
             self.w[j], self.psi[j] = self.weight(j), self.t
 
     def _shrink_all(self) -> None:
-        """Leave the shrinks for later."""
+        """Do nothing: ``weight`` applies the missed shrinks later."""

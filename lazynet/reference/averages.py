@@ -1,8 +1,8 @@
-"""Averages of all iterates: by summing them, and lazily on the clock.
+"""Averages of all iterates: as a sum, and lazily on the clock.
 
-Iterate i = 1, 2, ... is the weights after step i; the average weighs iterate i by omega_i >= 0.
-With omega_i = 1 for every i the average is the plain mean.  With 0 for i < k and 1 from k on it is
-the mean from step k on.  The rising products of ``lazynet.PolynomialDecay`` give the averages of
+Iterate i = 1, 2, ... is the weights after step i; omega_i >= 0 is the weight of iterate i in the
+average.  With omega_i = 1 for every i the average is the plain mean.  With 0 for i < k and 1 from k
+on it is the mean from step k on.  The omega of ``lazynet.PolynomialDecay`` gives the averages of
 Shamir & Zhang (2013).
 """
 
@@ -61,19 +61,18 @@ class DenseAverage(DenseReference):
 
 
 class PlainAverage(PlainClock):
-    """Averages on the clock, exact even where l1 makes weights vanish.
+    """Averages on the clock, exact even if l1 sets weights to 0.
 
     While no example touches a weight, the weight is sgn(z) [ |z| - shift ]+ scale with a fixed z: a
     curve that meets zero at most once, because the shift only rises.  With the prefix sums
 
         S0(n) = sum_{i <= n} omega_i scale_i        S1(n) = sum_{i <= n} omega_i scale_i shift_i
 
-    the weight's sum over the iterates is z S0(n) - sgn(z) S1(n), minus a part that belongs to the
-    time before z was stored, where n is the last iterate whose shift is below |z|.  The part from
-    before is one number per weight, ``before``: a change of z by dz and of its sign by ds, made
-    when n iterates had counted, adds S0(n) dz - S1(n) ds to ``before``.  A bisection in the shifts
-    finds the last iterate at which a vanished weight was alive, and the change of z to zero is
-    entered as of this iterate.
+    the sum of the weight over the iterates is z S0(n) - sgn(z) S1(n) - before.  Here n is the last
+    iterate whose shift is below |z|, and ``before``, one number per weight, is the part for the
+    time before z was stored.  A change of z by dz and of its sign by ds after n iterates adds
+    S0(n) dz - S1(n) ds to ``before``.  If the weight has become 0, a bisection in the shifts finds
+    the last iterate at which it was not 0, and the change of z to 0 is entered at this iterate.
 
     >>> lazy = PlainAverage(1, loss="squared_error", l1=1.0, fit_intercept=True)
     >>> _ = lazy.step([0], [1.0], 4.0)

@@ -11,10 +11,10 @@ from lazynet.reference.storage import PlainLazy
 class PlainCarpenter(PlainLazy):
     """INEXACT: one linear step |w| <- [ |w| - gap eta (l1 + l2 |w|) ]+ for ``gap`` missed shrinks.
 
-    eta is the rate of the step before the read, also where the missed steps had other rates:
+    eta is the rate of the step before the read, even if the missed steps had other rates:
     Carpenter's rate is constant within an epoch.  All weights are brought current every ``period``
-    steps (None: never) and whenever ``catch_up`` is called, as at the end of an epoch.  The scheme
-    is exact where l2 = 0 and the rate is constant, and where ``period=1``.
+    steps (None: never) and by ``catch_up``, as at the end of an epoch.  The scheme is exact if
+    l2 = 0 and the rate is constant, or if ``period=1``.
 
     >>> lazy = PlainCarpenter(1, loss="squared_error", l1=0.25, schedule=lambda t: 1.0)
     >>> for _ in range(2):

@@ -1,10 +1,10 @@
-"""What a gap of missed shrinks amounts to: corrected, and as the papers print it.
+"""The composition of missed shrinks: corrected, and as the papers print it.
 
-The weight |w| = x has missed the shrinks with the rates etas = (eta_psi, ..., eta_{k-1}); each
-function gives |w| as of step k.  LE1 is the early text of Lipton & Elkan ("612 times faster") and
+The weight |w| = x has missed the shrinks with the rates etas = (eta_psi, ..., eta_{k-1}), the gap;
+each function gives |w| at step k.  LE1 is the early text of Lipton & Elkan ("612 times faster") and
 LE3 is arXiv:1505.06449v3; ``test_closed_forms.py`` proves their errata E1, E2, ...  All functions
-work on exact fractions.  The misprints are instructive: a comparison to four significant figures
-does not tell them from the corrected formulas.
+take exact fractions.  A comparison to four significant figures cannot distinguish the misprinted
+formulas from the corrected ones.
 
 >>> from lazynet.reference.affine import sgd_shrink
 >>> gap = 4.0, [0.5, 0.5], 1.0, 1.0  # 4, 3/2, 1/4
@@ -131,9 +131,9 @@ def printed_theorem_1_eq_12_sign(x: Any, etas: Sequence[Any], l1: Any, l2: Any) 
 def printed_theorem_1_eq_13(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
     """LE1 Eq. 12 and 13 (erratum E3): the products of Eq. 12 start and end one step early.
 
-    Eq. 12 multiplies the l1 part of step tau by the factors of the steps tau, ..., k-2, where the
-    steps tau+1, ..., k-1 are meant; Eq. 13 is the same sum, written with P and B.  It is right for
-    a constant rate, where the shift cancels, and wrong otherwise.
+    Eq. 12 multiplies the l1 part of step tau by the factors of the steps tau, ..., k-2, instead of
+    the steps tau+1, ..., k-1; Eq. 13 is the same sum, written with P and B.  It is right for a
+    constant rate, because the shift cancels, and wrong otherwise.
 
     >>> from fractions import Fraction
     >>> gap = Fraction(6), [Fraction(1, 2), Fraction(1, 3)], 1, 1
@@ -146,7 +146,7 @@ def printed_theorem_1_eq_13(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> An
 
 
 def printed_theorem_2(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """LE1 Theorem 2 taken literally (erratum E6): B' divides by the P of SGD where P' is meant.
+    """LE1 Theorem 2 taken literally (erratum E6): B' divides by the P of SGD instead of P'.
 
     >>> from fractions import Fraction
     >>> gap = Fraction(6), [Fraction(1, 2), Fraction(1, 2)], 1, 1

@@ -2,9 +2,9 @@
 
 From "Linear Learning with Sparse Data" (arXiv:1612.09147).  The objective is
 l2 / 2 (|w|^2 + b^2) + mean loss, the rate 1 / (l2 t) with t = 1, 2, ..., and the intercept b is
-penalised like a weight.  Averages run over the iterates 1 ... T.  Centered learners see x - mean,
-where ``mean`` is the average row of the training set, and report the intercept that belongs to the
-rows that were passed.  The paper's lambda is ``l2``.
+penalised like a weight.  Averages run over the iterates 1 ... T.  Centered learners learn from
+x - mean, with ``mean`` the average row of the training set, and report the intercept for x itself.
+The paper's lambda is ``l2``.
 """
 
 from __future__ import annotations
@@ -112,9 +112,9 @@ class PlainDekel(_Dekel):
     u = sum h_{t-1} g x, with the harmonic numbers h, and c = sum a_t / t.  Centering needs
     z = v.mean, r = a (1 + |mean|^2) - z and s = sum r_t / t.
 
-    The loop of Algorithm 3 begins at step 2 here: as printed it begins at step 1, which the lines
-    before it have taken already.  Our copy of the text has lost the fractions in the lines of h, c
-    and s; ``docs/errata.md`` says from where they are filled in.
+    Here the loop of Algorithm 3 begins at step 2.  As printed it begins at step 1, but the lines
+    before the loop already take step 1.  In our copy of the text the fractions in the lines of h, c
+    and s are missing; ``docs/errata.md`` says how we completed them.
 
     >>> lazy = PlainDekel(1, loss="hinge", l2=1)
     >>> for _ in range(2):

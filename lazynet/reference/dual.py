@@ -26,7 +26,7 @@ from lazynet.reference.losses import LOSSES, best_dual, conjugate, soft
 class DenseDualAscent:
     """One dual variable at a time, on P(w, b) + kappa/2 |w - c|^2 + kappa_b/2 (b - c_b)^2.
 
-    The state is nothing but the dual variables and the centres c and c_b.  With z = u + kappa c,
+    The state is the dual variables and the centres c and c_b.  With z = u + kappa c,
 
         w = sgn(z) [ |z| - l1 ]+ / (l2 + kappa),        b = (1/n) sum_i s_i alpha_i / kappa_b + c_b.
 
@@ -91,7 +91,7 @@ class DenseDualAscent:
 
     def _check_kappa(self) -> None:
         if not self.l2 + self.kappa > 0:
-            raise ValueError(f"kappa must be greater than 0 where l2 is 0, got {self.kappa}")
+            raise ValueError(f"kappa must be greater than 0 if l2 is 0, got {self.kappa}")
         if self.fit_intercept and not self.kappa_intercept > 0:
             raise ValueError(f"kappa_intercept must be greater than 0, got {self.kappa_intercept}")
 
@@ -163,7 +163,7 @@ class DenseDualAscent:
     # --- objectives ---
 
     def objective(self, weights: Sequence[Any] | None = None, intercept: Any = None) -> Any:
-        """P at any weights and intercept; at the present ones if None."""
+        """P at the given weights and intercept; None: at the present ones."""
         w = self.weights if weights is None else weights
         b = self.intercept if intercept is None else intercept
         value = LOSSES[self.loss][0]
@@ -231,10 +231,10 @@ class DenseDualAscent:
         return [alpha * self.l1 / largest for alpha in duals]
 
     def dual_objective(self, duals: Sequence[Any] | None = None) -> Any:
-        """D at any dual variables, at the present ones if None, once they meet the two conditions.
+        """D at dual variables that meet the two conditions, from any; None: the present ones.
 
-        The variables are changed for this only: ``balanced`` if an intercept is fitted, then
-        ``scaled`` if l2 = 0, which keeps the balance.
+        To meet the conditions, copies of the variables are ``balanced`` if an intercept is fitted,
+        then ``scaled`` if l2 = 0, which does not change the balance.
 
         >>> twin = DenseDualAscent([[1.0, 4.0]], [1.0], loss="hinge", l1=2.0, kappa=1.0)
         >>> twin.dual_objective([1.0])  # at alpha = 0.5
@@ -251,8 +251,8 @@ class DenseDualAscent:
     def certificate(self, duals: Sequence[Any] | None = None) -> tuple[Any, Any, Any]:
         """The objective, a lower bound of the least objective, and the gap between the two.
 
-        The objective is at most the gap above its minimum.  The bound is ``dual_objective`` at
-        ``duals``, which may be any; the present dual variables if None.
+        The objective exceeds its minimum by at most the gap.  The bound is ``dual_objective`` at
+        any ``duals``; None: at the present dual variables.
         """
         objective, bound = self.objective(), self.dual_objective(duals)
         return objective, bound, objective - bound

@@ -1,41 +1,40 @@
 """SGD and FoBoS with rates that are computed from the rows: every step visits every weight.
 
-The rate follows the sizes of the rows and the slopes of the loss, as AdaGrad's rate does with one
-rate for all weights (Ward, Wu & Bottou 2019).  All is measured in units in which the rows have the
-mean norm 1.
+The rate follows the sizes of the rows and the slopes of the loss, as in AdaGrad with one rate for
+all weights (Ward, Wu & Bottou 2019).  In the units of the formulas the rows have the mean norm 1.
 
-With m the square of the mean of |x| over the rows, k the weight of an intercept beside a row of
-the mean norm (0 without an intercept), g the slope of the loss and s the importance,
+With m the square of the mean of |x| over the rows, k the weight of an intercept relative to a row
+of the mean norm (0 without an intercept), g the slope of the loss and s the importance,
 
     u = (|x|^2 / m + k) / (1 + k)
     acc += s^2 min(g^2, 8 G^2) min(u, 8)
     eta = C Y sqrt(min(1, 8 / u)) / ((1 + k) sqrt(acc + 8 G^2))
 
-The rate of the weights is eta / m, at most half of what the rule allows.  The rate of the
+The rate of the weights is eta / m, at most half of the largest rate of the rule.  The rate of the
 intercept is k eta.
 
 - Losses of a margin: C = 32, Y = G = 1, k = 1/32.
 - Losses of numbers: C = 16, k = 1; Y is the standard deviation of the targets so far, for the
   intercept (and without one for the weights) their root mean square.  G is the size of a slope:
-  Y where slopes are unbounded, the smaller of Y and epsilon for "huber", 1 for "absolute_error"
-  and "epsilon_insensitive".  The intercept has an acc and a G of its own.
-- C is multiplied by ``factor``.  A fit of few epochs can do with higher rates than a long one.
+  Y for unbounded slopes, the smaller of Y and epsilon for "huber", 1 for "absolute_error" and
+  "epsilon_insensitive".  The intercept has a separate acc and G.
+- C is multiplied by ``factor``.  A fit with few epochs can have higher rates than a long fit.
 - Unbounded slopes ("squared_error", "squared_hinge" and the like): eta has no factor
   sqrt(min(1, 8 / u)), because the step is implicit, with the slope at the weights after the
   step.  No other step on a loss of numbers goes beyond its target.
 
 m is refreshed at the rows 0, 1, 2, 4, 8, ... that are not empty.  Every weight is then
-multiplied by sqrt(m_old / m_new), at no cost, so that neither short nor giant first rows leave
-a trace.  To multiply X by a number divides the weights by the number and changes no prediction;
-to multiply y of a loss of numbers, and epsilon, multiplies the model.  (This holds for the
-rates: scale a penalty, too.)  Weights that a model starts from are not multiplied.
+multiplied by sqrt(m_old / m_new), at no cost, so that very short or very long first rows have no
+lasting effect.  If X is multiplied by a number, the weights are divided by it, and no prediction
+changes; if y of a loss of numbers is multiplied, and epsilon, so is the model.  (This holds for
+the rates: scale a penalty, too.)  The weights of a warm start are not multiplied.
 
-A regressor must not follow the noise of the last rows.  After 32, 64, 128, ... rows the
-squared slopes since the last look are compared with those before: if they did not fall by 5
-percent, the rate of the weights is multiplied by 0.5^(1/2), until they fall by 10 percent, and
-the rate of the intercept for good by 1/4.  Where ``fit`` counts epochs without progress, each
-of them quarters the rate of the weights and halves the rate of the intercept: the weights
-converge before training ends.
+A regressor must not follow the noise of the last rows.  After 32, 64, 128, ... rows the squared
+slopes since the last comparison are compared with those before it.  If they did not fall by 5
+percent, the rate of the weights is multiplied by 0.5^(1/2), until they fall by 10 percent, and the
+rate of the intercept is multiplied for good by 1/4.  Every epoch of ``fit`` without progress
+quarters the rate of the weights and halves the rate of the intercept, so that the weights converge
+before training ends.
 """
 
 from __future__ import annotations
@@ -50,9 +49,9 @@ from lazynet.reference.losses import NUMBERS
 
 #: The curvature of the losses whose slope has no bound: they take implicit steps.
 IMPLICIT = {"squared_hinge": 2.0, "squared_error": 1.0, "squared_epsilon_insensitive": 2.0}
-#: The squared size of the intercept's feature, beside rows of the mean norm 1.
+#: The squared size of the intercept's feature, relative to rows of the mean norm 1.
 INTERCEPT_OF_MARGINS, INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
-#: Where the slopes no longer shrink, losses of numbers multiply their rates by these numbers.
+#: The factors of the rates of losses of numbers when the slopes no longer shrink.
 LOWERING, INTERCEPT_LOWERING = 0.5**0.5, 0.25
 
 
@@ -182,13 +181,13 @@ class DenseFromData(Learner):
     def _scales(self) -> tuple[float, float]:
         """The standard deviation of the targets seen, and their root mean square."""
         n, first = len(self.targets), self.targets[0]
-        # The distances from the first target are exactly 0 where all targets are the same.
+        # The distances from the first target are exactly 0 if all targets are the same.
         mean = first + math.fsum(y - first for y in self.targets) / n
         variance = math.fsum((y - mean) ** 2 for y in self.targets) / n
         return math.sqrt(variance), math.sqrt(variance + mean * mean)
 
     def _slope_size(self, Y: float) -> float:
-        """G, the size that the slopes of the loss have where the targets have the size Y."""
+        """G, the size of the slopes of the loss for targets of the size Y."""
         sizes = {"squared_error": Y, "squared_epsilon_insensitive": Y}
         return {**sizes, "huber": min(Y, self.epsilon)}.get(self.loss, 1.0)
 
@@ -205,7 +204,7 @@ class DenseFromData(Learner):
 
 
 def over_root(Y: float, square: float) -> float:
-    """Y / sqrt(square), and 0 where that is 0 / 0.
+    """Y / sqrt(square), and 0 instead of 0 / 0.
 
     >>> over_root(3.0, 4.0), over_root(0.0, 0.0)
     (1.5, 0.0)

@@ -10,21 +10,20 @@ from lazynet.reference.learner import Learner, MeanSize
 
 
 class DenseFTRL(Learner):
-    """Keeps z and n per coordinate, both zero at the start, with a rate per coordinate.
+    """Stores z and n per coordinate, both zero at the start; the rate is per coordinate.
 
     With t steps taken so far, and k = t or with ``penalty="once"`` k = 1:
 
         w = 0 if |z| <= k l1, else -(z - k l1 sgn z) / ((beta + sqrt n) / alpha + k l2)
         sigma = (sqrt(n + g^2) - sqrt n) / alpha        z += g - sigma w        n += g^2
 
-    No shrink is ever missed.  The penalty counts on every step, beside the loss of the step; the
-    published form is k = 1, where l1 and l2 lose their effect as examples come in.  The intercept
-    is a coordinate without penalties.
+    The weights need no shrinks.  With k = t the penalty counts once per step, as the loss does; in
+    the published form, k = 1, the effect of l1 and l2 falls with the number of examples.  The
+    intercept is a coordinate without penalties.
 
-    With ``alpha=None`` the rates follow the data.  With m the mean of |x|_1 over the rows seen so
-    far (``MeanSize``), the row of the step included, alpha is ``alpha_unit`` / m,
-    and beta is multiplied by ``beta_unit`` m.  The intercept then has ``intercept_alpha`` and beta
-    itself.
+    With ``alpha=None`` the rates follow the data.  With m the mean of |x|_1 over the rows so far
+    (``MeanSize``), the row of the step included, alpha is ``alpha_unit`` / m, and beta is
+    multiplied by ``beta_unit`` m.  The intercept then has ``intercept_alpha`` and beta.
 
     >>> twin = DenseFTRL(1, loss="squared_error", l1=1.0, alpha=1.0, beta=0.0, fit_intercept=True)
     >>> _ = twin.step([0], [1.0], 4.0)

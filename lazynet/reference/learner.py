@@ -1,4 +1,4 @@
-"""What the learners share: their options, and sizes of rows and of features."""
+"""The base of the learners, with their options; sizes of rows and of features."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Learner:
         raise NotImplementedError
 
 
-#: Means beyond these count as these: their inverses and squares are finite.
+#: The bounds of a mean: numbers within them have finite inverses and squares.
 LEAST, LARGEST = 2.0**-300, 2.0**300
 
 
@@ -72,7 +72,7 @@ class MeanSize:
 
     @property
     def unit(self) -> float:
-        """The mean as of the last refresh."""
+        """The mean at its last refresh, or 1."""
         return self.mean or 1.0
 
     def count(self, size: float) -> None:
@@ -89,11 +89,11 @@ class MeanSize:
 def sizes_and_means(
     rows: Sequence[Sequence[float]], *, centred: bool = True
 ) -> tuple[list[float], list[float]]:
-    """The size and the mean of every feature; the mean is 0 for a feature measured from 0.
+    """The size and the mean of every feature; the mean of a feature that is not centred is 0.
 
-    A feature with values other than 0 in at least half of the rows is measured from its mean, and
-    its size is its standard deviation.  The size of any other feature is the root mean square of
-    its values that are not 0; of a feature without such values, that of all values.
+    A feature with nonzeros in at least half of the rows is centred, and its size is its standard
+    deviation.  The size of any other feature is the root mean square of its nonzeros; of a feature
+    without nonzeros, the root mean square of all nonzeros.
 
     >>> sizes_and_means([[3.0, 1.0], [0.0, 3.0], [0.0, 1.0], [0.0, 3.0]])
     ([3.0, 1.0], [0.0, 2.0])
@@ -107,7 +107,7 @@ def sizes_and_means(
         if centred and values and 2 * len(values) >= len(column):
             mean = math.fsum(column) / len(column)
             spread = _root_mean_square([x - mean for x in column])
-            # A spread that is rounding is none: the feature is a constant.
+            # If the spread is only rounding, the feature is a constant.
             size = spread if spread > 1e-8 * abs(mean) else size
         sizes.append(size)
         means.append(mean)

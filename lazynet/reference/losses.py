@@ -1,10 +1,10 @@
-"""The losses and their conjugates, as one would write them on a blackboard.
+"""The losses and their conjugates, in their textbook form.
 
 ``p`` is the prediction w.x + b, ``y`` the target, and m = p y the margin.  Each loss is a pair of
-functions: the value l(p, y) and the slope, the derivative of l in p.  At a kink, where l has no
-derivative, the slope is the subgradient 0, as everywhere in this package, but for ``perceptron``,
-which would not begin to learn.  Only ``huber`` and the two losses ``epsilon_insensitive`` use
-``epsilon``.  All but ``log_loss`` take floats and exact fractions.
+functions: the value l(p, y) and the slope, the derivative of l in p.  At a kink l has no
+derivative, and the slope is the subgradient 0, as everywhere in this package.  The exception is
+``perceptron``: with 0 training could not leave zero weights.  Only ``huber`` and the two losses
+``epsilon_insensitive`` use ``epsilon``.  All but ``log_loss`` take floats and exact fractions.
 
 >>> for name, (value, slope) in LOSSES.items():
 ...     print(name, round(value(-0.5, 1.0, 0.25), 4), round(slope(-0.5, 1.0, 0.25), 4))
@@ -52,14 +52,14 @@ def hinge(p: Any, y: Any, epsilon: Any) -> Any:
 
 
 def hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """-y where m < 1, else 0."""
+    """-y if m < 1, else 0."""
     return -y if p * y < 1 else 0
 
 
 def squared_hinge(p: Any, y: Any, epsilon: Any) -> Any:
     """[ 1 - m ]+^2"""
     gap = max(0, 1 - p * y)
-    return gap * gap  # not ** 2, which raises OverflowError where the product is infinite
+    return gap * gap  # not ** 2, which raises OverflowError if the product is infinite
 
 
 def squared_hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
@@ -68,12 +68,12 @@ def squared_hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
 
 
 def modified_huber(p: Any, y: Any, epsilon: Any) -> Any:
-    """[ 1 - m ]+^2 where m >= -1, and -4 m where m < -1."""
+    """[ 1 - m ]+^2 if m >= -1, and -4 m if m < -1."""
     return squared_hinge(p, y, epsilon) if p * y >= -1 else -4 * p * y
 
 
 def modified_huber_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """-2 y [ 1 - m ]+ where m >= -1, and -4 y where m < -1."""
+    """-2 y [ 1 - m ]+ if m >= -1, and -4 y if m < -1."""
     return -2 * y * max(0, 1 - p * y) if p * y >= -1 else -4 * y
 
 
@@ -98,13 +98,13 @@ def absolute_error_slope(p: Any, y: Any, epsilon: Any) -> Any:
 
 
 def huber(p: Any, y: Any, epsilon: Any) -> Any:
-    """r^2 / 2 where r = |p - y| <= epsilon, and epsilon (r - epsilon / 2) where r > epsilon."""
+    """With r = |p - y|: r^2 / 2 if r <= epsilon, else epsilon (r - epsilon / 2)."""
     r = abs(p - y)
     return r * r / 2 if r <= epsilon else epsilon * (r - epsilon / 2)
 
 
 def huber_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """p - y where |p - y| <= epsilon, and epsilon sgn(p - y) where |p - y| > epsilon."""
+    """p - y if |p - y| <= epsilon, and epsilon sgn(p - y) if |p - y| > epsilon."""
     return p - y if abs(p - y) <= epsilon else epsilon * _sign(p - y)
 
 
@@ -114,12 +114,12 @@ def epsilon_insensitive(p: Any, y: Any, epsilon: Any) -> Any:
 
 
 def epsilon_insensitive_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """sgn(p - y) where |p - y| > epsilon, else 0."""
+    """sgn(p - y) if |p - y| > epsilon, else 0."""
     return _sign(p - y) if abs(p - y) > epsilon else 0
 
 
 def smooth_hinge(p: Any, y: Any, epsilon: Any) -> Any:
-    """0 where m >= 1, (1 - m)^2 / 2 where 0 < m < 1, and 1/2 - m where m <= 0."""
+    """0 if m >= 1, (1 - m)^2 / 2 if 0 < m < 1, and 1/2 - m if m <= 0."""
     gap = 1 - p * y
     if gap <= 0:
         return 0
@@ -127,7 +127,7 @@ def smooth_hinge(p: Any, y: Any, epsilon: Any) -> Any:
 
 
 def smooth_hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """-y [ 1 - m ]+ where m > 0, and -y where m <= 0."""
+    """-y [ 1 - m ]+ if m > 0, and -y if m <= 0."""
     return -y * min(1, max(0, 1 - p * y))
 
 
@@ -137,7 +137,7 @@ def perceptron(p: Any, y: Any, epsilon: Any) -> Any:
 
 
 def perceptron_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """-y where m <= 0, else 0.
+    """-y if m <= 0, else 0.
 
     With a slope of 0 at the kink, zero weights would never move: every prediction is 0.
     """
@@ -188,7 +188,7 @@ NUMBERS = (
 #
 #     -l*(-a) - p (a - alpha) - (q/2) (a - alpha)^2
 #
-# in a, where alpha is the dual variable before the step and p the prediction.
+# in a, with alpha the dual variable before the step and p the prediction.
 
 
 def clip(v: Any, least: Any, most: Any) -> Any:
@@ -210,7 +210,7 @@ def soft(v: Any, a: Any) -> Any:
 
 
 def _within(value: Any, v: Any, least: Any, most: Any) -> Any:
-    """``value`` where least <= v <= most, and infinity elsewhere."""
+    """``value`` if least <= v <= most, and infinity elsewhere."""
     return value if least <= v <= most else math.inf
 
 
@@ -292,7 +292,7 @@ def conjugate(loss: str, alpha: Any, y: Any, epsilon: Any = 0.1) -> Any:
 def best_dual(loss: str, alpha: Any, p: Any, y: Any, q: Any, epsilon: Any = 0.1) -> Any:
     """The a that maximises -l*(-a) - p (a - alpha) - (q/2) (a - alpha)^2.
 
-    For q = 0, where the maximum may be at more than one a, the result is -l'(p).
+    For q = 0 the maximum may be at several a, and the result is -l'(p).
 
     >>> best_dual("squared_error", 1.0, 0.0, 3.0, 1.0)  # -a + 3 - (a - 1) = 0
     2.0

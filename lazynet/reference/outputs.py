@@ -1,4 +1,4 @@
-"""Several outputs: classes that share the softmax as their loss, and a penalty of rows of weights.
+"""Several outputs: classes with the softmax as their common loss; a penalty on rows of weights.
 
 **The softmax.**  With predictions p_k the loss of an example of class y is
 log(sum of exp p_k) - p_y, and its slope in p_k is the probability of class k, less 1 for k = y.
@@ -46,7 +46,7 @@ def softmax_loss(predictions: Sequence[float], label: int) -> float:
 
 
 class DenseSoftmax:
-    """A reference for every class, such as ``DenseReference``; the softmax gives them their slopes.
+    """A reference for every class, such as ``DenseReference``, with the slopes of the softmax.
 
     >>> from lazynet.reference import DenseReference
     >>> twins = [DenseReference(1, schedule=lambda t: 1.0) for _ in range(2)]
@@ -62,7 +62,7 @@ class DenseSoftmax:
     def __init__(self, twins: Sequence[Any]) -> None:
         self.twins = list(twins)
         for twin in self.twins:
-            # The slope that a twin receives in place of a target is the slope that it takes.
+            # A twin receives the slope in place of the target, and uses it unchanged.
             twin.slope = lambda prediction, slope, epsilon: slope
 
     @property
@@ -83,7 +83,7 @@ class DenseSoftmax:
         self, indices: Sequence[int], values: Sequence[float], label: int, weight: float = 1.0
     ) -> list[float]:
         """Learn from one example; return the predictions before."""
-        # A twin predicts within its step, after it has measured the row: let copies take one.
+        # A twin predicts within its step, after it has counted the row: use the steps of copies.
         predictions = [float(copy.deepcopy(twin).step(indices, values, 0.0)) for twin in self.twins]
         slopes = self.slopes(predictions, label)
         for twin, slope in zip(self.twins, slopes, strict=True):

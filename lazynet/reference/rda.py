@@ -13,11 +13,11 @@ class DenseRDA(Learner):
     """w minimises  gbar.w + lambda_t |w|_1 + l2/2 |w|^2 + gamma / (2 sqrt t) |w|^2
 
     where gbar is the mean of the t gradients so far and lambda_t = l1 + gamma rho / sqrt(t).  The
-    paper's plain form has rho = 0.  The intercept has a mean gradient too, and no penalty.  A
-    weight is a function of its gradients alone, so that no shrink is ever missed.
+    paper's plain form has rho = 0.  The intercept has a mean gradient too, and no penalty.  The
+    weights need no shrinks, because a weight is a function of its gradients.
 
     With ``gamma=None`` gamma follows the data: it is ``gamma_unit`` m^2, m the mean Euclidean norm
-    of the rows seen so far (``MeanSize``), the row of the step included.  The intercept then has
+    of the rows so far (``MeanSize``), the row of the step included.  The intercept then has
     ``intercept_gamma``.
 
     >>> twin = DenseRDA(1, loss="squared_error", l1=0.5, gamma=2.0, fit_intercept=True)

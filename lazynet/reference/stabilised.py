@@ -19,7 +19,7 @@ from typing import Any
 
 from lazynet.reference.losses import LOSSES
 
-#: indices, values, target, and the importance where it is not 1
+#: indices, values, target, and the importance if it is not 1
 Example = (
     tuple[Sequence[int], Sequence[float], float]
     | tuple[Sequence[int], Sequence[float], float, float]
@@ -79,7 +79,7 @@ def occurring(examples: Sequence[Example]) -> set[int]:
 
 
 class Paths:
-    """What both stabilised algorithms have: options, paths of SGD, and the features that are left.
+    """The base of both stabilised algorithms: options, paths of SGD, and the features left.
 
     ``paths`` has the weights of every path, and ``stable`` the features that were never purged.
 
@@ -132,7 +132,7 @@ class Stage:
     """
 
     gravity: float | None
-    """g of all bursts; None in the first stage, where each burst finds its own g."""
+    """g of all bursts; None in the first stage, in which each burst computes its g."""
     rejection_rate: float
     """The share of the informed weights that was to vanish."""
     realised_rate: float
@@ -150,8 +150,8 @@ class DenseStabilised(Paths):
     ``burst_size``, n_K for ``bursts_per_stage``, beta0 for ``rejection_rate``, gamma for
     ``annealing``, pi0 for ``stability`` and Theta for ``theta``; its nu is 1.
     ``gravity="informative"`` is its Algorithm 2, ``gravity="universal"`` its Algorithm 1.
-    ``frequency`` says how often each feature survived when it was last judged, and ``trace`` has a
-    line per stage.
+    ``frequency`` is the share of bursts that each feature survived, at the last decision about it,
+    and ``trace`` has a line per stage.
 
     One burst by hand, in which the first feature is drawn twice and the second once:
 
@@ -190,7 +190,7 @@ class DenseStabilised(Paths):
         self.fit_intercept = fit_intercept
         self.intercepts = [0.0] * len(self.paths)
         self.steps = [0] * len(self.paths)
-        #: per path, how often the burst at hand has informed each feature: k_j
+        #: per path, the number of rows of the present burst with each feature: k_j
         self.counts: list[dict[int, int]] = [{} for _ in self.paths]
         self.informed, self.rejected = [0] * n_features, [0] * n_features
         self.frequency = [math.nan] * n_features
@@ -210,8 +210,8 @@ class DenseStabilised(Paths):
     ) -> DenseStabilised:
         """Train stage after stage, until every path has taken its steps or no feature is left.
 
-        Each path takes ``max_iter`` times as many steps as there are rows, and the last stage is
-        cut short there.  ``draws(path)`` gives the rows that a path visits, without end.
+        Each path takes ``max_iter`` times as many steps as there are rows, so the last stage may be
+        shorter.  ``draws(path)`` is an endless iterator of the rows that a path visits.
 
         >>> import itertools
         >>> model = DenseStabilised(
@@ -295,7 +295,7 @@ class DenseStabilised(Paths):
     def truncate(self, path: int, counts: dict[int, int], g: float, size: int) -> int:
         """Move w_j towards zero by g k_j; return how many of the informed weights vanished.
 
-        Universal gravity moves every weight by g K, where K is the ``size`` of the burst.
+        Universal gravity moves every weight by g K, with K the ``size`` of the burst.
         """
         w, vanished = self.paths[path], 0
         if not size:
@@ -316,7 +316,7 @@ class DenseStabilised(Paths):
     def purge(self) -> None:
         """Purge the features that survived too few of the bursts that informed them.
 
-        Eq. 9, 10 and 16 with nu = 1: a feature that no burst of the stage informed is not judged.
+        Eq. 9, 10 and 16 with nu = 1: a feature that no burst of the stage informed stays.
         """
         for j in sorted(self.stable):
             if not self.informed[j]:

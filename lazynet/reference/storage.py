@@ -1,7 +1,7 @@
-"""The lazy forms of SGD and FoBoS: how a weight is stored so that a step need not visit it.
+"""The lazy forms of SGD and FoBoS: storages of weights, with which a step visits few weights.
 
-A form says how it stores a weight (``load``, ``store``) and how one shrink passes over every weight
-(``advance``).  Over exact fractions every form equals ``DenseReference`` to the last digit.
+A form defines how a weight is stored (``load``, ``store``) and how one shrink acts on all weights
+(``advance``).  With exact fractions every form equals ``DenseReference`` to the last digit.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class PlainLazy(Learner):
         raise NotImplementedError
 
     def advance(self, a: Any, b: Any) -> None:
-        """Let one shrink |w| <- [ a |w| - b ]+ pass over every weight."""
+        """Apply one shrink |w| <- [ a |w| - b ]+ to every weight."""
         raise NotImplementedError
 
     @property
@@ -83,7 +83,7 @@ class PlainLazy(Learner):
 class PlainClock(PlainLazy):
     """SGD or FoBoS, with a weight stored as z = sgn(w) (|w| / scale + shift).
 
-    A shrink |w| <- [ a |w| - b ]+ of all weights moves the two scalars and nothing else:
+    A shrink |w| <- [ a |w| - b ]+ of all weights changes only the two scalars:
 
         scale <- a scale        shift <- shift + b / scale        with the new scale
 
@@ -130,7 +130,7 @@ class PlainClock(PlainLazy):
             self.stored[j] = z if w > 0 else -z
 
     def advance(self, a: Any, b: Any) -> None:
-        """Let one shrink pass over every weight: scale <- a scale, shift <- shift + b / scale."""
+        """Apply one shrink to every weight: scale <- a scale, shift <- shift + b / scale."""
         if a <= 0:  # SGD with eta l2 >= 1: the shrink sets every weight to 0
             self.stored = [self.zero] * self.n_features
             self.reset()
@@ -145,7 +145,7 @@ class PlainClock(PlainLazy):
 
 
 class PlainTables(PlainLazy):
-    """SGD or FoBoS, with a weight stored together with psi, the step as of which it holds.
+    """SGD or FoBoS, with a weight stored together with psi, the step at which it was stored.
 
     P and B grow by one entry per step: P is the running product of a, and B the running sum of
     b / P with the new product (Theorems 1 and 2, corrected).  After ``budget`` steps all weights
@@ -177,7 +177,7 @@ class PlainTables(PlainLazy):
         self.begin()
 
     def begin(self) -> None:
-        """Begin the tables with one entry each, and let every weight refer to this entry."""
+        """Set each table to one entry, and the psi of every weight to this entry."""
         self.psi = [0] * self.n_features
         self.P, self.B = [self.zero + 1], [self.zero]
 
@@ -194,7 +194,7 @@ class PlainTables(PlainLazy):
         self.as_of_psi[j], self.psi[j] = w, len(self.P) - 1
 
     def advance(self, a: Any, b: Any) -> None:
-        """Let one shrink pass over every weight: append one entry, after a flush if P is full."""
+        """Apply one shrink to every weight: append one entry, after a flush if P is full."""
         if len(self.P) > self.budget:
             self.flush()
         self.P.append(self.P[-1] * a)

@@ -12,7 +12,7 @@ from lazynet.reference.affine import DenseReference, sgd_shrink
 
 
 def truncate(v: Any, alpha: Any, theta: Any) -> Any:
-    """The paper's T1: sgn(v) [ |v| - alpha ]+ where |v| <= theta, and v itself beyond.
+    """The paper's T1: sgn(v) [ |v| - alpha ]+ if |v| <= theta, else v.
 
     >>> truncate(0.5, 0.25, 1.0), truncate(-0.5, 0.75, 1.0), truncate(2.0, 0.25, 1.0)
     (0.25, -0.0, 2.0)

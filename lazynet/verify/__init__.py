@@ -1,1 +1,1 @@
-"""Lazy against dense: the tolerance, the twin that carries it, and the comparison on user data."""
+"""Lazy weights against dense weights: tolerance, dense twin, comparison on the user's data."""

@@ -1,4 +1,4 @@
-"""The lazy model and its dense twin side by side on a user's own data."""
+"""The comparison of a lazy model with its dense twin on the data of the user."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from lazynet.verify.twin import BoundedTwin, example_of
 
 # Weights and intercept.
 _Linear = tuple[NDArray[np.float64], float]
-# Weights that the plain Python twin may visit, which takes a few seconds.
+# The number of weights that the plain Python twin can visit in a few seconds.
 _VISITS = 4_000_000
-#: The largest number of epochs: the twin may visit one row of one feature this often.
+#: The largest number of epochs: the twin can visit one row of one feature so often.
 LARGEST_EPOCHS = _VISITS
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The largest difference, with the step and the feature where it arose."""
+    """The largest difference, with its step and its feature."""
 
     amount: float
     step: int
@@ -58,15 +58,16 @@ class VerificationReport:
     """The result of ``estimator.verify``; ``print(report)`` gives a text to read.
 
     ``agrees`` is whether all weights stayed within the derived bound after every step compared.
-    Comparing ends early where a prediction meets a kink of the loss, so that rounding may decide
-    the step, and where both models overflow: ``steps_compared`` says when and ``ended`` says why.
+    Comparing ends early if a prediction is at a kink of the loss, so that rounding may decide the
+    step, or if both models overflow: ``steps_compared`` is the number of steps before, and
+    ``ended`` the reason.
 
     >>> from lazynet import LazyNetClassifier
     >>> X = sparse.csr_matrix([[1.0, 0.0], [0.0, 2.0]])
     >>> report = LazyNetClassifier(l1=0.1).verify(X, ["no", "yes"])
     >>> report.agrees, report.steps_compared, report.steps
     (True, 2, 2)
-    >>> report.ended is None  # comparing went on to the last step
+    >>> report.ended is None  # all steps were compared
     True
     >>> print(str(report).partition(" (")[0])
     engine 'adagrad' and the dense twin agree after every one of 2 steps
@@ -87,13 +88,13 @@ class VerificationReport:
     largest_weight: float
     """The largest size of a weight in either model."""
     bound: float
-    """The largest distance that rounding explains by the last step compared (Euclidean norm)."""
+    """The largest distance that rounding can explain at the last compared step (Euclidean norm)."""
     agrees: bool | None
-    """Whether the distance never exceeded the bound; None where no step could be compared."""
+    """Whether the distance never exceeded the bound; None if no step could be compared."""
     average: Difference | None = None
     """The largest difference of the averages; None without an average."""
     ended: str | None = None
-    """Why comparing ended before the last step; None where all steps were compared."""
+    """The reason why comparing ended before the last step; None if all steps were compared."""
 
     def __str__(self) -> str:
         both = f"engine {self.engine!r} and the dense twin"
@@ -127,19 +128,19 @@ class _Comparison:
         self.largest, self.agrees, self.compared = 0.0, True, 0
         self.ended: str | None = None
 
-    # A number that is not finite in the lazy model alone is reported as a difference.
+    # A number that is not finite only in the lazy model is reported as a difference.
     @np.errstate(over="ignore", invalid="ignore")
     def after_step(
         self, t: int, lazy: NDArray[np.float64], dense: NDArray[np.float64], near: bool
     ) -> None:
-        """Compare the weights after step ``t``; ``near`` is whether the bound holds."""
+        """Compare the weights after step ``t``; ``near`` says whether they are within the bound."""
         self.compared += 1
         self.agrees = bool(self.agrees and near)
         size = np.maximum(np.abs(lazy), np.abs(dense))
         self.largest = max(self.largest, float(size.max(initial=0.0)))
         self.difference = self._largest(self.difference, t, lazy, dense)
 
-    # The sums of the lazy model may be infinite where those of the twin are not.
+    # The sums of the lazy model may be infinite although those of the twin are finite.
     @np.errstate(over="ignore", invalid="ignore")
     def average_after_step(self, t: int, lazy: _Linear, dense: _Linear) -> None:
         """Compare the averages after step ``t``."""
@@ -185,7 +186,7 @@ class _Comparison:
 
 
 class _MeanOfTwin:
-    """The average of the iterates of a dense twin, summed plainly."""
+    """The average of the iterates of a dense twin, by plain sums."""
 
     def __init__(self, average: Average, n_features: int) -> None:
         self.kind = average
@@ -193,7 +194,7 @@ class _MeanOfTwin:
 
     @np.errstate(over="ignore", invalid="ignore")
     def after_step(self, t: int, twin: BoundedTwin) -> _Linear | None:
-        """The average after step ``t``; None where the sums leave the range of doubles."""
+        """The average after step ``t``; None if the sums leave the range of doubles."""
         omega = float(checked_counts(self.kind, t, t + 1)[0])
         weights, intercept = twin.weights, twin.intercept
         self.sums, self.total = self.sums + omega * weights, self.total + omega
@@ -207,14 +208,14 @@ class _MeanOfTwin:
 
 
 def _first_output(engine: Engine, last: bool) -> _Linear:
-    """The last weights and intercept of the first output, or those with which it predicts."""
+    """The last weights and intercept of the first output, or those for predictions."""
     return engine.coefficients(last=last)[0], float(engine.intercepts(last=last)[0])
 
 
 def _plan_of(
     settings: Settings, rows: RowsInMemory, max_rows: int, epochs: int
 ) -> tuple[Plan, RowsInMemory, int]:
-    """The plan of a comparison, the rows in the units of this plan, and how many are visited.
+    """The plan of a comparison, the rows in its units, and the number of rows to visit.
 
     Refuses settings that have no twin.
     """
@@ -279,10 +280,10 @@ def verify(
             learner.visit(steps, t)
         except FloatingPointError:
             comparison.compared, comparison.agrees = comparison.compared + 1, False
-            comparison.ended = "the lazy model overflows where the dense twin does not"
+            comparison.ended = "the lazy model overflows, but the dense twin does not"
             break
         weights, intercept = _first_output(engine, last=True)
-        # Written so that NaN disagrees.
+        # With NaN the comparison is False.
         near = twin.distance(weights, intercept) <= twin.bound
         comparison.after_step(t, weights, twin.weights, near)
         if mean is not None:

@@ -1,7 +1,8 @@
-"""Checks for lazy rules, of this package and of others; needs Hypothesis.
+"""Tests for lazy rules of this package and of others; needs Hypothesis.
 
-An object with ``step(indices, values, target, weight)`` and ``weights`` can be compared with the
-dense twin of any exact rule, after every step, on problems that Hypothesis draws and shrinks:
+``assert_matches_twin`` compares an object with ``step(indices, values, target, weight)`` and
+``weights`` with the dense twin of any exact rule, after every step, on problems that Hypothesis
+draws and shrinks:
 
     from hypothesis import given
     from lazynet.verify.strategies import assert_matches_twin, problems
@@ -51,11 +52,11 @@ __all__ = [
 ]
 
 #: The names of all rules whose lazy weights equal dense weights after every step, and which learn
-#: from examples that are handed over one by one.  (SAGA needs the number of the row of its dataset;
-#: ``estimator.verify`` compares SAGA with its twin.)
+#: from single examples.  (SAGA needs the row numbers of a dataset; ``estimator.verify`` compares
+#: SAGA with its twin.)
 EXACT_RULES = tuple(name for name, row in ALGORITHMS.items() if row.exact and row.rule.streams)
 
-# Readable numbers of which sums and products rarely meet a kink, where a comparison ends.
+# Readable numbers whose sums and products are rarely at a kink, which would end a comparison.
 _GRAIN = 0.07
 _TARGET_GRAIN = 0.05
 # Hypothesis shrinks towards the first entries.
@@ -75,8 +76,8 @@ def sparse_matrices(
 ) -> sparse.csr_matrix:
     """CSR matrices with empty rows and columns, full and repeated rows, and explicit zeros.
 
-    Values lie between -3 and 3, times ``scale``.  The columns stand side by side up to
-    ``max_copies`` times, in other sizes each time: kernels take long rows in vectors.
+    Values lie between -3 and 3, times ``scale``.  The matrix has up to ``max_copies`` copies of the
+    columns with other sizes side by side: kernels process long rows with vector instructions.
 
     >>> from hypothesis import find
     >>> X = find(sparse_matrices(), lambda X: X.nnz > X.count_nonzero())
@@ -153,7 +154,7 @@ def targets(n_rows: int, loss: LossLike = "log_loss") -> st.SearchStrategy[NDArr
 def rates(draw: st.DrawFn, n_steps: int, reference: float = 1.0) -> NDArray[np.float64]:
     """The rates of the first ``n_steps`` steps of a schedule: constant, falling, or arbitrary.
 
-    ``reference`` is a rate that suits the data; huge and tiny rates are multiples of it.
+    ``reference`` is a good rate for the data; huge and tiny rates are multiples of it.
 
     >>> from hypothesis import find
     >>> find(rates(3), lambda rates: rates[0] > rates[1])  # 0.96 / (1 + t)
@@ -214,11 +215,11 @@ def problems(
     rate: float | None = None,
     max_copies: int = 4,
 ) -> Problem:
-    """A whole problem; the arguments restrict the choice to problems that an implementation takes.
+    """A whole problem; the arguments restrict it to problems that an implementation supports.
 
-    ``l1`` and ``l2`` fix the strengths, ``importances`` lists the importances that rows may have,
+    ``l1`` and ``l2`` fix the strengths, ``importances`` lists the possible importances of rows,
     ``scale`` multiplies the values of X, ``rate`` fixes the rate of all steps.  ``step_orders``
-    applies to "fobos" and "sgd".  The columns of X stand side by side up to ``max_copies`` times
+    applies to "fobos" and "sgd".  X has up to ``max_copies`` copies of its columns
     (``sparse_matrices``).
 
     >>> from hypothesis import given, settings

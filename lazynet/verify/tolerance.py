@@ -1,16 +1,16 @@
-"""How far two exact implementations may drift apart: a bound derived from the unit roundoff.
+"""The tolerance for two exact implementations: a bound derived from the unit roundoff.
 
 Let e be the difference of the two weight vectors (intercept included) in the Euclidean norm.
 
 * A shrink never increases e: |w| <- [a |w| - b]+ with a <= 1 is nonexpansive.
 * A gradient step on a loss with curvature at most L multiplies e by at most
-  max(1, c - 1) if the shrink follows it and max(1, c) if both start from the same weights, where
+  max(1, c - 1) if the shrink follows it and max(1, c) if both start from the same weights, with
   c = eta s L |x|^2 (s the importance of the example).
 * Rounding adds a few units in the last place of the weights, of the move, and, in a lazy form, of
   the cushion C of the clock, which follows the same map as a weight: C <- a C + b.
 
-Where the derivative of a loss jumps (hinge, absolute error, epsilon-insensitive), a prediction
-within the bound of the jump may rightly fall on either side: the comparison ends there.
+The derivative of some losses jumps (hinge, absolute error, epsilon-insensitive).  If a prediction
+is within the bound of the jump, both sides are right, and the comparison ends.
 """
 
 from __future__ import annotations
@@ -28,27 +28,28 @@ from lazynet.rules.base import Affine
 UNIT_ROUNDOFF = 2.0**-53
 # Roundings per weight and step, both implementations together: magnitude, move, shrink, scale.
 _ROUNDINGS = 8.0
-# Roundings of the cushion in one load and store; tests/exact/test_lazy_equals_dense.py holds a
-# sweep to them.
+# Roundings of the cushion in one load and store; tests/exact/test_lazy_equals_dense.py tests them
+# in a sweep.
 _CUSHION_ROUNDINGS = 6.0
-# A bound above this share of the weights is too loose to assert anything.
+# A bound above this share of the weights is too loose for a test.
 _USELESS = 1e-6
 
-#: How far two exact forms of a rule that is not affine may be apart, by 1 + the largest weight.
+#: The tolerance for two exact forms of a rule that is not affine, as a share of 1 + the largest
+#: weight.
 AGREE = 1e-10
-# A comparison of such rules ends where a prediction comes this near to a kink, or exceeds
-# the largest prediction in size.
+# A comparison of such rules ends if a prediction comes this near to a kink, or exceeds the largest
+# prediction in size.
 _NEAR_A_KINK = 1e-9
 _LARGEST_PREDICTION = 1e6
-#: The values of a nearby run are larger by this share, and may move the weights by that many times
-#: the share before the comparison ends.
+#: The values of a nearby run are larger by this share; the comparison ends if this changes the
+#: weights by more than the second number times the share.
 NUDGE = 2.0**-36
 AMPLIFIED = 1e3
 
 #: The reasons why comparing ends; each completes a sentence after "because".
-AT_A_KINK = "a prediction meets a kink of the loss, where rounding decides the step"
-DIVERGED = "the run diverges and amplifies rounding beyond use"
-AT_THE_THRESHOLD = "a weight meets the threshold, where rounding decides the truncation"
+AT_A_KINK = "a prediction is at a kink of the loss, so that rounding decides the step"
+DIVERGED = "the run diverges, and amplifies rounding too much for a comparison"
+AT_THE_THRESHOLD = "a weight is at the threshold, so that rounding decides the truncation"
 OVERFLOWED = "the numbers of the dense twin leave the range of doubles"
 
 
@@ -71,10 +72,10 @@ class VisitedRow(NamedTuple):
 
 
 class Budget:
-    """What the two error budgets share: the bound so far, and why comparing ended.
+    """The base of the two error budgets: the bound so far, and the reason why comparing ended.
 
     ``ended`` is None until a prediction comes too near to a jump of the loss's derivative, or the
-    run itself diverges, so that it has amplified rounding beyond use or overflows.
+    run diverges, so that it amplifies rounding too much or overflows.
 
     >>> from lazynet.losses import get_loss
     >>> budget = StateBudget(get_loss("log_loss"))
@@ -98,8 +99,8 @@ class Budget:
 class ErrorBudget(Budget):
     """The derived bound of the affine family; ``bound`` holds for the steps taken so far.
 
-    ``largest_cushion`` is the largest cushion beside which a lazy form stores a weight, if it
-    sweeps in time.
+    ``largest_cushion`` is the largest cushion with which a lazy form stores a weight, if it sweeps
+    in time.
 
     >>> from lazynet.losses import get_loss
     >>> from lazynet.rules.affine import FoBoS
@@ -152,7 +153,7 @@ class ErrorBudget(Budget):
         prediction_error = UNIT_ROUNDOFF * (len(x) + 4) * terms
         if not (math.isfinite(prediction) and math.isfinite(eta * importance * slope)):
             self.end(OVERFLOWED)
-        # Before anything has been rounded, zero weights predict 0 in both implementations.
+        # Before the first rounding, zero weights predict 0 in both implementations.
         exact = self.bound == 0.0 and prediction == 0.0 and not before.any()
         if not exact:
             blur = prediction_error + self.bound * norm
@@ -223,7 +224,7 @@ class StateBudget(Budget):
             self.end(OVERFLOWED)
         elif abs(prediction) >= _LARGEST_PREDICTION * (1.0 + abs(target)):
             self.end(DIVERGED)
-        # Until a slope has moved a number, the prediction is 0 in both, without any rounding.
+        # Before the first slope that is not 0, both predictions are 0, without any rounding.
         elif (self.has_moved or prediction != 0.0) and (
             distance_to_kink(self.loss, prediction, target) <= near
         ):
@@ -241,9 +242,9 @@ def is_amplified(weights: Sequence[float], nearby: Sequence[float]) -> bool:
     """Whether a run has amplified the rounding of a step beyond what 1e-10 of the weights allows.
 
     ``nearby`` are the weights of a reference on values that are larger by the share ``NUDGE``.
-    Steps that are too long for the loss multiply every difference of two runs, also where the
-    predictions stay small.  Once the two references are 1,000 times as far apart as their values,
-    1e-10 says nothing about an implementation any more.
+    Steps that are too long for the loss multiply every difference of two runs, even if the
+    predictions stay small.  If the distance of the two references is more than 1,000 times that of
+    their values, a tolerance of 1e-10 is too small to judge an implementation.
 
     >>> is_amplified([1.0], [1.0 + 2.0 * NUDGE]), is_amplified([1.0], [1.0 + 1e-6])
     (False, True)

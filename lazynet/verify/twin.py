@@ -32,10 +32,10 @@ from lazynet.verify.tolerance import (
 
 
 class BoundedTwin:
-    """The reference of a rule with an error budget, to be stepped beside an implementation.
+    """The reference of a rule with an error budget; it takes the same steps as an implementation.
 
-    ``largest_cushion`` is that of the implementation (``ErrorBudget``), and ``n_rows`` the number
-    of rows of the data set, for rules that do not learn from a stream.
+    ``largest_cushion`` is the cushion of the implementation (``ErrorBudget``), and ``n_rows`` the
+    number of rows of the data set, for rules that do not learn from a stream.
 
     >>> from lazynet import SGD
     >>> model = Stepper(2, loss="hinge", rule=SGD("constant", eta0=0.5), l1=0.1)
@@ -45,7 +45,7 @@ class BoundedTwin:
     array([0.45, 0.  ])
     >>> twin.comparable and twin.bound < 1e-14
     True
-    >>> twin.ended is None  # comparing goes on
+    >>> twin.ended is None  # comparing continues
     True
     >>> round(twin.distance(np.array([0.45, 0.25]), twin.intercept), 6)
     0.25
@@ -85,8 +85,8 @@ class BoundedTwin:
     ) -> float:
         """Take one step, and add the rounding of the step to the bound; returns the prediction.
 
-        ``row`` is the number of the example in the data set, which only rules that do not learn
-        from a stream ask for.
+        ``row`` is the number of the example in the data set, for rules that do not learn from a
+        stream.
         """
         plan, dense = self.plan, self.dense
         numbered = {} if plan.rule.streams else {"row": row}
@@ -135,7 +135,7 @@ class BoundedTwin:
 
     @property
     def ended(self) -> str | None:
-        """Why comparing ended; None while it goes on."""
+        """The reason why comparing ended; None: it continues."""
         return self.budget.ended
 
     @property
@@ -199,7 +199,7 @@ def new_reference(plan: Plan, n_features: int, n_rows: int | None = None) -> Any
 class Problem(SettledFields):
     """Rows, targets and importances; the row and the rate of each step; loss, rule and penalty.
 
-    ``problems`` draws such an object, and a failing one is printed as the call that makes it:
+    ``problems`` draws such an object; a failing test prints it as a call of the constructor:
 
     >>> problem = Problem(
     ...     X=sparse.csr_matrix([[0.0, 2.0]]), y=np.array([1.0]), importances=np.ones(1),
@@ -233,7 +233,7 @@ class Problem(SettledFields):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # A problem that was printed has lists in place of arrays.
+        # The printed call has lists in place of arrays.
         for name in ("y", "importances", "rates"):
             numbers = check_array(name, "must list real numbers", getattr(self, name))
             object.__setattr__(self, name, numbers)
@@ -336,9 +336,9 @@ def assert_matches_twin(
 ) -> int:
     """Step ``implementation`` and the dense twin, and compare all weights after every step.
 
-    ``implementation`` has ``step(indices, values, target, weight)``; ``read`` gives its weights.
-    Where the problem fits an intercept, ``implementation.intercept`` is compared too.  Returns the
-    number of steps compared: comparing ends where rounding may decide a branch.
+    ``implementation`` has ``step(indices, values, target, weight)``; ``read`` returns its weights.
+    If the problem fits an intercept, ``implementation.intercept`` is compared too.  Returns the
+    number of compared steps: comparing ends if rounding may decide a branch.
 
     >>> from hypothesis import given, settings
     >>> from lazynet.verify.strategies import EXACT_RULES, problems
@@ -373,11 +373,11 @@ def assert_matches_twin(
 
 
 def _difference(weights: NDArray[np.float64], twin: BoundedTwin, distance: float) -> str:
-    """How far the weights are from the twin's, and the weight with the greatest difference."""
+    """The distance of the weights from the twin's, and the weight with the greatest difference."""
     j = int(np.argmax(np.abs(weights - twin.weights)))
     if np.isnan(weights[j]):
-        return f"weight {j} is nan, where the dense twin's weights are finite numbers"
-    share = "where rounding explains no difference"
+        return f"weight {j} is nan, but the dense twin's weights are finite numbers"
+    share = "and rounding explains no difference"
     if twin.bound:
         share = f"{distance / twin.bound:.3g} times the {twin.bound:.3g} that rounding explains"
     return (

@@ -139,7 +139,7 @@ def test_a_difference_is_told_in_numbers():
         problems(), lambda problem: problem.X[:, 0].count_nonzero() and problem.n_features == 2
     )
     for problem, compared in (
-        (still, "where rounding explains no difference"),
+        (still, "and rounding explains no difference"),
         (moved, "times the .* that rounding explains"),
     ):
         with pytest.raises(

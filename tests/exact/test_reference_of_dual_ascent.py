@@ -176,7 +176,7 @@ def test_a_new_centre_is_the_weights(problem):
 
 def test_a_problem_without_curvature_is_refused():
     """kappa = 0 needs l2 > 0, and an intercept needs a kappa of its own."""
-    with pytest.raises(ValueError, match="kappa must be greater than 0 where l2 is 0, got 0"):
+    with pytest.raises(ValueError, match="kappa must be greater than 0 if l2 is 0, got 0"):
         DenseDualAscent([[1.0]], [1.0], l1=1.0)
     twin = DenseDualAscent([[1.0]], [1.0], l2=1.0, fit_intercept=True)
     with pytest.raises(ValueError, match="kappa_intercept must be greater than 0, got 0"):
