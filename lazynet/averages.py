@@ -98,7 +98,7 @@ _BY_NAME: dict[str, type[ParameterObject]] = {kind.name: kind for kind in (Suffi
 
 
 def check_average(name: str, average: Any) -> Average | Suffix | None:
-    """The average that a parameter stands for; None for no average.
+    """The average for a value of the parameter; None for no average.
 
     >>> check_average("average", False), check_average("average", np.int8(3))
     (None, FromStep(first=3))

@@ -28,8 +28,8 @@ Vector = NDArray[np.float64]
 _LEAST_GROWTH, _SOON = 1000, 0.97
 # The most columns of a Hessian; with more, the most products of it with a vector in a step.
 _MOST_COLUMNS, _MOST_PRODUCTS = 3000, 12
-# The quadratic problem is solved to this share of its violation, or of the gap that is asked for;
-# and the most calls of the kernel for it.
+# The quadratic problem is solved to this share of its violation, or of the target of the gap; and
+# the most calls of the kernel for it.
 _ACCURACY, _SHARE_OF_TARGET, _MOST_CALLS = 1e-3, 0.1, 60
 
 

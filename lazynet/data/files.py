@@ -115,7 +115,7 @@ def _read(file: IO[bytes], path: str) -> bytes:
     except (EOFError, zlib.error, lzma.LZMAError) as error:
         raise _damaged(path, error) from error
     except OSError as error:
-        if error.errno is not None:  # a failure of the disk, which says what it is
+        if error.errno is not None:  # a failure of the disk, with its own message
             raise
         raise _damaged(path, error) from error
 

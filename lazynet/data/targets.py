@@ -116,7 +116,7 @@ class Classes(Targets):
 
 
 class Labels(Targets):
-    """Any number of labels for every row: ``indicator`` is a CSR matrix, 1 where a row has one."""
+    """Any number of labels for every row; the CSR matrix ``indicator`` has a 1 for each label."""
 
     def __init__(self, indicator: sparse.csr_matrix, importances: Importances) -> None:
         self.n_rows, self.importances = indicator.shape[0], importances

@@ -109,8 +109,8 @@ class StabilisedSGDClassifier(LinearClassifier):
         the last decision about the feature; NaN for a feature without a decision.
     trace_ : list of dict
         Per stage: ``output`` (row of ``coef_``), ``stage``, ``steps`` of each path so far,
-        ``rejection_rate``, ``realised_rate``, ``gravity`` (None in the first stage, where each
-        burst has its own gravity), ``burst_size``, ``n_stable``, and ``purged``, the features that
+        ``rejection_rate``, ``realised_rate``, ``gravity`` (None in the first stage, whose bursts
+        have different gravities), ``burst_size``, ``n_stable``, and ``purged``, the features that
         the stage purged.
     eta0_, n_iter_ : float, int
         The scale of the rates, and the epochs of every path, rounded up.

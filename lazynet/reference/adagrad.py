@@ -131,7 +131,7 @@ class DenseAdaGrad(Learner):
     def divide_rates(self, divisor: float) -> None:
         """From the next step on, let the rates of the weights follow ``product`` / ``divisor``.
 
-        The rates of the intercept stay what they were.
+        The rates of the intercept do not change.
 
         >>> twin = DenseAdaGrad(1, product=5.0)
         >>> twin.divide_rates(2.0)

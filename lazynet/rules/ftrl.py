@@ -80,7 +80,7 @@ class FTRL(Rule):
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2, whether the penalty counts per example, alpha, beta, and the intercept's.
 
-        An alpha of 0 for the intercept says that it has no rate of its own.
+        An alpha of 0 for the intercept says that the intercept has the same alpha.
 
         >>> FTRL(alpha=0.25).constants(ElasticNet(l1=0.5))
         (0.5, 0.0, 1.0, 0.25, 1.0, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""The rooms of the package: imports go down and never round; one thing has one name everywhere."""
+"""The layers of the package: imports go down, without cycles; one thing has one name everywhere."""
 
 import ast
 import importlib
@@ -13,8 +13,8 @@ from lazynet.engines.catalogue import ALGORITHMS
 
 PACKAGE = ROOT / "lazynet"
 
-#: The rooms, floor by floor from the ground up.  Imports go to the same floor or down.
-ROOMS = [
+#: The parts of the package, from the lowest layer up.  Imports go to the same layer or down.
+LAYERS = [
     ("reference",),
     ("kernels",),
     ("parameters",),
@@ -66,7 +66,7 @@ IMPORTS = {
 }
 
 
-def room_of(module):
+def part_of(module):
     """The first part of a module's name below lazynet; empty for lazynet itself."""
     return module.removeprefix("lazynet").removeprefix(".").partition(".")[0]
 
@@ -88,27 +88,27 @@ def test_declarations_of_kernels_have_no_circle():
     TopologicalSorter(graph).prepare()
 
 
-def test_every_module_has_a_room():
-    """Each file belongs to one of the rooms above, and each room has a file."""
-    found = {room_of(name) for name in SOURCES} - {"", "_version"}
-    assert found == {room for rooms in ROOMS for room in rooms}
+def test_every_module_is_in_a_layer():
+    """Each file belongs to one of the parts above, and each part has a file."""
+    found = {part_of(name) for name in SOURCES} - {"", "_version"}
+    assert found == {part for parts in LAYERS for part in parts}
 
 
 @pytest.mark.parametrize("module", sorted(SOURCES))
 def test_imports_go_down(module):
-    """No module imports a module of a floor above its own."""
-    if room_of(module) in ("", "_version"):
+    """No module imports a module of a layer above its own."""
+    if part_of(module) in ("", "_version"):
         return  # the package itself imports a module when one of its names is asked for
-    floor = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
-    floor["_version"] = 0
+    layer = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+    layer["_version"] = 0
     for other in IMPORTS[module]:
-        assert floor[room_of(other)] <= floor[room_of(module)], f"{module} imports {other}"
+        assert layer[part_of(other)] <= layer[part_of(module)], f"{module} imports {other}"
 
 
-@pytest.mark.parametrize("module", [name for name in SOURCES if room_of(name) in WORDS])
+@pytest.mark.parametrize("module", [name for name in SOURCES if part_of(name) in WORDS])
 def test_words_import_nothing_but_each_other(module):
     """Parameters, losses, penalties, schedules, averages and rules know no engine."""
-    assert {room_of(other) for other in IMPORTS[module]} <= WORDS
+    assert {part_of(other) for other in IMPORTS[module]} <= WORDS
 
 
 @pytest.mark.parametrize("path", KERNEL_SOURCES, ids=lambda path: path.name)
