@@ -39,8 +39,8 @@ test-thorough: setup
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n auto --thorough
 
 # The tests with few examples, on kernels with bounds checks, under the address and undefined behaviour
-# sanitizers.  This build has an environment of its own and leaves the release build alone.  It has one
-# vector level: LEVEL=_v3 (AVX2) and LEVEL=_v4 (AVX-512) have environments of their own, too.
+# sanitizers.  This build has a separate environment and does not change the release build.  It has one
+# vector level: LEVEL=_v3 (AVX2) and LEVEL=_v4 (AVX-512) have separate environments, too.
 LEVEL ?=
 SANITIZED_VENV := .venv-sanitized$(LEVEL)
 SANITIZED := $(SANITIZED_VENV)/bin/python

@@ -1,12 +1,12 @@
-"""``python -m benchmarks NAME``: lazynet beside other programs, and studies of our own.
+"""``python -m benchmarks NAME``: comparisons of lazynet with other programs, and other studies.
 
 Each study writes NAME.json (every repeat, with machine, versions, seeds and commit), NAME.md and
 NAME.svg.  README.md in the same folder is the index.  The same command continues an interrupted
 run.  Four commands print their figures instead:
 
     python -m benchmarks readme              the README's figure from the committed results
-    python -m benchmarks machines [ROWS]     fits over blocks on workers, beside one process
-    python -m benchmarks compare --old PATH  fits of the build in another checkout, beside this one
+    python -m benchmarks machines [ROWS]     fits over blocks on workers, and in one process
+    python -m benchmarks compare --old PATH  fits of the build in another checkout, and in this one
     python -m benchmarks build               the time to build each compiled module
 """
 

@@ -1,4 +1,4 @@
-"""``python -m benchmarks machines [ROWS]``: fits over blocks on two workers, beside one process.
+"""``python -m benchmarks machines [ROWS]``: fits over blocks on two workers, and in one process.
 
 One online model, eight of them, and certified minima of three penalties, on generated documents in
 16 blocks.  Two lines per fit: in one process, and on the workers, with the seconds of the clock, of

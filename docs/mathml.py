@@ -35,7 +35,7 @@ def inline(translator: Any, node: nodes.math) -> None:
 
 
 def display(translator: Any, node: nodes.math_block) -> None:
-    """Write a formula on lines of its own, which scrolls where the page is narrower."""
+    """Write a formula on separate lines; it scrolls if the page is narrower."""
     latex = node.astext()
     formula = mathml(latex, "block")
     translator.body.append(f'<div class="formula" title="{html.escape(latex)}">{formula}</div>\n')
@@ -43,7 +43,7 @@ def display(translator: Any, node: nodes.math_block) -> None:
 
 
 def store_font(app: Sphinx, failure: Exception | None) -> None:
-    """Put the font beside the style sheet that names it."""
+    """Copy the font into the folder of the style sheet that names it."""
     static = Path(app.outdir, "_static")
     if failure is None and static.is_dir():
         font = TTFont(str(files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"))

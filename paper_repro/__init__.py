@@ -1,1 +1,1 @@
-"""Reruns the published timings; ``python -m paper_repro`` prints them beside ours."""
+"""Reruns of the published timings; ``python -m paper_repro`` prints both."""

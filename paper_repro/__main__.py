@@ -6,7 +6,7 @@ the index.  The same command continues an interrupted run.  Three more commands:
 
     python -m paper_repro medline FILES...   real abstracts, from PubMed's XML
     python -m paper_repro rcv1               RCV1-v2 whole: fetched, checked, and a study of it
-    python -m paper_repro printed            what the papers print beside the committed results,
+    python -m paper_repro printed            what the papers print, with the committed results,
                                              and the index of the results
 """
 

@@ -69,7 +69,7 @@ def run_studies(collected: Collected, arguments: Sequence[str]) -> int:
 
 
 def render_again(collected: Collected, out: Path) -> int:
-    """Write every page and figure in the folder anew from the numbers there."""
+    """Write every page and figure in the folder again from the numbers there."""
     from paper_repro.index import documents_below, documents_in
     from paper_repro.results import write_page
 
@@ -118,7 +118,7 @@ def _parser(collected: Collected) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--folder",
-        help="a folder of svmlight files to learn from beside generated rows (optimum, defaults)",
+        help="a folder of svmlight files, in addition to generated rows (optimum, defaults)",
     )
     parser.add_argument(
         "--label",
@@ -128,12 +128,12 @@ def _parser(collected: Collected) -> argparse.ArgumentParser:
     parser.add_argument(
         "--fresh",
         action="store_true",
-        help="forget an interrupted run, damaged or not, and measure everything anew",
+        help="forget an interrupted run, damaged or not, and measure everything again",
     )
     parser.add_argument(
         "--pages",
         action="store_true",
-        help="measure nothing, and write the pages and figures of the results anew",
+        help="measure nothing, and write the pages and figures of the results again",
     )
     for name, kind, text in (
         ("examples", int, "examples to generate"),

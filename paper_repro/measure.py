@@ -25,7 +25,7 @@ class Timed(Protocol):
 class Turn:
     """A call lets a learner visit its rows, again and again, for about ``seconds`` seconds.
 
-    The learner begins once.  If it began anew for every turn, the interpreter's objects would be
+    The learner begins once.  If it began again in every turn, the interpreter's objects would be
     scattered over more of the memory, and dense updates would be slower with every turn.
     """
 

@@ -1,4 +1,4 @@
-"""Pages: the words stand in a Markdown file beside the module, numbers are put in by name.
+"""Pages: the words are in a Markdown file next to the module; numbers are inserted by name.
 
 ``studies/NAME_page.md`` holds the words of ``studies/NAME_page.py`` as named parts.  A line
 ``<!-- PART -->`` begins a part.  ``{name}`` stands for a text or a number, ``{name:,.1f}`` for a

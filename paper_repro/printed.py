@@ -1,4 +1,4 @@
-"""Everything that the five texts print, beside what the committed results say of it.
+"""Everything that the five texts print, with the committed results for it.
 
 ``printed.md`` has a row for every entry of ``published.ENTRIES``.  What is found is read from the
 documents of the studies by the finders of ``printed_lipton_elkan`` and ``printed_ma_zheng``.

@@ -65,7 +65,7 @@ def shape(found: Committed, entry: Printed) -> Found:
 
 
 def _compared(times: TierTimes, words: str, factor: float) -> Found:
-    """A figure beside the printed one, unless the rows have another shape than the paper's."""
+    """A figure with the printed one, unless the rows have another shape than the paper's."""
     if not is_alike(times):
         return Found(PAGE("other shape", found=words), link("table"))
     return Found(words, link("table"), factor)
@@ -109,7 +109,7 @@ def ratio(found: Committed, entry: Printed) -> Found:
 
 @finds("stated ratio", "stated sparse ratio")
 def stated(found: Committed, entry: Printed) -> Found:
-    """The greater of the ratios of SGD and FoBoS, which rows of their own judge."""
+    """The greater of the ratios of SGD and FoBoS, which have separate rows in the table."""
     slow = DENSE if entry.key == "stated ratio" else SPARSE_PREDICTIONS
     times = TierTimes(found.of("table"))
     best = max(
@@ -118,7 +118,7 @@ def stated(found: Committed, entry: Printed) -> Found:
     return Found(PAGE("greater of two", ratio=best), link("table"))
 
 
-# --- claims beside the table -------------------------------------------------------------------
+# --- claims outside the table ------------------------------------------------------------------
 
 
 @finds("figures")

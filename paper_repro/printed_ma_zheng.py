@@ -1,4 +1,4 @@
-"""What is found of the entries of Ma & Zheng's paper, and of what they published beside it."""
+"""The results for the entries of Ma & Zheng's paper, and for the files that they published."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ EARLY, VERSION_3, NOTE = (
     "the note of 2012",
 )
 DEKEL, MA_ZHENG, REPOSITORY = "Dekel", "Ma & Zheng", "Ma & Zheng's repository"
-#: The five texts, and what the authors of the last one have published beside it.
+#: The five texts, and the files that the authors of the last one published.
 TEXTS = {
     EARLY: "Lipton & Elkan, Efficient Elastic Net Regularization for Sparse Linear Models, early "
     "text",

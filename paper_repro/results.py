@@ -2,7 +2,7 @@
 
 Every record goes to a journal on disk before the next cell begins.  After Ctrl-C, a full disk or a
 power cut, the next run with the same settings, data, code and machine continues after the last
-record; runs that differ in any of these have journals of their own.  A finished result replaces an
+record; runs that differ in any of these have separate journals.  A finished result replaces an
 older one file by file, each whole or not at all, the numbers first.
 """
 
@@ -31,7 +31,7 @@ RESULTS = Path(__file__).parent / "results"
 #: The entries of a journal's header that must be equal for a run to continue another one.
 IDENTITY = ("study", "settings", "data", "test", "folder", "machine", "versions", "code")
 #: The remedy for a damaged journal, in words.
-REMEDY = "give --fresh to forget it and measure everything anew"
+REMEDY = "give --fresh to forget it and measure everything again"
 
 
 class Stopped(KeyboardInterrupt):
@@ -73,7 +73,7 @@ class Journal:
         return all(header.get(name) == self.header[name] for name in IDENTITY)
 
     def begin(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Write the journal anew with the known records; return the cells that have no record."""
+        """Write the journal again with the known records; return the cells without a record."""
         left = [cell for cell in cells if cell.key not in self.records]
         if self.records and left:
             self.resumed += 1

@@ -1,6 +1,6 @@
 """What a study is: cells that are measured one by one, and a page and a figure made from them.
 
-A study is three plain functions, so that a run can stop between any two cells and go on later, and
+A study is three plain functions, so that a run can stop between any two cells and resume later, and
 so that pages and figures can be made again from the recorded numbers alone:
 
     cells(settings)   what is to be measured, as named pieces of some seconds each
@@ -141,7 +141,7 @@ class Study(Report):
     only_when_named: bool = False
     #: Whether it looks at the corpus, or at the file that is given in its place.
     on_corpus: bool = True
-    #: Whether it tests on a file of its own.
+    #: Whether it tests on a separate file.
     takes_test: bool = False
     #: Whether it looks at the files of a folder.
     takes_folder: bool = False

@@ -51,7 +51,7 @@ class Peer:
     """A program; subclasses say what it can do, and how."""
 
     name: ClassVar[str]
-    #: The distribution whose version is told, and the module without which nothing runs.
+    #: The distribution whose version is reported, and the module that the program needs.
     package: ClassVar[str]
     module: ClassVar[str]
     penalties: ClassVar[tuple[str, ...]] = ANY

@@ -1,7 +1,7 @@
-"""A process of its own for a run that may hang, die or take all memory.
+"""A separate process for a run that may hang, die or take all memory.
 
 The process is forked, runs on one core, and is ended where it takes too many seconds.  Its private
-memory is limited (on Linux), so that it fails and the machine goes on.
+memory is limited (on Linux), so that only this run fails.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Meter:
             # Memory that is free already would hide what is asked for.
             ctypes.CDLL(None).malloc_trim(0)
         with contextlib.suppress(OSError):
-            # From here on the peak is counted anew.
+            # Reset the peak of the memory.
             Path("/proc/self/clear_refs").write_text("5")
         before = _status("VmRSS")
         began = time.process_time()

@@ -16,7 +16,7 @@ from benchmarks.programs.base import LYING, Array, How, Peer
 
 @dataclass
 class File:
-    """The rows as text; the first run over them writes the cache beside it."""
+    """The rows as text; the first run over them writes the cache into the same folder."""
 
     folder: tempfile.TemporaryDirectory[str]
     n_features: int

@@ -207,7 +207,7 @@ def settle_reading(
     if model is not None:
         n_features = int(model.n_features_in_)
         if options.features not in (None, n_features):
-            raise ValueError(f"--features {options.features} does not go with the model, which "
+            raise ValueError(f"--features {options.features} contradicts the model, which "
                              f"has {n_features} features")  # fmt: skip
         options.features = n_features
         if form == "vw" and options.bits is None:

@@ -162,7 +162,7 @@ def _fitted(
             task, reason = guessed_task(facts)
             say(f"task: {task}, because {reason}; --task changes this")
         if (task == "labels") != (facts.n_labels is not None):
-            raise ValueError(f"--task {task} does not go with these rows: --multilabel says that "
+            raise ValueError(f"--task {task} contradicts these rows: --multilabel says that "
                              "a row has any number of labels")  # fmt: skip
         model = new_model(task, parameters)
     else:

@@ -104,7 +104,7 @@ class Rule(ParameterObject):
             return
         if group is not None:
             raise ValueError(
-                f"group={group!r} does not go with schedule={schedule!r}: write schedule='power'"
+                f"group={group!r} excludes schedule={schedule!r}: write schedule='power'"
             )
         if self.storage != Clock():
             raise ValueError(
@@ -123,7 +123,7 @@ class Rule(ParameterObject):
             value = getattr(self, name)
             if value != getattr(Rule, name):
                 raise ValueError(
-                    f"{subject} does not go with {name}={value!r}: write {name}={_DEFAULTS[name]}"
+                    f"{subject} excludes {name}={value!r}: write {name}={_DEFAULTS[name]}"
                 )
 
     def check_streams(self, call: str, instead: str = "use fit") -> None:

@@ -193,7 +193,7 @@ def check_together(settings: Settings) -> None:
     rates_from_data = isinstance(schedule, FromData)
     if settings.softmax and rates_from_data:
         raise ValueError(
-            f"loss='softmax' does not go with schedule={schedule!r}, whose "
+            f"loss='softmax' excludes schedule={schedule!r}, whose "
             f"rates follow the slopes of one output: give an eta0, or write rule='adagrad'"
         )
     if settings.softmax and not joins_outputs(rule, rates_from_data):

@@ -1,4 +1,4 @@
-"""Study ``claims``: what the papers claim beside their tables, measured on small problems.
+"""Study ``claims``: the claims of the papers outside their tables, measured on small problems.
 
 1. Dekel: centered SGD and its average are invariant to a translation of the rows, SGD and its
    average are not.

@@ -192,7 +192,7 @@ def comparison(found: Runs) -> str:
 
 
 def figures_table(found: Runs) -> str:
-    """Every figure here, and the authors' beside it."""
+    """Every figure here, with the authors' figure."""
 
     def shown(name: str, value: float) -> str:
         return f"{value:.2%}" if "error" in name else significant(value)

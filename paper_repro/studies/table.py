@@ -133,7 +133,7 @@ class Workbench:
     def round(self, tier: str, rule: str, repeat: int, records: Records) -> Record:
         """Seconds per example of all competitors, one after the other."""
         if self._group != (tier, rule):
-            # The run goes on in a new process, where nothing is warm yet.
+            # A resumed run continues in a new process with cold caches.
             self.begin_group(tier, rule)
             for name, examples in records[f"{tier}/{rule}/warm-up"].items():
                 self._turns[name].examples = examples
@@ -254,7 +254,7 @@ def groups() -> Iterator[tuple[str, str]]:
 
 
 class PrintedRatio(NamedTuple):
-    """A printed ratio beside the ratio found here; ``factor`` is the quotient of their shares."""
+    """A printed ratio with the ratio found here; ``factor`` is the quotient of their shares."""
 
     where: str
     ratio: float

@@ -1,4 +1,4 @@
-"""The page of the study ``table``: ratios beside the printed ones, and what explains them."""
+"""The page of the study ``table``: ratios with the printed ones, and the reasons for them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def finding(document: Mapping[str, Any]) -> str:
 
 
 def headline(document: Mapping[str, Any]) -> str:
-    """The printed speedups beside those of the same algorithm here, why they differ, and compiled.
+    """The printed speedups, those of the same algorithm here, why they differ, and compiled.
 
     Rows of another shape than the paper's have no such lines.
     """
@@ -117,7 +117,7 @@ def setting(measured: TierTimes) -> str:
 
 
 def reproduced(measured: TierTimes) -> str:
-    """Every printed ratio beside the ratio found here, with the verdict."""
+    """Every printed ratio with the ratio found here and the verdict."""
     return "\n".join(
         PAGE(
             "reproduced",

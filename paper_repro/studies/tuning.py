@@ -4,7 +4,7 @@ Each method draws its settings at random from ranges.  Each setting is trained o
 the training rows under the same few orders, and judged on the other training rows, never on test
 rows.  ``choose`` takes the sparsest setting whose error is within one standard error of the
 method's least error.  If a parameter of the chosen setting lies within a tenth of a bound of its
-range, ``search`` widens the range there and goes on, so that no bound decides what is chosen.  A
+range, ``search`` widens the range there and continues, so that no bound decides the choice.  A
 setting that keeps no feature under some order is not a model and cannot be chosen.  A method that
 truncates at a rejection rate gets further settings with the rate 0, which switches truncation off:
 the special case of a method must not be better than the method as tuned.

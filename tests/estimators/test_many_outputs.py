@@ -145,7 +145,7 @@ REFUSED = {
         "loss='softmax' needs one of",
     ),
     "softmax and a schedule": (
-        dict(SOFTMAX, rule="fobos"), CLASSES, "loss='softmax' does not go with schedule",
+        dict(SOFTMAX, rule="fobos"), CLASSES, "loss='softmax' excludes schedule",
     ),
     "float32 and averages": (
         dict(dtype="float32", rule=FoBoS(average=True)), lambda Y: Y,

@@ -245,7 +245,7 @@ REFUSED = [
     (dict(average=2.5), "average of FoBoS must be False"),
     (dict(average=PolynomialDecay(100), tol=None), "must be finite"),
     (dict(average="suffix"), "set tol=None"),
-    (dict(average=True, storage="tables"), "an average does not go with storage=Tables"),
+    (dict(average=True, storage="tables"), "an average excludes storage=Tables"),
     (dict(average=FromStep(-2), tol=None), "first of FromStep must be at least 0"),
     (dict(average=Own(np.ones(3)), tol=None), "must give 120 numbers"),
     (dict(average=Own(np.full(120, -1.0)), tol=None), "not negative"),

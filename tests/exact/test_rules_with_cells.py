@@ -79,8 +79,8 @@ def test_a_weight_that_overflows_is_told(rule):
     [
         (dict(rule=FTRL(beta=0.0), l2=0.0), "beta of FTRL and l2 must not both be 0"),
         (dict(l2=0.1), r"l2 must be 0 with rule=TruncatedGradient\(threshold=...\)"),
-        (dict(l2=0.0, storage="dense"), "a threshold does not go with storage=Dense"),
-        (dict(l2=0.0, average=True), "a threshold does not go with average"),
+        (dict(l2=0.0, storage="dense"), "a threshold excludes storage=Dense"),
+        (dict(l2=0.0, average=True), "a threshold excludes average"),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(options, message):

@@ -152,9 +152,9 @@ def test_training_goes_to_the_minimum_among_positive_weights(l1, l2):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (dict(storage="tables"), r"positive=True does not go with storage=Tables\(\)"),
-        (dict(storage="dense"), r"positive=True does not go with storage=Dense\(\)"),
-        (dict(average=True), "positive=True does not go with average=.*: write average=False"),
+        (dict(storage="tables"), r"positive=True excludes storage=Tables\(\)"),
+        (dict(storage="dense"), r"positive=True excludes storage=Dense\(\)"),
+        (dict(average=True), "positive=True excludes average=.*: write average=False"),
         (dict(positive="yes"), "positive of FoBoS must be"),
     ],
 )
