@@ -33,7 +33,7 @@ from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.pages import Template
 from paper_repro.results import RESULTS as PAPERS
 from paper_repro.results import load, write_whole
-from paper_repro.score import Spread, duration, ratios, significant
+from paper_repro.score import duration, ratios, significant
 from paper_repro.studies.table_page import headline
 
 ROOT = Path(__file__).parent.parent
@@ -97,7 +97,7 @@ def blocks(documents: Documents) -> dict[str, str]:
     epoch, races = epochs(documents["throughput"]), Races(documents["optimum"])
     compared = default_losses(documents["defaults"])
     times = {
-        name: _told(ratios(epoch[slow], epoch[fast]))
+        name: significant(ratios(epoch[slow], epoch[fast]).median, 2)
         for name, slow, fast in (
             ("sgd", SGD, OURS),
             ("vw", VW, OURS),
@@ -171,15 +171,11 @@ def numpy_loop(table: Mapping[str, Any]) -> str:
     """A step of the dense loop in NumPy over a step of the compiled lazy one, in the same run."""
     dense = _seconds(table, "numpy/fobos/round", "dense, sparse predictions")
     lazy = _seconds(table, "compiled/fobos/round", "lazy, clock")
-    return _told(ratios(dense, lazy))
+    return significant(ratios(dense, lazy).median, 2)
 
 
 def _seconds(table: Mapping[str, Any], rounds: str, name: str) -> list[float]:
     return [record[name] for key, record in table["records"].items() if key.startswith(rounds)]
-
-
-def _told(spread: Spread) -> str:
-    return significant(spread.median, 2)
 
 
 # --- the figure ------------------------------------------------------------------------------

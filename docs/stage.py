@@ -4,8 +4,7 @@
 
 Copied are the pages of docs/, the notebooks, the pages and figures of the studies, CHANGELOG and
 CONTRIBUTING.  A link to any other file of the repository leads to a page that shows the file.
-Links stay as they are in the repository, where they lead from file to file; in the copies they are
-written anew.
+In the repository the links lead from file to file; in the copies they are changed.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ class Site:
                 self.page_of(each)
             body = "\n".join(f"- [{each.name}]({path.name}/{each.name}.md)" for each in files)
             if target.name != f"{path.name}.md":
-                raise AssertionError("the page of a folder stands beside the folder")
+                raise AssertionError("the page of a folder must be next to the folder")
         else:
             language = LANGUAGES.get(path.suffix, "text")
             body = f"``````{{code-block}} {language}\n{path.read_text(encoding='utf-8')}``````"

@@ -78,7 +78,7 @@ def check_l1s(name: str, value: Any) -> int | NDArray[np.float64]:
 
 
 def falling(l1s: int | NDArray[np.float64], largest: float, smallest: float) -> NDArray[np.float64]:
-    """The given l1s; or, for a number, so many l1s in equal ratios, from ``largest`` down.
+    """The given l1s; or, for a number n, n l1s in equal ratios, from ``largest`` down.
 
     The last one is ``smallest`` times the first.
 

@@ -1,6 +1,6 @@
 """The figures of the package, and the style of all figures of the package, studies and notebooks.
 
-Series differ in grey level, line style and marker, so that they can be told apart in black and
+Series differ in grey level, line style and marker, so that they can be distinguished in black and
 white.  matplotlib (``pip install lazynet-linear[plots]``) is imported when a figure is drawn.
 Penalties fall from left to right, so that models have more nonzeros on the right.
 """

@@ -10,8 +10,7 @@ takes the place of the blank in the cell of its exercise, which must then print 
 right.  A cell with the tag "measured" prints times or other numbers that differ from machine to
 machine or from run to run: its output is not compared.
 
-The line about the time that a notebook takes a reader is computed from its cells; ``--write``
-writes it anew.
+The line with the reading time of a notebook is computed from its cells; ``--write`` replaces it.
 """
 
 from __future__ import annotations
@@ -178,7 +177,7 @@ def printed(cell: Any) -> str:
 
 
 def alike(first: str, second: str) -> bool:
-    """Whether two texts are equal, but for a relative difference of TOLERANCE in their numbers."""
+    """Whether two texts are equal, up to a relative difference of TOLERANCE in their numbers."""
     if NUMBER.sub("#", first) != NUMBER.sub("#", second):
         return False
     numbers = [

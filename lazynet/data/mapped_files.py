@@ -37,7 +37,7 @@ _MAGIC = b"lazynet rows 1\n\0"
 _END = struct.Struct("<QQI12s")
 _ENDING = b"lazynet end\n"
 _ALIGNMENT = 64
-# A temporary file without a write for so many seconds belongs to a killed process.
+# A temporary file without a write for this number of seconds belongs to a killed process.
 _IDLE = 3600.0
 _TYPES = {"<i4", "<i8", "<f4", "<f8"}
 

@@ -129,7 +129,7 @@ def past_of_clock(n_features: int) -> Floats:
 
     The first column belongs to the time before the first step.
     """
-    # 24 bytes per step; a visit to every weight costs little compared with so many steps.
+    # 24 bytes per step; a visit to every weight costs little compared with these steps.
     room = max(min(4 * n_features, 2**18), n_features // 4, 2**12)
     # The system maps these pages as the table fills, not before.
     return np.zeros((3, room + 1))

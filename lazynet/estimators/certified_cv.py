@@ -205,7 +205,7 @@ class DualNetClassifierCV(LinearClassifier, _DualNetCV):
     loss, max_iter, fit_intercept, random_state
         As in :class:`DualNetClassifier`; ``max_iter`` holds for every point.
     l1s : int or array, default=50
-        The l1 to try.  A number: so many values in equal ratios, from the least l1 at which every
+        The l1 to try.  A number n: n values in equal ratios, from the least l1 at which every
         weight is 0 down to a hundredth of it.
     l2s : float or array, default=0.0
         The l2 to try, with every l1.  ``l1s=[0.0], l2s=[...]`` chooses a ridge penalty.

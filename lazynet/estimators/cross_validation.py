@@ -236,7 +236,7 @@ class LazyNetClassifierCV(LinearClassifier, _LazyNetCV):
     loss, fit_intercept, random_state
         As in :class:`LazyNetClassifier`.
     l1s : int or array, default=11
-        The l1 to try.  A number: so many values in equal ratios, from 10,000 times the default l1
+        The l1 to try.  A number n: n values in equal ratios, from 10,000 times the default l1
         of :class:`LazyNetClassifier` down to a tenth of this l1.
     l2s : float or array, default=0.0
         The l2 to try.

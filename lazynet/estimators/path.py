@@ -31,7 +31,7 @@ from lazynet.parameters import Flag, Kind, Number, Positive, PositiveInt, settle
 from lazynet.penalties import check_l1s, check_strengths, penalties_of_path
 from lazynet.training.settings import Seed, new_generator
 
-#: A warning names so many of the points that did not converge, and counts the others.
+#: The number of points without convergence that a warning names; it counts the others.
 _NAMED = 5
 
 
@@ -133,7 +133,7 @@ def net_path(
         As in :class:`DualNetClassifier`; ``loss="squared_error"`` is for numbers, and ``max_iter``
         holds for every point.
     l1s : int or array, default=50
-        The l1 of the points; a number: so many values in equal ratios.
+        The l1 of the points; a number n: n values in equal ratios.
     l2s : float or array, optional
         The values of l2, in place of ``l1_ratio``: one for all points, or one for each of ``l1s``.
         ``l1s=0.0, l2s=[...]`` is a path of ridge penalties.

@@ -162,8 +162,8 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
     elif eta0 is None and not needs_scale(schedule):
         eta0 = float(getattr(schedule, "eta0", 1.0))
     penalised = bool(p["l2"]) or p["l1"] is not None
-    rates_from_rows = rule.size_kind is not None or isinstance(schedule, FromData)
-    limits_epochs = p["max_iter"] is None and rates_from_rows and classifies
+    has_automatic_rates = rule.size_kind is not None or isinstance(schedule, FromData)
+    limits_epochs = p["max_iter"] is None and has_automatic_rates and classifies
     settings = Settings(
         **{"class_weight": None, **p},
         schedule=schedule,
@@ -172,7 +172,7 @@ def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
         classifies=classifies,
         softmax=softmax,
         penalised=penalised,
-        standardises=rates_from_rows and not penalised,
+        standardises=has_automatic_rates and not penalised,
         limits_epochs=limits_epochs,
         may_restart=limits_epochs
         and isinstance(rule, AdaGrad)
