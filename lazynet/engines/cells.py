@@ -75,7 +75,7 @@ class CellEngine(Engine):
 
 
 def zeros_on_cache_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
-    """An array of zeros that begins at the begin of a cache line of 64 bytes.
+    """An array of zeros that starts at the start of a cache line of 64 bytes.
 
     So a row of 32 or 64 bytes never extends over two cache lines.
     """

@@ -195,7 +195,7 @@ def width_of(n_outputs: int, dtype: np.dtype[Any]) -> int:
 
 
 def in_large_pages(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
-    """An array of zeros that begins at the begin of a cache line.
+    """An array of zeros that starts at the start of a cache line.
 
     A large array is in large pages if the system has them: the weights of a row of X are in many
     places of the array, and the processor caches the addresses of only a few pages.

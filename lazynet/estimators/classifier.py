@@ -164,8 +164,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         with np.errstate(divide="ignore"):
             return np.log(self._probabilities(decision))
 
-    def _read(
-        self, p: Any, rows: Chunk, classes: Any = None, *,
+    def _checked_data(
+        self, parameters: Any, rows: Chunk, classes: Any = None, *,
         reset: bool = False, some_rows: bool = False, checked: bool = False,
     ) -> CheckedRows:  # fmt: skip
         X, y, sample_weight = rows
@@ -173,7 +173,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             X, y = checked_rows(self, X, reset, y=y)
             classes = checked_classes(y, classes)
         importances = weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
-        class_weight = getattr(p, "class_weight", None)
+        class_weight = getattr(parameters, "class_weight", None)
         if class_weight is not None:
             importances = row_importances(class_weight, classes, y, weights)
         # For two classes a comparison takes less time than a search.

@@ -96,16 +96,16 @@ class LinearModel(BaseEstimator):
         p = self._settle()
         continues = getattr(p, "warm_start", False) and self.__sklearn_is_fitted__()
         with in_memory(X, y, sample_weight) as chunk:
-            rows = self._read(p, chunk, reset=not continues)
+            rows = self._checked_data(p, chunk, reset=not continues)
             if rows.classes is not None:
                 self.classes_ = rows.classes
             return self._train(p, rows, *more)
 
-    def _read(
-        self, p: Any, rows: Chunk, classes: Any = None, *,
+    def _checked_data(
+        self, parameters: Any, rows: Chunk, classes: Any = None, *,
         reset: bool = False, some_rows: bool = False, checked: bool = False,
     ) -> CheckedRows:  # fmt: skip
-        """The checked rows; ``p`` are the checked parameters.
+        """The checked X, y and sample weights; ``parameters`` are checked already.
 
         ``classes`` are the classes of earlier rows.  With ``reset`` the model takes the features of
         X.  ``some_rows``: the rows are a part of all rows, so all their weights may be 0.
@@ -338,8 +338,8 @@ class LinearRegressor(RegressorMixin, LinearModel):
         """w.x + b for each row."""
         return self._decision(X).ravel()
 
-    def _read(
-        self, p: Any, rows: Chunk, classes: Any = None, *,
+    def _checked_data(
+        self, parameters: Any, rows: Chunk, classes: Any = None, *,
         reset: bool = False, some_rows: bool = False, checked: bool = False,
     ) -> CheckedRows:  # fmt: skip
         X, y, sample_weight = rows

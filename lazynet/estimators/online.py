@@ -117,17 +117,17 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     _: KW_ONLY
     class_weight: ClassWeight | None = None
 
-    def _read(
-        self, p: Any, rows: Chunk, classes: Any = None, *,
+    def _checked_data(
+        self, parameters: Any, rows: Chunk, classes: Any = None, *,
         reset: bool = False, some_rows: bool = False, checked: bool = False,
     ) -> CheckedRows:  # fmt: skip
         form = form_of(rows.y)
         if form is None:
-            return super()._read(
-                p, rows, classes, reset=reset, some_rows=some_rows, checked=checked
+            return super()._checked_data(
+                parameters, rows, classes, reset=reset, some_rows=some_rows, checked=checked
             )
         X, indicator, classes = checked_labels(self, rows.X, rows.y, classes, reset)
-        _check_goes_with_labels(p)
+        _check_settings_with_labels(parameters)
         weights = check_sample_weight(rows.weight, X, some_rows=some_rows)
         return CheckedRows(X, indicator, Labels(indicator, weights), weights, classes, form)
 
@@ -204,7 +204,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         return super()._train_on_rows(settings, rows, classes, order, some_rows=some_rows)
 
 
-def _check_goes_with_labels(settings: Settings) -> None:
+def _check_settings_with_labels(settings: Settings) -> None:
     """Refuse settings that need one class per row."""
     if settings.class_weight is not None:
         raise ValueError(

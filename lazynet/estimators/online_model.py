@@ -201,7 +201,7 @@ class OnlineModel(LinearModel):
             settings = replace(self._set_outputs_of(settings, X), shuffle=False)
             settings, rows = self._rows_of_source(settings, X)
         else:
-            read = self._read(settings, Chunk(X, y, sample_weight), reset=True)
+            read = self._checked_data(settings, Chunk(X, y, sample_weight), reset=True)
             self._set_outputs(settings, read.classes, read.form)
             rows = RowsInMemory(read.X, read.targets, check_order(sample_order, read.X.shape[0]))
         if checkpoint is not None:
@@ -255,7 +255,7 @@ class OnlineModel(LinearModel):
             checked = X.shape[1] == self.n_features_in_ and plain_arrays(X) is X
         if checked and classes is not None:
             checked = not sparse.issparse(y) and bool(np.isin(y, classes).all())
-        rows = self._read(settings, chunk, classes, some_rows=True, checked=checked)
+        rows = self._checked_data(settings, chunk, classes, some_rows=True, checked=checked)
         return rows.X, rows.targets
 
     @all_or_nothing
@@ -292,7 +292,7 @@ class OnlineModel(LinearModel):
     ) -> list[Warning]:  # fmt: skip
         """Continue training with rows in memory; ``some_rows``: they are a part of a source."""
         model = self._old_model() if self.__sklearn_is_fitted__() else None
-        read = self._read(settings, rows, classes, reset=model is None, some_rows=some_rows)
+        read = self._checked_data(settings, rows, classes, reset=model is None, some_rows=some_rows)
         if model is None:
             self._set_outputs(settings, read.classes, read.form)
         elif classes is not None and (read.form is None) != (self._form is None):
@@ -334,7 +334,7 @@ class OnlineModel(LinearModel):
         """
         probe = type(self)(**self.get_params(deep=False))
         settings = probe._read_settings()
-        rows = probe._read(settings, Chunk(X, y, sample_weight), reset=True)
+        rows = probe._checked_data(settings, Chunk(X, y, sample_weight), reset=True)
         return verify(settings, RowsInMemory(rows.X, rows.targets), max_rows, epochs)
 
     # --- the weights ------------------------------------------------------------------------

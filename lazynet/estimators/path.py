@@ -215,13 +215,13 @@ def _path_over(
 def _checked(chunk: Chunk, loss: Loss) -> CheckedRows:
     """The checked rows; y has two labels if the loss is a loss for labels."""
     if not loss.margin:
-        return LinearRegressor()._read(None, chunk, reset=True)
+        return LinearRegressor()._checked_data(None, chunk, reset=True)
     if type_of_target(chunk.y) == "continuous":
         raise ValueError(
             f"loss={loss.name!r} is for the labels of two classes, and y holds numbers: write "
             f"loss='squared_error' or another loss for numbers"
         )
-    rows = LinearClassifier()._read(None, chunk, reset=True)
+    rows = LinearClassifier()._checked_data(None, chunk, reset=True)
     assert rows.classes is not None
     if len(rows.classes) > 2:
         raise ValueError(
