@@ -41,7 +41,7 @@ from lazynet.training.folds import (
     settings_of,
     warnings_of_ends,
 )
-from lazynet.training.grid import GridTraining, check_offered, planned
+from lazynet.training.grid import GridTraining, check_rule_of_grid, grid_plans
 from lazynet.training.loop import warnings_of_falls
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import (
@@ -174,7 +174,7 @@ class _LazyNetCV(LinearModelCV):
         counted = isinstance(p.l1s, int)
         single = self._single_of(None if counted else float(p.l1s[0]), float(p.l2s[0]))
         base = single._read_settings()
-        check_offered(base.rule)
+        check_rule_of_grid(base.rule)
         for l2 in p.l2s:
             base.rule.check(float(l2), base.loss)
         data = RowsInMemory(rows.X, rows.targets)
@@ -191,7 +191,7 @@ class _LazyNetCV(LinearModelCV):
         eta0 = base.eta0
         if eta0 is None:
             eta0 = default_eta0(base, ElasticNet(), data.statistics(base, False))
-        plans = planned(base, settings, eta0)
+        plans = grid_plans(base, settings, eta0)
         # float32 needs half the memory and less time; the chosen setting is trained in float64.
         narrow = isinstance(self, ClassifierMixin) or has_usual_size(rows.y)
         training = GridTraining(

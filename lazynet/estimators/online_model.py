@@ -46,7 +46,7 @@ from lazynet.persistence.checkpoints import EVERY, Checkpoint
 from lazynet.schedules import AUTO
 from lazynet.training.fit import (
     Callback,
-    engines_with,
+    attributes_with_weights,
     start_identity,
     train,
     train_once,
@@ -354,7 +354,7 @@ class OnlineModel(LinearModel):
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         # New engines: the model has the old engines until this call is done.
         settings, l1 = self._read_settings(), getattr(self, "l1_", 0.0)
-        changed = engines_with(settings, self._old_model(), l1, coefficients, intercepts)
+        changed = attributes_with_weights(settings, self._old_model(), l1, coefficients, intercepts)
         self.__dict__.update(changed)
 
     @property

@@ -203,7 +203,7 @@ def units_for_fit(settings: Settings, rows: Rows, model: OldModel | None) -> Uni
     return rows.units(settings)
 
 
-def engines_with(
+def attributes_with_weights(
     settings: Settings, model: OldModel, l1: float, weights: Array, intercepts: Array
 ) -> dict[str, Any]:
     """The attributes of a model with other weights and intercepts, in new engines."""

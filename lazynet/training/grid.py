@@ -32,11 +32,11 @@ from lazynet.training.settings import N_ITER_NO_CHANGE, Settings
 STEPS_AT_ONCE = 2**11
 
 
-def check_offered(rule: Rule) -> None:
+def check_rule_of_grid(rule: Rule) -> None:
     """Refuse a rule that cannot train a grid.
 
     >>> from lazynet import SAGA
-    >>> check_offered(SAGA())
+    >>> check_rule_of_grid(SAGA())
     Traceback (most recent call last):
     ...
     ValueError: rule=SAGA() cannot learn a grid of settings in one pass; accepted are 'fobos', \
@@ -54,7 +54,7 @@ def check_offered(rule: Rule) -> None:
         )
 
 
-def planned(base: Settings, settings: Sequence[tuple[float, float]], eta0: float) -> list[Plan]:
+def grid_plans(base: Settings, settings: Sequence[tuple[float, float]], eta0: float) -> list[Plan]:
     """The plan of every setting; ``base`` has the other parameters.
 
     ``eta0`` is the user's, or the default for these rows.  The default is lowered for a setting

@@ -30,7 +30,7 @@ from lazynet.losses import LOSSES
 from lazynet.training import grid as grids
 from lazynet.training.fit import default_eta0
 from lazynet.training.folds import Fold, settings_of
-from lazynet.training.grid import GridTraining, planned
+from lazynet.training.grid import GridTraining, grid_plans
 from lazynet.training.rows import RowsInMemory
 
 #: l1 and l2.
@@ -106,7 +106,7 @@ def trained(model, settings, X, y, folds, orders, *, weights=None, dtype="float6
     eta0 = base.eta0
     if eta0 is None:
         eta0 = default_eta0(base, base.penalty(), unweighted.statistics(base, False))
-    plans = planned(base, settings, eta0)
+    plans = grid_plans(base, settings, eta0)
     sizes = sizes_of(X, plans[0].size_kind)
     training = GridTraining(plans, X, problems, folds, sizes, dtype)
     with Workers(n_threads) as workers:
