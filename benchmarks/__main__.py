@@ -26,8 +26,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from benchmarks.index import RESULTS, write_index
-    from benchmarks.studies import STUDIES
+    from benchmarks.studies import RESULTS, STUDIES, write_index
 
     if arguments == ["readme"]:
         from benchmarks import readme

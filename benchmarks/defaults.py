@@ -193,7 +193,7 @@ def content(document: Mapping[str, Any]) -> Content:
             Dots(
                 "Test loss",
                 "test loss / lowest test loss",
-                {each.name: dict(_relative_losses(each)) for each in sets},
+                {each.name: _relative_losses(each) for each in sets},
                 most=4.0,
                 across=1.0,
             ),
@@ -218,11 +218,10 @@ def verdict(found: float, bound: float) -> str:
     return "holds" if found <= bound else "MISSED"
 
 
-def _relative_losses(each: Set) -> Iterator[tuple[str, float]]:
+def _relative_losses(each: Set) -> dict[str, float]:
     losses = {name: each.value(name, "loss") for name in each.race}
     known = {name: loss for name, loss in losses.items() if loss is not None}
-    for name, loss in known.items():
-        yield name, loss / min(known.values())
+    return {name: loss / min(known.values()) for name, loss in known.items()}
 
 
 def _tables(

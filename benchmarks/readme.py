@@ -14,7 +14,6 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from benchmarks.index import RESULTS
 from benchmarks.optimum import Races
 from benchmarks.programs.untuned import OURS as DEFAULT
 from benchmarks.programs.untuned import SGD_LOG
@@ -28,6 +27,7 @@ from benchmarks.solvers import (
     SKLEARN_LIBLINEAR,
 )
 from benchmarks.solvers import OURS as DUAL
+from benchmarks.studies import RESULTS
 from lazynet.plots import DARK, RUST, as_svg, styled
 from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.pages import Template

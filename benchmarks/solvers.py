@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from importlib.metadata import distributions
 from importlib.util import find_spec
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,9 @@ from sklearn.linear_model import LogisticRegression
 
 import lazynet
 from benchmarks.minima import Task
+from benchmarks.programs.base import ANY, LASSO, NET, kind
 from lazynet.penalties import ElasticNet
+from paper_repro.machine import version_of
 from paper_repro.rows import Rows
 
 #: A limit on iterations must not end a run early.
@@ -38,17 +40,9 @@ class Answer:
     gap: float | None = None
 
 
-def by_rows(task: Task) -> Any:
-    return task.X
-
-
-def by_columns(task: Task) -> Any:
-    return task.by_columns
-
-
 @dataclass(frozen=True)
 class Solver:
-    """A program, what it solves exactly, and its dial.
+    """A program, the penalties that it takes exactly, and its dial.
 
     ``dials`` are its tolerances, or its passes over the rows, from the quickest to the most exact;
     ``fit`` starts from zero weights.
@@ -57,17 +51,21 @@ class Solver:
     name: str
     #: The module without which the program cannot run.
     module: str
-    solves: Callable[[Task], bool]
+    penalties: tuple[str, ...]
     #: From the rows in the form that the program asks for, the task and the dial.
     fit: Callable[[Any, Task, float], Answer]
     dials: Sequence[float]
     #: Puts the rows into the form that the program asks for, which is not timed.
-    form: Callable[[Task], Any] = by_rows
+    form: Callable[[Task], Any] = attrgetter("X")
 
     @property
     def missing(self) -> str | None:
         """Why the program cannot run here, or None."""
         return None if find_spec(self.module) else f"{self.module} is not installed"
+
+    def solves(self, task: Task) -> bool:
+        """Whether the program takes this kind of penalty."""
+        return kind(task.penalty) in self.penalties
 
 
 def tolerances(most: float, least: float) -> tuple[float, ...]:
@@ -90,8 +88,9 @@ def _lazynet(X: Any, task: Task, tol: float) -> Answer:
     return Answer(model.coef_.ravel(), float(model.duality_gap_))
 
 
-def _logistic(solver: str, X: Any, task: Task, tol: float, max_iter: int = _MOST) -> Answer:
-    """scikit-learn's ``LogisticRegression``."""
+def _logistic(solver: str, X: Any, task: Task, dial: float) -> Answer:
+    """scikit-learn's ``LogisticRegression``; the dial of saga is its number of epochs."""
+    tol, max_iter = (1e-12, round(dial)) if solver == "saga" else (dial, _MOST)
     options: dict[str, Any] = dict(
         solver=solver,
         C=1.0 / (task.strength * len(task.y)),
@@ -108,10 +107,6 @@ def _logistic(solver: str, X: Any, task: Task, tol: float, max_iter: int = _MOST
         if options["penalty"] != "elasticnet":
             del options["l1_ratio"]
     return Answer(LogisticRegression(**options).fit(X, task.y).coef_.ravel())
-
-
-def _saga(X: Any, task: Task, passes: float) -> Answer:
-    return _logistic("saga", X, task, 1e-12, round(passes))
 
 
 def problem_of_liblinear(task: Task) -> Any:
@@ -193,36 +188,25 @@ def _cyanure(X: Any, task: Task, tol: float) -> Answer:
 # --- the table -------------------------------------------------------------------------------
 
 
-def _lasso(task: Task) -> bool:
-    return task.l1 > 0 and not task.l2
-
-
-def _net(task: Task) -> bool:
-    return task.l1 > 0
-
-
-def _any(task: Task) -> bool:
-    return True
-
-
 #: The gap at which a program has arrived, in units of the objective at zero weights.
 LEVEL = 1e-4
-OURS = Solver("DualNet", "lazynet", _any, _lazynet, tolerances(0.1, 1e-4))
+OURS = Solver("DualNet", "lazynet", ANY, _lazynet, tolerances(0.1, 1e-4))
 LIBLINEAR, SKLEARN_LIBLINEAR, SAGA = "liblinear", "scikit-learn liblinear", "scikit-learn saga"
 SKGLM, CELER, CYANURE = "skglm", "celer", "cyanure"
 ADELIE, ADELIE_PATH = "adelie", "adelie, path"
+_NETS, _BY_COLUMNS = (LASSO, NET), attrgetter("by_columns")
 _TOLERANCES = tolerances(1.0, 1e-5)
 _ADELIES = tolerances(0.1, 1e-7)
 _PASSES = (1, 2, 5, 10, 20, 50, 100, 200)
 _SOLVERS = (
-    Solver(LIBLINEAR, "liblinear", _lasso, _liblinear, _TOLERANCES, problem_of_liblinear),
-    Solver(SKLEARN_LIBLINEAR, "sklearn", _lasso, partial(_logistic, "liblinear"), _TOLERANCES),
-    Solver(SKGLM, "skglm", _net, _skglm, tolerances(10.0, 1e-3), by_columns),
-    Solver(CELER, "celer", _lasso, _celer, _TOLERANCES, by_columns),
-    Solver(ADELIE, "adelie", _net, partial(_adelie, 1), _ADELIES, by_columns),
-    Solver(ADELIE_PATH, "adelie", _net, partial(_adelie, _POINTS), _ADELIES, by_columns),
-    Solver(CYANURE, "cyanure", _net, _cyanure, _TOLERANCES),
-    Solver(SAGA, "sklearn", _net, _saga, _PASSES),
+    Solver(LIBLINEAR, "liblinear", (LASSO,), _liblinear, _TOLERANCES, problem_of_liblinear),
+    Solver(SKLEARN_LIBLINEAR, "sklearn", (LASSO,), partial(_logistic, "liblinear"), _TOLERANCES),
+    Solver(SKGLM, "skglm", _NETS, _skglm, tolerances(10.0, 1e-3), _BY_COLUMNS),
+    Solver(CELER, "celer", (LASSO,), _celer, _TOLERANCES, _BY_COLUMNS),
+    Solver(ADELIE, "adelie", _NETS, partial(_adelie, 1), _ADELIES, _BY_COLUMNS),
+    Solver(ADELIE_PATH, "adelie", _NETS, partial(_adelie, _POINTS), _ADELIES, _BY_COLUMNS),
+    Solver(CYANURE, "cyanure", _NETS, _cyanure, _TOLERANCES),
+    Solver(SAGA, "sklearn", _NETS, partial(_logistic, "saga"), _PASSES),
 )
 PEERS: dict[str, Solver] = {solver.name: solver for solver in _SOLVERS}
 #: The programs that bound their gap, at the tolerance that asks for a gap of ``LEVEL``.
@@ -236,8 +220,7 @@ CERTIFYING: dict[str, Solver] = {
 def versions() -> dict[str, str]:
     """The versions of the packages that the programs are in; "not installed" where they are not."""
     packages = ("scikit-learn", "liblinear-official", "skglm", "celer", "adelie", "cyanure")
-    installed = {each.name: each.version for each in distributions()}
-    return {name: installed.get(name, "not installed") for name in packages}
+    return {name: version_of(name) for name in packages}
 
 
 @cache

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from benchmarks import bench, defaults, optimum, throughput
+from paper_repro.index import documents_below, documents_in, index_of
 from paper_repro.render import rendered
+from paper_repro.results import write_whole
 from paper_repro.study import Study
+
+RESULTS = Path(__file__).parent / "results"
 
 #: In the order in which they run.
 STUDIES: dict[str, Study] = {
@@ -23,3 +29,10 @@ STUDIES: dict[str, Study] = {
         ("throughput", throughput, "Seconds per example, compared with other programs"),
     )
 }
+
+
+def write_index(out: Path) -> str:
+    """Write README.md of the results in ``out``; returns the text to print."""
+    text = index_of(STUDIES, documents_in(out, STUDIES), documents_below(out, STUDIES))
+    write_whole(out / "README.md", text)
+    return f"{text}\nAll of it, with figures and raw numbers: {out}"

@@ -71,13 +71,13 @@ def run_studies(collected: Collected, arguments: Sequence[str]) -> int:
 def render_again(collected: Collected, out: Path) -> int:
     """Write every page and figure in the folder again from the numbers there."""
     from paper_repro.index import documents_below, documents_in
-    from paper_repro.results import write_page
+    from paper_repro.results import write
 
     reports = collected.reports
     below = documents_below(out, reports)
     for folder, documents in (("", documents_in(out, reports)), *below.items()):
         for name, document in documents.items():
-            write_page(reports[name], document, out / folder)
+            write(reports[name], document, out / folder, numbers=False)
     print(collected.write_index(out))
     return 0
 

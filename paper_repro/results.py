@@ -195,18 +195,12 @@ def finished(
     }
 
 
-def write(report: Report, document: Mapping[str, Any], out: Path) -> None:
-    """Write NAME.json, NAME.md and NAME.svg in ``out``; page and figure use the document alone."""
+def write(report: Report, document: Mapping[str, Any], out: Path, *, numbers: bool = True) -> None:
+    """Write NAME.json, if ``numbers``, and NAME.md and NAME.svg, which use the document alone."""
     out.mkdir(parents=True, exist_ok=True)
-    write_page(report, document, out, {"json": text_of(document)})
-
-
-def write_page(
-    report: Report, document: Mapping[str, Any], out: Path, first: Mapping[str, str] | None = None
-) -> None:
-    """Write the texts of ``first`` by their endings, then the page and the figure."""
-    # All texts are made before any file is replaced.
-    texts = {**(first or {}), "md": whole_page(report, document), "svg": drawing(report, document)}
+    # All texts are made before any file is replaced; the numbers are first.
+    texts = {"json": text_of(document)} if numbers else {}
+    texts |= {"md": whole_page(report, document), "svg": drawing(report, document)}
     for ending, text in texts.items():
         write_whole(out / f"{report.name}.{ending}", text)
 

@@ -62,15 +62,10 @@ def learner(
     return Learner(engine, examples, chosen)
 
 
-def learn(*learners: Learner, rows: NDArray[np.int64] | None, t: int) -> int:
-    """Let every learner visit the rows, None for all in order, from step t; returns the next t."""
-    return run_pass(learners, rows, t)
-
-
 def seconds_per_step(visiting: Learner, rows: NDArray[np.int64] | None, t: int = 0) -> float:
     """The mean processor time of a step of a learner that visits the rows in order from step t."""
     began = time.process_time()
-    next_t = learn(visiting, rows=rows, t=t)
+    next_t = run_pass([visiting], rows, t)
     return (time.process_time() - began) / (next_t - t)
 
 

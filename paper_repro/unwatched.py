@@ -6,8 +6,6 @@ long run ``P`` vanishes and ``B`` overflows.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,14 +38,10 @@ def followed_weight(
     found = np.empty(len(touched))
     w, psi = np.float64(0.0), 0
     with np.errstate(all="ignore"):
-        for at, step in enumerate(touched):
-            w = caught_up(w, scales[psi], scales[step], shifts[psi], shifts[step], l1)
-            found[at] = w
-            w, psi = w - rate * moves[step], step
+        for at, k in enumerate(touched):
+            # Theorems 1 and 2: [ |w| P(k) / P(psi) - l1 P(k) (B(k) - B(psi)) ]+
+            magnitude = abs(w) * (scales[k] / scales[psi])
+            magnitude -= l1 * scales[k] * (shifts[k] - shifts[psi])
+            w = found[at] = np.copysign(0.0 if magnitude <= 0 else magnitude, w)
+            w, psi = w - rate * moves[k], k
     return found
-
-
-def caught_up(w: Any, old_scale: Any, scale: Any, old_shift: Any, shift: Any, l1: float) -> Any:
-    """Theorems 1 and 2: [ |w| P(k) / P(psi) - l1 P(k) (B(k) - B(psi)) ]+ with the sign of w."""
-    magnitude = abs(w) * (scale / old_scale) - l1 * scale * (shift - old_shift)
-    return np.copysign(0.0 if magnitude <= 0 else magnitude, w)

@@ -11,12 +11,13 @@ from lazynet import FoBoS as FoBoSRule
 from lazynet.rules.base import Rule
 
 
-class _ByRows(Peer):
+class Default(Peer):
+    name = "lazynet AdaGrad"
     package, module = "lazynet-linear", "lazynet"
     orders = (LYING, RANDOM)
 
     def rule(self, how: How) -> Rule:
-        raise NotImplementedError
+        return AdaGrad()
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         return LazyNetClassifier(
@@ -25,16 +26,9 @@ class _ByRows(Peer):
         ).fit(rows, task.y)  # fmt: skip
 
 
-class FoBoS(_ByRows):
+class FoBoS(Default):
     name = "lazynet FoBoS"
     has_rate = True
 
     def rule(self, how: How) -> Rule:
         return FoBoSRule() if how.rate is None else FoBoSRule("inverse_sqrt", eta0=how.rate)
-
-
-class Default(_ByRows):
-    name = "lazynet AdaGrad"
-
-    def rule(self, how: How) -> Rule:
-        return AdaGrad()

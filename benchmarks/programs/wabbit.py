@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +12,13 @@ from sklearn.datasets import dump_svmlight_file
 from benchmarks.minima import Task
 from benchmarks.programs.base import LYING, Array, How, Peer
 
+#: The folder of the rows: their text, and the cache that the first run over them writes.
+Folder = tempfile.TemporaryDirectory[str]
+_TEXT, _CACHE = "rows.txt", "rows.cache"
 
-@dataclass
-class File:
-    """The rows as text; the first run over them writes the cache into the same folder."""
 
-    folder: tempfile.TemporaryDirectory[str]
-    n_features: int
-
-    @property
-    def text(self) -> Path:
-        return Path(self.folder.name) / "rows.txt"
-
-    @property
-    def cache(self) -> Path:
-        return Path(self.folder.name) / "rows.cache"
+def _in(folder: Folder, name: str) -> Path:
+    return Path(folder.name) / name
 
 
 class _Wabbit(Peer):
@@ -35,23 +26,23 @@ class _Wabbit(Peer):
     orders = (LYING,)
     flags: tuple[str, ...] = ()
 
-    def prepare(self, task: Task) -> File:
-        found = File(tempfile.TemporaryDirectory(prefix="peers-"), task.X.shape[1])
-        plain = found.text.with_suffix(".svm")
+    def prepare(self, task: Task) -> Folder:
+        folder = tempfile.TemporaryDirectory(prefix="peers-")
+        plain = _in(folder, "rows.svm")
         dump_svmlight_file(task.X, task.y.astype(np.int64), str(plain))
-        with plain.open() as rows, found.text.open("w") as text:
+        with plain.open() as rows, _in(folder, _TEXT).open("w") as text:
             for row in rows:
                 label, _, values = row.partition(" ")
                 text.write(f"{label} | {values}" if values else f"{label.strip()} |\n")
         plain.unlink()
-        return found
+        return folder
 
-    def fit(self, rows: File, task: Task, how: How) -> Any:
+    def fit(self, rows: Folder, task: Task, how: How) -> Any:
         from vowpalwabbit import Workspace
 
-        bits = max(18, int(np.ceil(np.log2(max(2, rows.n_features)))))
+        bits = max(18, int(np.ceil(np.log2(max(2, task.X.shape[1])))))
         arguments = [
-            *("-d", str(rows.text), "--cache_file", str(rows.cache)),
+            *("-d", str(_in(rows, _TEXT)), "--cache_file", str(_in(rows, _CACHE))),
             *("--passes", str(how.passes), "--holdout_off", "--quiet"),
             *("--loss_function", "logistic"),
             *("-b", str(bits), "--noconstant", *self.flags),
@@ -63,8 +54,8 @@ class _Wabbit(Peer):
                 arguments += [name, repr(value)]
         return Workspace(arg_list=arguments)
 
-    def fresh(self, rows: File) -> None:
-        rows.cache.unlink(missing_ok=True)
+    def fresh(self, rows: Folder) -> None:
+        _in(rows, _CACHE).unlink(missing_ok=True)
 
     def weights(self, model: Any, task: Task) -> Array:
         """The weights of the saved model: those in memory lack the effects of l1 and l2."""
@@ -87,6 +78,10 @@ class Plain(_Wabbit):
 
 
 class Default(_Wabbit):
-    """Its default updates: adaptive, normalised, and aware of importances."""
+    """Its default updates: adaptive, normalised, and aware of importances.
+
+    The rate of a feature falls with its gradients, but l1 shrinks every weight at the rate of the
+    whole step, which does not fall: with more passes all weights become 0.
+    """
 
     name = "Vowpal Wabbit"

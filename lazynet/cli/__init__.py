@@ -45,14 +45,6 @@ exit codes:
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser without abbreviated options, which does not wrap the lines of examples."""
-
-    def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(allow_abbrev=False, **options)
-
-
 def say(text: str) -> None:
     """Write a line to stderr."""
     print(text, file=sys.stderr, flush=True)
@@ -67,15 +59,19 @@ def new_parser(command: str | None) -> argparse.ArgumentParser:
 
     It does not import the modules of the other commands, because this would take a second.
     """
-    parser = _Parser(
+    # No option is named by its beginning, and the lines of examples stay.
+    style: Any = {"allow_abbrev": False, "formatter_class": argparse.RawDescriptionHelpFormatter}
+    parser = argparse.ArgumentParser(
         prog="lazynet",
         description="Sparse linear models from files that need not fit into memory.",
         epilog=_EPILOG,
+        **style,
     )
     parser.add_argument("--version", action="version", version=f"lazynet {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, line in COMMANDS.items():
-        options = commands.add_parser(name, help=line, description=f"{line.capitalize()}.")
+        described: Any = {"help": line, "description": f"{line.capitalize()}."}
+        options = commands.add_parser(name, **described, **style)
         if name == command:
             options.epilog = _module(name).EXAMPLES
             _module(name).add(options)

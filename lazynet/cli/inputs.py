@@ -25,13 +25,8 @@ from lazynet.data.text_files import SvmlightFile, VWFile
 #: The name of standard input.
 STDIN = "-"
 #: The forms of files by the ends of their names.
-ENDINGS = {
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".vw": "vw",
-    ".rows": "rows",
-}
+ENDINGS = {".vw": "vw", ".rows": "rows"}
+ENDINGS |= dict.fromkeys((".svm", ".svmlight", ".libsvm"), "svmlight")
 FORMS = ("svmlight", "vw", "rows")
 #: The formats to which each option of reading applies.
 FORMS_OF = {
@@ -84,16 +79,17 @@ def check_apart(outputs: Iterable[tuple[str, str | None]], reads: Iterable[str])
 
     ``outputs`` are pairs of an option and the file that it names or None.
     """
-    reads, earlier = list(reads), list[tuple[str, str]]()
+    named = [("", read) for read in reads]
     for option, path in outputs:
         if path is None:
             continue
-        if any(same_file(path, read) for read in reads):
-            raise ValueError(f"{option} {path} is one of the files to read: name another one")
-        for first, name in earlier:
-            if same_file(path, name):
+        for first, name in named:
+            if not same_file(path, name):
+                continue
+            if first:
                 raise ValueError(f"{first} and {option} name the same file, {path}: name two files")
-        earlier.append((option, path))
+            raise ValueError(f"{option} {path} is one of the files to read: name another one")
+        named.append((option, path))
 
 
 # --- the files and how they are read ---------------------------------------------------------
@@ -210,10 +206,8 @@ def settle_reading(
             raise ValueError(f"--features {options.features} contradicts the model, which "
                              f"has {n_features} features")  # fmt: skip
         options.features = n_features
-        if form == "vw" and options.bits is None:
-            options.bits = n_features.bit_length() - 1
     if form == "vw" and options.bits is None:
-        options.bits = 18
+        options.bits = 18 if model is None else n_features.bit_length() - 1
     if form == "svmlight" and options.base is None:
         options.base = _base_of(options)
 

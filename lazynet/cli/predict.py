@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import io
+import codecs
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, nullcontext
 from typing import Any
 
 import numpy as np
@@ -56,24 +56,12 @@ def run(options: argparse.Namespace) -> None:
         check_apart([("--output", options.output)], [options.model, *options.files])
         method = getattr(model, options.method)
         chunks = inputs.chunks_for(options, model)
-        with _opened(options.output) as out, closing(chunks):
+        opened = nullcontext(None) if options.output is None else replaced(options.output)
+        with opened as file, closing(chunks):
+            # The text of a file is UTF-8 everywhere.
+            out = sys.stdout if file is None else codecs.getwriter("utf-8")(file)
             for chunk in chunks:
                 out.writelines(line + "\n" for line in lines_of(method(chunk.X)))
-
-
-@contextmanager
-def _opened(path: str | None) -> Iterator[Any]:
-    """Stdout, or a file that gets its name when it is complete."""
-    if path is None:
-        yield sys.stdout
-        return
-    with replaced(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
-        try:
-            yield text
-            text.flush()
-        finally:
-            text.detach()
 
 
 def lines_of(predictions: Any) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy import sparse
 from lazynet.cli import inputs
 from lazynet.cli.inputs import report
 from lazynet.data.chunks import Chunk
-from lazynet.data.targets import Classes, Columns, Labels, Targets, checked_indicator
+from lazynet.data.targets import Classes, Targets
 from lazynet.estimators import load_with_note
 from lazynet.losses import LOSSES_OF_CLASSES, SOFTMAX, check_loss
 from lazynet.training.passes import softmax_losses, total_loss_of
@@ -76,7 +77,10 @@ def _judged(model: Any, chunk: Chunk) -> tuple[float, NDArray[np.float64], Any, 
             f"the files have {_labels_of_a_row(n_labels_of_rows)}, and the model has learned "
             f"{_labels_of_a_row(n_labels)}"
         )
-    decision, targets = model._decision(X), _targets(model, y, weight)
+    rows, classes = Chunk(X, y, weight), getattr(model, "classes_", None)
+    plain = SimpleNamespace(class_weight=None, softmax=False)
+    targets: Targets = model._checked_data(plain, rows, classes, some_rows=True).targets
+    decision = model._decision(X)
     loss = check_loss("loss", model.loss, LOSSES_OF_CLASSES)
     if loss == SOFTMAX and isinstance(targets, Classes) and len(targets) > 1:
         losses = softmax_losses(np.ascontiguousarray(decision.T), targets.codes)
@@ -88,22 +92,6 @@ def _judged(model: Any, chunk: Chunk) -> tuple[float, NDArray[np.float64], Any, 
     if n_labels is not None:
         predicted, y = sparse.csr_matrix(predicted), (y > 0).astype(int)
     return total, weight, y, predicted
-
-
-def _targets(model: Any, y: Any, weight: NDArray[np.float64]) -> Targets:
-    """The targets of the model's outputs."""
-    if _has_labels(model):
-        return Labels(checked_indicator(y), weight)
-    if not hasattr(model, "classes_"):
-        return Columns(y, weight)
-    classes = model.classes_
-    unknown = ~np.isin(y, classes)
-    if unknown.any():
-        raise ValueError(
-            f"the files have the label {y[unknown][0]:g}, which the model does not know; its "
-            f"classes are {classes.tolist()[:20]}"
-        )
-    return Classes(np.searchsorted(classes, y), len(classes), weight)
 
 
 def _scores(

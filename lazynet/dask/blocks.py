@@ -6,8 +6,9 @@ import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask
 import numpy as np
@@ -17,9 +18,10 @@ from distributed.client import FuturesCancelledError
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.data.arrays import checked_csr, csr_around, plain_arrays
 from lazynet.data.chunks import Chunk, Passing, joined, rechunked, reordered
 from lazynet.data.files import Paths, files_of
-from lazynet.data.source import Facts, Source, Tally, as_source
+from lazynet.data.source import Facts, Source, Tally, as_source, check_no_y_with_source
 from lazynet.parameters import check_integer, shown
 
 #: Neighbouring blocks of a worker share a task, up to this number of stored values.
@@ -30,15 +32,29 @@ class UnreadableBlock(ValueError):
     """A block could not be read or used for training; the message names the block."""
 
 
-class BlockFacts(NamedTuple):
-    """The facts of a block that the client has."""
+@dataclass(frozen=True)
+class Layout:
+    """The columns of all blocks together, and the seed of the orders of their rows."""
 
-    tally: Tally
     n_features: int
     n_labels: int | None
-    #: whether a row has a weight above 0
-    has_weight: bool
-    first: Chunk
+    seed: int | None
+
+    def wide(self, chunk: Chunk) -> Chunk:
+        """The chunk with the columns of all blocks; only what is not aligned is copied."""
+        X, y = chunk.X, chunk.y
+        X = csr_around((X.shape[0], self.n_features), X.data, X.indices, X.indptr)
+        if self.n_labels is not None:
+            y = csr_around((y.shape[0], self.n_labels), y.data, y.indices, y.indptr)
+        # Arrays from a network or a disk may not be aligned.
+        return chunk._replace(X=plain_arrays(X), y=y)
+
+    def order(self, chunk: Chunk, number: int, epoch: int) -> NDArray[np.int64]:
+        """The order of the rows of a block in an epoch; without a seed that of the block."""
+        n_rows = chunk.X.shape[0]
+        if self.seed is None:
+            return np.arange(n_rows)
+        return np.random.default_rng([self.seed, epoch, number]).permutation(n_rows)
 
 
 def _read_block(part: Any) -> Chunk:
@@ -50,38 +66,18 @@ def _read_block(part: Any) -> Chunk:
     source = as_source(part if isinstance(part, Source) else [part])
     chunks = [*source.chunks()]
     if chunks:
-        return joined(chunks)
+        chunk = joined(chunks)
+        return chunk._replace(X=checked_csr(chunk.X))
     labels = source.n_labels
     y = np.zeros(0) if labels is None else sparse.csr_matrix((0, labels), dtype=np.int8)
     return Chunk(sparse.csr_matrix((0, source.n_features)), y, None)
 
 
-def _facts_of(chunk: Chunk) -> BlockFacts:
+def _facts_of(chunk: Chunk) -> tuple[Tally, Chunk]:
+    """The counts and the first row of a block, for the client."""
     tally = Tally()
     tally.add(chunk)
-    n_labels = int(chunk.y.shape[1]) if sparse.issparse(chunk.y) else None
-    has_weight = chunk.weight is None or bool(chunk.weight.any())
-    first = reordered(chunk, np.arange(min(1, chunk.X.shape[0])))
-    return BlockFacts(tally, int(chunk.X.shape[1]), n_labels, has_weight, first)
-
-
-def as_wide(chunk: Chunk, n_features: int, n_labels: int | None) -> Chunk:
-    """The chunk with the number of columns of the widest block; nothing is copied."""
-
-    def wide(matrix: sparse.csr_matrix, n_columns: int) -> sparse.csr_matrix:
-        result = sparse.csr_matrix((matrix.shape[0], n_columns), dtype=matrix.dtype)
-        result.data, result.indices, result.indptr = matrix.data, matrix.indices, matrix.indptr
-        return result
-
-    y = chunk.y if n_labels is None else wide(chunk.y, n_labels)
-    return chunk._replace(X=wide(chunk.X, n_features), y=y)
-
-
-def order_of(seed: int | None, epoch: int, number: int, n_rows: int) -> NDArray[np.int64]:
-    """The order of the rows of a block in an epoch; without a seed the order of the block."""
-    if seed is None:
-        return np.arange(n_rows)
-    return np.random.default_rng([seed, epoch, number]).permutation(n_rows)
+    return tally, reordered(chunk, np.arange(min(1, chunk.X.shape[0])))
 
 
 class Blocks(Source):
@@ -141,8 +137,9 @@ class Blocks(Source):
                 key = f"lazynet-block-{number}-{unique}"
                 calls.append(delayed(_read_block, pure=False)(part, dask_key_name=key))
         self.futures: list[Future] = self.client.compute(calls)
-        self._block_facts: list[BlockFacts] | None = None
-        self._pending: set[Future] = set()
+        self._block_facts: list[tuple[Tally, Chunk]] | None = None
+        #: the results for which fits wait
+        self.pending: set[Future] = set()
         self._prepared: dict[str, list[Future]] = {}
 
     @classmethod
@@ -155,23 +152,19 @@ class Blocks(Source):
         The blocks of a Dask array X, of CSR matrices or dense, or the partitions of a DataFrame of
         numbers: y and the weights are Dask arrays, or Series, with the blocks of rows of X.
         """
-        columns = {"y": y, "sample_weight": sample_weight}
         if isinstance(X, (Blocks, list, tuple)):
-            for name, column in columns.items():
-                if column is not None:
-                    raise ValueError(f"{name} must be None if X is blocks, which contain it")
+            check_no_y_with_source(y, sample_weight)
             return X if isinstance(X, Blocks) else cls(X, client=client, seed=seed)
+        collections = {"X": X, "y": y, "sample_weight": sample_weight}
         if sample_weight is None:
-            del columns["sample_weight"]
+            del collections["sample_weight"]
         parts = []
-        for name, collection in {"X": X, **columns}.items():
+        for name, collection in collections.items():
             if not hasattr(collection, "to_delayed"):
-                kind = type(collection).__name__
-                kind = "sparse matrix" if sparse.issparse(collection) else kind
                 kinds = "Blocks, a Dask array or DataFrame, or a list of delayed calls or futures"
                 raise TypeError(
                     f"{name} must be {kinds if name == 'X' else 'a Dask array or Series'}, got "
-                    f"{kind}: for rows in memory take lazynet's own estimators"
+                    f"{type(collection).__name__}: for rows in memory take lazynet's own estimators"
                 )
             if max(getattr(collection, "numblocks", (1, 1))[1:], default=1) > 1:
                 raise ValueError(
@@ -200,14 +193,9 @@ class Blocks(Source):
     def __len__(self) -> int:
         return len(self.futures)
 
-    def __repr__(self) -> str:
-        return f"Blocks({len(self)} blocks)"
-
-    # --- results of tasks ---
-
     def gathered(self, futures: Sequence[Future]) -> list[Any]:
         """The results; an error names the block that could not be read or used."""
-        self._pending.update(futures)
+        self.pending.update(futures)
         try:
             return self.client.gather(futures)  # type: ignore[no-any-return]
         except (CancelledError, FuturesCancelledError) as error:
@@ -223,39 +211,47 @@ class Blocks(Source):
                     raise UnreadableBlock(f"{name} cannot be {verb}: {error}") from error
             raise
         finally:
-            self._pending.difference_update(futures)
+            self.pending.difference_update(futures)
 
-    def cancel(self) -> None:
-        """End every fit that waits for results."""
-        self.client.cancel([*self._pending])
-
-    def block_facts(self) -> list[BlockFacts]:
-        """The facts of every block; waits until all blocks are made."""
+    def block_facts(self) -> list[tuple[Tally, Chunk]]:
+        """The counts and the first row of every block; waits until all blocks are made."""
         if self._block_facts is None:
             facts = self.gathered(self.client.map(_facts_of, self.futures, pure=False))
             # A task that is restricted to lost workers would wait for them without end.
             free = {future.key: None for future in self.futures}
             self.client.sync(self.client.scheduler.set_restrictions, worker=free)
-            if len({block.n_labels is None for block in facts}) > 1:
+            labels = [first.y.shape[1] for _, first in facts if sparse.issparse(first.y)]
+            if 0 < len(labels) < len(facts):
                 raise ValueError(
                     "y must have a column per label in every block, or a number per row in every "
                     "block"
                 )
-            self._width = max(block.n_features for block in facts)
             # No task visits a block without rows.
-            full = [k for k, block in enumerate(facts) if block.tally.n_rows] or [0]
+            full = [k for k, (tally, _) in enumerate(facts) if tally.n_rows]
+            if not full:
+                raise ValueError("X must have at least one row, and the blocks have none")
+            width = max(first.X.shape[1] for _, first in facts)
+            self._layout = Layout(width, max(labels, default=None), self.seed)
             self.names = [self.names[k] for k in full]
             self.futures = [self.futures[k] for k in full]
             self._block_facts = [facts[k] for k in full]
         return self._block_facts
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of all blocks and the seed of their rows; waits until all are made."""
+        self.block_facts()
+        return self._layout
 
     def groups(self) -> list[tuple[range, str | None]]:
         """Ranges of neighbouring blocks on a worker, a task each; and the address of the worker."""
         workers = self.client.who_has(self.futures)
         tasks: list[tuple[range, str | None]] = []
         n_values = 0
-        for k, (future, facts) in enumerate(zip(self.futures, self.block_facts(), strict=True)):
-            homes, added = workers.get(future.key) or [None], facts.tally.n_values
+        for k, (future, (tally, _)) in enumerate(
+            zip(self.futures, self.block_facts(), strict=True)
+        ):
+            homes, added = workers.get(future.key) or [None], tally.n_values
             last, home = tasks[-1] if tasks else (range(0), None)
             if last and home in homes and n_values + added <= VALUES_OF_A_TASK:
                 tasks[-1], n_values = (range(last.start, k + 1), home), n_values + added
@@ -278,45 +274,41 @@ class Blocks(Source):
         """The results of ``prepare`` for every block; fits with the same ``prepare`` share them."""
         token = dask.tokenize.tokenize(prepare)
         if token not in self._prepared:
-            make = partial(_prepared, prepare, (self.n_features, self.n_labels))
-            options: dict[str, Any] = {"key": "lazynet-prepare", "pure": False}
-            self._prepared[token] = self.client.map(make, self.futures, **options)
+            make = partial(_prepared, prepare, self.layout)
+            futures = self.client.map(make, self.futures, key="lazynet-prepare", pure=False)
+            self._prepared[token] = futures
         return self._prepared[token]
-
-    # --- a source ---
 
     @property
     def n_features(self) -> int:
         """The number of columns of the widest block."""
-        self.block_facts()
-        return self._width
+        return self.layout.n_features
 
     @property
     def n_labels(self) -> int | None:
         """The number of columns of y for several labels a row."""
-        labels = (block.n_labels for block in self.block_facts())
-        return max((n for n in labels if n is not None), default=None)
+        return self.layout.n_labels
 
     def _find_facts(self) -> Facts:
-        tally = Tally()
-        for block in self.block_facts():
-            tally.join(block.tally)
-        return tally.facts(self.n_features, self.n_labels)
+        total = Tally()
+        for tally, _ in self.block_facts():
+            total.join(tally)
+        return total.facts(self.n_features, self.n_labels)
 
     def _pass(self, rows: int, epoch: int) -> Passing:
         """The rows on the client, one block after the other."""
 
         def chunks() -> Iterator[Chunk]:
             for number, future in enumerate(self.futures):
-                chunk = as_wide(self.gathered([future])[0], self.n_features, self.n_labels)
-                order = order_of(self.seed, epoch, number, chunk.X.shape[0])
+                chunk = self.layout.wide(self.gathered([future])[0])
+                order = self.layout.order(chunk, number, epoch)
                 yield chunk if self.seed is None else reordered(chunk, order)
 
         return rechunked(chunks(), rows)
 
 
-def _prepared(prepare: Callable[[Chunk], Any], wide: tuple[int, int | None], chunk: Chunk) -> Any:
-    return prepare(as_wide(chunk, *wide))
+def _prepared(prepare: Callable[[Chunk], Any], layout: Layout, chunk: Chunk) -> Any:
+    return prepare(layout.wide(chunk))
 
 
 def _is_placed(part: Any) -> bool:

@@ -10,20 +10,19 @@ repeated.  The chains of several models run in parallel.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from dask.sizeof import sizeof
+from distributed import Future
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.dask.blocks import Blocks, as_wide, order_of
-from lazynet.data.arrays import as_examples, plain, plain_arrays
+from lazynet.dask.blocks import Blocks, Layout
+from lazynet.data.arrays import as_examples
 from lazynet.data.chunks import Chunk
 from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics
 from lazynet.data.targets import Targets
@@ -32,33 +31,12 @@ from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.objective import loss_of_predictions
 from lazynet.kernels.steps import Steps
-from lazynet.training.passes import Learner, Pass, length_of_chunks, new_learners
+from lazynet.training.passes import Pass, length_of_chunks, new_learners
 from lazynet.training.plan import Plan
 from lazynet.training.rows import Prepare, SourceRows
 from lazynet.training.settings import Settings
 
 Numbers = NDArray[np.float64]
-# Blocks whose numbers are on the client at the same time.
-_AT_ONCE = 32
-
-
-# --- the rows of a block --------------------------------------------------------------------------
-
-
-class Prepared(NamedTuple):
-    """The checked rows of a block: targets and norms, and a copy of X if the checks made one."""
-
-    copied: sparse.csr_matrix | None
-    targets: Targets
-    squared_norms: Numbers
-
-
-def prepared_by(check: Prepare, chunk: Chunk) -> Prepared:
-    """The rows of a chunk after ``check``."""
-    X, targets = check(chunk)
-    norms = as_examples(X).squared_norms()
-    is_own = X.data is not chunk.X.data or X.indices is not chunk.X.indices
-    return Prepared(X if is_own else None, targets, norms)
 
 
 def checks_by(serial: type[Any], settings: Settings, n_features: int, classes: Any) -> Prepare:
@@ -72,207 +50,149 @@ def checks_by(serial: type[Any], settings: Settings, n_features: int, classes: A
     return partial(probe._rows_of_chunk, used)
 
 
-class Rows:
-    """The rows of a block on its worker, in arrays that kernels can read."""
+class State:
+    """The state that a visit passes to the next visit.
 
-    def __init__(self, chunk: Chunk, prepared: Prepared, n_features: int) -> None:
-        # Arrays from a network or a disk may not be aligned.
-        X = prepared.copied if prepared.copied is not None else as_wide(chunk, n_features, None).X
-        self.X = plain_arrays(X)
-        self.targets = copy.copy(prepared.targets)
-        for name, value in vars(self.targets).items():
-            if isinstance(value, np.ndarray):
-                setattr(self.targets, name, plain(value, value.dtype))
-        self.squared_norms = plain(prepared.squared_norms, prepared.squared_norms.dtype)
+    ``block`` returns a function that trains on some rows of a block and returns numbers of each
+    row.  ``add`` adds the numbers of all rows of a chunk.
+    """
+
+    n_rows = 0
+    #: the numbers of the rows of a chunk that continues in the next block
+    parts: tuple[tuple[Numbers, ...], ...] = ()
 
 
-@sizeof.register(Targets)
-def _bytes_of_targets(targets: Targets) -> int:
-    return sum(int(sizeof(value)) for value in vars(targets).values())
+class Trained(State):
+    """An engine, which learns the outputs from ``first`` on, in an epoch that begins at step t."""
+
+    def __init__(self, engine: Engine, plan: Plan, first: int, t: int) -> None:
+        self.engine, self.plan, self.first, self.t = engine, plan, first, t
+        self.loss, self.sums = 0.0, np.zeros(engine.n_outputs)
+
+    def block(self, X: sparse.csr_matrix, targets: Targets) -> Any:
+        plan, engine = self.plan, self.engine
+        (learner,) = new_learners([engine], X, targets, plan, None, self.first)
+        y: Any = None if isinstance(engine, OutputsEngine) else targets[self.first][0]
+        weights = targets.importances_or_ones
+
+        def take(rows: NDArray[np.int64]) -> tuple[Numbers, ...]:
+            t = self.t + self.n_rows
+            steps, task = plan.steps(rows, t), plan.task(engine)
+            if isinstance(engine, OutputsEngine):
+                examples, block = learner.examples, learner.block
+                engine.learn(examples, block, steps, task, t, self.sums, plan.softmax)
+                return ()
+            predictions = np.empty(len(rows))
+            engine.take(learner.examples, steps.with_predictions(predictions), task, t)
+            return predictions, y[rows], weights[rows]
+
+        return take
+
+    def add(self, *parts: Numbers) -> None:
+        """Add the loss of a chunk, bit-identical to a serial fit."""
+        with np.errstate(over="ignore"):
+            if not parts:
+                self.loss += float(self.sums.sum())
+                self.sums[:] = 0.0
+                return
+            predictions, *targets = parts
+            n, loss = len(predictions), self.plan.loss
+            examples = as_examples(sparse.csr_matrix((n, 0)), *targets)
+            steps = Steps(np.arange(n), *np.ones((2, n)), *np.zeros((2, n)), None, predictions)
+            self.loss += loss_of_predictions(examples, steps, loss.code, loss.epsilon)
 
 
-# --- chains -------------------------------------------------------------------------------------
+class Counted(State):
+    """Statistics of the rows, and of their targets if asked."""
 
+    def __init__(self, statistics: RowStatistics, of_targets: bool) -> None:
+        self.statistics, self.of_targets = statistics, of_targets
 
-@dataclass
-class Visiting:
-    """The state of an engine within an epoch."""
+    def block(self, X: sparse.csr_matrix, targets: Targets) -> Any:
+        columns = [as_examples(X).squared_norms(), targets.importances_or_ones]
+        columns += [targets.in_columns()] if self.of_targets else []
+        return lambda rows: tuple(column[rows] for column in columns)
 
-    engine: Engine
-    #: the number of the next step
-    t: int
-    loss: float = 0.0
-    #: if the present chunk continues in the next block: predictions, targets and importances of its
-    #: rows so far, or the sums of the losses of several outputs
-    parts: list[tuple[Numbers, Numbers, Numbers]] = field(default_factory=list)
-    sums: Numbers | None = None
-
-
-@sizeof.register(Visiting)
-def _bytes_of_state(state: Visiting) -> int:
-    return 1000 + sum(array.nbytes for array in state.engine.state().values())
+    def add(self, *parts: Numbers) -> None:
+        norms, weights, *targets = parts
+        self.statistics.add(norms, targets[0] if targets else None, weights)
 
 
 @dataclass(frozen=True)
 class Visit:
-    """A task: an engine takes a step on every row of some blocks."""
+    """Trains on the checked rows of some blocks, in the chunks of a serial fit."""
 
-    plan: Plan
-    #: the order of the rows of a block depends on these and on its number
-    seed: int | None
+    check: Prepare
+    layout: Layout
     epoch: int
-    #: the first of the outputs that the engine learns, and the first step of the epoch
-    first: int
-    t: int
-    #: the rows of a chunk, the rows of an epoch, and the columns
+    #: the rows of a chunk, and all rows
     length: int
     n_rows: int
-    n_features: int
 
-    def __call__(self, blocks: Sequence[Any], numbers: range, state: Visiting) -> Visiting:
+    def __call__(self, blocks: Sequence[Chunk], numbers: range, state: Any) -> Any:
         """The state after a visit to each of ``blocks``, which have these numbers."""
         state = copy.deepcopy(state)
-        for number, (chunk, prepared) in zip(numbers, blocks, strict=True):
-            order = order_of(self.seed, self.epoch, number, chunk.X.shape[0])
-            self._learn(state, Rows(chunk, prepared, self.n_features), order)
+        for chunk, number in zip(blocks, numbers, strict=True):
+            take = state.block(*self.check(self.layout.wide(chunk), True))
+            order = self.layout.order(chunk, number, self.epoch)
+            while len(order):
+                rows, order = np.split(order, [self.length - state.n_rows % self.length])
+                state.parts += (take(rows),)
+                state.n_rows += len(rows)
+                if state.n_rows % self.length == 0 or state.n_rows == self.n_rows:
+                    state.add(*map(np.concatenate, zip(*state.parts, strict=True)))
+                    state.parts = ()
         return state
 
-    def _learn(self, state: Visiting, rows: Rows, order: NDArray[np.int64]) -> None:
-        """Take the steps on the rows of a block."""
-        plan, n_visited = self.plan, state.t - self.t
-        sizes = rows.squared_norms if plan.size_kind == "squared_norms" else None
-        targets = rows.targets
-        (learner,) = new_learners([state.engine], rows.X, targets, plan, sizes, self.first)
-        while len(order):
-            piece, order = np.split(order, [self.length - n_visited % self.length])
-            self._take(learner, targets, piece, state)
-            state.t += len(piece)
-            n_visited += len(piece)
-            if n_visited % self.length == 0 or n_visited == self.n_rows:
-                state.loss += self._loss(state)
-                state.parts, state.sums = [], None
 
-    def _take(
-        self, learner: Learner, targets: Targets, rows: NDArray[np.int64], state: Visiting
-    ) -> None:
-        """Take the steps on some rows of a chunk."""
-        steps, task = self.plan.steps(rows, state.t), self.plan.task(learner.engine)
-        if isinstance(learner.engine, OutputsEngine):
-            if state.sums is None:
-                state.sums = np.zeros(learner.engine.n_outputs)
-            learner.engine.learn(
-                learner.examples, learner.block, steps, task, state.t, state.sums,
-                self.plan.softmax,
-            )  # fmt: skip
-            return
-        predictions = np.empty(len(rows))
-        steps = steps.with_predictions(predictions)
-        learner.engine.take(learner.examples, steps, task, state.t)
-        numbers = targets[self.first][0][rows]
-        state.parts.append((predictions, numbers, targets.importances_or_ones[rows]))
-
-    def _loss(self, state: Visiting) -> float:
-        """The loss of a whole chunk, bit-identical to a serial fit."""
-        with np.errstate(over="ignore"):
-            if state.sums is not None:
-                return float(state.sums.sum())
-            parts = map(np.concatenate, zip(*state.parts, strict=True))
-            predictions, targets, importances = parts
-            n = len(predictions)
-            examples = as_examples(sparse.csr_matrix((n, 0)), targets, importances)
-            steps = Steps(np.arange(n), *np.ones((2, n)), *np.zeros((2, n)), None, predictions)
-            return loss_of_predictions(examples, steps, self.plan.loss.code, self.plan.loss.epsilon)
-
-
-# --- statistics of all rows, for automatic parameters ---------------------------------------------
-
-
-def _numbers_of(
-    of_targets: bool, seed: int | None, number: int, block: Chunk, prepared: Prepared
-) -> Numbers:
-    """Squared norms of rows, their importances and targets, a column each, in their order."""
-    targets = prepared.targets
-    columns = [prepared.squared_norms[:, None], targets.importances_or_ones[:, None]]
-    if of_targets:
-        columns.append(targets.in_columns())
-    return np.hstack(columns)[order_of(seed, 0, number, block.X.shape[0])]
-
-
-def _in_pieces(tables: Iterable[Numbers]) -> Iterator[Numbers]:
-    """The same rows, ``ROWS_OF_A_BLOCK`` at a time."""
-    waiting = np.zeros((0, 0))
-    for table in tables:
-        waiting = np.vstack([waiting, table]) if len(waiting) else table
-        while len(waiting) >= ROWS_OF_A_BLOCK:
-            yield waiting[:ROWS_OF_A_BLOCK]
-            waiting = waiting[ROWS_OF_A_BLOCK:]
-    if len(waiting):
-        yield waiting
-
-
-# --- a fit ----------------------------------------------------------------------------------------
+def _has_weight(check: Prepare, chunk: Chunk) -> bool:
+    """Whether a row of a block has a weight above 0; the rows are checked."""
+    return bool(check(chunk)[1].importances_or_ones.any())
 
 
 class BlockRows(SourceRows):
     """The rows of blocks, which chains of tasks visit on the workers of the blocks."""
 
     def __init__(self, blocks: Blocks, check: Prepare, label: str) -> None:
-        check_any_rows(blocks)
         self.blocks, self.label = blocks, label
         super().__init__(blocks, check)
-        futures = blocks.prepared(partial(prepared_by, check))
-        self.rows = [[*pair] for pair in zip(blocks.futures, futures, strict=True)]
+        check_any_weight(any(blocks.gathered(blocks.prepared(partial(_has_weight, check)))))
 
     def _first(self) -> tuple[sparse.csr_matrix, Targets]:
-        facts = self.blocks.block_facts()
-        first = next(block.first for block in facts if block.tally.n_rows)
-        return self._prepare(as_wide(first, self.facts.n_features, self.facts.n_labels))
+        _, first = self.blocks.block_facts()[0]
+        return self._prepare(self.blocks.layout.wide(first))
 
     def identity(self) -> dict[str, Any]:
         return {"the facts of X": vars(self.facts), "the seed of blocks": self.blocks.seed}
 
+    def _chain(self, key: str, state: Any, epoch: int, length: int) -> Future:
+        """The last of a chain of tasks, one per group of blocks."""
+        blocks = self.blocks
+        visit = Visit(self._prepare, blocks.layout, epoch, length, self.facts.n_rows)
+        for group, home in blocks.groups():
+            rows, name = [blocks.futures[k] for k in group], f"{key}-block{group.start}"
+            state = blocks.submitted(name, visit, rows, group, state, home=home)
+        return state  # type: ignore[no-any-return]
+
     def statistics(self, settings: Settings, of_targets: bool) -> RowStatistics:
         """The sums over the same pieces of rows as in a serial fit."""
-        blocks, n = self.blocks, len(self.rows)
-        task = partial(_numbers_of, of_targets, blocks.seed)
-        futures = [
-            blocks.submitted("lazynet-numbers", task, k, *rows) for k, rows in enumerate(self.rows)
-        ]
-        groups = (blocks.gathered(futures[k : k + _AT_ONCE]) for k in range(0, n, _AT_ONCE))
-        statistics = RowStatistics(float(settings.fit_intercept))
-        for table in _in_pieces(chain.from_iterable(groups)):
-            norms, counts, *targets = table.T.copy()
-            statistics.add(norms, np.array(targets).T if targets else None, counts)
+        state = Counted(RowStatistics(float(settings.fit_intercept)), of_targets)
+        end = self._chain("lazynet-statistics", state, 0, ROWS_OF_A_BLOCK)
+        statistics: RowStatistics = self.blocks.gathered([end])[0].statistics
         return statistics
 
     def visit(self, pass_: Pass) -> None:
-        n_rows = self.facts.n_rows
-        # The engines change together: a pass that fails changes none of them.
-        ends, first = [], 0
+        n_rows, ends, first = self.facts.n_rows, [], 0
         length = length_of_chunks(len(pass_.engines), n_rows, self.facts.n_values)
         for number, engine in enumerate(pass_.engines):
-            visit = Visit(
-                pass_.plan, self.blocks.seed, pass_.epoch, first, pass_.t, length, n_rows,
-                self.n_features,
-            )  # fmt: skip
-            # A chain of tasks, one per group of blocks.
-            state: Any = Visiting(copy.deepcopy(engine), pass_.t)
-            for group, home in self.blocks.groups():
-                key = f"lazynet-visit-{self.label}-{number}-epoch{pass_.epoch}-block{group.start}"
-                rows = [self.rows[k] for k in group]
-                state = self.blocks.submitted(key, visit, rows, group, state, home=home)
-            ends.append(state)
+            key = f"lazynet-visit-{self.label}-{number}-epoch{pass_.epoch}"
+            state = Trained(copy.deepcopy(engine), pass_.plan, first, pass_.t)
+            ends.append(self._chain(key, state, pass_.epoch, length))
             first += engine.n_outputs
+        # The engines change together: a pass that fails changes none of them.
         states = self.blocks.gathered(ends)
         for engine, state in zip(pass_.engines, states, strict=True):
             engine.set_state(state.engine.state())
         pass_.losses[:] += [state.loss for state in states]
         if pass_.after is not None:
             pass_.after(n_rows)
-
-
-def check_any_rows(blocks: Blocks) -> None:
-    """Refuse blocks in which no row has a weight above 0."""
-    if not blocks.facts().n_rows:
-        raise ValueError("X must have at least one row, and the blocks have none")
-    check_any_weight(any(block.has_weight for block in blocks.block_facts()))

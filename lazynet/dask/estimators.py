@@ -9,29 +9,28 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import dask.array as da
 import numpy as np
 from dask.delayed import delayed
 from distributed import Client
-from scipy import sparse
 
 from lazynet.dask.blocks import Blocks
-from lazynet.dask.chains import BlockRows, check_any_rows, checks_by, prepared_by
+from lazynet.dask.chains import BlockRows, checks_by
 from lazynet.dask.newton import MinimiserOnSums
 from lazynet.dask.sums import MeanOverBlocks, OutputLoss
-from lazynet.data.arrays import as_examples
+from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
-from lazynet.data.weights import check_weight_of_every_class
+from lazynet.data.targets import Targets
+from lazynet.data.weights import check_any_weight, check_weight_of_every_class
 from lazynet.engines.calls import all_or_nothing
 from lazynet.estimators import certified, online
 from lazynet.estimators.online_model import OnlineModel
-from lazynet.losses import Loss
 from lazynet.minimum.minimise import check_penalty
-from lazynet.minimum.objective import MeanLoss, importance_of_rows
-from lazynet.training.rows import SourceRows
+from lazynet.minimum.objective import importance_of_rows
+from lazynet.training.rows import Prepare, SourceRows
 from lazynet.training.settings import Settings
 
 
@@ -46,10 +45,6 @@ class OverBlocks:
         model: Any = copy.copy(self)
         model.__class__ = self._serial
         return model
-
-
-def _predicted(rows: Any, model: Any, method: str) -> Any:
-    return getattr(model, method)(rows)
 
 
 def lazily(method: str) -> Any:
@@ -68,7 +63,8 @@ def lazily(method: str) -> Any:
             raise ValueError("X must have its columns in one block: write X.rechunk({1: -1})")
         sample = getattr(local, method)(np.zeros((1, X.shape[1])))
         return X.map_blocks(
-            _predicted, delayed(local), method, dtype=sample.dtype, meta=sample[:0],
+            lambda rows, model: getattr(model, method)(rows), delayed(local),
+            dtype=sample.dtype, meta=sample[:0],
             chunks=(X.chunks[0], *((n,) for n in sample.shape[1:])),
             drop_axis=1 if sample.ndim == 1 else None, name=f"lazynet-{method}-{uuid.uuid4().hex}",
         )  # fmt: skip
@@ -134,27 +130,22 @@ class LazyNetRegressor(_OnlineOnBlocks, online.LazyNetRegressor):  # type: ignor
 # --- certified minima ----------------------------------------------------------------------------
 
 
-def _counts_of(blocks: Sequence[Any]) -> list[tuple[Any, list[tuple[float, float]]]]:
-    """For each prepared block: the classes with weight, and sum s_i and sum s_i y_i by output."""
-    sums = []
-    for block in blocks:
-        targets, weights = block.targets, block.targets.importances
-        codes = getattr(targets, "codes", np.zeros(targets.n_rows, np.int64))
-        counts = np.unique(codes if weights is None else codes[weights > 0.0])
-        totals = [
-            (importance_of_rows(y, s), math.fsum(y if s is None else y * s)) for y, s in targets
-        ]
-        sums.append((counts, totals))
-    return sums
+def _targets_of(check: Prepare, chunk: Chunk) -> Targets:
+    return check(chunk)[1]
 
 
-def _best_intercept(loss: Loss, total: float, total_y: float) -> float:
-    """The intercept of zero weights: exact for targets -1 and 1, or for the squared error."""
-    if not loss.margin:
-        return total_y / total
-    signs, counts = np.array([-1.0, 1.0]), 0.5 * (total + total_y * np.array([-1.0, 1.0]))
-    rows = as_examples(sparse.csr_matrix((2, 0)), signs, counts)
-    return MeanLoss(rows, signs, counts, loss, fit_intercept=True).best_intercept(np.zeros(2))
+def _counts_of(targets: Any) -> tuple[Any, list[tuple[float, float]]]:
+    """The classes with weight in a block, and sum s_i and sum s_i y_i by output."""
+    weights = targets.importances
+    codes = getattr(targets, "codes", np.zeros(targets.n_rows, np.int64))
+    counts = np.unique(codes if weights is None else codes[weights > 0.0])
+    # A block may have no weight.
+    return counts, [
+        (0.0, 0.0)
+        if s is not None and not s.any()
+        else (importance_of_rows(y, s), math.fsum(y if s is None else y * s))
+        for y, s in targets
+    ]
 
 
 class _DualOnBlocks(OverBlocks, certified._DualNetModel):
@@ -176,14 +167,13 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
                 f"loss must be smooth over blocks, and the slope of {p.loss.name!r} jumps: take "
                 f"another loss, or lazynet.{self._serial.__name__} for rows in memory"
             )
-        self._warn(self._learn_blocks(Blocks.of(X, y, sample_weight, client=client)))
+        self._warn(self._learn_blocks(p, Blocks.of(X, y, sample_weight, client=client)))
         return self
 
     @all_or_nothing
-    def _learn_blocks(self, blocks: Blocks) -> list[Warning]:
+    def _learn_blocks(self, p: SimpleNamespace, blocks: Blocks) -> list[Warning]:
         """Find the minimum; returns the warnings to give."""
-        p, facts = self._settle(), blocks.facts()
-        check_any_rows(blocks)
+        facts = blocks.facts()
         if facts.n_labels is not None:
             raise ValueError(
                 "y must have one class or one number for every row, and the rows have several "
@@ -196,23 +186,24 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
         settings = reader._set_outputs_of(reader._read_settings(), blocks)
         classes = getattr(reader, "classes_", None)
         check = checks_by(self._online, settings, facts.n_features, classes)
-        prepared = blocks.prepared(partial(prepared_by, check))
-        futures = [
-            blocks.submitted("lazynet-counts", _counts_of, [prepared[k] for k in group], home=home)
-            for group, home in blocks.groups()
-        ]
-        counts, totals = zip(*chain.from_iterable(blocks.gathered(futures)), strict=True)
+        targets = blocks.prepared(partial(_targets_of, check))
+        futures = blocks.client.map(_counts_of, targets, key="lazynet-counts", pure=False)
+        counts, totals = zip(*blocks.gathered(futures), strict=True)
+        # The sums over all blocks, for every output.
+        sums = np.array(totals).sum(axis=0)
+        check_any_weight(bool(sums[0, 0]))
         if classes is not None:
             codes = np.concatenate(counts)
             check_weight_of_every_class(classes, classes[codes], np.ones(len(codes)))
-        # The sums over all blocks, for every output.
-        sums = np.array(totals).sum(axis=0)
 
         def minimiser_of(number: int, generator: np.random.RandomState) -> MinimiserOnSums:
             total, total_y = map(float, sums[number])
-            output = OutputLoss(number, p.loss, p.fit_intercept, total, facts.n_features)
-            begin = _best_intercept(p.loss, total, total_y) if p.fit_intercept else 0.0
-            return MinimiserOnSums(MeanOverBlocks(blocks, prepared, output), begin)
+            output = OutputLoss(number, p.loss, p.fit_intercept, total, blocks.layout)
+            # The best intercept of zero weights for most losses, and near it for the others.
+            begin = total_y / total if p.fit_intercept else 0.0
+            if p.loss.name == "log_loss":
+                begin = 2.0 * math.atanh(begin * (1.0 - 1e-15))
+            return MinimiserOnSums(MeanOverBlocks(blocks, targets, output), begin)
 
         # The sums of one output keep all workers busy.
         p.n_jobs = 1
@@ -267,7 +258,7 @@ def fit_all(
         except BaseException:
             # Ctrl-C: cancel the tasks; the fits leave their estimators unchanged.
             while wait(fits, timeout=0.1).not_done:
-                blocks.cancel()
+                blocks.client.cancel([*blocks.pending])
             raise
     for number, error in enumerate(errors):
         if error is not None:

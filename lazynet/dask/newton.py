@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from lazynet.dask.sums import MeanOverBlocks, few_of, hessian_of
+from lazynet.dask.sums import MeanOverBlocks, hessian_of
 from lazynet.kernels.gram import descend
 from lazynet.minimum.minimise import Minimiser
 from lazynet.minimum.objective import Certificate, certify
@@ -91,7 +93,7 @@ class NewtonOnSums:
             return new
         self.damping = max(4.0 * self.damping, 0.1)
         away, steps = weights - last.weights, 0.5 ** np.arange(1.0, 9.0)
-        options = {"few": few_of(away), "db": db, "steps": steps}
+        options = {"v": sparse.csr_matrix(away), "db": db, "steps": steps}
         losses, _ = self.mean.sums("along", last.weights, last.intercept, **options)
         objectives = losses + [self.penalty.value(last.weights + step * away) for step in steps]
         best = int(np.argmin(objectives))
@@ -149,7 +151,8 @@ class NewtonOnSums:
             if rz <= least:
                 break
             vb = p[-1] if mean.fit_intercept else 0.0
-            (last,), full = mean.sums("product", *here, few=(chosen, p[:-1]), vb=vb)
+            v = sparse.csr_matrix((p[:-1], chosen, [0, len(chosen)]), (1, mean.n_columns))
+            (last,), full = mean.sums("product", *here, v=v, vb=vb)
             product = np.append(full[chosen] + l2 * p[:-1], last) + self.damping * scale * p
             step = rz / float(p @ product)
             x, r = x + step * p, r - step * product
@@ -159,36 +162,6 @@ class NewtonOnSums:
             p = z + float(r @ z) / rz * p
         new = w + x[:-1]
         return np.where(new * signs > 0.0, new, 0.0), float(x[-1])
-
-
-class Proof:
-    """The sums over all rows that ``certify`` needs, at the last place of the solver."""
-
-    def __init__(self, mean: MeanOverBlocks, at: Standing) -> None:
-        self._sums, self._sides = partial(mean.sums, weights=at.weights, b=at.intercept), at.sides
-        self.share = mean.share
-        (*self._loss, rise, fall, value, lost), self._cells = self._sums("proof", sides=at.sides)
-        self._conjugates = {1.0: (value, lost)}
-        self._left_over = rise - fall if mean.fit_intercept else 0.0
-
-    def balance(self, duals: Any) -> float:
-        return self._left_over
-
-    def margins(self, weights: Vector, compensated: bool) -> None:
-        """Nothing: ``value`` returns the loss at the place without them."""
-
-    def value(self, margins: None, intercept: float) -> tuple[float, float]:
-        loss, lost = self._loss
-        return loss, lost
-
-    def compensated_sums(self, duals: Any) -> Vector:
-        return self._cells
-
-    def conjugate(self, duals: Any, factor: float) -> tuple[float, float]:
-        if factor not in self._conjugates:
-            (value, lost), _ = self._sums("conjugate_of", sides=self._sides, factor=factor)
-            self._conjugates[factor] = value, lost
-        return self._conjugates[factor]
 
 
 class MinimiserOnSums(Minimiser):
@@ -228,5 +201,21 @@ class MinimiserOnSums(Minimiser):
 
     def _certificate(self, penalty: ElasticNet, at: Place, target: float) -> Certificate:
         assert isinstance(at, Standing), "the search began with a look"
-        proof: Any = Proof(self.mean, at)
+        mean, sums = self.mean, partial(self.mean.sums, weights=at.weights, b=at.intercept)
+        (*loss, rise, fall, value, lost), cells = sums("proof", sides=at.sides)
+
+        def conjugate(_: Any, factor: float) -> Any:
+            if factor == 1.0:
+                return value, lost
+            return sums("conjugate_of", sides=at.sides, factor=factor)[0]
+
+        # What ``certify`` asks of a mean loss, from the sums at this place.
+        proof: Any = SimpleNamespace(
+            share=mean.share,
+            balance=lambda duals: rise - fall if mean.fit_intercept else 0.0,
+            margins=lambda weights, compensated: None,
+            value=lambda margins, intercept: loss,
+            compensated_sums=lambda duals: cells,
+            conjugate=conjugate,
+        )
         return certify(proof, penalty, at.weights, at.intercept, at.duals)

@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 from distributed import Future
 from numpy.typing import NDArray
+from scipy import sparse
 
-from lazynet.dask.blocks import VALUES_OF_A_TASK, Blocks
-from lazynet.dask.chains import Rows
+from lazynet.dask.blocks import VALUES_OF_A_TASK, Blocks, Layout
 from lazynet.data.arrays import as_examples, plain
+from lazynet.data.chunks import Chunk
+from lazynet.data.targets import Targets
 from lazynet.kernels import gram, sums
 from lazynet.losses import Loss
 from lazynet.minimum.objective import MeanLoss
 
 Vector = NDArray[np.float64]
-#: The places and values of the weights that are not 0.
-Few = tuple[NDArray[np.int64], Vector]
 #: The answer of a block: a few numbers, and an array of sums, to which other blocks add theirs.
 Answer = tuple[Any, Any]
 Into = Vector | None
@@ -46,17 +46,19 @@ class OutputLoss:
     loss: Loss
     fit_intercept: bool
     total: float
-    n_features: int
+    layout: Layout
 
 
 class BlockLoss(MeanLoss):
     """The mean loss of the rows of a block at given weights, divided by the n of all rows."""
 
-    def __init__(self, output: OutputLoss, rows: Rows, weights: Vector, b: float) -> None:
-        y, counts = rows.targets[output.output]
-        examples, options = as_examples(rows.X, y, counts), {"fit_intercept": output.fit_intercept}
+    def __init__(
+        self, output: OutputLoss, chunk: Chunk, targets: Targets, weights: Vector, b: float
+    ) -> None:
+        y, counts = targets[output.output]
+        self.X, self.weights, self.b = output.layout.wide(chunk).X, weights, b
+        examples, options = as_examples(self.X, y, counts), {"fit_intercept": output.fit_intercept}
         super().__init__(examples, y, counts, output.loss, total=output.total, **options)
-        self.X, self.weights, self.b = rows.X, weights, b
 
     @cached_property
     def at(self) -> Vector:
@@ -98,9 +100,9 @@ class BlockLoss(MeanLoss):
         self.add_rows(a, cells[:, None])
         return np.array(numbers), cells
 
-    def along(self, into: Into, few: Few, db: float, steps: Sequence[float]) -> Answer:
-        """The loss after each step in a direction."""
-        d = self.margins(dense(few, self.n_columns))
+    def along(self, into: Into, v: Any, db: float, steps: Sequence[float]) -> Answer:
+        """The loss after each step along v, a row of a sparse matrix."""
+        d = self.margins(v.toarray()[0])
         losses = [self.value(self.at + t * d, self.b + t * db)[0] for t in steps]
         return np.array(losses), NOTHING
 
@@ -119,18 +121,17 @@ class BlockLoss(MeanLoss):
         self._over_rows(lambda first: gram.add_gram(*arguments, first))
         return NOTHING, triangle
 
-    def product(self, into: Into, few: Few, vb: float) -> Answer:
-        """The Hessian of the intercept and all features times a vector."""
-        r = self.curvatures * (self.margins(dense(few, self.n_columns)) + vb)
+    def product(self, into: Into, v: Any, vb: float) -> Answer:
+        """The Hessian of the intercept and all features times vb and v, a row as in ``along``."""
+        r = self.curvatures * (self.margins(v.toarray()[0]) + vb)
         cells = _room(into, self.n_columns)
         cells += self.X.T @ r
         return np.array([r.sum()]), cells
 
     def diagonal(self, into: Into) -> Answer:
         """The diagonal of the Hessian of the intercept and all features."""
-        squares, cells = self.X.copy(), _room(into, self.n_columns)
-        squares.data = squares.data**2
-        cells += squares.T @ self.curvatures
+        cells = _room(into, self.n_columns)
+        cells += self.X.power(2).T @ self.curvatures
         return np.array([self.curvatures.sum()]), cells
 
     def proof(self, into: Into, sides: tuple[float, float]) -> Answer:
@@ -150,19 +151,6 @@ class BlockLoss(MeanLoss):
 
 def _room(into: Into, *shape: int) -> Vector:
     return np.zeros(shape) if into is None else into
-
-
-def dense(few: Few, n: int) -> Vector:
-    """All n weights."""
-    weights = np.zeros(n)
-    weights[few[0]] = few[1]
-    return weights
-
-
-def few_of(weights: Vector) -> Few:
-    """The weights that are not 0."""
-    places = np.flatnonzero(weights)
-    return places, weights[places]
 
 
 def hessian_of(packed: Vector, room: Vector) -> Vector:
@@ -199,15 +187,15 @@ def _tree_sum(
 
 
 def _sums_of_spans(
-    output: OutputLoss, method: str, at: tuple[Few, float], options: dict[str, Any], spans: Any
+    output: OutputLoss, method: str, at: tuple[Any, float], options: dict[str, Any], spans: Any
 ) -> Answer:
     """The sums of a method of ``BlockLoss`` over the blocks of ``spans``."""
-    weights = dense(at[0], output.n_features)
+    weights = at[0].toarray()[0]
 
     def answer_of(span: Any) -> Answer:
         into, numbers = None, 0.0
-        for chunk, prepared in span:
-            block = BlockLoss(output, Rows(chunk, prepared, output.n_features), weights, at[1])
+        for chunk, targets in span:
+            block = BlockLoss(output, chunk, targets, weights, at[1])
             more, into = getattr(block, method)(into, **options)
             numbers = numbers + more
         return numbers, into
@@ -218,18 +206,18 @@ def _sums_of_spans(
 class MeanOverBlocks:
     """The mean loss of all rows of blocks, from sums that tasks compute."""
 
-    def __init__(self, blocks: Blocks, prepared: Sequence[Future], output: OutputLoss) -> None:
+    def __init__(self, blocks: Blocks, targets: Sequence[Future], output: OutputLoss) -> None:
         self.blocks, self.output, facts = blocks, output, blocks.facts()
         self.share, self.fit_intercept = 1.0 / output.total, output.fit_intercept
         self.n_rows, self.n_columns = facts.n_rows, facts.n_features
         # Each step asks all workers, so a problem over blocks never counts as small.
         self.n_values = np.inf
-        rows = [[*pair] for pair in zip(blocks.futures, prepared, strict=True)]
+        rows = [[*pair] for pair in zip(blocks.futures, targets, strict=True)]
         length = max(1, math.isqrt(len(rows)) // 2)
         spans = [rows[k : k + length] for k in range(0, len(rows), length)]
         # A task has a whole subtree of the tree of sums: about one task for each thread of the
         # workers, and more if a task would read too many values.
-        n_values = length * max(block.tally.n_values for block in blocks.block_facts())
+        n_values = length * max(tally.n_values for tally, _ in blocks.block_facts())
         n_threads = sum(blocks.client.nthreads().values())
         n = min(len(spans) // max(1, n_threads), VALUES_OF_A_TASK // max(1, n_values))
         n = 1 << max(0, n.bit_length() - 1)
@@ -243,7 +231,7 @@ class MeanOverBlocks:
     def sums(self, method: str, weights: Vector, b: float, **options: Any) -> Answer:
         """The sums of a method of ``BlockLoss`` over all rows, at these weights."""
         submitted, key = self.blocks.submitted, f"lazynet-{method.replace('_', '-')}"
-        run = partial(_sums_of_spans, self.output, method, (few_of(weights), b), options)
+        run = partial(_sums_of_spans, self.output, method, (sparse.csr_matrix(weights), b), options)
         sums = [submitted(key, run, spans, home=home) for spans, home in self.tasks]
         while len(sums) > _FAN_IN:
             groups = [sums[k : k + _FAN_IN] for k in range(0, len(sums), _FAN_IN)]

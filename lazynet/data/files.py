@@ -172,7 +172,7 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     An error, Ctrl-C or a full disk leaves the earlier file.
     """
-    target = _target(path)
+    target = regular_file(path)
     temporary, file = _new_file(path, target)
     try:
         with file:
@@ -211,14 +211,14 @@ def check_path(name: str, path: str | os.PathLike[str]) -> None:
         raise ValueError(f"{name} must not contain null characters, got {os.fspath(path)!r}")
 
 
-def _target(path: str | os.PathLike[str]) -> Path:
-    """The file to write: of a link, the file to which it points."""
+def regular_file(path: str | os.PathLike[str]) -> Path:
+    """The file that is read or written, behind links; refuses directories and devices."""
     check_path("path", path)
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)} is a directory: name a file")
     if target.exists() and not target.is_file():
-        # A file would replace the device itself.
+        # A file would replace the device itself, and a pipe could keep a reader waiting.
         raise OSError(f"{os.fspath(path)} is a device or a pipe: name a file")
     return target
 
@@ -242,7 +242,7 @@ def same_file(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse a path at which no file can be written; no file remains there."""
-    target = _target(path)
+    target = regular_file(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"{os.fspath(path)} cannot be written: there is no folder {target.parent}"
@@ -258,7 +258,7 @@ def remove_leftovers(path: str | os.PathLike[str], idle: float = 0.0) -> None:
 
     Only files without a write for ``idle`` seconds: another process may be writing the others.
     """
-    target = _target(path)
+    target = regular_file(path)
     with contextlib.suppress(OSError):
         pattern = re.escape(_beginning_of(target)) + r"[0-9a-f]{16}\.tmp"
         for file in target.parent.iterdir():

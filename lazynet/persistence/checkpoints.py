@@ -38,8 +38,6 @@ EVERY = 60.0
 _NOT_COMPARED = {"verbose", "n_jobs"}
 _ADVICE = "Delete the file to start again, or name another file by checkpoint=..."
 
-State = dict[str, Any]
-
 
 class Checkpoint:
     """Writes the state of a fit to a file at ``path``, at most once in ``every`` seconds."""
@@ -52,10 +50,9 @@ class Checkpoint:
             raise ValueError("checkpoint must be None or the path of a file, got an empty string")
         check_path("checkpoint", name)
         self.path, self.every = name, every
-        self._call: dict[str, str] = {}
-        self._seed: int | None = None
-        self._n_threads = 1
-        self._resumed: State | None = None
+        #: the header of the file without the state
+        self._run: dict[str, Any] = {}
+        self._resumed: dict[str, Any] | None = None
         self._next = np.inf
         self._has_warned = False
 
@@ -66,7 +63,7 @@ class Checkpoint:
         the same whenever it resumes.
         """
         remove_leftovers(self.path)
-        self._call, self._n_threads = _call_of(model, p, data), p.n_threads
+        self._run = {"call": _call_of(model, p, data), "seed": None, "n_threads": p.n_threads}
         if os.path.lexists(self.path):
             self._read()
             if p.verbose > 0:
@@ -74,20 +71,19 @@ class Checkpoint:
         else:
             check_writable(self.path)
         self._next = time.monotonic() + self.every
-        random_state = p.random_state
-        if random_state is None:
-            if self._seed is None:
+        if p.random_state is None:
+            if self._run["seed"] is None:
                 # The same draw as in new_generator.
-                self._seed = int(np.random.randint(2**31))  # noqa: NPY002
-            random_state = self._seed
-        return replace(p, random_state=random_state, n_threads=self._n_threads)
+                self._run["seed"] = int(np.random.randint(2**31))  # noqa: NPY002
+            p = replace(p, random_state=self._run["seed"])
+        return replace(p, n_threads=self._run["n_threads"])
 
     def _read(self) -> None:
         try:
             header, arrays = container.read(self.path, FORMAT)
-            saved, call, seed = dict(header["call"]), self._call, header["seed"]
+            saved, call, seed = dict(header["call"]), self._run["call"], header["seed"]
             n_threads = check_integer("n_threads", header["n_threads"], 1)
-            state = decoded(header["state"], arrays)
+            self._resumed = decoded(header["state"], arrays)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise ValueError(
                 f"a fit cannot resume from {self.path}, and does not change it: {error}. {_ADVICE}"
@@ -98,28 +94,24 @@ class Checkpoint:
                 f"{self.path} is a checkpoint of another call of fit. Differences: "
                 f"{', '.join(differ)}. {_ADVICE}"
             )
-        self._seed, self._n_threads, self._resumed = seed, n_threads, state
+        self._run |= {"seed": seed, "n_threads": n_threads}
 
-    # --- the calls of a training ---
-
-    def resumed(self) -> State | None:
+    def resumed(self) -> dict[str, Any] | None:
         """The state in the file at the first call, None at later calls."""
         state, self._resumed = self._resumed, None
         return state
 
-    def write_if_due(self, state: Callable[[], State]) -> None:
-        """Write the ``state`` of the training if the time has come; called between two epochs."""
-        if time.monotonic() >= self._next:
-            self._write(state)
+    def write_if_due(self, state: Callable[[], dict[str, Any]]) -> None:
+        """Write the file if the time has come; called between two epochs.
 
-    def _write(self, state: Callable[[], State]) -> None:
-        """Write the file; if this fails, warn, because the run itself can continue."""
+        If writing fails, warn, because the run itself can continue.
+        """
+        if time.monotonic() < self._next:
+            return
         try:
             arrays: Arrays = {}
             document = encoded("state", state(), arrays)
-            header = {"call": self._call, "seed": self._seed, "n_threads": self._n_threads}
-            header["state"] = document
-            container.write(self.path, FORMAT, header, arrays)
+            container.write(self.path, FORMAT, {**self._run, "state": document}, arrays)
         except (OSError, MemoryError) as error:
             self._warn(
                 f"the checkpoint {self.path} could not be written ({error}); the fit continues, "

@@ -3,13 +3,9 @@
 The metadata of the file have one string, "lazynet": the header as JSON.  The array "sha256" holds
 the checksum of the header's text and of every other array.  Nothing in a file is executed.
 
-The header begins with these names:
-
-    format           "lazynet model" or "lazynet checkpoint"
-    format_version   the version of the format; another one is not read
-    lazynet_version  the version of the lazynet that wrote the file
-    sparse           the shapes, by name, of arrays whose entries are mostly 0: they are stored as
-                     two arrays, the places and the values of the other entries
+The header begins with ``format``, ``format_version``, ``lazynet_version`` and ``sparse``
+(docs/model_files.md).  ``sparse`` has the shapes of arrays of which most entries are 0, which are
+stored as two arrays: the places and the values of the other entries.
 
 Values that JSON does not have are objects with one name that begins with $:
 
@@ -32,7 +28,6 @@ import inspect
 import json
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,7 +39,7 @@ from sklearn import model_selection
 
 from lazynet._version import __version__
 from lazynet.averages import FromStep, PolynomialDecay, Suffix
-from lazynet.data.files import check_path, replaced
+from lazynet.data.files import regular_file, replaced
 from lazynet.data.statistics import Units
 from lazynet.data.weights import Balanced
 from lazynet.engines.catalogue import ALGORITHMS
@@ -91,13 +86,8 @@ def write(
             stored[f"{name}/values"] = native.reshape(-1)[places]
         else:
             stored[name] = native
-    first = {
-        "format": kind,
-        "format_version": FORMAT_VERSION,
-        "lazynet_version": __version__,
-        "sparse": shapes,
-    }
-    text = json.dumps({**first, **header}, separators=(",", ":"))
+    first = {"format": kind, "format_version": FORMAT_VERSION, "lazynet_version": __version__}
+    text = json.dumps({**first, "sparse": shapes, **header}, separators=(",", ":"))
     if len(text) > _LONGEST_HEADER:
         raise ValueError(
             f"{os.fspath(path)} cannot be written: its header would have {len(text):,} bytes, and "
@@ -114,18 +104,13 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     A ValueError names the file and its defect.  Only arrays whose entries are mostly 0 need more
     memory than a few times the size of the file.
     """
-    check_path("path", path)
-    name = os.fspath(path)
-    if os.path.isdir(name):
-        raise IsADirectoryError(f"{name} is a directory, and not a file of lazynet")
-    if os.path.exists(name) and not os.path.isfile(name):
-        # A pipe could keep the reader waiting.
-        raise ValueError(f"{name} is not a regular file")
-    data = Path(name).read_bytes()
+    name, data = os.fspath(path), regular_file(path).read_bytes()
     try:
         arrays = load(data)
         stored_checksum = arrays.pop(_CHECKSUM)
-        text = _metadata(data)[_HEADER]
+        # safetensors says nothing of the metadata.
+        length = int.from_bytes(data[:8], "little")
+        text = json.loads(data[8 : 8 + length])["__metadata__"][_HEADER]
         sound = np.array_equal(stored_checksum, checksum(text, arrays))
         header = json.loads(text)
     except (SafetensorError, ValueError, LookupError, TypeError, RecursionError) as error:
@@ -153,12 +138,6 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     return header, arrays
 
 
-def _metadata(data: bytes) -> Any:
-    """The metadata of a file in the format of safetensors, whose ``load`` does not return them."""
-    length = int.from_bytes(data[:8], "little")
-    return json.loads(data[8 : 8 + length])["__metadata__"]
-
-
 def checksum(text: str, arrays: Arrays) -> NDArray[np.uint8]:
     """The checksum of a text and of all arrays with their names, types and shapes."""
     digest = hashlib.sha256(text.encode())
@@ -179,31 +158,20 @@ _FOLDS = (
 OBJECTS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        *(row.rule for row in ALGORITHMS.values()),
-        *SCHEDULES.values(),
-        FromArray,
-        *STORAGES.values(),
-        FromStep,
-        Suffix,
-        PolynomialDecay,
-        *LOSS_OBJECTS.values(),
-        Balanced,
-        Units,
-        *(getattr(model_selection, name) for name in _FOLDS),
+        *(row.rule for row in ALGORITHMS.values()), *SCHEDULES.values(), FromArray,
+        FromStep, Suffix, PolynomialDecay, *STORAGES.values(), *LOSS_OBJECTS.values(),
+        Balanced, Units, *(getattr(model_selection, name) for name in _FOLDS),
     )
-}
+}  # fmt: skip
 # The types of the entries of arrays of strings and of objects.
 _PLAIN = {"U": (str,), "O": (str, int, float, bool, type(None))}
-
-
-class CannotSave(TypeError):
-    """A file cannot hold a value; the message has the name and the type of the value."""
 
 
 def encoded(name: str, value: Any, arrays: Arrays) -> Any:
     """The JSON of a value, whose arrays are added to ``arrays``.
 
-    ``name`` names the value in errors, and its arrays.
+    ``name`` names the value in errors, and its arrays.  A value that has no form in a file is
+    refused.
 
     >>> arrays = {}
     >>> encoded("rates", (np.array([0.5]), -0.0), arrays), arrays
@@ -235,35 +203,22 @@ def encoded(name: str, value: Any, arrays: Arrays) -> Any:
         return {"$csr": parts}
     if isinstance(value, np.random.RandomState):
         state: Any = value.get_state(legacy=False)
-        if state["bit_generator"] != "MT19937":
-            raise CannotSave(
-                f"{name} is a random generator of the kind {state['bit_generator']}, and a file "
-                f"can hold numpy.random.RandomState(seed)"
-            )
-        numbers = [state["state"]["key"], state["state"]["pos"], state["has_gauss"], state["gauss"]]
-        return {"$random_state": encoded(name, numbers, arrays)}
+        if state["bit_generator"] == "MT19937":
+            numbers = [*state["state"].values(), state["has_gauss"], state["gauss"]]
+            return {"$random_state": encoded(name, numbers, arrays)}
     if OBJECTS.get(kind.__name__) is kind:
         fields = {field: getattr(value, field) for field in inspect.signature(kind).parameters}
         return {"$object": [kind.__name__, encoded(name, fields, arrays)]}
-    if callable(value):
-        raise CannotSave(
-            f"{name} is the Python function or object {shown(value)}, and a file holds no code"
-        )
-    raise CannotSave(
-        f"{name} is of the type {kind.__module__}.{kind.__name__}, which a file cannot hold"
-    )
+    refused = f"{name} is {shown(value):.100} of {kind}"
+    raise TypeError(f"{refused}: a file holds numbers, strings and objects of lazynet, and no code")
 
 
 def _encoded_labels(name: str, array: NDArray[Any]) -> dict[str, Any]:
     """The JSON of an array of strings or of objects."""
     kind, entries = array.dtype.kind, array.ravel().tolist()
-    if kind not in _PLAIN:
-        raise CannotSave(f"{name} is an array of {array.dtype}, which a file cannot hold")
-    for entry in entries:
-        if type(entry) not in _PLAIN[kind]:
-            raise CannotSave(
-                f"{name} holds {entry!r} of type {type(entry).__name__}, which a file cannot hold"
-            )
+    strange = [entry for entry in entries if type(entry) not in _PLAIN.get(kind, ())]
+    if strange or kind not in _PLAIN:
+        raise TypeError(f"{name} is an array of {array.dtype} with {strange[:3]}: no file holds it")
     return {"$labels": [kind, list(array.shape), entries]}
 
 
@@ -280,10 +235,10 @@ def decoded(node: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     tag = next(iter(node), "")
     if not tag.startswith("$"):
         return {key: decoded(part, arrays) for key, part in node.items()}
-    if tag not in _READERS or len(node) > 1:
-        raise ValueError(f"there is no value with the name {tag!r}")
     if tag == "$array":
         return arrays[node[tag]]
+    if tag not in _READERS or len(node) > 1:
+        raise ValueError(f"there is no value with the name {tag!r}")
     return _READERS[tag](*decoded(node[tag], arrays))
 
 
@@ -295,12 +250,10 @@ def _labels(kind: str, shape: list[int], entries: list[Any]) -> NDArray[Any]:
     return labels.reshape(shape)
 
 
-def _csr(shape: list[int], *parts: NDArray[Any]) -> sparse.csr_matrix:
-    """A CSR matrix; its columns must be sorted and inside the matrix."""
-    data, indices, indptr = parts
-    for part in (indices, indptr):
-        if part.ndim != 1 or part.dtype not in (np.int32, np.int64):
-            raise ValueError("a CSR matrix has indices that are no integers in a row")
+def _csr(shape: list[int], data: Any, indices: Any, indptr: Any) -> sparse.csr_matrix:
+    """A CSR matrix, whose columns lie in order and inside the matrix."""
+    if not indices.dtype.kind == indptr.dtype.kind == "i":
+        raise ValueError("a CSR matrix has indices that are no integers")
     rows = sparse.csr_matrix((data, indices, indptr), shape=tuple(shape))
     rows.check_format(full_check=True)
     if len(data) != rows.indptr[-1] or not rows.has_canonical_format:
@@ -317,20 +270,13 @@ def _generator(key: NDArray[Any], position: int, *gauss: Any) -> np.random.Rando
     return generator
 
 
-def _object(name: str, fields: dict[str, Any]) -> Any:
-    if name not in OBJECTS:
-        raise ValueError(f"there is no {name} among the objects that a model may have")
-    return OBJECTS[name](**fields)
-
-
 _READERS: dict[str, Callable[..., Any]] = {
     "$tuple": lambda *parts: parts,
     "$dict": lambda *pairs: dict(pairs),
-    "$array": lambda name: name,
     "$labels": _labels,
     "$csr": _csr,
     "$random_state": _generator,
-    "$object": _object,
+    "$object": lambda name, fields: OBJECTS[name](**fields),
 }
 
 
@@ -341,5 +287,4 @@ def digest(name: str, value: Any) -> str:
     False
     """
     arrays: Arrays = {}
-    text = json.dumps(encoded(name, value, arrays))
-    return bytes(checksum(text, arrays)).hex()
+    return bytes(checksum(json.dumps(encoded(name, value, arrays)), arrays)).hex()

@@ -16,7 +16,7 @@ from lazynet.engines.catalogue import EngineKind, new_engine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.parameters import MOST_FEATURES, kinds_of
 from lazynet.persistence import container
-from lazynet.persistence.container import Arrays, CannotSave, decoded, encoded
+from lazynet.persistence.container import Arrays, decoded, encoded
 
 #: The format in the header of the file.
 FORMAT = "lazynet model"
@@ -24,9 +24,11 @@ FORMAT = "lazynet model"
 # Attributes that are written as ``coef`` and ``intercept``, or that ``load`` computes.  And the
 # requests for metadata: scikit-learn sets them only while its metadata routing is enabled.
 _NOT_WRITTEN = {"_coefficients", "_offsets", "_sparse_coef", "_metadata_request"}
-
-
-# --- writing -----------------------------------------------------------------------------------
+# The errors of Python if a document is not the document of a model.
+_NO_MODEL = (
+    ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError,
+    ValueError,
+)  # fmt: skip
 
 
 def save(model: Any, path: str | os.PathLike[str], note: Mapping[str, Any] | None = None) -> None:
@@ -36,26 +38,18 @@ def save(model: Any, path: str | os.PathLike[str], note: Mapping[str, Any] | Non
     """
     kind = type(model)
     if kind.__module__.partition(".")[0] != "lazynet":
-        raise CannotSave(
+        raise TypeError(
             f"{kind.__name__} is not an estimator of lazynet, and could not be loaded: pickle it"
         )
     arrays: Arrays = {}
-    try:
-        document = _document(model, arrays)
-    except CannotSave as error:
-        raise CannotSave(f"the model cannot be saved: {error}") from None
-    container.write(path, FORMAT, {"rows_read_as": note, "document": document}, arrays)
+    header = {"rows_read_as": note, "document": _document(model, arrays)}
+    container.write(path, FORMAT, header, arrays)
 
 
 def _document(model: Any, arrays: Arrays) -> dict[str, Any]:
     """The JSON of a model, whose arrays are added to ``arrays``."""
-    parameters = {}
-    for name in kinds_of(type(model)):
-        try:
-            parameters[name] = encoded(name, getattr(model, name), arrays)
-        except CannotSave as error:
-            raise CannotSave(f"the parameter {error}: set_params({name}=...) replaces it") from None
-    values = {name: part for name, part in vars(model).items() if name not in kinds_of(type(model))}
+    names = kinds_of(type(model))
+    values = {name: part for name, part in vars(model).items() if name not in names}
     engines = values.get("_engines")
     if engines is not None:
         values["_engines"] = [
@@ -69,7 +63,7 @@ def _document(model: Any, arrays: Arrays) -> dict[str, Any]:
         values["_generator"] = "random_state"  # the parameter itself, which is written once
     return {
         "class": type(model).__name__,
-        "parameters": parameters,
+        "parameters": {name: encoded(name, getattr(model, name), arrays) for name in names},
         "coef": encoded("coef", model._weights(), arrays),
         "intercept": encoded("intercept", model._intercepts(), arrays),
         "attributes": {
@@ -78,9 +72,6 @@ def _document(model: Any, arrays: Arrays) -> dict[str, Any]:
             if name not in _NOT_WRITTEN
         },
     }
-
-
-# --- reading -----------------------------------------------------------------------------------
 
 
 def load(
@@ -95,14 +86,11 @@ def load(
         raise ValueError(f"{name} does not say how its rows were read")
     try:
         return _model(decoded(header["document"], arrays), kinds), note or {}
-    except RecursionError:
-        raise ValueError(f"{name} holds no model: its values are nested too deeply") from None
-    except MemoryError:
-        raise MemoryError(f"{name} holds a model that needs more memory than there is") from None
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+    except _NO_MODEL as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else error
         by = f"{name}, written by lazynet {header.get('lazynet_version')}"
-        raise ValueError(f"{by}, holds no model: {reason}") from None
+        kind = MemoryError if isinstance(error, MemoryError) else ValueError
+        raise kind(f"{by}, holds no model: {reason}") from None
 
 
 def _model(document: dict[str, Any], kinds: Mapping[str, type[Any]]) -> Any:
@@ -123,14 +111,11 @@ def _model(document: dict[str, Any], kinds: Mapping[str, type[Any]]) -> Any:
     return model
 
 
-def _check_sizes(
-    rows: Any, intercept: Any, attributes: Mapping[str, Any], has_classes: bool
-) -> None:
-    """Refuse attributes whose sizes differ from those of the weights."""
-    if not isinstance(rows, (np.ndarray, sparse.csr_matrix)) or len(rows.shape) != 2:
-        raise ValueError("coef is no matrix")
-    if rows.dtype != np.float64:
-        raise ValueError(f"coef holds {rows.dtype} and not float64")
+def _check_sizes(rows: Any, intercept: Any, attributes: Any, has_classes: bool) -> None:
+    """Refuse attributes whose sizes are not those of the weights."""
+    is_matrix = isinstance(rows, (np.ndarray, sparse.csr_matrix)) and len(rows.shape) == 2
+    if not is_matrix or rows.dtype != np.float64:
+        raise ValueError("coef is no matrix of float64")
     n_outputs, n_features = rows.shape
     if not n_outputs or not 0 < n_features <= MOST_FEATURES:
         raise ValueError(f"no model has weights of the shape {rows.shape}")

@@ -23,8 +23,9 @@ from lazynet.training.settings import Settings
 from lazynet.verify.tolerance import AGREE
 from lazynet.verify.twin import BoundedTwin, example_of
 
+_Vector = NDArray[np.float64]
 # Weights and intercept.
-_Linear = tuple[NDArray[np.float64], float]
+_Linear = tuple[_Vector, float]
 # The number of weights that the plain Python twin can visit in a few seconds.
 _VISITS = 4_000_000
 #: The largest number of epochs: the twin can visit one row of one feature so often.
@@ -130,10 +131,8 @@ class _Comparison:
 
     # A number that is not finite only in the lazy model is reported as a difference.
     @np.errstate(over="ignore", invalid="ignore")
-    def after_step(
-        self, t: int, lazy: NDArray[np.float64], dense: NDArray[np.float64], near: bool
-    ) -> None:
-        """Compare the weights after step ``t``; ``near`` says whether they are within the bound."""
+    def after_step(self, t: int, lazy: _Vector, dense: _Vector, near: bool) -> None:
+        """Compare the weights after step ``t``; ``near`` is whether the bound holds."""
         self.compared += 1
         self.agrees = bool(self.agrees and near)
         size = np.maximum(np.abs(lazy), np.abs(dense))
@@ -151,13 +150,7 @@ class _Comparison:
         near = near and gap <= AGREE * (1.0 + np.abs(mean).max(initial=0.0))
         self.agrees = bool(self.agrees and near)
 
-    def _largest(
-        self,
-        before: Difference,
-        step: int,
-        lazy: NDArray[np.float64],
-        dense: NDArray[np.float64],
-    ) -> Difference:
+    def _largest(self, before: Difference, step: int, lazy: _Vector, dense: _Vector) -> Difference:
         """The largest difference so far; the first NaN is the largest."""
         amounts = np.abs(lazy - dense)
         if not amounts.any():

@@ -165,14 +165,13 @@ def rates(draw: st.DrawFn, n_steps: int, reference: float = 1.0) -> NDArray[np.f
     base = _readable(reference * draw(st.sampled_from(_BOLDNESS)))
     t = np.arange(n_steps)
     shape = draw(st.sampled_from(["constant", "inverse_time", "inverse_sqrt", "any"]))
-    if shape == "constant":
-        return np.full(n_steps, base)
-    if shape == "inverse_time":
-        return _all_readable(base / (1 + t))
-    if shape == "inverse_sqrt":
-        return _all_readable(base / np.sqrt(1 + t))
-    factors = draw(st.lists(st.integers(0, 100), min_size=n_steps, max_size=n_steps))
-    return _all_readable(base * np.array(factors) / 100.0)
+    if shape == "any":
+        factors = draw(st.lists(st.integers(0, 100), min_size=n_steps, max_size=n_steps))
+        numbers: Any = base * np.array(factors) / 100.0
+    else:
+        power = {"constant": 0.0, "inverse_time": 1.0, "inverse_sqrt": 0.5}[shape]
+        numbers = base / (1.0 + t) ** power
+    return np.array([_readable(number) for number in numbers], dtype=np.float64)
 
 
 @st.composite
@@ -272,7 +271,3 @@ def _nonempty(name: str, values: Sequence[Any]) -> list[Any]:
 def _readable(number: float) -> float:
     """``number`` rounded to three significant digits."""
     return float(f"{number:.3g}")
-
-
-def _all_readable(numbers: Any) -> NDArray[np.float64]:
-    return np.array([_readable(number) for number in numbers], dtype=np.float64)

@@ -127,12 +127,7 @@ class ErrorBudget(Budget):
     # A number that overflows here ends the comparison, and ``ended`` gives the reason.
     @np.errstate(over="ignore", invalid="ignore")
     def after_step(
-        self,
-        eta: float,
-        row: VisitedRow,
-        *,
-        weights: Sequence[float],
-        intercept: float = 0.0,
+        self, eta: float, row: VisitedRow, *, weights: Sequence[float], intercept: float = 0.0
     ) -> None:
         """Account for one step on a row, after which the weights are ``weights``."""
         w = np.asarray(weights, dtype=float)
@@ -207,12 +202,7 @@ class StateBudget(Budget):
         self.threshold, self.has_moved = threshold, False
 
     def after_step(
-        self,
-        eta: float,
-        row: VisitedRow,
-        *,
-        weights: Sequence[float],
-        intercept: float = 0.0,
+        self, eta: float, row: VisitedRow, *, weights: Sequence[float], intercept: float = 0.0
     ) -> None:
         """Account for one step; see ``ErrorBudget.after_step``."""
         w = np.asarray(weights, dtype=float)

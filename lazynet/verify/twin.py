@@ -266,13 +266,8 @@ class Problem(SettledFields):
     def plain_options(self) -> dict[str, Any]:
         """The options that the plain forms of the affine family in ``lazynet.reference`` take."""
         rule = check_rule("rule", self.rule)
-        return dict(
-            self.options,
-            loss=get_loss(self.loss).name,
-            epsilon=self.epsilon,
-            rule=rule.name,
-            step_order=rule.step_order,
-        )
+        loss = dict(loss=get_loss(self.loss).name, epsilon=self.epsilon)
+        return self.options | loss | dict(rule=rule.name, step_order=rule.step_order)
 
     @property
     def epsilon(self) -> float:

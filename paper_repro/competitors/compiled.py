@@ -15,6 +15,7 @@ from lazynet.engines.clock import DenseEngine
 from lazynet.engines.dekel import DekelEngine
 from lazynet.losses import get_loss
 from lazynet.rules.storage import Storage
+from lazynet.training.passes import run_pass
 from lazynet.training.plan import Plan
 from paper_repro.competitors.base import (
     CLOCK,
@@ -25,7 +26,7 @@ from paper_repro.competitors.base import (
     Problem,
     slope,
 )
-from paper_repro.runs import learn, learner, plan
+from paper_repro.runs import learner, plan
 
 #: The names of the learners that average their iterates, lazily and naively.
 LAZY_AVERAGE, NAIVE_AVERAGE = "clock, averaged", "dense, averaged"
@@ -54,7 +55,7 @@ class _Engine(Competitor):
         self.intercept, self.t = self.problem.intercept, self.problem.t
 
     def learn(self, start: int, stop: int) -> None:
-        self.t = learn(self.learner, rows=self.order[start:stop], t=self.t)
+        self.t = run_pass([self.learner], self.order[start:stop], self.t)
         self.intercept = self.learner.engine.intercept
 
     def weights(self) -> NDArray[np.float64]:

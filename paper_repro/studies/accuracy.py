@@ -27,7 +27,7 @@ from lazynet.reference.closed_forms import (
     theorem_1,
 )
 from lazynet.schedules import Constant, InverseSqrt, InverseTime, Schedule
-from lazynet.training.passes import Learner
+from lazynet.training.passes import Learner, run_pass
 from paper_repro.competitors import RULES
 from paper_repro.extended import (
     after_each_gap,
@@ -36,7 +36,7 @@ from paper_repro.extended import (
     touches,
     true_weights,
 )
-from paper_repro.runs import learn, learner, plan
+from paper_repro.runs import learner, plan
 from paper_repro.study import Cell, Record, Records, Settings
 from paper_repro.unwatched import followed_weight, tables
 
@@ -161,7 +161,7 @@ def run_engines(
     learners = {name: shrinks.learner(name, X) for name in ENGINES}
     found: dict[str, list[NDArray[np.float64]]] = {name: [] for name in ENGINES}
     for start, stop in zip([0, *checkpoints], checkpoints, strict=False):
-        learn(*learners.values(), rows=np.arange(start, stop), t=start)
+        run_pass([*learners.values()], np.arange(start, stop), start)
         for name, each in learners.items():
             found[name].append(each.engine.weights())
     return found
@@ -255,7 +255,7 @@ def watched_weight(
     found = np.empty(len(steps))
     start = 0
     for at, stop in enumerate(steps):
-        learn(watched, rows=np.arange(start, stop), t=start)
+        run_pass([watched], np.arange(start, stop), start)
         found[at] = watched.engine.weights()[0]
         start = stop
     return found

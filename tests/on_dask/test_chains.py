@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 pytest.importorskip("distributed")
 
-import dask
 from distributed import get_task_stream
 from support.clusters import (
     NO_SHRINKING,
@@ -26,7 +25,7 @@ from support.clusters import (
 import lazynet
 import lazynet.dask
 from lazynet import FoBoS, TruncatedGradient
-from lazynet.dask import UnreadableBlock, blocks
+from lazynet.dask import blocks
 from lazynet.data import Chunks, Shuffled
 from on_dask.rows import KINDS, estimators, problem
 
@@ -209,13 +208,3 @@ def test_a_lost_client_goes_on_from_its_checkpoint(client, tmp_path):
     assert not path.exists()
     serial = lazynet.LazyNetClassifier(max_iter=6, tol=None).fit(Chunks(parts))
     assert_same_fit(other, serial)
-
-
-def test_a_block_that_cannot_be_learned_from_is_named(client):
-    """The error says which, and the model stays as it was."""
-    parts = parts_of([300, 500], *problem(0, 900)[:2])
-    wrong = [*delayed_parts(parts), dask.delayed(tuple)([np.ones((2, 40)), [np.nan, 1.0]])]
-    model = lazynet.dask.LazyNetClassifier()
-    with pytest.raises(UnreadableBlock, match="block 3 cannot be learned from"):
-        model.fit(wrong, client=client)
-    assert not hasattr(model, "coef_")

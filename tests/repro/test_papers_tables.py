@@ -5,9 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from benchmarks import index as benchmarks_index
 from benchmarks import readme
-from benchmarks.studies import STUDIES as BENCHMARKS
+from benchmarks import studies as benchmarks
 from paper_repro.__main__ import main
 from paper_repro.competitors import DESCRIPTIONS, TIERS
 from paper_repro.index import (
@@ -212,7 +211,7 @@ def test_the_readme_has_the_committed_results():
 
 
 #: Both collections of studies: the folder of their results, and the reports.
-COLLECTIONS = [(RESULTS, REPORTS), (benchmarks_index.RESULTS, BENCHMARKS)]
+COLLECTIONS = [(RESULTS, REPORTS), (benchmarks.RESULTS, benchmarks.STUDIES)]
 
 
 @pytest.mark.parametrize(

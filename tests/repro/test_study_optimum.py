@@ -6,7 +6,6 @@ from support import ROOT
 from support.studies import small_rows, svmlight_rows, tiny_run
 
 from benchmarks import optimum, shapes
-from benchmarks.index import RESULTS
 from benchmarks.minima import Task, largest_l1
 from benchmarks.programs.cage import STOPPED
 from benchmarks.solvers import (
@@ -17,7 +16,7 @@ from benchmarks.solvers import (
     Answer,
     Solver,
 )
-from benchmarks.studies import STUDIES
+from benchmarks.studies import RESULTS, STUDIES
 from lazynet.penalties import ElasticNet
 from paper_repro.folder import sets_in
 from paper_repro.results import load

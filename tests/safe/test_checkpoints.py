@@ -290,7 +290,7 @@ def test_arguments(path):
     for arguments, words in BAD_ARGUMENTS:
         with pytest.raises((TypeError, ValueError), match=words):
             classifier().fit(X, Y, **arguments)
-    with pytest.raises(TypeError, match="schedule is the Python function"):
+    with pytest.raises(TypeError, match="schedule is <function"):
         classifier(rule=SGD(lambda t: 0.1)).fit(X, Y, checkpoint=path)
 
 

@@ -1,5 +1,6 @@
 """The command line: every subcommand and option, bad input, Ctrl-C, closed pipes, exit codes."""
 
+import itertools
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import tempfile
 import threading
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,8 +22,8 @@ import lazynet.cli
 from lazynet import FTRL, FoBoS, Power
 from lazynet.cli import COMMANDS, main, new_parser
 from lazynet.data import RowsFile, SvmlightFile, VWFile
+from lazynet.persistence import checkpoints
 from lazynet.persistence import files as model_files
-from lazynet.persistence.checkpoints import Checkpoint
 from lazynet.training.loop import Training
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of POSIX")
@@ -408,7 +410,7 @@ REFUSED_CALLS = {
     "predict old.lazy two.svm -o ./old.lazy": "--output ./old.lazy is one of",
     "convert x.rows -o ./x.rows": "--output ./x.rows is one of the files",
     # Rows of another kind than those of the model.
-    "test old.lazy three.svm": "the label 2",
+    "test old.lazy three.svm": "y has labels [2.] that are not among the classes",
     "test old.lazy labels.svm --multilabel": "the files have 4 labels",
     "predict old.lazy labels.rows": "20 columns",
     "test words.lazy new.svm": "new.svm has rows of svmlight's form",
@@ -520,7 +522,9 @@ def test_a_run_that_was_stopped_goes_on(folder, run_json, monkeypatch, capsys):
         begin(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "write_if_due", Checkpoint._write)
+        # A minute passes between two looks at the clock.
+        clock = SimpleNamespace(monotonic=itertools.count(0.0, 60.0).__next__)
+        patch.setattr(checkpoints, "time", clock)
         patch.setattr(Training, "_begin_epoch", stop)
         assert run(*arguments) == 130
     message = capsys.readouterr().err

@@ -330,13 +330,13 @@ class LastOne:
 
 #: What becomes of a model, and what is said of it.
 CANNOT_BE_SAVED = [
-    (dict(rule=FoBoS(lambda t: 0.1)), "rule/schedule is the Python function"),
+    (dict(rule=FoBoS(lambda t: 0.1)), "rule/schedule is <function"),
     (dict(rule=FoBoS(FromCallable(max))), "rule/schedule"),
     (dict(rule=FoBoS(average=LastOne())), "rule/average"),
-    (dict(class_weight={1: 1j}), "class_weight/0/1 is of the type built"),
+    (dict(class_weight={1: 1j}), "class_weight/0/1 is 1j of <class 'complex'>"),
     (dict(random_state=np.random.RandomState(np.random.PCG64(0))),
-     "random_state is a random generator of the kind PCG64"),
-    (dict(note_={1j}), "note_ is of the type builtins.set"),
+     r"random_state is RandomState\(PCG64\) at"),
+    (dict(note_={1j}), "note_ is {1j} of <class 'set'>"),
     (dict(classes_=np.array([1 + 1j, 2])), "classes_ is an array of comp"),
     (dict(__class__=Doubled), "Doubled is not an estimator of lazynet"),
 ]  # fmt: skip
