@@ -195,7 +195,8 @@ class Kind:
 
     ``objects`` are the classes of the objects that the parameter takes.
 
-    >>> Kind(check_number, least=0).settled("l1", np.float32(0.5))
+    >>> kind = Kind(check_number, least=0)
+    >>> kind.check("l1", np.float32(0.5), **kind.bounds)
     0.5
     """
 
@@ -206,12 +207,6 @@ class Kind:
         self, check: Callable[..., Any], *, objects: tuple[type[Any], ...] = (), **bounds: Any
     ) -> None:
         self.check, self.objects, self.bounds = check, objects, bounds
-
-    def settled(self, name: str, value: Any) -> Any:
-        """``value`` as a plain Python value; an error names the parameter."""
-        if value is None and self.optional:
-            return None
-        return self.check(name, value, **self.bounds)
 
 
 #: The kinds of an integer, a number and one of several names; bounds as in the checks.
@@ -257,7 +252,10 @@ def settle(parameters: Any, values: Mapping[str, Any], owner: str = "") -> Simpl
     """
     result = SimpleNamespace()
     for name, kind in kinds_of(parameters).items():
-        setattr(result, name, kind.settled(name + owner, values[name]))
+        value = values[name]
+        if value is not None or not kind.optional:
+            value = kind.check(name + owner, value, **kind.bounds)
+        setattr(result, name, value)
     return result
 
 

@@ -55,7 +55,7 @@ def learner(
     The system hands out memory when an array is first written, which takes time.  Each array of
     the engine is written here, so that no timed step waits for memory.
     """
-    engine = chosen.new_engine(X.shape[1]) if engine is None else engine
+    engine = chosen.new_engines(X.shape[1])[0] if engine is None else engine
     for array in engine.state().values():
         np.positive(array, out=array)
     examples = as_examples(X, y, None, sizes_of(X, chosen.size_kind))

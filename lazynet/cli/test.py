@@ -82,7 +82,7 @@ def _judged(model: Any, chunk: Chunk) -> tuple[float, NDArray[np.float64], Any, 
     targets: Targets = model._checked_data(plain, rows, classes, some_rows=True).targets
     decision = model._decision(X)
     loss = check_loss("loss", model.loss, LOSSES_OF_CLASSES)
-    if loss == SOFTMAX and isinstance(targets, Classes) and len(targets) > 1:
+    if loss == SOFTMAX and isinstance(targets, Classes) and targets.n_outputs > 1:
         losses = softmax_losses(np.ascontiguousarray(decision.T), targets.codes)
         total = float((losses * weight).sum())
     else:

@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.dask.blocks import Blocks, Layout
-from lazynet.data.arrays import as_examples
+from lazynet.data.arrays import as_examples, check_any_weight
 from lazynet.data.chunks import Chunk
 from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics
 from lazynet.data.targets import Targets
-from lazynet.data.weights import check_any_weight
 from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.objective import loss_of_predictions

@@ -21,17 +21,19 @@ from lazynet.dask.blocks import Blocks
 from lazynet.dask.chains import BlockRows, checks_by
 from lazynet.dask.newton import MinimiserOnSums
 from lazynet.dask.sums import MeanOverBlocks, OutputLoss
+from lazynet.data.arrays import check_any_weight
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
 from lazynet.data.targets import Targets
-from lazynet.data.weights import check_any_weight, check_weight_of_every_class
+from lazynet.data.weights import check_weight_of_every_class
 from lazynet.engines.calls import all_or_nothing
 from lazynet.estimators import certified, online
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.minimum.minimise import check_penalty
 from lazynet.minimum.objective import importance_of_rows
+from lazynet.parameters import settle
 from lazynet.training.rows import Prepare, SourceRows
-from lazynet.training.settings import Settings
+from lazynet.training.settings import Settings, read_settings
 
 
 class OverBlocks:
@@ -160,7 +162,7 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
         The arguments are as in :meth:`lazynet.dask.LazyNetClassifier.fit`.
         """
         # Bad parameters are refused before a block is made.
-        p = self._settle()
+        p = settle(type(self), vars(self))
         check_penalty(p.loss, p.l1, p.l2)
         if p.loss.curvature is None:
             raise ValueError(
@@ -183,7 +185,7 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
         self.__dict__.pop("feature_names_in_", None)
         options = {"class_weight": self.class_weight} if hasattr(self, "class_weight") else {}
         reader = self._online(**options)
-        settings = reader._set_outputs_of(reader._read_settings(), blocks)
+        settings = reader._set_outputs_of(read_settings(reader), blocks)
         classes = getattr(reader, "classes_", None)
         check = checks_by(self._online, settings, facts.n_features, classes)
         targets = blocks.prepared(partial(_targets_of, check))

@@ -282,6 +282,40 @@ def checked_targets(y: Any, *, warn: bool) -> NDArray[np.float64]:
     return targets
 
 
+def check_sample_weight(
+    sample_weight: ArrayLike | None, X: sparse.csr_matrix, *, some_rows: bool = False
+) -> NDArray[np.float64] | None:
+    """``sample_weight`` as one finite number >= 0 per row of X, at least one of them > 0.
+
+    A single number is the weight of every row.  ``some_rows``: X is a part of all rows, and the
+    weights of a part may all be 0.
+    """
+    if sample_weight is None:
+        return None
+    rule = "must hold one real number for every row"
+    weights = check_array("sample_weight", rule, sample_weight, masks=True)
+    if weights.ndim == 0:
+        weights = np.full(X.shape[0], float(weights))
+    if weights.shape != (X.shape[0],):
+        raise ValueError(f"sample_weight {rule}, shape ({X.shape[0]},), got shape {weights.shape}")
+    # NaN fails both comparisons.
+    sound = (weights >= 0.0) & (weights < np.inf)
+    if not sound.all():
+        row = int(np.argmin(sound))
+        raise ValueError(
+            f"sample_weight must be finite and not negative, got {weights[row]} for row {row}"
+        )
+    if not some_rows:
+        check_any_weight(weights.any())
+    return np.ascontiguousarray(weights)
+
+
+def check_any_weight(any_weight: bool | np.bool_) -> None:
+    """Refuse sample weights that are all 0."""
+    if not any_weight:
+        raise ValueError("sample_weight must not be zero for every row: nothing would be learned")
+
+
 def sizes_of(X: sparse.csr_matrix, kind: str | None) -> NDArray[np.float64] | None:
     """The size of every row on which the rates depend (``Plan.size_kind``); None without a kind.
 

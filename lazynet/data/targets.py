@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from lazynet.kernels import steps as kernel
-from lazynet.parameters import check_array
+from lazynet.parameters import check_array, shown
 
 #: The targets and the importances of one output.
 OutputTargets = tuple[NDArray[np.float64], NDArray[np.float64] | None]
@@ -26,18 +26,15 @@ class Targets:
     """The base: the targets of all outputs, for the same rows with the same importances."""
 
     n_rows: int
+    n_outputs: int
     importances: Importances
-
-    def __len__(self) -> int:
-        """The number of outputs."""
-        raise NotImplementedError
 
     def __getitem__(self, number: int) -> OutputTargets:
         """The targets of one output, an entry per row, and the importances."""
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[OutputTargets]:
-        return map(self.__getitem__, range(len(self)))
+        return map(self.__getitem__, range(self.n_outputs))
 
     def block(self, first: int, n_outputs: int) -> kernel.OutputTargets:
         """The targets of ``n_outputs`` outputs from output ``first`` on, for the kernel."""
@@ -46,8 +43,8 @@ class Targets:
     def only(self, rows: NDArray[np.int64]) -> Targets:
         """The same targets for some of the rows.
 
-        >>> len(Columns(np.array([[1.0, 2.0], [3.0, 4.0]]), None).only(np.array([1])))
-        2
+        >>> Columns(np.array([[1.0, 2.0], [3.0, 4.0]]), None).only(np.array([1])).n_rows
+        1
         """
         raise NotImplementedError
 
@@ -69,11 +66,9 @@ class Columns(Targets):
     """Targets that are numbers, a column per output."""
 
     def __init__(self, numbers: NDArray[np.float64], importances: Importances) -> None:
-        self.n_rows, self.importances = len(numbers), importances
         self.numbers = numbers if numbers.ndim == 2 else numbers[:, None]
-
-    def __len__(self) -> int:
-        return self.numbers.shape[1]
+        self.n_rows, self.n_outputs = self.numbers.shape
+        self.importances = importances
 
     def __getitem__(self, number: int) -> OutputTargets:
         return np.ascontiguousarray(self.numbers[:, number]), self.importances
@@ -96,11 +91,9 @@ class Classes(Targets):
     """
 
     def __init__(self, codes: NDArray[np.int64], n_classes: int, importances: Importances) -> None:
-        self.n_rows, self.importances = len(codes), importances
         self.codes, self.n_classes = np.ascontiguousarray(codes, dtype=np.int64), n_classes
-
-    def __len__(self) -> int:
-        return 1 if self.n_classes == 2 else self.n_classes
+        self.n_rows, self.n_outputs = len(codes), 1 if n_classes == 2 else n_classes
+        self.importances = importances
 
     def __getitem__(self, number: int) -> OutputTargets:
         positive = 1 if self.n_classes == 2 else number
@@ -119,14 +112,11 @@ class Labels(Targets):
     """Any number of labels for every row; the CSR matrix ``indicator`` has a 1 for each label."""
 
     def __init__(self, indicator: sparse.csr_matrix, importances: Importances) -> None:
-        self.n_rows, self.importances = indicator.shape[0], importances
-        self.indicator = indicator
+        self.n_rows, self.n_outputs = indicator.shape
+        self.indicator, self.importances = indicator, importances
         self.starts = np.ascontiguousarray(indicator.indptr, dtype=np.int64)
         self.columns = np.ascontiguousarray(indicator.indices, dtype=np.int64)
         self._by_label: sparse.csc_matrix | None = None
-
-    def __len__(self) -> int:
-        return int(self.indicator.shape[1])
 
     def __getitem__(self, number: int) -> OutputTargets:
         if self._by_label is None:
@@ -155,6 +145,34 @@ class CheckedRows(NamedTuple):
     classes: NDArray[Any] | None
     #: the form of a y with a column per label or target; None: one class or number for each row
     form: str | None
+
+
+def check_classes(classes: ArrayLike, *, of_columns: bool = False) -> NDArray[Any]:
+    """The labels ``classes`` of ``partial_fit``, sorted, without repetitions.
+
+    The names ``of_columns`` of y keep their order, and must be distinct.
+
+    >>> check_classes(["zebra", "cat"]).tolist()
+    ['cat', 'zebra']
+    >>> check_classes(["zebra", "cat"], of_columns=True).tolist()
+    ['zebra', 'cat']
+    """
+    try:
+        names = np.asarray(classes)
+        labels = np.unique(names)
+        str(labels)  # Errors print the labels, and Python refuses to print a huge integer.
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"classes must be labels that can be sorted, got {shown(classes)}: {error}"
+        ) from None
+    if not of_columns:
+        return labels
+    if names.ndim != 1 or len(labels) != len(names):
+        raise ValueError(
+            f"classes must name every column of y once, in the order of the columns, got "
+            f"{shown(classes)}"
+        )
+    return names
 
 
 _HOLDS_LABELS = "must hold only 0 and 1 if it has a column per label"

@@ -1,4 +1,4 @@
-"""The importance of each row: its sample weight times its class weight; the check of classes."""
+"""The importance of each row: its sample weight times its class weight."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
+from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
 from lazynet.data.arrays import errors_about
-from lazynet.parameters import Kind, ParameterObject, check_array, check_number, refuse_class, shown
+from lazynet.parameters import Kind, ParameterObject, check_number, refuse_class, shown
 
 
 def _check_counts(name: str, value: Any) -> dict[Any, float]:
@@ -67,40 +66,6 @@ class Balanced(ParameterObject):
 _LEAST_TOTAL = 1e-200
 
 
-def check_sample_weight(
-    sample_weight: ArrayLike | None, X: sparse.csr_matrix, *, some_rows: bool = False
-) -> NDArray[np.float64] | None:
-    """``sample_weight`` as one finite number >= 0 per row of X, at least one of them > 0.
-
-    A single number is the weight of every row.  ``some_rows``: X is a part of all rows, and the
-    weights of a part may all be 0.
-    """
-    if sample_weight is None:
-        return None
-    rule = "must hold one real number for every row"
-    weights = check_array("sample_weight", rule, sample_weight, masks=True)
-    if weights.ndim == 0:
-        weights = np.full(X.shape[0], float(weights))
-    if weights.shape != (X.shape[0],):
-        raise ValueError(f"sample_weight {rule}, shape ({X.shape[0]},), got shape {weights.shape}")
-    # NaN fails both comparisons.
-    sound = (weights >= 0.0) & (weights < np.inf)
-    if not sound.all():
-        row = int(np.argmin(sound))
-        raise ValueError(
-            f"sample_weight must be finite and not negative, got {weights[row]} for row {row}"
-        )
-    if not some_rows:
-        check_any_weight(weights.any())
-    return np.ascontiguousarray(weights)
-
-
-def check_any_weight(any_weight: bool | np.bool_) -> None:
-    """Refuse sample weights that are all 0."""
-    if not any_weight:
-        raise ValueError("sample_weight must not be zero for every row: nothing would be learned")
-
-
 def total_of(importances: NDArray[np.float64]) -> float:
     """The sum of the importances, the divisor of the mean loss; errors name sample_weight.
 
@@ -138,34 +103,6 @@ and is 0 for all rows of 1: leave the class out, or give it a weight
             f"sample_weight, times class_weight, must be above 0 for a row of every class, and is "
             f"0 for all rows of {missing[0]}: leave the class out, or give it a weight"
         )
-
-
-def check_classes(classes: ArrayLike, *, of_columns: bool = False) -> NDArray[Any]:
-    """The labels ``classes`` of ``partial_fit``, sorted, without repetitions.
-
-    The names ``of_columns`` of y keep their order, and must be distinct.
-
-    >>> check_classes(["zebra", "cat"]).tolist()
-    ['cat', 'zebra']
-    >>> check_classes(["zebra", "cat"], of_columns=True).tolist()
-    ['zebra', 'cat']
-    """
-    try:
-        names = np.asarray(classes)
-        labels = np.unique(names)
-        str(labels)  # Errors print the labels, and Python refuses to print a huge integer.
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"classes must be labels that can be sorted, got {shown(classes)}: {error}"
-        ) from None
-    if not of_columns:
-        return labels
-    if names.ndim != 1 or len(labels) != len(names):
-        raise ValueError(
-            f"classes must name every column of y once, in the order of the columns, got "
-            f"{shown(classes)}"
-        )
-    return names
 
 
 def _check_class_weight(name: str, value: Any) -> Balanced | dict[Any, float]:
@@ -216,12 +153,3 @@ def row_importances(
             "class_weight times sample_weight must be finite for every row, got infinity"
         )
     return by_row
-
-
-def counts_rows(class_weight: Any) -> bool:
-    """Whether class weights need the number of rows of every class.
-
-    >>> counts_rows(Balanced()), counts_rows(Balanced(class_counts={0: 1, 1: 2}))
-    (True, False)
-    """
-    return isinstance(class_weight, Balanced) and class_weight.class_counts is None

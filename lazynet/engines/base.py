@@ -149,8 +149,15 @@ class Engine:
     """
 
     name: ClassVar[str]
+    n_features: int
     #: the number of outputs; each has its own row of weights and intercept
     n_outputs: int = 1
+    #: the limits of a sweep
+    limits: SweepLimits = SweepLimits()
+    #: below this scale stored weights, or their squares, leave the range of their type
+    smallest_scale: float = 0.0
+    #: called before a sweep changes all weights
+    before_sweep: Callable[[], None] | None = None
     #: the advice after an overflow
     remedy: str = LOWER_ETA0
     #: the arrays of the state with a row per feature; a step changes the rows of its nonzeros
@@ -169,12 +176,6 @@ class Engine:
     totals: Floats = np.zeros(0)
     #: the past of the clock (``past_of_clock``); None without an average
     past: Any = None
-
-    def __init__(self, n_features: int, limits: SweepLimits | None = None) -> None:
-        self.n_features = n_features
-        self.limits = limits if limits is not None else SweepLimits()
-        #: called before a sweep changes all weights
-        self.before_sweep: Callable[[], None] | None = None
 
     # --- the weights ---
 

@@ -144,7 +144,7 @@ def all_or_nothing(method: Method) -> Method:
         finally:
             # A second Ctrl-C may have interrupted the end: repeat it.
             log.end(keep=model.__dict__ is changed.__dict__)
-        return model if result is changed else result
+        return result
 
     return call  # type: ignore[return-value]
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from lazynet import reference
 from lazynet.averages import Average
-from lazynet.engines.base import Engine, SweepLimits
+from lazynet.engines.base import Engine
 from lazynet.engines.cells import (
     AdaGradEngine,
     CarpenterEngine,
@@ -147,7 +147,6 @@ def new_engine(
     n_features: int,
     n_outputs: int | None = None,
     constants: ArrayLike | None = None,
-    limits: SweepLimits | None = None,
 ) -> Engine:
     """A new engine of one output, or of ``n_outputs``; all weights zero.
 
@@ -165,21 +164,21 @@ def new_engine(
         engine: Engine
         if n_outputs is None:
             assert row.engine is not None
-            engine = row.engine(n_features, limits, constants)
+            engine = row.engine(n_features, constants)
         else:
             assert row.outputs is not None
             assert issubclass(row.outputs, RuleOutputs)
-            engine = row.outputs(n_features, n_outputs, dtype, limits, constants)
+            engine = row.outputs(n_features, n_outputs, dtype, constants)
         engine.remedy = row.rule.remedy
         return engine
     if n_outputs is not None:
         if kind.group is not None:
-            return GroupedOutputs(n_features, n_outputs, dtype, limits)
+            return GroupedOutputs(n_features, n_outputs, dtype)
         if average:
-            return AveragedOutputs(n_features, n_outputs, limits)
-        return OutputsOnClock(n_features, n_outputs, dtype, limits, kind.own_clocks)
+            return AveragedOutputs(n_features, n_outputs)
+        return OutputsOnClock(n_features, n_outputs, dtype, kind.own_clocks)
     if isinstance(storage, Tables):
-        return TablesEngine(n_features, storage.budget, limits)
+        return TablesEngine(n_features, storage.budget)
     if isinstance(storage, Dense):
-        return DenseEngine(n_features, storage.predictions, limits, average=average)
-    return AveragedClockEngine(n_features, limits) if average else ClockEngine(n_features, limits)
+        return DenseEngine(n_features, storage.predictions, average=average)
+    return AveragedClockEngine(n_features) if average else ClockEngine(n_features)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lazynet.engines.base import ALL, Engine, Floats, SweepLimits, take_until_done
+from lazynet.engines.base import ALL, Engine, Floats, take_until_done
 from lazynet.kernels import cells as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.steps import Steps, Task
@@ -31,10 +31,8 @@ class CellEngine(Engine):
     _others: ClassVar[tuple[str, ...]] = ("fields", "constants")
     memory: Floats | None = None
 
-    def __init__(
-        self, n_features: int, limits: SweepLimits | None = None, constants: ArrayLike | None = None
-    ) -> None:
-        super().__init__(n_features, limits)
+    def __init__(self, n_features: int, constants: ArrayLike | None = None) -> None:
+        self.n_features = n_features
         self.constants = np.zeros(len(kernel.constants(self.kind)))
         if constants is not None:
             self.constants[:] = constants
@@ -136,10 +134,8 @@ class SAGAEngine(LaggingWeights):
     _others = ("fields", "constants", "memory")
     _any_length = "memory"
 
-    def __init__(
-        self, n_features: int, limits: SweepLimits | None = None, constants: ArrayLike | None = None
-    ) -> None:
-        super().__init__(n_features, limits, constants)
+    def __init__(self, n_features: int, constants: ArrayLike | None = None) -> None:
+        super().__init__(n_features, constants)
         self.memory = np.zeros(0)
 
     def set_coefficients(self, coefficients: Floats, intercepts: Floats) -> None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lazynet.engines.base import ALL, Arrays, Engine, Floats, SweepLimits, take_until_done
+from lazynet.engines.base import ALL, Arrays, Engine, Floats, take_until_done
 from lazynet.engines.cells import CellEngine
 from lazynet.kernels import cells as kernel
 from lazynet.kernels import dense as dense_kernel
@@ -41,8 +41,8 @@ class ClockEngine(CellEngine):
     memory: Floats
     _others: ClassVar[tuple[str, ...]] = ("fields", "memory")
 
-    def __init__(self, n_features: int, limits: SweepLimits | None = None) -> None:
-        super().__init__(n_features, limits)
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
         self.memory = np.zeros(kernel.FROM_DATA_FIELDS)
         self._set_clock()
 
@@ -87,10 +87,10 @@ class AveragedClockEngine(ClockEngine):
     _table = "past"
     _cells_show_overflow = True
 
-    def __init__(self, n_features: int, limits: SweepLimits | None = None) -> None:
+    def __init__(self, n_features: int) -> None:
         self.past = past_of_clock(n_features)
         self.totals = np.zeros(steps_kernel.AVERAGE_FIELDS)
-        super().__init__(n_features, limits)
+        super().__init__(n_features)
 
     def _set_clock(self) -> None:
         super()._set_clock()
@@ -150,10 +150,8 @@ class TablesEngine(CellEngine):
     _others = ("fields", "memory")
     _table = "memory"
 
-    def __init__(
-        self, n_features: int, budget: int = DEFAULT_BUDGET, limits: SweepLimits | None = None
-    ) -> None:
-        super().__init__(n_features, limits)
+    def __init__(self, n_features: int, budget: int = DEFAULT_BUDGET) -> None:
+        super().__init__(n_features)
         # The system maps these pages as the tables fill, not before.
         self.memory = np.zeros(2 * (budget + 1))
         self._begin_tables()
@@ -261,12 +259,10 @@ class DenseEngine(Engine):
         self,
         n_features: int,
         predictions: bool = False,
-        limits: SweepLimits | None = None,
         vectorised: bool = True,
         average: bool = False,
     ) -> None:
-        super().__init__(n_features, limits)
-        self.vectorised = vectorised
+        self.n_features, self.vectorised = n_features, vectorised
         self.cells = np.zeros(n_features)
         self.bias = np.zeros(1)
         #: scratch memory: a row spread out over all features

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import mmap
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.engines.base import ALL, Engine, Floats, SweepLimits, take_until_done
+from lazynet.engines.base import ALL, Engine, Floats, take_until_done
 from lazynet.engines.cells import zeros_on_cache_lines
 from lazynet.engines.clock import lower_rates, past_of_clock
 from lazynet.kernels import cells as cells_kernel
@@ -68,21 +67,10 @@ class OutputsEngine(Engine):
     #: l1, l2 and the largest rate of every output, if they differ; None: those of the task
     strengths: Floats | None = None
 
-    def __init__(
-        self,
-        n_features: int,
-        n_outputs: int,
-        dtype: Any = np.float64,
-        limits: SweepLimits | None = None,
-    ) -> None:
-        limits = limits if limits is not None else SweepLimits()
-        if np.dtype(dtype) == np.float32:
-            limits = replace(
-                limits,
-                smallest_scale=max(limits.smallest_scale, _SMALLEST_NARROW_SCALE),
-            )
-        super().__init__(n_features, limits)
-        self.n_outputs, self.dtype = n_outputs, np.dtype(dtype)
+    def __init__(self, n_features: int, n_outputs: int, dtype: Any = np.float64) -> None:
+        self.n_features, self.n_outputs, self.dtype = n_features, n_outputs, np.dtype(dtype)
+        if self.dtype == np.float32:
+            self.smallest_scale = _SMALLEST_NARROW_SCALE
         self.width = width_of(n_outputs, self.dtype)
         columns = self.width * kernel.numbers(self.kind)
         self.cells = in_large_pages(n_features, columns, self.dtype)
@@ -236,10 +224,9 @@ class OutputsOnClock(OutputsEngine):
         n_features: int,
         n_outputs: int,
         dtype: Any = np.float64,
-        limits: SweepLimits | None = None,
         own_clocks: bool = False,
     ) -> None:
-        super().__init__(n_features, n_outputs, dtype, limits)
+        super().__init__(n_features, n_outputs, dtype)
         self.clocks = np.zeros((kernel.CLOCK_ROWS, self.width if own_clocks else 1))
         self.own = np.zeros((kernel.OWN_ROWS, self.width))
         self.scalars = np.zeros(kernel.SCALARS)
@@ -292,10 +279,10 @@ class AveragedOutputs(OutputsOnClock):
     _others = (*OutputsOnClock._other_arrays, "totals", "past")
     _table = "past"
 
-    def __init__(self, n_features: int, n_outputs: int, limits: SweepLimits | None = None) -> None:
+    def __init__(self, n_features: int, n_outputs: int) -> None:
         self.past = past_of_clock(n_features)
         self.totals = np.zeros(steps_kernel.AVERAGE_FIELDS)
-        super().__init__(n_features, n_outputs, np.float64, limits)
+        super().__init__(n_features, n_outputs)
 
     def _set_clocks(self) -> None:
         super()._set_clocks()
@@ -341,17 +328,7 @@ class GroupedOutputs(OutputsOnClock):
     kind = "groups"
     # The norm of a row may overflow although its entries do not.
     _cells_show_overflow = False
-
-    def __init__(
-        self,
-        n_features: int,
-        n_outputs: int,
-        dtype: Any = np.float64,
-        limits: SweepLimits | None = None,
-    ) -> None:
-        limits = limits if limits is not None else SweepLimits()
-        smallest = max(limits.smallest_scale, _SMALLEST_SCALE_OF_GROUPS)
-        super().__init__(n_features, n_outputs, dtype, replace(limits, smallest_scale=smallest))
+    smallest_scale = _SMALLEST_SCALE_OF_GROUPS
 
     def _block_to_read(self, which: Any) -> kernel.Block:
         return self._block_of(np.ascontiguousarray(self.cells[which]), which)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lazynet.engines.base import ALL, Floats, SweepLimits
+from lazynet.engines.base import ALL, Floats
 from lazynet.engines.cells import FOLLOWS, AdaGradEngine, CellEngine, FTRLEngine, RDAEngine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels import cells as cells_kernel
@@ -37,10 +37,9 @@ class RuleOutputs(OutputsEngine):
         n_features: int,
         n_outputs: int,
         dtype: Any = np.float64,
-        limits: SweepLimits | None = None,
         constants: ArrayLike | None = None,
     ) -> None:
-        super().__init__(n_features, n_outputs, dtype, limits)
+        super().__init__(n_features, n_outputs, dtype)
         self.constants = np.zeros((self.width, len(cells_kernel.constants(self.kind))))
         if constants is not None:
             self.constants[:n_outputs] = constants
@@ -50,7 +49,7 @@ class RuleOutputs(OutputsEngine):
 
     def output(self, number: int, which: Any = ALL) -> CellEngine:
         """An engine of one output with the state of output ``number``, for some features."""
-        engine = self.single(0, self.limits, self.constants[number])
+        engine = self.single(0, self.constants[number])
         engine.remedy, engine.fields = self.remedy, self.fields[number].copy()
         engine.cells = self._cells_of(number, which)
         engine.n_features = len(engine.cells)

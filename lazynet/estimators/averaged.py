@@ -80,7 +80,7 @@ class _Averaged(LinearModel):
                 "X has features whose sum overflows, so that they have no mean; scale them, or "
                 "set center=False"
             )
-        engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in range(len(outputs))]
+        engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in range(outputs.n_outputs)]
         examples = [as_examples(X, *output) for output in outputs]
         orders = [order] if order is not None else _drawn(p, X.shape[0])
         for drawn in orders:

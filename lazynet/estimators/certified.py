@@ -74,7 +74,7 @@ class _DualNetModel(LinearModel):
         def minimiser_of(row: int, generator: np.random.RandomState) -> Minimiser:
             return Minimiser(Problem(X, *outputs[row], p.loss, p.fit_intercept), generator)
 
-        return self._find(p, (len(outputs), X.shape[1]), minimiser_of)
+        return self._find(p, (outputs.n_outputs, X.shape[1]), minimiser_of)
 
     def _find(
         self,

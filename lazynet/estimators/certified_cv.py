@@ -67,7 +67,7 @@ class _DualNetCV(LinearModelCV):
         self, p: SimpleNamespace, rows: CheckedRows, folds: list[Fold]
     ) -> list[Warning]:
         """Follow a path of minima in every fold, and down to the chosen point with all rows."""
-        n_folds, n_outputs = len(folds), len(rows.targets)
+        n_folds, n_outputs = len(folds), rows.targets.n_outputs
         check_penalties(*np.transpose(grid_of(p, 1.0, LAST_L1)))
         # A path goes down the l1s for every l2, or down the l2s if there is one l1.
         n_l1s = p.l1s if isinstance(p.l1s, int) else len(p.l1s)

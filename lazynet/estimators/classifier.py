@@ -13,13 +13,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.data.arrays import checked_rows, errors_about
+from lazynet.data.arrays import check_sample_weight, checked_rows, errors_about
 from lazynet.data.chunks import Chunk
-from lazynet.data.targets import CheckedRows, Classes, checked_indicator
-from lazynet.data.weights import check_classes, check_sample_weight, counts_rows, row_importances
+from lazynet.data.targets import CheckedRows, Classes, Labels, check_classes, checked_indicator
+from lazynet.data.weights import Balanced, row_importances
 from lazynet.estimators.linear import LinearModel
 from lazynet.losses import LOSSES, SOFTMAX, Loss
 from lazynet.parameters import check_integer, kinds_of
+from lazynet.training.settings import Settings
 
 #: The forms of y with a column per label for which predictions and weights are sparse.
 SPARSE_FORMS = ("sparse matrix", "sparse array")
@@ -28,6 +29,8 @@ SPARSE_FORMS = ("sparse matrix", "sparse array")
 class LinearClassifier(ClassifierMixin, LinearModel):
     """Predicts classes by the sign of w.x + b; several classes are trained one against the rest."""
 
+    #: whether y may have a column for each of several labels
+    _several_labels: bool = False
     classes_: NDArray[Any]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -99,7 +102,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     def _settled_loss(self) -> Loss:
         """The loss of the parameters."""
-        loss: Loss = kinds_of(type(self))["loss"].settled("loss", self.loss)
+        kind = kinds_of(type(self))["loss"]
+        loss: Loss = kind.check("loss", self.loss, **kind.bounds)
         return loss
 
     def _has_probability(self) -> bool:
@@ -169,6 +173,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         reset: bool = False, some_rows: bool = False, checked: bool = False,
     ) -> CheckedRows:  # fmt: skip
         X, y, sample_weight = rows
+        form = form_of(y) if self._several_labels else None
+        if form is not None:
+            X, indicator, classes = checked_labels(self, X, y, classes, reset)
+            _check_settings_with_labels(parameters)
+            weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
+            return CheckedRows(X, indicator, Labels(indicator, weights), weights, classes, form)
         if not checked:
             X, y = checked_rows(self, X, reset, y=y)
             classes = checked_classes(y, classes)
@@ -239,6 +249,20 @@ def checked_labels(
     return X, indicator, classes
 
 
+def _check_settings_with_labels(settings: Settings) -> None:
+    """Refuse settings that need one class per row."""
+    if settings.class_weight is not None:
+        raise ValueError(
+            "class_weight must be None if y has a column per label, because a row has several "
+            "classes or none: weigh the rows by sample_weight"
+        )
+    if settings.softmax:
+        raise ValueError(
+            "loss='softmax' gives every row one class, and y has a column per label: write "
+            "loss='log_loss'"
+        )
+
+
 def form_of(y: Any) -> str | None:
     """The form of a y with a column per label; None: one class for each row.
 
@@ -273,7 +297,7 @@ def classes_of_partial_fit(
         classes = np.arange(y.shape[1] if sparse.issparse(y) else np.shape(y)[1])
     if classes is None:
         raise ValueError("classes must be passed on the first call to partial_fit")
-    if counts_rows(class_weight):
+    if class_weight == Balanced():
         raise ValueError(
             "class_weight='balanced' counts the rows of every class, and partial_fit sees only "
             "some of the rows: write class_weight=Balanced(class_counts={class: number of "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Self
 
@@ -25,12 +25,11 @@ from lazynet.parameters import (
     NonNegative,
     PositiveInt,
     Threads,
-    check_n_steps,
     kinds_of,
 )
-from lazynet.penalties import ElasticNet, check_l1s, check_strengths, falling
+from lazynet.penalties import check_l1s, check_strengths, falling
 from lazynet.schedules import AUTO
-from lazynet.training.fit import default_eta0, default_max_iter, make_plan, units_for_fit
+from lazynet.training.fit import make_plan
 from lazynet.training.folds import (
     Fold,
     Folds,
@@ -49,6 +48,7 @@ from lazynet.training.settings import (
     RuleOrAuto,
     Seed,
     new_generator,
+    read_settings,
 )
 
 #: If ``l1s`` is a number: the first l1 of the grid, in units of the default l1 of a fit of one
@@ -173,25 +173,20 @@ class _LazyNetCV(LinearModelCV):
         # The settings of a single fit, whose defaults the grid follows; each setting is checked.
         counted = isinstance(p.l1s, int)
         single = self._single_of(None if counted else float(p.l1s[0]), float(p.l2s[0]))
-        base = single._read_settings()
+        base = read_settings(single)
         check_rule_of_grid(base.rule)
         for l2 in p.l2s:
             base.rule.check(float(l2), base.loss)
         data = RowsInMemory(rows.X, rows.targets)
         # As in a single fit: with a penalty of the user, features are not standardised.
-        in_units = None if p.l2s.any() else units_for_fit(base, data, None)
+        in_units = None if p.l2s.any() else data.units(base, None)
         data = data.standardised(in_units)
+        # The settings of the grid have penalties, so a fit needs more epochs.
+        plan = make_plan(replace(base, penalised=True), data, compares_first_epoch=False)
         # The default l1 of rows without nonzeros is 0; the grid needs another number.
-        l1 = make_plan(base, data, compares_first_epoch=False).penalty.l1 or 1.0 if counted else 1.0
-        settings = grid_of(p, LARGEST_L1 * l1, LAST_L1)
-        if p.max_iter is None:
-            p.max_iter = default_max_iter(isinstance(self, ClassifierMixin), data.is_table, True)
-        check_n_steps("max_iter", p.max_iter, data.n_rows)
-        # The default rate of the rows; the largest rate with a penalty differs between settings.
-        eta0 = base.eta0
-        if eta0 is None:
-            eta0 = default_eta0(base, ElasticNet(), data.statistics(base, False))
-        plans = grid_plans(base, settings, eta0)
+        settings = grid_of(p, LARGEST_L1 * (plan.penalty.l1 or 1.0), LAST_L1)
+        statistics = data.statistics(base, False) if base.eta0 is None else None
+        plans = grid_plans(base, settings, statistics)
         # float32 needs half the memory and less time; the chosen setting is trained in float64.
         narrow = isinstance(self, ClassifierMixin) or has_usual_size(rows.y)
         training = GridTraining(
@@ -199,7 +194,7 @@ class _LazyNetCV(LinearModelCV):
             "float32" if narrow else "float64",
         )  # fmt: skip
         with Workers(min(base.n_threads, len(training.matrices))) as workers:
-            epochs = training.train(p.max_iter, p.tol, new_generator(p.random_state), workers)
+            epochs = training.train(plan.max_iter, p.tol, new_generator(p.random_state), workers)
         self._choose(p, settings, "loss", epochs.losses, epochs.nonzeros, training.weights_of_folds)
         best = self._single_of(self.l1_, self.l2_, max_iter=epochs.n_best, tol=None)
         best.fit(data.X, rows.y, rows.sample_weight)
@@ -212,7 +207,7 @@ class _LazyNetCV(LinearModelCV):
         warnings = warnings_of_ends(self.cv_results_, p.l1s, p.tol)
         if p.tol is not None and not epochs.ended_early:
             loss_name = "the least loss of held-out rows"
-            warnings += warnings_of_falls(epochs.curve, p.max_iter, loss_name)
+            warnings += warnings_of_falls(epochs.curve, plan.max_iter, loss_name)
         return warnings
 
 

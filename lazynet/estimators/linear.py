@@ -16,11 +16,16 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet._version import __version__
-from lazynet.data.arrays import checked_rows, checked_targets, only_named_columns, read_only
+from lazynet.data.arrays import (
+    check_sample_weight,
+    checked_rows,
+    checked_targets,
+    only_named_columns,
+    read_only,
+)
 from lazynet.data.chunks import Chunk
 from lazynet.data.mapped_files import in_memory
 from lazynet.data.targets import CheckedRows, Columns
-from lazynet.data.weights import check_sample_weight
 from lazynet.engines.calls import UndoLog, all_or_nothing
 from lazynet.losses import LossLike
 from lazynet.parameters import check_array, kinds_of, settle
@@ -71,14 +76,6 @@ class LinearModel(BaseEstimator):
     #: the changes that the present call has made in place
     _undo: UndoLog
 
-    def _settle(self) -> SimpleNamespace:
-        """The parameters as plain Python values and settled objects.
-
-        Every call begins here and uses only these values; ``get_params`` and ``clone`` still
-        return the values that the user passed.
-        """
-        return settle(type(self), vars(self))
-
     def set_params(self, **params: Any) -> Self:
         """Change parameters by name; ``rule__gamma`` is the gamma of the object ``rule``.
 
@@ -93,7 +90,7 @@ class LinearModel(BaseEstimator):
     @all_or_nothing
     def _learn(self, X: Any, y: Any, sample_weight: Any, *more: Any) -> list[Warning]:
         """Train on rows in memory or of a source; returns the warnings to give."""
-        p = self._settle()
+        p = settle(type(self), vars(self))
         continues = getattr(p, "warm_start", False) and self.__sklearn_is_fitted__()
         with in_memory(X, y, sample_weight) as chunk:
             rows = self._checked_data(p, chunk, reset=not continues)

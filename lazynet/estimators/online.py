@@ -9,18 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 
-from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source
-from lazynet.data.targets import CheckedRows, Labels
-from lazynet.data.weights import ClassWeight, check_sample_weight, counts_rows
+from lazynet.data.weights import Balanced, ClassWeight
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.estimators.classifier import (
-    SPARSE_FORMS,
-    LinearClassifier,
-    checked_labels,
-    classes_of_partial_fit,
-    form_of,
-)
+from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.estimators.online_model import OnlineModel
 from lazynet.losses import LossOfClasses, LossOfNumbers
@@ -113,23 +105,10 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     array([[ True,  True]])
     """
 
+    _several_labels = True
     loss: LossOfClasses = "log_loss"
     _: KW_ONLY
     class_weight: ClassWeight | None = None
-
-    def _checked_data(
-        self, parameters: Any, rows: Chunk, classes: Any = None, *,
-        reset: bool = False, some_rows: bool = False, checked: bool = False,
-    ) -> CheckedRows:  # fmt: skip
-        form = form_of(rows.y)
-        if form is None:
-            return super()._checked_data(
-                parameters, rows, classes, reset=reset, some_rows=some_rows, checked=checked
-            )
-        X, indicator, classes = checked_labels(self, rows.X, rows.y, classes, reset)
-        _check_settings_with_labels(parameters)
-        weights = check_sample_weight(rows.weight, X, some_rows=some_rows)
-        return CheckedRows(X, indicator, Labels(indicator, weights), weights, classes, form)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -145,28 +124,9 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
             targets = "numbers" if facts.classes is None else f"the class {facts.classes}"
             raise ValueError(f"y must have at least two classes, and the source has {targets}")
         self._set_outputs(settings, np.array(facts.classes), None)
-        if counts_rows(settings.class_weight):
+        if settings.class_weight == Balanced():
             settings = replace(settings, class_weight=balanced_for(source))
         return settings
-
-    def _set_outputs(self, settings: Settings, classes: Any, form: str | None) -> None:
-        previous = getattr(self, "classes_", None)
-        if settings.warm_start and previous is not None:
-            if not np.array_equal(previous, classes):
-                raise ValueError(
-                    f"warm_start=True continues a model of the classes {previous}, "
-                    f"but y has {classes}; fit it with warm_start=False"
-                )
-            if (form is None) != (self._form is None):
-                had, has = ("classes", "labels") if form else ("labels", "classes")
-                raise ValueError(
-                    f"warm_start=True continues a model of {had}, but y has {has}; fit it with "
-                    f"warm_start=False"
-                )
-        # Sparse labels make the weights sparse.
-        if form in SPARSE_FORMS or self._form in SPARSE_FORMS:
-            self._sparse_coef = form in SPARSE_FORMS
-        self.classes_, self._form = classes, form
 
     @available_if(_has_partial_fit)
     def partial_fit(
@@ -194,28 +154,6 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         """
         self._warn(self._partial_fit(X, y, sample_weight, sample_order, classes))
         return self
-
-    def _train_on_rows(
-        self, settings: Settings, rows: Chunk, classes: Any, order: Any = None, *,
-        some_rows: bool = False,
-    ) -> list[Warning]:  # fmt: skip
-        previous = getattr(self, "classes_", None)
-        classes = classes_of_partial_fit(previous, classes, rows.y, settings.class_weight)
-        return super()._train_on_rows(settings, rows, classes, order, some_rows=some_rows)
-
-
-def _check_settings_with_labels(settings: Settings) -> None:
-    """Refuse settings that need one class per row."""
-    if settings.class_weight is not None:
-        raise ValueError(
-            "class_weight must be None if y has a column per label, because a row has several "
-            "classes or none: weigh the rows by sample_weight"
-        )
-    if settings.softmax:
-        raise ValueError(
-            "loss='softmax' gives every row one class, and y has a column per label: write "
-            "loss='log_loss'"
-        )
 
 
 @dataclass(repr=False, eq=False)

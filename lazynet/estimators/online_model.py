@@ -12,15 +12,13 @@ from typing import Annotated, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.data.arrays import check_order, plain_arrays
+from lazynet.data.arrays import check_any_weight, check_order, plain_arrays
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import ROWS, Source, check_no_y_with_source
 from lazynet.data.statistics import Units
 from lazynet.data.targets import Targets
-from lazynet.data.weights import check_any_weight
 from lazynet.engines.base import (
     Engine,
     intercepts_of,
@@ -30,6 +28,7 @@ from lazynet.engines.base import (
 )
 from lazynet.engines.calls import all_or_nothing
 from lazynet.engines.catalogue import EngineKind
+from lazynet.estimators.classifier import SPARSE_FORMS, classes_of_partial_fit
 from lazynet.estimators.linear import LinearModel
 from lazynet.parameters import (
     Choice,
@@ -40,7 +39,6 @@ from lazynet.parameters import (
     Threads,
     Verbosity,
     check_number,
-    settle,
 )
 from lazynet.persistence.checkpoints import EVERY, Checkpoint
 from lazynet.schedules import AUTO
@@ -189,7 +187,7 @@ class OnlineModel(LinearModel):
         ``self`` is the copy.  At the end ``all_or_nothing`` assigns the attributes of the copy to
         the estimator.
         """
-        settings = self._read_settings()
+        settings = read_settings(self)
         model = self._old_model() if settings.warm_start and self.__sklearn_is_fitted__() else None
         rows: Rows
         if isinstance(X, Source):
@@ -207,23 +205,17 @@ class OnlineModel(LinearModel):
         if checkpoint is not None:
             identity = rows.identity() | start_identity(model, *start)
             settings = checkpoint.begin(self, settings, identity)
-        coef, intercept = start
+        (coef, intercept), n_outputs = start, rows.targets.n_outputs
         if coef is not None:
-            coef = self._checked_weights(coef, "coef_init", (len(rows.targets), rows.n_features))
+            coef = self._checked_weights(coef, "coef_init", (n_outputs, rows.n_features))
         if intercept is not None:
-            shape = (len(rows.targets),)
-            intercept = self._checked_weights(intercept, "intercept_init", shape)
+            intercept = self._checked_weights(intercept, "intercept_init", (n_outputs,))
         checked = None if coef is intercept is None else (coef, intercept)
         result, warnings = train(
             settings, rows, model, checked, callback, checkpoint, self._sparse_coef
         )
         self.__dict__.update(result)
         return warnings
-
-    def _read_settings(self) -> Settings:
-        """The checked parameters."""
-        parameters = vars(settle(type(self), vars(self)))
-        return read_settings(parameters, isinstance(self, ClassifierMixin))
 
     def _old_model(self) -> OldModel:
         """The model as the last call trained it."""
@@ -233,6 +225,24 @@ class OnlineModel(LinearModel):
 
     def _set_outputs(self, settings: Settings, classes: Any, form: str | None) -> None:
         """Set ``classes_`` and the form of y; refuse a y that a warm start cannot continue with."""
+        previous = getattr(self, "classes_", None)
+        if settings.warm_start and previous is not None:
+            if not np.array_equal(previous, classes):
+                raise ValueError(
+                    f"warm_start=True continues a model of the classes {previous}, "
+                    f"but y has {classes}; fit it with warm_start=False"
+                )
+            if (form is None) != (self._form is None):
+                had, has = ("classes", "labels") if form else ("labels", "classes")
+                raise ValueError(
+                    f"warm_start=True continues a model of {had}, but y has {has}; fit it with "
+                    f"warm_start=False"
+                )
+        # Sparse labels make the weights sparse.
+        if form in SPARSE_FORMS or self._form in SPARSE_FORMS:
+            self._sparse_coef = form in SPARSE_FORMS
+        if classes is not None:
+            self.classes_ = classes
         self._form = form
 
     def _set_outputs_of(self, settings: Settings, source: Source) -> Settings:
@@ -263,8 +273,7 @@ class OnlineModel(LinearModel):
         self, X: Any, y: Any, sample_weight: Any, sample_order: Any, classes: Any = None
     ) -> list[Warning]:
         """Continue training with one pass over the rows; a classifier passes ``classes``."""
-        settings = self._read_settings()
-        settings.rule.check_streams("partial_fit")
+        settings = read_settings(self)
         if not isinstance(X, Source):
             return self._train_on_rows(settings, Chunk(X, y, sample_weight), classes, sample_order)
         check_no_y_with_source(y, sample_weight, sample_order)
@@ -291,6 +300,10 @@ class OnlineModel(LinearModel):
         some_rows: bool = False,
     ) -> list[Warning]:  # fmt: skip
         """Continue training with rows in memory; ``some_rows``: they are a part of a source."""
+        if settings.classifies:
+            classes = classes_of_partial_fit(
+                getattr(self, "classes_", None), classes, rows.y, settings.class_weight
+            )
         model = self._old_model() if self.__sklearn_is_fitted__() else None
         read = self._checked_data(settings, rows, classes, reset=model is None, some_rows=some_rows)
         if model is None:
@@ -300,10 +313,10 @@ class OnlineModel(LinearModel):
                 "y must have a column per label in every call of partial_fit, or one class per "
                 "row in every call"
             )
-        elif classes is None and len(read.targets) != outputs_of(self._engines):
+        elif classes is None and read.targets.n_outputs != outputs_of(self._engines):
             raise ValueError(
                 f"y must have {outputs_of(self._engines)} columns, as in the first call, got "
-                f"{len(read.targets)}"
+                f"{read.targets.n_outputs}"
             )
         data = RowsInMemory(read.X, read.targets, check_order(order, read.X.shape[0]))
         l1, undo = getattr(self, "l1_", 0.0), None if some_rows else self._undo
@@ -333,7 +346,7 @@ class OnlineModel(LinearModel):
         True
         """
         probe = type(self)(**self.get_params(deep=False))
-        settings = probe._read_settings()
+        settings = read_settings(probe)
         rows = probe._checked_data(settings, Chunk(X, y, sample_weight), reset=True)
         return verify(settings, RowsInMemory(rows.X, rows.targets), max_rows, epochs)
 
@@ -353,7 +366,7 @@ class OnlineModel(LinearModel):
 
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         # New engines: the model has the old engines until this call is done.
-        settings, l1 = self._read_settings(), getattr(self, "l1_", 0.0)
+        settings, l1 = read_settings(self), getattr(self, "l1_", 0.0)
         changed = attributes_with_weights(settings, self._old_model(), l1, coefficients, intercepts)
         self.__dict__.update(changed)
 

@@ -25,9 +25,7 @@ from lazynet.engines.base import (
 from lazynet.engines.calls import UndoLog, threads_for
 from lazynet.losses import Loss
 from lazynet.parameters import as_array, check_n_steps
-from lazynet.penalties import ElasticNet
 from lazynet.rules.adagrad import AdaGrad
-from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.schedules import AUTO, FromData, check_schedule
 from lazynet.training.loop import Epoch, Training, warnings_of_falls
 from lazynet.training.passes import new_learners, run_pass
@@ -72,7 +70,7 @@ def train(
     if settings.early_stopping and generator is not None:
         rows = rows.hold_out(settings, generator)
     generator = generator if settings.shuffle else None
-    units = units_for_fit(settings, rows, model)
+    units = rows.units(settings, model)
     rows = rows.standardised(units)
     starts_at_zero = model is None and start is None
     compares_first_epoch = starts_at_zero and rows.order is None
@@ -124,16 +122,14 @@ def train_once(
     ``l1`` is the strength if the settings have none.  The engines of ``model`` change in place, and
     ``undo`` records the changes; None: no other object has these engines.
     """
-    n_outputs = len(rows.targets)
     units = model.units if model is not None and settings.standardises else None
     rows = rows.standardised(units)
-    penalty, eta0 = settings.penalty(l1), settings.eta0
     # If no parameter gives the scale of the rates, the first call computes it from its rows.
+    eta0 = settings.eta0
     if eta0 is None and model is not None:
         eta0 = model.eta0
-    if eta0 is None:
-        eta0 = default_eta0(settings, penalty, rows.statistics(settings, False))
-    plan = settings.plan(penalty, n_outputs, eta0)
+    statistics = rows.statistics(settings, False) if eta0 is None else None
+    plan = settings.plan(rows.targets.n_outputs, l1, eta0, statistics)
     if model is None:
         engines, warnings, generator, t = plan.new_engines(rows.n_features), [], None, 0
     else:
@@ -182,34 +178,13 @@ def attributes_of(
 # --- the start of a call ---
 
 
-def units_for_fit(settings: Settings, rows: Rows, model: OldModel | None) -> Units | None:
-    """The units of the features in a fit; None: the features as passed.
-
-    The rows of a source are not standardised.  A given penalty acts on the weights of ``coef_``,
-    and a given rate belongs to the rows as passed.  A warm start keeps the units of the model.
-    Computing the units and copying the rows cost as much as a few epochs: a regressor makes many
-    epochs, a classifier only if the rows are a table.
-    """
-    if not settings.standardises or not isinstance(rows, RowsInMemory):
-        return None
-    if model is not None:
-        units = model.units
-        if units is None or len(units.sizes) != rows.n_features:
-            return None  # ``continued_engines`` refuses other features
-        same = units.targets is None or len(units.targets) == len(rows.targets)
-        return units if same else None  # and other targets
-    if settings.classifies and not rows.is_table:
-        return None
-    return rows.units(settings)
-
-
 def attributes_with_weights(
     settings: Settings, model: OldModel, l1: float, weights: Array, intercepts: Array
 ) -> dict[str, Any]:
     """The attributes of a model with other weights and intercepts, in new engines."""
     n_outputs, n_features = weights.shape
     eta0 = settings.eta0 or model.eta0 or 1.0
-    plan = settings.plan(settings.penalty(l1), n_outputs, eta0, n_steps=model.t)
+    plan = settings.plan(n_outputs, l1, eta0, n_steps=model.t)
     plan.check_start("coef_", weights, intercepts)
     units = model.units if settings.standardises else None
     engines = plan.new_engines(n_features)
@@ -252,12 +227,12 @@ def make_plan(
     """
     table, classifies = rows.is_table, settings.classifies
     # The penalty, and the loss that a bad first epoch exceeds.
-    l1, eta0, bad_loss = 0.0, settings.eta0, math.inf
-    compares = settings.may_restart and compares_first_epoch and len(rows.targets) == 1
-    if settings.l1 is None or eta0 is None:
-        of_targets = settings.l1 is None and (slopes_follow_targets(settings.loss) or compares)
-        statistics = rows.statistics(settings, of_targets)
+    l1, bad_loss, statistics = 0.0, math.inf, None
+    compares = settings.may_restart and compares_first_epoch and rows.targets.n_outputs == 1
+    if settings.l1 is None or settings.eta0 is None:
+        statistics = rows.statistics(settings, of_targets=settings.l1 is None)
     if settings.l1 is None:
+        assert statistics is not None
         documents = settings.loss.margin and not table
         share = L1_SHARE_OF_DOCUMENTS if documents else L1_SHARE
         l1 = default_l1(statistics, settings.loss, share)
@@ -270,9 +245,13 @@ def make_plan(
     # are no table.  A classifier overfits after its usual epochs, unless its rates fall.  A
     # regressor with few epochs ends far from the minimum, unless its rates are high: the best rates
     # of a fit of n steps are in proportion to 1 / sqrt(n).
-    max_iter = settings.max_iter
-    if max_iter is None:
-        max_iter = rows.n_orders or default_max_iter(classifies, table, settings.penalised)
+    max_iter = settings.max_iter or rows.n_orders
+    if max_iter is None and not classifies:
+        max_iter = EPOCHS_OF_REGRESSORS
+    elif max_iter is None and table:
+        max_iter = EPOCHS_OF_TABLES
+    elif max_iter is None:
+        max_iter = EPOCHS_WITH_A_PENALTY if settings.penalised else EPOCHS_OF_CLASSIFIERS
     full_epochs, schedule = None, settings.schedule
     if settings.standardises and not table:
         if classifies and isinstance(settings.rule, AdaGrad):
@@ -284,11 +263,11 @@ def make_plan(
     n_all = check_n_steps("max_iter", max_iter, rows.n_visits)
     if settings.tol is None and rows.n_orders is not None and rows.n_orders < max_iter:
         raise ValueError(f"sample_order has {rows.n_orders} epochs, fewer than max_iter={max_iter}")
-    penalty = settings.penalty(l1)
     return settings.plan(
-        penalty,
-        len(rows.targets),
-        default_eta0(settings, penalty, statistics) if eta0 is None else eta0,
+        rows.targets.n_outputs,
+        l1,
+        settings.eta0,
+        statistics,
         schedule=schedule,
         max_iter=max_iter,
         full_epochs=full_epochs,
@@ -318,62 +297,10 @@ def default_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -
     # The mean of enormous numbers overflows; the default l1 is then 0.
     with np.errstate(over="ignore", invalid="ignore"):
         slope = 1.0
-        if slopes_follow_targets(loss):
+        if not loss.margin and loss.curvature is not None:
+            # The slopes are as large as the targets are spread.
             bound = np.inf if loss.unbounded_slope else loss.epsilon
             slope = float(np.mean([min(spread, bound) for spread in statistics.spreads]))
         slope *= statistics.mean_importance
         result = share * slope * float(np.sqrt(statistics.mean_squared_norm)) / n
     return result if np.isfinite(result) else 0.0
-
-
-def slopes_follow_targets(loss: Loss) -> bool:
-    """Whether the slopes of the loss are as large as the targets are spread.
-
-    >>> from lazynet.losses import get_loss
-    >>> [slopes_follow_targets(get_loss(name)) for name in ("squared_error", "log_loss")]
-    [True, False]
-    """
-    return not loss.margin and loss.curvature is not None
-
-
-def default_max_iter(classifies: bool, table: bool, penalised: bool) -> int:
-    """The default of ``max_iter``.
-
-    ``table`` says whether the rows are a table, ``penalised`` whether the user gives a penalty.
-    """
-    if not classifies:
-        return EPOCHS_OF_REGRESSORS
-    if table:
-        return EPOCHS_OF_TABLES
-    return EPOCHS_WITH_A_PENALTY if penalised else EPOCHS_OF_CLASSIFIERS
-
-
-def default_eta0(settings: Settings, penalty: ElasticNet, statistics: RowStatistics) -> float:
-    """The default scale of the rates: the largest rate at which no step on a row overshoots."""
-    rule, loss = settings.rule, settings.loss
-    if not rule.streams:
-        # SAGA converges at a third of the largest rate.
-        return rate_without_overshoot(statistics.largest_weighted, loss, rule.rate) / 3
-    # With a bounded slope training cannot diverge, even with large importances; the small rate of
-    # one row with a large importance would only slow down the other rows.
-    norm = statistics.largest_weighted if loss.unbounded_slope else statistics.largest
-    # The rule must accept its default rate.
-    largest = rule.largest_rate(penalty) / 2 if rule.is_affine else np.inf
-    return min(rate_without_overshoot(norm, loss), largest)
-
-
-def rate_without_overshoot(squared_norm: float, loss: Loss, name: str = "eta0") -> float:
-    """The rate 1 / (c |x|^2), c the largest curvature: a step on such a row does not overshoot.
-
-    ``name`` is the parameter that errors name.
-    """
-    if not np.isfinite(squared_norm):
-        raise ValueError(
-            "X has rows whose squared norm is not a finite number, so there is no default rate: "
-            f"scale the features to comparable sizes, or give {name}"
-        )
-    if squared_norm == 0:
-        return 1.0
-    divisor = (loss.curvature or 1.0) * squared_norm
-    # The divisor of tiny rows may be 0 or give infinity: take the largest rate of any rule.
-    return min(1.0 / divisor, LARGEST_SHRINK) if divisor else LARGEST_SHRINK

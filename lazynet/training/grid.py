@@ -8,6 +8,7 @@ setting on the other rows in the same order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +16,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples
+from lazynet.data.statistics import RowStatistics
 from lazynet.data.targets import Targets
 from lazynet.engines.calls import Workers
 from lazynet.engines.catalogue import ALGORITHMS, new_engine
 from lazynet.engines.outputs import OutputsEngine, OutputsOnClock, OwnSteps
 from lazynet.kernels import steps as kernel
 from lazynet.kernels.steps import Steps
-from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Rule
 from lazynet.training.folds import Fold, weights_of_folds
 from lazynet.training.loop import idle_epochs
@@ -54,18 +55,14 @@ def check_rule_of_grid(rule: Rule) -> None:
         )
 
 
-def grid_plans(base: Settings, settings: Sequence[tuple[float, float]], eta0: float) -> list[Plan]:
+def grid_plans(
+    base: Settings, settings: Sequence[tuple[float, float]], statistics: RowStatistics | None
+) -> list[Plan]:
     """The plan of every setting; ``base`` has the other parameters.
 
-    ``eta0`` is the user's, or the default for these rows.  The default is lowered for a setting
-    whose rule refuses it, as in a fit of this setting alone.
+    ``statistics`` are the statistics of all rows; None: the user gives an eta0.
     """
-    plans = []
-    for l1, l2 in settings:
-        penalty = ElasticNet(l1, l2, base.rule.positive)
-        largest = base.rule.largest_rate(penalty) / 2 if base.eta0 is None else np.inf
-        plans.append(base.plan(penalty, 1, min(eta0, largest)))
-    return plans
+    return [replace(base, l1=l1, l2=l2).plan(1, l1, base.eta0, statistics) for l1, l2 in settings]
 
 
 class _Matrix(NamedTuple):
@@ -102,7 +99,7 @@ class GridTraining:
         sizes: NDArray[np.float64] | None,
         dtype: str = "float64",
     ) -> None:
-        self.plans, self.folds, self.n_outputs = plans, folds, len(targets)
+        self.plans, self.folds, self.n_outputs = plans, folds, targets.n_outputs
         self.examples = as_examples(X, None, targets.importances, sizes)
         self.blocks = [
             kernel.OutputTargets(

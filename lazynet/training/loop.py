@@ -140,7 +140,7 @@ class Training:
         if restarts:  # the copies of the first epoch remain
             self.t = 0
             # Only the epoch of a single output is compared with a constant prediction.
-            self.engines[0].set_state(plan.new_engine(self.rows.n_features).state())
+            self.engines[0].set_state(plan.new_engines(self.rows.n_features)[0].state())
         if divisor != 1.0:
             assert isinstance(plan.rule, AdaGrad), "no other rule has rates that can be divided"
             constants = plan.rule.constants(plan.penalty, plan.loss, divisor)

@@ -21,7 +21,6 @@ from lazynet.averages import Average, checked_counts, known_average
 from lazynet.data.statistics import Units
 from lazynet.engines.base import (
     Engine,
-    SweepLimits,
     intercepts_of,
     outputs_of,
     set_all_coefficients,
@@ -163,15 +162,9 @@ class Plan:
             most = -(-n_outputs // (n_blocks * few)) * few
         engines = []
         for first in range(0, n_outputs, most):
-            n = min(most, n_outputs - first)
-            engines.append(self.new_engine(n_features, n if self.coupled or joins else None))
+            n = min(most, n_outputs - first) if self.coupled or joins else None
+            engines.append(new_engine(self.engine_kind, n_features, n, self.constants))
         return engines
-
-    def new_engine(
-        self, n_features: int, n_outputs: int | None = None, limits: SweepLimits | None = None
-    ) -> Engine:
-        """A new engine of one output, or of ``n_outputs``; all weights zero."""
-        return new_engine(self.engine_kind, n_features, n_outputs, self.constants or None, limits)
 
     def check_start(self, name: str, weights: Array, intercepts: Array | None = None) -> None:
         """Refuse weights called ``name``, or intercepts, that are no start for this plan."""
@@ -195,11 +188,8 @@ class Plan:
             return 1.0
         return 1.0 + DIVISOR_GROWTH * max(0, epoch + 1 - self.full_epochs)
 
-    def task(self, engine: Engine, has_pull: bool | None = None) -> Task:
-        """The task of the kernel of ``engine``, the same for the whole run.
-
-        ``has_pull`` says whether weights are pulled to zero; None: with an l1 penalty.
-        """
+    def task(self, engine: Engine) -> Task:
+        """The task of the kernel of ``engine``, the same for the whole run."""
         rule, penalty, loss, limits = self.rule, self.penalty, self.loss, engine.limits
         tuning = None
         if self.rates_from_data:
@@ -210,13 +200,13 @@ class Plan:
             epsilon=loss.epsilon,
             shrink_first=rule.step_order == "shrink_first",
             fit_intercept=self.fit_intercept,
-            smallest_scale=limits.smallest_scale,
+            smallest_scale=max(limits.smallest_scale, engine.smallest_scale),
             cushion=limits.cushion,
             largest_cushion=limits.largest_cushion,
             enough_work=limits.nonzeros_per_weight * engine.n_features,
             soft_reach=limits.reach,
             hard_reach=limits.largest_reach,
-            has_pull=penalty.l1 > 0 if has_pull is None else has_pull,
+            has_pull=penalty.l1 > 0,
             positive=penalty.positive,
             tuning=tuning,
         )

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import as_examples, sizes_of
+from lazynet.data.arrays import as_examples, check_any_weight, sizes_of
 from lazynet.data.source import ROWS, Derived, Facts, Source
 from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics, Units
 from lazynet.data.targets import Classes, Columns, Targets
-from lazynet.data.weights import Balanced, check_any_weight
+from lazynet.data.weights import Balanced
 from lazynet.engines.base import Engine
 from lazynet.training.folds import split
 from lazynet.training.passes import (
@@ -35,7 +35,7 @@ from lazynet.training.passes import (
     new_learners,
     run_pass,
 )
-from lazynet.training.plan import Plan
+from lazynet.training.plan import OldModel, Plan
 from lazynet.training.settings import Settings
 
 #: Numbers of rows; None: all rows, in the order of X.
@@ -94,6 +94,10 @@ class Rows:
             f"early_stopping must be False if X is a source or blocks, whose rows cannot be held "
             f"out: {MAPPED} makes a matrix from a source"
         )
+
+    def units(self, settings: Settings, model: OldModel | None) -> Units | None:
+        """The units in which a fit learns; None for features as they were passed."""
+        return None
 
     def standardised(self, units: Units | None) -> Rows:
         """A copy of the rows with features and targets in ``units``; None: the rows themselves."""
@@ -178,12 +182,28 @@ class RowsInMemory(Rows):
                 )
         return RowsInMemory(self.X, self.targets, self.order, trained, validation)
 
-    def units(self, settings: Settings) -> Units:
-        """The units of the features, and of several targets that are numbers."""
+    def units(self, settings: Settings, model: OldModel | None) -> Units | None:
+        """The units in which a fit learns; None for features as they were passed.
+
+        A penalty that is given acts on the weights of ``coef_``, and a rate that is given belongs
+        to the rows as they were passed.  A model that goes on learning keeps its units.  To find
+        the units and to copy the rows costs as much as a few epochs: a regressor makes many epochs,
+        a classifier only where rows are a table.
+        """
+        if not settings.standardises:
+            return None
+        if model is not None:
+            units = model.units
+            if units is None or len(units.sizes) != self.n_features:
+                return None  # other features are refused where engines are compared with the rows
+            same = units.targets is None or len(units.targets) == self.targets.n_outputs
+            return units if same else None  # and so are other targets
+        if settings.classifies and not self.is_table:
+            return None
         units = Units.of(self.X, self.trained, centred=settings.fit_intercept)
         # Other losses have a parameter in the units of the targets; classes are -1 and 1 already.
         of_numbers = settings.loss.name in ("squared_error", "absolute_error")
-        if of_numbers and isinstance(self.targets, Columns) and len(self.targets) > 1:
+        if of_numbers and isinstance(self.targets, Columns) and self.targets.n_outputs > 1:
             numbers = self.targets.numbers
             units = units.with_targets(numbers if self.trained is None else numbers[self.trained])
         return units

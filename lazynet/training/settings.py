@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 
+from lazynet.data.statistics import RowStatistics
 from lazynet.data.weights import Balanced
 from lazynet.engines.catalogue import ALGORITHMS, RULE_OBJECTS, RuleLike, check_rule
 from lazynet.losses import LOSSES, SOFTMAX, Loss
-from lazynet.parameters import Kind, check_choice, check_integer, shown
+from lazynet.parameters import Kind, check_choice, check_integer, settle, shown
 from lazynet.penalties import ElasticNet
 from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import SGD, FoBoS
-from lazynet.rules.base import Rule
+from lazynet.rules.base import LARGEST_SHRINK, Rule
 from lazynet.rules.storage import Clock
 from lazynet.schedules import (
     AUTO,
@@ -117,16 +118,24 @@ class Settings:
     has_eta0: bool
     """Whether the rates have a scale eta0, of the schedule or computed from the rows."""
 
-    def penalty(self, l1: float = 0.0) -> ElasticNet:
-        """The penalty, with this ``l1`` if the settings have no l1."""
-        l1 = self.l1 if self.l1 is not None else l1
-        return ElasticNet(l1, self.l2, self.rule.positive)
+    def plan(
+        self,
+        n_outputs: int,
+        l1: float,
+        eta0: float | None,
+        statistics: RowStatistics | None = None,
+        **options: Any,
+    ) -> Plan:
+        """The plan with this ``l1`` if the settings have no l1; ``options`` are fields of the plan.
 
-    def plan(self, penalty: ElasticNet, n_outputs: int, eta0: float, **options: Any) -> Plan:
-        """The plan with this penalty; ``options`` are fields of the plan.
-
+        ``eta0`` is the scale of the rates; None: the default for rows with these ``statistics``.
         The softmax of two classes is the logistic loss of one output.
         """
+        l1 = l1 if self.l1 is None else self.l1
+        penalty = ElasticNet(l1, self.l2, self.rule.positive)
+        if eta0 is None:
+            assert statistics is not None
+            eta0 = default_eta0(self, penalty, statistics)
         fields: dict[str, Any] = {
             "schedule": self.schedule,
             "average": self.rule.average,
@@ -140,9 +149,9 @@ class Settings:
         return Plan(self.loss, penalty, self.rule, **fields | options)
 
 
-def read_settings(parameters: Mapping[str, Any], classifies: bool) -> Settings:
-    """The settings from checked ``parameters``; refuses parameters that exclude each other."""
-    p = dict(parameters)
+def read_settings(model: Any) -> Settings:
+    """The checked parameters of an estimator; refuses parameters that exclude each other."""
+    p, classifies = vars(settle(type(model), vars(model))), isinstance(model, ClassifierMixin)
     n_jobs, softmax = p.pop("n_jobs", None), p["loss"] == SOFTMAX
     loss: Loss = LOSSES["log_loss"] if softmax else p["loss"]
     p["loss"] = loss
@@ -208,3 +217,34 @@ def check_together(settings: Settings) -> None:
             f"rules {_RULES_OF_ONE_PASS} with storage='clock', without positive=True and without "
             f"an average"
         )
+
+
+def default_eta0(settings: Settings, penalty: ElasticNet, statistics: RowStatistics) -> float:
+    """The default scale of the rates: the largest rate at which no step on a row overshoots."""
+    rule, loss = settings.rule, settings.loss
+    if not rule.streams:
+        # SAGA converges at a third of the largest rate.
+        return rate_without_overshoot(statistics.largest_weighted, loss, rule.rate) / 3
+    # With a bounded slope training cannot diverge, even with large importances; the small rate of
+    # one row with a large importance would only slow down the other rows.
+    norm = statistics.largest_weighted if loss.unbounded_slope else statistics.largest
+    # The rule must accept its default rate.
+    largest = rule.largest_rate(penalty) / 2 if rule.is_affine else np.inf
+    return min(rate_without_overshoot(norm, loss), largest)
+
+
+def rate_without_overshoot(squared_norm: float, loss: Loss, name: str = "eta0") -> float:
+    """The rate 1 / (c |x|^2), c the largest curvature: a step on such a row does not overshoot.
+
+    ``name`` is the parameter that errors name.
+    """
+    if not np.isfinite(squared_norm):
+        raise ValueError(
+            "X has rows whose squared norm is not a finite number, so there is no default rate: "
+            f"scale the features to comparable sizes, or give {name}"
+        )
+    if squared_norm == 0:
+        return 1.0
+    divisor = (loss.curvature or 1.0) * squared_norm
+    # The divisor of tiny rows may be 0 or give infinity: take the largest rate of any rule.
+    return min(1.0 / divisor, LARGEST_SHRINK) if divisor else LARGEST_SHRINK

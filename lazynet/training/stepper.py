@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from lazynet.data.arrays import errors_about, plain
 from lazynet.engines.base import SweepLimitsLike
 from lazynet.engines.calls import UndoLog, all_or_nothing
-from lazynet.engines.catalogue import RULE_OBJECTS, RuleLike, check_rule
+from lazynet.engines.catalogue import RULE_OBJECTS, RuleLike, check_rule, new_engine
 from lazynet.kernels.examples import Examples
 from lazynet.losses import AnyLoss
 from lazynet.parameters import (
@@ -87,7 +87,10 @@ class Stepper:
         eta0 = _DEFAULT_ETA0 if p.rule.eta0 is None else p.rule.eta0
         average, intercept = p.rule.average, p.fit_intercept
         self.plan = Plan(p.loss, penalty, p.rule, schedule, average, intercept, eta0=eta0)
-        self.engine = self.plan.new_engine(p.n_features, limits=p.limits)
+        kind, constants = self.plan.engine_kind, self.plan.constants
+        self.engine = new_engine(kind, p.n_features, constants=constants)
+        if p.limits is not None:
+            self.engine.limits = p.limits
         self.task = self.plan.task(self.engine)
         self.n_features: int = p.n_features
         self.t = 0

@@ -15,7 +15,7 @@ from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.parameters import check_integer
 from lazynet.rules.adagrad import AdaGrad
-from lazynet.training.fit import make_plan, units_for_fit
+from lazynet.training.fit import make_plan
 from lazynet.training.passes import new_learners
 from lazynet.training.plan import Plan
 from lazynet.training.rows import RowsInMemory
@@ -212,7 +212,7 @@ def _plan_of(
 
     Refuses settings that have no twin.
     """
-    if settings.softmax and len(rows.targets) > 1:
+    if settings.softmax and rows.targets.n_outputs > 1:
         raise ValueError(
             "verify compares one output with its twin, and loss='softmax' couples "
             "all outputs: verify the same parameters with loss='log_loss'"
@@ -225,7 +225,7 @@ def _plan_of(
             raise ValueError(
                 f"verify compares {why} with their twin: write {name}={needed!r}, got {value!r}"
             )
-    units = units_for_fit(settings, rows, None)
+    units = rows.units(settings, None)
     rows = rows.standardised(units)
     n_rows = _affordable_rows(rows.X, max_rows, epochs)
     plan = make_plan(settings, rows, compares_first_epoch=False, n_steps=n_rows * epochs)

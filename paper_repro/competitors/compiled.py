@@ -47,7 +47,7 @@ class _Engine(Competitor):
         self.order = np.arange(problem.X.shape[0])
 
     def new_engine(self, chosen: Plan) -> Engine:
-        return chosen.new_engine(self.n_features)
+        return chosen.new_engines(self.n_features)[0]
 
     def begin(self) -> None:
         intercepts = np.array([self.problem.intercept])

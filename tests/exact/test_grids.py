@@ -28,10 +28,10 @@ from lazynet.data.targets import Classes, Columns
 from lazynet.engines.calls import Workers
 from lazynet.losses import LOSSES
 from lazynet.training import grid as grids
-from lazynet.training.fit import default_eta0
 from lazynet.training.folds import Fold, settings_of
 from lazynet.training.grid import GridTraining, grid_plans
 from lazynet.training.rows import RowsInMemory
+from lazynet.training.settings import read_settings
 
 #: l1 and l2.
 SETTINGS = [
@@ -101,12 +101,9 @@ def problems_of(model, X, y, weights=None):
 
 def trained(model, settings, X, y, folds, orders, *, weights=None, dtype="float64", n_threads=1):
     """The grid after all orders."""
-    base, problems = model._read_settings(), problems_of(model, X, y, weights)
+    base, problems = read_settings(model), problems_of(model, X, y, weights)
     unweighted = RowsInMemory(X, problems_of(model, X, y))
-    eta0 = base.eta0
-    if eta0 is None:
-        eta0 = default_eta0(base, base.penalty(), unweighted.statistics(base, False))
-    plans = grid_plans(base, settings, eta0)
+    plans = grid_plans(base, settings, unweighted.statistics(base, False))
     sizes = sizes_of(X, plans[0].size_kind)
     training = GridTraining(plans, X, problems, folds, sizes, dtype)
     with Workers(n_threads) as workers:

@@ -36,7 +36,8 @@ def test_weights_in_float32_are_near_the_dense_reference(run):
     if overshoots(run):
         return
     twin, largest = GroupTwins(run), 1.0
-    run.engine = GroupedOutputs(run.problem.n_features, run.n_outputs, np.float32, RESTLESS)
+    run.engine = GroupedOutputs(run.problem.n_features, run.n_outputs, np.float32)
+    run.engine.limits = RESTLESS
     for step in range(len(run.problem.order)):
         twin.step(step)
         run.take(step, step + 1)
@@ -109,7 +110,8 @@ def test_a_row_that_is_touched_at_every_step_shrinks(dtype):
 @pytest.mark.parametrize("value", [1e-300, 1e-161, 1e-44, 1e-20])
 def test_tiny_moves_beside_a_large_shift_stay_tiny(value, dtype):
     """A row of numbers without digits must not come to life when it is stored."""
-    engine = GroupedOutputs(1, 2, dtype, SweepLimits(cushion=1e3, largest_cushion=1e3))
+    engine = GroupedOutputs(1, 2, dtype)
+    engine.limits = SweepLimits(cushion=1e3, largest_cushion=1e3)
     engine.clocks[2] = 100.0
     block = engine._block()
     take_one_step(block, engine, value)

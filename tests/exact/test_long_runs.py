@@ -13,6 +13,7 @@ from support.algorithms import AFFINE_RULES
 
 from lazynet import FromData, FromStep
 from lazynet.data.arrays import as_examples
+from lazynet.engines.catalogue import new_engine
 from lazynet.engines.dekel import DekelEngine
 from lazynet.kernels.steps import OutputTargets
 from lazynet.losses import get_loss
@@ -41,10 +42,10 @@ def idle(kind, rule, l1, l2, n_steps):
     given = dict(l1=l1, l2=l2, rule=rule, schedule=schedule, average=average)
     chosen = plan(**given)
     if "outputs" in kind:
-        engine = chosen.new_engine(N_WEIGHTS, 2)
+        engine = new_engine(chosen.engine_kind, N_WEIGHTS, 2, chosen.constants)
         engine.set_coefficients(np.tile(START, (2, 1)), np.full(2, INTERCEPT))
     else:
-        engine = chosen.new_engine(N_WEIGHTS)
+        engine = chosen.new_engines(N_WEIGHTS)[0]
         engine.set_coefficients(START[None], np.array([INTERCEPT]))
     if average is not None:
         # One block for all steps: its sums are as long as they can be.

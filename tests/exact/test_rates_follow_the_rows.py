@@ -64,7 +64,7 @@ def test_a_new_scale_multiplies_the_weights(rule):
     """
     chosen = plan(rule=rule, l2=0.0 if rule.name == "rda" or rule.beta else 1e-12)
     X, y = corpus(n_rows=18, d=12)
-    engine = chosen.new_engine(12)
+    engine = chosen.new_engines(12)[0]
     engine.take(examples_of(chosen, X, y), chosen.steps(rows(16), 0), chosen.task(engine))
     cells, weights, unit = engine.cells.copy(), engine.weights(), engine.unit
     engine.set_field("mean", 2.0 * unit)
@@ -185,7 +185,7 @@ def test_fields_that_no_run_leaves_behind_are_refused(rule, name, value, message
     """Counts and means are checked before anything is read."""
     X, y = corpus(n_rows=4, d=5)
     chosen = plan(rule=rule)
-    engine = chosen.new_engine(5)
+    engine = chosen.new_engines(5)[0]
     engine.set_field(name, value)
     with pytest.raises(ValueError, match=message):
         engine.take(examples_of(chosen, X, y), chosen.steps(np.arange(4), 0), chosen.task(engine))
@@ -195,9 +195,9 @@ def test_examples_without_sizes_are_refused():
     """The kernel says what is missing; with a given alpha nothing is."""
     X, y = corpus(n_rows=4, d=5)
     given, chosen = plan(rule=AdaGrad(alpha=0.1)), plan(rule=AdaGrad())
-    engine = given.new_engine(5)
+    engine = given.new_engines(5)[0]
     engine.take(as_examples(X, y), given.steps(rows(4), 0), given.task(engine))
-    engine = chosen.new_engine(5)
+    engine = chosen.new_engines(5)[0]
     with pytest.raises(ValueError, match="examples must have sizes: the rates follow the sizes"):
         engine.take(as_examples(X, y), chosen.steps(rows(4), 0), chosen.task(engine))
     assert not engine.fields.any()

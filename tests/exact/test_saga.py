@@ -231,7 +231,7 @@ def test_an_engine_keeps_to_the_rows_it_has_begun_with():
     """A data set of another size is refused before anything changes."""
     X, y = make_data()
     chosen = plan(rule=SAGA(alpha=0.1))
-    engine = chosen.new_engine(X.shape[1])
+    engine = chosen.new_engines(X.shape[1])[0]
     engine.take(as_examples(X, 2.0 * y - 1), chosen.steps(rows(60), 0), chosen.task(engine))
     before = {name: array.copy() for name, array in engine.state().items()}
     assert set(before) == {"cells", "fields", "constants", "memory"}
@@ -250,7 +250,7 @@ def test_a_rate_that_changes_concerns_the_steps_to_come():
     """The missed steps are taken at the old rate and penalty."""
     X, y = make_data()
     chosen = plan(rule=SAGA(alpha=0.1), l1=1e-3)
-    engine = chosen.new_engine(X.shape[1])
+    engine = chosen.new_engines(X.shape[1])[0]
     engine.take(as_examples(X, 2.0 * y - 1), chosen.steps(rows(60), 0), chosen.task(engine))
     weights = engine.weights()
     engine.set_constants(SAGA(alpha=0.7).constants(ElasticNet(0.5, 0.5)))

@@ -109,7 +109,8 @@ def counting(kind):
 
 def test_rebases_are_few_where_the_penalty_is_light():
     """The clock sweeps once per cushion / (l1 eta) steps at most, and not before work pays."""
-    engine = counting(ClockEngine)(100, SweepLimits(nonzeros_per_weight=0.0))
+    engine = counting(ClockEngine)(100)
+    engine.limits = SweepLimits(nonzeros_per_weight=0.0)
     X = sparse.random(1000, 100, density=0.05, format="csr", random_state=1)
     X.sort_indices()
     chosen = plan(l1=0.1, schedule=FromArray(np.full(1000, 0.1)))

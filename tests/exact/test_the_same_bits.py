@@ -32,6 +32,7 @@ from lazynet import (
 )
 from lazynet.data.arrays import sizes_of
 from lazynet.data.targets import Classes, Columns, Labels, checked_indicator
+from lazynet.engines import catalogue
 from lazynet.engines.calls import Undo
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.examples import Examples
@@ -93,7 +94,10 @@ def plan_of(options):
 
 def new_engine(chosen, n_outputs, limits=None):
     """An engine with all weights zero."""
-    return chosen.new_engine(D, n_outputs, limits)
+    engine = catalogue.new_engine(chosen.engine_kind, D, n_outputs, chosen.constants)
+    if limits is not None:
+        engine.limits = limits
+    return engine
 
 
 def examples_of(chosen, n_outputs, values=np.float64, indices=np.int32, measured=False):
@@ -265,7 +269,7 @@ def test_all_forms_of_targets_say_the_same():
         Classes(codes, N_OUTPUTS, None), Labels(checked_indicator(indicator), None),
         Columns(numbers, None),
     ):  # fmt: skip
-        assert len(targets) == N_OUTPUTS
+        assert targets.n_outputs == N_OUTPUTS
         examples = examples_of(chosen, N_OUTPUTS)
         learners = []
         for first, n in ((0, 5), (5, 6)):

@@ -40,7 +40,7 @@ from lazynet import (
     selection_stability,
 )
 from lazynet.averages import checked_counts
-from lazynet.data.weights import check_sample_weight
+from lazynet.data.arrays import check_sample_weight
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.parameters import (
     LARGEST_INTEGER,
@@ -261,7 +261,8 @@ def accepted(kind, name, candidates):
     """The first of the plain values that the table allows, or None."""
     for value in candidates:
         try:
-            settled = kinds_of(kind)[name].settled(name, value)
+            found = kinds_of(kind)[name]
+            settled = found.check(name, value, **found.bounds)
         except (TypeError, ValueError):
             continue
         # The average from a step on is settled to an object.

@@ -72,10 +72,10 @@ def storage_of(name, budget=DEFAULT_BUDGET, predictions=False):
     return Dense(predictions) if name == Dense.name else STORAGES[name]()
 
 
-def engine_of(name, n_features, *, limits=None, average=False, **options):
+def engine_of(name, n_features, *, average=False, **options):
     """A new engine of a storage, all weights zero; ``options`` are those of ``storage_of``."""
     kind = EngineKind(FromStep() if average else None, storage=storage_of(name, **options))
-    return new_engine(kind, n_features, limits=limits)
+    return new_engine(kind, n_features)
 
 
 def loss_of(problem):

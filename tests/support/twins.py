@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lazynet import FromArray
-from lazynet.engines.catalogue import ALGORITHMS
+from lazynet.engines.catalogue import ALGORITHMS, new_engine
 from lazynet.kernels.steps import OutputTargets
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
@@ -89,7 +89,11 @@ class Run:
 
     def new_engine(self):
         """An engine of the plan, with the sweep limits."""
-        return self.plan.new_engine(self.problem.n_features, self.n_outputs, self.limits)
+        kind, constants = self.plan.engine_kind, self.plan.constants
+        engine = new_engine(kind, self.problem.n_features, self.n_outputs, constants)
+        if self.limits is not None:
+            engine.limits = self.limits
+        return engine
 
     def shorten_the_past(self, n_steps):
         """Let the averages of the engine fold their past after so many steps."""
