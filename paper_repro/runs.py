@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import as_examples, sizes_of
+from lazynet.data.arrays import as_examples, row_sizes_of
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import RuleLike, check_rule
 from lazynet.losses import get_loss
@@ -58,7 +58,7 @@ def learner(
     engine = chosen.new_engines(X.shape[1])[0] if engine is None else engine
     for array in engine.state().values():
         np.positive(array, out=array)
-    examples = as_examples(X, y, None, sizes_of(X, chosen.size_kind))
+    examples = as_examples(X, y, None, row_sizes_of(X, chosen.size_kind))
     return Learner(engine, examples, chosen)
 
 

@@ -238,18 +238,19 @@ def as_examples(
     X: sparse.csr_matrix,
     y: NDArray[np.float64] | None = None,
     sample_weight: NDArray[np.float64] | None = None,
-    sizes: NDArray[np.float64] | str | None = None,
+    row_sizes: NDArray[np.float64] | str | None = None,
 ) -> Examples:
-    """Rows, targets, importances and sizes as one object for the kernels; nothing is copied.
+    """Rows, targets, importances and row sizes as one object for the kernels; nothing is copied.
 
-    X is a checked matrix.  ``sizes`` may be the name of a size (``Plan.size_kind``); then the
+    X is a checked matrix.  ``row_sizes`` may be the name of a size (``Plan.size_kind``); then the
     kernel computes the size of a row at its visit.
     """
     double = np.dtype(np.float64)
     y = y if y is None else plain(y, double)
     sample_weight = sample_weight if sample_weight is None else plain(sample_weight, double)
-    sizes = sizes if sizes is None or isinstance(sizes, str) else plain(sizes, double)
-    return Examples(X.data, X.indices, X.indptr, X.shape[1], y, sample_weight, sizes)
+    if not (row_sizes is None or isinstance(row_sizes, str)):
+        row_sizes = plain(row_sizes, double)
+    return Examples(X.data, X.indices, X.indptr, X.shape[1], y, sample_weight, row_sizes)
 
 
 def csr_around(shape: tuple[int, int], values: Any, indices: Any, indptr: Any) -> sparse.csr_matrix:
@@ -316,10 +317,10 @@ def check_any_weight(any_weight: bool | np.bool_) -> None:
         raise ValueError("sample_weight must not be zero for every row: nothing would be learned")
 
 
-def sizes_of(X: sparse.csr_matrix, kind: str | None) -> NDArray[np.float64] | None:
+def row_sizes_of(X: sparse.csr_matrix, kind: str | None) -> NDArray[np.float64] | None:
     """The size of every row on which the rates depend (``Plan.size_kind``); None without a kind.
 
-    >>> sizes_of(sparse.csr_matrix([[3.0, -4.0], [0.0, 0.0]]), "absolute_sums")
+    >>> row_sizes_of(sparse.csr_matrix([[3.0, -4.0], [0.0, 0.0]]), "absolute_sums")
     array([7., 0.])
     """
     return None if kind is None else getattr(as_examples(X), kind)()

@@ -44,7 +44,7 @@ class SweepLimits(SettledFields):
     ``largest_cushion`` holds at any time.
 
     With an average, ``reach`` and ``largest_reach`` are the soft and the hard limit of
-    S0 max(1 / scale, shift) / (sum of omega), S0 being the sum of the scales since the last sweep
+    S0 max(1 / scale, shift) / (sum of omega), S0 being the scale sum since the last sweep
     (kernels/rules/motion.pxd).
     """
 

@@ -189,7 +189,7 @@ class AdaGradEngine(LaggingWeights):
             return
         self.sweep()
         if constants[FOLLOWS] != self.constants[FOLLOWS]:
-            for name in ("rows", "sizes", "mean", "waiting"):
+            for name in ("rows", "sum_of_sizes", "mean", "waiting"):
                 self.set_field(name, 0.0)
         self.constants[:] = constants
         kernel.retune(self.kind, self.cells, self.fields, self.constants)

@@ -43,7 +43,7 @@ class ClockEngine(CellEngine):
 
     def __init__(self, n_features: int) -> None:
         super().__init__(n_features)
-        self.memory = np.zeros(kernel.FROM_DATA_FIELDS)
+        self.memory = np.zeros(kernel.RATE_FIELDS)
         self._set_clock()
 
     def _set_clock(self) -> None:
@@ -125,7 +125,7 @@ class AveragedClockEngine(ClockEngine):
 
 
 def past_of_clock(n_features: int) -> Floats:
-    """Room for the shift of every step, and for the sums of scales and pulls.
+    """Room for the shift of every step, and for the scale sums and the shift sums.
 
     The first column belongs to the time before the first step.
     """
@@ -190,35 +190,35 @@ _LOWERING, _INTERCEPT_LOWERING = 0.5**0.5, 0.25
 
 def tuning_of(
     schedule: FromData, loss: Loss, l1: float, l2: float, largest_rate: float, proximal: bool
-) -> tuple[float, ...]:
+) -> dict[str, float]:
     """The parameters of rates that are computed from the rows: ``Tuning`` of kernels/from_data.pxd.
 
     A rate is at most ``largest_rate``.  ``proximal`` says whether the shrink is that of FoBoS.
 
     >>> from lazynet.losses import get_loss
-    >>> tuning_of(FromData(), get_loss("hinge"), 0.1, 0.0, 1.0, True)[:4]
-    (32.0, 8.0, 0.1, 0.0)
+    >>> tuning_of(FromData(), get_loss("hinge"), 0.1, 0.0, 1.0, True)["constant"]
+    32.0
     """
     numbers = not loss.margin
     smooth = numbers and loss.curvature is not None
     largest_slope = 1.0 if not smooth else np.inf if loss.unbounded_slope else loss.epsilon
-    return (
-        schedule.factor * (_NUMBERS if numbers else _MARGINS),
-        _SLACK,
-        l1,
-        l2,
-        largest_rate,
-        largest_slope,
+    return dict(
+        constant=schedule.factor * (_NUMBERS if numbers else _MARGINS),
+        slack=_SLACK,
+        l1=l1,
+        l2=l2,
+        largest_rate=largest_rate,
+        largest_slope=largest_slope,
         # The curvature for implicit steps; 0: steps are explicit.
-        (loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
-        _INTERCEPT_OF_NUMBERS if numbers else _INTERCEPT_OF_MARGINS,
-        _LOWERING if numbers else 1.0,
-        _INTERCEPT_LOWERING if numbers else 1.0,
+        curvature=(loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
+        intercept=_INTERCEPT_OF_NUMBERS if numbers else _INTERCEPT_OF_MARGINS,
+        lowering=_LOWERING if numbers else 1.0,
+        intercept_lowering=_INTERCEPT_LOWERING if numbers else 1.0,
         # Whether slopes are bounded by the size of the targets.
-        numbers,
-        smooth,
-        loss.unbounded_slope,
-        proximal,
+        follows_targets=numbers,
+        smooth=smooth,
+        unbounded=loss.unbounded_slope,
+        proximal=proximal,
     )
 
 
@@ -230,7 +230,7 @@ def lower_rates(rates: Floats) -> None:
     rate of the intercept by a quarter (``FromData``).  An epoch without progress counts as four
     stalls for the weights, and as half a stall for the intercept.
 
-    >>> rates = np.zeros(kernel.FROM_DATA_FIELDS)
+    >>> rates = np.zeros(kernel.RATE_FIELDS)
     >>> lower_rates(rates)
     >>> rates[[kernel.STALLS_FIELD, kernel.LOWERINGS_FIELD]].tolist()
     [0.5, 4.0]
@@ -265,15 +265,15 @@ class DenseEngine(Engine):
         self.n_features, self.vectorised = n_features, vectorised
         self.cells = np.zeros(n_features)
         self.bias = np.zeros(1)
-        #: scratch memory: a row spread out over all features
-        self.spread = np.zeros(n_features if predictions else 0)
+        #: scratch memory: a row with all its zeros
+        self.dense_row = np.zeros(n_features if predictions else 0)
         self.sums = np.zeros(n_features if average else 0)
         self.totals = np.zeros(steps_kernel.AVERAGE_FIELDS if average else 0)
 
     def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
         run = partial(
-            dense_kernel.run, examples, steps, task, self.cells, self.bias, self.spread, self.sums,
-            self.totals, self.vectorised,
+            dense_kernel.run, examples, steps, task, self.cells, self.bias, self.dense_row,
+            self.sums, self.totals, self.vectorised,
         )  # fmt: skip
         take_until_done(run, len(steps), t, examples, row_of=steps.row, remedy=self.remedy)
 

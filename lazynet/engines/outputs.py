@@ -85,13 +85,15 @@ class OutputsEngine(Engine):
 
     # --- training ---
 
-    def _block_of(self, cells: NDArray[Any], which: Any, kind: str | None = None) -> kernel.Block:
+    def _block_of(
+        self, cells: NDArray[Any], which: Any, kind: str | None = None
+    ) -> kernel.OutputBlock:
         """The ``cells`` of the features ``which`` in the form for the kernel."""
         stamps = None if self.stamps is None else np.ascontiguousarray(self.stamps[which])
         others = {name: getattr(self, name) for name in self._other_arrays}
-        return kernel.Block(kind or self.kind, cells, self.width, stamps, **others)
+        return kernel.OutputBlock(kind or self.kind, cells, self.width, stamps, **others)
 
-    def _block(self) -> kernel.Block:
+    def _block(self) -> kernel.OutputBlock:
         """The weights in the form for the kernel."""
         return self._block_of(self.cells, ALL)
 
@@ -122,7 +124,7 @@ class OutputsEngine(Engine):
 
     # --- the weights ---
 
-    def _block_to_read(self, which: Any) -> kernel.Block:
+    def _block_to_read(self, which: Any) -> kernel.OutputBlock:
         """The weights of some features in the form for the kernel, copied if necessary."""
         return self._block_of(np.ascontiguousarray(self.cells[which], np.float64), which)
 
@@ -230,7 +232,7 @@ class OutputsOnClock(OutputsEngine):
         self.clocks = np.zeros((kernel.CLOCK_ROWS, self.width if own_clocks else 1))
         self.own = np.zeros((kernel.OWN_ROWS, self.width))
         self.scalars = np.zeros(kernel.SCALARS)
-        self.rates = np.zeros((n_outputs, cells_kernel.FROM_DATA_FIELDS))
+        self.rates = np.zeros((n_outputs, cells_kernel.RATE_FIELDS))
         self._set_clocks()
 
     def _set_clocks(self) -> None:
@@ -242,7 +244,7 @@ class OutputsOnClock(OutputsEngine):
         kernel.sweep(self._block())
         self._set_clocks()
 
-    def _block_to_read(self, which: Any) -> kernel.Block:
+    def _block_to_read(self, which: Any) -> kernel.OutputBlock:
         first_numbers = np.ascontiguousarray(self.cells[which][:, : self.width], np.float64)
         return self._block_of(first_numbers, which, "clock")
 
@@ -330,5 +332,5 @@ class GroupedOutputs(OutputsOnClock):
     _cells_show_overflow = False
     smallest_scale = _SMALLEST_SCALE_OF_GROUPS
 
-    def _block_to_read(self, which: Any) -> kernel.Block:
+    def _block_to_read(self, which: Any) -> kernel.OutputBlock:
         return self._block_of(np.ascontiguousarray(self.cells[which]), which)

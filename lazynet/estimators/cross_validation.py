@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from lazynet.data.arrays import has_usual_size, sizes_of
+from lazynet.data.arrays import has_usual_size, row_sizes_of
 from lazynet.data.targets import CheckedRows
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.calls import Workers
@@ -190,7 +190,7 @@ class _LazyNetCV(LinearModelCV):
         # float32 needs half the memory and less time; the chosen setting is trained in float64.
         narrow = isinstance(self, ClassifierMixin) or has_usual_size(rows.y)
         training = GridTraining(
-            plans, data.X, data.targets, folds, sizes_of(data.X, plans[0].size_kind),
+            plans, data.X, data.targets, folds, row_sizes_of(data.X, plans[0].size_kind),
             "float32" if narrow else "float64",
         )  # fmt: skip
         with Workers(min(base.n_threads, len(training.matrices))) as workers:

@@ -5,9 +5,7 @@ from libc.string cimport memcpy
 
 from .chunk cimport ADAGRAD, AVERAGED, CLOCK, FTRL, GROUPS, RDA, StepChunk
 from .from_data cimport Proposal
-from .lanes cimport (
-    Lanes, gather1, gather2, gather3, gather4, scatter1, scatter2, scatter3, scatter4, spread,
-)
+from .lanes cimport Lanes, broadcast, gather2, gather4, gather_one, scatter2, scatter4, scatter_one
 from .rules cimport adagrad, carpenter, clock, ftrl, rda, saga, tables, truncated_gradient
 from .rules.adagrad cimport AdaGrad
 from .rules.carpenter cimport Carpenter
@@ -66,14 +64,14 @@ cdef enum:
 cdef inline dict all_rules():
     """The layout of every rule, by name.  Its constants and fields have the names and the order of
     the struct."""
-    cdef tuple of_mean_size = ("rows", "sizes", "mean", "loaded")
+    cdef tuple of_mean_size = ("rows", "sum_of_sizes", "mean", "loaded")
     cdef tuple of_clock = ("scale", "scale_low", "inverse", "shift", "shift_low", "intercept", "work")
     cdef tuple of_pending = ("pending", "pending_move")
 
     return {
         "adagrad": (
             ADAGRAD, 4, ("l1", "l2", "alpha", "delta", "follows", "initial"),
-            ("intercept", "intercept_s", "steps", "rows", "sizes", "mean", "waiting"),
+            ("intercept", "intercept_s", "steps", "rows", "sum_of_sizes", "mean", "waiting"),
         ),
         "averaged clock": (AVERAGED, 2, (), (*of_clock, *of_pending)),
         "carpenter": (CARPENTER, 2, ("l1", "l2", "period"), ("steps", "rate", "intercept")),
@@ -137,32 +135,13 @@ cdef inline void end_rule(const AnyRule* rule, tuple layout, double* fields) noe
     memcpy(fields, rule.numbers + n, len(layout[FIELD_NAMES]) * sizeof(double))
 
 
-cdef inline bint follows_sizes(const AnyRule* rule, int code) noexcept:
+cdef inline bint follows_row_sizes(const AnyRule* rule, int code) noexcept:
     """Whether the rates follow the sizes of the rows, which ``measure`` then counts."""
     if code == ADAGRAD:
         return rule.adagrad.follows != 0.0
     if code == FTRL:
         return rule.ftrl.follows != 0.0
     return code == RDA and rule.rda.follows != 0.0
-
-
-cdef inline double intercept_of(const AnyRule* rule, int code) noexcept:
-    """The intercept as of now."""
-    if code == RDA:
-        return rule.rda.intercept
-    if code == FTRL:
-        return rule.ftrl.intercept
-    if code == ADAGRAD:
-        return rule.adagrad.intercept
-    if code == TRUNCATED:
-        return rule.truncated.intercept
-    if code == CARPENTER:
-        return rule.carpenter.intercept
-    if code == SAGA:
-        return rule.saga.intercept
-    if code == TABLES:
-        return rule.tables.intercept
-    return rule.clock.intercept
 
 # --- what the loop asks ---------------------------------------------------------------------------
 
@@ -187,28 +166,30 @@ cdef inline void gather(
     const Rule* rule, const double* cells, const uint32_t* columns, Lanes* cell
 ) noexcept nogil:
     """The numbers in the cells of some columns, those of a kind side by side."""
-    if numbers(rule) == 1:
-        cell[0] = gather1(cells, columns)
-    elif numbers(rule) == 2:
+    if numbers(rule) == 2:
         gather2(cells, columns, &cell[0], &cell[1])
-    elif numbers(rule) == 3:
-        gather3(cells, columns, &cell[0], &cell[1], &cell[2])
-    else:
+        return
+    if numbers(rule) == 4:
         gather4(cells, columns, &cell[0], &cell[1], &cell[2], &cell[3])
+        return
+    cell[0] = gather_one(cells, columns, numbers(rule))
+    if numbers(rule) == 3:
+        cell[1], cell[2] = gather_one(cells + 1, columns, 3), gather_one(cells + 2, columns, 3)
 
 
 cdef inline void scatter(
     const Rule* rule, double* cells, const uint32_t* columns, const Lanes* cell
 ) noexcept nogil:
     """Store the numbers in the cells of some columns."""
-    if numbers(rule) == 1:
-        scatter1(cells, columns, cell[0])
-    elif numbers(rule) == 2:
+    if numbers(rule) == 2:
         scatter2(cells, columns, cell[0], cell[1])
-    elif numbers(rule) == 3:
-        scatter3(cells, columns, cell[0], cell[1], cell[2])
-    else:
+    elif numbers(rule) == 4:
         scatter4(cells, columns, cell[0], cell[1], cell[2], cell[3])
+    else:
+        scatter_one(cells, columns, numbers(rule), cell[0])
+        if numbers(rule) == 3:
+            scatter_one(cells + 1, columns, 3, cell[1])
+            scatter_one(cells + 2, columns, 3, cell[2])
 
 
 cdef inline Lanes load(const Rule* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
@@ -247,35 +228,35 @@ cdef inline double factor_of(const Rule* rule) noexcept nogil:
         return 1.0
 
 
-cdef inline void move(
-    const Rule* rule, Lanes* cell, const Lanes* kept, Lanes x, double step
+cdef inline void move_cells(
+    const Rule* rule, Lanes* cell, const Lanes* kept, Lanes x, double move
 ) noexcept nogil:
-    """Some cells after a step along x."""
+    """Some cells after a move along x."""
     if Rule is ClockRule:
-        clock.move(rule, cell, kept, step * x)
+        clock.move(rule, cell, kept, move * x)
     elif Rule is AveragedRule:
-        clock.move_averaged(&rule.clock_rule, cell, kept, step * x)
+        clock.move_averaged(&rule.clock_rule, cell, kept, move * x)
     elif Rule is FreelyAveragedRule:
-        clock.move_freely_averaged(&rule.clock_rule, cell, kept, step * x)
+        clock.move_freely_averaged(&rule.clock_rule, cell, kept, move * x)
     elif Rule is Rda:
-        rda.move(rule, cell, kept, step * x)
+        rda.move(rule, cell, kept, move * x)
     elif Rule is Ftrl:
-        ftrl.move(rule, cell, kept, step * x)
+        ftrl.move(rule, cell, kept, move * x)
     elif Rule is AdaGrad:
-        adagrad.move(rule, cell, kept, x, spread(step))
+        adagrad.move(rule, cell, kept, x, broadcast(move))
     elif Rule is Truncated:
-        truncated_gradient.move(rule, cell, kept, step * x)
+        truncated_gradient.move(rule, cell, kept, move * x)
     elif Rule is Carpenter:
-        carpenter.move(rule, cell, kept, step * x)
+        carpenter.move(rule, cell, kept, move * x)
     elif Rule is Tables:
-        tables.move(rule, cell, kept, step * x if step != 0.0 else spread(0.0))
+        tables.move(rule, cell, kept, move * x if move != 0.0 else broadcast(0.0))
     else:
-        saga.move(rule, cell, kept, step * x)
+        saga.move(rule, cell, kept, move * x)
 
 
-cdef inline bint finish(Rule* rule, const StepChunk* at, const Proposal* step) noexcept nogil:
+cdef inline bint finish(Rule* rule, const StepChunk* at, const Proposal* proposal) noexcept nogil:
     """The motion of all weights; whether all must be brought current before the next step."""
-    cdef double move = step.intercept_move if at.fit_intercept else 0.0
+    cdef double move = proposal.intercept_move if at.fit_intercept else 0.0
     if Rule is Rda:
         return rda.finish(rule, move)
     elif Rule is Ftrl:
@@ -283,9 +264,9 @@ cdef inline bint finish(Rule* rule, const StepChunk* at, const Proposal* step) n
     elif Rule is AdaGrad:
         return adagrad.finish(rule, move)
     elif Rule is Truncated:
-        return truncated_gradient.finish(rule, move, step.pull, at.limits.largest_cushion)
+        return truncated_gradient.finish(rule, move, proposal.pull, at.limits.largest_cushion)
     elif Rule is Carpenter:
-        return carpenter.finish(rule, move, step.rate)
+        return carpenter.finish(rule, move, proposal.rate)
     elif Rule is Tables:
         return tables.finish(rule, move, at.limits)
     elif Rule is Saga:

@@ -17,14 +17,13 @@ An averaged clock also has an ``Average`` (steps.pyx).
 
 from .any_rule cimport (
     CELL_NUMBERS, CONSTANT_NAMES, FIELD_NAMES, RULE_CODE, SAGA, TABLES, AnyRule, all_rules,
-    begin_rule, end_rule, follows_sizes, intercept_of,
+    begin_rule, end_rule, follows_row_sizes,
 )
 from .arrays cimport check_cells, check_vector
-from .chunk cimport AVERAGED, CLOCK, FREELY_AVERAGED, Loops, StepChunk
-from .examples cimport Examples, check_runnable, has_sizes, highest_table
+from .chunk cimport AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, RDA, Loops, StepChunk
+from .examples cimport Examples, check_runnable, has_row_sizes, highest_table
 from .from_data cimport (
-    LAST_RATE, LOADED, LOWERINGS, N_FROM_DATA_FIELDS, ROWS_SEEN, STALLS, find_factors,
-    load_from_data, save_from_data,
+    LAST_RATE, LOADED, LOWERINGS, N_RATE_FIELDS, ROWS_SEEN, STALLS, load_rates, save_rates,
 )
 from .rows cimport FINISHED, Status
 from .rules cimport adagrad
@@ -32,7 +31,7 @@ from .rules.clock cimport ClockRule
 from .rules.motion cimport COUNTED
 from .steps cimport Average, Steps, Task, check_counts, chunk_of
 
-FROM_DATA_FIELDS = N_FROM_DATA_FIELDS
+RATE_FIELDS = N_RATE_FIELDS
 LAST_RATE_FIELD = LAST_RATE
 LOADED_FIELD = LOADED
 LOWERINGS_FIELD = LOWERINGS
@@ -70,9 +69,7 @@ cdef int begin(
     """Fill in the rule as of now; returns its number."""
     check_vector("constants", constants, len(layout[CONSTANT_NAMES]))
     check_vector("fields", fields, len(layout[FIELD_NAMES]))
-    begin_rule(
-        rule, layout, &constants[0] if constants.shape[0] else NULL, &fields[0], running
-    )
+    begin_rule(rule, layout, &constants[0] if constants.shape[0] else NULL, &fields[0], running)
     return layout[RULE_CODE]
 
 
@@ -102,6 +99,7 @@ cdef int take_memory(
 ) except -1:
     """Give the rule what it has beside the cells."""
     cdef ClockRule* clock_rule = &rule.clock
+    cdef double* fields
     if code == SAGA:
         rule.saga.n_rows = <double> examples.csr.n_rows
         rule.saga.slopes = memory_of(memory, "an entry per row", examples.csr.n_rows)
@@ -111,12 +109,10 @@ cdef int take_memory(
     elif code == CLOCK or code == AVERAGED:
         clock_rule.positive, clock_rule.totals = task.positive, NULL
         if task.tuning.in_use:
-            load_from_data(
-                &clock_rule.state, memory_of(memory, "the state of the rates", N_FROM_DATA_FIELDS)
-            )
-            find_factors(&clock_rule.state, &task.tuning)
-    if not has_sizes(examples) and (task.tuning.in_use or follows_sizes(rule, code)):
-        raise ValueError("examples must have sizes: the rates follow the sizes of the rows")
+            fields = memory_of(memory, "the state of the rates", N_RATE_FIELDS)
+            load_rates(&clock_rule.state, fields, &task.tuning)
+    if not has_row_sizes(examples) and (task.tuning.in_use or follows_row_sizes(rule, code)):
+        raise ValueError("examples must have row_sizes: the rates follow the sizes of the rows")
     return 0
 
 
@@ -148,7 +144,7 @@ def run(
         return <int> FINISHED, steps.order.shape[0]
     at = chunk_of(examples, steps, task, first)
     at.cells = &cells[0, 0] if cells.shape[0] else NULL
-    at.follows_sizes = task.tuning.in_use or follows_sizes(&rule, code)
+    at.follows_row_sizes = task.tuning.in_use or follows_row_sizes(&rule, code)
     if average is not None:
         check_counts(steps.counts, steps.order.shape[0])
         at.counts, rule.clock.totals = &steps.counts[0], &average.fields[0]
@@ -160,7 +156,7 @@ def run(
         status = examples.loops.run_or_read(code, &rule, &at, NULL, 0, NULL)
     end_rule(&rule, layout, &fields[0])
     if task.tuning.in_use and code in (CLOCK, AVERAGED, FREELY_AVERAGED):
-        save_from_data(&rule.clock.state, &memory[0])
+        save_rates(&rule.clock.state, &memory[0])
     if average is not None:
         rule.clock.totals[COUNTED] = <double> rule.clock.past.n
     return <int> status, at.step
@@ -206,9 +202,7 @@ def read(
         take_entries(&rule, memory)
     with nogil:
         if cells.shape[0]:
-            loops.run_or_read(
-                code, &rule, NULL, &cells[0, 0], cells.shape[0], &weights[0]
-            )
+            loops.run_or_read(code, &rule, NULL, &cells[0, 0], cells.shape[0], &weights[0])
 
 
 def intercept(
@@ -218,7 +212,11 @@ def intercept(
     cdef tuple layout = layout_of(kind)
     cdef AnyRule rule
     cdef int code = begin(&rule, layout, constants, fields, False)
-    return intercept_of(&rule, code)
+    if code == RDA:
+        return rule.rda.intercept
+    if code == FTRL:
+        return rule.ftrl.intercept
+    return fields[layout[FIELD_NAMES].index("intercept")]
 
 
 def retune(

@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t
 
 from .from_data cimport Tuning
-from .rows cimport CopyRow, Csr, OwnRow, Status, prefetch, read_once
+from .rows cimport CopyRow, Csr, OwnRow, Status, prefetch, read_once, size_of_values
 from .rules.adagrad cimport AdaGrad
 from .rules.ftrl cimport Ftrl
 from .rules.motion cimport Past, Reach, SweepLimits
@@ -21,9 +21,9 @@ cdef struct StepChunk:
     const Csr* csr
     const double* targets
     const double* importances    # NULL: every example counts 1
-    const double* sizes          # or NULL ...
-    SizeKind size_kind            # ... and the size that is then computed
-    bint follows_sizes           # whether the rates follow the sizes
+    const double* row_sizes      # or NULL ...
+    SizeKind size_kind           # ... and the size that is then computed
+    bint follows_row_sizes       # whether the rates follow them
     const int64_t* order
     const double* rates
     const double* keep
@@ -41,6 +41,13 @@ cdef struct StepChunk:
     const SweepLimits* limits
     const Reach* reach
     const Tuning* tuning
+
+
+cdef inline double row_size(const StepChunk* at, const OwnRow* row) noexcept nogil:
+    """What rates that follow the data measure of a row."""
+    if at.row_sizes != NULL:
+        return at.row_sizes[row.number]
+    return size_of_values(row.values, row.length, at.size_kind == ABSOLUTE_SUM)
 
 # --- several outputs ------------------------------------------------------------------------------
 
@@ -143,7 +150,7 @@ cdef struct Outputs:
     # A row per step, of ``rate_columns`` numbers: one for every output, or one for all.
     const double* rates_of_steps
     Py_ssize_t rate_columns
-    # Shrinks that differ from output to output: rows as long, but of ``width`` pulls; or NULL.
+    # Shrinks that differ from output to output: rows as long, but of ``width`` numbers for ``pull``; or NULL.
     const double* own_keep
     const double* own_keep_low
     const double* own_pull
@@ -257,7 +264,7 @@ cdef struct RowLoops:
     # The steps of a dense loop over all weights (all_weights.pxd).
     void (*shrink_all)(double* w, Py_ssize_t n, double keep, double pull) noexcept nogil
     double (*full_dot)(const double* w, const double* x, Py_ssize_t n) noexcept nogil
-    void (*full_move)(double* w, const double* x, Py_ssize_t n, double step) noexcept nogil
+    void (*full_move)(double* w, const double* x, Py_ssize_t n, double move) noexcept nogil
     # sum |w|; log(1 + exp(-p y)) of many predictions
     double (*absolute_sum)(const double* w, Py_ssize_t n) noexcept nogil
     void (*log_losses)(

@@ -25,7 +25,7 @@ from .chunk cimport RowLoops
 from .examples cimport Examples, check_runnable, walk_rows
 from .losses cimport slope_of
 from .rows cimport (
-    FINISHED, OVERFLOWED, PATIENCE, PAUSED, NEEDS_SWEEP, OwnRow, Status, Walk, end_walk, next_row,
+    FINISHED, OVERFLOWED, NEEDS_SWEEP, OwnRow, Status, Walk, end_walk, row_of_step,
 )
 from .rules.motion cimport add_to
 
@@ -83,7 +83,7 @@ def run(
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef const RowLoops* loops = examples.row_loops
     cdef Py_ssize_t n_steps = order.shape[0]
-    cdef Py_ssize_t step = first, n_visited = 0
+    cdef Py_ssize_t step = first
     cdef Status status = FINISHED
     cdef Walk at
     cdef const OwnRow* row
@@ -106,7 +106,7 @@ def run(
     with nogil:
         walk_rows(&at, examples, &order[0], n_steps, step)
         while step < n_steps:
-            row = next_row(&at, cell, 2)
+            row = row_of_step(&at, cell, 2)
             status = row.status
             if status != FINISHED:
                 break
@@ -134,13 +134,9 @@ def run(
             add_to(&sums[H], &sums[H + 1], 1.0 / t)
             add_to(&sums[C], &sums[C + 1], sums[A] / t)
             add_to(&sums[S], &sums[S + 1], (sums[A] * theta - sums[Z]) / t)
-            n_visited += row.length
             step += 1
             if h_begins_again(t, examples.csr.n_columns):
                 status = NEEDS_SWEEP
-                break
-            if n_visited > PATIENCE:
-                status = PAUSED
                 break
         end_walk(&at)
     return <int> status, step

@@ -1,7 +1,7 @@
 """The dense engine: every weight at every step, compiled and vectorised.
 
 Computes the baseline of Lipton & Elkan: predict, move the weights of the example's nonzeros,
-shrink all d weights.  A step costs O(d).  With ``spread`` the prediction and the move also run
+shrink all d weights.  A step costs O(d).  With ``dense_row`` the prediction and the move also run
 over all d features; the paper's table has a column for this form.  With ``sums`` every weight is
 added up after every step: the naive average of the iterates.
 
@@ -20,19 +20,19 @@ from .arrays cimport check_aligned, check_vector
 from .chunk cimport RowLoops
 from .examples cimport Examples, check_runnable, walk_rows
 from .losses cimport slope_of
-from .rows cimport FINISHED, OVERFLOWED, PATIENCE, PAUSED, OwnRow, Status, Walk, end_walk, next_row
+from .rows cimport FINISHED, OVERFLOWED, OwnRow, Status, Walk, end_walk, row_of_step
 from .rules.motion cimport N_AVERAGE_FIELDS, count_totals
 from .steps cimport Steps, Task, check_counts
 
 
-cdef inline void spread_out(const OwnRow* row, double* x) noexcept nogil:
+cdef inline void expand(const OwnRow* row, double* x) noexcept nogil:
     """x_j <- the value of every nonzero."""
     cdef Py_ssize_t k
     for k in range(row.length):
         x[row.columns[k]] = row.values[k]
 
 
-cdef inline void wipe_out(const OwnRow* row, double* x) noexcept nogil:
+cdef inline void clear(const OwnRow* row, double* x) noexcept nogil:
     """x_j <- 0 for every nonzero."""
     cdef Py_ssize_t k
     for k in range(row.length):
@@ -45,7 +45,7 @@ def run(
     Task task,
     double[::1] weights not None,    # IN/OUT
     double[::1] intercept not None,  # IN/OUT: one entry
-    double[::1] spread not None,     # scratch: d zeros, empty to predict sparsely
+    double[::1] dense_row not None,  # scratch: d zeros, empty to predict sparsely
     double[::1] sums not None,       # IN/OUT: sum of omega w, empty without an average
     double[::1] totals not None,     # IN/OUT: the counting (rules/motion.pxd), empty without an average
     bint vectorised,        # whether the loops over all weights use vector units
@@ -54,19 +54,19 @@ def run(
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef RowLoops loops = examples.row_loops[0]
     cdef Py_ssize_t n_steps = steps.order.shape[0], d = examples.csr.n_columns
-    cdef Py_ssize_t step = first, n_visited = 0
+    cdef Py_ssize_t step = first
     cdef Status status = FINISHED
     cdef Walk at
     cdef const OwnRow* row
     cdef double prediction, move
-    cdef bint spreads = spread.shape[0] > 0, averaged = totals.shape[0] > 0
+    cdef bint expands = dense_row.shape[0] > 0, averaged = totals.shape[0] > 0
     if not vectorised:
         loops.shrink_all, loops.full_dot, loops.full_move = shrink_all, full_dot, full_move
     check_vector("weights", weights, d)
     if intercept.shape[0] != 1:
         raise ValueError("intercept must have one entry")
-    if spreads and spread.shape[0] != d:
-        raise ValueError(f"spread must have {d} entries or none, got {spread.shape[0]}")
+    if expands and dense_row.shape[0] != d:
+        raise ValueError(f"dense_row must have {d} entries or none, got {dense_row.shape[0]}")
     if averaged and (sums.shape[0] != d or totals.shape[0] != N_AVERAGE_FIELDS):
         raise ValueError(f"sums must have {d} entries, totals {N_AVERAGE_FIELDS}")
     check_runnable(examples, task.loss)
@@ -75,21 +75,21 @@ def run(
     if averaged:
         check_counts(steps.counts, n_steps)
     cdef double* w = &weights[0] if d else NULL
-    cdef double* x = &spread[0] if spreads else NULL
+    cdef double* x = &dense_row[0] if expands else NULL
     cdef double* sum_w = &sums[0] if sums.shape[0] else NULL
     check_aligned("intercept", &intercept[0])
-    check_aligned("spread", x)
+    check_aligned("dense_row", x)
     check_aligned("sums", sum_w)
     check_aligned("totals", &totals[0] if averaged else NULL)
     with nogil:
         walk_rows(&at, examples, &steps.order[0], n_steps, step)
         while step < n_steps:
-            row = next_row(&at, NULL, 0)
+            row = row_of_step(&at, NULL, 0)
             status = row.status
             if status != FINISHED:
                 break
-            if spreads:
-                spread_out(row, x)
+            if expands:
+                expand(row, x)
                 prediction = loops.full_dot(w, x, d)
             else:
                 prediction = loops.dot(row, w, 0.0)
@@ -100,15 +100,15 @@ def run(
                 task.loss, task.epsilon, examples.targets, examples.importances, row.number, prediction
             )
             if not (isfinite(prediction) and isfinite(move)):
-                if spreads:
-                    wipe_out(row, x)
+                if expands:
+                    clear(row, x)
                 status = OVERFLOWED
                 break
             if task.shrink_first:
                 loops.shrink_all(w, d, steps.keep[step], steps.pull[step])
-            if spreads:
+            if expands:
                 loops.full_move(w, x, d, move)
-                wipe_out(row, x)
+                clear(row, x)
             elif move != 0.0:
                 loops.add(row, w, -move)
             if task.fit_intercept:
@@ -120,9 +120,6 @@ def run(
                 loops.full_move(sum_w, w, d, -steps.counts[step])
                 count_totals(&totals[0], steps.counts[step], intercept[0])
             step += 1
-            n_visited += d + row.length
-            if n_visited > PATIENCE:
-                status = PAUSED
-                break
+            at.n_visited += d
         end_walk(&at)
     return <int> status, step

@@ -19,7 +19,7 @@ cdef class Examples:
     cdef const RowLoops* row_loops  # loops over a row (row_loops.pyx)
     cdef const double* targets
     cdef const double* importances  # NULL: every example counts 1
-    cdef const double* sizes        # what rates that follow the data measure of a row; may be NULL
+    cdef const double* row_sizes      # what rates that follow the data measure of a row; may be NULL
     cdef SizeKind size_kind          # without these, the size that is computed as a row is visited
     cdef object owners              # keeps the arrays alive and in place
 
@@ -35,11 +35,9 @@ cdef inline void walk_rows(
     begin_walk(at, &examples.csr, examples.row_loops.copy, order, n, first)
 
 
-cdef inline bint has_sizes(Examples examples) noexcept nogil:
+cdef inline bint has_row_sizes(Examples examples) noexcept nogil:
     """Whether the size of every row is known or can be computed."""
-    return (
-        examples.sizes != NULL or examples.size_kind != NO_SIZE or examples.csr.n_rows == 0
-    )
+    return (examples.row_sizes != NULL or examples.size_kind != NO_SIZE or examples.csr.n_rows == 0)
 
 
 cdef inline double importance_of(Examples examples, Py_ssize_t row) noexcept nogil:

@@ -162,14 +162,14 @@ cdef class Examples:
     """Rows in CSR form with a target each; the arrays are used in place, also read-only arrays.
 
     ``values`` are float32 or float64, ``columns`` and ``starts`` both int32 or both int64.  While
-    the object lives, NumPy refuses to resize the arrays.  ``sizes`` holds what rates that follow
+    the object lives, NumPy refuses to resize the arrays.  ``row_sizes`` holds what rates that follow
     the data measure of each row; "absolute_sums" and "squared_norms" are computed as a row is
     visited, which costs less where every row is visited once.
     """
 
     # __cinit__ runs exactly once; __init__ can be skipped or called again.
     def __cinit__(
-        self, values, columns, starts, n_columns, targets=None, importances=None, sizes=None
+        self, values, columns, starts, n_columns, targets=None, importances=None, row_sizes=None
     ):
         cdef bint wide_values, wide_indices
         cdef Py_ssize_t n = 0, n_starts = 0
@@ -183,7 +183,7 @@ cdef class Examples:
             raise ValueError(
                 f"n_columns must lie between 0 and {MOST_COLUMNS}, got {n_columns}"
             )
-        self.owners = (values, columns, starts, targets, importances, sizes)
+        self.owners = (values, columns, starts, targets, importances, row_sizes)
         self.owners += (pinned(self.owners),)
         # Lengths come from the buffers, because the attributes of an array can be wrong.
         if wide_values:
@@ -207,17 +207,17 @@ cdef class Examples:
         self.csr.wide_values, self.csr.wide_indices = wide_values, wide_indices
         self.at_level(HIGHEST_LEVEL)
         self.size_kind = NO_SIZE
-        if isinstance(sizes, str):
-            if sizes not in SIZE_KINDS:
-                raise ValueError(f"sizes must be one of {', '.join(SIZE_KINDS)}, got {sizes!r}")
-            self.size_kind = SIZE_KINDS[sizes]
-            sizes = None
+        if isinstance(row_sizes, str):
+            if row_sizes not in SIZE_KINDS:
+                raise ValueError(f"row_sizes must be one of {', '.join(SIZE_KINDS)}, got {row_sizes!r}")
+            self.size_kind = SIZE_KINDS[row_sizes]
+            row_sizes = None
         self.targets = entry_per_row(self, "targets", targets)
         self.importances = entry_per_row(self, "importances", importances)
-        self.sizes = entry_per_row(self, "sizes", sizes)
+        self.row_sizes = entry_per_row(self, "row_sizes", row_sizes)
         # A held buffer keeps arrays of other kinds than NumPy's in place.
         self.owners += tuple(
-            [memoryview(array) for array in (targets, importances, sizes) if array is not None]
+            [memoryview(array) for array in (targets, importances, row_sizes) if array is not None]
         )
 
     def at_level(self, int level):

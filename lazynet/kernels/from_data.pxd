@@ -35,7 +35,7 @@ cdef enum:
 
 cdef struct MeanSize:
     double rows     # how many rows have been measured
-    double sizes    # the sum of their sizes
+    double sum_of_sizes
     double mean     # the mean size as of the last refresh, 0 before the first row with a size
     double loaded   # whether weights were loaded, see above
 
@@ -51,9 +51,9 @@ cdef inline double unit(const MeanSize* seen) noexcept nogil:
     return seen.mean if seen.mean > 0.0 else 1.0
 
 
-cdef inline double mean_of(double sizes, double rows) noexcept nogil:
+cdef inline double mean_of(double sum_of_sizes, double rows) noexcept nogil:
     """The mean of ``rows`` sizes with this sum, within the range in which alpha and gamma are finite."""
-    return min(max(sizes / rows, ldexp(1.0, -300)), ldexp(1.0, 300))
+    return min(max(sum_of_sizes / rows, ldexp(1.0, -300)), ldexp(1.0, 300))
 
 
 cdef inline bint is_due(double rows) noexcept nogil:
@@ -70,22 +70,22 @@ cdef inline Change count_size(MeanSize* seen, double size) noexcept nogil:
         return KEPT
     due = is_due(seen.rows) or not seen.mean > 0.0
     seen.rows += 1.0
-    seen.sizes += size
-    if not due or not seen.sizes > 0.0:
+    seen.sum_of_sizes += size
+    if not due or not seen.sum_of_sizes > 0.0:
         return KEPT
     if seen.loaded == NOT_LEARNED:
-        seen.loaded = mean_of(seen.sizes, seen.rows)
+        seen.loaded = mean_of(seen.sum_of_sizes, seen.rows)
         return ASKS
-    seen.mean = mean_of(seen.sizes, seen.rows)
+    seen.mean = mean_of(seen.sum_of_sizes, seen.rows)
     return CHANGED
 
 
-cdef inline str defect_of_mean_size(double rows, double sizes, double mean):
+cdef inline str defect_of_mean_size(double rows, double sum_of_sizes, double mean):
     """Why these fields cannot be used; None if they can."""
     if not 0.0 <= rows <= most_rows():
         return f"fields: rows must lie between 0 and {most_rows():.0f}, got {rows}"
-    if not (sizes >= 0.0 and mean >= 0.0):
-        return f"fields: sizes and mean must not be negative, got {sizes} and {mean}"
+    if not (sum_of_sizes >= 0.0 and mean >= 0.0):
+        return f"fields: sum_of_sizes and mean must not be negative, got {sum_of_sizes} and {mean}"
     return None
 
 # --- one global rate ------------------------------------------------------------------------------
@@ -110,14 +110,14 @@ cdef struct Tuning:
     bint proximal           # the shrink of FoBoS; else of SGD
 
 
-# Places in the array that holds the state between calls: the fields of FromData, in order.
+# Places in the array that holds the state between calls: the fields of RateState, in order.
 cdef enum:
     ROWS_SEEN = 0
     LAST_RATE = 9
     LOADED = 11
     STALLS = 12
     LOWERINGS = 13
-    N_FROM_DATA_FIELDS = 17
+    N_RATE_FIELDS = 17
 
 
 # The number of rows after which the rates are checked for the first time.
@@ -125,14 +125,14 @@ cdef enum:
     FIRST_LOOK = 16
 
 
-cdef struct FromData:
+cdef struct RateState:
     double rows              # rows counted ...
     double nonempty          # ... and those of them that are not empty
     double next_refresh      # the rows measured at which m is refreshed next: 0, 1, 2, 4, ...
     double sum_of_norms      # sum of |x|
     double mean_norm         # the mean of |x| at the last refresh, the root of m
     double mean_target       # the mean of y ...
-    double spread            # ... and the sum of the squared distances from the mean
+    double squared_deviations            # ... and the sum of the squared distances from the mean
     double progress          # acc of the weights
     double intercept_progress  # acc of the intercept
     double rate              # of the last step
@@ -161,20 +161,23 @@ cdef struct Proposal:
     double squared_slopes
 
 
-cdef inline void load_from_data(FromData* state, const double* fields) noexcept nogil:
-    memcpy(state, fields, N_FROM_DATA_FIELDS * sizeof(double))
+cdef inline void load_rates(
+    RateState* state, const double* fields, const Tuning* tuning
+) noexcept nogil:
+    memcpy(state, fields, N_RATE_FIELDS * sizeof(double))
+    find_factors(state, tuning)
 
 
-cdef inline void save_from_data(const FromData* state, double* fields) noexcept nogil:
-    memcpy(fields, state, N_FROM_DATA_FIELDS * sizeof(double))
+cdef inline void save_rates(const RateState* state, double* fields) noexcept nogil:
+    memcpy(fields, state, N_RATE_FIELDS * sizeof(double))
 
 
-cdef inline void find_factors(FromData* state, const Tuning* tuning) noexcept nogil:
+cdef inline void find_factors(RateState* state, const Tuning* tuning) noexcept nogil:
     state.factor = pow(tuning.lowering, state.lowerings)
     state.intercept_factor = pow(tuning.intercept_lowering, state.stalls)
 
 
-cdef inline void look(FromData* state, const Tuning* tuning) noexcept nogil:
+cdef inline void look(RateState* state, const Tuning* tuning) noexcept nogil:
     """Lower the rates if the slopes of the last rows are no smaller than those before.
 
     The rate of the weights rises again once the slopes shrink, the rate of the intercept does not.
@@ -193,7 +196,7 @@ cdef inline void look(FromData* state, const Tuning* tuning) noexcept nogil:
 
 
 cdef inline double count_row(
-    FromData* state, const Tuning* tuning, double size, double y
+    RateState* state, const Tuning* tuning, double size, double y
 ) noexcept nogil:
     """Count the row of the step; returns the factor by which every weight is to be rescaled.
 
@@ -206,7 +209,7 @@ cdef inline double count_row(
         look(state, tuning)
     state.rows += 1.0
     state.mean_target += distance / state.rows
-    state.spread += distance * (y - state.mean_target)
+    state.squared_deviations += distance * (y - state.mean_target)
     if not size > 0.0:
         return factor
     state.sum_of_norms += sqrt(size)
@@ -220,16 +223,9 @@ cdef inline double count_row(
     return factor
 
 
-cdef inline void begin_proposal(Proposal* step) noexcept nogil:
-    """A step that changes nothing."""
-    step.rate = step.move = step.intercept_move = 0.0
-    step.progress = step.intercept_progress = step.squared_slopes = 0.0
-    step.keep, step.keep_low, step.pull = 1.0, 0.0, 0.0
-
-
 cdef inline void propose(
-    Proposal* step,
-    const FromData* state,
+    Proposal* proposal,
+    const RateState* state,
     const Tuning* tuning,
     int loss,
     double epsilon,
@@ -263,23 +259,23 @@ cdef inline void propose(
         share *= sqrt(tuning.slack / relative)
     squared = slope * slope
     slope *= importance
-    step.squared_slopes = state.squared_slopes + slope * slope
-    step.intercept_progress = state.intercept_progress
+    proposal.squared_slopes = state.squared_slopes + slope * slope
+    proposal.intercept_progress = state.intercept_progress
     rate_of_intercept = 0.0
     if tuning.follows_targets:
-        variance = state.spread / state.rows
+        variance = state.squared_deviations / state.rows
         Y = sqrt(variance + state.mean_target * state.mean_target)
         if fit_intercept:
             limit = 8.0 * (min(Y, G) * min(Y, G) if tuning.smooth else G * G)
-            step.intercept_progress += min(squared, limit) * counted
-            root = sqrt(step.intercept_progress + limit)
+            proposal.intercept_progress += min(squared, limit) * counted
+            root = sqrt(proposal.intercept_progress + limit)
             rate_of_intercept = intercept * share * Y / root if root > 0.0 else 0.0
             Y = sqrt(variance)
         if tuning.smooth:
             G = min(Y, G)
     limit = 8.0 * G * G
-    step.progress = state.progress + min(squared, limit) * counted
-    root = sqrt(step.progress + limit)
+    proposal.progress = state.progress + min(squared, limit) * counted
+    root = sqrt(proposal.progress + limit)
     rate = share * Y / root if root > 0.0 else 0.0
     if fit_intercept and not tuning.follows_targets:
         rate_of_intercept = intercept * rate
@@ -294,22 +290,29 @@ cdef inline void propose(
         slope /= 1.0 + tuning.curvature * importance * reach
     elif tuning.follows_targets and fabs(slope) * reach > fabs(prediction - y):
         slope *= fabs(prediction - y) / (fabs(slope) * reach)
-    step.rate = rate
-    step.move = rate * slope
-    step.intercept_move = rate_of_intercept * slope
+    proposal.rate = rate
+    proposal.move = rate * slope
+    proposal.intercept_move = rate_of_intercept * slope
 
     # The digits that keep lost to rounding, as lazynet.rules.base.lost_digits has them.
     growth = rate * tuning.l2
     if tuning.proximal:
-        step.keep = 1.0 / (1.0 + growth)
-        decay = growth * step.keep
-        step.pull = rate * tuning.l1 * step.keep
+        proposal.keep = 1.0 / (1.0 + growth)
+        decay = growth * proposal.keep
+        proposal.pull = rate * tuning.l1 * proposal.keep
     else:
-        step.keep = 1.0 - growth
+        proposal.keep = 1.0 - growth
         decay = growth
-        step.pull = rate * tuning.l1
-    step.keep_low = (1.0 - step.keep) - decay if step.keep >= 0.5 else 0.0
+        proposal.pull = rate * tuning.l1
+    proposal.keep_low = (1.0 - proposal.keep) - decay if proposal.keep >= 0.5 else 0.0
     # A state that is not finite would give rates of 0 from now on: the step must be refused.
-    root = step.progress + state.sum_of_norms + state.spread + step.squared_slopes
+    root = proposal.progress + state.sum_of_norms + state.squared_deviations + proposal.squared_slopes
     if not root - root == 0.0:
-        step.move = root - root
+        proposal.move = root - root
+
+
+cdef inline void accept(RateState* state, const Proposal* proposal) noexcept nogil:
+    """The step is taken."""
+    state.progress, state.intercept_progress = proposal.progress, proposal.intercept_progress
+    state.rate, state.intercept_move = proposal.rate, proposal.intercept_move
+    state.squared_slopes = proposal.squared_slopes

@@ -55,15 +55,11 @@ typedef Bits Mask __attribute__((vector_size(LAZYNET_BYTES)));
  * need every extension that they are compiled for, and popcnt, which these imply. */
 LAZYNET_INLINE int lazynet_best_level(void) {
 #if defined(__x86_64__)
-    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
-          __builtin_cpu_supports("popcnt")))
-        return 0;
-    if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-          __builtin_cpu_supports("avx512vl")))
-        return 1;
-    return 2;
+#define HAS(extension) __builtin_cpu_supports(#extension)
+    const int v3 = HAS(avx2) && HAS(bmi) && HAS(bmi2) && HAS(fma) && HAS(popcnt);
+    const int v4 = HAS(avx512f) && HAS(avx512bw) && HAS(avx512cd) && HAS(avx512dq) && HAS(avx512vl);
+#undef HAS
+    return !v3 ? 0 : !v4 ? 1 : 2;
 #else
     return 0;
 #endif
@@ -130,11 +126,10 @@ LAZYNET_INLINE double lazynet_log1p(double y) {
     return s * (half + (odd + even)) + low - half + f + k * 6.93147180369123816490e-01;
 }
 
-/* --- lanes */
-/* The same number in every lane; Lanes stay what they are. */
-LAZYNET_INLINE Lanes lazynet_spread(Real a) { return a - (Lanes){0}; }
+/* --- lanes: the same number in every lane; Lanes stay what they are */
+LAZYNET_INLINE Lanes lazynet_broadcast(Real a) { return a - (Lanes){0}; }
 LAZYNET_INLINE Lanes lazynet_same(Lanes a) { return a; }
-#define spread(a) _Generic((a), Lanes: lazynet_same, default: lazynet_spread)(a)
+#define broadcast(a) _Generic((a), Lanes: lazynet_same, default: lazynet_broadcast)(a)
 LAZYNET_INLINE Lanes lanes_at(const Real *from) { return *(const LooseLanes *)from; }
 LAZYNET_INLINE void put_lanes(Real *to, Lanes a) { *(LooseLanes *)to = a; }
 LAZYNET_INLINE void set_lane(Lanes *a, int lane, double number) { (*a)[lane] = (Real)number; }
@@ -172,8 +167,8 @@ LAZYNET_INLINE int lazynet_is_nonzero(double a) { return a != 0.0; }
 
 /* --- arithmetic */
 LAZYNET_INLINE Lanes absolute(Lanes a) { return (Lanes)((Mask)a & LAZYNET_ALL_BUT_SIGN); }
-LAZYNET_INLINE Lanes with_sign(Lanes size, Lanes of) {
-    return where((Lanes)((Mask){0} | LAZYNET_ALL_BUT_SIGN), size, of);
+LAZYNET_INLINE Lanes with_sign(Lanes magnitude, Lanes of) {
+    return where((Lanes)((Mask){0} | LAZYNET_ALL_BUT_SIGN), magnitude, of);
 }
 /* a < b ? a : b and a > b ? a : b: of two operands one of which is NaN, the second. */
 #if defined(__SSE2__)
@@ -211,46 +206,35 @@ LAZYNET_INLINE Lanes small_log1p(Lanes y) {
 }
 /* The same for any x <= 0 and any y >= 0.  Out of line they leave the registers of a loop alone.  GCC
  * would not vectorise a cold function, nor Clang a loop over the lanes of a vector. */
-__attribute__((noinline, const, unused)) static Lanes any_expm1(Lanes x) {
-    Real each[WIDTH];
-    put_lanes(each, x);
-    for (int k = 0; k < WIDTH; k++) each[k] = (Real)lazynet_expm1_of_negative(each[k]);
-    return lanes_at(each);
-}
-__attribute__((noinline, const, unused)) static Lanes any_log1p(Lanes y) {
-    Real each[WIDTH];
-    put_lanes(each, y);
-    for (int k = 0; k < WIDTH; k++) each[k] = (Real)lazynet_log1p(each[k]);
-    return lanes_at(each);
-}
+#define LAZYNET_OF_EACH_LANE(name, function)                                     \
+    __attribute__((noinline, const, unused)) static Lanes name(Lanes x) {        \
+        Real each[WIDTH];                                                        \
+        put_lanes(each, x);                                                      \
+        for (int k = 0; k < WIDTH; k++) each[k] = (Real)function(each[k]);       \
+        return lanes_at(each);                                                   \
+    }
+LAZYNET_OF_EACH_LANE(any_expm1, lazynet_expm1_of_negative)
+LAZYNET_OF_EACH_LANE(any_log1p, lazynet_log1p)
 
 #if defined(LAZYNET_REAL)
 /* --- outputs side by side.  What exists once per output is double. */
 enum { LANES_OF_LINE = 64 / LAZYNET_BYTES, LINE = LANES_OF_LINE * WIDTH }; /* of a cache line */
 /* The sum of one output waits for each of its terms: two sums use each other's time. */
 enum { LANES_AT_ONCE = LANES_OF_LINE > 2 ? LANES_OF_LINE : 2 };
-#if LAZYNET_REAL == 64
-typedef float Halves __attribute__((vector_size(LAZYNET_BYTES / 2), aligned(4), may_alias));
-LAZYNET_INLINE Lanes lanes_of_doubles(const double *from) { return lanes_at(from); }
-LAZYNET_INLINE void put_doubles(double *to, Lanes a) { put_lanes(to, a); }
-LAZYNET_INLINE Lanes lanes_of_floats(const float *from) {
-    return __builtin_convertvector(*(const Halves *)from, Lanes);
-}
-LAZYNET_INLINE void put_floats(float *to, Lanes a) {
-    *(Halves *)to = __builtin_convertvector(a, Halves);
-}
-#else
-LAZYNET_INLINE Lanes lanes_of_floats(const float *from) { return lanes_at(from); }
-LAZYNET_INLINE void put_floats(float *to, Lanes a) { put_lanes(to, a); }
+typedef double Doubles __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
+typedef float Floats __attribute__((vector_size(4 * WIDTH), aligned(4), may_alias));
 LAZYNET_INLINE Lanes lanes_of_doubles(const double *from) {
-    Lanes a = spread(0.0);
-    for (int k = 0; k < WIDTH; k++) a[k] = (Real)from[k];
-    return a;
+    return __builtin_convertvector(*(const Doubles *)from, Lanes);
 }
 LAZYNET_INLINE void put_doubles(double *to, Lanes a) {
-    for (int k = 0; k < WIDTH; k++) to[k] = (double)a[k];
+    *(Doubles *)to = __builtin_convertvector(a, Doubles);
 }
-#endif
+LAZYNET_INLINE Lanes lanes_of_floats(const float *from) {
+    return __builtin_convertvector(*(const Floats *)from, Lanes);
+}
+LAZYNET_INLINE void put_floats(float *to, Lanes a) {
+    *(Floats *)to = __builtin_convertvector(a, Floats);
+}
 #else
 /* --- nonzeros side by side */
 enum { PARTS = LAZYNET_LANES / WIDTH }; /* of eight nonzeros */
@@ -283,8 +267,7 @@ LAZYNET_INLINE double sum_of_eight(const Eight *sums) {
 #endif
 }
 
-/* --- cells of one to four numbers, taken apart and put together */
-/* One number of cells of n numbers. */
+/* --- cells of one to four numbers, taken apart and put together; first one of n numbers */
 LAZYNET_INLINE Lanes gather_one(const double *cells, const uint32_t *j, ptrdiff_t n) {
 #if WIDTH == 4
     return (Lanes){cells[n * j[0]], cells[n * j[1]], cells[n * j[2]], cells[n * j[3]]};
@@ -294,19 +277,6 @@ LAZYNET_INLINE Lanes gather_one(const double *cells, const uint32_t *j, ptrdiff_
 }
 LAZYNET_INLINE void scatter_one(double *cells, const uint32_t *j, ptrdiff_t n, Lanes a) {
     for (int k = 0; k < WIDTH; k++) cells[n * j[k]] = a[k];
-}
-LAZYNET_INLINE Lanes gather1(const double *cells, const uint32_t *j) {
-    return gather_one(cells, j, 1);
-}
-LAZYNET_INLINE void scatter1(double *cells, const uint32_t *j, Lanes a) {
-    scatter_one(cells, j, 1, a);
-}
-LAZYNET_INLINE void gather3(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c) {
-    *a = gather_one(cells, j, 3), *b = gather_one(cells + 1, j, 3);
-    *c = gather_one(cells + 2, j, 3);
-}
-LAZYNET_INLINE void scatter3(double *cells, const uint32_t *j, Lanes a, Lanes b, Lanes c) {
-    scatter_one(cells, j, 3, a), scatter_one(cells + 1, j, 3, b), scatter_one(cells + 2, j, 3, c);
 }
 #if WIDTH == 4
 LAZYNET_INLINE Two cell2(const double *cells, uint32_t j) {

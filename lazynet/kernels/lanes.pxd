@@ -10,7 +10,7 @@ cdef extern from "lanes.h" nogil:
     int best_level "lazynet_best_level"()  # of vector units
     double exp_of_negative "lazynet_exp_of_negative"(double)
     double log1p_of "lazynet_log1p"(double)  # of numbers that are not negative
-    Lanes spread(double)  # of Lanes: what they are
+    Lanes broadcast(double)  # of Lanes: what they are
     Lanes lanes_at(const Real*)
     void put_lanes(Real*, Lanes)
     void set_lane(Lanes*, int lane, double)
@@ -28,7 +28,7 @@ cdef extern from "lanes.h" nogil:
     bint any_nonzero(double)  # of Lanes or of one number
     # arithmetic
     Lanes absolute(Lanes)
-    Lanes with_sign(Lanes size, Lanes of)
+    Lanes with_sign(Lanes magnitude, Lanes of)
     Lanes lower(Lanes, Lanes)
     Lanes higher(Lanes, Lanes)
     Lanes root(Lanes)
@@ -60,11 +60,9 @@ cdef extern from "lanes.h" nogil:
     void add_to_part(Eight* sums, int part, Lanes)
     double sum_of_eight(const Eight*)
     # ... with cells of one to four numbers
-    Lanes gather1(const double* cells, const uint32_t* columns)
-    void scatter1(double* cells, const uint32_t* columns, Lanes)
+    Lanes gather_one(const double* cells, const uint32_t* columns, Py_ssize_t n)
+    void scatter_one(double* cells, const uint32_t* columns, Py_ssize_t n, Lanes)
     void gather2(const double* cells, const uint32_t* columns, Lanes*, Lanes*)
     void scatter2(double* cells, const uint32_t* columns, Lanes, Lanes)
-    void gather3(const double* cells, const uint32_t* columns, Lanes*, Lanes*, Lanes*)
-    void scatter3(double* cells, const uint32_t* columns, Lanes, Lanes, Lanes)
     void gather4(const double* cells, const uint32_t* columns, Lanes*, Lanes*, Lanes*, Lanes*)
     void scatter4(double* cells, const uint32_t* columns, Lanes, Lanes, Lanes, Lanes)

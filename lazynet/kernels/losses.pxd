@@ -1,4 +1,4 @@
-# The losses as scalar pairs: l(p, y) and its derivative in p, both stable at any margin.
+# The losses l(p, y) and their derivatives in p, stable at any margin.
 # Python twins: lazynet/reference/losses.py; tests/exact/test_losses.py compares the two.
 from libc.math cimport exp, fabs, log, log1p
 
@@ -20,159 +20,69 @@ cdef enum LossCode:
     N_LOSSES = 11
 
 
-# log(1 + exp(-m)), m = p y.  The exponential never overflows: its argument is never positive.
-cdef inline double log_loss(double p, double y) noexcept nogil:
-    cdef double margin = p * y
-    return log1p(exp(-fabs(margin))) + (-margin if margin < 0 else 0.0)
-
-cdef inline double log_slope(double p, double y) noexcept nogil:
-    cdef double margin = p * y
-    cdef double decayed = exp(-fabs(margin))
-    return -y * (decayed if margin > 0 else 1.0) / (1.0 + decayed)
-
-
-# [1 - m]+; at the kink m = 1 the subgradient 0 is taken.
-cdef inline double hinge_loss(double p, double y) noexcept nogil:
-    cdef double gap = 1.0 - p * y
-    return gap if gap > 0 else 0.0
-
-cdef inline double hinge_slope(double p, double y) noexcept nogil:
-    return -y if p * y < 1.0 else 0.0
-
-
-# [1 - m]+ squared.
-cdef inline double squared_hinge_loss(double p, double y) noexcept nogil:
-    cdef double gap = hinge_loss(p, y)
-    return gap * gap
-
-cdef inline double squared_hinge_slope(double p, double y) noexcept nogil:
-    return -2.0 * y * hinge_loss(p, y)
-
-
-# The squared hinge, continued as a line below m = -1 (Zhang 2004).
-cdef inline double modified_huber_loss(double p, double y) noexcept nogil:
-    cdef double margin = p * y
-    return squared_hinge_loss(p, y) if margin >= -1.0 else -4.0 * margin
-
-cdef inline double modified_huber_slope(double p, double y) noexcept nogil:
-    return squared_hinge_slope(p, y) if p * y >= -1.0 else -4.0 * y
-
-
-# (p - y)^2 / 2.
-cdef inline double squared_loss(double p, double y) noexcept nogil:
-    return 0.5 * (p - y) * (p - y)
-
-cdef inline double squared_slope(double p, double y) noexcept nogil:
-    return p - y
-
-
-# |p - y|, subgradient 0 at p = y.
-cdef inline double absolute_loss(double p, double y) noexcept nogil:
-    return fabs(p - y)
-
-cdef inline double absolute_slope(double p, double y) noexcept nogil:
-    return <double> ((p > y) - (p < y))
-
-
-# The squared error up to a residual of epsilon, a line beyond it (Huber 1964).
-cdef inline double huber_loss(double p, double y, double epsilon) noexcept nogil:
-    cdef double residual = fabs(p - y)
-    if residual <= epsilon:
+cdef inline double loss_with_slope(
+    int loss, double p, double y, double epsilon, double* slope
+) noexcept nogil:
+    """l(p, y); ``slope`` <- its derivative in p.  m is the margin p y."""
+    cdef double margin = p * y, residual = p - y, size = fabs(residual)
+    cdef double gap = 1.0 - margin if 1.0 - margin > 0 else 0.0
+    cdef double excess = size - epsilon if size - epsilon > 0 else 0.0
+    cdef double sign = <double> ((p > y) - (p < y)), decayed
+    if loss == LOG_LOSS:
+        # log(1 + exp(-m)).  The exponential never overflows: its argument is never positive.
+        decayed = exp(-fabs(margin))
+        slope[0] = -y * (decayed if margin > 0 else 1.0) / (1.0 + decayed)
+        return log1p(decayed) + (-margin if margin < 0 else 0.0)
+    if loss == HINGE:
+        # [1 - m]+; at the kink m = 1 the subgradient 0 is taken.
+        slope[0] = -y if margin < 1.0 else 0.0
+        return gap
+    if loss == SQUARED_HINGE:
+        slope[0] = -2.0 * y * gap
+        return gap * gap
+    if loss == MODIFIED_HUBER:
+        # The squared hinge, continued as a line below m = -1 (Zhang 2004).
+        slope[0] = -2.0 * y * gap if margin >= -1.0 else -4.0 * y
+        return gap * gap if margin >= -1.0 else -4.0 * margin
+    if loss == SQUARED_ERROR:
+        slope[0] = residual
         return 0.5 * residual * residual
-    return epsilon * (residual - 0.5 * epsilon)
-
-cdef inline double huber_slope(double p, double y, double epsilon) noexcept nogil:
-    cdef double residual = p - y
-    if fabs(residual) <= epsilon:
-        return residual
-    return epsilon if residual > 0 else -epsilon
-
-
-# [|p - y| - epsilon]+, subgradient 0 at the kinks.
-cdef inline double insensitive_loss(double p, double y, double epsilon) noexcept nogil:
-    cdef double excess = fabs(p - y) - epsilon
-    return excess if excess > 0 else 0.0
-
-cdef inline double insensitive_slope(double p, double y, double epsilon) noexcept nogil:
-    if fabs(p - y) <= epsilon:
-        return 0.0
-    return absolute_slope(p, y)
-
-
-# The hinge with its kink rounded to (1 - m)^2 / 2 between m = 0 and m = 1 (Rennie & Srebro 2005).
-cdef inline double smooth_hinge_loss(double p, double y) noexcept nogil:
-    cdef double gap = hinge_loss(p, y)
-    return 0.5 * gap * gap if gap < 1.0 else gap - 0.5
-
-cdef inline double smooth_hinge_slope(double p, double y) noexcept nogil:
-    cdef double gap = hinge_loss(p, y)
-    return -y * (gap if gap < 1.0 else 1.0)
-
-
-# [-m]+; at the kink m = 0 the subgradient -y is taken: with 0, zero weights would never move.
-cdef inline double perceptron_loss(double p, double y) noexcept nogil:
-    cdef double margin = p * y
-    return -margin if margin < 0 else 0.0
-
-cdef inline double perceptron_slope(double p, double y) noexcept nogil:
-    return -y if p * y <= 0.0 else 0.0
-
-
-# [|p - y| - epsilon]+ squared.
-cdef inline double squared_insensitive_loss(double p, double y, double epsilon) noexcept nogil:
-    cdef double excess = insensitive_loss(p, y, epsilon)
-    return excess * excess
-
-cdef inline double squared_insensitive_slope(double p, double y, double epsilon) noexcept nogil:
-    return 2.0 * insensitive_loss(p, y, epsilon) * absolute_slope(p, y)
+    if loss == ABSOLUTE_ERROR:
+        # The subgradient at p = y is 0.
+        slope[0] = sign
+        return size
+    if loss == HUBER:
+        # The squared error up to a residual of epsilon, a line beyond it (Huber 1964).
+        if size <= epsilon:
+            slope[0] = residual
+            return 0.5 * size * size
+        slope[0] = epsilon if residual > 0 else -epsilon
+        return epsilon * (size - 0.5 * epsilon)
+    if loss == SMOOTH_HINGE:
+        # The hinge with its kink rounded to (1 - m)^2 / 2 from m = 0 to 1 (Rennie & Srebro 2005).
+        slope[0] = -y * (gap if gap < 1.0 else 1.0)
+        return 0.5 * gap * gap if gap < 1.0 else gap - 0.5
+    if loss == PERCEPTRON:
+        # [-m]+; at the kink m = 0 the subgradient -y is taken: with 0, zero weights would never move.
+        slope[0] = -y if margin <= 0.0 else 0.0
+        return -margin if margin < 0 else 0.0
+    if loss == SQUARED_EPSILON_INSENSITIVE:
+        slope[0] = 2.0 * excess * sign
+        return excess * excess
+    # [|p - y| - epsilon]+, subgradient 0 at the kinks.
+    slope[0] = 0.0 if size <= epsilon else sign
+    return excess
 
 
 cdef inline double loss_value(int loss, double p, double y, double epsilon) noexcept nogil:
-    if loss == LOG_LOSS:
-        return log_loss(p, y)
-    if loss == HINGE:
-        return hinge_loss(p, y)
-    if loss == SQUARED_HINGE:
-        return squared_hinge_loss(p, y)
-    if loss == MODIFIED_HUBER:
-        return modified_huber_loss(p, y)
-    if loss == SQUARED_ERROR:
-        return squared_loss(p, y)
-    if loss == ABSOLUTE_ERROR:
-        return absolute_loss(p, y)
-    if loss == HUBER:
-        return huber_loss(p, y, epsilon)
-    if loss == SMOOTH_HINGE:
-        return smooth_hinge_loss(p, y)
-    if loss == PERCEPTRON:
-        return perceptron_loss(p, y)
-    if loss == SQUARED_EPSILON_INSENSITIVE:
-        return squared_insensitive_loss(p, y, epsilon)
-    return insensitive_loss(p, y, epsilon)
+    cdef double slope = 0.0
+    return loss_with_slope(loss, p, y, epsilon, &slope)
 
 
 cdef inline double loss_slope(int loss, double p, double y, double epsilon) noexcept nogil:
-    if loss == LOG_LOSS:
-        return log_slope(p, y)
-    if loss == HINGE:
-        return hinge_slope(p, y)
-    if loss == SQUARED_HINGE:
-        return squared_hinge_slope(p, y)
-    if loss == MODIFIED_HUBER:
-        return modified_huber_slope(p, y)
-    if loss == SQUARED_ERROR:
-        return squared_slope(p, y)
-    if loss == ABSOLUTE_ERROR:
-        return absolute_slope(p, y)
-    if loss == HUBER:
-        return huber_slope(p, y, epsilon)
-    if loss == SMOOTH_HINGE:
-        return smooth_hinge_slope(p, y)
-    if loss == PERCEPTRON:
-        return perceptron_slope(p, y)
-    if loss == SQUARED_EPSILON_INSENSITIVE:
-        return squared_insensitive_slope(p, y, epsilon)
-    return insensitive_slope(p, y, epsilon)
+    cdef double slope = 0.0
+    loss_with_slope(loss, p, y, epsilon, &slope)  # the compiler leaves out the value
+    return slope
 
 
 cdef inline double slope_of(

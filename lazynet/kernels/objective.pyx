@@ -13,14 +13,14 @@ import numpy as np
 from .arrays cimport check_aligned
 from .chunk cimport RowLoops
 from .examples cimport Examples, check_runnable, highest_table, importance_of
-from .losses cimport LOG_LOSS, N_LOSSES, loss_slope, loss_value
+from .losses cimport LOG_LOSS, N_LOSSES, loss_value, loss_with_slope
 from .steps cimport Steps
 
 LOSS_COUNT = N_LOSSES
 
 # Rows whose losses are computed together.
 cdef enum:
-    BLOCK = 256
+    ROWS_AT_ONCE = 256
 
 
 cdef inline void add(double* total, double* lost, double term) noexcept nogil:
@@ -48,9 +48,9 @@ def loss_of_predictions(Examples examples, Steps steps, int loss, double epsilon
     """Sum of s_i l(p_i, y_i) over the rows that the steps visit, p_i the prediction before."""
     cdef Py_ssize_t step = 0, n_steps = steps.order.shape[0], n, k
     cdef double total = 0.0, lost = 0.0
-    cdef double targets[BLOCK]
-    cdef double losses[BLOCK]
-    cdef int64_t rows[BLOCK]
+    cdef double targets[ROWS_AT_ONCE]
+    cdef double losses[ROWS_AT_ONCE]
+    cdef int64_t rows[ROWS_AT_ONCE]
     cdef int64_t row = 0
     cdef bint missing = False
     check_runnable(examples, loss)
@@ -60,7 +60,7 @@ def loss_of_predictions(Examples examples, Steps steps, int loss, double epsilon
         raise ValueError("steps must keep their predictions")
     with nogil:
         while step < n_steps and not missing:
-            n = min(BLOCK, n_steps - step)
+            n = min(ROWS_AT_ONCE, n_steps - step)
             for k in range(n):
                 row = rows[k] = steps.order[step + k]
                 if not 0 <= row < examples.csr.n_rows:
@@ -73,9 +73,7 @@ def loss_of_predictions(Examples examples, Steps steps, int loss, double epsilon
                 examples.row_loops.log_losses(steps.predictions + step, targets, losses, n)
             else:
                 for k in range(n):
-                    losses[k] = loss_value(
-                        loss, steps.predictions[step + k], targets[k], epsilon
-                    )
+                    losses[k] = loss_value(loss, steps.predictions[step + k], targets[k], epsilon)
             for k in range(n):
                 add(&total, &lost, losses[k] * importance_of(examples, rows[k]))
             step += n
@@ -102,6 +100,5 @@ def values_and_slopes(
     cdef double[::1] values = np.empty(predictions.shape[0])
     cdef double[::1] slopes = np.empty(predictions.shape[0])
     for i in range(predictions.shape[0]):
-        values[i] = loss_value(loss, predictions[i], targets[i], epsilon)
-        slopes[i] = loss_slope(loss, predictions[i], targets[i], epsilon)
+        values[i] = loss_with_slope(loss, predictions[i], targets[i], epsilon, &slopes[i])
     return np.asarray(values), np.asarray(slopes)

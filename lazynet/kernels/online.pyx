@@ -24,25 +24,25 @@ Property: the weights after every step equal those of the dense references
 
 from libc.math cimport isfinite
 from libc.stdint cimport uintptr_t
-from libc.stdlib cimport free
 from libc.string cimport memset
 
 from .any_rule cimport (
     CARPENTER, TABLES, TRUNCATED, Rule, added_by, factor_of, finish, kept_numbers, measure, numbers,
 )
 from .chunk cimport (
-    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, HALF_DONE, NOTHING_DONE, RDA, Loops, StepChunk,
+    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, HALF_DONE, NOTHING_DONE, RDA, Loops, StepChunk, row_size,
 )
-from .from_data cimport Proposal, begin_proposal
+from .from_data cimport Proposal
 from .lanes cimport LANES, PARTS, WIDTH, Eight, Lanes, eight_zeros, put_lanes, sum_of_eight
 from .losses cimport slope_of
 from .online_steps cimport (
     add_eight, begin_on_clock, count_on_clock, finish_on_clock, load_part,
-    move_part, propose_on_clock, read, renew, size_of, start_on_clock,
+    move_part, propose_on_clock, read, renew, start_on_clock,
 )
 from .rows cimport (
-    AHEAD, FINISHED, NEAR, OUT_OF_RANGE, OVERFLOWED, PATIENCE, PAUSED, NEEDS_SWEEP, OwnRow, Status,
-    copy_row, fetch_cells, fetch_eight, fetch_row, prefetch, row_at,
+    AHEAD, Csr, FINISHED, NEAR, NEEDS_SWEEP, OUT_OF_RANGE, OVERFLOWED, PATIENCE, PAUSED, OwnRow, Status,
+    Walk, begin_walk, copy_next, copy_row, end_walk, fetch_cells, fetch_eight, fetch_row, go_on,
+    prefetch, row_at,
 )
 from .rules cimport clock, tables
 from .rules.adagrad cimport AdaGrad
@@ -54,16 +54,7 @@ from .rules.saga cimport Saga
 from .rules.tables cimport Tables
 from .rules.truncated_gradient cimport Truncated
 
-# --- rows -----------------------------------------------------------------------------------------
-
-
-cdef inline Py_ssize_t upcoming(const StepChunk* at, Py_ssize_t place) noexcept nogil:
-    """The number of the row at this place in the order, or -1."""
-    return row_at(at.csr, at.order, at.n_steps, place)
-
-
-cdef void copy_upcoming(const StepChunk* at, Py_ssize_t place, OwnRow* row) noexcept nogil:
-    copy_row(at.csr, upcoming(at, place), row)
+# --- predictions and updates ---------------------------------------------------------------------
 
 
 cdef double predict(
@@ -99,10 +90,8 @@ cdef double predict(
     return sum_of_eight(&sums)
 
 
-cdef void update(
-    const Rule* given, double* cells, const OwnRow* row, double step
-) noexcept nogil:
-    """w <- w - step x on the row, from what its prediction has kept.
+cdef void update(const Rule* given, double* cells, const OwnRow* row, double move) noexcept nogil:
+    """w <- w - move x on the row, from what its prediction has kept.
 
     Weights that overlap are stored twice, with the same bits.
     """
@@ -115,11 +104,11 @@ cdef void update(
         return
     while True:
         k = min(k, last)
-        move_part(&rule, cells, row, k, kept, step, &vanished, 0)
-        move_part(&rule, cells, row, k, kept, step, &vanished, 1)
+        move_part(&rule, cells, row, k, kept, move, &vanished, 0)
+        move_part(&rule, cells, row, k, kept, move, &vanished, 1)
         if PARTS > 2:
-            move_part(&rule, cells, row, k, kept, step, &vanished, 2)
-            move_part(&rule, cells, row, k, kept, step, &vanished, 3)
+            move_part(&rule, cells, row, k, kept, move, &vanished, 2)
+            move_part(&rule, cells, row, k, kept, move, &vanished, 3)
         if k == last:
             break
         kept += PARTS * kept_numbers(&rule)
@@ -131,9 +120,9 @@ cdef void update(
 # --- steps ----------------------------------------------------------------------------------------
 
 
-cdef struct TwoRows:
-    OwnRow here[2]    # the row at hand and the next row, by turns
-    int turn          # where the row at hand is
+cdef void copy_out_of_line(const Csr* csr, Py_ssize_t number, OwnRow* row) noexcept nogil:
+    # In line, it would be in each of the loops three times.
+    copy_row(csr, number, row)
 
 
 cdef inline bint is_far(const Rule* rule, const StepChunk* at) noexcept nogil:
@@ -141,29 +130,17 @@ cdef inline bint is_far(const Rule* rule, const StepChunk* at) noexcept nogil:
     return numbers(rule) * at.csr.n_columns > NEAR
 
 
-cdef inline const OwnRow* far_row(
-    const Rule* rule, const StepChunk* at, TwoRows* rows, Py_ssize_t place
-) noexcept nogil:
-    """The row after the row at ``place``, copied, where its cells are to be fetched; else NULL."""
-    cdef OwnRow* next = &rows.here[1 - rows.turn]
+cdef inline void look_ahead(const Rule* rule, const StepChunk* at, Walk* rows) noexcept nogil:
+    """Go on to the next row, which is copied unless it is far and was; fetch a later row."""
+    cdef Py_ssize_t ahead = row_at(at.csr, at.order, at.n_steps, rows.place + AHEAD)
     if not is_far(rule, at):
-        return NULL
-    copy_upcoming(at, place + 1, next)
-    return next if next.status == FINISHED else NULL
-
-
-cdef inline void look_ahead(
-    const Rule* rule, const StepChunk* at, TwoRows* rows, Py_ssize_t place
-) noexcept nogil:
-    """Copy the row after the row at ``place``, unless ``far_row`` has; fetch a later row."""
-    cdef Py_ssize_t ahead = upcoming(at, place + AHEAD)
-    if not is_far(rule, at):
-        copy_upcoming(at, place + 1, &rows.here[1 - rows.turn])
+        copy_next(rows)
+    go_on(rows)
     if ahead >= 0:
         fetch_row(at.csr, ahead)
         prefetch(at.targets + ahead)
-        if at.sizes != NULL and at.follows_sizes:
-            prefetch(at.sizes + ahead)
+        if at.row_sizes != NULL and at.follows_row_sizes:
+            prefetch(at.row_sizes + ahead)
 
 
 cdef inline double predict_row(
@@ -181,27 +158,27 @@ cdef inline double predict_row(
 cdef Status run_rule(Rule* rule, StepChunk* at) noexcept nogil:
     """Take the steps in order; returns how the call ended."""
     cdef Status status = FINISHED
-    cdef TwoRows rows
-    cdef OwnRow* row
-    cdef const OwnRow* next
+    cdef Walk rows
+    cdef const OwnRow* row
+    cdef const OwnRow* next  # where its cells are fetched
     cdef ClockRule* clock_rule = <ClockRule*> rule  # used only where on_clock
-    cdef Proposal step
+    cdef Proposal proposal
     cdef Py_ssize_t n_visited = 0, visited
     cdef double prediction, slope = 0.0
     cdef bint on_clock = Rule is ClockRule or Rule is AveragedRule or Rule is FreelyAveragedRule
     cdef bint scheduled = Rule is Truncated or Rule is Carpenter or Rule is Tables
-    memset(&rows, 0, sizeof(TwoRows))
-    begin_proposal(&step)
-    copy_upcoming(at, at.step, &rows.here[0])
+    memset(&proposal, 0, sizeof(Proposal))
+    proposal.keep = 1.0
+    begin_walk(&rows, at.csr, copy_out_of_line, at.order, at.n_steps, at.step)
     while at.step < at.n_steps:
-        row = &rows.here[rows.turn]
+        row = &rows.rows[rows.turn]
         if on_clock:
-            status = begin_on_clock(clock_rule, at, &step)
+            status = begin_on_clock(clock_rule, at, &proposal)
             if status != FINISHED:
                 break
         else:
-            step.rate = at.rates[at.step] if scheduled else 1.0
-            step.pull = at.pull[at.step]
+            proposal.rate = at.rates[at.step] if scheduled else 1.0
+            proposal.pull = at.pull[at.step]
         if Rule is Tables:
             if tables.full(rule):
                 status = NEEDS_SWEEP
@@ -211,13 +188,15 @@ cdef Status run_rule(Rule* rule, StepChunk* at) noexcept nogil:
             break
         visited = row.length
         n_visited += visited
-        next = far_row(rule, at, &rows, at.step)
+        next = copy_next(&rows) if is_far(rule, at) else NULL
+        if next != NULL and next.status != FINISHED:
+            next = NULL
         if on_clock and clock_rule.pending == HALF_DONE:
             # The first half of this step was taken before the sweep, which has changed the cells.
             predict(rule, at.cells, row, next)
-            step.move = step.intercept_move = clock_rule.pending_move
+            proposal.move = proposal.intercept_move = clock_rule.pending_move
             if at.tuning.in_use:
-                step.intercept_move = clock_rule.state.intercept_move
+                proposal.intercept_move = clock_rule.state.intercept_move
             clock_rule.pending = NOTHING_DONE
         elif on_clock:
             if at.tuning.in_use:
@@ -225,24 +204,24 @@ cdef Status run_rule(Rule* rule, StepChunk* at) noexcept nogil:
                 if status != FINISHED:
                     break
             prediction = predict_row(rule, at, row, at.step, next)
-            status = propose_on_clock(clock_rule, at, row, prediction, &step)
+            status = propose_on_clock(clock_rule, at, row, prediction, &proposal)
             if status == FINISHED:
-                status = start_on_clock(clock_rule, at, &step)
+                status = start_on_clock(clock_rule, at, &proposal)
             if status != FINISHED:
                 break
         else:
-            if at.follows_sizes and measure(rule, size_of(at, row)):
+            if at.follows_row_sizes and measure(rule, row_size(at, row)):
                 status = NEEDS_SWEEP
                 break
             prediction = predict_row(rule, at, row, at.step, next)
             slope = slope_of(
                 at.loss, at.epsilon, at.targets, at.importances, row.number, prediction
             )
-            step.move = step.rate * slope
+            proposal.move = proposal.rate * slope
             if Rule is Saga:
-                step.move = slope - rule.slopes[row.number]
-            step.intercept_move = step.move
-            if not (isfinite(prediction) and isfinite(step.move)):
+                proposal.move = slope - rule.slopes[row.number]
+            proposal.intercept_move = proposal.move
+            if not (isfinite(prediction) and isfinite(proposal.move)):
                 status = OVERFLOWED
                 break
             if Rule is AdaGrad:
@@ -250,33 +229,31 @@ cdef Status run_rule(Rule* rule, StepChunk* at) noexcept nogil:
                     rule.first = rule.initial * at.importances[row.number]
             elif Rule is Tables:
                 if not tables.advance(
-                    rule, at.keep[at.step], at.keep_low[at.step], step.pull, visited
+                    rule, at.keep[at.step], at.keep_low[at.step], proposal.pull, visited
                 ):
                     status = OUT_OF_RANGE
                     break
         # The processor does this while it computes the slope, for which it would wait.
-        look_ahead(rule, at, &rows, at.step)
-        rows.turn = 1 - rows.turn
-        if Rule is Carpenter or Rule is Tables or step.move != 0.0:
+        look_ahead(rule, at, &rows)
+        if Rule is Carpenter or Rule is Tables or proposal.move != 0.0:
             update(
-                rule, at.cells, row, step.move * clock_rule.clock.inverse if on_clock else step.move
+                rule, at.cells, row, proposal.move * clock_rule.clock.inverse if on_clock else proposal.move
             )
         if on_clock:
             if at.fit_intercept:
-                clock_rule.intercept -= step.intercept_move
-            status = finish_on_clock(clock_rule, at, visited, &step)
+                clock_rule.intercept -= proposal.intercept_move
+            status = finish_on_clock(clock_rule, at, visited, &proposal)
         else:
             if Rule is Saga:
                 rule.slopes[row.number] = slope
             at.step += 1
-            if finish(rule, at, &step):
+            if finish(rule, at, &proposal):
                 status = NEEDS_SWEEP
         if status == FINISHED and n_visited > PATIENCE:
             status = PAUSED
         if status != FINISHED:
             break
-    free(rows.here[0].room.bytes)
-    free(rows.here[1].room.bytes)
+    end_walk(&rows)
     return status
 
 

@@ -27,7 +27,7 @@ from .outputs_steps cimport (
 )
 from .rows cimport (
     AHEAD, FINISHED, OUT_OF_MEMORY, OVERFLOWED, PATIENCE, PAUSED, NEEDS_SWEEP, OwnRow, Status,
-    all_finite, begin_walk, copy_row, next_row, row_after, row_at,
+    all_finite, begin_walk, copy_row, next_row, row_at,
 )
 from .rules cimport adagrad, groups
 from .rules.adagrad cimport AdaGradLanes
@@ -124,7 +124,7 @@ cdef inline void count_losses(Run* run) noexcept nogil:
 
 cdef Status step_by_rules(Run* run, const OwnRow* row, const OwnRow* next) noexcept nogil:
     cdef Outputs* at = run.at
-    if at.chunk.follows_sizes and measure(at, run.size):
+    if at.chunk.follows_row_sizes and measure(at, run.size):
         return NEEDS_SWEEP
     show_rules(run)
     predict(run, row, next)
@@ -218,7 +218,7 @@ cdef Status take_step(Run* run) noexcept nogil:
     cdef bint on_clock = at.rules == NULL
     cdef Status status
     cdef const OwnRow* row = next_row(&run.rows, NULL, 0)
-    cdef const OwnRow* next = row_after(&run.rows)
+    cdef const OwnRow* next = &run.rows.rows[run.rows.turn]
     if row.status != FINISHED:
         return row.status
     fetch_targets(

@@ -4,16 +4,16 @@ from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint32_t
 
 from .any_rule cimport (
-    MOST_NUMBERS, Rule, factor_of, gather, kept_numbers, load, move, numbers, scatter,
+    MOST_NUMBERS, Rule, factor_of, gather, kept_numbers, load, move_cells, numbers, scatter,
 )
-from .chunk cimport ABSOLUTE_SUM, HALF_DONE, NOTHING_DONE, ROW_COUNTED, StepChunk
-from .from_data cimport Proposal, count_row, propose
+from .chunk cimport HALF_DONE, NOTHING_DONE, ROW_COUNTED, StepChunk, row_size
+from .from_data cimport Proposal, accept, count_row, propose
 from .lanes cimport (
     PARTS, WIDTH, Eight, Lanes, add_to_part, any_nonzero, lane_of, lanes_at, put_lanes,
     without_first,
 )
 from .losses cimport slope_of
-from .rows cimport FINISHED, OUT_OF_RANGE, OVERFLOWED, NEEDS_SWEEP, OwnRow, Status, size_of_row
+from .rows cimport FINISHED, OUT_OF_RANGE, OVERFLOWED, NEEDS_SWEEP, OwnRow, Status
 from .rules cimport adagrad, clock
 from .rules.adagrad cimport AdaGrad
 from .rules.clock cimport AveragedRule, ClockRule
@@ -58,13 +58,13 @@ cdef inline void add_eight(
 
 cdef inline void move_part(
     const Rule* rule, double* cells, const OwnRow* row, Py_ssize_t k, const Lanes* kept,
-    double step, clock.Vanished* vanished, int part
+    double move, clock.Vanished* vanished, int part
 ) noexcept nogil:
     cdef const uint32_t* columns = row.columns + k + part * WIDTH
     cdef Lanes[MOST_NUMBERS] cell
     cdef int lane
     kept += part * kept_numbers(rule)
-    move(rule, cell, kept, lanes_at(row.values + k + part * WIDTH), step)
+    move_cells(rule, cell, kept, lanes_at(row.values + k + part * WIDTH), move)
     scatter(rule, cells, columns, cell)
     if Rule is AveragedRule:
         if clock.some_vanished(&rule.clock_rule, kept):
@@ -118,24 +118,17 @@ cdef inline void renew(AdaGrad* rule, double* cells, Py_ssize_t n) noexcept nogi
 # --- a step on the clock: the shrink of all weights is the motion of two scalars ------------------
 
 
-cdef inline double size_of(const StepChunk* at, const OwnRow* row) noexcept nogil:
-    """What rates that follow the data measure of a row."""
-    if at.sizes != NULL:
-        return at.sizes[row.number]
-    return size_of_row(row, at.size_kind == ABSOLUTE_SUM)
-
-
 cdef inline Status begin_on_clock(
-    ClockRule* rule, const StepChunk* at, Proposal* step
+    ClockRule* rule, const StepChunk* at, Proposal* proposal
 ) noexcept nogil:
     if at.counts != NULL and rule.past.n >= rule.past.room:
         # Nothing of the step is taken yet, or a sweep has interrupted it.
         return NEEDS_SWEEP
     if at.counts != NULL:
-        rule.scale_sum, rule.pull_sum = rule.past.scales[rule.past.n], rule.past.pulls[rule.past.n]
+        rule.scale_sum, rule.shift_sum = rule.past.scale_sums[rule.past.n], rule.past.shift_sums[rule.past.n]
     if not at.tuning.in_use:
-        step.rate, step.keep = at.rates[at.step], at.keep[at.step]
-        step.keep_low, step.pull = at.keep_low[at.step], at.pull[at.step]
+        proposal.rate, proposal.keep = at.rates[at.step], at.keep[at.step]
+        proposal.keep_low, proposal.pull = at.keep_low[at.step], at.pull[at.step]
     return FINISHED
 
 
@@ -146,7 +139,7 @@ cdef inline Status count_on_clock(
     cdef double factor
     rule.state_before, rule.clock_before = rule.state, rule.clock
     if rule.pending != ROW_COUNTED:
-        factor = count_row(&rule.state, at.tuning, size_of(at, row), at.targets[row.number])
+        factor = count_row(&rule.state, at.tuning, row_size(at, row), at.targets[row.number])
         if factor != 1.0:
             advance_clock(&rule.clock, factor, 0.0, 0.0)
             if not in_range(&rule.clock):
@@ -160,20 +153,20 @@ cdef inline Status count_on_clock(
 
 
 cdef inline Status propose_on_clock(
-    ClockRule* rule, const StepChunk* at, const OwnRow* row, double prediction, Proposal* step
+    ClockRule* rule, const StepChunk* at, const OwnRow* row, double prediction, Proposal* proposal
 ) noexcept nogil:
     """How far the step goes; refused where that is not finite."""
     if at.tuning.in_use:
         propose(
-            step, &rule.state, at.tuning, at.loss, at.epsilon, at.fit_intercept, size_of(at, row),
+            proposal, &rule.state, at.tuning, at.loss, at.epsilon, at.fit_intercept, row_size(at, row),
             at.importances[row.number] if at.importances != NULL else 1.0,
             at.targets[row.number], prediction,
         )
     else:
-        step.move = step.intercept_move = step.rate * slope_of(
+        proposal.move = proposal.intercept_move = proposal.rate * slope_of(
             at.loss, at.epsilon, at.targets, at.importances, row.number, prediction
         )
-    if isfinite(prediction) and isfinite(step.move) and isfinite(step.intercept_move):
+    if isfinite(prediction) and isfinite(proposal.move) and isfinite(proposal.intercept_move):
         return FINISHED
     if at.tuning.in_use:
         rule.state, rule.clock = rule.state_before, rule.clock_before
@@ -181,37 +174,34 @@ cdef inline Status propose_on_clock(
 
 
 cdef inline Status start_on_clock(
-    ClockRule* rule, const StepChunk* at, const Proposal* step
+    ClockRule* rule, const StepChunk* at, const Proposal* proposal
 ) noexcept nogil:
     """What a step does before its row moves; a sweep may interrupt it here."""
     if at.counts != NULL and past_is_due(
-        &rule.past, rule.totals, &rule.clock, at.reach, rule.work, step.keep, step.pull
+        &rule.past, rule.totals, &rule.clock, at.reach, rule.work, proposal.keep, proposal.pull
     ):
         # The step begins again after the sweep; a row counts only once.
         if at.tuning.in_use:
             rule.pending = ROW_COUNTED
         return NEEDS_SWEEP
     if at.tuning.in_use:
-        rule.state.progress, rule.state.rate = step.progress, step.rate
-        rule.state.intercept_progress = step.intercept_progress
-        rule.state.intercept_move = step.intercept_move
-        rule.state.squared_slopes = step.squared_slopes
+        accept(&rule.state, proposal)
     if at.shrink_first:
-        advance_clock(&rule.clock, step.keep, step.keep_low, step.pull)
+        advance_clock(&rule.clock, proposal.keep, proposal.keep_low, proposal.pull)
         if not in_range(&rule.clock):
             return OUT_OF_RANGE
         if beyond_limits(&rule.clock, at.limits):
             # A weight stored now would lose its digits beside so large a shift.
-            rule.pending, rule.pending_move = HALF_DONE, step.move
+            rule.pending, rule.pending_move = HALF_DONE, proposal.move
             return NEEDS_SWEEP
     return FINISHED
 
 
 cdef inline Status finish_on_clock(
-    ClockRule* rule, StepChunk* at, Py_ssize_t visited, const Proposal* step
+    ClockRule* rule, StepChunk* at, Py_ssize_t visited, const Proposal* proposal
 ) noexcept nogil:
     if not at.shrink_first:
-        advance_clock(&rule.clock, step.keep, step.keep_low, step.pull)
+        advance_clock(&rule.clock, proposal.keep, proposal.keep_low, proposal.pull)
         if not in_range(&rule.clock):
             return OUT_OF_RANGE
     if at.counts != NULL and at.counts[at.step] != 0.0:

@@ -29,15 +29,15 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from .any_rule cimport (
-    CONSTANT_NAMES, FIELD_NAMES, RULE_CODE, AnyRule, all_rules, begin_rule, end_rule, follows_sizes,
+    CONSTANT_NAMES, FIELD_NAMES, RULE_CODE, AnyRule, all_rules, begin_rule, end_rule, follows_row_sizes,
 )
 from .arrays cimport Held, check_aligned, check_vector
 from .chunk cimport (
     ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, GROUPS, INTERCEPT, LABELS, N_CLOCK_ROWS,
     N_OWN_ROWS, N_SCALARS, N_STRENGTHS, OWN_INTERCEPT_SUM, RDA, WORK, OutputLoops, OutputRule, Outputs,
 )
-from .examples cimport HIGHEST_LEVEL, Examples, has_sizes, table_at
-from .from_data cimport N_FROM_DATA_FIELDS
+from .examples cimport HIGHEST_LEVEL, Examples, has_row_sizes, table_at
+from .from_data cimport N_RATE_FIELDS
 from .losses cimport N_LOSSES
 from .rows cimport FINISHED, Status
 from .rules.motion cimport COUNTED, Past
@@ -63,7 +63,7 @@ def numbers(str kind not None):
 
 
 @cython.binding(False)  # a method then checks the type of self
-cdef class Block:
+cdef class OutputBlock:
     """The weights of a block of outputs, and all that the rule keeps beside them.
 
     ``cells`` has a row per feature, ``numbers(kind)`` rows of ``width`` float32 or float64 each.
@@ -129,7 +129,7 @@ cdef class Block:
             array = self.hold("scalars", scalars, (N_SCALARS,))
             at.scalars = <double*> array.begin
             if rates is not None:
-                array = self.hold("rates", rates, (None, N_FROM_DATA_FIELDS))
+                array = self.hold("rates", rates, (None, N_RATE_FIELDS))
                 at.rates, self.n_rates = <double*> array.begin, array.shape[0]
         self.at_level(HIGHEST_LEVEL)
 
@@ -188,7 +188,7 @@ cdef class Block:
 
 
 cdef int check_run(
-    Block block, Examples examples, OutputTargets targets, Task task, double[::1] losses, bint softmax,
+    OutputBlock block, Examples examples, OutputTargets targets, Task task, double[::1] losses, bint softmax,
     bint learns
 ) except -1:
     if block.n_features != examples.csr.n_columns:
@@ -213,7 +213,7 @@ cdef int check_run(
 
 
 cdef int check_steps_on_clock(
-    Block block, Examples examples, OutputTargets targets, Task task, bint softmax, bint has_own,
+    OutputBlock block, Examples examples, OutputTargets targets, Task task, bint softmax, bint has_own,
     bint averaged
 ) except -1:
     """Raises unless the options of the steps fit each other."""
@@ -235,8 +235,8 @@ cdef int check_steps_on_clock(
             f"block must have {targets.n_outputs} rows of rates, which are computed from the rows, "
             f"got {block.n_rates}"
         )
-    if rates_from_data and not has_sizes(examples):
-        raise ValueError("examples must have sizes where rates are computed from the rows")
+    if rates_from_data and not has_row_sizes(examples):
+        raise ValueError("examples must have row_sizes where rates are computed from the rows")
     return 0
 
 
@@ -264,7 +264,7 @@ cdef list add_own_steps(Outputs* at, own_steps, Py_ssize_t n_steps):
 
 
 def run(
-    Block block,
+    OutputBlock block,
     Examples examples,
     OutputTargets targets,
     Steps steps,
@@ -293,20 +293,20 @@ def run(
     check_run(block, examples, targets, task, losses, softmax, learns)
     at = block.now()
     follows = learns and (
-        task.tuning.in_use if on_clock else follows_sizes(<AnyRule*> at.rules, block.layout[RULE_CODE])
+        task.tuning.in_use if on_clock else follows_row_sizes(<AnyRule*> at.rules, block.layout[RULE_CODE])
     )
     if on_clock and learns:
         check_steps_on_clock(
             block, examples, targets, task, softmax, own_steps is not None, average is not None
         )
-    elif follows and not has_sizes(examples):
+    elif follows and not has_row_sizes(examples):
         raise ValueError(
-            f"examples must have sizes: the rates of {block.kind!r} follow the sizes of the rows"
+            f"examples must have row_sizes: the rates of {block.kind!r} follow the sizes of the rows"
         )
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
     at.chunk = chunk_of(examples, steps, task, first)
-    at.chunk.follows_sizes = follows
+    at.chunk.follows_row_sizes = follows
     at.targets, at.n, at.losses = targets.rows, targets.n_outputs, &losses[0]
     at.softmax, at.learns = softmax, learns
     at.rates_of_steps, at.rate_columns = at.chunk.rates, 1
@@ -332,14 +332,14 @@ def run(
     return <int> status, at.chunk.step
 
 
-cdef int check_done(bint done, Block block) except -1:
+cdef int check_done(bint done, OutputBlock block) except -1:
     if not done:
         raise MemoryError(f"no memory for the weights of {block.width} outputs")
     return 0
 
 
 def read(
-    Block block,
+    OutputBlock block,
     double[:, ::1] out not None,  # OUT: a row per feature, a column per output
 ):
     """The weights of every output as of now, but for averages."""
@@ -361,7 +361,7 @@ def read(
     check_done(done, block)
 
 
-def sweep(Block block):
+def sweep(OutputBlock block):
     """Bring every weight current; AdaGrad changes the scale of its rates if that is due.
 
     The clocks are then to be set to their start.

@@ -8,8 +8,8 @@
 # company.
 from .chunk cimport Outputs
 from .lanes cimport (
-    LANES_AT_ONCE, LANES_OF_LINE, WIDTH, Lanes, Real, any_nonzero, both, lane_of, lanes_at,
-    lanes_of_doubles, nonzero, put_doubles, put_lanes, spread, where,
+    LANES_AT_ONCE, LANES_OF_LINE, WIDTH, Lanes, Real, any_nonzero, both, broadcast, lane_of,
+    lanes_at, lanes_of_doubles, nonzero, put_doubles, put_lanes, where,
 )
 from .rows cimport OwnRow, prefetch_to_write
 from .rules cimport adagrad, clock, ftrl, rda
@@ -37,7 +37,7 @@ cdef inline Lanes load(const Rule* rule, const Lanes* cell, Lanes* kept) noexcep
     if Rule is ClockRuleLanes:
         return clock.load(rule, cell, kept)
     elif Rule is AveragedLanes:
-        return clock.load_averaged(rule, cell, kept)
+        return clock.load_averaged(&rule.clock_rule, cell, kept)
     elif Rule is FreelyAveragedLanes:
         return clock.load_freely_averaged(&rule.clock_rule, cell, kept)
     elif Rule is RdaLanes:
@@ -48,22 +48,22 @@ cdef inline Lanes load(const Rule* rule, const Lanes* cell, Lanes* kept) noexcep
         return adagrad.load(rule, cell, kept)
 
 
-cdef inline void move(
-    const Rule* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes step
+cdef inline void move_cells(
+    const Rule* rule, Lanes* cell, const Lanes* kept, Lanes x, Lanes move
 ) noexcept nogil:
-    """Some cells after a step along x."""
+    """Some cells after a move along x."""
     if Rule is ClockRuleLanes:
-        clock.move(rule, cell, kept, step * x)
+        clock.move(rule, cell, kept, move * x)
     elif Rule is AveragedLanes:
-        clock.move_averaged(rule, cell, kept, step * x)
+        clock.move_averaged(&rule.clock_rule, cell, kept, move * x)
     elif Rule is FreelyAveragedLanes:
-        clock.move_freely_averaged(&rule.clock_rule, cell, kept, step * x)
+        clock.move_freely_averaged(&rule.clock_rule, cell, kept, move * x)
     elif Rule is RdaLanes:
-        rda.move(rule, cell, kept, step * x)
+        rda.move(rule, cell, kept, move * x)
     elif Rule is FtrlLanes:
-        ftrl.move(rule, cell, kept, step * x)
+        ftrl.move(rule, cell, kept, move * x)
     else:
-        adagrad.move(rule, cell, kept, x, step)
+        adagrad.move(rule, cell, kept, x, move)
 
 # --- cells ----------------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ cdef inline Lanes load_at(
         if not missed > 0.0:
             return cell[0]
         cell[2] = adagrad.decay_of(rule, adagrad.rate_at(rule, cell[1]))
-        cell[3] = spread(-missed)
+        cell[3] = broadcast(-missed)
     return load(rule, cell, kept)
 
 
@@ -143,7 +143,7 @@ cdef inline void predict_some(
     cdef Py_ssize_t i
     cdef int part
     for part in range(n_lanes):
-        rules[part], sums[part] = given[k // WIDTH + part], spread(0.0)
+        rules[part], sums[part] = given[k // WIDTH + part], broadcast(0.0)
     for i in range(row.length):
         fetch(given, &at, &next, i, k, n_lanes, False)
         place = row_of_weights(&at, row.columns[i]) + k
@@ -152,7 +152,7 @@ cdef inline void predict_some(
             w = load_at(&rules[part], place + part * WIDTH, at.width, missed)
             if Rule is AdaGradLanes:
                 put_lanes(place + part * WIDTH, w)  # the stamp of the row will be that of this step
-            sums[part] = sums[part] + spread(row.values[i]) * w
+            sums[part] = sums[part] + broadcast(row.values[i]) * w
     for part in range(n_lanes):
         put_doubles(out + k + part * WIDTH, sums[part])
 
@@ -175,28 +175,28 @@ cdef inline void predict_by(
 
 
 cdef inline void move_at(
-    const Rule* rule, Real* place, const Outputs* at, Lanes x, Lanes step, clock.Vanished* vanished
+    const Rule* rule, Real* place, const Outputs* at, Lanes x, Lanes move, clock.Vanished* vanished
 ) noexcept nogil:
-    """The step of the outputs that move."""
+    """The move of the outputs that move."""
     cdef Lanes[4] cell, kept, moved
-    cdef Lanes moving = nonzero(step)
+    cdef Lanes moving = nonzero(move)
     cdef int lane
     gather_cell(rule, place, at.width, cell)
     if Rule is AdaGradLanes:
         kept[0], kept[1] = cell[0], cell[1]  # the prediction has brought the weights current
     else:
         load(rule, cell, kept)
-    move(rule, moved, kept, x, step)
+    move_cells(rule, moved, kept, x, move)
     put_lanes(place, where(moving, moved[0], cell[0]))
     if numbers(rule) > 1:
         put_lanes(place + at.width, where(moving, moved[1], cell[1]))
     if Rule is AveragedLanes:
         kept[0] = both(moving, kept[0])
-        if clock.some_vanished(rule, kept):
+        if clock.some_vanished(&rule.clock_rule, kept):
             for lane in range(WIDTH):
                 clock.collect_vanished(
-                    lane_of(rule.clock.shift, lane), at.past, place + lane, lane_of(kept[0], lane),
-                    lane_of(kept[1], lane), vanished,
+                    lane_of(rule.clock_rule.clock.shift, lane), at.past, place + lane,
+                    lane_of(kept[0], lane), lane_of(kept[1], lane), vanished,
                 )
 
 
@@ -207,15 +207,15 @@ cdef inline void update_some(
     cdef Outputs at = outputs[0]
     cdef OwnRow row = given_row[0], next = given_next[0]
     cdef Rule[LANES_AT_ONCE] rules
-    cdef Lanes[LANES_AT_ONCE] steps
+    cdef Lanes[LANES_AT_ONCE] move
     cdef Real* place
     cdef Py_ssize_t i
     cdef int part
     cdef bint moving = False
     for part in range(n_lanes):
         rules[part] = given[k // WIDTH + part]
-        steps[part] = lanes_of_doubles(moves + k + part * WIDTH)
-        moving |= any_nonzero(steps[part])
+        move[part] = lanes_of_doubles(moves + k + part * WIDTH)
+        moving |= any_nonzero(move[part])
     if not moving:
         for i in range(next.length):
             fetch(given, &at, &next, i, k, n_lanes, True)
@@ -225,7 +225,7 @@ cdef inline void update_some(
         place = row_of_weights(&at, row.columns[i]) + k
         for part in range(n_lanes):
             move_at(
-                &rules[part], place + part * WIDTH, &at, spread(row.values[i]), steps[part],
+                &rules[part], place + part * WIDTH, &at, broadcast(row.values[i]), move[part],
                 vanished,
             )
 

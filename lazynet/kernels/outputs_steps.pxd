@@ -6,20 +6,20 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from .chunk cimport (
-    ABSOLUTE_SUM, FTRL, NOTHING_DONE, N_STRENGTHS, OWN_INTERCEPT_SUM, OWN_L1, OWN_L2,
+    FTRL, NOTHING_DONE, N_STRENGTHS, OWN_INTERCEPT_SUM, OWN_L1, OWN_L2,
     OWN_LARGEST_RATE, PENDING, RDA, ROW_COUNTED, SCALE, SCALE_LOW, SHIFT, SHIFT_LOW, WORK, Outputs,
-    StepChunk, fill_targets,
+    StepChunk, fill_targets, row_size,
 )
 from .from_data cimport (
-    N_FROM_DATA_FIELDS, FromData, Proposal, Tuning, count_row, find_factors, load_from_data,
-    propose, save_from_data,
+    N_RATE_FIELDS, RateState, Proposal, Tuning, accept, count_row, load_rates,
+    propose, save_rates,
 )
-from .lanes cimport WIDTH, Lanes, lanes_of_doubles, spread
-from .losses cimport LOG_LOSS, log_slopes, loss_slope, loss_value, softmax_slopes
-from .rows cimport FINISHED, OUT_OF_RANGE, NEEDS_SWEEP, OwnRow, Status, Walk, end_walk, size_of_row
+from .lanes cimport WIDTH, Lanes, broadcast, lanes_of_doubles
+from .losses cimport LOG_LOSS, log_slopes, loss_with_slope, softmax_slopes
+from .rows cimport FINISHED, OUT_OF_RANGE, NEEDS_SWEEP, OwnRow, Status, Walk, end_walk
 from .rules cimport adagrad, ftrl, rda
 from .rules.adagrad cimport AdaGradLanes
-from .rules.clock cimport AveragedLanes, ClockRuleLanes
+from .rules.clock cimport ClockRuleLanes
 from .rules.ftrl cimport FtrlLanes
 from .rules.motion cimport (
     Clock, SweepLimits, add_to, count_iterate, decay_scale, past_is_due, push_shift,
@@ -44,7 +44,7 @@ cdef struct Run:
     double* keep              # where shrinks differ from output to output
     double* keep_low
     double* pull
-    FromData* states          # of rates that are computed from the rows
+    RateState* states          # of rates that are computed from the rows
     Py_ssize_t label          # of the row at hand: the place of the positive output, or -1
     double importance         # of the row at hand
     double size               # of the row at hand, for rates that follow the data
@@ -57,14 +57,13 @@ cdef enum:
     N_ARRAYS = 11
 
 
-cdef inline FromData* load_states(const Outputs* at) noexcept nogil:
+cdef inline RateState* load_states(const Outputs* at) noexcept nogil:
     """The state of every output, from its row of fields; NULL without memory."""
-    cdef FromData* states = <FromData*> malloc(at.n * sizeof(FromData))
+    cdef RateState* states = <RateState*> malloc(at.n * sizeof(RateState))
     cdef Py_ssize_t k
     if states != NULL:
         for k in range(at.n):
-            load_from_data(&states[k], at.rates + k * N_FROM_DATA_FIELDS)
-            find_factors(&states[k], at.chunk.tuning)
+            load_rates(&states[k], at.rates + k * N_RATE_FIELDS, at.chunk.tuning)
     return states
 
 
@@ -99,7 +98,7 @@ cdef inline void end(Run* run) noexcept nogil:
     cdef Py_ssize_t k
     if run.states != NULL:
         for k in range(run.at.n):
-            save_from_data(&run.states[k], run.at.rates + k * N_FROM_DATA_FIELDS)
+            save_rates(&run.states[k], run.at.rates + k * N_RATE_FIELDS)
     free(run.states)
     end_walk(&run.rows)
     free(run.memory)
@@ -132,19 +131,15 @@ cdef inline void show_clocks(Run* run) noexcept nogil:
     cdef Outputs* at = run.at
     cdef bint own = at.n_clocks > 1
     cdef const double* shifts = at.clocks + SHIFT * at.n_clocks
-    cdef AveragedLanes* averaged
-    cdef Lanes shift
+    cdef ClockRuleLanes* lanes = <ClockRuleLanes*> run.lanes
     cdef Py_ssize_t k, v
     for v in range(at.width // WIDTH):
-        k = v * WIDTH
-        shift = lanes_of_doubles(shifts + k) if own else spread(shifts[0])
-        if at.past == NULL:
-            (<ClockRuleLanes*> run.lanes)[k // WIDTH].clock.shift = shift
-        else:
-            averaged = <AveragedLanes*> run.lanes + k // WIDTH
-            averaged.clock.shift = shift
-            averaged.scale_sum = spread(at.past.scales[at.past.n])
-            averaged.pull_sum = spread(at.past.pulls[at.past.n])
+        lanes[v].clock.shift = (
+            lanes_of_doubles(shifts + v * WIDTH) if own else broadcast(shifts[0])
+        )
+        if at.past != NULL:
+            lanes[v].scale_sum = broadcast(at.past.scale_sums[at.past.n])
+            lanes[v].shift_sum = broadcast(at.past.shift_sums[at.past.n])
     for k in range(at.width):
         run.factors[k] = at.clocks[k if own else 0]
         run.intercepts[k] = at.own[k]
@@ -183,10 +178,8 @@ cdef inline void see_row(Run* run, const OwnRow* row) noexcept nogil:
     cdef StepChunk* chunk = &run.at.chunk
     run.label = fill_targets(run.at, row.number, run.targets, &run.n_visited)
     run.importance = chunk.importances[row.number] if chunk.importances != NULL else 1.0
-    if chunk.follows_sizes and chunk.sizes != NULL:
-        run.size = chunk.sizes[row.number]
-    elif chunk.follows_sizes:
-        run.size = size_of_row(row, chunk.size_kind == ABSOLUTE_SUM)
+    if chunk.follows_row_sizes:
+        run.size = row_size(chunk, row)
 
 
 cdef inline void find_slopes(
@@ -202,8 +195,10 @@ cdef inline void find_slopes(
         log_slopes(predictions, y, at.n, importance, slopes, losses)
     else:
         for k in range(at.n):
-            slopes[k] = loss_slope(loss, predictions[k], y[k], at.chunk.epsilon) * importance
-            losses[k] = loss_value(loss, predictions[k], y[k], at.chunk.epsilon) * importance
+            losses[k] = importance * loss_with_slope(
+                loss, predictions[k], y[k], at.chunk.epsilon, &slopes[k]
+            )
+            slopes[k] *= importance
 
 # --- the clocks -----------------------------------------------------------------------------------
 
@@ -242,8 +237,8 @@ cdef inline void propose_steps(Run* run) noexcept nogil:
     cdef Tuning tuning = at.chunk.tuning[0]   # of the output at hand
     cdef const double* strengths = at.strengths
     cdef Py_ssize_t k
-    cdef FromData* state
-    cdef Proposal step
+    cdef RateState* state
+    cdef Proposal proposal
     for k in range(at.n):
         state = &run.states[k]
         if strengths != NULL:
@@ -251,15 +246,12 @@ cdef inline void propose_steps(Run* run) noexcept nogil:
             tuning.largest_rate = strengths[OWN_LARGEST_RATE]
             strengths += N_STRENGTHS
         propose(
-            &step, state, &tuning, at.chunk.loss, at.chunk.epsilon, at.chunk.fit_intercept,
+            &proposal, state, &tuning, at.chunk.loss, at.chunk.epsilon, at.chunk.fit_intercept,
             run.size, run.importance, run.targets[k], run.predictions[k],
         )
-        run.moves[k], run.intercept_moves[k] = step.move, step.intercept_move
-        run.keep[k], run.keep_low[k], run.pull[k] = step.keep, step.keep_low, step.pull
-        state.progress, state.rate = step.progress, step.rate
-        state.intercept_progress = step.intercept_progress
-        state.intercept_move = step.intercept_move
-        state.squared_slopes = step.squared_slopes
+        run.moves[k], run.intercept_moves[k] = proposal.move, proposal.intercept_move
+        run.keep[k], run.keep_low[k], run.pull[k] = proposal.keep, proposal.keep_low, proposal.pull
+        accept(state, &proposal)
 
 
 cdef inline void find_moves(Run* run) noexcept nogil:
@@ -303,9 +295,7 @@ cdef inline Status count_row_of_step(Run* run) noexcept nogil:
         for k in range(at.width):
             run.keep[k], run.keep_low[k], run.pull[k] = 1.0, 0.0, 0.0
         for k in range(at.n):
-            run.keep[k] = count_row(
-                &run.states[k], at.chunk.tuning, run.size, run.targets[k]
-            )
+            run.keep[k] = count_row(&run.states[k], at.chunk.tuning, run.size, run.targets[k])
         if run.keep[0] != 1.0:
             # The mean size of the rows is the same for all outputs.
             status = advance(run, run.keep, run.keep_low, run.pull)

@@ -13,8 +13,8 @@ from libc.stdint cimport uint32_t, uintptr_t
 from .all_weights cimport absolute_sum, full_dot, full_move, shrink_all
 from .chunk cimport RowLoops
 from .lanes cimport (
-    LANES, PARTS, WIDTH, Eight, Lanes, add_to_part, eight_zeros, exp_of_negative, gather1, gather2,
-    lanes_at, log1p_of, soft, spread, sum_of_eight, without_first,
+    LANES, PARTS, WIDTH, Eight, Lanes, add_to_part, broadcast, eight_zeros, exp_of_negative,
+    gather2, gather_one, lanes_at, log1p_of, soft, sum_of_eight, without_first,
 )
 from .rows cimport Csr, OwnRow, Value, all_finite, copy_row, has_place, size_of_values
 from .rows cimport soft as soft_number
@@ -31,9 +31,7 @@ cdef double size(const Csr* csr, Py_ssize_t number, bint absolutes) noexcept nog
     return size_of_either(<const float*> csr.values + start, n, absolutes)
 
 
-cdef inline double size_of_either(
-    const Value* values, Py_ssize_t n, bint absolutes
-) noexcept nogil:
+cdef inline double size_of_either(const Value* values, Py_ssize_t n, bint absolutes) noexcept nogil:
     # Two loops: a choice within one would keep it from computing several terms at once.
     return size_of_values(values, n, True) if absolutes else size_of_values(values, n, False)
 
@@ -57,21 +55,12 @@ cdef inline Lanes weights_of(
 ) noexcept nogil:
     cdef Lanes z, other
     if numbers == 1:
-        z = gather1(cells, columns)
+        z = gather_one(cells, columns, 1)
     else:
         gather2(cells, columns, &z, &other)
     if shifted:
-        z = soft(z, spread(shift))
+        z = soft(z, broadcast(shift))
     return z
-
-
-cdef inline void add_part(
-    const OwnRow* row, Py_ssize_t k, Py_ssize_t skipped, const double* cells, int numbers,
-    double shift, bint shifted, Eight* sums, int part
-) noexcept nogil:
-    cdef Lanes w = weights_of(cells, row.columns + k + part * WIDTH, numbers, shift, shifted)
-    w = w * lanes_at(row.values + k + part * WIDTH)
-    add_to_part(sums, part, without_first(w, skipped - part * WIDTH))
 
 
 cdef inline void add_eight(
@@ -79,11 +68,14 @@ cdef inline void add_eight(
     double shift, bint shifted, Eight* sums
 ) noexcept nogil:
     """Eight products x_j w_j, the first ``skipped`` of them 0."""
-    add_part(row, k, skipped, cells, numbers, shift, shifted, sums, 0)
-    add_part(row, k, skipped, cells, numbers, shift, shifted, sums, 1)
-    if PARTS > 2:
-        add_part(row, k, skipped, cells, numbers, shift, shifted, sums, 2)
-        add_part(row, k, skipped, cells, numbers, shift, shifted, sums, 3)
+    cdef Lanes w
+    cdef Py_ssize_t first
+    cdef int part
+    for part in range(PARTS):
+        first = k + part * WIDTH
+        w = weights_of(cells, row.columns + first, numbers, shift, shifted)
+        w = w * lanes_at(row.values + first)
+        add_to_part(sums, part, without_first(w, skipped - part * WIDTH))
 
 
 cdef inline double product(
@@ -123,9 +115,7 @@ cdef void add(const OwnRow* row, double* w, double factor) noexcept nogil:
         w[row.columns[k]] += factor * row.values[k]
 
 
-cdef void add_pairs(
-    const OwnRow* row, double* cells, double first, double second
-) noexcept nogil:
+cdef void add_pairs(const OwnRow* row, double* cells, double first, double second) noexcept nogil:
     cdef Py_ssize_t k
     cdef double* cell
     cdef double a, b

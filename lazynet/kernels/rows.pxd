@@ -59,7 +59,7 @@ cdef struct Room:
 cdef enum:
     LEAST_ROOM = 4096
     CACHE_LINE = 64
-    BLOCK = 16               # columns that are copied at once; narrow numbers in a cache line
+    COLUMNS_AT_ONCE = 16               # columns that are copied at once; narrow numbers in a cache line
     WORTH_FETCHING = 1024    # nonzeros of a row, at most, that are fetched ahead
 
 ctypedef fused Index:
@@ -114,12 +114,12 @@ cdef inline bint copy_from(
     const Index* columns, Py_ssize_t n, Py_ssize_t n_columns, uint32_t* copy
 ) noexcept nogil:
     cdef uint32_t largest = 0, high = 0
-    if n < BLOCK:
+    if n < COLUMNS_AT_ONCE:
         copy_some(columns, n, copy, &largest, &high)
     else:
         # The last block overlaps the one before: a short row has no tail of single steps.
-        copy_some(columns, n - n % BLOCK, copy, &largest, &high)
-        copy_some(columns + n - BLOCK, BLOCK, copy + n - BLOCK, &largest, &high)
+        copy_some(columns, n - n % COLUMNS_AT_ONCE, copy, &largest, &high)
+        copy_some(columns + n - COLUMNS_AT_ONCE, COLUMNS_AT_ONCE, copy + n - COLUMNS_AT_ONCE, &largest, &high)
     if Index is uint32_t:
         high = largest >> 31
     return n == 0 or (high == 0 and <int64_t> largest < n_columns)
@@ -154,7 +154,7 @@ cdef inline void fetch_row(const Csr* csr, Py_ssize_t row) noexcept nogil:
         column += column_lines * CACHE_LINE
         prefetch(<const void*> (value - CACHE_LINE))
         prefetch(<const void*> (column - CACHE_LINE))
-        left -= BLOCK
+        left -= COLUMNS_AT_ONCE
 
 
 cdef inline double soft(double z, double shift) noexcept nogil:
@@ -325,10 +325,6 @@ cdef inline double size_of_values(
     return (sums[0] + sums[2]) + (sums[1] + sums[3])
 
 
-cdef inline double size_of_row(const OwnRow* row, bint absolutes) noexcept nogil:
-    return size_of_values(row.values, row.length, absolutes)
-
-
 ctypedef void (*CopyRow)(const Csr* csr, Py_ssize_t number, OwnRow* row) noexcept nogil
 
 
@@ -338,9 +334,10 @@ cdef struct Walk:
     CopyRow copy
     const int64_t* order    # NULL: the order of the matrix
     Py_ssize_t n            # rows in the order
-    Py_ssize_t place        # of the next row in the order
+    Py_ssize_t place        # of the row at hand in the order
     OwnRow[2] rows          # the row at hand and the row after it, by turns
-    int turn                # where the next row is
+    int turn                # where the row at hand is
+    Py_ssize_t n_visited    # numbers that the steps of the call have touched
 
 
 cdef inline void begin_walk(
@@ -351,20 +348,32 @@ cdef inline void begin_walk(
     copy(csr, row_at(csr, order, n, first), &at.rows[0])
 
 
+cdef inline OwnRow* copy_next(Walk* at) noexcept nogil:
+    """Copy the row after the row at hand; returns it."""
+    cdef OwnRow* next = &at.rows[1 - at.turn]
+    at.copy(at.csr, row_at(at.csr, at.order, at.n, at.place + 1), next)
+    return next
+
+
+cdef inline void go_on(Walk* at) noexcept nogil:
+    """The row that was copied is the row at hand."""
+    at.place += 1
+    at.turn = 1 - at.turn
+
+
 cdef inline const OwnRow* next_row(
     Walk* at, const double* cells, Py_ssize_t numbers
 ) noexcept nogil:
-    """The next row, whose ``status`` says whether it could be read.
+    """The row at hand, whose ``status`` says whether it could be read; the next row then is at hand.
 
     Copies the row after it, fetches the cells of that row, of ``numbers`` numbers each, where they are
     too many for a near cache, and fetches a later row."""
     cdef OwnRow* row = &at.rows[at.turn]
-    cdef OwnRow* next = &at.rows[1 - at.turn]
+    cdef OwnRow* next
     cdef Py_ssize_t ahead = row_at(at.csr, at.order, at.n, at.place + AHEAD)
     if row.status == FINISHED:
-        at.place += 1
-        at.turn = 1 - at.turn
-        at.copy(at.csr, row_at(at.csr, at.order, at.n, at.place), next)
+        next = copy_next(at)
+        go_on(at)
         if numbers * at.csr.n_columns > NEAR and next.status == FINISHED:
             fetch_cells(cells, next, 0, numbers)
         if ahead >= 0:
@@ -372,9 +381,15 @@ cdef inline const OwnRow* next_row(
     return row
 
 
-cdef inline const OwnRow* row_after(const Walk* at) noexcept nogil:
-    """The row that ``next_row`` will return."""
-    return &at.rows[at.turn]
+cdef inline const OwnRow* row_of_step(
+    Walk* at, const double* cells, Py_ssize_t numbers
+) noexcept nogil:
+    """As ``next_row``, or PAUSED where the call has touched so much that the next one has to go on."""
+    cdef OwnRow* row = &at.rows[at.turn]
+    if at.n_visited > PATIENCE:
+        row.status = PAUSED
+    at.n_visited += row.length
+    return next_row(at, cells, numbers)
 
 
 cdef inline void end_walk(Walk* at) noexcept nogil:

@@ -22,7 +22,7 @@ from .chunk cimport RowLoops
 from .examples cimport Examples, check_runnable, walk_rows
 from .losses cimport slope_of
 from .rows cimport (
-    FINISHED, OVERFLOWED, PATIENCE, PAUSED, OwnRow, Walk, end_walk, next_row, prefetch, read_once,
+    FINISHED, OVERFLOWED, OwnRow, Walk, end_walk, row_of_step, prefetch, read_once,
     soft,
 )
 
@@ -38,10 +38,10 @@ cdef enum:
 
 
 cdef inline Py_ssize_t inform(
-    const OwnRow* row, double* cells, double shift, double step, int64_t* informed, Py_ssize_t n,
+    const OwnRow* row, double* cells, double shift, double move, int64_t* informed, Py_ssize_t n,
     Py_ssize_t most,
 ) noexcept nogil:
-    """w_j <- w_j - step x_j and k_j <- k_j + 1 on the features of the row that are not purged.
+    """w_j <- w_j - move x_j and k_j <- k_j + 1 on the features of the row that are not purged.
 
     The features with k_j = 0 are appended to the n that ``informed`` holds, which has room for
     ``most`` and one more; returns how many there are now.  Nothing branches on what a cell holds.
@@ -54,7 +54,7 @@ cdef inline Py_ssize_t inform(
         cell = cells + 2 * <Py_ssize_t> row.columns[k]
         z, count = cell[0], cell[1]
         counts = (count >= 0.0) & (row.values[k] != 0.0)
-        w = soft(z, shift) - step * row.values[k]
+        w = soft(z, shift) - move * row.values[k]
         informed[n] = row.columns[k]
         n += counts & (count == 0.0) & (n < most)
         cell[0] = w + copysign(shift, w) if counts else z
@@ -75,7 +75,7 @@ def run(
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef const RowLoops* loops = examples.row_loops
-    cdef Py_ssize_t n_steps = order.shape[0], step = first, n_visited = 0, d = cells.shape[0], n
+    cdef Py_ssize_t n_steps = order.shape[0], step = first, d = cells.shape[0], n
     cdef int status = FINISHED
     cdef Walk at
     cdef const OwnRow* row
@@ -95,7 +95,7 @@ def run(
     with nogil:
         walk_rows(&at, examples, &order[0], n_steps, step)
         while step < n_steps:
-            row = next_row(&at, cell, 2)
+            row = row_of_step(&at, cell, 2)
             status = row.status
             if status != FINISHED:
                 break
@@ -110,11 +110,7 @@ def run(
             if slope != 0.0:
                 n = inform(row, cell, shift, move, &informed[0], n, d)
                 fields[INTERCEPT] -= move
-            n_visited += row.length
             step += 1
-            if n_visited > PATIENCE:
-                status = PAUSED
-                break
         end_walk(&at)
     fields[INFORMED] = n
     return status, step
@@ -122,24 +118,30 @@ def run(
 
 cdef inline Py_ssize_t feature_at(
     const int64_t[::1] features, Py_ssize_t i, Py_ssize_t n_features
+) except -1 nogil:
+    """The feature at a place of the list; raises where there is none with such a number."""
+    cdef int64_t j = read_once(&features[i])
+    if not 0 <= j < n_features:
+        with gil:
+            raise ValueError(f"features must lie below {n_features}, and not below 0")
+    return <Py_ssize_t> j
+
+
+cdef inline Py_ssize_t later_feature(
+    const int64_t[::1] features, Py_ssize_t i, Py_ssize_t n_features
 ) noexcept nogil:
-    """The feature at a place of the list, or -1 where there is none with such a number."""
-    cdef int64_t j
-    if i >= features.shape[0]:
-        return -1
-    j = read_once(&features[i])
-    return <Py_ssize_t> j if 0 <= j < n_features else -1
+    """A feature of the list whose numbers are needed soon; 0 where it is none."""
+    cdef int64_t j = read_once(&features[min(i + FEATURES_AHEAD, features.shape[0] - 1)])
+    return <Py_ssize_t> j if 0 <= j < n_features else 0
 
 
 cdef inline double* cell_at(
     const int64_t[::1] features, Py_ssize_t i, double* cells, Py_ssize_t n_features
-) noexcept nogil:
-    """The cell of a listed feature, or NULL; a later one is prefetched."""
-    cdef Py_ssize_t j = feature_at(features, i + FEATURES_AHEAD, n_features)
-    if j >= 0:
-        prefetch(cells + 2 * j)
-    j = feature_at(features, i, n_features)
-    return cells + 2 * j if j >= 0 else NULL
+) except NULL nogil:
+    """The cell of a listed feature; a later one is prefetched."""
+    cdef Py_ssize_t j = feature_at(features, i, n_features)
+    prefetch(cells + 2 * later_feature(features, i, n_features))
+    return cells + 2 * j
 
 
 cdef int check_features(
@@ -148,10 +150,6 @@ cdef int check_features(
     check_cells(cells, cells.shape[0], 2)
     check_vector("ratios", ratios, features.shape[0])
     return check_aligned("features", &features[0] if features.shape[0] else NULL)
-
-
-cdef int refuse_features(Py_ssize_t n_features) except -1:
-    raise ValueError(f"features must lie below {n_features}, and not below 0")
 
 
 def find_ratios(
@@ -163,18 +161,12 @@ def find_ratios(
 ):
     """ratios <- |w_j| / K, or |w_j| / k_j where gravity is informative."""
     cdef Py_ssize_t i, d = cells.shape[0]
-    cdef double* cell = NULL
-    cdef bint sound = True
+    cdef double* cell
     check_features(features, cells, ratios)
     with nogil:
         for i in range(features.shape[0]):
             cell = cell_at(features, i, &cells[0, 0] if d else NULL, d)
-            sound = cell != NULL
-            if not sound:
-                break
             ratios[i] = fabs(soft(cell[0], shift)) / (size if size > 0.0 else cell[1])
-    if not sound:
-        refuse_features(d)
 
 
 def truncate(
@@ -190,23 +182,17 @@ def truncate(
     Universal gravity moves all weights by the shift: only weights that vanish are set here.
     """
     cdef Py_ssize_t i, d = cells.shape[0]
-    cdef double* cell = NULL
-    cdef bint sound = True
+    cdef double* cell
     check_features(features, cells, ratios)
     with nogil:
         for i in range(features.shape[0]):
             cell = cell_at(features, i, &cells[0, 0] if d else NULL, d)
-            sound = cell != NULL
-            if not sound:
-                break
             # The ratio is compared, so that the weight whose ratio is the gravity vanishes.
             if ratios[i] <= tie:
                 cell[0] = 0.0
             elif not universal:
                 cell[0] = soft(cell[0], gravity * cell[1])
             cell[1] = 0.0
-    if not sound:
-        refuse_features(d)
 
 
 def read(
@@ -238,8 +224,7 @@ def judge(
 
     U_j counts the bursts that informed feature j, V_j those after which the weight had vanished.
     """
-    cdef Py_ssize_t i, j, n = features.shape[0], d = counts.shape[0], n_purged = 0
-    cdef bint sound = True
+    cdef Py_ssize_t i, j, later, n = features.shape[0], d = counts.shape[0], n_purged = 0
     check_vector("frequency", frequency, d)
     if counts.shape[1] != 2 or vanished.shape[0] != n or purged.shape[0] != n or n > INT32_MAX:
         raise ValueError(f"counts must have two columns, vanished and purged {n} entries")
@@ -248,25 +233,19 @@ def judge(
     check_aligned("purged", &purged[0] if n else NULL)
     with nogil:
         for i in range(n):
-            j = feature_at(features, i + FEATURES_AHEAD, d)
-            if j >= 0:
-                prefetch(&counts[j, 0])
-                prefetch(&frequency[j])
             j = feature_at(features, i, d)
-            sound = j >= 0
-            if not sound:
-                break
+            later = later_feature(features, i, d)
+            prefetch(&counts[later, 0])
+            prefetch(&frequency[later])
             counts[j, 0] += 1
             counts[j, 1] += vanished[i] != 0
         for i in range(n):
             j = feature_at(features, i, d)
-            if j < 0 or counts[j, 0] == 0:  # judged by another of its bursts
+            if counts[j, 0] == 0:  # judged by another of its bursts
                 continue
             frequency[j] = 1.0 - <double> counts[j, 1] / <double> counts[j, 0]
             counts[j, 0] = counts[j, 1] = 0
             if frequency[j] < threshold:
                 purged[n_purged] = j
                 n_purged += 1
-    if not sound:
-        refuse_features(d)
     return n_purged

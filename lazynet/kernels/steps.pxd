@@ -8,10 +8,7 @@ from .rules.motion cimport Past, Reach, SweepLimits
 
 
 cdef class Steps:
-    """A chunk of steps: the rows that they visit, and their scalars.
-
-    The shrink of a step is |w| <- [a |w| - b]+.
-    """
+    # The shrink of a step is |w| <- [a |w| - b]+.
     cdef const int64_t[::1] order
     cdef const double[::1] rates      # eta of each step
     cdef const double[::1] keep       # a, rounded
@@ -23,7 +20,6 @@ cdef class Steps:
 
 
 cdef class Task:
-    """What is the same for all chunks: the loss, the form of a step, and when to sweep."""
     cdef int loss
     cdef double epsilon
     cdef bint shrink_first
@@ -37,18 +33,15 @@ cdef class Task:
 
 
 cdef class OutputTargets:
-    """The targets of a block of outputs for every row of X."""
     cdef readonly Py_ssize_t n_rows, first, n_outputs
     cdef TargetRows rows
     cdef object held
 
 cdef class Average:
-    """The past of a clock: three numbers per iterate, and the fields of motion.pxd."""
     cdef double[::1] shifts
-    cdef double[::1] scales
-    cdef double[::1] pulls
+    cdef double[::1] scale_sums
+    cdef double[::1] shift_sums
     cdef double[::1] fields
-
     cdef object pins  # keeps the arrays in place
 
     cdef Past past(self) except *

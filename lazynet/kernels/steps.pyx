@@ -15,7 +15,7 @@ from libc.string cimport memset
 from .arrays cimport Held, check_aligned, check_cells, check_vector, pinned
 from .chunk cimport LABELS, NUMBERS, POSITIVES, SHARED
 from .rules.motion cimport (
-    COUNTED, INTERCEPT_SUM, N_AVERAGE_FIELDS, PULLS_LOW, SCALES_LOW, TOTAL, Past, sum_of,
+    COUNTED, INTERCEPT_SUM, N_AVERAGE_FIELDS, SHIFT_SUM_LOW, SCALE_SUM_LOW, TOTAL, Past, sum_of,
 )
 
 AVERAGE_FIELDS = N_AVERAGE_FIELDS
@@ -28,7 +28,7 @@ cdef StepChunk chunk_of(Examples examples, Steps steps, Task task, Py_ssize_t fi
     cdef StepChunk at
     memset(&at, 0, sizeof(StepChunk))
     at.csr, at.targets, at.importances = &examples.csr, examples.targets, examples.importances
-    at.sizes, at.size_kind = examples.sizes, examples.size_kind
+    at.row_sizes, at.size_kind = examples.row_sizes, examples.size_kind
     at.order, at.predictions = &steps.order[0], steps.predictions
     at.rates, at.keep, at.keep_low = &steps.rates[0], &steps.keep[0], &steps.keep_low[0]
     at.pull = &steps.pull[0]
@@ -93,8 +93,8 @@ cdef class Steps:
 cdef class Task:
     """The code and epsilon of the loss, the order within a step, and the limits of a clock.
 
-    ``tuning``, if given, holds the numbers of ``Tuning`` (from_data.pxd) up to ``intercept_lowering``, then its
-    flags after ``in_use``: the rates are computed from the rows.
+    ``tuning``, if given, has the entries of ``Tuning`` (from_data.pxd) by name, but for ``in_use``: the
+    rates are computed from the rows.
     """
 
     def __cinit__(
@@ -114,24 +114,8 @@ cdef class Task:
         bint positive=False,
         tuning=None,
     ):
-        self.tuning.in_use = tuning is not None
         if tuning is not None:
-            (
-                self.tuning.constant,
-                self.tuning.slack,
-                self.tuning.l1,
-                self.tuning.l2,
-                self.tuning.largest_rate,
-                self.tuning.largest_slope,
-                self.tuning.curvature,
-                self.tuning.intercept,
-                self.tuning.lowering,
-                self.tuning.intercept_lowering,
-                self.tuning.follows_targets,
-                self.tuning.smooth,
-                self.tuning.unbounded,
-                self.tuning.proximal,
-            ) = tuning
+            self.tuning = dict(tuning, in_use=True)
         self.loss = loss
         self.epsilon = epsilon
         self.shrink_first = shrink_first
@@ -207,31 +191,31 @@ cdef class Average:
     """The arrays of a clock's past: ``shifts``, and two prefix sums with one entry more."""
 
     # __cinit__ runs exactly once; __init__ can be skipped or called again.
-    def __cinit__(self, shifts, scales, pulls, fields):
+    def __cinit__(self, shifts, scale_sums, shift_sums, fields):
         self.shifts = shifts
-        self.scales = scales
-        self.pulls = pulls
+        self.scale_sums = scale_sums
+        self.shift_sums = shift_sums
         self.fields = fields
-        if self.shifts is None or self.scales is None or self.pulls is None or self.fields is None:
-            raise TypeError("shifts, scales, pulls and fields must be arrays")
+        if self.shifts is None or self.scale_sums is None or self.shift_sums is None or self.fields is None:
+            raise TypeError("shifts, scale_sums, shift_sums and fields must be arrays")
         room = self.shifts.shape[0]
-        if room < 1 or self.scales.shape[0] != room + 1 or self.pulls.shape[0] != room + 1:
+        if room < 1 or self.scale_sums.shape[0] != room + 1 or self.shift_sums.shape[0] != room + 1:
             raise ValueError(
-                f"shifts must hold at least one entry, and scales and pulls one more, got "
-                f"{room}, {self.scales.shape[0]} and {self.pulls.shape[0]}"
+                f"shifts must hold at least one entry, and scale_sums and shift_sums one more, got "
+                f"{room}, {self.scale_sums.shape[0]} and {self.shift_sums.shape[0]}"
             )
         check_vector("fields", self.fields, N_AVERAGE_FIELDS)
         check_aligned("shifts", &self.shifts[0])
-        check_aligned("scales", &self.scales[0])
-        check_aligned("pulls", &self.pulls[0])
-        self.pins = pinned((shifts, scales, pulls, fields))
+        check_aligned("scale_sums", &self.scale_sums[0])
+        check_aligned("shift_sums", &self.shift_sums[0])
+        self.pins = pinned((shifts, scale_sums, shift_sums, fields))
         self.past()
 
     cdef Past past(self) except *:
         # Checked at every use, because callers may write to the fields in between.
         cdef Past past
         cdef double counted = self.fields[COUNTED]
-        past.shifts, past.scales, past.pulls = &self.shifts[0], &self.scales[0], &self.pulls[0]
+        past.shifts, past.scale_sums, past.shift_sums = &self.shifts[0], &self.scale_sums[0], &self.shift_sums[0]
         past.room = self.shifts.shape[0]
         if not 0 <= counted <= past.room:
             raise ValueError(
@@ -243,8 +227,8 @@ cdef class Average:
 
     def begin(self):
         """Forget the past of the clock, which begins now; totals are kept."""
-        self.fields[COUNTED] = self.fields[SCALES_LOW] = self.fields[PULLS_LOW] = 0.0
-        self.scales[0] = self.pulls[0] = 0.0
+        self.fields[COUNTED] = self.fields[SCALE_SUM_LOW] = self.fields[SHIFT_SUM_LOW] = 0.0
+        self.scale_sums[0] = self.shift_sums[0] = 0.0
 
     def sums(self, const double[:, ::1] cells not None, double[::1] out not None):
         """out <- sum_i omega_i w_i of every weight; changes nothing else."""

@@ -242,7 +242,7 @@ cdef inline const char* end_of_name(const char* p) noexcept nogil:
 
 
 # [:number] behind a name; without it, the number is 1.
-cdef inline const char* read_weight(Rows* rows, const char* p, double* number) noexcept nogil:
+cdef inline const char* read_factor(Rows* rows, const char* p, double* number) noexcept nogil:
     number[0] = 1.0
     if p[0] == b":":
         p = read_number(rows, p + 1, number, b"a finite number such as 0.5")
@@ -270,14 +270,14 @@ cdef const char* read_vowpal_line(Rows* rows, const char* line) noexcept nogil:
         end = end_of_name(name)
         seed = hash_of_name(name, end, 0)
         n_unnamed = 0
-        p = read_weight(rows, end, &factor)
+        p = read_factor(rows, end, &factor)
         while rows.expected == NULL:
             name = after_blanks(p)
             if name[0] == b"|" or name[0] == b"\n":
                 p = name
                 break
             end = end_of_name(name)
-            p = read_weight(rows, end, &value)
+            p = read_factor(rows, end, &value)
             value *= factor
             if rows.expected == NULL and not isfinite(value):
                 return fault(rows, name, b"a number that a float64 holds")

@@ -7,7 +7,7 @@ compare the compiled code with it.  A ``Plain...`` class is a lazy form: a step 
 features of its example.
 
 The constructor is ``Class(n_features, *, loss, l1, l2, fit_intercept, epsilon, ...)``, with the
-parameters of the rule at the end.  An object has ``step(indices, values, target, weight=1)``,
+parameters of the rule at the end.  An object has ``step(indices, values, target, importance=1)``,
 ``weights``, ``intercept`` and the step count ``t``.  If the algorithm does not have a penalty, its
 strength must be 0.  ``DenseDualAscent`` differs, because it has a variable for every example: its
 constructor takes all examples, and ``step(i)`` visits example i.

@@ -71,9 +71,9 @@ class DenseAdaGrad(Learner):
         return [self.weight(j) for j in range(self.n_features)]
 
     def step(
-        self, indices: Sequence[int], values: Sequence[float], target: float, weight: float = 1
+        self, indices: Sequence[int], values: Sequence[float], target: float, importance: float = 1
     ) -> float:
-        """Learn from one example of importance ``weight``; return the prediction before.
+        """Learn from one example of this importance; return the prediction before.
 
         If the rates follow the data, the size of the row is counted before the prediction.
         """
@@ -81,9 +81,9 @@ class DenseAdaGrad(Learner):
         self._catch_up(indices)
         pairs = list(zip(indices, values, strict=True))
         prediction = sum((self.w[j] * x for j, x in pairs), self.intercept)
-        slope = weight * self.slope(prediction, target, self.epsilon)
+        slope = importance * self.slope(prediction, target, self.epsilon)
         for j, x in pairs:
-            self._move(j, slope * x, weight * x)
+            self._move(j, slope * x, importance * x)
         self._move_intercept(slope)
         self._shrink_all()
         self.t += 1

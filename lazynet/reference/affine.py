@@ -99,11 +99,11 @@ class DenseReference(Learner):
         return sum((self.weights[j] * x for j, x in pairs), self.intercept)
 
     def step(
-        self, indices: Sequence[int], values: Sequence[Any], target: Any, weight: Any = 1
+        self, indices: Sequence[int], values: Sequence[Any], target: Any, importance: Any = 1
     ) -> Any:
-        """Learn from one example of importance ``weight``; return the prediction before."""
+        """Learn from one example of this importance; return the prediction before."""
         eta, prediction = self.schedule(self.t), self.predict(indices, values)
-        slope = weight * self.slope(prediction, target, self.epsilon)
+        slope = importance * self.slope(prediction, target, self.epsilon)
 
         if self.step_order == "shrink_first":
             self._shrink_all(eta)

@@ -39,10 +39,10 @@ class DenseAverage(DenseReference):
         self.intercept_sum = self.total = self.zero
 
     def step(
-        self, indices: Sequence[int], values: Sequence[Any], target: Any, weight: Any = 1
+        self, indices: Sequence[int], values: Sequence[Any], target: Any, importance: Any = 1
     ) -> Any:
         """Learn from one example and count the iterate; return the prediction before."""
-        prediction = super().step(indices, values, target, weight)
+        prediction = super().step(indices, values, target, importance)
         omega = self.omega(self.t)
         self.sums = [s + omega * w for s, w in zip(self.sums, self.weights, strict=True)]
         self.intercept_sum += omega * self.intercept
@@ -105,10 +105,10 @@ class PlainAverage(PlainClock):
         self.S0, self.S1 = [self.zero], [self.zero]
 
     def step(
-        self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
+        self, indices: Iterable[int], values: Iterable[Any], target: Any, importance: Any = 1
     ) -> Any:
         """Learn from one example and count the iterate; return the prediction before."""
-        p = super().step(indices, values, target, weight)
+        p = super().step(indices, values, target, importance)
         omega = self.omega(self.t)
         self.shifts.append(self.shift)
         self.S0.append(self.S0[-1] + omega * self.scale)

@@ -54,10 +54,10 @@ class PlainCarpenter(PlainLazy):
         self.w, self.psi = self.weights, [self.t] * self.n_features
 
     def step(
-        self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
+        self, indices: Iterable[int], values: Iterable[Any], target: Any, importance: Any = 1
     ) -> Any:
         """Learn from one example; return the prediction before."""
-        p = super().step(indices, values, target, weight)
+        p = super().step(indices, values, target, importance)
         if self.period and self.t % self.period == 0:
             self.catch_up()
         return p

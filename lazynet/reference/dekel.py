@@ -72,14 +72,14 @@ class DenseDekel(_Dekel):
         self.w_sums, self.b_sum = [self.zero] * n_features, self.zero
 
     def step(
-        self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
+        self, indices: Iterable[int], values: Iterable[Any], target: Any, importance: Any = 1
     ) -> Any:
         """Learn from one example; return the prediction before."""
         x = [-m for m in self.mean]
         for j, value in zip(indices, values, strict=True):
             x[j] += value
         p = sum((w * value for w, value in zip(self.w, x, strict=True)), self.b)
-        g = weight * self.slope(p, target, self.epsilon)
+        g = importance * self.slope(p, target, self.epsilon)
         self.t += 1
         # (t - 1) / t and not 1 - 1 / t: with an integer t, 1 / t would be a rounded float.
         self.w = [
@@ -132,7 +132,7 @@ class PlainDekel(_Dekel):
         self.a = self.c = self.h = self.z = self.r = self.s = self.zero
 
     def step(
-        self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
+        self, indices: Iterable[int], values: Iterable[Any], target: Any, importance: Any = 1
     ) -> Any:
         """Learn from one example; return the prediction before."""
         example = list(zip(indices, values, strict=True))
@@ -141,7 +141,7 @@ class PlainDekel(_Dekel):
         if self.t:
             inner = sum((self.v[j] * x for j, x in example), self.zero)
             p = -(inner - self.a * q + self.r) / (self.l2 * self.t)
-        g = weight * self.slope(p, target, self.epsilon)
+        g = importance * self.slope(p, target, self.epsilon)
         self.t += 1
         one = self.zero + 1
         self.a += g

@@ -58,9 +58,9 @@ LOWERING, INTERCEPT_LOWERING = 0.5**0.5, 0.25
 class DenseFromData(Learner):
     """``DenseReference`` with the rates of ``lazynet.FromData``: AdaGrad-Norm, Ward et al. (2019).
 
-    Y is the spread of the targets, G the size that slopes have, and u the squared size of a row in
-    units of m, the squared mean norm.  The rate is share Y / sqrt(8 G^2 + sum g^2 u) / m, where
-    g^2 is at most 8 G^2 and u at most 8.
+    Y is the standard deviation of the targets, G the size that slopes have, and u the squared size
+    of a row in units of m, the squared mean norm.  The rate is
+    share Y / sqrt(8 G^2 + sum g^2 u) / m, where g^2 is at most 8 G^2 and u at most 8.
 
     >>> twin = DenseFromData(1, loss="squared_error")
     >>> twin.step([0], [2.0], target=4.0)
@@ -103,7 +103,11 @@ class DenseFromData(Learner):
         return sum((self.weights[j] * x for j, x in pairs), self.intercept)
 
     def step(
-        self, indices: Sequence[int], values: Sequence[float], target: float, weight: float = 1.0
+        self,
+        indices: Sequence[int],
+        values: Sequence[float],
+        target: float,
+        importance: float = 1.0,
     ) -> float:
         """Learn from one example; return the prediction before."""
         size = math.fsum(x * x for x in values)
@@ -112,10 +116,10 @@ class DenseFromData(Learner):
         self._measure(size)
         p = self.predict(indices, values)
         slope = self.slope(p, target, self.epsilon)
-        self.rate, rate_of_intercept = self._rates(size, slope, weight)
-        g = weight * slope
+        self.rate, rate_of_intercept = self._rates(size, slope, importance)
+        g = importance * slope
         self.squared_slopes.append(g * g)
-        g *= self._damping(p, target, g, weight, self.rate * size + rate_of_intercept)
+        g *= self._damping(p, target, g, importance, self.rate * size + rate_of_intercept)
 
         if self.step_order == "shrink_first":
             self._shrink_all()
@@ -155,20 +159,20 @@ class DenseFromData(Learner):
                 self.weights = [factor * w for w in self.weights]
             self.m = mean * mean
 
-    def _rates(self, size: float, slope: float, weight: float) -> tuple[float, float]:
+    def _rates(self, size: float, slope: float, importance: float) -> tuple[float, float]:
         """The rates of the weights and of the intercept."""
         numbers, implicit = self.loss in NUMBERS, self.loss in IMPLICIT
         k = (INTERCEPT_OF_NUMBERS if numbers else INTERCEPT_OF_MARGINS) * self.fit_intercept
         u = ((size / self.m if size else 0.0) + k) / (1.0 + k)
-        counted = weight * weight * min(u, 8.0)
+        counted = importance * importance * min(u, 8.0)
         share = self.factor * (16.0 if numbers else 32.0) / (1.0 + k)
         if not implicit and u > 8.0:
             share *= math.sqrt(8.0 / u)
-        spread, root_mean_square = self._scales() if numbers else (1.0, 1.0)
+        deviation, root_mean_square = self._target_sizes() if numbers else (1.0, 1.0)
         G = self._slope_size(root_mean_square)
         self.intercept_acc += min(slope * slope, 8.0 * G * G) * counted
         intercepts = k * share * over_root(root_mean_square, self.intercept_acc + 8.0 * G * G)
-        Y = spread if self.fit_intercept else root_mean_square
+        Y = deviation if self.fit_intercept else root_mean_square
         G = self._slope_size(Y)
         self.acc += min(slope * slope, 8.0 * G * G) * counted
         eta = share * over_root(Y, self.acc + 8.0 * G * G)
@@ -178,7 +182,7 @@ class DenseFromData(Learner):
         rate = eta / self.m if self.m else 0.0
         return min(rate, self.largest_rate), intercepts
 
-    def _scales(self) -> tuple[float, float]:
+    def _target_sizes(self) -> tuple[float, float]:
         """The standard deviation of the targets seen, and their root mean square."""
         n, first = len(self.targets), self.targets[0]
         # The distances from the first target are exactly 0 if all targets are the same.
@@ -188,13 +192,13 @@ class DenseFromData(Learner):
 
     def _slope_size(self, Y: float) -> float:
         """G, the size of the slopes of the loss for targets of the size Y."""
-        sizes = {"squared_error": Y, "squared_epsilon_insensitive": Y}
-        return {**sizes, "huber": min(Y, self.epsilon)}.get(self.loss, 1.0)
+        slopes = {"squared_error": Y, "squared_epsilon_insensitive": Y}
+        return {**slopes, "huber": min(Y, self.epsilon)}.get(self.loss, 1.0)
 
-    def _damping(self, p: float, y: float, g: float, weight: float, reach: float) -> float:
+    def _damping(self, p: float, y: float, g: float, importance: float, reach: float) -> float:
         """The factor of the slope ``g``: the step changes the prediction by reach times g."""
         if self.loss in IMPLICIT:
-            return 1.0 / (1.0 + IMPLICIT[self.loss] * weight * reach)
+            return 1.0 / (1.0 + IMPLICIT[self.loss] * importance * reach)
         if self.loss in NUMBERS and abs(g) * reach > abs(p - y):
             return abs(p - y) / (abs(g) * reach)
         return 1.0

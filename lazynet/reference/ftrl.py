@@ -86,13 +86,13 @@ class DenseFTRL(Learner):
         return self.weight(self.n_features)
 
     def step(
-        self, indices: Sequence[int], values: Sequence[float], target: float, weight: float = 1
+        self, indices: Sequence[int], values: Sequence[float], target: float, importance: float = 1
     ) -> float:
-        """Learn from one example of importance ``weight``; return the prediction before."""
+        """Learn from one example of this importance; return the prediction before."""
         self.mean_size.count(sum(abs(x) for x in values))
         pairs = list(zip(indices, values, strict=True))
         prediction = sum((self.weight(j) * x for j, x in pairs), self.intercept)
-        slope = weight * self.slope(prediction, target, self.epsilon)
+        slope = importance * self.slope(prediction, target, self.epsilon)
         for j, x in pairs:
             self._move(j, slope * x)
         if self.fit_intercept:

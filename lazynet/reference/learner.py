@@ -20,7 +20,7 @@ class Learner:
 
     >>> from lazynet.reference import DenseReference
     >>> twin = DenseReference(2, loss="squared_error", l1=0.5)
-    >>> twin.step([0], [1.0], target=4.0, weight=0.5), twin.weights, twin.intercept, twin.t
+    >>> twin.step([0], [1.0], target=4.0, importance=0.5), twin.weights, twin.intercept, twin.t
     (0.0, [1.5, 0.0], 0.0, 1)
     """
 
@@ -45,9 +45,9 @@ class Learner:
         self.t = 0
 
     def step(
-        self, indices: Sequence[int], values: Sequence[Any], target: Any, weight: Any = 1
+        self, indices: Sequence[int], values: Sequence[Any], target: Any, importance: Any = 1
     ) -> Any:
-        """Learn from one example of importance ``weight``; return the prediction before."""
+        """Learn from one example of this importance; return the prediction before."""
         raise NotImplementedError
 
 
@@ -67,7 +67,7 @@ class MeanSize:
     """
 
     def __init__(self, tolerance: float = 0.0) -> None:
-        self.rows, self.sizes, self.mean = 0, 0.0, 0.0
+        self.rows, self.sum_of_sizes, self.mean = 0, 0.0, 0.0
         self.tolerance = tolerance
 
     @property
@@ -79,9 +79,9 @@ class MeanSize:
         """Count a row before its step."""
         is_due = self.rows & (self.rows - 1) == 0 or not self.mean
         self.rows += 1
-        self.sizes += size
-        if is_due and self.sizes:
-            mean = min(max(self.sizes / self.rows, LEAST), LARGEST)
+        self.sum_of_sizes += size
+        if is_due and self.sum_of_sizes:
+            mean = min(max(self.sum_of_sizes / self.rows, LEAST), LARGEST)
             if abs(mean - self.mean) > self.tolerance * self.mean:
                 self.mean = mean
 
@@ -106,9 +106,9 @@ def sizes_and_means(
         size, mean = _root_mean_square(values) if values else usual, 0.0
         if centred and values and 2 * len(values) >= len(column):
             mean = math.fsum(column) / len(column)
-            spread = _root_mean_square([x - mean for x in column])
-            # If the spread is only rounding, the feature is a constant.
-            size = spread if spread > 1e-8 * abs(mean) else size
+            deviation = _root_mean_square([x - mean for x in column])
+            # If the deviation is only rounding, the feature is a constant.
+            size = deviation if deviation > 1e-8 * abs(mean) else size
         sizes.append(size)
         means.append(mean)
     return sizes, means

@@ -80,14 +80,14 @@ class DenseSoftmax:
         return softmax_slopes(predictions, label)
 
     def step(
-        self, indices: Sequence[int], values: Sequence[float], label: int, weight: float = 1.0
+        self, indices: Sequence[int], values: Sequence[float], label: int, importance: float = 1.0
     ) -> list[float]:
         """Learn from one example; return the predictions before."""
         # A twin predicts within its step, after it has counted the row: use the steps of copies.
         predictions = [float(copy.deepcopy(twin).step(indices, values, 0.0)) for twin in self.twins]
         slopes = self.slopes(predictions, label)
         for twin, slope in zip(self.twins, slopes, strict=True):
-            twin.step(indices, values, slope, weight)
+            twin.step(indices, values, slope, importance)
         return predictions
 
 
@@ -158,12 +158,12 @@ class DenseGroups(Learner):
         return [self.slope(p, y, self.epsilon) for p, y in pairs]
 
     def step(
-        self, indices: Sequence[int], values: Sequence[Any], target: Any, weight: Any = 1
+        self, indices: Sequence[int], values: Sequence[Any], target: Any, importance: Any = 1
     ) -> list[Any]:
         """Learn from one example; return the predictions before."""
         eta = self.schedule(self.t)
         predictions = self.predict(indices, values)
-        moves = [eta * weight * g for g in self.slopes(predictions, target)]
+        moves = [eta * importance * g for g in self.slopes(predictions, target)]
         for j, x in zip(indices, values, strict=True):
             pairs = zip(self.weights[j], moves, strict=True)
             self.weights[j] = [w - move * x for w, move in pairs]

@@ -76,13 +76,13 @@ class DenseRDA(Learner):
         return self._minimiser(self.intercept_sum, 0.0, 0.0, self.intercept_gamma)
 
     def step(
-        self, indices: Sequence[int], values: Sequence[float], target: float, weight: float = 1
+        self, indices: Sequence[int], values: Sequence[float], target: float, importance: float = 1
     ) -> float:
-        """Learn from one example of importance ``weight``; return the prediction before."""
+        """Learn from one example of this importance; return the prediction before."""
         self.mean_size.count(math.sqrt(sum(x * x for x in values)))
         w, pairs = self.weights, list(zip(indices, values, strict=True))
         prediction = sum((w[j] * x for j, x in pairs), self.intercept)
-        slope = weight * self.slope(prediction, target, self.epsilon)
+        slope = importance * self.slope(prediction, target, self.epsilon)
         for j, x in pairs:
             self.gradient_sums[j] += slope * x
         if self.fit_intercept:

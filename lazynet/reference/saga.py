@@ -41,7 +41,7 @@ class DenseSAGA(Learner):
         indices: Iterable[int],
         values: Iterable[Any],
         target: Any,
-        weight: Any = 1.0,
+        importance: Any = 1.0,
         row: int = 0,
     ) -> Any:
         """Learn from the example in row ``row``; return the prediction before."""
@@ -51,7 +51,7 @@ class DenseSAGA(Learner):
         for j, value in zip(indices, values, strict=True):
             x[j] = value
             p += self.weights[j] * value
-        g = weight * self.slope(p, target, self.epsilon)
+        g = importance * self.slope(p, target, self.epsilon)
         change = g - self.slopes[row]
         for j, w in enumerate(self.weights):
             moved = w - self.alpha * (change * x[j] + self.means[j])

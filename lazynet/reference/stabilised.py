@@ -252,7 +252,7 @@ class DenseStabilised(Paths):
         indices: Iterable[int],
         values: Iterable[float],
         target: float,
-        weight: float = 1.0,
+        importance: float = 1.0,
         *,
         path: int = 0,
     ) -> float:
@@ -264,7 +264,7 @@ class DenseStabilised(Paths):
         w, counts = self.paths[path], self.counts[path]
         example = self._nonzeros(indices, values)
         prediction = sum(w[j] * x for j, x in example) + self.intercepts[path]
-        g = weight * self.slope(prediction, target, self.epsilon)
+        g = importance * self.slope(prediction, target, self.epsilon)
         eta = self.schedule(self.steps[path])
         self.steps[path] += 1
         if self.fit_intercept:

@@ -60,14 +60,14 @@ class PlainLazy(Learner):
         return [self.load(j) for j in range(self.n_features)]
 
     def step(
-        self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
+        self, indices: Iterable[int], values: Iterable[Any], target: Any, importance: Any = 1
     ) -> Any:
         """Learn from one example; return the prediction before."""
         example = list(zip(indices, values, strict=True))
         eta = self.schedule(self.t)
         a, b = self.map(eta, self.l1, self.l2)
         p = sum((self.load(j) * x for j, x in example), self.intercept)
-        g = weight * self.slope(p, target, self.epsilon)
+        g = importance * self.slope(p, target, self.epsilon)
         if self.step_order == "shrink_first":
             self.advance(a, b)
         for j, x in example:

@@ -96,11 +96,11 @@ class GridTraining:
         X: sparse.csr_matrix,
         targets: Targets,
         folds: Sequence[Fold],
-        sizes: NDArray[np.float64] | None,
+        row_sizes: NDArray[np.float64] | None,
         dtype: str = "float64",
     ) -> None:
         self.plans, self.folds, self.n_outputs = plans, folds, targets.n_outputs
-        self.examples = as_examples(X, None, targets.importances, sizes)
+        self.examples = as_examples(X, None, targets.importances, row_sizes)
         self.blocks = [
             kernel.OutputTargets(
                 0, len(plans), numbers=np.require(numbers, np.float64, ["C", "A"])[:, None]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
-from lazynet.data.arrays import as_examples, plain, sizes_of
+from lazynet.data.arrays import as_examples, plain, row_sizes_of
 from lazynet.data.targets import Classes, Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.calls import Workers
@@ -79,18 +79,17 @@ def new_learners(
     X: sparse.csr_matrix,
     targets: Targets,
     plan: Plan,
-    sizes: NDArray[np.float64] | None = None,
+    row_sizes: NDArray[np.float64] | str | None = None,
     first: int = 0,
 ) -> list[Learner]:
     """A learner for every engine; the engines hold the outputs from ``first`` on in their order.
 
-    ``sizes`` are the sizes of the rows, for rates that depend on them; None: computed from X.
+    ``row_sizes`` are the sizes of the rows, for rates that depend on them; None: computed from X.
     """
-    row_sizes: NDArray[np.float64] | str | None = sizes
-    if sizes is None:
+    if row_sizes is None:
         # A single engine computes the size of a row at its visit, which saves a pass over X.
         kind = plan.size_kind
-        row_sizes = kind if len(engines) == 1 else sizes_of(X, kind)
+        row_sizes = kind if len(engines) == 1 else row_sizes_of(X, kind)
     learners: list[Learner] = []
     shared = None
     for number, engine in enumerate(engines):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import as_examples, check_any_weight, sizes_of
+from lazynet.data.arrays import as_examples, check_any_weight, row_sizes_of
 from lazynet.data.source import ROWS, Derived, Facts, Source
 from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics, Units
 from lazynet.data.targets import Classes, Columns, Targets
@@ -260,8 +260,12 @@ class RowsInMemory(Rows):
     def visit(self, pass_: Pass) -> None:
         if not self._learners:
             kind = pass_.plan.size_kind
-            sizes = self.squared_norms if kind == "squared_norms" else sizes_of(self.X, kind)
-            self._learners = new_learners(pass_.engines, self.X, self.targets, pass_.plan, sizes)
+            row_sizes = (
+                self.squared_norms if kind == "squared_norms" else row_sizes_of(self.X, kind)
+            )
+            self._learners = new_learners(
+                pass_.engines, self.X, self.targets, pass_.plan, row_sizes
+            )
         order = self.order_of(pass_.epoch, pass_.generator)
         run_pass(self._learners, order, pass_.t, pass_.losses, pass_.workers, after=pass_.after)
 

@@ -101,14 +101,15 @@ class Stepper:
         indices: ArrayLike,
         values: ArrayLike,
         target: float,
-        weight: float = 1.0,
+        importance: float = 1.0,
     ) -> float:
-        """Learn from one example, given by its nonzeros; returns the prediction made before.
+        """Train on one example, given by its nonzeros; returns the prediction made before.
 
         ``indices`` are distinct, in any order.  Classification losses take -1 or +1 as the target.
         """
         columns, numbers = check_example(indices, values, self.n_features)
-        target, weight = check_number("target", target), check_number("weight", weight, least=0)
+        target = check_number("target", target)
+        importance = check_number("importance", importance, least=0)
         if self.plan.loss.margin and target not in (-1.0, 1.0):
             raise ValueError(
                 f"target must be -1 or +1 with loss={self.plan.loss.name!r}, got {target}"
@@ -116,7 +117,7 @@ class Stepper:
         steps = self.plan.steps(_FIRST, self.t)
         starts = np.array([0, len(columns)], dtype=columns.dtype)
         examples = Examples(
-            numbers, columns, starts, self.n_features, np.array([target]), np.array([weight]),
+            numbers, columns, starts, self.n_features, np.array([target]), np.array([importance]),
             self.plan.size_kind,
         )  # fmt: skip
         prediction = self._predict(columns, numbers)
@@ -126,7 +127,7 @@ class Stepper:
         self.t += 1
         return prediction
 
-    def step_row(self, X: Any, row: int, target: float, weight: float = 1.0) -> float:
+    def step_row(self, X: Any, row: int, target: float, importance: float = 1.0) -> float:
         """Learn from row ``row`` of a CSR matrix.
 
         >>> from lazynet import FoBoS
@@ -144,7 +145,7 @@ class Stepper:
             if not 0 <= start <= stop <= min(len(X.indices), len(X.data)):
                 raise ValueError(f"X.indptr must rise from 0 to {len(X.indices)}, got {start}")
             example = X.indices[start:stop], X.data[start:stop]
-        return self.step(*example, target, weight)
+        return self.step(*example, target, importance)
 
     def predict(self, indices: ArrayLike, values: ArrayLike) -> float:
         """w.x + b at the present weights, at the cost of the nonzeros."""

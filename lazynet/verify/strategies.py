@@ -1,6 +1,6 @@
 """Tests for lazy rules of this package and of others; needs Hypothesis.
 
-``assert_matches_twin`` compares an object with ``step(indices, values, target, weight)`` and
+``assert_matches_twin`` compares an object with ``step(indices, values, target, importance)`` and
 ``weights`` with the dense twin of any exact rule, after every step, on problems that Hypothesis
 draws and shrinks:
 

@@ -80,7 +80,7 @@ class BoundedTwin:
         indices: Sequence[int],
         values: Sequence[float],
         target: float,
-        weight: float = 1.0,
+        importance: float = 1.0,
         row: int = 0,
     ) -> float:
         """Take one step, and add the rounding of the step to the bound; returns the prediction.
@@ -95,13 +95,13 @@ class BoundedTwin:
         eta = rate_of(plan, dense.t) if by_schedule else 1.0
         before_step = dense.weights
         touched = [before_step[j] for j in indices]
-        prediction = float(dense.step(indices, values, target, weight, **numbered))
+        prediction = float(dense.step(indices, values, target, importance, **numbered))
         slope = dense.slope(prediction, target, self.loss.epsilon)
-        visited = VisitedRow(values, prediction, slope, target, weight, touched)
+        visited = VisitedRow(values, prediction, slope, target, importance, touched)
         self.budget.after_step(eta, visited, weights=dense.weights, intercept=dense.intercept)
         if self.nearby is not None and self.comparable:
             larger = [x * (1.0 + NUDGE) for x in values]
-            self.nearby.step(indices, larger, target, weight, **numbered)
+            self.nearby.step(indices, larger, target, importance, **numbered)
             if is_amplified(dense.weights, self.nearby.weights):
                 self.budget.end(DIVERGED)
         return prediction
@@ -331,9 +331,9 @@ def assert_matches_twin(
 ) -> int:
     """Step ``implementation`` and the dense twin, and compare all weights after every step.
 
-    ``implementation`` has ``step(indices, values, target, weight)``; ``read`` returns its weights.
-    If the problem fits an intercept, ``implementation.intercept`` is compared too.  Returns the
-    number of compared steps: comparing ends if rounding may decide a branch.
+    ``implementation`` has ``step(indices, values, target, importance)``; ``read`` returns its
+    weights.  If the problem fits an intercept, ``implementation.intercept`` is compared too.
+    Returns the number of compared steps: comparing ends if rounding may decide a branch.
 
     >>> from hypothesis import given, settings
     >>> from lazynet.verify.strategies import EXACT_RULES, problems

@@ -22,11 +22,11 @@ class MyLazyRule:
         z = self.stored.get(j, 0.0)
         return float(np.sign(z) * max(abs(z) - self.shift, 0.0) * self.scale)
 
-    def step(self, indices, values, target, weight):
+    def step(self, indices, values, target, importance):
         eta = self.rates[self.t]
         slope = sum(self.read(j) * x for j, x in zip(indices, values, strict=True)) - target
         for j, x in zip(indices, values, strict=True):
-            w = self.read(j) - eta * weight * slope * x
+            w = self.read(j) - eta * importance * slope * x
             self.stored[j] = np.sign(w) * (abs(w) / self.scale + self.shift)
         self.shift += eta * self.l1 / self.scale
         self.scale /= 1 + eta * self.l2 * (2 if self.broken else 1)

@@ -310,14 +310,16 @@ def test_sample_weight_scales_the_slope(loss):
     model.fit(X, y, sample_weight=given)
     stepper = Stepper(X.shape[1], **options)
     for epoch in range(2):
-        found = [stepper.step_row(X, row, y, weight=given[row]) for row, y in enumerate(targets)]
+        found = [
+            stepper.step_row(X, row, y, importance=given[row]) for row, y in enumerate(targets)
+        ]
         expected = np.mean(given * FORMULAS[model.loss](np.array(found), targets))
         assert model.history_[epoch]["progressive_loss"] == pytest.approx(expected)
     assert same_bits(model.coef_.ravel(), stepper.weights)
 
     once, twice = (Stepper(X.shape[1], loss=loss) for _ in range(2))
     once.step_row(X, 0, targets[0])
-    twice.step_row(X, 0, targets[0], weight=2.0)
+    twice.step_row(X, 0, targets[0], importance=2.0)
     assert once.weights.any()
     assert same_bits(twice.weights, 2 * once.weights)
 

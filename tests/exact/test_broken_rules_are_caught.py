@@ -15,11 +15,11 @@ from lazynet.verify.strategies import assert_matches_twin, problems
 class OneStepEarly(PlainClock):
     """Predicts with the shrink of the present step already applied."""
 
-    def step(self, indices, values, target, weight=1):
+    def step(self, indices, values, target, importance=1):
         self.advance(*self.map(self.schedule(self.t), self.l1, self.l2))
         self.advance, held_back = (lambda a, b: None), self.advance
         try:
-            return super().step(indices, values, target, weight)
+            return super().step(indices, values, target, importance)
         finally:
             self.advance = held_back
 

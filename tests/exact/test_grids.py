@@ -23,7 +23,7 @@ from lazynet import (
     Power,
     TruncatedGradient,
 )
-from lazynet.data.arrays import sizes_of
+from lazynet.data.arrays import row_sizes_of
 from lazynet.data.targets import Classes, Columns
 from lazynet.engines.calls import Workers
 from lazynet.losses import LOSSES
@@ -104,7 +104,7 @@ def trained(model, settings, X, y, folds, orders, *, weights=None, dtype="float6
     base, problems = read_settings(model), problems_of(model, X, y, weights)
     unweighted = RowsInMemory(X, problems_of(model, X, y))
     plans = grid_plans(base, settings, unweighted.statistics(base, False))
-    sizes = sizes_of(X, plans[0].size_kind)
+    sizes = row_sizes_of(X, plans[0].size_kind)
     training = GridTraining(plans, X, problems, folds, sizes, dtype)
     with Workers(n_threads) as workers:
         for order in orders:

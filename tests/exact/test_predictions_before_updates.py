@@ -82,7 +82,7 @@ def test_sizes_of_rows():
     examples = as_examples(X, y)
     np.testing.assert_allclose(examples.absolute_sums(), abs(X).sum(axis=1).A1)
     np.testing.assert_allclose(examples.squared_norms(), X.multiply(X).sum(axis=1).A1)
-    with pytest.raises(ValueError, match=r"sizes must have one entry per row \(30\), got 3"):
+    with pytest.raises(ValueError, match=r"row_sizes must have one entry per row \(30\), got 3"):
         as_examples(X, y, None, np.ones(3))
-    with pytest.raises(ValueError, match="sizes must be one of absolute_sums, squared_norms"):
+    with pytest.raises(ValueError, match="row_sizes must be one of absolute_sums, squared_norms"):
         as_examples(X, y, None, "norms")

@@ -128,7 +128,7 @@ class Breaks:
         if intercept is not None:
             self.intercept = intercept
 
-    def step(self, indices, values, target, weight=1.0):
+    def step(self, indices, values, target, importance=1.0):
         return 0.0
 
 

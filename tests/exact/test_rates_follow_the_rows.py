@@ -12,7 +12,7 @@ from support.matrices import corpus
 from support.parameters import in_rule
 
 from lazynet import FTRL, RDA, AdaGrad, DualNetClassifier, LazyNetClassifier, Stepper
-from lazynet.data.arrays import as_examples, sizes_of
+from lazynet.data.arrays import as_examples, row_sizes_of
 from lazynet.losses import LOSSES
 from lazynet.rules.adagrad import PLAIN_PRODUCTS, PRODUCTS
 
@@ -131,9 +131,9 @@ def test_from_a_given_alpha_to_the_data_and_back():
     np.testing.assert_array_equal(model.coef_, before)
     assert model.eta0_ == PRODUCTS["log_loss"]  # of the loss, until a row is not empty
     model.partial_fit(X[:1], y[:1])
-    assert model.eta0_ == PRODUCTS["log_loss"] / (sizes_of(X[:1], "absolute_sums")[0] / 2)
+    assert model.eta0_ == PRODUCTS["log_loss"] / (row_sizes_of(X[:1], "absolute_sums")[0] / 2)
     model.partial_fit(X[1:], y[1:])
-    last = np.concatenate([[0.0], sizes_of(X, "absolute_sums")])
+    last = np.concatenate([[0.0], row_sizes_of(X, "absolute_sums")])
     assert model.eta0_ == pytest.approx(alphas_after(last, PRODUCTS["log_loss"], 1 / 16)[-1])
     before = model.coef_.copy()
     model.set_params(rule=AdaGrad(alpha=0.1)).partial_fit(nothing, y[:1])
@@ -168,7 +168,7 @@ def test_loaded_weights_of_adagrad_keep_their_size():
     given_weights = np.arange(40.0)
     model.fit(X[:2], [0, 1], coef_init=given_weights)
     untouched = np.setdiff1d(np.arange(40), X[:2].indices)
-    ratio = model.eta0_ / (PRODUCTS["log_loss"] / sizes_of(X[:1], "absolute_sums")[0])
+    ratio = model.eta0_ / (PRODUCTS["log_loss"] / row_sizes_of(X[:1], "absolute_sums")[0])
     np.testing.assert_allclose(model.coef_[0, untouched], given_weights[untouched] * ratio)
 
 
@@ -176,7 +176,7 @@ def test_loaded_weights_of_adagrad_keep_their_size():
     ("name", "value", "message"),
     [
         ("rows", -1.0, "rows must lie between 0 and"), ("rows", np.nan, "rows must lie between 0"),
-        ("sizes", -1.0, "sizes and mean must not be negative"),
+        ("sum_of_sizes", -1.0, "sum_of_sizes and mean must not be negative"),
         ("mean", np.nan, "sizes and mean must not be negative"),
     ],
 )  # fmt: skip
@@ -198,7 +198,9 @@ def test_examples_without_sizes_are_refused():
     engine = given.new_engines(5)[0]
     engine.take(as_examples(X, y), given.steps(rows(4), 0), given.task(engine))
     engine = chosen.new_engines(5)[0]
-    with pytest.raises(ValueError, match="examples must have sizes: the rates follow the sizes"):
+    with pytest.raises(
+        ValueError, match="examples must have row_sizes: the rates follow the sizes"
+    ):
         engine.take(as_examples(X, y), chosen.steps(rows(4), 0), chosen.task(engine))
     assert not engine.fields.any()
 

@@ -19,7 +19,7 @@ from lazynet import (
     Power,
     TruncatedGradient,
 )
-from lazynet.data.arrays import as_examples, sizes_of
+from lazynet.data.arrays import as_examples, row_sizes_of
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.kernels.steps import Steps
 from lazynet.losses import LOSS_OBJECTS, LOSSES
@@ -90,7 +90,7 @@ def test_rates_of_a_step_that_overflows_are_not_counted():
     chosen = plan(loss="log_loss", schedule=FromData(), fit_intercept=True)
     X = sparse.csr_matrix(np.array([[1.0], [2.0], [1e200]]))
     with np.errstate(over="ignore"):
-        examples = as_examples(X, np.ones(3), None, sizes_of(X, chosen.size_kind))
+        examples = as_examples(X, np.ones(3), None, row_sizes_of(X, chosen.size_kind))
     for kind in (ClockEngine, AveragedClockEngine):
         engine = kind(1)
         average = Power if kind is AveragedClockEngine else None

@@ -30,7 +30,7 @@ from lazynet import (
     Tables,
     TruncatedGradient,
 )
-from lazynet.data.arrays import sizes_of
+from lazynet.data.arrays import row_sizes_of
 from lazynet.data.targets import Classes, Columns, Labels, checked_indicator
 from lazynet.engines import catalogue
 from lazynet.engines.calls import Undo
@@ -105,7 +105,7 @@ def examples_of(chosen, n_outputs, values=np.float64, indices=np.int32, measured
     starts = X.indptr.astype(indices)
     rows = X.data.astype(values), X.indices.astype(indices), starts, D
     targets = Y if n_outputs is None else None
-    sizes = chosen.size_kind if measured else sizes_of(X, chosen.size_kind)
+    sizes = chosen.size_kind if measured else row_sizes_of(X, chosen.size_kind)
     return Examples(*rows, targets, IMPORTANCES, sizes)
 
 

@@ -21,7 +21,7 @@ import lazynet.kernels
 from lazynet.kernels import cells, outputs, stabilised
 from lazynet.kernels import steps as steps_kernel
 from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_FINISHED, STATUS_NEEDS_SWEEP, Examples
-from lazynet.kernels.outputs import Block
+from lazynet.kernels.outputs import OutputBlock
 from lazynet.kernels.steps import Average, OutputTargets, Steps, Task
 from lazynet.rules.storage import STORAGES
 from safe.fuzz.disguises import fenced
@@ -65,9 +65,9 @@ def block_of(kind, n_features, **state):
     """A block that has learned nothing, in fences."""
     parts = Parts(np.random.default_rng(0), fenced)
     parts.d, parts.n_outputs, parts.narrow, parts.kind = n_features, WIDTH, False, run_of(kind)
-    given = parts.arguments("outputs.Block", CLASSES[Block].split())
+    given = parts.arguments("outputs.OutputBlock", CLASSES[OutputBlock].split())
     cells = fenced(np.zeros((n_features, WIDTH * outputs.numbers(kind))))
-    return Block(**{**given, "cells": cells, "scalars": np.zeros(outputs.SCALARS), **state})
+    return OutputBlock(**{**given, "cells": cells, "scalars": np.zeros(outputs.SCALARS), **state})
 
 
 def run_wide(kind, block, examples, targets, order, **others):
@@ -147,7 +147,7 @@ def test_a_thread_that_changes_the_columns():
     """A row is copied before it is checked, and used as it was checked."""
     n, d = 400, 6
     columns, starts = np.tile(np.arange(d), n), np.arange(0, n * d + 1, d)
-    examples = Examples(np.ones(n * d), columns, starts, d, sizes=np.ones(n))
+    examples = Examples(np.ones(n * d), columns, starts, d, row_sizes=np.ones(n))
     labels, begins, positives = np.zeros(n, np.int64), np.arange(n + 1), np.zeros(n, np.int64)
     done = threading.Event()
     both = (
@@ -190,7 +190,7 @@ def test_every_kind_of_the_kernel_is_tested():
 def test_objects_are_made_once_and_are_not_copied(kind):
     """Pointers are neither pickled nor copied; a task has numbers alone."""
     made = Parts(np.random.default_rng(0)).made(kind)
-    if kind in (Block, OutputTargets):
+    if kind in (OutputBlock, OutputTargets):
         with pytest.raises(TypeError):  # no object is half made
             kind.__new__(kind)
     for call in (pickle.dumps, copy.copy, copy.deepcopy) if kind is not Task else ():
@@ -288,6 +288,6 @@ def test_every_extension_that_is_compiled_in_is_tested_for():
     if not (setup.exists() and (folder / "lanes.h").exists()):
         pytest.skip("the sources are not installed")
     compiled = set(re.findall(r'"-m((?:avx|bmi|fma)\w*)"', setup.read_text()))
-    asked = re.findall(r'__builtin_cpu_supports\("([^"]*)"\)', (folder / "lanes.h").read_text())
+    asked = re.findall(r"\bHAS\((\w+)\)", (folder / "lanes.h").read_text())
     assert compiled
     assert compiled <= set(asked)

@@ -574,7 +574,7 @@ ELSEWHERE = [
       for name in ("n_runs", "n_jobs", "random_state")),
     *((name, lambda v, name=name: verified_with(**{name: v})) for name in ("max_rows", "epochs")),
     ("target", lambda v: stepped(lambda s: s.step([0], [1.0], v))),
-    ("weight", lambda v: stepped(lambda s: s.step([0], [1.0], 1.0, v))),
+    ("importance", lambda v: stepped(lambda s: s.step([0], [1.0], 1.0, v))),
     ("row", lambda v: stepped(lambda s: s.step_row(MATRIX, v, 1.0))),
     ("j must", lambda v: stepped(lambda s: s.weight(v))),
 ]  # fmt: skip

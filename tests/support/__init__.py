@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lazynet.data.arrays import as_examples, sizes_of
+from lazynet.data.arrays import as_examples, row_sizes_of
 from lazynet.engines.catalogue import check_rule
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
@@ -36,7 +36,7 @@ def plan(
 
 def examples_of(plan, X, y, importances=None):
     """The examples that an engine of the plan learns from, with the sizes that its rates follow."""
-    return as_examples(X, y, importances, sizes_of(X, plan.size_kind))
+    return as_examples(X, y, importances, row_sizes_of(X, plan.size_kind))
 
 
 def rows(n):

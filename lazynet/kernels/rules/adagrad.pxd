@@ -28,8 +28,8 @@ from libc.math cimport fabs, ldexp, sqrt
 
 from ..from_data cimport defect_of_mean_size, is_due, mean_of, most_rows
 from ..lanes cimport (
-    Lanes, absolute, any_above, any_expm1, any_log1p, any_nonzero, at_least_zero, both, exceeds,
-    is_zero, lane_of, nonzero, root, set_lane, small_expm1, small_log1p, spread, where, with_sign,
+    Lanes, absolute, any_above, any_expm1, any_log1p, any_nonzero, at_least_zero, both, broadcast,
+    exceeds, is_zero, lane_of, nonzero, root, set_lane, small_expm1, small_log1p, where, with_sign,
 )
 
 
@@ -42,7 +42,7 @@ cdef struct AdaGrad:
     double intercept, intercept_s
     double steps        # taken so far
     double rows         # measured so far
-    double sizes        # the sum of their ||x||_1
+    double sum_of_sizes # the sum of their ||x||_1
     double mean         # m, 0 before the first row that is not empty
     double waiting      # 1 where the row of the next step is measured and a sweep was asked for
     # what follows from them
@@ -70,7 +70,7 @@ cdef inline str defect(const AdaGrad* rule):
         return f"initial must not be negative, got {rule.initial}"
     if not 0.0 <= rule.steps <= most_rows():
         return f"fields: steps must lie between 0 and {most_rows():.0f}, got {rule.steps}"
-    return defect_of_mean_size(rule.rows, rule.sizes, rule.mean)
+    return defect_of_mean_size(rule.rows, rule.sum_of_sizes, rule.mean)
 
 
 cdef inline void prepare(AdaGrad* rule) noexcept nogil:
@@ -90,15 +90,15 @@ cdef inline bint measure(AdaGrad* rule, double size) noexcept nogil:
         return False
     due = is_due(rule.rows) or rule.mean == 0.0
     rule.rows += 1.0
-    rule.sizes += size
-    if due and rule.sizes != 0.0:
-        rule.waiting = fabs(mean_of(rule.sizes, rule.rows) - rule.mean) > rule.mean / 16.0
+    rule.sum_of_sizes += size
+    if due and rule.sum_of_sizes != 0.0:
+        rule.waiting = fabs(mean_of(rule.sum_of_sizes, rule.rows) - rule.mean) > rule.mean / 16.0
     return rule.waiting != 0.0
 
 
 cdef inline Lanes rate_at(const AnyAdaGrad* rule, Lanes s) noexcept nogil:
     """eta.  Before the first gradient of a coordinate, delta + s may be as small as delta."""
-    return spread(rule.alpha_now) / (spread(rule.delta_now) + s)
+    return broadcast(rule.alpha_now) / (broadcast(rule.delta_now) + s)
 
 
 cdef inline Lanes decay_of(const AnyAdaGrad* rule, Lanes eta) noexcept nogil:
@@ -106,7 +106,7 @@ cdef inline Lanes decay_of(const AnyAdaGrad* rule, Lanes eta) noexcept nogil:
     cdef Lanes y, series
     if not rule.decays:
         return eta
-    y = eta * spread(rule.l2)
+    y = eta * broadcast(rule.l2)
     series = small_log1p(y)
     if any_above(y, 1.0 / 4096):
         return where(exceeds(y, 1.0 / 4096), any_log1p(y), series)
@@ -115,23 +115,21 @@ cdef inline Lanes decay_of(const AnyAdaGrad* rule, Lanes eta) noexcept nogil:
 
 cdef inline double decay_at(const AdaGrad* rule, double s) noexcept nogil:
     """c of one cell, from its s."""
-    return lane_of(decay_of(rule, rate_at(rule, spread(s))), 0)
+    return lane_of(decay_of(rule, rate_at(rule, broadcast(s))), 0)
 
 
-cdef inline Lanes load(
-    const AnyAdaGrad* rule, const Lanes* cell, Lanes* kept
-) noexcept nogil:
-    cdef Lanes w = cell[0], size = absolute(w), lost
-    cdef Lanes due = (spread(rule.steps) - cell[3]) * cell[2]
+cdef inline Lanes load(const AnyAdaGrad* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
+    cdef Lanes w = cell[0], magnitude = absolute(w), lost
+    cdef Lanes due = (broadcast(rule.steps) - cell[3]) * cell[2]
     if rule.decays:
         due = both(due, nonzero(w))  # a weight of zero stays so, however much it has missed
         lost = small_expm1(-due)
         if any_above(due, 1.0 / 32):
             lost = where(exceeds(due, 1.0 / 32), any_expm1(-due), lost)
-        size = size + (size + spread(rule.ratio)) * lost
+        magnitude = magnitude + (magnitude + broadcast(rule.ratio)) * lost
     else:
-        size = size - due * spread(rule.l1)
-    kept[0], kept[1] = with_sign(at_least_zero(size), w), cell[1]
+        magnitude = magnitude - due * broadcast(rule.l1)
+    kept[0], kept[1] = with_sign(at_least_zero(magnitude), w), cell[1]
     return kept[0]
 
 
@@ -140,12 +138,12 @@ cdef inline void move(
 ) noexcept nogil:
     cdef Lanes g = slope * x, s = kept[1], squares = g * g, begins, eta
     if any_nonzero(rule.first):
-        begins = both(both(spread(rule.first) * x, nonzero(g)), is_zero(s))
+        begins = both(both(broadcast(rule.first) * x, nonzero(g)), is_zero(s))
         squares = squares + begins * begins
     s = root(s * s + squares)
     eta = rate_at(rule, s)
     cell[0], cell[1] = kept[0] - eta * g, s
-    cell[2], cell[3] = decay_of(rule, eta), spread(rule.steps)
+    cell[2], cell[3] = decay_of(rule, eta), broadcast(rule.steps)
 
 
 cdef inline void show(
@@ -182,7 +180,7 @@ cdef inline double change_scale(AdaGrad* rule) noexcept nogil:
     cdef bint first = rule.mean == 0.0  # weights that were loaded keep their size
     if rule.waiting == 0.0:
         return 1.0
-    rule.mean = mean_of(rule.sizes, rule.rows)
+    rule.mean = mean_of(rule.sum_of_sizes, rule.rows)
     prepare(rule)
     return 1.0 if first else rule.alpha_now / old
 
@@ -198,5 +196,5 @@ cdef inline void renew(
     cdef Lanes[2] kept
     load(old, cell, kept)
     if any_nonzero(kept[0]):
-        cell[0] = kept[0] * spread(factor)
-        cell[2], cell[3] = decay_of(rule, rate_at(rule, kept[1])), spread(rule.steps)
+        cell[0] = kept[0] * broadcast(factor)
+        cell[2], cell[3] = decay_of(rule, rate_at(rule, kept[1])), broadcast(rule.steps)

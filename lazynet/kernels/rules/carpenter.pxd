@@ -15,7 +15,7 @@
 # (tests/exact/test_lazy_equals_dense.py).
 from libc.math cimport fmod
 
-from ..lanes cimport Lanes, absolute, at_least_zero, spread, with_sign
+from ..lanes cimport Lanes, absolute, at_least_zero, broadcast, with_sign
 
 
 cdef struct Carpenter:
@@ -25,19 +25,17 @@ cdef struct Carpenter:
     double intercept
 
 
-cdef inline Lanes load(
-    const Carpenter* rule, const Lanes* cell, Lanes* kept
-) noexcept nogil:
-    cdef Lanes w = cell[0], size = absolute(w)
-    size = size - (rule.steps - cell[1]) * rule.rate * (rule.l1 + rule.l2 * size)
-    kept[0] = with_sign(at_least_zero(size), w)
+cdef inline Lanes load(const Carpenter* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
+    cdef Lanes w = cell[0], magnitude = absolute(w)
+    magnitude = magnitude - (rule.steps - cell[1]) * rule.rate * (rule.l1 + rule.l2 * magnitude)
+    kept[0] = with_sign(at_least_zero(magnitude), w)
     return kept[0]
 
 
 cdef inline void move(
     const Carpenter* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    cell[0], cell[1] = kept[0] - g, spread(rule.steps)
+    cell[0], cell[1] = kept[0] - g, broadcast(rule.steps)
 
 
 cdef inline bint finish(Carpenter* rule, double move, double rate) noexcept nogil:

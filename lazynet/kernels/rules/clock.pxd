@@ -27,10 +27,10 @@
 # it did.  Without an l1 penalty no weight vanishes.
 from libc.math cimport fabs
 
-from ..from_data cimport FromData
+from ..from_data cimport RateState
 from ..lanes cimport (
-    Lanes, Real, any_lane, both, higher, is_zero, nonzero, soft, spread, unsoft, where, with_sign,
-    without,
+    Lanes, Real, any_lane, both, broadcast, higher, is_zero, nonzero, soft, unsoft, where,
+    with_sign, without,
 )
 from .motion cimport Clock, Past, count_alive, sum_alive
 
@@ -46,9 +46,9 @@ cdef struct ClockRule:
     double positive     # whether a weight that would move below 0 becomes 0
     Past past           # with an average
     double* totals      # the fields of the average, or NULL
-    double scale_sum, pull_sum  # S0 and S1 as of now
-    FromData state      # of rates that are computed from the rows ...
-    FromData state_before  # ... and what it was before the row was counted, as the clock
+    double scale_sum, shift_sum  # S0 and S1 as of now
+    RateState state      # of rates that are computed from the rows ...
+    RateState state_before  # ... and what it was before the row was counted, as the clock
     Clock clock_before
 
 
@@ -61,22 +61,21 @@ cdef struct FreelyAveragedRule:
     ClockRule clock_rule
 
 
-# What a step reads, where several outputs lie side by side, each with its clock.
+# The same of several outputs side by side, each with its clock: what a step reads.
 cdef struct ClockLanes:
     Lanes shift
 
 
 cdef struct ClockRuleLanes:
     ClockLanes clock
+    Lanes scale_sum, shift_sum
 
 
 cdef struct AveragedLanes:
-    ClockLanes clock
-    Lanes scale_sum, pull_sum
-
+    ClockRuleLanes clock_rule
 
 cdef struct FreelyAveragedLanes:
-    AveragedLanes clock_rule
+    ClockRuleLanes clock_rule
 
 
 cdef fused AnyClockRule:
@@ -84,50 +83,43 @@ cdef fused AnyClockRule:
     ClockRuleLanes
 
 
-cdef fused AnyAveraged:
-    ClockRule
-    AveragedLanes
-
-
 cdef inline void prepare(ClockRule* rule) noexcept nogil:
     rule.clock.inverse = 1.0 / rule.clock.scale
 
 
-cdef inline Lanes load(
-    const AnyClockRule* rule, const Lanes* cell, Lanes* kept
-) noexcept nogil:
+cdef inline Lanes load(const AnyClockRule* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
     kept[0] = cell[0]
-    return soft(cell[0], spread(rule.clock.shift))
+    return soft(cell[0], broadcast(rule.clock.shift))
 
 
 cdef inline void move(
     const AnyClockRule* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    cdef Lanes shift = spread(rule.clock.shift), w = soft(kept[0], shift) - g
+    cdef Lanes shift = broadcast(rule.clock.shift), w = soft(kept[0], shift) - g
     if AnyClockRule is ClockRule:
         if rule.positive != 0.0:
-            w = higher(spread(0.0), w)  # NaN stays NaN
+            w = higher(broadcast(0.0), w)  # NaN stays NaN
     cell[0] = unsoft(w, shift)
 
 
 cdef inline Lanes load_averaged(
-    const AnyAveraged* rule, const Lanes* cell, Lanes* kept
+    const AnyClockRule* rule, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
     kept[0], kept[1] = cell[0], cell[1]
-    return soft(cell[0], spread(rule.clock.shift))
+    return soft(cell[0], broadcast(rule.clock.shift))
 
 
 cdef inline Lanes load_freely_averaged(
-    const AnyAveraged* rule, const Lanes* cell, Lanes* kept
+    const AnyClockRule* rule, const Lanes* cell, Lanes* kept
 ) noexcept nogil:
     kept[0], kept[1] = cell[0], cell[1]
     return cell[0]
 
 
 cdef inline void move_freely_averaged(
-    const AnyAveraged* rule, Lanes* cell, const Lanes* kept, Lanes g
+    const AnyClockRule* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    cell[0], cell[1] = kept[0] - g, kept[1] - g * spread(rule.scale_sum)
+    cell[0], cell[1] = kept[0] - g, kept[1] - g * broadcast(rule.scale_sum)
 
 
 cdef enum:
@@ -168,9 +160,9 @@ cdef inline void bury(const Past* past, Vanished* vanished) noexcept nogil:
     vanished.n = 0
 
 
-cdef inline bint some_vanished(const AnyAveraged* rule, const Lanes* kept) noexcept nogil:
+cdef inline bint some_vanished(const AnyClockRule* rule, const Lanes* kept) noexcept nogil:
     """Whether some weights had vanished before they moved."""
-    return any_lane(without(nonzero(kept[0]), nonzero(soft(kept[0], spread(rule.clock.shift)))))
+    return any_lane(without(nonzero(kept[0]), nonzero(soft(kept[0], broadcast(rule.clock.shift)))))
 
 
 cdef inline void collect_vanished(
@@ -188,13 +180,13 @@ cdef inline void collect_vanished(
 
 
 cdef inline void move_averaged(
-    const AnyAveraged* rule, Lanes* cell, const Lanes* kept, Lanes g
+    const AnyClockRule* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    cdef Lanes shift = spread(rule.clock.shift)
-    cdef Lanes scale_sum = spread(rule.scale_sum), pull_sum = spread(rule.pull_sum)
-    cdef Lanes sign_sum = scale_sum * shift - pull_sum
+    cdef Lanes shift = broadcast(rule.clock.shift)
+    cdef Lanes scale_sum = broadcast(rule.scale_sum), shift_sum = broadcast(rule.shift_sum)
+    cdef Lanes sign_sum = scale_sum * shift - shift_sum
     cdef Lanes old = kept[0], w = soft(old, shift), moved = w - g, z = unsoft(moved, shift)
     cdef Lanes change = (with_sign(sign_sum, moved) - with_sign(sign_sum, old)) - g * scale_sum
-    cdef Lanes anew = scale_sum * z - with_sign(pull_sum, z)
+    cdef Lanes anew = scale_sum * z - with_sign(shift_sum, z)
     cell[0] = z
     cell[1] = kept[1] + where(nonzero(w), change, both(anew, is_zero(old)))

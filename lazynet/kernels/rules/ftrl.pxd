@@ -24,7 +24,7 @@ from libc.float cimport DBL_MIN
 from libc.math cimport sqrt
 
 from ..from_data cimport ASKS, CHANGED, MeanSize, count_size, defect_of_mean_size, unit
-from ..lanes cimport Lanes, root, set_lane, soft, spread
+from ..lanes cimport Lanes, broadcast, root, set_lane, soft
 
 
 cdef struct Ftrl:
@@ -36,7 +36,7 @@ cdef struct Ftrl:
     # fields
     double intercept_z, intercept_s
     double steps          # taken so far
-    MeanSize sizes
+    MeanSize mean_size
     # what follows from them
     double follows, alpha_now, inverse_alpha, beta_now
     double shift          # k l1
@@ -69,7 +69,7 @@ cdef inline str defect(const Ftrl* rule, bint running):
         )
     if running and not damping > 0.0:
         return "beta and l2 must not both be 0"
-    return defect_of_mean_size(rule.sizes.rows, rule.sizes.sizes, rule.sizes.mean)
+    return defect_of_mean_size(rule.mean_size.rows, rule.mean_size.sum_of_sizes, rule.mean_size.mean)
 
 
 cdef inline void set_penalty(Ftrl* rule) noexcept nogil:
@@ -95,37 +95,33 @@ cdef inline void set_intercept(Ftrl* rule) noexcept nogil:
 
 
 cdef inline void prepare(Ftrl* rule) noexcept nogil:
-    cdef double size = unit(&rule.sizes)
+    cdef double mean = unit(&rule.mean_size)
     rule.follows = rule.intercept_alpha != 0.0
-    rule.alpha_now = rule.alpha / size if rule.follows else rule.alpha
-    rule.beta_now = rule.beta * size if rule.follows else rule.beta
+    rule.alpha_now = rule.alpha / mean if rule.follows else rule.alpha
+    rule.beta_now = rule.beta * mean if rule.follows else rule.beta
     rule.inverse_alpha = 1.0 / rule.alpha_now
     set_penalty(rule)
     set_intercept(rule)
 
 
 cdef inline bint measure(Ftrl* rule, double size) noexcept nogil:
-    cdef int change = count_size(&rule.sizes, size)
+    cdef int change = count_size(&rule.mean_size, size)
     if change == CHANGED:
         prepare(rule)
     return change == ASKS
 
 
-cdef inline Lanes load(
-    const AnyFtrl* rule, const Lanes* cell, Lanes* kept
-) noexcept nogil:
+cdef inline Lanes load(const AnyFtrl* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
     cdef Lanes z = cell[0], s = cell[1]
     # Not -soft: a weight of zero has no sign.
-    cdef Lanes numerator = (0.0 - soft(z, spread(rule.shift))) * spread(rule.alpha_now)
-    kept[0], kept[1], kept[2] = z, s, numerator / (spread(rule.damping) + s)
+    cdef Lanes numerator = (0.0 - soft(z, broadcast(rule.shift))) * broadcast(rule.alpha_now)
+    kept[0], kept[1], kept[2] = z, s, numerator / (broadcast(rule.damping) + s)
     return kept[2]
 
 
-cdef inline void move(
-    const AnyFtrl* rule, Lanes* cell, const Lanes* kept, Lanes g
-) noexcept nogil:
+cdef inline void move(const AnyFtrl* rule, Lanes* cell, const Lanes* kept, Lanes g) noexcept nogil:
     cdef Lanes z = kept[0], old = kept[1], w = kept[2], s = root(old * old + g * g)
-    cell[0] = z + (g - (s - old) * spread(rule.inverse_alpha) * w)
+    cell[0] = z + (g - (s - old) * broadcast(rule.inverse_alpha) * w)
     cell[1] = s
 
 

@@ -18,8 +18,8 @@ from libc.math cimport ldexp, sqrt
 
 from ..chunk cimport SCALE, SHIFT, Outputs
 from ..lanes cimport (
-    LANES_OF_LINE, LINE, WIDTH, Lanes, lanes_of_doubles, lanes_of_floats, put_doubles, put_floats,
-    spread,
+    LANES_OF_LINE, LINE, WIDTH, Lanes, broadcast, lanes_of_doubles, lanes_of_floats, put_doubles,
+    put_floats,
 )
 from ..rows cimport OwnRow, prefetch_to_write
 
@@ -67,7 +67,7 @@ cdef inline double norm_of(const Cell* z, Py_ssize_t width) noexcept nogil:
     cdef Py_ssize_t k, v
     cdef int part
     for part in range(LANES_OF_LINE):
-        squares[part] = spread(0.0)
+        squares[part] = broadcast(0.0)
     for v in range(width // LINE):
         k = v * LINE
         for part in range(LANES_OF_LINE):
@@ -92,19 +92,19 @@ cdef inline void move_row(
     cdef double norm, factor
     cdef int part
     for part in range(LANES_OF_LINE):
-        squares[part] = spread(0.0)
+        squares[part] = broadcast(0.0)
     for v in range(width // LINE):
         k = v * LINE
         for part in range(LANES_OF_LINE):
-            left = spread(share) * numbers_at(z + k + part * WIDTH)
-            left = left - spread(x) * lanes_of_doubles(moves + k + part * WIDTH)
+            left = broadcast(share) * numbers_at(z + k + part * WIDTH)
+            left = left - broadcast(x) * lanes_of_doubles(moves + k + part * WIDTH)
             squares[part] = squares[part] + left * left
             put_numbers(z + k + part * WIDTH, left)
     norm = sqrt(sum_of_line(squares))
     factor = (norm + shift) / norm if norm >= smallest_norm(z) else 0.0
     for v in range(width // WIDTH):
         k = v * WIDTH
-        put_numbers(z + k, numbers_at(z + k) * spread(factor))
+        put_numbers(z + k, numbers_at(z + k) * broadcast(factor))
 
 # --- the loops over the rows of weights of a row of X ---------------------------------------------
 
@@ -128,7 +128,7 @@ cdef inline void predict_rows(
         x = row.values[i] * row.kept[i]
         for v in range(at.width // WIDTH):
             k = v * WIDTH
-            put_doubles(out + k, lanes_of_doubles(out + k) + spread(x) * numbers_at(z + k))
+            put_doubles(out + k, lanes_of_doubles(out + k) + broadcast(x) * numbers_at(z + k))
 
 
 cdef inline void update_rows(
@@ -159,4 +159,4 @@ cdef inline void read_row(
     cdef Py_ssize_t k, v
     for v in range(at.width // WIDTH):
         k = v * WIDTH
-        put_doubles(out + k, numbers_at(z + k) * spread(share))
+        put_doubles(out + k, numbers_at(z + k) * broadcast(share))

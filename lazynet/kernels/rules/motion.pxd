@@ -105,8 +105,8 @@ cdef inline bint sweep_is_due(
 # One plain array holds these numbers between calls.
 cdef enum:
     COUNTED = 0            # iterates since the clock was set
-    SCALES_LOW = 1         # the digits that the rounding of the last prefix sums lost
-    PULLS_LOW = 2
+    SCALE_SUM_LOW = 1         # the digits that the rounding of the last prefix sums lost
+    SHIFT_SUM_LOW = 2
     TOTAL = 3              # sum of omega over all iterates so far, and its lost digits
     TOTAL_LOW = 4
     INTERCEPT_SUM = 5      # sum of omega b over all iterates, and its lost digits
@@ -116,11 +116,11 @@ cdef enum:
 
 # The past of a clock since it was set: for each iterate that counted, the shift and the prefix sums
 #
-#     scales[n] = sum_{i <= n} omega_i scale_i      pulls[n] = sum_{i <= n} omega_i scale_i shift_i
+#     scale_sums[n] = sum_{i <= n} omega_i scale_i      shift_sums[n] = sum_{i <= n} omega_i scale_i shift_i
 cdef struct Past:
     double* shifts
-    double* scales      # S0, from n = 0 on
-    double* pulls       # S1, from n = 0 on
+    double* scale_sums      # S0, from n = 0 on
+    double* shift_sums       # S1, from n = 0 on
     Py_ssize_t n        # iterates that have counted
     Py_ssize_t room     # iterates for which there is room
 
@@ -130,7 +130,7 @@ cdef inline double sum_alive(const Past* past, double z, Py_ssize_t n) noexcept 
 
     ``before`` of a cell subtracts the iterates before the weight was stored as z.
     """
-    return past.scales[n] * z - past.pulls[n] * <double> ((z > 0.0) - (z < 0.0))
+    return past.scale_sums[n] * z - past.shift_sums[n] * <double> ((z > 0.0) - (z < 0.0))
 
 
 cdef inline void add_to(double* total, double* low, double term) noexcept nogil:
@@ -155,10 +155,10 @@ cdef inline void count_iterate(
     cdef double weighed = omega * clock.scale
     cdef Py_ssize_t n = past.n
     past.shifts[n] = clock.shift
-    past.scales[n + 1] = past.scales[n]
-    past.pulls[n + 1] = past.pulls[n]
-    add_to(&past.scales[n + 1], &fields[SCALES_LOW], weighed)
-    add_to(&past.pulls[n + 1], &fields[PULLS_LOW], weighed * clock.shift)
+    past.scale_sums[n + 1] = past.scale_sums[n]
+    past.shift_sums[n + 1] = past.shift_sums[n]
+    add_to(&past.scale_sums[n + 1], &fields[SCALE_SUM_LOW], weighed)
+    add_to(&past.shift_sums[n + 1], &fields[SHIFT_SUM_LOW], weighed * clock.shift)
     past.n = n + 1
     count_totals(fields, omega, intercept)
 
@@ -197,7 +197,7 @@ cdef inline bint past_is_due(
     if past.n >= past.room:
         return True
     # The reach after the step; both sides are multiplied by ``keep``.
-    farthest = past.scales[past.n] * max(clock.inverse, clock.shift * keep + pull * clock.inverse)
+    farthest = past.scale_sums[past.n] * max(clock.inverse, clock.shift * keep + pull * clock.inverse)
     bound = fields[TOTAL] * keep
     if farthest > reach.hard_limit * bound:
         return True

@@ -13,7 +13,7 @@
 from libc.math cimport sqrt
 
 from ..from_data cimport ASKS, CHANGED, MeanSize, count_size, defect_of_mean_size, unit
-from ..lanes cimport Lanes, set_lane, soft, spread
+from ..lanes cimport Lanes, broadcast, set_lane, soft
 
 
 cdef struct Rda:
@@ -23,7 +23,7 @@ cdef struct Rda:
     # fields
     double steps          # t
     double intercept_sum  # minus the sum of the gradients of the intercept
-    MeanSize sizes
+    MeanSize mean_size
     # what follows from them
     double follows, gamma_now, shift, factor, intercept
 
@@ -43,7 +43,7 @@ cdef inline str defect(const Rda* rule):
         return f"gamma must be positive, got {rule.gamma}"
     if not rule.intercept_gamma >= 0.0:
         return f"intercept_gamma must not be negative, got {rule.intercept_gamma}"
-    return defect_of_mean_size(rule.sizes.rows, rule.sizes.sizes, rule.sizes.mean)
+    return defect_of_mean_size(rule.mean_size.rows, rule.mean_size.sum_of_sizes, rule.mean_size.mean)
 
 
 cdef inline double factor_of(double t, double l2, double gamma) noexcept nogil:
@@ -59,29 +59,25 @@ cdef inline void set_weights(Rda* rule) noexcept nogil:
 
 
 cdef inline void prepare(Rda* rule) noexcept nogil:
-    cdef double size = unit(&rule.sizes)
+    cdef double mean = unit(&rule.mean_size)
     rule.follows = rule.intercept_gamma != 0.0
-    rule.gamma_now = rule.gamma * (size * size) if rule.follows else rule.gamma
+    rule.gamma_now = rule.gamma * (mean * mean) if rule.follows else rule.gamma
     set_weights(rule)
 
 
 cdef inline bint measure(Rda* rule, double size) noexcept nogil:
-    cdef int change = count_size(&rule.sizes, sqrt(size))
+    cdef int change = count_size(&rule.mean_size, sqrt(size))
     if change == CHANGED:
         prepare(rule)
     return change == ASKS
 
 
-cdef inline Lanes load(
-    const AnyRda* rule, const Lanes* cell, Lanes* kept
-) noexcept nogil:
+cdef inline Lanes load(const AnyRda* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
     kept[0] = cell[0]
-    return soft(cell[0], spread(rule.shift))
+    return soft(cell[0], broadcast(rule.shift))
 
 
-cdef inline void move(
-    const AnyRda* rule, Lanes* cell, const Lanes* kept, Lanes g
-) noexcept nogil:
+cdef inline void move(const AnyRda* rule, Lanes* cell, const Lanes* kept, Lanes g) noexcept nogil:
     cell[0] = kept[0] - g
 
 

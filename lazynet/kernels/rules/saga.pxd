@@ -29,8 +29,8 @@ from libc.math cimport copysign, expm1, fabs, floor, ldexp, log1p
 
 from ..from_data cimport most_rows
 from ..lanes cimport (
-    WIDTH, Lanes, absolute, any_above, any_lane, at_most, both, exceeds, is_zero, lane_of, nonzero,
-    set_lane, small_expm1, soft, spread, where, with_sign, without,
+    WIDTH, Lanes, absolute, any_above, any_lane, at_most, both, broadcast, exceeds, is_zero,
+    lane_of, nonzero, set_lane, small_expm1, soft, where, with_sign, without,
 )
 from ..rows cimport soft as soft_number
 
@@ -74,25 +74,25 @@ cdef inline double one_step(const Saga* rule, double w, double d) noexcept nogil
 
 
 cdef inline double expm1_of(double x) noexcept nogil:
-    return lane_of(small_expm1(spread(x)), 0) if -1.0 / 32 <= x <= 0.0 else expm1(x)
+    return lane_of(small_expm1(broadcast(x)), 0) if -1.0 / 32 <= x <= 0.0 else expm1(x)
 
 
-cdef inline double size_after(const Saga* rule, double size, double q, double k) noexcept nogil:
-    """The size of a weight after k steps in which it loses q and stays on its side."""
+cdef inline double magnitude_after(const Saga* rule, double magnitude, double q, double k) noexcept nogil:
+    """The magnitude of a weight after k steps in which it loses q and stays on its side."""
     if not rule.decay > 0.0:
-        return size - k * q
-    return size + (size + q * rule.inverse) * expm1_of(-(k * rule.decay))
+        return magnitude - k * q
+    return magnitude + (magnitude + q * rule.inverse) * expm1_of(-(k * rule.decay))
 
 
 cdef inline double crossed(const Saga* rule, double w, double d, double k) noexcept nogil:
     """A weight that crosses zero within the next k steps, k steps later."""
-    cdef double side = copysign(1.0, w), size = fabs(w), q = side * d + rule.theta
+    cdef double side = copysign(1.0, w), magnitude = fabs(w), q = side * d + rule.theta
     # The formula is zero after this many steps.
     cdef double whole = (
-        log1p(size / (q * rule.inverse)) / rule.decay if rule.decay > 0.0 else size / q
+        log1p(magnitude / (q * rule.inverse)) / rule.decay if rule.decay > 0.0 else magnitude / q
     )
     cdef double ahead = max(min(floor(whole) - 1.0, k), 0.0)
-    cdef double before = size_after(rule, size, q, ahead), beyond
+    cdef double before = magnitude_after(rule, magnitude, q, ahead), beyond
     cdef int n = 0
     w = side * max(before, 0.0)
     k -= ahead
@@ -104,19 +104,17 @@ cdef inline double crossed(const Saga* rule, double w, double d, double k) noexc
     if not k > 0.0:
         return w
     beyond = fabs(w) if side * w < 0.0 else 0.0
-    return -side * size_after(rule, beyond, rule.theta - fabs(d), k)
+    return -side * magnitude_after(rule, beyond, rule.theta - fabs(d), k)
 
 
-cdef inline Lanes load(
-    const Saga* rule, const Lanes* cell, Lanes* kept
-) noexcept nogil:
+cdef inline Lanes load(const Saga* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
     """The weights after the steps in which no row has visited them."""
     cdef Lanes w = cell[0], mean = cell[1], steps = rule.steps - cell[2]
-    cdef Lanes d = rule.alpha * mean, size = absolute(w)
+    cdef Lanes d = rule.alpha * mean, magnitude = absolute(w)
     cdef Lanes side, q, due, lost, left, still, carried
     cdef int lane
     # From zero a weight leaves against d.
-    side = with_sign(spread(1.0), where(nonzero(w), w, -d))
+    side = with_sign(broadcast(1.0), where(nonzero(w), w, -d))
     q = side * d + rule.theta
     if rule.decay > 0.0:
         due = steps * rule.decay
@@ -124,9 +122,9 @@ cdef inline Lanes load(
         if any_above(due, 1.0 / 32):
             for lane in range(WIDTH):
                 set_lane(&lost, lane, expm1_of(-lane_of(due, lane)))
-        left = size + (size + q * rule.inverse) * lost
+        left = magnitude + (magnitude + q * rule.inverse) * lost
     else:
-        left = size - steps * q
+        left = magnitude - steps * q
     still = both(is_zero(w), at_most(absolute(d), rule.theta))  # most weights, under an l1 penalty
     carried = both(exceeds(-left, 0.0), exceeds(absolute(d), rule.theta))
     left = without(without(side * left, at_most(left, 0.0)), still)  # NaN stays NaN
@@ -141,12 +139,10 @@ cdef inline Lanes load(
     return left
 
 
-cdef inline void move(
-    const Saga* rule, Lanes* cell, const Lanes* kept, Lanes g
-) noexcept nogil:
+cdef inline void move(const Saga* rule, Lanes* cell, const Lanes* kept, Lanes g) noexcept nogil:
     cdef Lanes mean = kept[1], w = kept[0] - rule.alpha * (g + mean)
-    cell[0] = soft(w, spread(rule.theta)) / spread(rule.divisor)
-    cell[1], cell[2] = mean + g / spread(rule.n_rows), spread(rule.steps + 1.0)
+    cell[0] = soft(w, broadcast(rule.theta)) / broadcast(rule.divisor)
+    cell[1], cell[2] = mean + g / broadcast(rule.n_rows), broadcast(rule.steps + 1.0)
 
 
 cdef inline bint finish(Saga* rule, double change) noexcept nogil:

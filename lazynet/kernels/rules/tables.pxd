@@ -13,7 +13,7 @@
 #
 # Property: the weights after every step equal those of lazynet.reference.DenseReference, for any
 # length of the tables (tests/exact/test_lazy_equals_dense.py).
-from ..lanes cimport WIDTH, Lanes, absolute, higher, lane_of, set_lane, spread, with_sign
+from ..lanes cimport WIDTH, Lanes, absolute, broadcast, higher, lane_of, set_lane, with_sign
 from .motion cimport Clock, SweepLimits, advance_clock, in_range, sweep_is_due
 
 
@@ -48,12 +48,12 @@ cdef inline bint full(const Tables* rule) noexcept nogil:
 
 cdef inline Lanes caught_up(Lanes w, Lanes P_psi, Lanes B_psi, double P, double B) noexcept nogil:
     """Weights brought from the step psi to the step with P and B."""
-    cdef Lanes size = absolute(w) * (spread(P) / P_psi) - P * (B - B_psi)
-    return with_sign(higher(size, spread(0.0)), w)
+    cdef Lanes magnitude = absolute(w) * (broadcast(P) / P_psi) - P * (B - B_psi)
+    return with_sign(higher(magnitude, broadcast(0.0)), w)
 
 
 cdef inline Lanes load(const Tables* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
-    cdef Lanes psi = cell[1], P_psi = spread(0.0), B_psi = spread(0.0)
+    cdef Lanes psi = cell[1], P_psi = broadcast(0.0), B_psi = broadcast(0.0)
     cdef Py_ssize_t entry
     cdef int lane
     for lane in range(WIDTH):
@@ -84,16 +84,14 @@ cdef inline bint advance(
     return True
 
 
-cdef inline void move(
-    const Tables* rule, Lanes* cell, const Lanes* kept, Lanes g
-) noexcept nogil:
+cdef inline void move(const Tables* rule, Lanes* cell, const Lanes* kept, Lanes g) noexcept nogil:
     cdef Lanes w = kept[0]
     if rule.shrink_first != 0.0:
-        w = caught_up(w, spread(rule.P), spread(rule.B), rule.next_P, rule.next_B)
-        cell[0], cell[1] = w - g, spread(rule.now)
+        w = caught_up(w, broadcast(rule.P), broadcast(rule.B), rule.next_P, rule.next_B)
+        cell[0], cell[1] = w - g, broadcast(rule.now)
     else:
         # The next visit applies the shrink of this step.
-        cell[0], cell[1] = w - g, spread(rule.now - 1.0)
+        cell[0], cell[1] = w - g, broadcast(rule.now - 1.0)
 
 
 cdef inline bint finish(Tables* rule, double move, const SweepLimits* limits) noexcept nogil:

@@ -10,7 +10,7 @@
 #
 # Property: equal to lazynet.reference.truncated_gradient.DenseTruncatedGradient after every step
 # (tests/exact/test_lazy_equals_dense.py).
-from ..lanes cimport Lanes, absolute, exceeds, soft, spread, where
+from ..lanes cimport Lanes, absolute, broadcast, exceeds, soft, where
 
 
 cdef struct Truncated:
@@ -18,9 +18,7 @@ cdef struct Truncated:
     double gravity, intercept  # fields
 
 
-cdef inline Lanes load(
-    const Truncated* rule, const Lanes* cell, Lanes* kept
-) noexcept nogil:
+cdef inline Lanes load(const Truncated* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
     cdef Lanes w = cell[0], shrunk = soft(w, rule.gravity - cell[1])
     kept[0] = where(exceeds(absolute(w), rule.threshold), w, shrunk)
     return kept[0]
@@ -29,7 +27,7 @@ cdef inline Lanes load(
 cdef inline void move(
     const Truncated* rule, Lanes* cell, const Lanes* kept, Lanes g
 ) noexcept nogil:
-    cell[0], cell[1] = kept[0] - g, spread(rule.gravity)
+    cell[0], cell[1] = kept[0] - g, broadcast(rule.gravity)
 
 
 cdef inline bint finish(

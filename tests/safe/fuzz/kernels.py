@@ -18,7 +18,7 @@ from safe.fuzz.recipes import Parts, call, names_held, recipe, run_outputs
 NAMES = sorted(FUNCTIONS)
 NO_NUMBERS = [None, "x", 1j, [], {}, object(), b"", np.zeros(2), np.nan, 1.5, 10**400]
 #: Classes by the names of the arguments that hold them in a run over several outputs.
-HELD = {"Block": "block", "OutputTargets": "targets"}
+HELD = {"OutputBlock": "block", "OutputTargets": "targets"}
 #: Methods of a working set, out of order; those that are refused change nothing.
 OUT_OF_ORDER = [
     ("descend", 1e-9), ("refresh",), ("model", 0.0), ("descend", 1e-9), ("search",), ("search",),
@@ -155,13 +155,13 @@ def use_again(given, how, random):
 
 def use_outputs(held, kind, parts):
     """Run the kernel once with this block or these targets."""
-    if kind == "Block":
+    if kind == "OutputBlock":
         held.at_level(parts.below(-1, 4))
         parts.d, parts.n_outputs = held.n_features, held.width
         parts.narrow = held.width % 16 == 0
     elif kind == "OutputTargets":
         parts.n, parts.n_outputs = held.n_rows, min(held.n_outputs, 100)
-    run_outputs(parts, held.kind if kind == "Block" else "clock", **{HELD[kind]: held})
+    run_outputs(parts, held.kind if kind == "OutputBlock" else "clock", **{HELD[kind]: held})
 
 
 def without_recipe():

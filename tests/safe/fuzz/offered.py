@@ -13,7 +13,7 @@ from lazynet.kernels.arrays import Held
 from lazynet.kernels.columns import Columns
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.newton import WorkingSet
-from lazynet.kernels.outputs import Block
+from lazynet.kernels.outputs import OutputBlock
 from lazynet.kernels.steps import AVERAGE_FIELDS, Average, OutputTargets, Steps, Task
 
 ENGINES = [row for row in ALGORITHMS.values() if row.engine is not None]
@@ -29,7 +29,7 @@ RUNS = ("of shared steps", "of own steps", "of rates from the rows", "with an av
 #: Functions and classes that are listed once for each of several variants.
 VARIANTS = {
     "cells.sweep": ("adagrad",), "cells.retune": ("adagrad",),
-    "outputs.numbers": WIDE_KINDS, "outputs.Block": WIDE_KINDS, "steps.OutputTargets": FORMS,
+    "outputs.numbers": WIDE_KINDS, "outputs.OutputBlock": WIDE_KINDS, "steps.OutputTargets": FORMS,
     "outputs.run": (*RULES, *RUNS),
 }  # fmt: skip
 #: Numbers that are seldom a place in an array.
@@ -37,15 +37,15 @@ ODD_PLACES = [-1, -7, 7, 1000, 2**31 - 1, -(2**31), 2**62, -(2**63), 2**63 - 1]
 #: The arguments of the classes, which Cython does not tell.
 CLASSES = {
     Held: "name array shape formats writes",
-    Examples: "values columns starts n_columns targets importances sizes",
+    Examples: "values columns starts n_columns targets importances row_sizes",
     Steps: "order rates keep keep_low pull counts predictions",
     Task: "loss epsilon shrink_first fit_intercept smallest_scale cushion largest_cushion "
           "enough_work soft_reach hard_reach",
-    Average: "shifts scales pulls fields",
+    Average: "shifts scale_sums shift_sums fields",
     WorkingSet: "examples loss epsilon curvature share fit_intercept",
     Columns: "examples",
     OutputTargets: "first n_outputs labels starts numbers",
-    Block: "kind cells width stamps clocks own scalars rates constants fields",
+    OutputBlock: "kind cells width stamps clocks own scalars rates constants fields",
 }  # fmt: skip
 
 
@@ -160,7 +160,8 @@ PLAIN = {
                     lambda p: p.reals(p.d)),
     **dict.fromkeys(("predictions", "duals", "factors", "margins", "slopes", "sums.out",
                      "curvatures"), lambda p: p.reals(p.n)),
-    **dict.fromkeys(("squared_norms", "sizes", "importances"), lambda p: p.reals(p.n, least=0.0)),
+    **dict.fromkeys(("squared_norms", "row_sizes", "sizes", "importances"),
+                    lambda p: p.reals(p.n, least=0.0)),
     "steps.Steps.predictions": lambda p: p.reals(p.k),
     "sums.sizes": lambda p: p.one_of(p.reals(p.n, least=0.0), None),
     "mean": lambda p: p.reals(p.one_of(0, p.d)),
@@ -172,7 +173,7 @@ PLAIN = {
     "stabilised.fields": lambda p: p.full(stabilised.N_FIELDS),
     "dual.fields": lambda p: p.full(dual.DUAL_FIELDS), "dual.duals": lambda p: p.full(p.n),
     "steps.Average.fields": lambda p: p.full(AVERAGE_FIELDS),
-    "dense.run.intercept": lambda p: p.reals(1), "spread": lambda p: p.full(p.one_of(0, p.d)),
+    "dense.run.intercept": lambda p: p.reals(1), "dense_row": lambda p: p.full(p.one_of(0, p.d)),
     **dict.fromkeys(("sums.excess.sums", "sums.add_rows.sums"),
                     lambda p: p.reals(p.d, p.below(1, 3))),
 }  # fmt: skip

@@ -16,7 +16,7 @@ from lazynet.kernels import (
 )
 from lazynet.kernels.examples import SIZE_KINDS, Examples
 from lazynet.kernels.newton import WorkingSet
-from lazynet.kernels.outputs import Block
+from lazynet.kernels.outputs import OutputBlock
 from lazynet.kernels.steps import AVERAGE_FIELDS, Average, OutputTargets, Steps, Task
 from lazynet.losses import get_loss
 from lazynet.schedules import FromData
@@ -117,8 +117,8 @@ class Parts(Sizes):
         """A block of the variant of the function, or of one of these kinds."""
         if kinds:
             self.kind = str(self.one_of(*kinds))
-        given = self.arguments("outputs.Block", CLASSES[Block].split())
-        return Block(**given)
+        given = self.arguments("outputs.OutputBlock", CLASSES[OutputBlock].split())
+        return OutputBlock(**given)
 
     def target_arguments(self, form=""):
         """The arguments of ``OutputTargets``; some labels lie outside the outputs of the block."""
@@ -182,7 +182,7 @@ class Parts(Sizes):
     def memory(self):
         """What a kind of cells keeps beside them."""
         if self.kind in CLOCKS:
-            return self.full(cells.FROM_DATA_FIELDS)
+            return self.full(cells.RATE_FIELDS)
         if self.kind == "tables":
             return self.full(2 * self.below(7, 30), 1.0)
         return self.reals(self.n) if self.kind == "saga" else None
@@ -250,7 +250,7 @@ DRAWN = {
     "outputs.sweep.block": lambda p: p.block("clock", "groups", "adagrad"),
     "examples.Examples.self": lambda p: p.made(Examples),
     "steps.Steps.self": lambda p: p.made(Steps), "steps.Average.self": lambda p: p.made(Average),
-    "outputs.Block.self": lambda p: p.block(*WIDE_KINDS),
+    "outputs.OutputBlock.self": lambda p: p.block(*WIDE_KINDS),
     "newton.WorkingSet.self": Parts.working_set, "columns.Columns.self": Parts.working_set,
     "columns.Columns.join.self": lambda p: p.made(WorkingSet),
     "newton.WorkingSet.start.self": lambda p: p.working_set("join"),
@@ -260,7 +260,7 @@ DRAWN = {
     # rows, steps and their scalars
     "values": Parts.values, "columns": lambda p: p.integers(p._columns),
     "starts": lambda p: p.integers(p._starts), "n_columns": lambda p: p.d,
-    "examples.sizes": lambda p: p.one_of(p.reals(p.n, least=0.0), *SIZE_KINDS),
+    "examples.row_sizes": lambda p: p.one_of(p.reals(p.n, least=0.0), *SIZE_KINDS),
     "order": Parts.order,
     "rates": lambda p: p.reals(p.k, least=0.0),
     "keep": lambda p: p.full(p.k, 0.99), "keep_low": lambda p: p.full(p.k),
@@ -271,8 +271,8 @@ DRAWN = {
     "held": lambda p: p.reals(p.n if p.smoothed else 0),
     "columns.features": Parts.new_features,
     "dekel.fields": lambda p: p.full(dekel.N_FIELDS, 1.0),
-    "shifts": lambda p: p.full(p.room(1, 30)), "scales": lambda p: p.full(p.size + 1),
-    "pulls": lambda p: p.full(p.size + 1),
+    "shifts": lambda p: p.full(p.room(1, 30)), "scale_sums": lambda p: p.full(p.size + 1),
+    "shift_sums": lambda p: p.full(p.size + 1),
     "dense.run.sums": lambda p: p.full(p.d * p.room(0, 2)),
     "totals": lambda p: p.full(AVERAGE_FIELDS * p.size),
     "places": lambda p: p.integers(
@@ -285,13 +285,13 @@ DRAWN = {
     "cells.fields": Parts.cell_fields,
     "cells.cells": _cells_of, "memory": Parts.memory,
     # several outputs
-    "outputs.Block.kind": Parts.block_kind, "outputs.Block.cells": Parts.block_cells,
+    "outputs.OutputBlock.kind": Parts.block_kind, "outputs.OutputBlock.cells": Parts.block_cells,
     "width": lambda p: p.width,
     "stamps": lambda p: p.full(p.d) if p.of_block == "adagrad" else None,
-    "outputs.Block.constants": Parts.constants_of_outputs,
-    "outputs.Block.fields": Parts.fields_of_outputs,
-    "outputs.Block.clocks": Parts.clocks,
-    "outputs.Block.rates": lambda p: p.full((p.n_outputs, cells.FROM_DATA_FIELDS)),
+    "outputs.OutputBlock.constants": Parts.constants_of_outputs,
+    "outputs.OutputBlock.fields": Parts.fields_of_outputs,
+    "outputs.OutputBlock.clocks": Parts.clocks,
+    "outputs.OutputBlock.rates": lambda p: p.full((p.n_outputs, cells.RATE_FIELDS)),
     "outputs.read.out": lambda p: p.reals(p.d, p.n_outputs),
     # Groups and averages only learn.
     "outputs.run.learns": lambda p: p.kind in RUNS[3:] or p.flag(),
@@ -318,7 +318,7 @@ def recipe(name, parts):
 def names_held(given):
     """Names of the numbers among the settings and fields of a rule, which errors may name."""
     block = given.get("block")
-    kind = block.kind if isinstance(block, Block) else given.get("kind")
+    kind = block.kind if isinstance(block, OutputBlock) else given.get("kind")
     return [*cells.constants(kind), *cells.fields(kind)] if kind in KINDS else []
 
 
