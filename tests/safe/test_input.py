@@ -449,8 +449,8 @@ def test_refused_data_of_other_features_or_classes():
 BAD_EXAMPLES = [
     (([0], [1.0], 0.5), r"target must be -1 or \+1 with loss='hinge', got 0.5"),
     (([0], [1.0], np.nan), "target must be finite"),
-    (([0], [1.0], 1, -1.0), "weight must be finite and not negative, got -1"),
-    (([0], [1.0], 1, np.nan), "weight must be finite"),
+    (([0], [1.0], 1, -1.0), "importance must be finite and not negative, got -1"),
+    (([0], [1.0], 1, np.nan), "importance must be finite"),
     (([0], [np.nan], 1), "values must be finite"),
     (([0], [np.inf], 1), "values must be finite"),
     (([3, 0, 3], [1.0, 1.0, 1.0], 1), "indices must be distinct"),
