@@ -1,8 +1,8 @@
 """The losses by name, and the objects that carry the width of a loss.
 
-A new loss needs two inline functions in ``kernels/losses.pxd`` and a branch in the two switches
-there, its conjugate and update in ``kernels/conjugates.pxd``, the same functions in
-``reference/losses.py``, and a row in this file.
+A new loss needs a branch of ``loss_with_slope`` in ``kernels/losses.pxd``, its conjugate and update
+in ``kernels/conjugates.pxd``, the same functions in ``reference/losses.py``, and a row in this
+file.
 """
 
 from __future__ import annotations

@@ -79,7 +79,10 @@ def _judged(model: Any, chunk: Chunk) -> tuple[float, NDArray[np.float64], Any, 
         )
     rows, classes = Chunk(X, y, weight), getattr(model, "classes_", None)
     plain = SimpleNamespace(class_weight=None, softmax=False)
-    targets: Targets = model._checked_data(plain, rows, classes, some_rows=True).targets
+    try:
+        targets: Targets = model._checked_data(plain, rows, classes, some_rows=True).targets
+    except ValueError as error:
+        raise ValueError(f"the files do not suit the model: {error}") from None
     decision = model._decision(X)
     loss = check_loss("loss", model.loss, LOSSES_OF_CLASSES)
     if loss == SOFTMAX and isinstance(targets, Classes) and targets.n_outputs > 1:

@@ -17,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from dask.sizeof import sizeof
 from distributed import Future
 from numpy.typing import NDArray
 from scipy import sparse
@@ -52,7 +53,7 @@ def checks_by(serial: type[Any], settings: Settings, n_features: int, classes: A
 class State:
     """The state that a visit passes to the next visit.
 
-    ``block`` returns a function that trains on some rows of a block and returns numbers of each
+    ``block`` returns a function that visits some rows of a block and returns numbers of each
     row.  ``add`` adds the numbers of all rows of a chunk.
     """
 
@@ -117,9 +118,23 @@ class Counted(State):
         self.statistics.add(norms, targets[0] if targets else None, weights)
 
 
+# Dask moves and spills data by their size, and cannot measure these classes by itself.
+@sizeof.register(Targets)
+def _bytes_of_targets(targets: Targets) -> int:
+    return sum(int(sizeof(value)) for value in vars(targets).values())
+
+
+@sizeof.register(State)
+def _bytes_of_state(state: State) -> int:
+    arrays = [numbers for part in state.parts for numbers in part]
+    if isinstance(state, Trained):
+        arrays += state.engine.state().values()
+    return 1000 + sum(array.nbytes for array in arrays)
+
+
 @dataclass(frozen=True)
 class Visit:
-    """Trains on the checked rows of some blocks, in the chunks of a serial fit."""
+    """Visits the checked rows of some blocks, in the chunks of a serial fit."""
 
     check: Prepare
     layout: Layout

@@ -194,7 +194,7 @@ class LinearModel(BaseEstimator):
 
         The file appears as a whole or not at all; an earlier file at ``path`` stays until then.
         It holds no code: numbers, strings and the names of lazynet's own objects.  A parameter
-        that is a Python function is refused.  The page "Models in files" describes the format.
+        that is a Python function is refused.  The page "Model files" describes the format.
 
         Parameters
         ----------

@@ -274,6 +274,7 @@ class OnlineModel(LinearModel):
     ) -> list[Warning]:
         """Continue training with one pass over the rows; a classifier passes ``classes``."""
         settings = read_settings(self)
+        settings.rule.check_streams("partial_fit")
         if not isinstance(X, Source):
             return self._train_on_rows(settings, Chunk(X, y, sample_weight), classes, sample_order)
         check_no_y_with_source(y, sample_weight, sample_order)

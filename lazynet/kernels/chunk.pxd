@@ -228,7 +228,7 @@ cdef struct Loops:
     Status (*run_or_read)(
         int code, void* rule, StepChunk* at, const double* cells, Py_ssize_t n, double* out
     ) noexcept nogil
-    # Brings the cells of AdaGrad current; computes alpha anew if that is due.
+    # Brings the cells of AdaGrad current; recomputes alpha if this is due.
     void (*renew)(void* rule, double* cells, Py_ssize_t n) noexcept nogil
 
 

@@ -99,7 +99,7 @@ cdef inline void read(
 
 
 cdef inline void renew(AdaGrad* rule, double* cells, Py_ssize_t n) noexcept nogil:
-    """Bring the n cells of AdaGrad current; computes alpha anew if that is due."""
+    """Bring the n cells of AdaGrad current; recomputes alpha if this is due."""
     cdef AdaGrad old = rule[0]
     cdef double factor = adagrad.change_scale(rule)
     cdef uint32_t[WIDTH] columns

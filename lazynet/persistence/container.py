@@ -209,8 +209,10 @@ def encoded(name: str, value: Any, arrays: Arrays) -> Any:
     if OBJECTS.get(kind.__name__) is kind:
         fields = {field: getattr(value, field) for field in inspect.signature(kind).parameters}
         return {"$object": [kind.__name__, encoded(name, fields, arrays)]}
-    refused = f"{name} is {shown(value):.100} of {kind}"
-    raise TypeError(f"{refused}: a file holds numbers, strings and objects of lazynet, and no code")
+    raise TypeError(
+        f"{name} is {shown(value):.100} of {kind}, and cannot be written: a file holds numbers, "
+        f"strings and objects of lazynet, and no code"
+    )
 
 
 def _encoded_labels(name: str, array: NDArray[Any]) -> dict[str, Any]:
@@ -235,10 +237,10 @@ def decoded(node: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     tag = next(iter(node), "")
     if not tag.startswith("$"):
         return {key: decoded(part, arrays) for key, part in node.items()}
+    if len(node) > 1 or tag not in {"$array", *_READERS}:
+        raise ValueError(f"there is no value with the name {tag!r}")
     if tag == "$array":
         return arrays[node[tag]]
-    if tag not in _READERS or len(node) > 1:
-        raise ValueError(f"there is no value with the name {tag!r}")
     return _READERS[tag](*decoded(node[tag], arrays))
 
 
@@ -270,13 +272,19 @@ def _generator(key: NDArray[Any], position: int, *gauss: Any) -> np.random.Rando
     return generator
 
 
+def _object(name: str, fields: dict[str, Any]) -> Any:
+    if name not in OBJECTS:
+        raise ValueError(f"there is no {name} among the objects that a model may have")
+    return OBJECTS[name](**fields)
+
+
 _READERS: dict[str, Callable[..., Any]] = {
     "$tuple": lambda *parts: parts,
     "$dict": lambda *pairs: dict(pairs),
     "$labels": _labels,
     "$csr": _csr,
     "$random_state": _generator,
-    "$object": lambda name, fields: OBJECTS[name](**fields),
+    "$object": _object,
 }
 
 

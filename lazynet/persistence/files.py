@@ -25,10 +25,7 @@ FORMAT = "lazynet model"
 # requests for metadata: scikit-learn sets them only while its metadata routing is enabled.
 _NOT_WRITTEN = {"_coefficients", "_offsets", "_sparse_coef", "_metadata_request"}
 # The errors of Python if a document is not the document of a model.
-_NO_MODEL = (
-    ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError,
-    ValueError,
-)  # fmt: skip
+_NO_MODEL = ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
 
 
 def save(model: Any, path: str | os.PathLike[str], note: Mapping[str, Any] | None = None) -> None:
@@ -86,11 +83,12 @@ def load(
         raise ValueError(f"{name} does not say how its rows were read")
     try:
         return _model(decoded(header["document"], arrays), kinds), note or {}
+    except MemoryError:
+        raise MemoryError(f"{name} holds a model that needs more memory than there is") from None
     except _NO_MODEL as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else error
         by = f"{name}, written by lazynet {header.get('lazynet_version')}"
-        kind = MemoryError if isinstance(error, MemoryError) else ValueError
-        raise kind(f"{by}, holds no model: {reason}") from None
+        raise ValueError(f"{by}, holds no model: {reason}") from None
 
 
 def _model(document: dict[str, Any], kinds: Mapping[str, type[Any]]) -> Any:

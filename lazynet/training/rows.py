@@ -183,21 +183,21 @@ class RowsInMemory(Rows):
         return RowsInMemory(self.X, self.targets, self.order, trained, validation)
 
     def units(self, settings: Settings, model: OldModel | None) -> Units | None:
-        """The units in which a fit learns; None for features as they were passed.
+        """The units of the features in a fit; None: the features as passed.
 
-        A penalty that is given acts on the weights of ``coef_``, and a rate that is given belongs
-        to the rows as they were passed.  A model that goes on learning keeps its units.  To find
-        the units and to copy the rows costs as much as a few epochs: a regressor makes many epochs,
-        a classifier only where rows are a table.
+        A given penalty acts on the weights of ``coef_``, and a given rate belongs to the rows as
+        passed.  A warm start keeps the units of the model.  Computing the units and copying the
+        rows cost as much as a few epochs: a regressor makes many epochs, a classifier only if the
+        rows are a table.
         """
         if not settings.standardises:
             return None
         if model is not None:
             units = model.units
             if units is None or len(units.sizes) != self.n_features:
-                return None  # other features are refused where engines are compared with the rows
+                return None  # ``continued_engines`` refuses other features
             same = units.targets is None or len(units.targets) == self.targets.n_outputs
-            return units if same else None  # and so are other targets
+            return units if same else None  # and other targets
         if settings.classifies and not self.is_table:
             return None
         units = Units.of(self.X, self.trained, centred=settings.fit_intercept)

@@ -48,7 +48,7 @@ def test_table_kernel_and_twins_list_the_same_losses():
 
 @pytest.mark.parametrize("code", [-1, LOSS_COUNT])
 def test_unknown_code_is_refused(code):
-    """The kernel refuses a code beyond its switch instead of taking its last arm."""
+    """The kernel refuses a code of no loss instead of computing its last loss."""
     with pytest.raises(ValueError, match=f"loss must be a code .* got {code}"):
         values_and_slopes(code, np.zeros(1), np.ones(1), 0.1)
 
@@ -80,7 +80,7 @@ def test_slope_is_unbounded_where_the_table_says(loss):
 @each_loss
 @given(data=st.data(), epsilon=EPSILONS)
 def test_compiled_loss_equals_twin(loss, data, epsilon):
-    """The inline pair of the kernel is the Python pair, to a few units in the last place."""
+    """Value and slope of the kernel equal the Python twins, to a few units in the last place."""
     wide = NEAR | st.floats(-1e6, 1e6)
     pairs = data.draw(st.lists(st.tuples(wide, targets(loss, wide)), min_size=1, max_size=50))
     p, y = zip(*pairs, strict=True)

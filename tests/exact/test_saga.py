@@ -197,7 +197,11 @@ def test_a_stream_is_refused():
         message = str(caught.value.__cause__)
         assert "partial_fit cannot train with rule=SAGA(" in message
         assert "use fit" in message
-        model.set_params(rule="fobos").partial_fit(X, 1.0 * y, **classes)
+        partial_fit = model.set_params(rule="fobos").partial_fit
+        partial_fit(X, 1.0 * y, **classes)
+        model.set_params(rule="saga")
+        with pytest.raises(ValueError, match="partial_fit cannot train with rule=SAGA"):
+            partial_fit(X, 1.0 * y, **classes)
     with pytest.raises(ValueError, match=r"Stepper cannot train with rule=SAGA\(\).*use fit"):
         Stepper(3, rule="saga")
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("distributed")
 
+from dask.sizeof import sizeof
 from distributed import get_task_stream
 from support.clusters import (
     NO_SHRINKING,
@@ -25,8 +26,10 @@ from support.clusters import (
 import lazynet
 import lazynet.dask
 from lazynet import FoBoS, TruncatedGradient
-from lazynet.dask import blocks
+from lazynet.dask import blocks, chains
 from lazynet.data import Chunks, Shuffled
+from lazynet.data.targets import Classes
+from lazynet.engines.catalogue import EngineKind, new_engine
 from on_dask.rows import KINDS, estimators, problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -108,6 +111,14 @@ def test_a_task_visits_all_blocks_that_follow_each_other_on_a_worker():
     wanted = [[epoch, block] for epoch in "01" for block in ("block0", "block2")]
     assert sorted(name for name, _ in visits) == wanted
     assert len({owner for _, owner in visits}) == 2
+
+
+def test_dask_knows_the_size_of_states_and_targets():
+    """Dask spills and moves data by their size."""
+    n = 100_000
+    state = chains.Trained(new_engine(EngineKind(rule="rda"), n), None, 0, 0)
+    assert sizeof(state) > state.engine.cells.nbytes
+    assert sizeof(Classes(np.zeros(n, np.int64), 2, np.ones(n))) > 16 * n
 
 
 def test_killed_workers_change_no_bit(processes):

@@ -167,7 +167,7 @@ LIES = [
     (("class",), "LazyNetRegressor", "unexpected keyword argument"),
     (("coef",), ..., "lacks 'coef'"),
     (("parameters", "__class__"), 1, "argument '__class__'"),
-    (L1, {"$object": ["eval", {}]}, "lacks 'eval'"),
+    (L1, {"$object": ["eval", {}]}, "no eval among"),
     (L1, {"$object": ["RDA", {"other": 1}]}, "argument 'other'"),
     (L1, {"$object": ["Units", {}]}, "missing"),
     (L1, {"$import": "os"}, r"no value with the name '\$import'"),

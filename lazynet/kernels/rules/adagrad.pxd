@@ -16,7 +16,7 @@
 #
 # A rate that follows the data is alpha = c / m, with m the mean of ||x||_1 over the rows so far,
 # the present row included, and delta counts in units of m: multiplying X by a number divides the
-# weights by it.  m is computed anew before the steps 0, 1, 2, 4, 8, ... (counted from the first row
+# weights by it.  m is recomputed before the steps 0, 1, 2, 4, 8, ... (counted from the first row
 # that is measured on), if it has changed by more than a sixteenth of itself, and at the first row
 # that is not empty.  A sweep then brings every weight current at the old rates and multiplies it by
 # alpha_new / alpha_old: without this the first rows of a stream would decide on the weights of the
@@ -83,7 +83,7 @@ cdef inline void prepare(AdaGrad* rule) noexcept nogil:
 
 
 cdef inline bint measure(AdaGrad* rule, double size) noexcept nogil:
-    """Whether a sweep must compute alpha anew before the step: m has changed by a sixteenth."""
+    """Whether a sweep must recompute alpha before the step: m has changed by a sixteenth."""
     cdef bint due
     if rule.waiting != 0.0:
         rule.waiting = 0.0  # the call before has counted this row
@@ -175,7 +175,7 @@ cdef inline bint finish(AdaGrad* rule, double move) noexcept nogil:
 
 
 cdef inline double change_scale(AdaGrad* rule) noexcept nogil:
-    """Compute alpha and delta anew if that is due; returns what every weight is multiplied by."""
+    """Recompute alpha and delta if this is due; returns what every weight is multiplied by."""
     cdef double old = rule.alpha_now
     cdef bint first = rule.mean == 0.0  # weights that were loaded keep their size
     if rule.waiting == 0.0:

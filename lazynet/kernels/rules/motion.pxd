@@ -11,7 +11,7 @@ cdef struct Clock:
     double shift_low  # digits that rounding took from the shift
 
 
-# When a sweep is due: every weight must be brought current, and the clock begins anew.
+# When a sweep is due: every weight must be brought current, and the clock starts again.
 cdef struct SweepLimits:
     double smallest_scale   # |w| / scale must not overflow
     double cushion          # soft limit of scale * shift, which bounds the absolute error in ulps
@@ -95,7 +95,7 @@ cdef inline bint sweep_is_due(
 #     sum = z S0(m) - sgn(z) S1(m) - before         m: the iterates with a shift below |z|
 #
 # where ``before`` subtracts the part of the sums that precedes the storing of z.  A cell is {z,
-# before}; the steps keep both (rules/clock.pxd).  When the clock is set anew, or its past is
+# before}; the steps keep both (rules/clock.pxd).  When the clock starts again, or its past is
 # full, every sum is folded into ``before``.
 #
 # Property: equal to lazynet.reference.averages.DenseAverage, which adds up every weight after every
