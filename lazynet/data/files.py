@@ -148,7 +148,13 @@ def ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
 
     thread = Thread(target=make, name="lazynet chunks", daemon=True)
     try:
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as failure:
+            # Ctrl-C within ``start`` can leave a lock of Python's own in disorder.
+            if isinstance(failure.__context__, KeyboardInterrupt):
+                raise KeyboardInterrupt from failure
+            raise
         while True:
             item, error = made.get()
             if error is not None:

@@ -292,6 +292,20 @@ def test_errors_come_where_their_chunk_would():
     assert threads() == []
 
 
+def test_ctrl_c_while_the_thread_starts(monkeypatch):
+    """A lock of Python's own may raise a RuntimeError; the caller sees Ctrl-C."""
+
+    def start(thread):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            threading.Lock().release()
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(KeyboardInterrupt):
+        next(ahead(k for k in range(2)))
+
+
 def test_the_thread_is_ahead_and_no_more():
     """At most one item waits."""
     made = []
