@@ -195,8 +195,7 @@ class Kind:
 
     ``objects`` are the classes of the objects that the parameter takes.
 
-    >>> kind = Kind(check_number, least=0)
-    >>> kind.check("l1", np.float32(0.5), **kind.bounds)
+    >>> Kind(check_number, least=0).settled("l1", np.float32(0.5))
     0.5
     """
 
@@ -207,6 +206,12 @@ class Kind:
         self, check: Callable[..., Any], *, objects: tuple[type[Any], ...] = (), **bounds: Any
     ) -> None:
         self.check, self.objects, self.bounds = check, objects, bounds
+
+    def settled(self, name: str, value: Any) -> Any:
+        """``value`` as a plain Python value; None stays None if the parameter is optional."""
+        if value is None and self.optional:
+            return None
+        return self.check(name, value, **self.bounds)
 
 
 #: The kinds of an integer, a number and one of several names; bounds as in the checks.
@@ -250,13 +255,10 @@ def settle(parameters: Any, values: Mapping[str, Any], owner: str = "") -> Simpl
     >>> settle(train, {"max_iter": np.int8(100)}).max_iter * 200
     20000
     """
-    result = SimpleNamespace()
-    for name, kind in kinds_of(parameters).items():
-        value = values[name]
-        if value is not None or not kind.optional:
-            value = kind.check(name + owner, value, **kind.bounds)
-        setattr(result, name, value)
-    return result
+    kinds = kinds_of(parameters).items()
+    return SimpleNamespace(
+        **{name: kind.settled(name + owner, values[name]) for name, kind in kinds}
+    )
 
 
 class SettledFields:

@@ -102,8 +102,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     def _settled_loss(self) -> Loss:
         """The loss of the parameters."""
-        kind = kinds_of(type(self))["loss"]
-        loss: Loss = kind.check("loss", self.loss, **kind.bounds)
+        loss: Loss = kinds_of(type(self))["loss"].settled("loss", self.loss)
         return loss
 
     def _has_probability(self) -> bool:

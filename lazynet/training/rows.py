@@ -96,7 +96,7 @@ class Rows:
         )
 
     def units(self, settings: Settings, model: OldModel | None) -> Units | None:
-        """The units in which a fit learns; None for features as they were passed."""
+        """The units of the features in a fit; here None: the features as passed."""
         return None
 
     def standardised(self, units: Units | None) -> Rows:

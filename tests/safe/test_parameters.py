@@ -261,8 +261,7 @@ def accepted(kind, name, candidates):
     """The first of the plain values that the table allows, or None."""
     for value in candidates:
         try:
-            found = kinds_of(kind)[name]
-            settled = found.check(name, value, **found.bounds)
+            settled = kinds_of(kind)[name].settled(name, value)
         except (TypeError, ValueError):
             continue
         # The average from a step on is settled to an object.
