@@ -56,13 +56,11 @@ GCC_ARGS = ["-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-m
 GCC_ARGS += ["-fvisibility=hidden"]
 GCC_ARGS += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-g0"]
 # Loops over nonzeros, features or text gain from -O3.  Modules that only check arguments compile
-# faster with -O1.
-OPTIMISATION = {
-    "-O3": "columns dual examples gram newton online online_outputs row_loops steps sums text",
-    "-O2": "cells dekel dense objective stabilised",
-    "-O1": "_shared arrays outputs",
-}
-OPTIMISATION = {stem: flag for flag, stems in OPTIMISATION.items() for stem in stems.split()}
+# faster with -O1.  All others have -O2.
+LOOPS = ["columns", "dual", "examples", "gram", "newton", "online", "online_outputs"]
+LOOPS += ["row_loops", "steps", "sums", "text"]
+CHECKS = ["_shared", "arrays", "outputs"]
+OPTIMISATION = {**dict.fromkeys(LOOPS, "-O3"), **dict.fromkeys(CHECKS, "-O1")}
 # The rules are part of the loop: a call for eight nonzeros would cost as much as they do.
 ONE_FUNCTION = ["-DCYTHON_INLINE=inline __attribute__((always_inline, unused))"]
 # The dense engine without vector units, to measure what these are worth.
@@ -93,7 +91,7 @@ def flags_of(stem: str, suffix: str = "") -> list[str]:
     """The arguments for the compiler of a module, or of one of its variants."""
     return [
         *GCC_ARGS,
-        *([] if DEBUG or SANITIZE else [OPTIMISATION[stem]]),
+        *([] if DEBUG or SANITIZE else [OPTIMISATION.get(stem, "-O2")]),
         *(SCALAR if stem == "dense" else []),
         *(ONE_FUNCTION if stem in VARIANTS else []),
         *VARIANTS.get(stem, {}).get(suffix, []),
