@@ -47,7 +47,7 @@ cdef inline double full_dot(const double* w, const double* x, Py_ssize_t n) noex
 
 
 cdef inline double absolute_sum(const double* w, Py_ssize_t n) noexcept nogil:
-    """A loop that also sums w^2 is not vectorised well."""
+    """The sum of |w|; a loop that also sums w^2 is not vectorised well."""
     return sum_in_eight(w, NULL, n, True)
 
 

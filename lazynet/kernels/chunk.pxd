@@ -21,9 +21,9 @@ cdef struct StepChunk:
     const Csr* csr
     const double* targets
     const double* importances    # NULL: every example counts 1
-    const double* row_sizes      # or NULL ...
-    SizeKind size_kind           # ... and the size that is then computed
-    bint follows_row_sizes       # whether the rates follow them
+    const double* row_sizes      # the size of each row; NULL: it is computed ...
+    SizeKind size_kind           # ... as this kind of size
+    bint follows_row_sizes       # whether the rates depend on the sizes
     const int64_t* order
     const double* rates
     const double* keep
@@ -44,7 +44,7 @@ cdef struct StepChunk:
 
 
 cdef inline double row_size(const StepChunk* at, const OwnRow* row) noexcept nogil:
-    """What rates that follow the data measure of a row."""
+    """The size of a row, for rates that depend on it."""
     if at.row_sizes != NULL:
         return at.row_sizes[row.number]
     return size_of_values(row.values, row.length, at.size_kind == ABSOLUTE_SUM)
@@ -127,7 +127,7 @@ cdef union OutputRule:
 
 cdef struct Outputs:
     RuleCode code
-    StepChunk chunk               # the rows and steps, without cells and targets
+    StepChunk chunk           # the rows and steps, without cells and targets
     TargetRows targets
     Py_ssize_t n              # outputs
     Py_ssize_t width          # the same, filled up to whole cache lines
@@ -150,7 +150,7 @@ cdef struct Outputs:
     # A row per step, of ``rate_columns`` numbers: one for every output, or one for all.
     const double* rates_of_steps
     Py_ssize_t rate_columns
-    # Shrinks that differ from output to output: rows as long, but of ``width`` numbers for ``pull``; or NULL.
+    # The shrinks of each output in such rows, or NULL; a row of ``own_pull`` has ``width`` numbers.
     const double* own_keep
     const double* own_keep_low
     const double* own_pull

@@ -19,8 +19,8 @@ cdef class Examples:
     cdef const RowLoops* row_loops  # loops over a row (row_loops.pyx)
     cdef const double* targets
     cdef const double* importances  # NULL: every example counts 1
-    cdef const double* row_sizes      # what rates that follow the data measure of a row; may be NULL
-    cdef SizeKind size_kind          # without these, the size that is computed as a row is visited
+    cdef const double* row_sizes    # the size of each row, for rates that depend on it; or NULL ...
+    cdef SizeKind size_kind         # ... and the size that is computed when a row is visited
     cdef object owners              # keeps the arrays alive and in place
 
 
@@ -37,7 +37,7 @@ cdef inline void walk_rows(
 
 cdef inline bint has_row_sizes(Examples examples) noexcept nogil:
     """Whether the size of every row is known or can be computed."""
-    return (examples.row_sizes != NULL or examples.size_kind != NO_SIZE or examples.csr.n_rows == 0)
+    return examples.row_sizes != NULL or examples.size_kind != NO_SIZE or examples.csr.n_rows == 0
 
 
 cdef inline double importance_of(Examples examples, Py_ssize_t row) noexcept nogil:

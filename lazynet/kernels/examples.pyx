@@ -162,9 +162,9 @@ cdef class Examples:
     """Rows in CSR form with a target each; the arrays are used in place, also read-only arrays.
 
     ``values`` are float32 or float64, ``columns`` and ``starts`` both int32 or both int64.  While
-    the object lives, NumPy refuses to resize the arrays.  ``row_sizes`` holds what rates that follow
-    the data measure of each row; "absolute_sums" and "squared_norms" are computed as a row is
-    visited, which costs less where every row is visited once.
+    the object lives, NumPy refuses to resize the arrays.  ``row_sizes`` holds the size of each row,
+    for rates that depend on it; "absolute_sums" and "squared_norms" are computed when a row is
+    visited, which costs less if each row is visited once.
     """
 
     # __cinit__ runs exactly once; __init__ can be skipped or called again.
@@ -209,7 +209,9 @@ cdef class Examples:
         self.size_kind = NO_SIZE
         if isinstance(row_sizes, str):
             if row_sizes not in SIZE_KINDS:
-                raise ValueError(f"row_sizes must be one of {', '.join(SIZE_KINDS)}, got {row_sizes!r}")
+                raise ValueError(
+                    f"row_sizes must be one of {', '.join(SIZE_KINDS)}, got {row_sizes!r}"
+                )
             self.size_kind = SIZE_KINDS[row_sizes]
             row_sizes = None
         self.targets = entry_per_row(self, "targets", targets)

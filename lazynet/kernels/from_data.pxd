@@ -103,7 +103,7 @@ cdef struct Tuning:
     double intercept        # the squared size of the intercept's feature, beside rows of the mean norm
     double lowering         # a lack of progress multiplies the rate by this number; 1: never ...
     double intercept_lowering  # ... and the intercept's rate by this number
-    bint in_use           # whether the rates come from the rows; all else is unused if not
+    bint in_use             # whether the rates come from the rows; all else is unused if not
     bint follows_targets    # Y is the root mean square of the targets; else 1
     bint smooth             # the slope shrinks with the residual: G is at most Y
     bint unbounded          # large rows have no smaller rate: the step is implicit
@@ -132,7 +132,7 @@ cdef struct RateState:
     double sum_of_norms      # sum of |x|
     double mean_norm         # the mean of |x| at the last refresh, the root of m
     double mean_target       # the mean of y ...
-    double squared_deviations            # ... and the sum of the squared distances from the mean
+    double squared_deviations  # ... and the sum of the squared distances from the mean
     double progress          # acc of the weights
     double intercept_progress  # acc of the intercept
     double rate              # of the last step
@@ -306,7 +306,8 @@ cdef inline void propose(
         proposal.pull = rate * tuning.l1
     proposal.keep_low = (1.0 - proposal.keep) - decay if proposal.keep >= 0.5 else 0.0
     # A state that is not finite would give rates of 0 from now on: the step must be refused.
-    root = proposal.progress + state.sum_of_norms + state.squared_deviations + proposal.squared_slopes
+    root = proposal.progress + state.sum_of_norms + state.squared_deviations
+    root += proposal.squared_slopes
     if not root - root == 0.0:
         proposal.move = root - root
 

@@ -267,7 +267,7 @@ LAZYNET_INLINE double sum_of_eight(const Eight *sums) {
 #endif
 }
 
-/* --- cells of one to four numbers, taken apart and put together; first one of n numbers */
+/* --- cells of one to four numbers, taken apart and put together; n: the numbers of a cell */
 LAZYNET_INLINE Lanes gather_one(const double *cells, const uint32_t *j, ptrdiff_t n) {
 #if WIDTH == 4
     return (Lanes){cells[n * j[0]], cells[n * j[1]], cells[n * j[2]], cells[n * j[3]]};
@@ -309,7 +309,7 @@ LAZYNET_INLINE void transpose(Lanes rows[4]) {
     rows[3] = __builtin_shufflevector(odd_low, odd_high, 2, 3, 6, 7);
 }
 LAZYNET_INLINE void gather4(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c,
-                          Lanes *d) {
+                            Lanes *d) {
     Lanes rows[4] = {
         lanes_at(cells + 4 * (ptrdiff_t)j[0]), lanes_at(cells + 4 * (ptrdiff_t)j[1]),
         lanes_at(cells + 4 * (ptrdiff_t)j[2]), lanes_at(cells + 4 * (ptrdiff_t)j[3])};
@@ -337,7 +337,7 @@ LAZYNET_INLINE void scatter2(double *cells, const uint32_t *j, Lanes a, Lanes b)
     scatter_pair(cells, 2 * (ptrdiff_t)j[0], 2 * (ptrdiff_t)j[1], a, b);
 }
 LAZYNET_INLINE void gather4(const double *cells, const uint32_t *j, Lanes *a, Lanes *b, Lanes *c,
-                          Lanes *d) {
+                            Lanes *d) {
     gather_pair(cells, 4 * (ptrdiff_t)j[0], 4 * (ptrdiff_t)j[1], a, b);
     gather_pair(cells, 4 * (ptrdiff_t)j[0] + 2, 4 * (ptrdiff_t)j[1] + 2, c, d);
 }

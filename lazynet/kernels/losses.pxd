@@ -24,9 +24,9 @@ cdef inline double loss_with_slope(
     int loss, double p, double y, double epsilon, double* slope
 ) noexcept nogil:
     """l(p, y); ``slope`` <- its derivative in p.  m is the margin p y."""
-    cdef double margin = p * y, residual = p - y, size = fabs(residual)
+    cdef double margin = p * y, residual = p - y, distance = fabs(residual)
     cdef double gap = 1.0 - margin if 1.0 - margin > 0 else 0.0
-    cdef double excess = size - epsilon if size - epsilon > 0 else 0.0
+    cdef double excess = distance - epsilon if distance - epsilon > 0 else 0.0
     cdef double sign = <double> ((p > y) - (p < y)), decayed
     if loss == LOG_LOSS:
         # log(1 + exp(-m)).  The exponential never overflows: its argument is never positive.
@@ -50,27 +50,27 @@ cdef inline double loss_with_slope(
     if loss == ABSOLUTE_ERROR:
         # The subgradient at p = y is 0.
         slope[0] = sign
-        return size
+        return distance
     if loss == HUBER:
         # The squared error up to a residual of epsilon, a line beyond it (Huber 1964).
-        if size <= epsilon:
+        if distance <= epsilon:
             slope[0] = residual
-            return 0.5 * size * size
+            return 0.5 * distance * distance
         slope[0] = epsilon if residual > 0 else -epsilon
-        return epsilon * (size - 0.5 * epsilon)
+        return epsilon * (distance - 0.5 * epsilon)
     if loss == SMOOTH_HINGE:
         # The hinge with its kink rounded to (1 - m)^2 / 2 from m = 0 to 1 (Rennie & Srebro 2005).
         slope[0] = -y * (gap if gap < 1.0 else 1.0)
         return 0.5 * gap * gap if gap < 1.0 else gap - 0.5
     if loss == PERCEPTRON:
-        # [-m]+; at the kink m = 0 the subgradient -y is taken: with 0, zero weights would never move.
+        # [-m]+; the subgradient at the kink m = 0 is -y: with 0, zero weights would never move.
         slope[0] = -y if margin <= 0.0 else 0.0
         return -margin if margin < 0 else 0.0
     if loss == SQUARED_EPSILON_INSENSITIVE:
         slope[0] = 2.0 * excess * sign
         return excess * excess
     # [|p - y| - epsilon]+, subgradient 0 at the kinks.
-    slope[0] = 0.0 if size <= epsilon else sign
+    slope[0] = 0.0 if distance <= epsilon else sign
     return excess
 
 

@@ -30,7 +30,8 @@ from .any_rule cimport (
     CARPENTER, TABLES, TRUNCATED, Rule, added_by, factor_of, finish, kept_numbers, measure, numbers,
 )
 from .chunk cimport (
-    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, HALF_DONE, NOTHING_DONE, RDA, Loops, StepChunk, row_size,
+    ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, HALF_DONE, NOTHING_DONE, RDA, Loops, StepChunk,
+    row_size,
 )
 from .from_data cimport Proposal
 from .lanes cimport LANES, PARTS, WIDTH, Eight, Lanes, eight_zeros, put_lanes, sum_of_eight
@@ -40,9 +41,9 @@ from .online_steps cimport (
     move_part, propose_on_clock, read, renew, start_on_clock,
 )
 from .rows cimport (
-    AHEAD, Csr, FINISHED, NEAR, NEEDS_SWEEP, OUT_OF_RANGE, OVERFLOWED, PATIENCE, PAUSED, OwnRow, Status,
-    Walk, begin_walk, copy_next, copy_row, end_walk, fetch_cells, fetch_eight, fetch_row, go_on,
-    prefetch, row_at,
+    AHEAD, Csr, FINISHED, NEAR, NEEDS_SWEEP, OUT_OF_RANGE, OVERFLOWED, PATIENCE, PAUSED, OwnRow,
+    Status, Walk, begin_walk, copy_next, copy_row, end_walk, fetch_cells, fetch_eight, fetch_row,
+    go_on, prefetch, row_at,
 )
 from .rules cimport clock, tables
 from .rules.adagrad cimport AdaGrad
@@ -121,17 +122,17 @@ cdef void update(const Rule* given, double* cells, const OwnRow* row, double mov
 
 
 cdef void copy_out_of_line(const Csr* csr, Py_ssize_t number, OwnRow* row) noexcept nogil:
-    # In line, it would be in each of the loops three times.
+    # A function that is not inlined: else every loop would contain this code three times.
     copy_row(csr, number, row)
 
 
 cdef inline bint is_far(const Rule* rule, const StepChunk* at) noexcept nogil:
-    """Whether the cells are too many for a near cache, and are fetched."""
+    """Whether the cells are too many for a near cache, and are prefetched."""
     return numbers(rule) * at.csr.n_columns > NEAR
 
 
 cdef inline void look_ahead(const Rule* rule, const StepChunk* at, Walk* rows) noexcept nogil:
-    """Go on to the next row, which is copied unless it is far and was; fetch a later row."""
+    """Copy the next row unless ``run_rule`` has, go on to it, and prefetch a later row."""
     cdef Py_ssize_t ahead = row_at(at.csr, at.order, at.n_steps, rows.place + AHEAD)
     if not is_far(rule, at):
         copy_next(rows)
@@ -237,7 +238,8 @@ cdef Status run_rule(Rule* rule, StepChunk* at) noexcept nogil:
         look_ahead(rule, at, &rows)
         if Rule is Carpenter or Rule is Tables or proposal.move != 0.0:
             update(
-                rule, at.cells, row, proposal.move * clock_rule.clock.inverse if on_clock else proposal.move
+                rule, at.cells, row,
+                proposal.move * clock_rule.clock.inverse if on_clock else proposal.move,
             )
         if on_clock:
             if at.fit_intercept:

@@ -125,7 +125,8 @@ cdef inline Status begin_on_clock(
         # Nothing of the step is taken yet, or a sweep has interrupted it.
         return NEEDS_SWEEP
     if at.counts != NULL:
-        rule.scale_sum, rule.shift_sum = rule.past.scale_sums[rule.past.n], rule.past.shift_sums[rule.past.n]
+        rule.scale_sum = rule.past.scale_sums[rule.past.n]
+        rule.shift_sum = rule.past.shift_sums[rule.past.n]
     if not at.tuning.in_use:
         proposal.rate, proposal.keep = at.rates[at.step], at.keep[at.step]
         proposal.keep_low, proposal.pull = at.keep_low[at.step], at.pull[at.step]
@@ -158,8 +159,8 @@ cdef inline Status propose_on_clock(
     """How far the step goes; refused where that is not finite."""
     if at.tuning.in_use:
         propose(
-            proposal, &rule.state, at.tuning, at.loss, at.epsilon, at.fit_intercept, row_size(at, row),
-            at.importances[row.number] if at.importances != NULL else 1.0,
+            proposal, &rule.state, at.tuning, at.loss, at.epsilon, at.fit_intercept,
+            row_size(at, row), at.importances[row.number] if at.importances != NULL else 1.0,
             at.targets[row.number], prediction,
         )
     else:

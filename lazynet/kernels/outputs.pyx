@@ -29,7 +29,8 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from .any_rule cimport (
-    CONSTANT_NAMES, FIELD_NAMES, RULE_CODE, AnyRule, all_rules, begin_rule, end_rule, follows_row_sizes,
+    CONSTANT_NAMES, FIELD_NAMES, RULE_CODE, AnyRule, all_rules, begin_rule, end_rule,
+    follows_row_sizes,
 )
 from .arrays cimport Held, check_aligned, check_vector
 from .chunk cimport (
@@ -188,8 +189,8 @@ cdef class OutputBlock:
 
 
 cdef int check_run(
-    OutputBlock block, Examples examples, OutputTargets targets, Task task, double[::1] losses, bint softmax,
-    bint learns
+    OutputBlock block, Examples examples, OutputTargets targets, Task task, double[::1] losses,
+    bint softmax, bint learns
 ) except -1:
     if block.n_features != examples.csr.n_columns:
         raise ValueError(
@@ -213,8 +214,8 @@ cdef int check_run(
 
 
 cdef int check_steps_on_clock(
-    OutputBlock block, Examples examples, OutputTargets targets, Task task, bint softmax, bint has_own,
-    bint averaged
+    OutputBlock block, Examples examples, OutputTargets targets, Task task, bint softmax,
+    bint has_own, bint averaged
 ) except -1:
     """Raises unless the options of the steps fit each other."""
     cdef bint rates_from_data = task.tuning.in_use
@@ -293,7 +294,8 @@ def run(
     check_run(block, examples, targets, task, losses, softmax, learns)
     at = block.now()
     follows = learns and (
-        task.tuning.in_use if on_clock else follows_row_sizes(<AnyRule*> at.rules, block.layout[RULE_CODE])
+        task.tuning.in_use if on_clock
+        else follows_row_sizes(<AnyRule*> at.rules, block.layout[RULE_CODE])
     )
     if on_clock and learns:
         check_steps_on_clock(
@@ -301,7 +303,8 @@ def run(
         )
     elif follows and not has_row_sizes(examples):
         raise ValueError(
-            f"examples must have row_sizes: the rates of {block.kind!r} follow the sizes of the rows"
+            f"examples must have row_sizes: the rates of {block.kind!r} follow the sizes of the "
+            f"rows"
         )
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps

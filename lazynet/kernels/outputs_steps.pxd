@@ -44,7 +44,7 @@ cdef struct Run:
     double* keep              # where shrinks differ from output to output
     double* keep_low
     double* pull
-    RateState* states          # of rates that are computed from the rows
+    RateState* states         # of rates that are computed from the rows
     Py_ssize_t label          # of the row at hand: the place of the positive output, or -1
     double importance         # of the row at hand
     double size               # of the row at hand, for rates that follow the data

@@ -13,10 +13,10 @@ from .lanes cimport LANES
 # How a call of a kernel ended.
 cdef enum Status:
     FINISHED = 0
-    NEEDS_SWEEP = 1     # all weights must be brought current before the next step
-    OVERFLOWED = 2   # this step's prediction or move is not finite; it was not taken
-    BAD_ROW = 3      # this step's row cannot be read safely; it was not taken
-    PAUSED = 4       # the call has visited PATIENCE numbers: signals can be handled now
+    NEEDS_SWEEP = 1    # all weights must be brought current before the next step
+    OVERFLOWED = 2     # this step's prediction or move is not finite; it was not taken
+    BAD_ROW = 3        # this step's row cannot be read safely; it was not taken
+    PAUSED = 4         # the call has visited PATIENCE numbers: signals can be handled now
     OUT_OF_MEMORY = 5  # there is no room for this step's row; the step was not taken
     OUT_OF_RANGE = 6   # this step's shrink takes the clock out of the range of doubles
 
@@ -59,7 +59,7 @@ cdef struct Room:
 cdef enum:
     LEAST_ROOM = 4096
     CACHE_LINE = 64
-    COLUMNS_AT_ONCE = 16               # columns that are copied at once; narrow numbers in a cache line
+    COLUMNS_AT_ONCE = 16     # columns that are copied at once; narrow numbers in a cache line
     WORTH_FETCHING = 1024    # nonzeros of a row, at most, that are fetched ahead
 
 ctypedef fused Index:
@@ -119,7 +119,10 @@ cdef inline bint copy_from(
     else:
         # The last block overlaps the one before: a short row has no tail of single steps.
         copy_some(columns, n - n % COLUMNS_AT_ONCE, copy, &largest, &high)
-        copy_some(columns + n - COLUMNS_AT_ONCE, COLUMNS_AT_ONCE, copy + n - COLUMNS_AT_ONCE, &largest, &high)
+        copy_some(
+            columns + n - COLUMNS_AT_ONCE, COLUMNS_AT_ONCE, copy + n - COLUMNS_AT_ONCE, &largest,
+            &high,
+        )
     if Index is uint32_t:
         high = largest >> 31
     return n == 0 or (high == 0 and <int64_t> largest < n_columns)
@@ -337,7 +340,7 @@ cdef struct Walk:
     Py_ssize_t place        # of the row at hand in the order
     OwnRow[2] rows          # the row at hand and the row after it, by turns
     int turn                # where the row at hand is
-    Py_ssize_t n_visited    # numbers that the steps of the call have touched
+    Py_ssize_t n_visited    # numbers that the call has touched; it pauses beyond PATIENCE
 
 
 cdef inline void begin_walk(
@@ -356,7 +359,7 @@ cdef inline OwnRow* copy_next(Walk* at) noexcept nogil:
 
 
 cdef inline void go_on(Walk* at) noexcept nogil:
-    """The row that was copied is the row at hand."""
+    """The row that was copied becomes the row at hand."""
     at.place += 1
     at.turn = 1 - at.turn
 
@@ -364,10 +367,11 @@ cdef inline void go_on(Walk* at) noexcept nogil:
 cdef inline const OwnRow* next_row(
     Walk* at, const double* cells, Py_ssize_t numbers
 ) noexcept nogil:
-    """The row at hand, whose ``status`` says whether it could be read; the next row then is at hand.
+    """The row at hand; unless it cannot be read (``status``), the next row is at hand afterwards.
 
-    Copies the row after it, fetches the cells of that row, of ``numbers`` numbers each, where they are
-    too many for a near cache, and fetches a later row."""
+    Copies the next row and prefetches a later row.  Prefetches also the cells of the next row, of
+    ``numbers`` numbers each, if the cells of all columns are too many for a near cache.
+    """
     cdef OwnRow* row = &at.rows[at.turn]
     cdef OwnRow* next
     cdef Py_ssize_t ahead = row_at(at.csr, at.order, at.n, at.place + AHEAD)
@@ -384,7 +388,7 @@ cdef inline const OwnRow* next_row(
 cdef inline const OwnRow* row_of_step(
     Walk* at, const double* cells, Py_ssize_t numbers
 ) noexcept nogil:
-    """As ``next_row``, or PAUSED where the call has touched so much that the next one has to go on."""
+    """As ``next_row``; the row is PAUSED if the call has touched more than PATIENCE numbers."""
     cdef OwnRow* row = &at.rows[at.turn]
     if at.n_visited > PATIENCE:
         row.status = PAUSED

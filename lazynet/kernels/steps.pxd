@@ -15,7 +15,7 @@ cdef class Steps:
     cdef const double[::1] keep_low   # digits that rounding took from a
     cdef const double[::1] pull       # b
     cdef const double[::1] counts     # omega of each step; None without an average
-    cdef double* predictions          # OUT: the prediction for each row before its step; NULL: not kept
+    cdef double* predictions          # OUT: the prediction for each row before its step, or NULL
     cdef object pins                  # keeps the arrays in place
 
 

@@ -15,7 +15,7 @@ from libc.string cimport memset
 from .arrays cimport Held, check_aligned, check_cells, check_vector, pinned
 from .chunk cimport LABELS, NUMBERS, POSITIVES, SHARED
 from .rules.motion cimport (
-    COUNTED, INTERCEPT_SUM, N_AVERAGE_FIELDS, SHIFT_SUM_LOW, SCALE_SUM_LOW, TOTAL, Past, sum_of,
+    COUNTED, INTERCEPT_SUM, N_AVERAGE_FIELDS, SCALE_SUM_LOW, SHIFT_SUM_LOW, TOTAL, Past, sum_of,
 )
 
 AVERAGE_FIELDS = N_AVERAGE_FIELDS
@@ -93,8 +93,8 @@ cdef class Steps:
 cdef class Task:
     """The code and epsilon of the loss, the order within a step, and the limits of a clock.
 
-    ``tuning``, if given, has the entries of ``Tuning`` (from_data.pxd) by name, but for ``in_use``: the
-    rates are computed from the rows.
+    With ``tuning`` the rates are computed from the rows: a dict of the fields of ``Tuning``
+    (from_data.pxd) without ``in_use``.
     """
 
     def __cinit__(
@@ -196,7 +196,7 @@ cdef class Average:
         self.scale_sums = scale_sums
         self.shift_sums = shift_sums
         self.fields = fields
-        if self.shifts is None or self.scale_sums is None or self.shift_sums is None or self.fields is None:
+        if shifts is None or scale_sums is None or shift_sums is None or fields is None:
             raise TypeError("shifts, scale_sums, shift_sums and fields must be arrays")
         room = self.shifts.shape[0]
         if room < 1 or self.scale_sums.shape[0] != room + 1 or self.shift_sums.shape[0] != room + 1:
@@ -215,7 +215,8 @@ cdef class Average:
         # Checked at every use, because callers may write to the fields in between.
         cdef Past past
         cdef double counted = self.fields[COUNTED]
-        past.shifts, past.scale_sums, past.shift_sums = &self.shifts[0], &self.scale_sums[0], &self.shift_sums[0]
+        past.shifts = &self.shifts[0]
+        past.scale_sums, past.shift_sums = &self.scale_sums[0], &self.shift_sums[0]
         past.room = self.shifts.shape[0]
         if not 0 <= counted <= past.room:
             raise ValueError(

@@ -47,7 +47,7 @@ cdef struct ClockRule:
     Past past           # with an average
     double* totals      # the fields of the average, or NULL
     double scale_sum, shift_sum  # S0 and S1 as of now
-    RateState state      # of rates that are computed from the rows ...
+    RateState state     # of rates that are computed from the rows ...
     RateState state_before  # ... and what it was before the row was counted, as the clock
     Clock clock_before
 

@@ -69,7 +69,9 @@ cdef inline str defect(const Ftrl* rule, bint running):
         )
     if running and not damping > 0.0:
         return "beta and l2 must not both be 0"
-    return defect_of_mean_size(rule.mean_size.rows, rule.mean_size.sum_of_sizes, rule.mean_size.mean)
+    return defect_of_mean_size(
+        rule.mean_size.rows, rule.mean_size.sum_of_sizes, rule.mean_size.mean
+    )
 
 
 cdef inline void set_penalty(Ftrl* rule) noexcept nogil:

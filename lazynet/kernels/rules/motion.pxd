@@ -88,9 +88,9 @@ cdef inline bint sweep_is_due(
 # Exact averages of the iterates, also where l1 makes weights vanish.
 #
 # The average needs sum_i omega_i w_i over the iterates i that have counted, for every weight, at
-# the cost of the nonzeros.  While no example touches it, a weight is sgn(z) [|z| - shift]+ scale, a curve that
-# meets zero at most once, so that with the prefix sums S0 = sum omega scale and S1 = sum omega
-# scale shift of the clock's past
+# the cost of the nonzeros.  While no example touches it, a weight is sgn(z) [|z| - shift]+ scale,
+# a curve that meets zero at most once, so that with the prefix sums S0 = sum omega scale and
+# S1 = sum omega scale shift of the clock's past
 #
 #     sum = z S0(m) - sgn(z) S1(m) - before         m: the iterates with a shift below |z|
 #
@@ -105,7 +105,7 @@ cdef inline bint sweep_is_due(
 # One plain array holds these numbers between calls.
 cdef enum:
     COUNTED = 0            # iterates since the clock was set
-    SCALE_SUM_LOW = 1         # the digits that the rounding of the last prefix sums lost
+    SCALE_SUM_LOW = 1      # the digits that the rounding of the last prefix sums lost
     SHIFT_SUM_LOW = 2
     TOTAL = 3              # sum of omega over all iterates so far, and its lost digits
     TOTAL_LOW = 4
@@ -116,11 +116,12 @@ cdef enum:
 
 # The past of a clock since it was set: for each iterate that counted, the shift and the prefix sums
 #
-#     scale_sums[n] = sum_{i <= n} omega_i scale_i      shift_sums[n] = sum_{i <= n} omega_i scale_i shift_i
+#     scale_sums[n] = sum_{i <= n} omega_i scale_i
+#     shift_sums[n] = sum_{i <= n} omega_i scale_i shift_i
 cdef struct Past:
     double* shifts
-    double* scale_sums      # S0, from n = 0 on
-    double* shift_sums       # S1, from n = 0 on
+    double* scale_sums  # S0, from n = 0 on
+    double* shift_sums  # S1, from n = 0 on
     Py_ssize_t n        # iterates that have counted
     Py_ssize_t room     # iterates for which there is room
 
@@ -197,7 +198,8 @@ cdef inline bint past_is_due(
     if past.n >= past.room:
         return True
     # The reach after the step; both sides are multiplied by ``keep``.
-    farthest = past.scale_sums[past.n] * max(clock.inverse, clock.shift * keep + pull * clock.inverse)
+    farthest = max(clock.inverse, clock.shift * keep + pull * clock.inverse)
+    farthest *= past.scale_sums[past.n]
     bound = fields[TOTAL] * keep
     if farthest > reach.hard_limit * bound:
         return True

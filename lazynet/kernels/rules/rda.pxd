@@ -43,7 +43,9 @@ cdef inline str defect(const Rda* rule):
         return f"gamma must be positive, got {rule.gamma}"
     if not rule.intercept_gamma >= 0.0:
         return f"intercept_gamma must not be negative, got {rule.intercept_gamma}"
-    return defect_of_mean_size(rule.mean_size.rows, rule.mean_size.sum_of_sizes, rule.mean_size.mean)
+    return defect_of_mean_size(
+        rule.mean_size.rows, rule.mean_size.sum_of_sizes, rule.mean_size.mean
+    )
 
 
 cdef inline double factor_of(double t, double l2, double gamma) noexcept nogil:

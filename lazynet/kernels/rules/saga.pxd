@@ -77,7 +77,9 @@ cdef inline double expm1_of(double x) noexcept nogil:
     return lane_of(small_expm1(broadcast(x)), 0) if -1.0 / 32 <= x <= 0.0 else expm1(x)
 
 
-cdef inline double magnitude_after(const Saga* rule, double magnitude, double q, double k) noexcept nogil:
+cdef inline double magnitude_after(
+    const Saga* rule, double magnitude, double q, double k
+) noexcept nogil:
     """The magnitude of a weight after k steps in which it loses q and stays on its side."""
     if not rule.decay > 0.0:
         return magnitude - k * q
