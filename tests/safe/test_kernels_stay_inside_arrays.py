@@ -9,6 +9,7 @@ import copy
 import pickle
 import re
 import threading
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -210,19 +211,15 @@ def test_counts_and_places_that_are_edited_are_checked_again():
         fields[steps_kernel.COUNTED_FIELD] = count
         with pytest.raises(ValueError, match="the iterates that counted"):
             past.sums(np.zeros((3, 2)), np.zeros(3))
-    features, learned = np.array([0, 2**40]), np.zeros((2, 2))
-    for call in (
-        lambda: stabilised.find_ratios(features, learned, 0.0, 1.0, np.zeros(2)),
-        lambda: stabilised.truncate(features, learned, np.zeros(2), 0.1, 0.1, True),
-        lambda: stabilised.judge(
-            features,
-            np.zeros(2, np.uint8),
-            0.5,
-            np.zeros((2, 2), np.int32),
-            np.zeros(2),
-            features.copy(),
-        ),
-    ):
+    features, learned = np.array([0, 0]), np.zeros((2, 2))
+    counts, purged = np.zeros((2, 2), np.int32), features.copy()
+    find, truncate, judge = stabilised.find_ratios, stabilised.truncate, stabilised.judge
+    calls = (
+        lambda: find(features, learned, 0.0, 1.0, np.zeros(2)),
+        lambda: truncate(features, learned, np.zeros(2), 0.1, 0.1, True),
+        lambda: judge(features, np.zeros(2, np.uint8), 0.5, counts, np.zeros(2), purged),
+    )
+    for features[1], call in product((2, -1, 2**40), calls):
         with pytest.raises(ValueError, match="features must lie below 2"):
             call()
 
