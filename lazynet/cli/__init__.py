@@ -45,8 +45,25 @@ exit codes:
 """
 
 
+#: Words of messages about calls in Python, and the words about commands.
+_WORDS = {
+    "paths: ": "",
+    "fit it with warm_start=False": "leave out --from",
+    "fit them with warm_start=False": "leave out --from",
+    "warm_start=True": "--from",
+    "max_iter, tol": "--passes",
+    "Differences: max_iter": "Differences: --passes",
+    "max_iter=": "--passes=",
+    "raise max_iter": "raise --passes",
+    "another call of fit": "another command",
+    "checkpoint=...": "--checkpoint",
+}
+
+
 def say(text: str) -> None:
-    """Write a line to stderr."""
+    """Write a line to stderr, in the words of the command line."""
+    for python, words in _WORDS.items():
+        text = text.replace(python, words)
     print(text, file=sys.stderr, flush=True)
 
 

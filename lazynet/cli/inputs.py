@@ -249,14 +249,12 @@ def _base_of(options: argparse.Namespace) -> int:
 
 
 def source_of(options: argparse.Namespace, model: Any = None) -> Source:
-    """The source of the files with the settled options.
-
-    ``model`` will predict the rows: their labels are those of the model.
-    """
+    """The source of the files with the settled options; ``model`` will predict the rows."""
     form, files = options.format, options.files
     labels: dict[str, Any] = {"multilabel": options.multilabel}
     if options.multilabel and getattr(model, "_form", None) is not None:
-        labels["n_labels"] = len(model.classes_)
+        # predict ignores the labels.
+        labels["n_labels"] = len(model.intercept_) if options.command == "test" else WIDEST
     if form == "svmlight":
         base, width = options.base, options.features
         return SvmlightFile(files, zero_based=not base, n_features=width, **labels)

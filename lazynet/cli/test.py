@@ -30,7 +30,7 @@ examples:
 
 Rows are read with the options of the training rows (columns from 0 or 1, bits of the hash), a chunk
 at a time; all targets and predictions are in memory.  Columns beyond those of the model have the
-weight 0.
+weight 0; a label that the training rows did not have is an error.
 """
 
 
@@ -70,7 +70,7 @@ def _judged(model: Any, chunk: Chunk) -> tuple[float, NDArray[np.float64], Any, 
     """The loss of the rows of a chunk; their weights, targets and predictions."""
     X, y = chunk.X, chunk.y
     weight = np.ones(X.shape[0]) if chunk.weight is None else chunk.weight
-    n_labels = len(model.classes_) if _has_labels(model) else None
+    n_labels = len(model.intercept_) if _has_labels(model) else None
     n_labels_of_rows = y.shape[1] if sparse.issparse(y) else None
     if n_labels != n_labels_of_rows:
         raise ValueError(

@@ -93,8 +93,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument("--cache", metavar="FILE", help="keep the parsed rows there, for other "
                        "passes and later calls (default: they are parsed again)")  # fmt: skip
-    group.add_argument("--checkpoint", metavar="FILE", help="keep the run there, between passes: "
-                       "after a kill or Ctrl-C the same command resumes it")  # fmt: skip
+    group.add_argument("--checkpoint", metavar="FILE", help="save the run there after a pass, "
+                       "at most once a minute: after a kill or Ctrl-C the same command resumes it; "
+                       "other options, rows or --passes are an error")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> None:
@@ -103,7 +104,7 @@ def run(options: argparse.Namespace) -> None:
     parameters = parameters_of(options)
     old, note = (None, None) if options.begin is None else load_with_note(options.begin)
     if old is not None:
-        _check_continues(options, old, parameters)
+        _check_continues(options, old)
     began = time.perf_counter()
     with inputs.pipe_in_a_file(options, note):
         inputs.settle_reading(options, old, note)
@@ -114,16 +115,13 @@ def run(options: argparse.Namespace) -> None:
         _report(options, model, source, time.perf_counter() - began)
 
 
-def _check_continues(options: argparse.Namespace, old: Any, parameters: dict[str, Any]) -> None:
+def _check_continues(options: argparse.Namespace, old: Any) -> None:
     """Refuse a model that cannot continue training, and options that would change the model."""
     if not hasattr(old, "partial_fit"):
         raise ValueError(f"{type(old).__name__} cannot continue from a model: leave out --from")
-    refused = sorted(parameters.keys() - {"max_iter", "tol"})
-    if options.task is not None:
-        refused.append("task")
-    if options.set or refused:
-        name = refused[0] if refused else options.set[0].partition("=")[0].strip()
-        raise ValueError(f"the model of --from keeps its own parameters: leave out the {name}")
+    for name in ("task", "loss", "l1", "l2", "set"):
+        if getattr(options, name) not in (None, []):
+            raise ValueError(f"the model of --from keeps its own parameters: leave out --{name}")
 
 
 def _check_outputs(options: argparse.Namespace) -> None:
@@ -179,9 +177,8 @@ def _fitted(
             say(f"pass {epoch.epoch + 1}: progressive loss {epoch.progressive_loss:.6g}")
         return False
 
-    to_file = {} if options.checkpoint is None else {"checkpoint": options.checkpoint}
     try:
-        return model.fit(rows, callback=after, **to_file)
+        return model.fit(rows, callback=after, checkpoint=options.checkpoint)
     except MemoryError as error:
         raise MemoryError(f"{options.files[0]}: {error}") from error
     except ValueError as error:
@@ -227,21 +224,14 @@ def value_of(text: str) -> Any:
         return text
 
 
-def with_objects(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The same parameters, with an object in place of a name if its parameters are given.
+def object_of(name: str, value: Any) -> Any:
+    """The object that ``value`` names as the parameter ``name``, or else ``value``.
 
-    >>> with_objects({"rule": "ftrl", "rule__alpha": 0.5, "loss": "huber"})
-    {'rule': FTRL(), 'rule__alpha': 0.5, 'loss': 'huber'}
+    >>> object_of("rule", "ftrl"), object_of("loss", "hinge")
+    (FTRL(), 'hinge')
     """
-    result = dict(parameters)
-    for name in parameters:
-        owner = name.rpartition("__")[0]
-        while owner:
-            kinds = OBJECTS.get(owner.rpartition("__")[2], {})
-            if isinstance(result.get(owner), str) and result[owner] in kinds:
-                result[owner] = kinds[result[owner]]()
-            owner = owner.rpartition("__")[0]
-    return result
+    kinds = OBJECTS.get(name.rpartition("__")[2], {})
+    return kinds[value]() if isinstance(value, str) and value in kinds else value
 
 
 def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -259,7 +249,7 @@ def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
         parameters[name] = value_of(text)
     if options.passes is not None:
         parameters.setdefault("tol", None)
-    return with_objects(parameters)
+    return {name: object_of(name, value) for name, value in parameters.items()}
 
 
 def guessed_task(facts: Facts) -> tuple[str, str]:
@@ -289,12 +279,14 @@ def guessed_task(facts: Facts) -> tuple[str, str]:
 
 def new_model(task: str, parameters: dict[str, Any]) -> Any:
     """The estimator for a task; refuses names that it does not have."""
-    estimator: Any = LazyNetClassifier
-    if task == "regression":
-        estimator, parameters = LazyNetRegressor, {"loss": "squared_error", **parameters}
-    for name in parameters:
-        rules = [rule for rule, row in ALGORITHMS.items() if name in row.rule._get_param_names()]
-        if rules and name not in estimator._get_param_names():
-            raise ValueError(f"{name} is a parameter of a rule ({', '.join(rules)}): write "
-                             f"--set rule={rules[0]} --set rule__{name}=...")  # fmt: skip
+    estimator: Any = LazyNetRegressor if task == "regression" else LazyNetClassifier
+    for place in sorted(parameters.keys() - estimator._get_param_names()):
+        owner, _, name = place.rpartition("__")
+        option = owner or "rule"
+        kind = option.rpartition("__")[2]
+        kinds = OBJECTS.get(kind, {})
+        names = [each for each in kinds if name in kinds[each]._get_param_names()]
+        if names and not (owner and hasattr(parameters.get(owner), name)):
+            raise ValueError(f"{name} is a parameter of a {kind} ({', '.join(names)}): write "
+                             f"--set {option}={names[0]} --set {option}__{name}=...")  # fmt: skip
     return estimator(random_state=0).set_params(**parameters)
