@@ -8,9 +8,10 @@ features of its example.
 
 The constructor is ``Class(n_features, *, loss, l1, l2, fit_intercept, epsilon, ...)``, with the
 parameters of the rule at the end.  An object has ``step(indices, values, target, importance=1)``,
-``weights``, ``intercept`` and the step count ``t``.  If the algorithm does not have a penalty, its
-strength must be 0.  ``DenseDualAscent`` differs, because it has a variable for every example: its
-constructor takes all examples, and ``step(i)`` visits example i.
+where ``importance`` is a factor of the loss of the example, ``weights``, ``intercept`` and the step
+count ``t``.  If the algorithm does not have a penalty, its strength must be 0.
+``DenseDualAscent`` differs, because it has a variable for every example: its constructor takes all
+examples, and ``step(i)`` visits example i.
 
 >>> twin = DenseRDA(2, loss="squared_error", gamma=2.0)
 >>> twin.step([0], [1.0], target=4.0)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from lazynet.reference.learner import Learner
+from lazynet.reference.losses import called
 
 
 def sgd_shrink(w: Any, eta: Any, l1: Any, l2: Any) -> Any:
@@ -58,6 +59,9 @@ MAPS: dict[str, Callable[[Any, Any, Any], tuple[Any, Any]]] = {
     "fobos": fobos_map,
 }
 
+#: step_order -> whether a step shrinks before it adds the gradient
+SHRINKS_FIRST = {"gradient_first": False, "shrink_first": True}
+
 
 class DenseReference(Learner):
     """Lipton & Elkan's Algorithm 1 without the lazy updates; Duchi & Singer (2009) for FoBoS.
@@ -88,8 +92,9 @@ class DenseReference(Learner):
         **options: Any,
     ) -> None:
         super().__init__(n_features, **options)
-        self.shrink = SHRINKS[rule]
-        self.step_order, self.schedule, self.positive = step_order, schedule, positive
+        self.shrink = called("rule", rule, SHRINKS)
+        self.shrinks_first = called("step_order", step_order, SHRINKS_FIRST)
+        self.schedule, self.positive = schedule, positive
         self.weights = [self.zero] * n_features
         self.intercept = self.zero
 
@@ -105,13 +110,13 @@ class DenseReference(Learner):
         eta, prediction = self.schedule(self.t), self.predict(indices, values)
         slope = importance * self.slope(prediction, target, self.epsilon)
 
-        if self.step_order == "shrink_first":
+        if self.shrinks_first:
             self._shrink_all(eta)
         for j, x in zip(indices, values, strict=True):
             self.weights[j] -= eta * (slope * x)
             if self.positive and self.weights[j] < 0:
                 self.weights[j] = self.zero
-        if self.step_order == "gradient_first":
+        if not self.shrinks_first:
             self._shrink_all(eta)
 
         if self.fit_intercept:

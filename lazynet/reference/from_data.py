@@ -43,9 +43,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lazynet.reference.affine import SHRINKS
+from lazynet.reference.affine import SHRINKS, SHRINKS_FIRST
 from lazynet.reference.learner import Learner
-from lazynet.reference.losses import NUMBERS
+from lazynet.reference.losses import NUMBERS, called
 
 #: The curvature of the losses whose slope has no bound: they take implicit steps.
 IMPLICIT = {"squared_hinge": 2.0, "squared_error": 1.0, "squared_epsilon_insensitive": 2.0}
@@ -86,7 +86,8 @@ class DenseFromData(Learner):
         **options: Any,
     ) -> None:
         super().__init__(n_features, loss=loss, **options)
-        self.loss, self.shrink, self.step_order = loss, SHRINKS[rule], step_order
+        self.loss, self.shrink = loss, called("rule", rule, SHRINKS)
+        self.shrinks_first = called("step_order", step_order, SHRINKS_FIRST)
         self.largest_rate, self.positive, self.factor = largest_rate, positive, factor
         self.weights, self.intercept = [0.0] * n_features, 0.0
         self.norms: list[float] = []  # |x| of the rows seen that are not empty
@@ -121,13 +122,13 @@ class DenseFromData(Learner):
         self.squared_slopes.append(g * g)
         g *= self._damping(p, target, g, importance, self.rate * size + rate_of_intercept)
 
-        if self.step_order == "shrink_first":
+        if self.shrinks_first:
             self._shrink_all()
         for j, x in zip(indices, values, strict=True):
             self.weights[j] -= self.rate * g * x
             if self.positive and self.weights[j] < 0:
                 self.weights[j] = 0.0
-        if self.step_order == "gradient_first":
+        if not self.shrinks_first:
             self._shrink_all()
         self.intercept -= rate_of_intercept * g
         self.t += 1

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from lazynet.reference.losses import LOSSES
+from lazynet.reference.losses import LOSSES, called
 
 # The indices, values, target and importance of an example.
 Example = tuple[Sequence[int], Sequence[Any], Any, Any]
@@ -39,7 +39,7 @@ class Learner:
         zero: Any = 0.0,
     ) -> None:
         self.n_features = n_features
-        self.slope = LOSSES[loss][1]
+        self.slope = called("loss", loss, LOSSES)[1]
         self.l1, self.l2 = l1, l2
         self.fit_intercept, self.epsilon, self.zero = fit_intercept, epsilon, zero
         self.t = 0
@@ -47,7 +47,7 @@ class Learner:
     def step(
         self, indices: Sequence[int], values: Sequence[Any], target: Any, importance: Any = 1
     ) -> Any:
-        """Learn from one example of this importance; return the prediction before."""
+        """Learn from one example, its loss times ``importance``; return the prediction before."""
         raise NotImplementedError
 
 

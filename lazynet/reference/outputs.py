@@ -62,7 +62,7 @@ class DenseSoftmax:
     def __init__(self, twins: Sequence[Any]) -> None:
         self.twins = list(twins)
         for twin in self.twins:
-            # A twin receives the slope in place of the target, and uses it unchanged.
+            # A reference receives the slope in place of the target, and uses it unchanged.
             twin.slope = lambda prediction, slope, epsilon: slope
 
     @property
@@ -83,7 +83,7 @@ class DenseSoftmax:
         self, indices: Sequence[int], values: Sequence[float], label: int, importance: float = 1.0
     ) -> list[float]:
         """Learn from one example; return the predictions before."""
-        # A twin predicts within its step, after it has counted the row: use the steps of copies.
+        # A reference predicts in its step, after it has counted the row: use the steps of copies.
         predictions = [float(copy.deepcopy(twin).step(indices, values, 0.0)) for twin in self.twins]
         slopes = self.slopes(predictions, label)
         for twin, slope in zip(self.twins, slopes, strict=True):

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from lazynet.reference.affine import MAPS
+from lazynet.reference.affine import MAPS, SHRINKS_FIRST
 from lazynet.reference.learner import Learner
+from lazynet.reference.losses import called
 
 
 class PlainLazy(Learner):
@@ -38,9 +39,9 @@ class PlainLazy(Learner):
         **options: Any,
     ) -> None:
         super().__init__(n_features, **options)
-        self.map = MAPS[rule]
-        self.step_order, self.schedule = step_order, schedule
-        self.intercept = self.zero
+        self.map = called("rule", rule, MAPS)
+        self.shrinks_first = called("step_order", step_order, SHRINKS_FIRST)
+        self.schedule, self.intercept = schedule, self.zero
 
     def load(self, j: int) -> Any:
         """Weight j as of now."""
@@ -68,11 +69,11 @@ class PlainLazy(Learner):
         a, b = self.map(eta, self.l1, self.l2)
         p = sum((self.load(j) * x for j, x in example), self.intercept)
         g = importance * self.slope(p, target, self.epsilon)
-        if self.step_order == "shrink_first":
+        if self.shrinks_first:
             self.advance(a, b)
         for j, x in example:
             self.store(j, self.load(j) - eta * g * x)
-        if self.step_order == "gradient_first":
+        if not self.shrinks_first:
             self.advance(a, b)
         if self.fit_intercept:
             self.intercept -= eta * g

@@ -7,17 +7,12 @@ from support import ROOT
 from support.matrices import make_data
 from support.parameters import OF_RULES
 
+from lazynet import reference
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.kernels import cells
 from lazynet.rules.storage import STORAGES
 
 PAGE = (ROOT / "docs" / "rules_and_storage.md").read_text(encoding="utf-8")
-
-
-def block_with(text):
-    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    (found,) = [block for block in blocks if text in block]
-    return found
 
 
 def table_of_rules():
@@ -72,19 +67,22 @@ def test_the_table_of_storage_has_every_class():
         assert code == f"{STORAGES[name].__name__}({defaults})"
 
 
+def test_the_defaults_of_plain_python_are_those_of_the_reference():
+    """The page has a table of the defaults that differ from those of the estimators."""
+    page = (ROOT / "docs" / "plain_python.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)=(.*?)`", page, re.MULTILINE)
+    assert len(rows) > 5
+    for kind, name, default in rows:
+        assert str(getattr(getattr(reference, kind)(1), name)) == default
+
+
 def test_the_grids_search():
     """All grids find a best candidate on small data."""
     namespace = {}
-    exec(block_with("GridSearchCV"), namespace)
+    (code,) = re.findall(r"```python\n(.{,60}import GridSearchCV.*?)```", PAGE, re.DOTALL)
+    exec(code, namespace)
     X, y = make_data(n=90)
     for name, candidates in (("rates", 2), ("gammas", 4), ("rules", 3)):
         search = namespace[name].set_params(cv=2, error_score="raise").fit(X, y)
         assert len(search.cv_results_["params"]) == candidates
         assert search.best_score_ > 0.5
-
-
-def test_the_stepper_example():
-    """The weight is the number in the comment."""
-    namespace = {}
-    exec(block_with("Stepper(1_000_000"), namespace)
-    assert namespace["stepper"].weight(7) == 0.95

@@ -98,12 +98,6 @@ def test_a_feature_that_was_not_informed_is_left_alone():
         assert model.paths[0] == [0.5, expected]
 
 
-def test_an_unknown_gravity_is_refused():
-    """The error lists the two algorithms of the paper."""
-    with pytest.raises(ValueError, match='gravity must be "universal" or "informative"'):
-        DenseStabilised(1, gravity="some")
-
-
 def test_everything_purged_is_the_zero_model():
     """A run that purges every feature ends with the zero model; it does not crash."""
     model, _ = fitted(rejection_rate=0.95, stability=1.0)

@@ -52,7 +52,8 @@ def test_the_bare_interpreter_has_no_packages(package):
 
 
 def test_the_copy_has_nothing_compiled(sources):
-    """The engines cannot be imported from the copy, whatever is installed."""
+    """The engines cannot be imported from the copy, whatever is installed; modules are found."""
+    assert {"affine", "storage", "rda", "stabilised", "losses"} < set(MODULES)
     assert not [path for path in sources.rglob("*") if path.suffix in {".so", ".pyd", ".c"}]
 
 
@@ -85,9 +86,15 @@ def test_every_import_is_of_the_standard_library_or_of_the_reference(module):
         assert standard or name.startswith("lazynet.reference."), name
 
 
-def test_the_modules_are_found():
-    """The list has as many modules as there are algorithms: no test above runs on an empty one."""
-    assert {"affine", "storage", "rda", "stabilised", "losses"} < set(MODULES)
+@pytest.mark.parametrize(
+    "kind", ["DenseStabilised gravity loss", "DenseFTRL penalty loss", "PlainClock rule step_order"]
+)
+def test_an_unknown_name_is_refused(kind):
+    """The error lists the names that the parameter takes."""
+    kind, *names = kind.split()
+    for name in names:
+        with pytest.raises(ValueError, match=rf"^{name} must be one of \['.*'\], got 'some'"):
+            getattr(lazynet.reference, kind)(1, **{name: "some"})
 
 
 # --- everything else -----------------------------------------------------------------------------
