@@ -21,7 +21,7 @@ from scipy import sparse
 from lazynet.data.arrays import checked_csr, csr_around, plain_arrays
 from lazynet.data.chunks import Chunk, Passing, joined, rechunked, reordered
 from lazynet.data.files import Paths, files_of
-from lazynet.data.source import Facts, Source, Tally, as_source, check_no_y_with_source
+from lazynet.data.source import Facts, Source, Tally, check_no_y_with_source, checked_chunk
 from lazynet.parameters import check_integer, shown
 
 #: Neighbouring blocks of a worker share a task, up to this number of stored values.
@@ -63,14 +63,13 @@ def _read_block(part: Any) -> Chunk:
     >>> _read_block(([[0.0, 2.0]], [1])).X.toarray()
     array([[0., 2.]])
     """
-    source = as_source(part if isinstance(part, Source) else [part])
-    chunks = [*source.chunks()]
+    chunks = [*part.chunks()] if isinstance(part, Source) else [checked_chunk(part, "the block")]
     if chunks:
         chunk = joined(chunks)
         return chunk._replace(X=checked_csr(chunk.X))
-    labels = source.n_labels
+    labels = part.n_labels
     y = np.zeros(0) if labels is None else sparse.csr_matrix((0, labels), dtype=np.int8)
-    return Chunk(sparse.csr_matrix((0, source.n_features)), y, None)
+    return Chunk(sparse.csr_matrix((0, part.n_features)), y, None)
 
 
 def _facts_of(chunk: Chunk) -> tuple[Tally, Chunk]:
@@ -124,7 +123,10 @@ class Blocks(Source):
         if not parts:
             raise ValueError("parts must hold at least one block")
         self.seed = None if seed is None else check_integer("seed", seed, 0)
-        self.client: Client = get_client() if client is None else client
+        try:
+            self.client: Client = get_client() if client is None else client
+        except ValueError:
+            raise ValueError("there is no client: make dask.distributed.Client()") from None
         workers, calls = sorted(self.client.scheduler_info(n_workers=-1)["workers"]), []
         unique = uuid.uuid4().hex
         for number, part in enumerate(parts):

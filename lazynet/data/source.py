@@ -241,7 +241,7 @@ class Chunks(Source):
                 self._chunks = chain([first], opened)
             elif hasattr(opened, "close"):
                 opened.close()
-            self._first = _checked(first, 0)
+            self._first = checked_chunk(first, "chunk 0")
         return self._first
 
     @property
@@ -261,7 +261,7 @@ class Chunks(Source):
         """The chunks."""
         expected = self.n_features, self.n_labels
         for number, raw in enumerate(self._open()):
-            chunk = _checked(raw, number)
+            chunk = checked_chunk(raw, f"chunk {number}")
             columns = int(chunk.X.shape[1]), _n_labels(chunk)
             if columns != expected:
                 raise ValueError(
@@ -271,27 +271,27 @@ class Chunks(Source):
             yield chunk
 
 
-def _checked(raw: Any, number: int) -> Chunk:
-    """A chunk of the user as a checked ``Chunk``; an error names its number."""
+def checked_chunk(raw: Any, name: str) -> Chunk:
+    """A chunk of the user as a checked ``Chunk``; errors call it ``name``."""
     if not isinstance(raw, tuple) or len(raw) not in (2, 3):
-        raise TypeError(f"chunk {number} must be (X, y) or (X, y, weights), got {shown(raw):.200}")
+        raise TypeError(f"{name} must be (X, y) or (X, y, weights), got {shown(raw):.200}")
     X, y, weight = raw if len(raw) == 3 else (*raw, None)
     if sparse.issparse(X):
         X = checked_csr(X)
     else:
-        X = sparse.csr_matrix(check_array(f"X of chunk {number}", "must hold numbers", X))
+        X = sparse.csr_matrix(check_array(f"X of {name}", "must hold numbers", X))
     X = csr(X.indptr, X.indices, X.data, X.shape[1])
     if sparse.issparse(y) or np.ndim(y) == 2:
-        labels = checked_indicator(y, f"y of chunk {number}")
+        labels = checked_indicator(y, f"y of {name}")
         y = labels_matrix(labels.indptr[1:], labels.indices, labels.shape[1])
     else:
-        y = check_array(f"y of chunk {number}", "must hold numbers", y, masks=True)
+        y = check_array(f"y of {name}", "must hold numbers", y, masks=True)
     if weight is not None:
-        weight = check_array(f"weights of chunk {number}", "must hold numbers", weight)
-    for name, rows in (("y", y), ("weights", weight)):
+        weight = check_array(f"weights of {name}", "must hold numbers", weight)
+    for part, rows in (("y", y), ("weights", weight)):
         if rows is not None and rows.shape[0] != X.shape[0]:
             raise ValueError(
-                f"chunk {number}: {name} must have {X.shape[0]} rows, as X has, got {rows.shape[0]}"
+                f"{part} of {name} must have {X.shape[0]} rows, as X has, got {rows.shape[0]}"
             )
     return Chunk(X, y, weight)
 

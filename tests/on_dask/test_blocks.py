@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from contextvars import Context
 
 import numpy as np
 import pytest
@@ -115,6 +116,7 @@ def test_a_block_that_cannot_be_used_is_named(client, tmp_path):
     cases = {
         r"bad\.svm cannot be read": Blocks.from_files(files, SvmlightFile, client=client),
         r"block 3 cannot be read: .* by zero": [*delayed_parts(PARTS), divided],
+        "block 3 cannot be read: y of the block": delayed_parts([*PARTS, (np.ones((2, 40)), [1])]),
         "block 3 cannot be learned from": delayed_parts([*PARTS, (np.ones((2, 40)), [np.nan, 1])]),
     }
     for words, rows in cases.items():
@@ -158,13 +160,16 @@ def test_what_is_no_block_is_refused(client, X, y, error, words, certified):
         estimators(lazynet.dask, "two classes", certified)().fit(X, y, client=client)
 
 
-def test_options_of_a_fit_that_blocks_cannot_have(client):
-    """Held-out rows, and a seed that is no seed."""
+def test_options_of_a_fit_that_blocks_cannot_have(client, monkeypatch):
+    """Held-out rows, a seed that is no seed, and no client."""
     rows = Blocks(delayed_parts(PARTS), client=client)
     with pytest.raises(ValueError, match=r"early_stopping must be False if X is .* blocks"):
         lazynet.dask.LazyNetClassifier(early_stopping=True).fit(rows)
     with pytest.raises(ValueError, match="seed must be"):
         Blocks(delayed_parts(PARTS), client=client, seed=-1)
+    monkeypatch.setattr("distributed.client._global_clients", {})
+    with pytest.raises(ValueError, match=r"no client: make dask\.distributed\.Client\(\)"):
+        Context().run(Blocks, delayed_parts(PARTS))
 
 
 def test_a_block_that_is_lost_for_good_is_told(tmp_path):

@@ -131,8 +131,8 @@ BAD_CHUNKS = [
     (3, "chunks must be a callable or an iterable"),
     ([], "chunks must give at least one chunk"),
     ([[1, 2]], r"chunk 0 must be \(X, y\) or \(X, y, weights\), got"),
-    ([([[1.0]], [1, 2])], "chunk 0: y must have 1 rows, as X has, got 2"),
-    ([([[1.0]], [1], [1, 2])], "chunk 0: weights must have 1 rows"),
+    ([([[1.0]], [1, 2])], "y of chunk 0 must have 1 rows, as X has, got 2"),
+    ([([[1.0]], [1], [1, 2])], "weights of chunk 0 must have 1 rows"),
     ([([[1.0]], [1]), ([[1.0, 2.0]], [1])], "chunk 1 must have as many columns"),
     ([([["x"]], [1])], "X of chunk 0 must hold numbers"),
 ]
