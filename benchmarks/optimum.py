@@ -320,18 +320,19 @@ def finding(races: Races) -> str:
         sides[side].append(
             f"{shape} ({record['rows']:,} x {record['features']:,}: {mean}, {least} - {most})"
         )
-    told = [f"{side} on {_listed(shapes)}" for side, shapes in sides.items() if shapes]
+    told = [f"DualNet is {side} on {_listed(shapes)}." for side, shapes in sides.items() if shapes]
     keys = list(races.problems)
     won = sum(races.quickest(key)[0] >= 1 for key in keys)
     ours, *others = CERTIFYING
     proofs = [races.quickest(key, others, ours)[0] for key in keys]
     return (
-        f"Time to the minimum of the logistic loss with an l1 or elastic-net penalty: DualNet is "
-        f"{'; '.join(told)}. In brackets: the time of the fastest of {len(races.names)} other "
-        f"programs and settings divided by that of DualNet, as the geometric mean over the "
-        f"penalties, and its range. DualNet is the fastest on {won} of {len(keys)} problems. Of "
-        f"the programs with a bound on the error ({CELER}, {CYANURE} and DualNet), it is the "
-        f"fastest to a proved minimum on {sum(ratio >= 1 for ratio in proofs)} of {len(keys)}."
+        f"DualNet and {len(races.names)} other programs and settings search for the minimum of "
+        f"the logistic loss with an l1 or elastic-net penalty. In brackets are the numbers of rows "
+        f"and features, and the time of the fastest other program divided by that of DualNet: the "
+        f"geometric mean over the penalties, and the range. {' '.join(told)} DualNet is the "
+        f"fastest on {won} of {len(keys)} problems. Of the programs with a bound on the error "
+        f"({CELER}, {CYANURE} and DualNet), it is the fastest to a proved minimum on "
+        f"{sum(ratio >= 1 for ratio in proofs)} of {len(keys)}."
     )
 
 
