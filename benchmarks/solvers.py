@@ -44,7 +44,7 @@ class Answer:
 class Solver:
     """A program, the penalties that it takes exactly, and its dial.
 
-    ``dials`` are its tolerances, or its passes over the rows, from the quickest to the most exact;
+    ``dials`` are its tolerances, or its numbers of epochs, from the quickest to the most exact;
     ``fit`` starts from zero weights.
     """
 

@@ -1,6 +1,6 @@
-"""Study ``throughput``: seconds per example and memory of a pass, for lazynet and other programs.
+"""Study ``throughput``: seconds per example and memory of an epoch, for lazynet and other programs.
 
-All programs make passes over the same rows in turns, each in a separate process on one core.
+All programs train on the same rows in turns, each in a separate process on one core.
 Seconds are those of the processor, of all threads of the process.
 """
 

@@ -17,8 +17,8 @@ losses (`Huber`, `EpsilonInsensitive`, `SquaredEpsilonInsensitive`).
 `lazynet.data` reads chunks of rows from files that need not fit into memory.
 
 `lazynet.engines.catalogue` is the table of all rules; `lazynet.verify` compares lazy rules with
-dense twins, and bounds the effect of rounding; `lazynet.reference` holds every algorithm in plain
-Python; `lazynet.plots` draws figures and defines their style.
+dense references, and bounds the effect of rounding; `lazynet.reference` holds every algorithm in
+plain Python; `lazynet.plots` draws figures and defines their style.
 
 >>> from lazynet import Stepper
 >>> rule = FoBoS("constant", eta0=0.1)

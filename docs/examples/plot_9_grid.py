@@ -2,7 +2,7 @@
 A grid of penalties in one fit
 ==============================
 
-All settings of a grid train in the same passes, in all folds.  The weights of a setting equal those
+All settings of a grid train in the same epochs, in all folds.  The weights of a setting equal those
 of a separate fit.
 """
 

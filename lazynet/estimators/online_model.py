@@ -335,12 +335,13 @@ class OnlineModel(LinearModel):
         max_rows: int = 200,
         epochs: int = 1,
     ) -> VerificationReport:
-        """Train the dense twin and the lazy model side by side on the first rows of X.
+        """Train the lazy model and its dense reference side by side on the first rows of X.
 
         Both have the parameters of this estimator, start from zero weights, and visit the rows in
-        the order of X.  After every step their weights are compared.  The twin is plain Python and
-        visits every weight; the number of rows is halved until the comparison takes seconds.  The
-        estimator does not change.  With several classes, the model is the first against the rest.
+        the order of X.  After every step their weights are compared.  The reference is plain Python
+        and visits every weight: the number of rows, at most ``max_rows``, is halved until the
+        comparison takes seconds.  Of several outputs the first is compared: the first class against
+        the rest, the first label or the first target.  The estimator does not change.
 
         >>> from lazynet import LazyNetClassifier
         >>> LazyNetClassifier(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees

@@ -143,7 +143,7 @@ set and visits it again; use fit
             )
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:
-        """The parameters of the plain Python twin, with constants that depend on the loss.
+        """The parameters of the dense reference, with constants that depend on the loss.
 
         >>> from lazynet import RDA
         >>> RDA(gamma=2.0, rho=0.5).twin_options(LOG_LOSS)

@@ -61,7 +61,7 @@ class FTRL(Rule):
             )
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:
-        """The parameters of the twin; without alpha also the units of alpha and beta.
+        """The parameters of the reference; without alpha also the units of alpha and beta.
 
         >>> FTRL(alpha=0.5).twin_options(LOG_LOSS)
         {'alpha': 0.5, 'beta': 1.0, 'penalty': 'per_example'}

@@ -57,7 +57,7 @@ class RDA(Rule):
     rho: NonNegative = 0.0
 
     def twin_options(self, loss: Loss) -> dict[str, Any]:
-        """The parameters of the twin; without gamma also its unit and the intercept's gamma.
+        """The parameters of the reference; without gamma also its unit and the intercept's gamma.
 
         >>> RDA(gamma=2.0).twin_options(LOG_LOSS)
         {'gamma': 2.0, 'rho': 0.0}

@@ -106,6 +106,7 @@ class Stepper:
         """Train on one example, given by its nonzeros; returns the prediction made before.
 
         ``indices`` are distinct, in any order.  Classification losses take -1 or +1 as the target.
+        ``importance`` is a factor of the loss of this example.
         """
         columns, numbers = check_example(indices, values, self.n_features)
         target = check_number("target", target)
@@ -179,12 +180,12 @@ class Stepper:
 
     @property
     def averages(self) -> NDArray[np.float64]:
-        """The mean of every weight over the iterates that count; before the first, the weights."""
+        """The mean of every weight; the weights if the rule has no average, or before it begins."""
         return self.engine.coefficients()[0]
 
     @property
     def average_intercept(self) -> float:
-        """The mean of the intercept over the iterates that count; before the first, its value."""
+        """The mean of the intercept; the intercept where ``averages`` are the weights."""
         return float(self.engine.intercepts()[0])
 
 

@@ -1,1 +1,1 @@
-"""Lazy weights against dense weights: tolerance, dense twin, comparison on the user's data."""
+"""Lazy weights against dense weights: tolerance, dense reference, comparison on the user's data."""

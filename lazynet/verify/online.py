@@ -1,9 +1,10 @@
-"""The comparison of a lazy model with its dense twin on the data of the user."""
+"""The comparison of a lazy model with its dense reference on the data of the user."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +27,9 @@ from lazynet.verify.twin import BoundedTwin, example_of
 _Vector = NDArray[np.float64]
 # Weights and intercept.
 _Linear = tuple[_Vector, float]
-# The number of weights that the plain Python twin can visit in a few seconds.
+# The number of weights that the dense reference, plain Python, can visit in a few seconds.
 _VISITS = 4_000_000
-#: The largest number of epochs: the twin can visit one row of one feature so often.
+#: The largest number of epochs: the reference can visit one row of one feature so often.
 LARGEST_EPOCHS = _VISITS
 
 
@@ -71,13 +72,17 @@ class VerificationReport:
     >>> report.ended is None  # all steps were compared
     True
     >>> print(str(report).partition(" (")[0])
-    engine 'adagrad' and the dense twin agree after every one of 2 steps
+    engine 'adagrad' and the dense reference agree after every one of 2 steps
     """
 
     engine: str
     """The name of the lazy model's engine."""
     rows: int
     """The number of rows used, from the first row of X on."""
+    rows_of_X: int
+    """The number of rows of X."""
+    outputs: int
+    """The number of outputs (classes, labels or targets); the first one is compared."""
     features: int
     """The number of features that occur in the rows used."""
     steps: int
@@ -98,18 +103,20 @@ class VerificationReport:
     """The reason why comparing ended before the last step; None if all steps were compared."""
 
     def __str__(self) -> str:
-        both = f"engine {self.engine!r} and the dense twin"
+        both = f"engine {self.engine!r} and the dense reference"
         if self.agrees is None:
             return f"{both} could not be compared, because at the first step {self.ended}"
         whole = self.steps_compared == self.steps
         compared = f"{self.steps}" if whole else f"the first {self.steps_compared} of {self.steps}"
         lines = [
             f"{both} {'agree' if self.agrees else 'DISAGREE'} after every one of {compared} steps "
-            f"({self.rows} rows, {self.features} features in them)",
+            f"(first {self.rows} of {self.rows_of_X} rows, {self.features} features in them)",
             f"  largest weight     {self.largest_weight:.6g}",
             f"  largest difference {self.difference}",
             f"  bound              {self.bound:.3g} for all differences together (Euclidean norm)",
         ]
+        if self.outputs > 1:
+            lines.insert(1, f"  output             the first of {self.outputs} is compared")
         if self.average is not None:
             share = f"the bound is {AGREE:.3g} of 1 + the largest"
             lines.append(f"  largest in average {self.average}; {share}")
@@ -120,7 +127,7 @@ class VerificationReport:
 
 
 class _Comparison:
-    """The largest differences so far between a lazy model and its dense twin."""
+    """The largest differences so far between a lazy model and its dense reference."""
 
     def __init__(self, features: NDArray[np.intp]) -> None:
         self.features = features
@@ -139,7 +146,7 @@ class _Comparison:
         self.largest = max(self.largest, float(size.max(initial=0.0)))
         self.difference = self._largest(self.difference, t, lazy, dense)
 
-    # The sums of the lazy model may be infinite although those of the twin are finite.
+    # The sums of the lazy model may be infinite although those of the reference are finite.
     @np.errstate(over="ignore", invalid="ignore")
     def average_after_step(self, t: int, lazy: _Linear, dense: _Linear) -> None:
         """Compare the averages after step ``t``."""
@@ -161,17 +168,14 @@ class _Comparison:
             return before
         return Difference(amount, step, int(self.features[j]), float(lazy[j]), float(dense[j]))
 
-    def report(self, engine: str, rows: int, steps: int, bound: float) -> VerificationReport:
+    def report(self, **facts: Any) -> VerificationReport:
         """The report of the whole comparison."""
         return VerificationReport(
-            engine=engine,
-            rows=rows,
+            **facts,
             features=len(self.features),
-            steps=steps,
             steps_compared=self.compared,
             difference=self.difference,
             largest_weight=self.largest,
-            bound=bound,
             agrees=self.agrees if self.compared else None,
             average=self.average,
             ended=self.ended,
@@ -179,7 +183,7 @@ class _Comparison:
 
 
 class _MeanOfTwin:
-    """The average of the iterates of a dense twin, by plain sums."""
+    """The average of the iterates of a dense reference, by plain sums."""
 
     def __init__(self, average: Average, n_features: int) -> None:
         self.kind = average
@@ -210,11 +214,11 @@ def _plan_of(
 ) -> tuple[Plan, RowsInMemory, int]:
     """The plan of a comparison, the rows in its units, and the number of rows to visit.
 
-    Refuses settings that have no twin.
+    Refuses settings that have no dense reference.
     """
     if settings.softmax and rows.targets.n_outputs > 1:
         raise ValueError(
-            "verify compares one output with its twin, and loss='softmax' couples "
+            "verify compares one output with its dense reference, and loss='softmax' couples "
             "all outputs: verify the same parameters with loss='log_loss'"
         )
     for name, value, needed, why in (
@@ -222,9 +226,7 @@ def _plan_of(
         ("dtype", settings.dtype, "float64", "weights in float64"),
     ):
         if value != needed:
-            raise ValueError(
-                f"verify compares {why} with their twin: write {name}={needed!r}, got {value!r}"
-            )
+            raise ValueError(f"verify compares {why}: write {name}={needed!r}, got {value!r}")
     units = rows.units(settings, None)
     rows = rows.standardised(units)
     n_rows = _affordable_rows(rows.X, max_rows, epochs)
@@ -238,7 +240,7 @@ def _plan_of(
 def verify(
     settings: Settings, rows: RowsInMemory, max_rows: int, epochs: int
 ) -> VerificationReport:
-    """Train a lazy model and its dense twin on the first rows of X, and compare after every step.
+    """Train a lazy model and its dense reference on the first rows of X; compare after every step.
 
     Both models start from zero weights.  The weights of features that occur in none of these rows
     stay zero in both models, so these features are left out.  The lazy model learns all outputs
@@ -273,7 +275,7 @@ def verify(
             learner.visit(steps, t)
         except FloatingPointError:
             comparison.compared, comparison.agrees = comparison.compared + 1, False
-            comparison.ended = "the lazy model overflows, but the dense twin does not"
+            comparison.ended = "the lazy model overflows, but the dense reference does not"
             break
         weights, intercept = _first_output(engine, last=True)
         # With NaN the comparison is False.
@@ -285,11 +287,14 @@ def verify(
                 comparison.ended = "the sums of the average leave the range of doubles"
                 break
             comparison.average_after_step(t, _first_output(engine, last=False), expected)
-    return comparison.report(engine.name, n_rows, n_rows * epochs, twin.bound)
+    return comparison.report(
+        engine=engine.name, rows=n_rows, rows_of_X=rows.X.shape[0], outputs=targets.n_outputs,
+        steps=n_rows * epochs, bound=twin.bound,
+    )  # fmt: skip
 
 
 def _affordable_rows(X: sparse.csr_matrix, max_rows: int, epochs: int) -> int:
-    """The number of first rows that the plain Python twin visits in a few seconds, at least 1."""
+    """The number of first rows that the dense reference visits in a few seconds, at least 1."""
     rows = min(max_rows, X.shape[0])
     while rows > 1 and rows * epochs * len(np.unique(X.indices[: X.indptr[rows]])) > _VISITS:
         rows //= 2

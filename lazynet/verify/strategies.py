@@ -1,8 +1,8 @@
 """Tests for lazy rules of this package and of others; needs Hypothesis.
 
 ``assert_matches_twin`` compares an object with ``step(indices, values, target, importance)`` and
-``weights`` with the dense twin of any exact rule, after every step, on problems that Hypothesis
-draws and shrinks:
+``weights`` with the dense reference of any exact rule, after every step, on problems that
+Hypothesis draws and shrinks:
 
     from hypothesis import given
     from lazynet.verify.strategies import assert_matches_twin, problems
@@ -53,7 +53,7 @@ __all__ = [
 
 #: The names of all rules whose lazy weights equal dense weights after every step, and which learn
 #: from single examples.  (SAGA needs the row numbers of a dataset; ``estimator.verify`` compares
-#: SAGA with its twin.)
+#: SAGA with its reference.)
 EXACT_RULES = tuple(name for name, row in ALGORITHMS.items() if row.exact and row.rule.streams)
 
 # Readable numbers whose sums and products are rarely at a kink, which would end a comparison.

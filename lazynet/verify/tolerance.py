@@ -50,7 +50,7 @@ AMPLIFIED = 1e3
 AT_A_KINK = "a prediction is at a kink of the loss, so that rounding decides the step"
 DIVERGED = "the run diverges, and amplifies rounding too much for a comparison"
 AT_THE_THRESHOLD = "a weight is at the threshold, so that rounding decides the truncation"
-OVERFLOWED = "the numbers of the dense twin leave the range of doubles"
+OVERFLOWED = "the numbers of the dense reference leave the range of doubles"
 
 
 class VisitedRow(NamedTuple):

@@ -1,4 +1,4 @@
-"""The dense twin of a rule, with a bound on the distance to an exact implementation; problems."""
+"""The dense reference of a rule, and the largest distance of an exact implementation; problems."""
 
 from __future__ import annotations
 
@@ -120,12 +120,12 @@ class BoundedTwin:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """The twin's weights after the last step."""
+        """The weights of the reference after the last step."""
         return np.array(self.dense.weights, dtype=np.float64)
 
     @property
     def intercept(self) -> float:
-        """The twin's intercept after the last step."""
+        """The intercept of the reference after the last step."""
         return float(self.dense.intercept)
 
     @property
@@ -144,7 +144,7 @@ class BoundedTwin:
         return self.budget.ended is None
 
     def distance(self, weights: NDArray[np.float64], intercept: float) -> float:
-        """The Euclidean distance of these weights and this intercept from the twin's."""
+        """The Euclidean distance of these weights and this intercept from the reference's."""
         with np.errstate(over="ignore"):
             gap = float(np.linalg.norm(np.asarray(weights, dtype=np.float64) - self.weights))
         return float(np.hypot(gap, intercept - self.intercept))
@@ -161,7 +161,7 @@ def rate_of(plan: Plan, t: int) -> float:
 
 
 def new_reference(plan: Plan, n_features: int, n_rows: int | None = None) -> Any:
-    """The plain Python twin of a model that is trained by ``plan``, all weights zero.
+    """The dense reference of a model that is trained by ``plan``, in plain Python, at zero weights.
 
     ``n_rows`` is the number of rows of the data set, for rules that do not learn from a stream.
 
@@ -190,7 +190,9 @@ def new_reference(plan: Plan, n_features: int, n_rows: int | None = None) -> Any
         options["schedule"] = partial(rate_of, plan)
     if not rule.streams:
         if n_rows is None:
-            raise ValueError(f"the twin of rule={rule!r} needs n_rows, the rows of the data set")
+            raise ValueError(
+                f"the reference of rule={rule!r} needs n_rows, the rows of the data set"
+            )
         options["n_rows"] = n_rows
     return ALGORITHMS[rule.name].reference(n_features, **options)
 
@@ -294,7 +296,7 @@ class Problem(SettledFields):
         return float(self.rates[t])
 
     def twin(self, largest_cushion: float = math.inf) -> BoundedTwin:
-        """A new dense twin with its error bound.
+        """A new dense reference with its error bound.
 
         ``largest_cushion`` is the largest scale * shift at which the implementation brings all
         weights current; a smaller value makes the bound tighter.
@@ -329,7 +331,7 @@ def assert_matches_twin(
     read: Callable[[Any], NDArray[np.float64]] = lambda implementation: implementation.weights,
     twin: BoundedTwin | None = None,
 ) -> int:
-    """Step ``implementation`` and the dense twin, and compare all weights after every step.
+    """Step ``implementation`` and the dense reference, and compare all weights after every step.
 
     ``implementation`` has ``step(indices, values, target, importance)``; ``read`` returns its
     weights.  If the problem fits an intercept, ``implementation.intercept`` is compared too.
@@ -368,14 +370,14 @@ def assert_matches_twin(
 
 
 def _difference(weights: NDArray[np.float64], twin: BoundedTwin, distance: float) -> str:
-    """The distance of the weights from the twin's, and the weight with the greatest difference."""
+    """The distance from the weights of the reference, and the weight that differs most."""
     j = int(np.argmax(np.abs(weights - twin.weights)))
     if np.isnan(weights[j]):
-        return f"weight {j} is nan, but the dense twin's weights are finite numbers"
+        return f"weight {j} is nan, but those of the dense reference are finite numbers"
     share = "and rounding explains no difference"
     if twin.bound:
         share = f"{distance / twin.bound:.3g} times the {twin.bound:.3g} that rounding explains"
     return (
-        f"the weights are {distance:.3g} away from the dense twin's, {share}; "
-        f"weight {j} is {float(weights[j])!r}, the twin's {float(twin.weights[j])!r}"
+        f"the weights are {distance:.3g} away from the dense reference's, {share}; "
+        f"weight {j} is {float(weights[j])!r}, the reference's {float(twin.weights[j])!r}"
     )

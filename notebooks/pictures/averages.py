@@ -69,19 +69,19 @@ def shares(counts: Mapping[str, Any]) -> Any:
     return figure
 
 
-def errors(passes: Sequence[int], by_passes: Mapping[str, Any], rates: Sequence[float],
+def errors(epochs: Sequence[int], by_epochs: Mapping[str, Any], rates: Sequence[float],
            by_rate: Mapping[str, Any]) -> Any:  # fmt: skip
-    """Errors on new rows against the passes, and against the rate."""
+    """Errors on new rows against the epochs, and against the rate."""
     figure, (left, right) = style.new(2, width=8.2, height=3.4, sharey=True)
-    for number, name in enumerate(by_passes):
-        left.plot(passes, by_passes[name], **style.look(number), label=name)
+    for number, name in enumerate(by_epochs):
+        left.plot(epochs, by_epochs[name], **style.look(number), label=name)
         right.semilogx(rates, by_rate[name], **style.look(number))
     left.legend(handlelength=3)
-    left.set(xlabel="passes", ylabel="error on new rows")
+    left.set(xlabel="epochs", ylabel="error on new rows")
     left.set_title("Rate 0.5: the last iterate has more errors")
     right.set(xlabel="rate", xticks=rates, xticklabels=[f"{rate:g}" for rate in rates])
     right.minorticks_off()
-    right.set_title("Five passes: at large rates averages are better")
+    right.set_title("Five epochs: at large rates averages are better")
     return figure
 
 
@@ -125,13 +125,13 @@ def beside_means(compared: Mapping[str, tuple[Any, Any]]) -> Any:
     return figure
 
 
-def centered(passes: Sequence[int], shares: Mapping[str, Any]) -> Any:
-    """Errors against passes, with and without centering."""
+def centered(epochs: Sequence[int], shares: Mapping[str, Any]) -> Any:
+    """Errors against epochs, with and without centering."""
     figure, axes = style.new(height=3.4)
     for number, (name, share) in enumerate(shares.items()):
-        axes.semilogx(passes, share, **style.look(number), label=name)
+        axes.semilogx(epochs, share, **style.look(number), label=name)
     axes.legend(handlelength=3)
-    axes.set(xlabel="passes", ylabel="error on new rows", xticks=passes, xticklabels=passes)
+    axes.set(xlabel="epochs", ylabel="error on new rows", xticks=epochs, xticklabels=epochs)
     axes.minorticks_off()
-    axes.set_title("Without centering, a shift of three features costs many passes")
+    axes.set_title("Without centering, a shift of three features costs many epochs")
     return figure

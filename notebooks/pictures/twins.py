@@ -1,4 +1,4 @@
-"""The drawings of notebook 8: a rule beside its dense twin, and broken rules."""
+"""The drawings of notebook 8: a rule beside its dense reference, and broken rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import style
 
 
 def distances(wrong: Any, bound: Any, right: Any, title: str) -> Any:
-    """The distances of a wrong and of the mended rule from the twin, beside the bound."""
+    """The distances of a wrong and of the mended rule from the reference, beside the bound."""
     figure, axes = style.new(height=3.2)
     axes.set_yscale("log")
     axes.axhline(1e-6, color=style.PALE, linestyle=":", linewidth=1.2)
@@ -20,7 +20,7 @@ def distances(wrong: Any, bound: Any, right: Any, title: str) -> Any:
     for name, values, number, dy in named:
         axes.plot(np.where(values > 0, values, np.nan), **style.lines(number))
         style.note_end(axes, 299, values[-1], name, style.COLOURS[number], dy=dy)
-    axes.set(xlabel="step t", ylabel="distance from the dense twin", ylim=(1e-17, 1e-3))
+    axes.set(xlabel="step t", ylabel="distance from the dense reference", ylim=(1e-17, 1e-3))
     axes.set_title(title)
     return figure
 
@@ -46,7 +46,7 @@ def examples_needed(first: Mapping[str, Any], at_most: int) -> Any:
 
 
 def watched(seen: Sequence[tuple[Any, Any, float]], step: int, touched: Any, title: str) -> Any:
-    """The twin's weights and ours after a step, their differences, and the distance by the bound.
+    """The reference's weights and ours after a step; their differences; the distance by the bound.
 
     The scale of the differences fits the greatest of them at this step.
     """
@@ -59,7 +59,7 @@ def watched(seen: Sequence[tuple[Any, Any, float]], step: int, touched: Any, tit
     left.plot(exact, **style.dots(0) | {"markersize": 10, "markerfacecolor": "none"})
     left.plot(mine, **style.dots(2))
     left.set(ylabel="weight", ylim=(-1.45, 1.75), title=title)
-    left.text(0.04, 0.92, "○ twin", color=style.DARK, transform=left.transAxes)
+    left.text(0.04, 0.92, "○ dense", color=style.DARK, transform=left.transAxes)
     left.text(0.34, 0.92, "▲ mine", color=style.RUST, transform=left.transAxes)
     difference = np.asarray(mine) - np.asarray(exact)
     middle.bar(range(6), difference, color=style.RUST)
@@ -71,7 +71,7 @@ def watched(seen: Sequence[tuple[Any, Any, float]], step: int, touched: Any, tit
                         fontsize=8)  # fmt: skip
     if not np.any(np.abs(difference) > 1e-9):
         middle.text(2.5, 0.1 * reach, "all below 1e-9", ha="center", color=style.GREY)
-    middle.set(ylim=(-reach, reach), title="mine minus twin")
+    middle.set(ylim=(-reach, reach), title="mine minus dense")
     far = np.maximum([by_bound for _, _, by_bound in seen], 1e-3)
     right.axhline(1, color=style.PALE, linestyle="--", linewidth=1)
     right.text(14, 2, "bound", color=style.GREY, ha="right")

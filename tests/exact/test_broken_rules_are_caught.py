@@ -85,7 +85,7 @@ def test_a_broken_form_is_caught(form):
     """The property finds each of the ways in which a lazy rule usually goes wrong."""
     options = {"budget": 5} if form is FlushDropsTheLastShrink else {}
 
-    @caught(2000, match="away from the dense twin")
+    @caught(2000, match="away from the dense reference")
     @given(problem=problems(step_orders=BOTH_ORDERS, intercepts=(False, True)))
     def property_holds(problem):
         lazy = form(problem.n_features, schedule=problem.rate, **problem.plain_options, **options)

@@ -143,10 +143,10 @@ def test_a_difference_is_told_in_numbers():
         (moved, "times the .* that rounding explains"),
     ):
         with pytest.raises(
-            AssertionError, match=f"after step 0 .* from the dense twin's, .*{compared}"
+            AssertionError, match=f"after step 0 .* from the dense reference's, .*{compared}"
         ):
             assert_matches_twin(Breaks(problem, weight=0.5), problem)
-    with pytest.raises(AssertionError, match=r"weight 1 is 0\.5, the twin's 0\.0"):
+    with pytest.raises(AssertionError, match=r"weight 1 is 0\.5, the reference's 0\.0"):
         assert_matches_twin(Breaks(still, weight=0.5), still)
 
 

@@ -134,7 +134,7 @@ def test_an_engine_that_breaks_down_disagrees(name, monkeypatch):
     report = model.verify(X, y)
     assert report.agrees is False
     assert report.steps_compared == 6
-    assert report.ended == "the lazy model overflows, but the dense twin does not"
+    assert report.ended == "the lazy model overflows, but the dense reference does not"
     put(monkeypatch, name, TurnsToNaN)
     report = model.verify(X, y)
     assert report.agrees is False
