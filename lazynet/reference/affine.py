@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from lazynet.reference.learner import Learner
-from lazynet.reference.losses import called
+from lazynet.reference.losses import entry_named
 
 
 def sgd_shrink(w: Any, eta: Any, l1: Any, l2: Any) -> Any:
@@ -92,8 +92,8 @@ class DenseReference(Learner):
         **options: Any,
     ) -> None:
         super().__init__(n_features, **options)
-        self.shrink = called("rule", rule, SHRINKS)
-        self.shrinks_first = called("step_order", step_order, SHRINKS_FIRST)
+        self.shrink = entry_named("rule", rule, SHRINKS)
+        self.shrinks_first = entry_named("step_order", step_order, SHRINKS_FIRST)
         self.schedule, self.positive = schedule, positive
         self.weights = [self.zero] * n_features
         self.intercept = self.zero

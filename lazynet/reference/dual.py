@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lazynet.reference.losses import LOSSES, best_dual, called, conjugate, soft
+from lazynet.reference.losses import LOSSES, best_dual, conjugate, entry_named, soft
 
 
 class DenseDualAscent:
@@ -166,7 +166,7 @@ class DenseDualAscent:
         """P at the given weights and intercept; None: at the present ones."""
         w = self.weights if weights is None else weights
         b = self.intercept if intercept is None else intercept
-        value = called("loss", self.loss, LOSSES)[0]
+        value = entry_named("loss", self.loss, LOSSES)[0]
         losses = sum(
             s * value(self.prediction(i, w, b), self.targets[i], self.epsilon)
             for i, s in enumerate(self.importances)

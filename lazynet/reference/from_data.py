@@ -45,7 +45,7 @@ from typing import Any
 
 from lazynet.reference.affine import SHRINKS, SHRINKS_FIRST
 from lazynet.reference.learner import Learner
-from lazynet.reference.losses import NUMBERS, called
+from lazynet.reference.losses import NUMBERS, entry_named
 
 #: The curvature of the losses whose slope has no bound: they take implicit steps.
 IMPLICIT = {"squared_hinge": 2.0, "squared_error": 1.0, "squared_epsilon_insensitive": 2.0}
@@ -86,8 +86,8 @@ class DenseFromData(Learner):
         **options: Any,
     ) -> None:
         super().__init__(n_features, loss=loss, **options)
-        self.loss, self.shrink = loss, called("rule", rule, SHRINKS)
-        self.shrinks_first = called("step_order", step_order, SHRINKS_FIRST)
+        self.loss, self.shrink = loss, entry_named("rule", rule, SHRINKS)
+        self.shrinks_first = entry_named("step_order", step_order, SHRINKS_FIRST)
         self.largest_rate, self.positive, self.factor = largest_rate, positive, factor
         self.weights, self.intercept = [0.0] * n_features, 0.0
         self.norms: list[float] = []  # |x| of the rows seen that are not empty

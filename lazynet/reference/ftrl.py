@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lazynet.reference.learner import Learner, MeanSize
-from lazynet.reference.losses import called
+from lazynet.reference.losses import entry_named
 
 
 class DenseFTRL(Learner):
@@ -51,7 +51,7 @@ class DenseFTRL(Learner):
     ) -> None:
         super().__init__(n_features, **options)
         self.alpha, self.beta = alpha, beta
-        self.per_example = called("penalty", penalty, {"per_example": True, "once": False})
+        self.per_example = entry_named("penalty", penalty, {"per_example": True, "once": False})
         self.alpha_unit, self.beta_unit = alpha_unit, beta_unit
         self.intercept_alpha = intercept_alpha
         self.mean_size = MeanSize()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from lazynet.reference.losses import LOSSES, called
+from lazynet.reference.losses import LOSSES, entry_named
 
 # The indices, values, target and importance of an example.
 Example = tuple[Sequence[int], Sequence[Any], Any, Any]
@@ -39,7 +39,7 @@ class Learner:
         zero: Any = 0.0,
     ) -> None:
         self.n_features = n_features
-        self.slope = called("loss", loss, LOSSES)[1]
+        self.slope = entry_named("loss", loss, LOSSES)[1]
         self.l1, self.l2 = l1, l2
         self.fit_intercept, self.epsilon, self.zero = fit_intercept, epsilon, zero
         self.t = 0

@@ -30,7 +30,7 @@ from typing import Any
 Function = Callable[[Any, Any, Any], Any]
 
 
-def called(name: str, value: Any, table: Mapping[str, Any]) -> Any:
+def entry_named(name: str, value: Any, table: Mapping[str, Any]) -> Any:
     """The entry ``value`` of a table; an error lists the names that the parameter takes."""
     if value not in [*table]:  # a list: the value may not be hashable
         raise ValueError(f"{name} must be one of {sorted(table)}, got {value!r}")
@@ -293,7 +293,7 @@ def conjugate(loss: str, alpha: Any, y: Any, epsilon: Any = 0.1) -> Any:
     >>> conjugate("hinge", 0.5, 1.0), conjugate("hinge", -0.5, 1.0)
     (-0.5, inf)
     """
-    return called("loss", loss, CONJUGATES)(alpha, y, epsilon)
+    return entry_named("loss", loss, CONJUGATES)(alpha, y, epsilon)
 
 
 def best_dual(loss: str, alpha: Any, p: Any, y: Any, q: Any, epsilon: Any = 0.1) -> Any:
@@ -307,5 +307,5 @@ def best_dual(loss: str, alpha: Any, p: Any, y: Any, q: Any, epsilon: Any = 0.1)
     (0.5, 1.0)
     """
     if not q:
-        return -called("loss", loss, LOSSES)[1](p, y, epsilon)
-    return called("loss", loss, UPDATES)(alpha, p, y, q, epsilon)
+        return -entry_named("loss", loss, LOSSES)[1](p, y, epsilon)
+    return entry_named("loss", loss, UPDATES)(alpha, p, y, q, epsilon)

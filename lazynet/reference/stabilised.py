@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lazynet.reference.losses import LOSSES, called
+from lazynet.reference.losses import LOSSES, entry_named
 
 #: indices, values, target, and the importance if it is not 1
 Example = (
@@ -183,8 +183,8 @@ class DenseStabilised(Paths):
     ) -> None:
         options |= dict(burst_size=burst_size, rejection_rate=rejection_rate, stability=stability)
         super().__init__(n_features, **options)
-        self.universal = called("gravity", gravity, {"universal": True, "informative": False})
-        self.slope, self.schedule = called("loss", self.loss, LOSSES)[1], schedule
+        self.universal = entry_named("gravity", gravity, {"universal": True, "informative": False})
+        self.slope, self.schedule = entry_named("loss", self.loss, LOSSES)[1], schedule
         self.fit_intercept = fit_intercept
         self.intercepts = [0.0] * len(self.paths)
         self.steps = [0] * len(self.paths)

@@ -11,7 +11,7 @@ from typing import Any
 
 from lazynet.reference.affine import MAPS, SHRINKS_FIRST
 from lazynet.reference.learner import Learner
-from lazynet.reference.losses import called
+from lazynet.reference.losses import entry_named
 
 
 class PlainLazy(Learner):
@@ -39,8 +39,8 @@ class PlainLazy(Learner):
         **options: Any,
     ) -> None:
         super().__init__(n_features, **options)
-        self.map = called("rule", rule, MAPS)
-        self.shrinks_first = called("step_order", step_order, SHRINKS_FIRST)
+        self.map = entry_named("rule", rule, MAPS)
+        self.shrinks_first = entry_named("step_order", step_order, SHRINKS_FIRST)
         self.schedule, self.intercept = schedule, self.zero
 
     def load(self, j: int) -> Any:
