@@ -2,7 +2,7 @@
 #
 # An example's dual variable is a; at the optimum a = -l'(p, y).  With the conjugate
 # l*(v) = sup_p { v p - l(p) }, the dual objective has the term -l*(-a).
-# Python twins: lazynet/reference/losses.py;
+# Plain Python: lazynet/reference/losses.py;
 # tests/exact/test_dual_ascent_equals_the_reference.py compares the two.
 from libc.math cimport INFINITY, copysign, exp, fabs, fmax, fmin, log, log1p
 

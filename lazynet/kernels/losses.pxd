@@ -1,5 +1,5 @@
 # The losses l(p, y) and their derivatives in p, stable at any margin.
-# Python twins: lazynet/reference/losses.py; tests/exact/test_losses.py compares the two.
+# Plain Python: lazynet/reference/losses.py; tests/exact/test_losses.py compares the two.
 from libc.math cimport exp, fabs, log, log1p
 
 from .lanes cimport exp_of_negative, log1p_of

@@ -13,10 +13,10 @@ count ``t``.  If the algorithm does not have a penalty, its strength must be 0.
 ``DenseDualAscent`` differs, because it has a variable for every example: its constructor takes all
 examples, and ``step(i)`` visits example i.
 
->>> twin = DenseRDA(2, loss="squared_error", gamma=2.0)
->>> twin.step([0], [1.0], target=4.0)
+>>> dense = DenseRDA(2, loss="squared_error", gamma=2.0)
+>>> dense.step([0], [1.0], target=4.0)
 0.0
->>> twin.weights, twin.intercept, twin.t
+>>> dense.weights, dense.intercept, dense.t
 ([2.0, 0.0], 0.0, 1)
 
 - ``lazynet.reference.losses``: value, slope, conjugate and best dual variable of every loss

@@ -29,11 +29,11 @@ class DenseAdaGrad(Learner):
     weight is multiplied by alpha_new / alpha_old.  The intercept has the rate
     1 / (delta + sqrt G) with the delta of the options.
 
-    >>> twin = DenseAdaGrad(1, loss="squared_error", l1=0.5, alpha=1.0, delta=0.0)
-    >>> _ = twin.step([0], [1.0], 4.0)
-    >>> twin.G, twin.rate(16.0)  # the gradient was -4
+    >>> dense = DenseAdaGrad(1, loss="squared_error", l1=0.5, alpha=1.0, delta=0.0)
+    >>> _ = dense.step([0], [1.0], 4.0)
+    >>> dense.G, dense.rate(16.0)  # the gradient was -4
     ([16.0], 0.25)
-    >>> twin.weights, twin.weight(0)  # the gradient gives 1, the shrink takes 0.5 / 4
+    >>> dense.weights, dense.weight(0)  # the gradient gives 1, the shrink takes 0.5 / 4
     ([0.875], 0.875)
     """
 
@@ -133,9 +133,9 @@ class DenseAdaGrad(Learner):
 
         The rates of the intercept do not change.
 
-        >>> twin = DenseAdaGrad(1, product=5.0)
-        >>> twin.divide_rates(2.0)
-        >>> twin.alpha
+        >>> dense = DenseAdaGrad(1, product=5.0)
+        >>> dense.divide_rates(2.0)
+        >>> dense.alpha
         2.5
         """
         if not self.follows_data:

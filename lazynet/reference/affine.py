@@ -72,12 +72,12 @@ class DenseReference(Learner):
 
     With ``positive`` the gradient step sets a weight of the example that it takes below 0 to 0.
 
-    >>> twin = DenseReference(2, loss="squared_error", rule="sgd", l1=1, schedule=lambda t: 0.5)
-    >>> twin.step([0], [1.0], target=4.0)
+    >>> dense = DenseReference(2, loss="squared_error", rule="sgd", l1=1, schedule=lambda t: 0.5)
+    >>> dense.step([0], [1.0], target=4.0)
     0.0
-    >>> twin.weights  # the gradient gives 2, the shrink takes 0.5
+    >>> dense.weights  # the gradient gives 2, the shrink takes 0.5
     [1.5, 0.0]
-    >>> twin.predict([0], [2.0])
+    >>> dense.predict([0], [2.0])
     3.0
     """
 

@@ -21,14 +21,14 @@ Omega = Callable[[int], Any]
 class DenseAverage(DenseReference):
     """``DenseReference`` that adds every weight, times omega_i, to a sum after every step.
 
-    >>> twin = DenseAverage(1, loss="squared_error", schedule=lambda t: 0.25, fit_intercept=True)
+    >>> dense = DenseAverage(1, loss="squared_error", schedule=lambda t: 0.25, fit_intercept=True)
     >>> for target in (4.0, 4.0):
-    ...     _ = twin.step([0], [1.0], target)
-    >>> twin.weights, twin.averages  # 1 and 1.5
+    ...     _ = dense.step([0], [1.0], target)
+    >>> dense.weights, dense.averages  # 1 and 1.5
     ([1.5], [1.25])
-    >>> twin.intercept, twin.average_intercept
+    >>> dense.intercept, dense.average_intercept
     (1.5, 1.25)
-    >>> twin.predict([0], [1.0])  # the last weights predict, not the averages
+    >>> dense.predict([0], [1.0])  # the last weights predict, not the averages
     3.0
     """
 

@@ -56,12 +56,12 @@ class _Dekel(Learner):
 class DenseDekel(_Dekel):
     """Centers every row explicitly and sums every weight at every step, Eq. 3 and 5.
 
-    >>> twin = DenseDekel(1, loss="hinge", l2=1)
+    >>> dense = DenseDekel(1, loss="hinge", l2=1)
     >>> for _ in range(2):
-    ...     _ = twin.step([0], [2.0], target=1)
-    >>> twin.last(), twin.average()
+    ...     _ = dense.step([0], [2.0], target=1)
+    >>> dense.last(), dense.average()
     (([1.0], 0.5), ([1.5], 0.75))
-    >>> twin.weights, twin.intercept
+    >>> dense.weights, dense.intercept
     ([1.0], 0.5)
     """
 

@@ -34,32 +34,32 @@ class DenseDualAscent:
     ``recentre`` makes w and b the new centres, and the minimum of the next centred problem is then
     nearer to the minimum of P.  Without an intercept, kappa = 0 solves P itself, if l2 > 0.
 
-    >>> twin = DenseDualAscent([[2.0]], [3.0], loss="squared_error", l1=0.5, l2=1.0)
-    >>> twin.objective(), twin.curvature(0)  # 9/2; q = 4
+    >>> dense = DenseDualAscent([[2.0]], [3.0], loss="squared_error", l1=0.5, l2=1.0)
+    >>> dense.objective(), dense.curvature(0)  # 9/2; q = 4
     (4.5, 4.0)
-    >>> twin.step(0), twin.duals, twin.weights  # alpha = 3/5, u = 6/5, w = 6/5 - 1/2
+    >>> dense.step(0), dense.duals, dense.weights  # alpha = 3/5, u = 6/5, w = 6/5 - 1/2
     (0.0, [0.6], [0.7])
-    >>> twin.step(0), twin.duals, twin.weights
+    >>> dense.step(0), dense.duals, dense.weights
     (1.4, [0.8], [1.1])
-    >>> [round(number, 9) for number in twin.certificate()]  # 0.32 + 0.55 + 0.605
+    >>> [round(number, 9) for number in dense.certificate()]  # 0.32 + 0.55 + 0.605
     [1.475, 1.475, 0.0]
 
     With a centre and an intercept:
 
-    >>> twin = DenseDualAscent(
+    >>> dense = DenseDualAscent(
     ...     [[1.0], [2.0]], [3.0, -1.0], loss="squared_error", l1=0.25, kappa=0.5,
     ...     fit_intercept=True, kappa_intercept=2.0)
-    >>> twin.duals, twin.centre, twin.centre_intercept = [2.0, -1.0], [1.5], 0.25
-    >>> twin.correlations(twin.duals), twin.balance(twin.duals)  # u = (2 - 2) / 2; (2 - 1) / 2
+    >>> dense.duals, dense.centre, dense.centre_intercept = [2.0, -1.0], [1.5], 0.25
+    >>> dense.correlations(dense.duals), dense.balance(dense.duals)  # u = (2 - 2) / 2; (2 - 1) / 2
     ([0.0], 0.5)
-    >>> twin.z, twin.weights, twin.intercept  # z = u + 0.75; b = 0.5 / 2 + 0.25
+    >>> dense.z, dense.weights, dense.intercept  # z = u + 0.75; b = 0.5 / 2 + 0.25
     ([0.75], [1.0], 0.5)
-    >>> twin.prediction(1, twin.weights, twin.intercept)
+    >>> dense.prediction(1, dense.weights, dense.intercept)
     2.5
-    >>> twin.centred_dual_objective() < twin.centred_objective()
+    >>> dense.centred_dual_objective() < dense.centred_objective()
     True
-    >>> twin.recentre(kappa=2.0)
-    >>> twin.centre, twin.centre_intercept, twin.z
+    >>> dense.recentre(kappa=2.0)
+    >>> dense.centre, dense.centre_intercept, dense.z
     ([1.0], 0.5, [2.0])
     """
 
@@ -236,8 +236,8 @@ class DenseDualAscent:
         To meet the conditions, copies of the variables are ``balanced`` if an intercept is fitted,
         then ``scaled`` if l2 = 0, which does not change the balance.
 
-        >>> twin = DenseDualAscent([[1.0, 4.0]], [1.0], loss="hinge", l1=2.0, kappa=1.0)
-        >>> twin.dual_objective([1.0])  # at alpha = 0.5
+        >>> dense = DenseDualAscent([[1.0, 4.0]], [1.0], loss="hinge", l1=2.0, kappa=1.0)
+        >>> dense.dual_objective([1.0])  # at alpha = 0.5
         0.5
         """
         duals = self.duals if duals is None else duals

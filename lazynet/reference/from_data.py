@@ -62,14 +62,14 @@ class DenseFromData(Learner):
     of a row in units of m, the squared mean norm.  The rate is
     share Y / sqrt(8 G^2 + sum g^2 u) / m, where g^2 is at most 8 G^2 and u at most 8.
 
-    >>> twin = DenseFromData(1, loss="squared_error")
-    >>> twin.step([0], [2.0], target=4.0)
+    >>> dense = DenseFromData(1, loss="squared_error")
+    >>> dense.step([0], [2.0], target=4.0)
     0.0
-    >>> twin.m, twin.rate  # 16 * 4 / sqrt(16 + 8 * 16) / 4
+    >>> dense.m, dense.rate  # 16 * 4 / sqrt(16 + 8 * 16) / 4
     (4.0, 1.3333333333333333)
-    >>> round(twin.predict([0], [2.0]), 3)
+    >>> round(dense.predict([0], [2.0]), 3)
     3.368
-    >>> round(twin.step([0], [2.0], target=4.0), 3)  # an implicit step does not overshoot
+    >>> round(dense.step([0], [2.0], target=4.0), 3)  # an implicit step does not overshoot
     3.368
     """
 

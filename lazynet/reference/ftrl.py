@@ -26,14 +26,14 @@ class DenseFTRL(Learner):
     (``MeanSize``), the row of the step included, alpha is ``alpha_unit`` / m, and beta is
     multiplied by ``beta_unit`` m.  The intercept then has ``intercept_alpha`` and beta.
 
-    >>> twin = DenseFTRL(1, loss="squared_error", l1=1.0, alpha=1.0, beta=0.0, fit_intercept=True)
-    >>> _ = twin.step([0], [1.0], 4.0)
-    >>> twin.weights, twin.weight(0)  # (4 - 1) / 4
+    >>> dense = DenseFTRL(1, loss="squared_error", l1=1.0, alpha=1.0, beta=0.0, fit_intercept=True)
+    >>> _ = dense.step([0], [1.0], 4.0)
+    >>> dense.weights, dense.weight(0)  # (4 - 1) / 4
     ([0.75], 0.75)
-    >>> twin.intercept  # 4 / 4
+    >>> dense.intercept  # 4 / 4
     1.0
-    >>> _ = twin.step([], [], 1.0)  # a row without nonzeros
-    >>> twin.weights  # (4 - 2) / 4
+    >>> _ = dense.step([], [], 1.0)  # a row without nonzeros
+    >>> dense.weights  # (4 - 2) / 4
     [0.5]
     """
 

@@ -19,8 +19,8 @@ class Learner:
     of the weights, such as ``Fraction(0)``.
 
     >>> from lazynet.reference import DenseReference
-    >>> twin = DenseReference(2, loss="squared_error", l1=0.5)
-    >>> twin.step([0], [1.0], target=4.0, importance=0.5), twin.weights, twin.intercept, twin.t
+    >>> dense = DenseReference(2, loss="squared_error", l1=0.5)
+    >>> dense.step([0], [1.0], target=4.0, importance=0.5), dense.weights, dense.intercept, dense.t
     (0.0, [1.5, 0.0], 0.0, 1)
     """
 

@@ -49,8 +49,8 @@ class DenseSoftmax:
     """A reference for every class, such as ``DenseReference``, with the slopes of the softmax.
 
     >>> from lazynet.reference import DenseReference
-    >>> twins = [DenseReference(1, schedule=lambda t: 1.0) for _ in range(2)]
-    >>> softmax = DenseSoftmax(twins)
+    >>> references = [DenseReference(1, schedule=lambda t: 1.0) for _ in range(2)]
+    >>> softmax = DenseSoftmax(references)
     >>> softmax.slopes([0.0, 0.0], 1)
     [0.5, -0.5]
     >>> softmax.step([0], [1.0], 1)
@@ -59,21 +59,21 @@ class DenseSoftmax:
     ([[-0.5], [0.5]], [0.0, 0.0])
     """
 
-    def __init__(self, twins: Sequence[Any]) -> None:
-        self.twins = list(twins)
-        for twin in self.twins:
+    def __init__(self, references: Sequence[Any]) -> None:
+        self.references = list(references)
+        for dense in self.references:
             # A reference receives the slope in place of the target, and uses it unchanged.
-            twin.slope = lambda prediction, slope, epsilon: slope
+            dense.slope = lambda prediction, slope, epsilon: slope
 
     @property
     def weights(self) -> list[list[float]]:
         """The weights of every class."""
-        return [list(twin.weights) for twin in self.twins]
+        return [list(dense.weights) for dense in self.references]
 
     @property
     def intercepts(self) -> list[float]:
         """The intercept of every class."""
-        return [float(twin.intercept) for twin in self.twins]
+        return [float(dense.intercept) for dense in self.references]
 
     def slopes(self, predictions: Sequence[float], label: int) -> list[float]:
         """The slope of every class in its prediction."""
@@ -84,10 +84,11 @@ class DenseSoftmax:
     ) -> list[float]:
         """Learn from one example; return the predictions before."""
         # A reference predicts in its step, after it has counted the row: use the steps of copies.
-        predictions = [float(copy.deepcopy(twin).step(indices, values, 0.0)) for twin in self.twins]
+        copies = copy.deepcopy(self.references)
+        predictions = [float(dense.step(indices, values, 0.0)) for dense in copies]
         slopes = self.slopes(predictions, label)
-        for twin, slope in zip(self.twins, slopes, strict=True):
-            twin.step(indices, values, slope, importance)
+        for dense, slope in zip(self.references, slopes, strict=True):
+            dense.step(indices, values, slope, importance)
         return predictions
 
 
@@ -119,12 +120,12 @@ class DenseGroups(Learner):
     With ``softmax`` the target of an example is the number of its class; else it is a list of
     numbers, one per output, and every output has the same loss.
 
-    >>> twin = DenseGroups(2, 2, loss="squared_error", l1=5, schedule=lambda t: 0.5)
-    >>> twin.step([0], [1.0], target=[6.0, -8.0])
+    >>> dense = DenseGroups(2, 2, loss="squared_error", l1=5, schedule=lambda t: 0.5)
+    >>> dense.step([0], [1.0], target=[6.0, -8.0])
     [0.0, 0.0]
-    >>> twin.weights  # the gradient gives [3, -4], the shrink takes 2.5 off the norm of 5
+    >>> dense.weights  # the gradient gives [3, -4], the shrink takes 2.5 off the norm of 5
     [[1.5, -2.0], [0.0, 0.0]]
-    >>> twin.predict([0], [2.0]), twin.slopes([3.0, -4.0], [3.0, -5.0])
+    >>> dense.predict([0], [2.0]), dense.slopes([3.0, -4.0], [3.0, -5.0])
     ([3.0, -4.0], [0.0, 1.0])
     """
 

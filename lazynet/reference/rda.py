@@ -20,11 +20,11 @@ class DenseRDA(Learner):
     of the rows so far (``MeanSize``), the row of the step included.  The intercept then has
     ``intercept_gamma``.
 
-    >>> twin = DenseRDA(1, loss="squared_error", l1=0.5, gamma=2.0, fit_intercept=True)
-    >>> _ = twin.step([0], [1.0], 4.0)
-    >>> twin.weights, twin.weight(0)  # (4 - 0.5) / (0 + 2)
+    >>> dense = DenseRDA(1, loss="squared_error", l1=0.5, gamma=2.0, fit_intercept=True)
+    >>> _ = dense.step([0], [1.0], 4.0)
+    >>> dense.weights, dense.weight(0)  # (4 - 0.5) / (0 + 2)
     ([1.75], 1.75)
-    >>> twin.intercept, twin.gamma  # 4 / 2
+    >>> dense.intercept, dense.gamma  # 4 / 2
     (2.0, 2.0)
     """
 

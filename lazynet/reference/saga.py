@@ -18,12 +18,12 @@ class DenseSAGA(Learner):
     g_i x_i over all n rows.  prox(v) minimises (w - v)^2 / 2 + alpha (l1 |w| + l2 w^2 / 2).  The
     intercept is a weight whose value is 1 in every row, without a penalty.
 
-    >>> twin = DenseSAGA(1, n_rows=2, loss="squared_error", l1=1.0, l2=2.0, alpha=0.5)
-    >>> twin.step([0], [1.0], 4.0, row=0), twin.weights  # (0.5 * 4 - 0.5) / (1 + 0.5 * 2)
+    >>> dense = DenseSAGA(1, n_rows=2, loss="squared_error", l1=1.0, l2=2.0, alpha=0.5)
+    >>> dense.step([0], [1.0], 4.0, row=0), dense.weights  # (0.5 * 4 - 0.5) / (1 + 0.5 * 2)
     (0.0, [0.75])
-    >>> twin.step([], [], 1.0, row=1), twin.weights  # the mean is -2: (0.75 + 0.5 * 2 - 0.5) / 2
+    >>> dense.step([], [], 1.0, row=1), dense.weights  # the mean is -2: (0.75 + 0.5 * 2 - 0.5) / 2
     (0.0, [0.625])
-    >>> twin.slopes, twin.means
+    >>> dense.slopes, dense.means
     ([-4.0, -1.0], [-2.0])
     """
 

@@ -27,11 +27,11 @@ class DenseTruncatedGradient(DenseReference):
     family: the shrink of step t is that of SGD, sgn(w) [ (1 - eta_t l2) |w| - eta_t g_t ]+, where
     g_t = period l1 at every ``period``-th step and g_t = 0 at the others.
 
-    >>> twin = DenseTruncatedGradient(1, loss="squared_error", l1=0.5, period=2,
+    >>> dense = DenseTruncatedGradient(1, loss="squared_error", l1=0.5, period=2,
     ...                               schedule=lambda t: 0.5)
     >>> for _ in range(2):
-    ...     _ = twin.step([0], [1.0], 4.0)
-    >>> twin.weights, twin.predict([0], [2.0])  # 2, then 3 less 0.5 * 2 * 0.5
+    ...     _ = dense.step([0], [1.0], 4.0)
+    >>> dense.weights, dense.predict([0], [2.0])  # 2, then 3 less 0.5 * 2 * 0.5
     ([2.5], 5.0)
     """
 

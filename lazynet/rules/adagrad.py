@@ -64,14 +64,14 @@ class AdaGrad(Rule):
     delta: Positive = 1e-6
     initial: NonNegative | None = None
 
-    def twin_options(self, loss: Loss) -> dict[str, Any]:
+    def reference_options(self, loss: Loss) -> dict[str, Any]:
         """alpha, delta, initial, and the constant of the loss.
 
-        >>> AdaGrad().twin_options(LOG_LOSS)
+        >>> AdaGrad().reference_options(LOG_LOSS)
         {'alpha': None, 'delta': 1e-06, 'initial': 1.0, 'product': 8.0}
         """
         *_, product, _, _, initial = self.constants(ElasticNet(), loss)
-        return super().twin_options(loss) | {"initial": initial, "product": product}
+        return super().reference_options(loss) | {"initial": initial, "product": product}
 
     def constants(
         self, penalty: ElasticNet, loss: Loss = LOG_LOSS, divisor: float = 1.0

@@ -142,11 +142,11 @@ set and visits it again; use fit
                 f"and visits it again; {instead}"
             )
 
-    def twin_options(self, loss: Loss) -> dict[str, Any]:
+    def reference_options(self, loss: Loss) -> dict[str, Any]:
         """The parameters of the dense reference, with constants that depend on the loss.
 
         >>> from lazynet import RDA
-        >>> RDA(gamma=2.0, rho=0.5).twin_options(LOG_LOSS)
+        >>> RDA(gamma=2.0, rho=0.5).reference_options(LOG_LOSS)
         {'gamma': 2.0, 'rho': 0.5}
         """
         parameters = self.get_params(deep=False)

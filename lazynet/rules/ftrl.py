@@ -60,15 +60,15 @@ class FTRL(Rule):
                 "beta of FTRL and l2 must not both be 0: the first rate is alpha / beta"
             )
 
-    def twin_options(self, loss: Loss) -> dict[str, Any]:
+    def reference_options(self, loss: Loss) -> dict[str, Any]:
         """The parameters of the reference; without alpha also the units of alpha and beta.
 
-        >>> FTRL(alpha=0.5).twin_options(LOG_LOSS)
+        >>> FTRL(alpha=0.5).reference_options(LOG_LOSS)
         {'alpha': 0.5, 'beta': 1.0, 'penalty': 'per_example'}
-        >>> sorted(FTRL().twin_options(LOG_LOSS))
+        >>> sorted(FTRL().reference_options(LOG_LOSS))
         ['alpha', 'alpha_unit', 'beta', 'beta_unit', 'intercept_alpha', 'penalty']
         """
-        options = super().twin_options(loss)
+        options = super().reference_options(loss)
         if self.alpha is None:
             options |= dict(
                 alpha_unit=PLAIN_PRODUCTS[loss.name],

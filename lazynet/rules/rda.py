@@ -56,15 +56,15 @@ class RDA(Rule):
     gamma: Positive | None = None
     rho: NonNegative = 0.0
 
-    def twin_options(self, loss: Loss) -> dict[str, Any]:
+    def reference_options(self, loss: Loss) -> dict[str, Any]:
         """The parameters of the reference; without gamma also its unit and the intercept's gamma.
 
-        >>> RDA(gamma=2.0).twin_options(LOG_LOSS)
+        >>> RDA(gamma=2.0).reference_options(LOG_LOSS)
         {'gamma': 2.0, 'rho': 0.0}
-        >>> sorted(RDA().twin_options(LOG_LOSS))
+        >>> sorted(RDA().reference_options(LOG_LOSS))
         ['gamma', 'gamma_unit', 'intercept_gamma', 'rho']
         """
-        options = super().twin_options(loss)
+        options = super().reference_options(loss)
         if self.gamma is None:
             options |= dict(gamma_unit=STRENGTHS[loss.name], intercept_gamma=_INTERCEPT_GAMMA)
         return options

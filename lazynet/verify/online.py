@@ -21,8 +21,8 @@ from lazynet.training.passes import new_learners
 from lazynet.training.plan import Plan
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import Settings
+from lazynet.verify.reference import BoundedReference, example_of
 from lazynet.verify.tolerance import AGREE
-from lazynet.verify.twin import BoundedTwin, example_of
 
 _Vector = NDArray[np.float64]
 # Weights and intercept.
@@ -182,7 +182,7 @@ class _Comparison:
         )
 
 
-class _MeanOfTwin:
+class _MeanOfReference:
     """The average of the iterates of a dense reference, by plain sums."""
 
     def __init__(self, average: Average, n_features: int) -> None:
@@ -190,10 +190,10 @@ class _MeanOfTwin:
         self.sums, self.intercept_sum, self.total = np.zeros(n_features), 0.0, 0.0
 
     @np.errstate(over="ignore", invalid="ignore")
-    def after_step(self, t: int, twin: BoundedTwin) -> _Linear | None:
+    def after_step(self, t: int, reference: BoundedReference) -> _Linear | None:
         """The average after step ``t``; None if the sums leave the range of doubles."""
         omega = float(checked_counts(self.kind, t, t + 1)[0])
-        weights, intercept = twin.weights, twin.intercept
+        weights, intercept = reference.weights, reference.intercept
         self.sums, self.total = self.sums + omega * weights, self.total + omega
         self.intercept_sum += omega * intercept
         scalars = [self.total, self.intercept_sum]
@@ -255,21 +255,21 @@ def verify(
 
     engine = plan.new_engines(len(features))[0]
     (learner,) = new_learners([engine], head, targets, plan)
-    twin = BoundedTwin(plan, len(features), engine.limits.largest_cushion, n_rows)
+    reference = BoundedReference(plan, len(features), engine.limits.largest_cushion, n_rows)
     comparison = _Comparison(features)
-    mean = None if plan.average is None else _MeanOfTwin(plan.average, len(features))
+    mean = None if plan.average is None else _MeanOfReference(plan.average, len(features))
 
     for t in range(n_rows * epochs):
         epoch, row = divmod(t, n_rows)
         divisor = plan.divisor_in(epoch)
         if row == 0 and divisor != 1.0:
-            twin.divide_rates(divisor)
+            reference.divide_rates(divisor)
             assert isinstance(plan.rule, AdaGrad), "no other rule has rates that can be divided"
             engine.set_constants(plan.rule.constants(plan.penalty, plan.loss, divisor))
         steps = plan.steps(np.array([row]), t)
-        twin.step(*example_of(head, y, importances, row), row)
-        if not twin.comparable:
-            comparison.ended = twin.ended
+        reference.step(*example_of(head, y, importances, row), row)
+        if not reference.comparable:
+            comparison.ended = reference.ended
             break
         try:
             learner.visit(steps, t)
@@ -279,17 +279,17 @@ def verify(
             break
         weights, intercept = _first_output(engine, last=True)
         # With NaN the comparison is False.
-        near = twin.distance(weights, intercept) <= twin.bound
-        comparison.after_step(t, weights, twin.weights, near)
+        near = reference.distance(weights, intercept) <= reference.bound
+        comparison.after_step(t, weights, reference.weights, near)
         if mean is not None:
-            expected = mean.after_step(t, twin)
+            expected = mean.after_step(t, reference)
             if expected is None:
                 comparison.ended = "the sums of the average leave the range of doubles"
                 break
             comparison.average_after_step(t, _first_output(engine, last=False), expected)
     return comparison.report(
         engine=engine.name, rows=n_rows, rows_of_X=rows.X.shape[0], outputs=targets.n_outputs,
-        steps=n_rows * epochs, bound=twin.bound,
+        steps=n_rows * epochs, bound=reference.bound,
     )  # fmt: skip
 
 

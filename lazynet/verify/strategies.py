@@ -1,16 +1,16 @@
 """Tests for lazy rules of this package and of others; needs Hypothesis.
 
-``assert_matches_twin`` compares an object with ``step(indices, values, target, importance)`` and
-``weights`` with the dense reference of any exact rule, after every step, on problems that
-Hypothesis draws and shrinks:
+``assert_matches_reference`` compares an object that has ``weights`` and
+``step(indices, values, target, importance)`` with the dense reference of any exact rule, after
+every step, on problems that Hypothesis draws and shrinks:
 
     from hypothesis import given
-    from lazynet.verify.strategies import assert_matches_twin, problems
+    from lazynet.verify.strategies import assert_matches_reference, problems
 
     @given(problems(losses=["squared_error"], rules=["fobos"]))
     def test_my_rule(problem):
         mine = MyLazyRule(problem.n_features, l1=problem.l1, l2=problem.l2, rates=problem.rates)
-        assert_matches_twin(mine, problem)
+        assert_matches_reference(mine, problem)
 
 For the rules of the affine family the tolerance is derived from the number of steps and the unit
 roundoff; for rules that are not affine it is 1e-10 of 1 + the largest weight (``lazynet.verify``).
@@ -37,12 +37,12 @@ from lazynet.losses import LOSS_OBJECTS, LOSSES, LossLike, get_loss
 from lazynet.parameters import check_integer, check_number
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Affine
-from lazynet.verify.twin import Problem, assert_matches_twin
+from lazynet.verify.reference import Problem, assert_matches_reference
 
 __all__ = [
     "EXACT_RULES",
     "Problem",
-    "assert_matches_twin",
+    "assert_matches_reference",
     "orders",
     "penalties",
     "problems",

@@ -41,7 +41,7 @@ class MyLazyRule:
 def own_rule_test(rule):
     """The test of the page, with ``rule`` as MyLazyRule."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    (found,) = [block for block in blocks if "assert_matches_twin" in block]
+    (found,) = [block for block in blocks if "assert_matches_reference" in block]
     namespace = {"MyLazyRule": rule}
     exec(found, namespace)
     return settings(

@@ -17,7 +17,7 @@ MODULES = [
     "lazynet",
     "lazynet.engines.catalogue",
     "lazynet.verify.tolerance",
-    "lazynet.verify.twin",
+    "lazynet.verify.reference",
     "lazynet.plots",
     "lazynet.reference",
     "lazynet.data",

@@ -9,7 +9,7 @@ from support.algorithms import BOTH_ORDERS
 from support.caught import caught
 
 from lazynet.reference import PlainClock, PlainTables
-from lazynet.verify.strategies import assert_matches_twin, problems
+from lazynet.verify.strategies import assert_matches_reference, problems
 
 
 class OneStepEarly(PlainClock):
@@ -89,4 +89,4 @@ def test_a_broken_form_is_caught(form):
     @given(problem=problems(step_orders=BOTH_ORDERS, intercepts=(False, True)))
     def property_holds(problem):
         lazy = form(problem.n_features, schedule=problem.rate, **problem.plain_options, **options)
-        assert_matches_twin(lazy, problem)
+        assert_matches_reference(lazy, problem)

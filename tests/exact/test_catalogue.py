@@ -17,7 +17,7 @@ from lazynet.engines.catalogue import (
     check_rule,
 )
 from lazynet.rules.base import Rule
-from lazynet.verify.twin import new_reference
+from lazynet.verify.reference import new_reference
 
 each_row = pytest.mark.parametrize("row", ALGORITHMS.values(), ids=ALGORITHMS)
 

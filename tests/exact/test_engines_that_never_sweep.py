@@ -38,7 +38,7 @@ def test_weights_are_the_dense_ones_or_refused(kind, rule, data):
         max_steps=60, rate=rate, l2=l2,
     ))  # fmt: skip
     twin, lazy = (
-        problem.twin(),
+        problem.reference(),
         problem.stepper(limits=NEVER, rule=rule_with(problem.rule, **kind)),
     )
     for step in range(len(problem.order)):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.algorithms import GIVEN, RULES_WITH_CELLS
 from support.caught import caught
 from support.runs import KINDS, PARAMETERS, overshoots, runs, seeded_run
-from support.twins import SoftmaxTwins, Twins, assert_matches_twins
+from support.twins import SoftmaxTwins, Twins, assert_matches_references
 
 from lazynet.engines.base import ALL
 from lazynet.engines.catalogue import ALGORITHMS
@@ -59,12 +59,12 @@ def test_every_rule_is_tested():
 @pytest.mark.every_case
 @pytest.mark.parametrize(("name", "loss"), CASES)
 @given(data=st.data())
-def test_every_step_equals_the_dense_twin(name, loss, data):
+def test_every_step_equals_the_dense_reference(name, loss, data):
     """Weights, intercept, average and losses of every output; no weight below 0 if positive."""
     run = data.draw(runs(name, [loss]))
     n_steps = len(run.problem.order)
     cuts = data.draw(st.just(range(n_steps)) | st.sets(st.integers(1, n_steps), max_size=6))
-    assert_matches_twins(run, ends=sorted({0, *cuts, n_steps}))
+    assert_matches_references(run, ends=sorted({0, *cuts, n_steps}))
     assert name != "positive" or run.last()[:, :-1].min() >= 0.0
 
 
@@ -73,7 +73,7 @@ def test_most_steps_are_compared(name):
     """The conditions that end a comparison are no loophole."""
     found = [seeded_run(name, seed) for seed in range(40)]
     taken = sum(len(run.problem.order) for run in found)
-    compared = sum(map(assert_matches_twins, found))
+    compared = sum(map(assert_matches_references, found))
     # With gamma = 0.05 most steps of RDA are too long for the loss.
     least = 0.85 if "rda" in name else 0.9
     assert compared >= least * taken, (compared, taken)
@@ -84,7 +84,7 @@ def test_most_steps_are_compared(name):
 def test_every_step_that_does_not_overshoot_is_compared(name, data):
     """The derived bound stays below a millionth of the weights: it is not an empty promise."""
     run = data.draw(runs(name, [name for name, loss in LOSSES.items() if loss.curvature]))
-    compared = assert_matches_twins(run)
+    compared = assert_matches_references(run)
     assert overshoots(run) or compared == len(run.problem.order)
 
 
@@ -296,7 +296,7 @@ def may_be_negative(run):
 def of_the_losers_alone(run):
     """The softmax leaves the class of the row as it is."""
     found = SoftmaxTwins(run)
-    for each in (*found.twin.twins, *found.nudged.twins):
+    for each in (*found.twin.references, *found.nudged.references):
         each.slope = lambda prediction, slope, epsilon: max(slope, 0.0)
     return found
 
@@ -356,4 +356,4 @@ def test_what_is_broken_is_caught(name, fault):
     @given(data=st.data())
     def equal(data):
         run = data.draw(runs(name))
-        assert_matches_twins(run, fault(run))
+        assert_matches_references(run, fault(run))

@@ -9,7 +9,7 @@ from scipy import sparse
 from support.algorithms import BOTH_ORDERS, GIVEN
 
 import lazynet
-from lazynet.verify.strategies import EXACT_RULES, Problem, assert_matches_twin, problems
+from lazynet.verify.strategies import EXACT_RULES, Problem, assert_matches_reference, problems
 
 BOTH = (False, True)
 # The same problems every time, none of them made smaller.
@@ -45,7 +45,7 @@ def test_a_twin_of_an_inexact_rule_is_refused():
     """There is nothing to be equal to."""
     problem = first(problems(rules=["carpenter_inexact"]))
     with pytest.raises(ValueError, match="rule must be exact, got Carpenter"):
-        problem.twin()
+        problem.reference()
 
 
 # --- narrowed by arguments ------------------------------------------------------------------------
@@ -145,13 +145,13 @@ def test_a_difference_is_told_in_numbers():
         with pytest.raises(
             AssertionError, match=f"after step 0 .* from the dense reference's, .*{compared}"
         ):
-            assert_matches_twin(Breaks(problem, weight=0.5), problem)
+            assert_matches_reference(Breaks(problem, weight=0.5), problem)
     with pytest.raises(AssertionError, match=r"weight 1 is 0\.5, the reference's 0\.0"):
-        assert_matches_twin(Breaks(still, weight=0.5), still)
+        assert_matches_reference(Breaks(still, weight=0.5), still)
 
 
 def test_a_missing_intercept_is_an_error_that_says_what_to_add():
     """An implementation without one cannot be compared where the problem fits one."""
     problem = first(problems(intercepts=[True]))
     with pytest.raises(AssertionError, match=r"add one, or draw problems\(intercepts=\[False\]\)"):
-        assert_matches_twin(Breaks(problem), problem)
+        assert_matches_reference(Breaks(problem), problem)

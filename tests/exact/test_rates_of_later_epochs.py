@@ -19,7 +19,7 @@ from lazynet.training.fit import EPOCHS_OF_CLASSIFIERS as FULL
 
 N, D = 60, 50
 LATER = dict(max_iter=FULL + 3, tol=None)
-CHOSEN = AdaGrad().twin_options(LOSSES["log_loss"])
+CHOSEN = AdaGrad().reference_options(LOSSES["log_loss"])
 
 
 def documents(seed=0, n_classes=2):

@@ -148,7 +148,7 @@ ANY_LOSS = dual_problems() | dual_problems(list(PRECISE)).map(lambda problem: pr
 @given(problem=ANY_LOSS)
 def test_no_step_lowers_the_dual_objective(problem):
     """Of the centred problem, from any start and any centre; it stays a lower bound."""
-    twin = problem.twin()
+    twin = problem.reference()
     for i in problem.order:
         before = twin.centred_dual_objective()
         advance(twin, [i])
@@ -162,7 +162,7 @@ def test_no_step_lowers_the_dual_objective(problem):
 @given(problem=dual_problems())
 def test_a_new_centre_is_the_weights(problem):
     """z = u + kappa c with the new centre and the new kappa."""
-    twin = problem.twin()
+    twin = problem.reference()
     advance(twin, problem.order)
     w, b, u = twin.weights, twin.intercept, twin.correlations(twin.duals)
     twin.recentre(kappa=F(3, 2), kappa_intercept=F(1, 2))
@@ -194,7 +194,7 @@ def test_the_gap_is_never_less_than_the_distance_to_the_minimum(problem, w, b):
     """
     places = [near_the_minimum(problem), (w[: len(problem.rows[0])], b)]
     number = float if problem.loss in PRECISE else F
-    twin = problem.twin()
+    twin = problem.reference()
     advance(twin, problem.order)
     objective, bound, gap = twin.certificate()
     w, b = twin.weights, twin.intercept
@@ -213,7 +213,7 @@ def test_the_gap_is_never_less_than_the_distance_to_the_minimum(problem, w, b):
 @given(problem=dual_problems())
 def test_dual_variables_meet_the_conditions_of_the_bound(problem):
     """Balanced, scaled, in the interval of their conjugate, and unchanged where all is well."""
-    twin = problem.twin()
+    twin = problem.reference()
     advance(twin, problem.order)
     for duals in (twin.balanced(twin.duals), twin.scaled(twin.balanced(twin.duals))):
         assert twin.balance(duals) == 0

@@ -33,7 +33,7 @@ def test_adagrad_on_rows_of_every_length(l2, alpha):
     """Blocks, overlapping ends and short rows; decays within the series, beyond it, and both."""
     generator = np.random.default_rng(0)
     lazy = Stepper(60, rule=AdaGrad(alpha=alpha), l1=1e-4, l2=l2)
-    chosen = AdaGrad(alpha=alpha).twin_options(LOSSES["log_loss"])
+    chosen = AdaGrad(alpha=alpha).reference_options(LOSSES["log_loss"])
     twin = DenseAdaGrad(60, l1=1e-4, l2=l2, **chosen)
     for length in [*range(1, 45), *range(44, 0, -1)]:
         columns = np.sort(generator.choice(60, length, replace=False))

@@ -11,7 +11,7 @@ from support.algorithms import BOTH_ORDERS, RULES_WITH_CELLS, default_of, penalt
 from support.matrices import make_data
 from support.parameters import in_rule
 from support.runs import runs
-from support.twins import Run, assert_matches_twins
+from support.twins import Run, assert_matches_references
 
 from lazynet import FoBoS, FromArray, LazyNetClassifier, LazyNetRegressor, Stepper
 from lazynet.data.arrays import as_examples
@@ -51,7 +51,7 @@ def test_long_rows_take_the_vector_path(rule, l1, limits):
     problem = Problem(
         X, y, np.ones(40), np.arange(40), np.full(40, 0.1), l1=l1, l2=l2, fit_intercept=True
     )
-    assert assert_matches_twins(Run(problem, rule, limits=limits)) == 40
+    assert assert_matches_references(Run(problem, rule, limits=limits)) == 40
 
 
 def test_the_tables_begin_again_before_they_overflow():

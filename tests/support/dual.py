@@ -69,7 +69,7 @@ class DualProblem(NamedTuple):
     #: the row that each step visits; None stands for a new centre
     order: list[int | None]
 
-    def twin(self) -> Any:
+    def reference(self) -> Any:
         """The reference of this problem, at its start."""
         twin = DenseDualAscent(
             self.rows,
@@ -182,7 +182,7 @@ def run_to_the_minimum(problem: DualProblem, max_epochs: int = 5000) -> Any:
 
     Where the centre and the dual variables rest, the centred problem and P have one minimum.
     """
-    twin = problem.twin()
+    twin = problem.reference()
     rng = np.random.default_rng(0)
     for _ in range(max_epochs):
         before = np.array([*twin.duals, *twin.centre, twin.centre_intercept])

@@ -13,8 +13,8 @@ from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.reference import DenseGroups
 from lazynet.reference.outputs import DenseSoftmax, softmax_loss
+from lazynet.verify.reference import BoundedReference, new_reference
 from lazynet.verify.tolerance import AGREE, UNIT_ROUNDOFF, distance_to_kink
-from lazynet.verify.twin import BoundedTwin, new_reference
 from support import examples_of, plan
 from support.algorithms import penalty_of
 from support.engines import apart, numbered
@@ -144,7 +144,7 @@ class Twins:
         with pytest.MonkeyPatch.context() as patch:
             # An inexact rule is held against its own plain form.
             patch.setitem(ALGORITHMS, row.rule.name, dataclasses.replace(row, exact=True))
-            self.each = [BoundedTwin(plan, *size) for _ in range(run.n_outputs or 1)]
+            self.each = [BoundedReference(plan, *size) for _ in range(run.n_outputs or 1)]
         self.run = run
 
     def step(self, step):
@@ -204,7 +204,7 @@ class SoftmaxTwins:
         return far <= _AMPLIFIED * _NUDGE and max(map(abs, predictions)) < _LARGEST_PREDICTION
 
     def rows(self):
-        return np.array([[*twin.weights, twin.intercept] for twin in self.twin.twins])
+        return np.array([[*twin.weights, twin.intercept] for twin in self.twin.references])
 
     def surely_near(self):
         return True
@@ -311,7 +311,7 @@ def twins_of(run):
     return SoftmaxTwins(run) if run.plan.softmax else Twins(run)
 
 
-def assert_matches_twins(run, twins=None, ends=None):
+def assert_matches_references(run, twins=None, ends=None):
     """Compare at the ends of all chunks, by default of every step; returns the steps compared.
 
     Comparing ends where rounding may decide a step, or where the run diverges.

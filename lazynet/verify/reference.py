@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet import reference
 from lazynet.engines.catalogue import ALGORITHMS, RuleLike, check_rule
 from lazynet.losses import LossLike, get_loss
 from lazynet.parameters import Flag, NonNegative, SettledFields, check_array
 from lazynet.penalties import ElasticNet
+from lazynet.reference.from_data import DenseFromData
 from lazynet.rules.base import Affine
 from lazynet.schedules import AUTO, FromArray, checked_rates
 from lazynet.training.plan import Plan
@@ -31,7 +31,7 @@ from lazynet.verify.tolerance import (
 )
 
 
-class BoundedTwin:
+class BoundedReference:
     """The reference of a rule with an error budget; it takes the same steps as an implementation.
 
     ``largest_cushion`` is the cushion of the implementation (``ErrorBudget``), and ``n_rows`` the
@@ -39,15 +39,15 @@ class BoundedTwin:
 
     >>> from lazynet import SGD
     >>> model = Stepper(2, loss="hinge", rule=SGD("constant", eta0=0.5), l1=0.1)
-    >>> twin = BoundedTwin(model.plan, 2)
-    >>> _ = twin.step([0], [1.0], 1.0)
-    >>> twin.weights
+    >>> reference = BoundedReference(model.plan, 2)
+    >>> _ = reference.step([0], [1.0], 1.0)
+    >>> reference.weights
     array([0.45, 0.  ])
-    >>> twin.comparable and twin.bound < 1e-14
+    >>> reference.comparable and reference.bound < 1e-14
     True
-    >>> twin.ended is None  # comparing continues
+    >>> reference.ended is None  # comparing continues
     True
-    >>> round(twin.distance(np.array([0.45, 0.25]), twin.intercept), 6)
+    >>> round(reference.distance(np.array([0.45, 0.25]), reference.intercept), 6)
     0.25
     """
 
@@ -109,9 +109,9 @@ class BoundedTwin:
     def divide_rates(self, divisor: float) -> None:
         """Divide the rates of the weights that follow the data, from the next step on.
 
-        >>> twin = BoundedTwin(Stepper(1, rule="adagrad").plan, 1)
-        >>> twin.divide_rates(2.0)
-        >>> twin.dense.alpha
+        >>> reference = BoundedReference(Stepper(1, rule="adagrad").plan, 1)
+        >>> reference.divide_rates(2.0)
+        >>> reference.dense.alpha
         4.0
         """
         self.dense.divide_rates(divisor)
@@ -166,9 +166,9 @@ def new_reference(plan: Plan, n_features: int, n_rows: int | None = None) -> Any
     ``n_rows`` is the number of rows of the data set, for rules that do not learn from a stream.
 
     >>> from lazynet import RDA
-    >>> twin = new_reference(Stepper(1, loss="hinge", rule=RDA(gamma=2.0)).plan, 1)
-    >>> _ = twin.step([0], [1.0], 1.0)
-    >>> twin.weights
+    >>> reference = new_reference(Stepper(1, loss="hinge", rule=RDA(gamma=2.0)).plan, 1)
+    >>> _ = reference.step([0], [1.0], 1.0)
+    >>> reference.weights
     [0.5]
     """
     rule, loss, penalty = plan.rule, plan.loss, plan.penalty
@@ -178,21 +178,19 @@ def new_reference(plan: Plan, n_features: int, n_rows: int | None = None) -> Any
         l2=penalty.l2,
         fit_intercept=plan.fit_intercept,
         epsilon=loss.epsilon,
-        **rule.twin_options(loss),
+        **rule.reference_options(loss),
     )
     if penalty.positive:
         options["positive"] = True
     if plan.rates_from_data:
         largest = rule.largest_rate(penalty) / 2
         options |= dict(rule=rule.name, largest_rate=largest, factor=plan.schedule.factor)
-        return reference.DenseFromData(n_features, **options)
+        return DenseFromData(n_features, **options)
     if rule.scheduled:
         options["schedule"] = partial(rate_of, plan)
     if not rule.streams:
         if n_rows is None:
-            raise ValueError(
-                f"the reference of rule={rule!r} needs n_rows, the rows of the data set"
-            )
+            raise ValueError(f"rule={rule!r} needs n_rows, the number of rows of the dataset")
         options["n_rows"] = n_rows
     return ALGORITHMS[rule.name].reference(n_features, **options)
 
@@ -212,8 +210,8 @@ class Problem(SettledFields):
     (0.1, 'fobos')
     >>> problem.example(0)  # indices, values, target, importance
     ([1], [2.0], 1.0, 1.0)
-    >>> twin = problem.twin()
-    >>> twin.step(*problem.example(0)), twin.weights
+    >>> reference = problem.reference()
+    >>> reference.step(*problem.example(0)), reference.weights
     (0.0, array([0.  , 0.95]))
     """
 
@@ -295,7 +293,7 @@ class Problem(SettledFields):
         """The rate of step ``t``."""
         return float(self.rates[t])
 
-    def twin(self, largest_cushion: float = math.inf) -> BoundedTwin:
+    def reference(self, largest_cushion: float = math.inf) -> BoundedReference:
         """A new dense reference with its error bound.
 
         ``largest_cushion`` is the largest scale * shift at which the implementation brings all
@@ -304,7 +302,7 @@ class Problem(SettledFields):
         rule = check_rule("rule", self.rule)
         penalty, schedule = ElasticNet(self.l1, self.l2, rule.positive), FromArray(self.rates)
         plan = Plan(get_loss(self.loss), penalty, rule, schedule, None, self.fit_intercept)
-        return BoundedTwin(plan, self.n_features, largest_cushion)
+        return BoundedReference(plan, self.n_features, largest_cushion)
 
     def example(self, step: int) -> tuple[list[int], list[float], float, float]:
         """The indices, values, target and importance of the example at ``step``."""
@@ -324,12 +322,12 @@ def example_of(
     return indices, values, float(y[row]), float(importances[row])
 
 
-def assert_matches_twin(
+def assert_matches_reference(
     implementation: Any,
     problem: Problem,
     *,
     read: Callable[[Any], NDArray[np.float64]] = lambda implementation: implementation.weights,
-    twin: BoundedTwin | None = None,
+    reference: BoundedReference | None = None,
 ) -> int:
     """Step ``implementation`` and the dense reference, and compare all weights after every step.
 
@@ -342,14 +340,14 @@ def assert_matches_twin(
     >>> @settings(max_examples=5, deadline=None, database=None, derandomize=True)
     ... @given(problems(rules=EXACT_RULES))
     ... def test_stepper(problem):
-    ...     assert_matches_twin(problem.stepper(), problem)
+    ...     assert_matches_reference(problem.stepper(), problem)
     >>> test_stepper()
     """
-    twin = problem.twin() if twin is None else twin
+    reference = problem.reference() if reference is None else reference
     for step in range(len(problem.order)):
         example = problem.example(step)
-        twin.step(*example)
-        if not twin.comparable:
+        reference.step(*example)
+        if not reference.comparable:
             return step
         implementation.step(*example)
         weights = np.asarray(read(implementation), dtype=np.float64)
@@ -359,25 +357,26 @@ def assert_matches_twin(
                 "the problem fits an intercept and the implementation has no attribute "
                 "`intercept`: add one, or draw problems(intercepts=[False])"
             )
-        intercept = twin.intercept if intercept is None else float(intercept)
-        distance = twin.distance(weights, intercept)
-        if not distance <= twin.bound:  # so that NaN fails
-            message = _difference(weights, twin, distance)
+        intercept = reference.intercept if intercept is None else float(intercept)
+        distance = reference.distance(weights, intercept)
+        if not distance <= reference.bound:  # so that NaN fails
+            message = _difference(weights, reference, distance)
             if problem.fit_intercept:
-                message += f" (intercepts {intercept!r}, {twin.intercept!r})"
+                message += f" (intercepts {intercept!r}, {reference.intercept!r})"
             raise AssertionError(f"after step {step} {message}")
     return len(problem.order)
 
 
-def _difference(weights: NDArray[np.float64], twin: BoundedTwin, distance: float) -> str:
+def _difference(weights: NDArray[np.float64], reference: BoundedReference, distance: float) -> str:
     """The distance from the weights of the reference, and the weight that differs most."""
-    j = int(np.argmax(np.abs(weights - twin.weights)))
+    j = int(np.argmax(np.abs(weights - reference.weights)))
     if np.isnan(weights[j]):
         return f"weight {j} is nan, but those of the dense reference are finite numbers"
     share = "and rounding explains no difference"
-    if twin.bound:
-        share = f"{distance / twin.bound:.3g} times the {twin.bound:.3g} that rounding explains"
+    if reference.bound:
+        times, bound = distance / reference.bound, reference.bound
+        share = f"{times:.3g} times the {bound:.3g} that rounding explains"
     return (
         f"the weights are {distance:.3g} away from the dense reference's, {share}; "
-        f"weight {j} is {float(weights[j])!r}, the reference's {float(twin.weights[j])!r}"
+        f"weight {j} is {float(weights[j])!r}, the reference's {float(reference.weights[j])!r}"
     )
