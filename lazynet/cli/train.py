@@ -285,7 +285,7 @@ def new_model(task: str, parameters: dict[str, Any]) -> Any:
         option = owner or "rule"
         kind = option.rpartition("__")[2]
         kinds = OBJECTS.get(kind, {})
-        names = [each for each in kinds if name in kinds[each]._get_param_names()]
+        names = [value for value in kinds if name in kinds[value]._get_param_names()]
         if names and not (owner and hasattr(parameters.get(owner), name)):
             raise ValueError(f"{name} is a parameter of a {kind} ({', '.join(names)}): write "
                              f"--set {option}={names[0]} --set {option}__{name}=...")  # fmt: skip

@@ -114,15 +114,13 @@ cdef inline bint copy_from(
     const Index* columns, Py_ssize_t n, Py_ssize_t n_columns, uint32_t* copy
 ) noexcept nogil:
     cdef uint32_t largest = 0, high = 0
-    if n < COLUMNS_AT_ONCE:
+    cdef Py_ssize_t last = n - COLUMNS_AT_ONCE
+    if last < 0:
         copy_some(columns, n, copy, &largest, &high)
     else:
         # The last block overlaps the one before: a short row has no tail of single steps.
         copy_some(columns, n - n % COLUMNS_AT_ONCE, copy, &largest, &high)
-        copy_some(
-            columns + n - COLUMNS_AT_ONCE, COLUMNS_AT_ONCE, copy + n - COLUMNS_AT_ONCE, &largest,
-            &high,
-        )
+        copy_some(columns + last, COLUMNS_AT_ONCE, copy + last, &largest, &high)
     if Index is uint32_t:
         high = largest >> 31
     return n == 0 or (high == 0 and <int64_t> largest < n_columns)
