@@ -45,25 +45,23 @@ exit codes:
 """
 
 
-#: Words of messages about calls in Python, and the words about commands.
-_WORDS = {
-    "paths: ": "",
+#: Phrases of messages about calls in Python, and what they are for commands.
+_PHRASES = {
+    "error: paths: ": "error: ",
+    "warm_start=True continues": "--from continues",
     "fit it with warm_start=False": "leave out --from",
     "fit them with warm_start=False": "leave out --from",
-    "warm_start=True": "--from",
-    "max_iter, tol": "--passes",
-    "Differences: max_iter": "Differences: --passes",
-    "max_iter=": "--passes=",
-    "raise max_iter": "raise --passes",
-    "another call of fit": "another command",
-    "checkpoint=...": "--checkpoint",
+    "in the last of max_iter=": "in the last of --passes=",
+    "epochs: raise max_iter,": "epochs: raise --passes,",
+    "of another call of fit.": "of another command.",
+    "by checkpoint=...": "by --checkpoint",
 }
 
 
 def say(text: str) -> None:
-    """Write a line to stderr, in the words of the command line."""
-    for python, words in _WORDS.items():
-        text = text.replace(python, words)
+    """Write a line to stderr, with options in place of arguments in Python."""
+    for python, command in _PHRASES.items():
+        text = text.replace(python, command)
     print(text, file=sys.stderr, flush=True)
 
 

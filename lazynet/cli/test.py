@@ -122,4 +122,6 @@ def _scores(
 
 
 def _labels_of_a_row(n_labels: int | None) -> str:
-    return "one label a row" if n_labels is None else f"{n_labels} labels of which a row has any"
+    return (
+        "one label per row" if n_labels is None else f"several labels per row ({n_labels} in all)"
+    )

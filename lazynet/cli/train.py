@@ -76,8 +76,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--l2", type=float, help="strength of l2/2 * sum w^2 (default: 0)")
     group.add_argument(
         "--passes", type=count, metavar="N",
-        help="make N passes over the rows (default: until the loss no longer falls, at most 4 for "
-        "classes, or 6 with a given penalty, or 12 for tabular rows; at most 100 for numbers)",
+        help="make N passes over the rows: max_iter=N (default: until the loss no longer falls, at "
+        "most 4 for classes, or 6 with a given penalty, or 12 for tabular rows; at most 100 for "
+        "numbers)",
     )  # fmt: skip
     group.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE",
@@ -95,7 +96,7 @@ def add(parser: argparse.ArgumentParser) -> None:
                        "passes and later calls (default: they are parsed again)")  # fmt: skip
     group.add_argument("--checkpoint", metavar="FILE", help="save the run there after a pass, "
                        "at most once a minute: after a kill or Ctrl-C the same command resumes it; "
-                       "other options, rows or --passes are an error")  # fmt: skip
+                       "other parameters, rows or --passes are an error")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> None:
@@ -286,7 +287,7 @@ def new_model(task: str, parameters: dict[str, Any]) -> Any:
         kind = option.rpartition("__")[2]
         kinds = OBJECTS.get(kind, {})
         names = [value for value in kinds if name in kinds[value]._get_param_names()]
-        if names and not (owner and hasattr(parameters.get(owner), name)):
+        if names and name not in getattr(parameters.get(owner), "__dict__", ()):
             raise ValueError(f"{name} is a parameter of a {kind} ({', '.join(names)}): write "
                              f"--set {option}={names[0]} --set {option}__{name}=...")  # fmt: skip
     return estimator(random_state=0).set_params(**parameters)

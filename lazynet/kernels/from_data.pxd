@@ -1,7 +1,7 @@
 # Rates computed from the rows: the mean size of the rows, which rules with rates of their own follow,
 # and one global adaptive rate for the clock.
-# Plain Python of the latter: lazynet/reference/from_data.py; tests/exact/test_lazy_equals_dense.py compares
-# them.
+# Plain Python of the latter: lazynet/reference/from_data.py;
+# tests/exact/test_lazy_equals_dense.py compares the two.
 from libc.math cimport fabs, frexp, ldexp, pow, sqrt
 from libc.string cimport memcpy
 

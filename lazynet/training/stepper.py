@@ -180,7 +180,7 @@ class Stepper:
 
     @property
     def averages(self) -> NDArray[np.float64]:
-        """The mean of every weight; the weights if the rule has no average, or before it begins."""
+        """The mean of every weight; the weights if there is no average yet."""
         return self.engine.coefficients()[0]
 
     @property

@@ -82,7 +82,7 @@ class VerificationReport:
     rows_of_X: int
     """The number of rows of X."""
     outputs: int
-    """The number of outputs (classes, labels or targets); the first one is compared."""
+    """The number of outputs: labels, targets, or classes from three on; the first is compared."""
     features: int
     """The number of features that occur in the rows used."""
     steps: int
@@ -108,9 +108,12 @@ class VerificationReport:
             return f"{both} could not be compared, because at the first step {self.ended}"
         whole = self.steps_compared == self.steps
         compared = f"{self.steps}" if whole else f"the first {self.steps_compared} of {self.steps}"
+        rows = f"first {self.rows} of {self.rows_of_X} rows"
+        if self.rows == self.rows_of_X:
+            rows = f"all {self.rows} rows"
         lines = [
             f"{both} {'agree' if self.agrees else 'DISAGREE'} after every one of {compared} steps "
-            f"(first {self.rows} of {self.rows_of_X} rows, {self.features} features in them)",
+            f"({rows}, {self.features} features in them)",
             f"  largest weight     {self.largest_weight:.6g}",
             f"  largest difference {self.difference}",
             f"  bound              {self.bound:.3g} for all differences together (Euclidean norm)",

@@ -1,4 +1,4 @@
-"""The dense reference of a rule, and the largest distance of an exact implementation; problems."""
+"""The dense reference of a rule, with a bound on the rounding of an exact rule; problems."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def new_reference(plan: Plan, n_features: int, n_rows: int | None = None) -> Any
         options["schedule"] = partial(rate_of, plan)
     if not rule.streams:
         if n_rows is None:
-            raise ValueError(f"rule={rule!r} needs n_rows, the number of rows of the dataset")
+            raise ValueError(f"rule={rule!r} needs n_rows, the number of rows of the data set")
         options["n_rows"] = n_rows
     return ALGORITHMS[rule.name].reference(n_features, **options)
 

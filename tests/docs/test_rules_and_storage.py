@@ -7,7 +7,6 @@ from support import ROOT
 from support.matrices import make_data
 from support.parameters import OF_RULES
 
-from lazynet import reference
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.kernels import cells
 from lazynet.rules.storage import STORAGES
@@ -65,15 +64,6 @@ def test_the_table_of_storage_has_every_class():
     for name, code in written.items():
         defaults = ", ".join(f"{f.name}={f.default!r}" for f in dataclasses.fields(STORAGES[name]))
         assert code == f"{STORAGES[name].__name__}({defaults})"
-
-
-def test_the_defaults_of_plain_python_are_those_of_the_reference():
-    """The page has a table of the defaults that differ from those of the estimators."""
-    page = (ROOT / "docs" / "plain_python.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \| `(\w+)=(.*?)`", page, re.MULTILINE)
-    assert len(rows) > 5
-    for kind, name, default in rows:
-        assert str(getattr(getattr(reference, kind)(1), name)) == default
 
 
 def test_the_grids_search():

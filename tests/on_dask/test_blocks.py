@@ -148,7 +148,7 @@ def test_a_model_outlives_its_client(client, tmp_path, certified):
         ([], None, ValueError, "parts must hold at least one block"),
         (da.ones((4, 4), chunks=(2, 2)), da.ones(4, chunks=2), ValueError, "columns in one block"),
         (da.ones((4, 4), chunks=(2, 4)), da.ones(4, chunks=4), ValueError, "y must have the bloc"),
-        (da.ones((4, 1), chunks=2), da.ones(4, chunks=(1, 3)), ValueError, "y must have the bloc"),
+        (da.ones((4, 1), chunks=2), da.ones(4, chunks=(1, 3)), ValueError, "write y.rechunk"),
         (da.ones((4, 4), chunks=(2, 4)), None, TypeError, "y must be a Dask array"),
         (delayed_parts(PARTS), [1.0], ValueError, "y must be None if X is a source"),
     ],
