@@ -111,6 +111,10 @@ def _scores(
     if not hasattr(model, "classes_"):
         names = "mean_absolute_error", "root_mean_squared_error"
         return {"r2": score("r2_score"), **{name: score(name) for name in names}}
+    if sparse.issparse(truth) and truth.shape[1] == 1:
+        # scikit-learn reads one column as classes; a second label without rows changes no score.
+        no_row = sparse.csr_matrix(truth.shape)
+        truth, predicted = (sparse.hstack([y, no_row], "csr") for y in (truth, predicted))
     scores = {"accuracy": score("accuracy_score")}
     f1 = partial(score, "f1_score", zero_division=0.0)
     if _has_labels(model):

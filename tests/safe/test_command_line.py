@@ -321,6 +321,8 @@ def test_scores(folder, run_json):
     assert found["f1_micro"] == pytest.approx(f1_score(y, model.predict(X), average="micro"))
     Path("few.svm").write_text("0 1:1\n 2:1\n")
     assert run_json("test", "m.lazy", "few.svm")[1]["rows"] == 2
+    one = scored("few.svm", "few.svm", "--multilabel")[0]
+    assert one["accuracy"] == one["f1_micro"] == 1.0
 
 
 def test_predictions(folder, capsys):
