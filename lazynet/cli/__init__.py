@@ -51,10 +51,11 @@ _PHRASES = {
     "warm_start=True continues": "--from continues",
     "fit it with warm_start=False": "leave out --from",
     "fit them with warm_start=False": "leave out --from",
-    "in the last of max_iter=": "in the last of --passes=",
+    "in the last of max_iter=": "in the last of ",
     "epochs: raise max_iter,": "epochs: raise --passes,",
     "of another call of fit.": "of another command.",
     "by checkpoint=...": "by --checkpoint",
+    "(zero_based=True takes 0)": "(--base 0 takes 0)",
 }
 
 

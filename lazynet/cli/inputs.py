@@ -221,11 +221,12 @@ def _form_to_read(options: argparse.Namespace, learned: str | None) -> str:
         if learned not in FORMS or len(ends) > 1:
             raise
         return learned
-    if learned == "vw" and form == "svmlight" and options.format is None:
+    if {learned, form} == {"svmlight", "vw"} and options.format is None:
+        same = {"svmlight": "svmlight --base 0", "vw": "vw"}[form]
         raise ValueError(
-            f"{options.files[0]} has rows of svmlight's form, and the model has learned from rows "
-            "of Vowpal Wabbit's, whose features have other columns: write --format vw if the rows "
-            "have that form, or --format svmlight --base 0 if the columns are those of the model"
+            f"{options.files[0]} has rows of the form {form}, and the model has learned from rows "
+            f"of the form {learned}, whose features have other columns: write --format {learned} "
+            f"if the rows have that form, or --format {same} if the columns are those of the model"
         )
     return form
 

@@ -276,8 +276,8 @@ def continued_engines(
     if n_present != n_outputs or old[0].n_features != n_features:
         raise ValueError(
             f"warm_start=True continues a model of {n_present} output(s) with "
-            f"{old[0].n_features} features, but these data have {n_outputs} "
-            f"with {n_features}; fit them with warm_start=False"
+            f"{old[0].n_features} features, but these data have {n_outputs} output(s) "
+            f"with {n_features} features; fit them with warm_start=False"
         )
     # Any division of outputs that share no norm and no loss gives the same bits.
     same = model.engine_kind == plan.engine_kind and not (plan.coupled and len(old) > 1)
