@@ -140,8 +140,8 @@ class LinearModelCV(LinearModel):
 def grid_of(p: SimpleNamespace, largest_l1: float, smallest: float) -> list[tuple[float, float]]:
     """The settings that the parameters l1s and l2s name; see ``falling``.
 
-    >>> grid_of(SimpleNamespace(l1s=3, l2s=np.zeros(1)), 2.0, 0.01)
-    [(2.0, 0.0), (0.2, 0.0), (0.02, 0.0)]
+    >>> np.round(grid_of(SimpleNamespace(l1s=3, l2s=np.zeros(1)), 2.0, 0.01), 9).tolist()
+    [[2.0, 0.0], [0.2, 0.0], [0.02, 0.0]]
     """
     return settings_of(falling(p.l1s, largest_l1, smallest), p.l2s)
 
