@@ -124,7 +124,7 @@ class SAGAEngine(LaggingWeights):
     """A cell is {w, m, psi}: the weight, the mean of its remembered gradients over all rows, and
     the steps taken when the weight was stored.
 
-    ``memory`` has an entry for every row of the data set: the importance times the slope of the
+    ``memory`` has an entry for every row of the dataset: the importance times the slope of the
     loss when the row was visited last, 0 before the first visit.  It is empty before the first
     step.
     """
@@ -143,7 +143,7 @@ class SAGAEngine(LaggingWeights):
         self.memory = np.zeros(0)
 
     def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
-        """Take all steps of the chunk; ``examples`` are the same data set in every call."""
+        """Take all steps of the chunk; ``examples`` are the same dataset in every call."""
         n_rows, n_remembered = examples.n_rows, len(self.memory)
         if not self.field("steps") and n_remembered != n_rows:
             self.memory = np.zeros(n_rows)

@@ -34,7 +34,7 @@ examples, and ``step(i)`` visits example i.
 - ``lazynet.reference.rda``: regularised dual averaging
 - ``lazynet.reference.ftrl``: FTRL-Proximal
 - ``lazynet.reference.adagrad``: AdaGrad with an elastic net, dense and lazy
-- ``lazynet.reference.saga``: SAGA with an elastic net, on the numbered rows of a data set
+- ``lazynet.reference.saga``: SAGA with an elastic net, on the numbered rows of a dataset
 - ``lazynet.reference.carpenter``: Carpenter's scheme, which is inexact
 - ``lazynet.reference.dekel``: Dekel's SGD with averaged and with centered predictors
 - ``lazynet.reference.stabilised``: Ma & Zheng's stabilised truncated SGD

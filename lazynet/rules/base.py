@@ -52,7 +52,7 @@ class Rule(ParameterObject):
     scheduled: ClassVar[bool] = True
     #: the constructor call that sets the rate of a rule without a schedule, for error messages
     rate: ClassVar[str] = ""
-    #: whether the rule learns from a stream; else it needs a data set with numbered rows
+    #: whether the rule learns from a stream; else it needs a dataset with numbered rows
     streams: ClassVar[bool] = True
     #: whether a warm start continues from the sums of gradients, and not from the weights alone
     continues: ClassVar[bool] = False
@@ -127,18 +127,18 @@ class Rule(ParameterObject):
                 )
 
     def check_streams(self, call: str, instead: str = "use fit") -> None:
-        """Refuse the training by ``call``, which has a stream, if the rule needs a data set.
+        """Refuse the training by ``call``, which has a stream, if the rule needs a dataset.
 
         >>> from lazynet import SAGA
         >>> SAGA().check_streams("partial_fit")
         Traceback (most recent call last):
         ...
-        ValueError: partial_fit cannot train with rule=SAGA(), which remembers every row of a data \
-set and visits it again; use fit
+        ValueError: partial_fit cannot train with rule=SAGA(), which remembers every row of a \
+dataset and visits it again; use fit
         """
         if not self.streams:
             raise ValueError(
-                f"{call} cannot train with rule={self!r}, which remembers every row of a data set "
+                f"{call} cannot train with rule={self!r}, which remembers every row of a dataset "
                 f"and visits it again; {instead}"
             )
 

@@ -35,7 +35,7 @@ class BoundedReference:
     """The reference of a rule with an error budget; it takes the same steps as an implementation.
 
     ``largest_cushion`` is the cushion of the implementation (``ErrorBudget``), and ``n_rows`` the
-    number of rows of the data set, for rules that do not learn from a stream.
+    number of rows of the dataset, for rules that do not learn from a stream.
 
     >>> from lazynet import SGD
     >>> model = Stepper(2, loss="hinge", rule=SGD("constant", eta0=0.5), l1=0.1)
@@ -85,7 +85,7 @@ class BoundedReference:
     ) -> float:
         """Take one step, and add the rounding of the step to the bound; returns the prediction.
 
-        ``row`` is the number of the example in the data set, for rules that do not learn from a
+        ``row`` is the number of the example in the dataset, for rules that do not learn from a
         stream.
         """
         plan, dense = self.plan, self.dense
@@ -163,7 +163,7 @@ def rate_of(plan: Plan, t: int) -> float:
 def new_reference(plan: Plan, n_features: int, n_rows: int | None = None) -> Any:
     """The dense reference of a model that is trained by ``plan``, in plain Python, at zero weights.
 
-    ``n_rows`` is the number of rows of the data set, for rules that do not learn from a stream.
+    ``n_rows`` is the number of rows of the dataset, for rules that do not learn from a stream.
 
     >>> from lazynet import RDA
     >>> reference = new_reference(Stepper(1, loss="hinge", rule=RDA(gamma=2.0)).plan, 1)
@@ -190,7 +190,7 @@ def new_reference(plan: Plan, n_features: int, n_rows: int | None = None) -> Any
         options["schedule"] = partial(rate_of, plan)
     if not rule.streams:
         if n_rows is None:
-            raise ValueError(f"rule={rule!r} needs n_rows, the number of rows of the data set")
+            raise ValueError(f"rule={rule!r} needs n_rows, the number of rows of the dataset")
         options["n_rows"] = n_rows
     return ALGORITHMS[rule.name].reference(n_features, **options)
 

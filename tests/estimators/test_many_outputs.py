@@ -287,6 +287,7 @@ def test_verify_trains_the_engine_of_all_labels(rule, monkeypatch):
 
     X, Y = with_labels()
     model = LazyNetClassifier(rule=rule, l1=1e-3)
+    assert model.verify(X, Y).agrees
     report = str(model.verify(X, Y, max_rows=9))
     assert all(words in report for words in (" agree ", f"first 9 of {N} ", f"first of {L} is"))
     learn = OutputsEngine.learn

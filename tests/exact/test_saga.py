@@ -232,7 +232,7 @@ def test_the_order_may_leave_rows_out_and_repeat_them_from_any_weights():
 
 
 def test_an_engine_keeps_to_the_rows_it_has_begun_with():
-    """A data set of another size is refused before anything changes."""
+    """A dataset of another size is refused before anything changes."""
     X, y = make_data()
     chosen = plan(rule=SAGA(alpha=0.1))
     engine = chosen.new_engines(X.shape[1])[0]

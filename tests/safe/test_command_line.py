@@ -418,6 +418,7 @@ REFUSED_CALLS = {
     "test old.lazy labels.svm --multilabel": "the files have several labels per row (4",
     "predict old.lazy labels.rows": "20 columns",
     "test words.lazy new.svm": "new.svm has rows of the form svmlight",
+    "predict words.lazy new.svm": "new.svm has rows of the form svmlight",
     "predict old.lazy rows.vw": "rows.vw has rows of the form vw, and the model has learned from",
     "train new.svm --from dual.lazy -o m": "DualNetClassifier cannot continue from a model",
 }  # fmt: skip

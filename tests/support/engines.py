@@ -4,7 +4,7 @@ import numpy as np
 
 
 def numbered(rule, row):
-    """The argument that tells a reference which row of the data set an example is, if it asks."""
+    """The argument that tells a reference which row of the dataset an example is, if it asks."""
     return {} if rule.streams else dict(row=int(row))
 
 
