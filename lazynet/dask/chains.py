@@ -25,7 +25,7 @@ from scipy import sparse
 from lazynet.dask.blocks import Blocks, Layout
 from lazynet.data.arrays import as_examples, check_any_weight
 from lazynet.data.chunks import Chunk
-from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics
+from lazynet.data.statistics import ROWS_OF_A_BLOCK, FeatureMoments, RowStatistics, Units
 from lazynet.data.targets import Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
@@ -118,6 +118,29 @@ class Counted(State):
         self.statistics.add(norms, targets[0] if targets else None, weights)
 
 
+class CountedFeatures(State):
+    """The moments of the features."""
+
+    def __init__(self, moments: FeatureMoments) -> None:
+        self.moments = moments
+
+    def block(self, X: sparse.csr_matrix, targets: Targets) -> Any:
+        def take(rows: NDArray[np.int64]) -> tuple[Numbers, ...]:
+            self.moments.count(X, rows)
+            return ()
+
+        return take
+
+    def add(self, *parts: Numbers) -> None:
+        """Do nothing: the rows are counted one by one."""
+
+
+def _in_units(check: Prepare, units: Units, *arguments: Any) -> tuple[sparse.csr_matrix, Targets]:
+    """The checked rows of a chunk in these units, and their targets."""
+    X, targets = check(*arguments)
+    return units.rows(X), targets
+
+
 # Dask moves and spills data by their size, and cannot measure these classes by itself.
 @sizeof.register(Targets)
 def _bytes_of_targets(targets: Targets) -> int:
@@ -129,6 +152,8 @@ def _bytes_of_state(state: State) -> int:
     arrays = [numbers for part in state.parts for numbers in part]
     if isinstance(state, Trained):
         arrays += state.engine.state().values()
+    if isinstance(state, CountedFeatures):
+        arrays += state.moments.state().values()
     return 1000 + sum(array.nbytes for array in arrays)
 
 
@@ -182,7 +207,10 @@ class BlockRows(SourceRows):
     def _chain(self, key: str, state: Any, epoch: int, length: int) -> Future:
         """The last of a chain of tasks, one per group of blocks."""
         blocks = self.blocks
-        visit = Visit(self._prepare, blocks.layout, epoch, length, self.facts.n_rows)
+        check = self._prepare
+        if self._units is not None:
+            check = partial(_in_units, check, self._units)
+        visit = Visit(check, blocks.layout, epoch, length, self.facts.n_rows)
         for group, home in blocks.groups():
             rows, name = [blocks.futures[k] for k in group], f"{key}-block{group.start}"
             state = blocks.submitted(name, visit, rows, group, state, home=home)
@@ -194,6 +222,10 @@ class BlockRows(SourceRows):
         end = self._chain("lazynet-statistics", state, 0, ROWS_OF_A_BLOCK)
         statistics: RowStatistics = self.blocks.gathered([end])[0].statistics
         return statistics
+
+    def count(self, moments: FeatureMoments) -> None:
+        end = self._chain("lazynet-moments", CountedFeatures(moments), 0, ROWS_OF_A_BLOCK)
+        moments.set_state(self.blocks.gathered([end])[0].moments.state())
 
     def visit(self, pass_: Pass) -> None:
         n_rows, ends, first = self.facts.n_rows, [], 0

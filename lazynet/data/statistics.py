@@ -1,17 +1,24 @@
 """The statistics of all rows for the defaults of a fit, and the units of the features.
 
-A matrix and a stream of its rows have statistics of the same bits, because both are added in blocks
-of ``ROWS_OF_A_BLOCK`` rows, for chunks of any size.
+A matrix and a stream of its rows have statistics of the same bits.
 
-``fit`` standardises features if it chooses the rates and the penalty.  Rates that follow the data
-depend on the mean size of the rows.  If features have very different sizes, every single rate is
-too high for some features and too low for others.  If the values of a feature are far from 0, its
-differences between rows are learned slowly.  So every feature is divided by its size, and a feature
-that is not 0 in most rows is centred:
+Training standardises features: rates that follow the data depend on the mean size of the rows.  If
+features have very different sizes, every single rate is too high for some features and too low for
+others.  If the values of a feature are far from 0, its differences between rows are learned slowly.
 
     x'_j = (x_j - mean_j) / size_j        w_j = w'_j / size_j        b = b' - sum of w_j mean_j
 
-The model is the same function of the rows.  A row has at most twice the nonzeros on average.
+The model is the same function of the rows.  The penalty acts on w'.
+
+standardize="auto"
+    A feature that is nonzero in at least half of the rows is centred and divided by its standard
+    deviation.  Sparser features share one size, the median of the root mean squares of their
+    nonzeros, unless their own is more than 10 times larger or smaller.
+standardize=True
+    Every feature is divided by its standard deviation, over all rows; sparser features are not
+    centred.
+
+Without an intercept no feature is centred, and deviations are root mean squares.
 
 Several targets share one penalty and one stopping condition.  So each target is divided by its
 size, too, and in the model its weights and its intercept are multiplied by this size.
@@ -19,21 +26,23 @@ size, too, and in the model its weights and its intercept are multiplied by this
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import csr_around, errors_about
+from lazynet.data.arrays import as_examples, csr_around
+from lazynet.kernels import moments as kernel
+from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_OUT_OF_MEMORY
 
 #: Rows whose numbers are summed together before the sum is added to the sum of the rows before.
 ROWS_OF_A_BLOCK = 8192
-#: A feature is centred if it is not 0 in this share of the rows.
-SHARE_OF_ROWS = 0.5
-# A spread below this share of the mean is rounding, and the feature a constant.
+#: A sparse feature has its own size if it is more than this many times the shared one, or less.
+FAR = 10.0
+# A spread of targets below this share of the largest is rounding.
 _CONSTANT = 1e-8
 # Sizes within these bounds have finite inverses, and products with them are finite.
 _LEAST, _LARGEST = 2.0**-300, 2.0**300
@@ -105,6 +114,20 @@ class RowStatistics:
         """The standard deviation of every target."""
         return [float(np.sqrt(squares / max(self.n_rows, 1))) for squares in self._squares]
 
+    def loss_of_a_constant(self, fit_intercept: bool) -> float:
+        """The mean log loss of the best constant prediction of the first target, a class.
+
+        >>> rows = RowStatistics()
+        >>> rows.add(np.ones(4), np.array([[1.0], [-1.0], [-1.0], [-1.0]]))
+        >>> round(rows.loss_of_a_constant(True), 6), round(rows.loss_of_a_constant(False), 6)
+        (0.562335, 0.693147)
+        """
+        total, loss = self.n_rows * self.mean_importance, 0.0
+        for part in (self.positive, total - self.positive):
+            share = part / total if fit_intercept else 0.5
+            loss -= part * math.log(share) if part > 0.0 else 0.0
+        return loss / self.n_rows
+
 
 @dataclass(frozen=True, eq=False)
 class Units:
@@ -117,149 +140,63 @@ class Units:
            [ 0.  ,  1.  ]])
     >>> units.weights(np.array([[2.0, 4.0]])), float(units.intercept(np.array([1.0]), 3.0))
     (array([[1., 1.]]), 2.0)
+    >>> units
+    Units of 2 features; 1 is centred
+      feature  size  mean
+      0           2     0
+      1           4     1
     """
 
     sizes: NDArray[np.float64]
     means: NDArray[np.float64]
     #: the size of every target; None: targets are not scaled
     targets: NDArray[np.float64] | None = None
+    #: the names of the features; None: their numbers
+    names: NDArray[Any] | None = None
+    #: the features with a mean other than 0; None: they are looked for
+    moved: Any = None
 
-    @classmethod
-    def of(
-        cls, X: sparse.csr_matrix, rows: NDArray[np.int64] | None = None, *, centred: bool = True
-    ) -> Units:
-        """The units of these ``rows`` of X, None for all; ``centred`` allows means other than 0.
+    def __post_init__(self) -> None:
+        if self.moved is None:
+            object.__setattr__(self, "moved", np.flatnonzero(self.means).astype(np.int64))
 
-        The size of a feature is the root mean square of its nonzeros, or of its distances from the
-        mean.  A feature without nonzeros has the size of all nonzeros together.
-
-        >>> X = sparse.csr_matrix([[3.0, 1.0], [0.0, 3.0], [0.0, 1.0], [0.0, 3.0]])
-        >>> units = Units.of(X)
-        >>> units.sizes, units.means
-        (array([3., 1.]), array([0., 2.]))
-        """
-        n_rows, n = X.shape
-        with errors_about("X"):
-            values, columns, lengths = _entries(X)
-            if rows is not None:
-                counts_here = np.zeros(n_rows, dtype=bool)
-                counts_here[rows] = True
-                is_here, n_rows = np.repeat(counts_here, lengths), len(rows)
-                values, columns, lengths = values[is_here], columns[is_here], lengths[counts_here]
-            # Values up to 1 have squares that do not overflow.
-            largest = max(values.max(initial=0.0), -values.min(initial=0.0)) or 1.0
-            values /= largest
-            if centred and SHARE_OF_ROWS * n_rows * n <= len(values):
-                units = cls._of_table(_as_table(values, columns, lengths, n))
-                if units is not None:
-                    sizes = np.clip(units.sizes * largest, _LEAST, _LARGEST)
-                    return cls(sizes, units.means * largest)
-            squares = values * values
-            sums = np.bincount(columns, squares, minlength=n)
-            counts = np.bincount(columns[squares > 0.0], minlength=n)
-            count = int(counts.sum())
-            usual = float(sums.sum()) / count if count else 1.0
-            sizes = np.sqrt(np.divide(sums, counts, out=np.full(n, usual), where=counts > 0))
-            means = np.zeros(n)
-            often = np.flatnonzero(counts >= max(1.0, SHARE_OF_ROWS * n_rows))
-            if centred and len(often):
-                means[often] = np.bincount(columns, values, minlength=n)[often] / n_rows
-                away = np.bincount(columns, (values - means[columns]) ** 2, minlength=n)[often]
-                mean, entries = means[often], np.bincount(columns, minlength=n)[often]
-                spread = np.sqrt((away + (n_rows - entries) * mean**2) / n_rows)
-                sizes[often] = np.where(spread > _CONSTANT * np.abs(mean), spread, sizes[often])
-        return cls(np.clip(sizes * largest, _LEAST, _LARGEST), means * largest)
-
-    @classmethod
-    def _of_table(cls, table: NDArray[np.float64]) -> Units | None:
-        """The units of rows in an array, if all features are measured from their mean."""
-        n_rows = len(table)
-        counts = np.count_nonzero(table, axis=0)
-        if not (counts >= max(1.0, SHARE_OF_ROWS * n_rows)).all():
-            return None
-        means = table.sum(axis=0) / n_rows
-        away = table - means
-        np.multiply(away, away, out=away)
-        sizes = np.sqrt(away.sum(axis=0) / n_rows)
-        constant = np.flatnonzero(~(sizes > _CONSTANT * np.abs(means)))
-        if len(constant):
-            values = table[:, constant]
-            sizes[constant] = np.sqrt((values * values).sum(axis=0) / counts[constant])
-        return cls(sizes, means)
-
-    @cached_property
-    def moved(self) -> NDArray[np.intp]:
-        """The features with a mean other than 0."""
-        return np.flatnonzero(self.means)
+    def __repr__(self) -> str:
+        n, shown = len(self.sizes), min(len(self.sizes), _ROWS_SHOWN)
+        names = [*map(str, range(shown) if self.names is None else self.names[:shown])]
+        width = max(map(len, ["feature", *names]))
+        lines = [f"Units of {n} features; {len(self.moved)} {_is(len(self.moved))} centred"]
+        rows = [["size", "mean"]]
+        rows += [[f"{x:.4g}" for x in pair] for pair in zip(self.sizes, self.means, strict=True)][
+            :shown
+        ]
+        widths = [max(len(row[k]) for row in rows) for k in range(2)]
+        for name, row in zip(["feature", *names], rows, strict=True):
+            numbers = "  ".join(text.rjust(wide) for text, wide in zip(row, widths, strict=True))
+            lines.append(f"  {name.ljust(width)}  {numbers}")
+        return "\n".join([*lines, *([f"  ... and {n - shown} more"] if n > shown else [])])
 
     def rows(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
         """A copy of the rows in these units; a quotient beyond the doubles is infinite."""
-        with errors_about("X"), np.errstate(over="ignore"):
-            values, columns, lengths = _entries(X)
-            if len(self.moved) == len(self.sizes):
-                values, columns, lengths = self._all_moved(values, columns, lengths)
-            else:
-                values /= self.sizes[columns]
-                if len(self.moved):
-                    values, columns, lengths = self._with_moved(values, columns, lengths)
-            starts = np.zeros(len(lengths) + 1, dtype=np.int64)
-            np.cumsum(lengths, out=starts[1:])
-            kind = columns.dtype if starts[-1] <= np.iinfo(columns.dtype).max else np.int64
-            starts, columns = starts.astype(kind), columns.astype(kind, copy=False)
-        return csr_around(X.shape, values, columns, starts)
-
-    def _all_moved(
-        self, values: NDArray[np.float64], columns: NDArray[Any], lengths: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]]:
-        """The entries of rows that have a value for every feature, each minus its mean."""
-        n_rows, n = len(lengths), len(self.sizes)
-        table = _as_table(values, columns, lengths, n)
-        table /= self.sizes
-        table -= self.means / self.sizes
-        if not _are_full(columns, lengths, n):
-            columns = np.tile(np.arange(n, dtype=columns.dtype), n_rows)
-        return table.ravel(), columns, np.full(n_rows, n)
-
-    def _with_moved(
-        self, values: NDArray[np.float64], columns: NDArray[Any], lengths: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]]:
-        """The entries of rows that have a value for every feature in ``moved``, after the others.
-
-        ``values`` are divided by the sizes.
-        """
-        n_rows, width = len(lengths), len(self.moved)
-        shift = self.means[self.moved] / self.sizes[self.moved]
-        places = np.full(len(self.sizes), -1)
-        places[self.moved] = np.arange(width)
-        place, row = places[columns], np.repeat(np.arange(n_rows), lengths)
-        stay, move = np.flatnonzero(place < 0), np.flatnonzero(place >= 0)
-        block = np.tile(-shift, n_rows)
-        block[row[move] * width + place[move]] += values[move]
-        staying = np.bincount(row[stay], minlength=n_rows)
-        total = len(stay) + n_rows * width
-        # The places of the entries of other features, and all further places.
-        before = np.arange(len(stay)) + width * row[stay]
-        behind = np.ones(total, dtype=bool)
-        behind[before] = False
-        all_values, all_columns = np.empty(total), np.empty(total, dtype=columns.dtype)
-        all_values[before], all_columns[before] = values[stay], columns[stay]
-        all_values[behind] = block
-        all_columns[behind] = np.tile(self.moved.astype(columns.dtype), n_rows)
-        return all_values, all_columns, staying + width
-
-    def with_targets(self, numbers: NDArray[np.float64]) -> Units:
-        """The same units of features, and the standard deviation of every column as its size.
-
-        A column that is constant keeps its size.
-
-        >>> units = Units(np.ones(1), np.zeros(1)).with_targets(np.array([[1.0, 7.0], [5.0, 7.0]]))
-        >>> units.targets
-        array([2., 1.])
-        """
-        with np.errstate(over="ignore", invalid="ignore"):
-            spread, largest = numbers.std(axis=0), np.abs(numbers).max(axis=0)
-        varies = np.isfinite(spread) & (spread > _CONSTANT * largest)
-        return replace(self, targets=np.clip(np.where(varies, spread, 1.0), _LEAST, _LARGEST))
+        examples, n_rows = as_examples(X), X.shape[0]
+        starts, columns = X.indptr.astype(np.int64), np.zeros(0, dtype=np.int32)
+        if len(self.moved):
+            _check(*kernel.starts_of_rows(examples, self.means, len(self.moved), starts))
+            columns = np.empty(int(starts[-1]), dtype=np.int32)
+        values = np.empty(int(starts[-1]) - int(starts[0]))
+        starts -= starts[0]
+        done = 0
+        while done < n_rows:
+            status, done = kernel.standardised(
+                examples, self.sizes, self.means, self.moved, starts, values, columns, done
+            )
+            _check(status, done)
+        if not len(self.moved):
+            first, last = X.indptr[0], X.indptr[-1]
+            return csr_around(X.shape, values, X.indices[first:last], X.indptr - first)
+        kind = np.int32 if starts[-1] <= np.iinfo(np.int32).max else np.int64
+        return csr_around(
+            X.shape, values, columns.astype(kind, copy=False), starts.astype(kind, copy=False)
+        )
 
     def weights(self, weights: NDArray[np.float64], columns: Any = slice(None)) -> Any:
         """The weights of the features as passed, from weights of features in these units.
@@ -288,26 +225,155 @@ class Units:
         return weights / self.targets[:, None], intercepts / self.targets
 
 
-def _as_table(
-    values: NDArray[np.float64], columns: NDArray[Any], lengths: NDArray[np.int64], n: int
-) -> NDArray[np.float64]:
-    """The rows as an array with n columns."""
-    if _are_full(columns, lengths, n):
-        return values.reshape(-1, n)
-    table = np.zeros((len(lengths), n))
-    table.ravel()[np.repeat(np.arange(0, table.size, n), lengths) + columns] = values
-    return table
+# The features that the representation of units shows.
+_ROWS_SHOWN = 8
 
 
-def _are_full(columns: NDArray[Any], lengths: NDArray[np.int64], n: int) -> bool:
-    """Whether every row has an entry for each of the n features, in order."""
-    if len(columns) != n * len(lengths) or not (lengths == n).all():
-        return False
-    return bool((columns.reshape(-1, n) == np.arange(n)).all())
+def _is(n: int) -> str:
+    return "is" if n == 1 else "are"
 
 
-def _entries(
-    X: sparse.csr_matrix,
-) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]]:
-    """A copy of the values, the columns, and the number of entries of every row."""
-    return X.data.astype(np.float64), X.indices, np.diff(X.indptr).astype(np.int64)
+def _check(status: int, row: int) -> None:
+    if status == STATUS_BAD_ROW:
+        raise ValueError(f"X: row {row} cannot be read: its columns or its start lie outside X")
+    if status == STATUS_OUT_OF_MEMORY:
+        raise MemoryError(f"no memory for row {row} of X")
+
+
+def sizes_of_targets(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The standard deviation of every column of targets; 1 for a constant column.
+
+    >>> sizes_of_targets(np.array([[1.0, 7.0], [5.0, 7.0]]))
+    array([2., 1.])
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread, largest = numbers.std(axis=0), np.abs(numbers).max(axis=0)
+    varies = np.isfinite(spread) & (spread > _CONSTANT * largest)
+    return np.clip(np.where(varies, spread, 1.0), _LEAST, _LARGEST)
+
+
+@dataclass(eq=False)
+class FeatureMoments:
+    """The moments of the nonzeros of every feature in the rows so far, and the units they give.
+
+    ``own`` gives every feature its own size, and ``centred`` allows means other than 0; see above.
+    ``counts`` are the rows so far, the shared size, and the rows when it was computed last: it is
+    computed anew when the rows have doubled.
+
+    >>> moments = FeatureMoments.of(2)
+    >>> moments.count(sparse.csr_matrix([[3.0, 1.0], [0.0, 3.0], [0.0, 1.0], [0.0, 3.0]]))
+    >>> moments.settle()
+    >>> moments.sizes, moments.means
+    (array([3., 1.]), array([0., 2.]))
+    """
+
+    cells: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    own: bool = False
+    centred: bool = True
+    #: the size of every target; None: targets are not scaled
+    targets: NDArray[np.float64] | None = None
+
+    # As of an engine: ``Undo`` copies and restores the moments of the features that a call touches.
+    _per_feature: ClassVar[tuple[str, ...]] = ("cells",)
+    _table: ClassVar[str | None] = None
+    before_sweep: Any = field(init=False, default=None)
+    sizes: NDArray[np.float64] = field(init=False)
+    means: NDArray[np.float64] = field(init=False)
+    #: the features that are nonzero in at least half of the rows
+    full: NDArray[np.int64] = field(init=False)
+
+    @classmethod
+    def of(cls, n_features: int, own: bool = False, centred: bool = True) -> FeatureMoments:
+        """The moments of no rows."""
+        return cls(np.zeros((n_features, kernel.MOMENTS)), np.array([0.0, 1.0, 0.0]), own, centred)
+
+    def __post_init__(self) -> None:
+        if self.cells.shape[1:] != (kernel.MOMENTS,) or self.counts.shape != (3,):
+            raise ValueError("moments have three numbers per feature, and three counts")
+        self.sizes, self.means = np.empty(len(self.cells)), np.empty(len(self.cells))
+        self._settle_all()
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return len(self.cells)
+
+    @property
+    def units(self) -> Units:
+        """The units as of now; they change with the moments."""
+        moved = self.full[self.means[self.full] != 0.0]
+        return Units(self.sizes, self.means, self.targets, moved=moved)
+
+    def summary(self) -> str:
+        """The units in a few words.
+
+        >>> FeatureMoments.of(3).summary()
+        '0 of 3 features centred; 3 share the size 1'
+        """
+        n, own = self.n_features, int((self.sizes != self.counts[1]).sum())
+        shared = "" if self.own or own == n else f"; {n - own} share the size {self.counts[1]:.3g}"
+        return f"{np.count_nonzero(self.means)} of {n} features centred{shared}"
+
+    def state(self) -> dict[str, NDArray[np.float64]]:
+        """The arrays that rows change, not copied."""
+        return {"cells": self.cells, "counts": self.counts}
+
+    def set_state(self, arrays: dict[str, NDArray[np.float64]]) -> None:
+        """Copy the arrays of a state into these moments."""
+        self.cells[...], self.counts[...] = arrays["cells"], arrays["counts"]
+        self._settle_all()
+
+    def count(self, X: sparse.csr_matrix, rows: NDArray[np.int64] | None = None) -> None:
+        """Count the ``rows`` of X, None for all; ``settle`` then computes the sizes."""
+        examples, n, done = as_examples(X), X.shape[0] if rows is None else len(rows), 0
+        while done < n:
+            status, done, finite = kernel.add(examples, self.cells, done, rows)
+            _check(status, done)
+            if not finite:
+                raise ValueError(
+                    "X has values whose squares are not finite numbers, and cannot be "
+                    "standardised: scale the features, or write standardize=False"
+                )
+        self.counts[0] += n
+
+    def settle(self, touched: NDArray[Any] | None = None) -> None:
+        """Compute the sizes and means of the rows so far.
+
+        ``touched`` are the features of the rows since the last call, each once or more often; None:
+        all features.
+        """
+        n_rows, _, before = self.counts
+        is_due = n_rows >= 2.0 * before
+        if is_due:
+            self._find_shared_size()
+        if is_due or touched is None or self.own:
+            self._settle_all()
+            return
+        candidates = np.concatenate([self.full, touched.astype(np.int64)])
+        self._refresh(candidates)
+        self.full = np.unique(candidates[self._is_full(candidates)])
+
+    def _find_shared_size(self) -> None:
+        """The median of the root mean squares of the nonzeros of sparse features."""
+        seen = self.cells[:, 0] > 0.0
+        some = self.cells[seen & ~self._is_full(slice(None))]
+        squares = some[:, 2] / some[:, 0] + some[:, 1] * some[:, 1]
+        if len(squares):
+            self.counts[1] = np.clip(np.sqrt(np.median(squares)), _LEAST, _LARGEST)
+        self.counts[2] = self.counts[0]
+
+    def _is_full(self, features: Any) -> NDArray[np.bool_]:
+        counts = self.cells[features, 0]
+        return np.asarray((counts > 0.0) & (2.0 * counts >= self.counts[0]))
+
+    def _settle_all(self) -> None:
+        self._refresh(None)
+        self.full = np.flatnonzero(self._is_full(slice(None))).astype(np.int64)
+
+    def _refresh(self, features: NDArray[np.int64] | None) -> None:
+        n_rows, shared, _ = self.counts.tolist()
+        kernel.refresh(
+            self.cells, self.sizes, self.means, n_rows, shared, FAR, self.own, self.centred,
+            features,
+        )  # fmt: skip

@@ -309,7 +309,7 @@ class Engine:
         """The present scale of rates that follow the data; None for all other rates."""
         return None
 
-    def set_constants(self, constants: tuple[float, ...]) -> None:
+    def set_constants(self, constants: Any) -> None:
         """Continue with other constants of the rule; affine rules have no constants."""
 
     def continue_rates(self, other: Engine) -> None:

@@ -88,11 +88,17 @@ class RuleOutputs(OutputsEngine):
         """Sweep every output, as the kernel has asked."""
         self._change(lambda single, _: single._sweep())
 
-    def set_constants(self, constants: tuple[float, ...]) -> None:
-        if not np.array_equal(self.constants, np.broadcast_to(constants, self.constants.shape)):
+    def _rows_of(self, constants: ArrayLike) -> Floats:
+        """A row of constants for each output, from such rows or from one row for all."""
+        rows = np.atleast_2d(np.asarray(constants, dtype=np.float64))
+        return rows[np.arange(self.width) * (np.arange(self.width) < len(rows))]
+
+    def set_constants(self, constants: ArrayLike) -> None:
+        rows = self._rows_of(constants)
+        if not np.array_equal(self.constants, rows):
             if self.before_sweep is not None:  # the cells of all features may change
                 self.before_sweep()
-            self._change(lambda single, _: single.set_constants(constants))
+            self._change(lambda single, number: single.set_constants(rows[number][0]))
 
     def warning_about(self, constants: tuple[float, ...]) -> str | None:
         texts = (self.output(number).warning_about(constants) for number in range(self.n_outputs))
@@ -142,13 +148,14 @@ class AdaGradOutputs(RuleOutputs):
         self.fields[...] = 0.0
         super().set_coefficients(coefficients, intercepts)
 
-    def set_constants(self, constants: tuple[float, ...]) -> None:
+    def set_constants(self, constants: ArrayLike) -> None:
         """Apply the missed shrinks with the old constants, then switch."""
-        if np.array_equal(self.constants, np.broadcast_to(constants, self.constants.shape)):
+        rows = self._rows_of(constants)
+        if np.array_equal(self.constants, rows):
             return
         self.sweep()
-        if all(constants[FOLLOWS] == follows for follows in self.constants[:, FOLLOWS]):
-            self.constants[:] = constants  # no other number depends on them
+        if np.array_equal(rows[:, FOLLOWS], self.constants[:, FOLLOWS]):
+            self.constants[:] = rows  # no other number depends on them
         else:
             super().set_constants(constants)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Self
 
@@ -41,12 +41,13 @@ from lazynet.training.folds import (
     warnings_of_ends,
 )
 from lazynet.training.grid import GridTraining, check_rule_of_grid, grid_plans
-from lazynet.training.loop import warnings_of_falls
+from lazynet.training.plan import units_of
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import (
     TOL,
     RuleOrAuto,
     Seed,
+    Standardize,
     new_generator,
     read_settings,
 )
@@ -156,6 +157,7 @@ class _LazyNetCV(LinearModelCV):
     _: KW_ONLY
     l1s: Annotated[int | ArrayLike, Kind(check_l1s)] = 11
     rule: RuleOrAuto = AUTO
+    standardize: Standardize = AUTO
     max_iter: PositiveInt | None = None
     tol: NonNegative | None = TOL
 
@@ -178,37 +180,27 @@ class _LazyNetCV(LinearModelCV):
         for l2 in p.l2s:
             base.rule.check(float(l2), base.loss)
         data = RowsInMemory(rows.X, rows.targets)
-        # As in a single fit: with a penalty of the user, features are not standardised.
-        in_units = None if p.l2s.any() else data.units(base, None)
-        data = data.standardised(in_units)
-        # The settings of the grid have penalties, so a fit needs more epochs.
-        plan = make_plan(replace(base, penalised=True), data, compares_first_epoch=False)
+        moments = data.moments(base)
+        data = data.standardised(units_of(moments))
+        plan, _ = make_plan(base, data, moments, compares_first_epoch=False)
         # The default l1 of rows without nonzeros is 0; the grid needs another number.
         settings = grid_of(p, LARGEST_L1 * (plan.penalty.l1 or 1.0), LAST_L1)
-        statistics = data.statistics(base, False) if base.eta0 is None else None
-        plans = grid_plans(base, settings, statistics)
+        plans = grid_plans(plan, settings)
         # float32 needs half the memory and less time; the chosen setting is trained in float64.
         narrow = isinstance(self, ClassifierMixin) or has_usual_size(rows.y)
         training = GridTraining(
-            plans, data.X, data.targets, folds, row_sizes_of(data.X, plans[0].size_kind),
+            plans, data.X, data.targets, folds, row_sizes_of(data.X, plan.size_kind),
             "float32" if narrow else "float64",
         )  # fmt: skip
         with Workers(min(base.n_threads, len(training.matrices))) as workers:
-            epochs = training.train(plan.max_iter, p.tol, new_generator(p.random_state), workers)
-        self._choose(p, settings, "loss", epochs.losses, epochs.nonzeros, training.weights_of_folds)
-        best = self._single_of(self.l1_, self.l2_, max_iter=epochs.n_best, tol=None)
-        best.fit(data.X, rows.y, rows.sample_weight)
-        weights, intercepts = best._dense_weights(), best._intercepts()
-        if in_units is not None:
-            weights = in_units.weights(weights)
-            intercepts = np.asarray(in_units.intercept(weights[:, in_units.moved], intercepts))
-        self._load(weights, intercepts)
-        self.units_, self.eta0_, self.n_iter_ = in_units, float(best.eta0_), epochs.n_best
-        warnings = warnings_of_ends(self.cv_results_, p.l1s, p.tol)
-        if p.tol is not None and not epochs.ended_early:
-            loss_name = "the least loss of held-out rows"
-            warnings += warnings_of_falls(epochs.curve, plan.max_iter, loss_name)
-        return warnings
+            training.train(new_generator(p.random_state), workers)
+            losses, nonzeros = training.held_out(workers), training.nonzeros(workers)
+        self._choose(p, settings, "loss", losses, nonzeros, training.weights_of_folds)
+        best = self._single_of(self.l1_, self.l2_).fit(rows.X, rows.y, rows.sample_weight)
+        self._load(best._dense_weights(), best._intercepts())
+        self.units_, self.auto_ = best.units_, best.auto_
+        self.eta0_, self.n_iter_ = float(best.eta0_), best.n_iter_
+        return warnings_of_ends(self.cv_results_, p.l1s, p.tol)
 
 
 @dataclass(repr=False, eq=False)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from lazynet.data.arrays import check_any_weight, check_order, plain_arrays
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import ROWS, Source, check_no_y_with_source
-from lazynet.data.statistics import Units
+from lazynet.data.statistics import FeatureMoments, Units
 from lazynet.data.targets import Targets
 from lazynet.engines.base import (
     Engine,
@@ -42,6 +42,7 @@ from lazynet.parameters import (
 )
 from lazynet.persistence.checkpoints import EVERY, Checkpoint
 from lazynet.schedules import AUTO
+from lazynet.training.automatic import Choices
 from lazynet.training.fit import (
     Callback,
     attributes_with_weights,
@@ -50,7 +51,7 @@ from lazynet.training.fit import (
     train_once,
 )
 from lazynet.training.loop import EpochRecord
-from lazynet.training.plan import OldModel
+from lazynet.training.plan import OldModel, units_of
 from lazynet.training.rows import (
     MAPPED,
     Rows,
@@ -64,6 +65,7 @@ from lazynet.training.settings import (
     RuleOrAuto,
     Seed,
     Settings,
+    Standardize,
     read_settings,
 )
 from lazynet.verify.online import VerificationReport, verify
@@ -77,6 +79,7 @@ class OnlineModel(LinearModel):
     l1: NonNegative | None = None
     l2: NonNegative = 0.0
     rule: RuleOrAuto = AUTO
+    standardize: Standardize = AUTO
     max_iter: PositiveInt | None = None
     tol: NonNegative | None = TOL
     n_iter_no_change: PositiveInt = N_ITER_NO_CHANGE
@@ -96,8 +99,9 @@ class OnlineModel(LinearModel):
     t_: int = field(init=False)
     eta0_: float = field(init=False)
     l1_: float = field(init=False)
-    #: the units of the features during training; None: the features as passed
-    units_: Units | None = field(init=False, default=None)
+    auto_: Choices = field(init=False)
+    #: the moments of the features, which give their units; None: the features as passed
+    _moments: FeatureMoments | None = field(init=False, default=None)
     history_: list[EpochRecord] = field(init=False)
     _engines: list[Engine] = field(init=False)
     _engine_kind: EngineKind = field(init=False)
@@ -105,6 +109,16 @@ class OnlineModel(LinearModel):
     _generator: np.random.RandomState | None = field(init=False, default=None)
     #: the scale of the rates; None: the rates have no scale
     _eta0: float | None = field(init=False, default=None)
+
+    @property
+    def units_(self) -> Units | None:
+        """The units of the features during training; None: the features as passed."""
+        units = self._units
+        return units and replace(units, names=getattr(self, "feature_names_in_", None))
+
+    @property
+    def _units(self) -> Units | None:
+        return units_of(self._moments)
 
     # --- training ---------------------------------------------------------------------------
 
@@ -220,7 +234,7 @@ class OnlineModel(LinearModel):
     def _old_model(self) -> OldModel:
         """The model as the last call trained it."""
         return OldModel(
-            self._engines, self._engine_kind, self.units_, self.t_, self._eta0, self._generator
+            self._engines, self._engine_kind, self._moments, self.t_, self._eta0, self._generator
         )  # fmt: skip
 
     def _set_outputs(self, settings: Settings, classes: Any, form: str | None) -> None:
@@ -282,6 +296,7 @@ class OnlineModel(LinearModel):
         if self.__sklearn_is_fitted__():
             # The model before the call keeps its engines until the pass is done.
             self._engines = copy.deepcopy(self._engines)
+            self._moments = copy.deepcopy(self._moments)
         warnings: list[Warning] = []
         any_weight, n_rows = False, 0
         # The model equals, bit for bit, a model that is trained by calls with ROWS rows each.
@@ -357,14 +372,14 @@ class OnlineModel(LinearModel):
     def _weights(self) -> Any:
         if self._coefficients is None:
             stacked = stacked_sparse_coefficients if self._sparse_coef else stacked_coefficients
-            self._coefficients = stacked(self._engines, self.units_)
+            self._coefficients = stacked(self._engines, self._units)
         return super()._weights()
 
     def _weights_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
-        return stacked_coefficients(self._engines, self.units_, columns)
+        return stacked_coefficients(self._engines, self._units, columns)
 
     def _intercepts(self) -> NDArray[np.float64]:
-        return intercepts_of(self._engines, self.units_)
+        return intercepts_of(self._engines, self._units)
 
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         # New engines: the model has the old engines until this call is done.
@@ -380,13 +395,13 @@ class OnlineModel(LinearModel):
         weights are sparse and their averages are not: an average remembers every iterate.
         """
         check_is_fitted(self)
-        return self._shaped(stacked_coefficients(self._engines, self.units_, last=True))
+        return self._shaped(stacked_coefficients(self._engines, self._units, last=True))
 
     @property
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
         check_is_fitted(self)
-        return intercepts_of(self._engines, self.units_, last=True)
+        return intercepts_of(self._engines, self._units, last=True)
 
     @property
     def support_(self) -> NDArray[np.bool_]:

@@ -42,7 +42,8 @@ from lazynet.parameters import (
     settle,
 )
 from lazynet.schedules import InverseSqrt
-from lazynet.training.settings import Seed, new_generator, rate_without_overshoot
+from lazynet.training.automatic import rate_without_overshoot
+from lazynet.training.settings import Seed, new_generator
 
 # With a bounded slope no step can diverge, and with short steps the margins grow slowly.
 _LONG_STEPS = 8.0

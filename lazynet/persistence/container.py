@@ -40,7 +40,7 @@ from sklearn import model_selection
 from lazynet._version import __version__
 from lazynet.averages import FromStep, PolynomialDecay, Suffix
 from lazynet.data.files import regular_file, replaced
-from lazynet.data.statistics import Units
+from lazynet.data.statistics import FeatureMoments, Units
 from lazynet.data.weights import Balanced
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.losses import LOSS_OBJECTS
@@ -160,7 +160,7 @@ OBJECTS: dict[str, type[Any]] = {
     for kind in (
         *(row.rule for row in ALGORITHMS.values()), *SCHEDULES.values(), FromArray,
         FromStep, Suffix, PolynomialDecay, *STORAGES.values(), *LOSS_OBJECTS.values(),
-        Balanced, Units, *(getattr(model_selection, name) for name in _FOLDS),
+        Balanced, FeatureMoments, Units, *(getattr(model_selection, name) for name in _FOLDS),
     )
 }  # fmt: skip
 # The types of the entries of arrays of strings and of objects.

@@ -17,6 +17,7 @@ from lazynet.engines.outputs import OutputsEngine
 from lazynet.parameters import MOST_FEATURES, kinds_of
 from lazynet.persistence import container
 from lazynet.persistence.container import Arrays, decoded, encoded
+from lazynet.training.automatic import Choice, Choices
 
 #: The format in the header of the file.
 FORMAT = "lazynet model"
@@ -102,6 +103,8 @@ def _model(document: dict[str, Any], kinds: Mapping[str, type[Any]]) -> Any:
         attributes["_sparse_coef"] = True
     if attributes.get("_generator") == "random_state":
         attributes["_generator"] = model.random_state
+    if "auto_" in attributes:
+        attributes["auto_"] = Choices(Choice(*choice) for choice in attributes["auto_"])
     if "_engines" in attributes:
         kind = attributes["_engine_kind"] = EngineKind(*attributes["_engine_kind"])
         attributes["_engines"] = _engines(kind, attributes["_engines"], *rows.shape)
@@ -122,9 +125,11 @@ def _check_sizes(rows: Any, intercept: Any, attributes: Any, has_classes: bool) 
         raise ValueError("intercept does not have a number for every row of coef")
     if attributes["n_features_in_"] != n_features:
         raise ValueError("n_features_in_ is not the number of weights in a row")
-    units = attributes.get("units_")
+    units, moments = attributes.get("units_"), attributes.get("_moments")
     if units is not None and not units.sizes.shape == units.means.shape == (n_features,):
         raise ValueError("units_ does not have a size and a mean for every feature")
+    if moments is not None and moments.n_features != n_features:
+        raise ValueError("the moments are not those of every feature")
     if has_classes:
         one_of_two = n_outputs == 1 and attributes.get("_form") is None
         if attributes["classes_"].shape != (2 if one_of_two else n_outputs,):

@@ -52,7 +52,6 @@ class DenseAdaGrad(Learner):
     ) -> None:
         super().__init__(n_features, **options)
         self.follows_data, self.product, self.intercept_delta = alpha is None, product, delta
-        self.present_product = product
         self.alpha = product if alpha is None else alpha
         self.delta, self.initial = delta, initial
         self.mean_size = MeanSize(tolerance=1 / 16)
@@ -127,7 +126,7 @@ class DenseAdaGrad(Learner):
             return
         self._catch_up(range(self.n_features))
         old = self.alpha
-        self.alpha, self.delta = self.present_product / mean, self.intercept_delta * mean
+        self.alpha, self.delta = self.product / mean, self.intercept_delta * mean
         if before:
             self.w = [w * (self.alpha / old) for w in self.w]
 
@@ -142,23 +141,7 @@ class DenseAdaGrad(Learner):
         if self.follows_data and other.follows_data:
             self.mean_size = copy.copy(other.mean_size)
             unit = self.mean_size.unit
-            self.alpha, self.delta = self.present_product / unit, self.intercept_delta * unit
-
-    def divide_rates(self, divisor: float) -> None:
-        """From the next step on, let the rates of the weights follow ``product`` / ``divisor``.
-
-        The rates of the intercept do not change.
-
-        >>> dense = DenseAdaGrad(1, product=5.0)
-        >>> dense.divide_rates(2.0)
-        >>> dense.alpha
-        2.5
-        """
-        if not self.follows_data:
-            raise ValueError(f"alpha was given as {self.alpha:g}, and follows no data")
-        self._catch_up(range(self.n_features))
-        self.present_product = self.product / divisor
-        self.alpha = self.present_product / self.mean_size.unit
+            self.alpha, self.delta = self.product / unit, self.intercept_delta * unit
 
 
 class PlainAdaGrad(DenseAdaGrad):

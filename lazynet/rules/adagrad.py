@@ -74,15 +74,15 @@ class AdaGrad(Rule):
         return super().reference_options(loss) | {"initial": initial, "product": product}
 
     def constants(
-        self, penalty: ElasticNet, loss: Loss = LOG_LOSS, divisor: float = 1.0
+        self, penalty: ElasticNet, loss: Loss = LOG_LOSS, share: float = 1.0
     ) -> tuple[float, ...]:
         """l1, l2, alpha, delta, 0 and initial; or the constant of the loss for alpha, and 1 for 0.
 
-        ``divisor`` divides alpha: the rates of the weights, but not that of the intercept.
+        ``share`` multiplies alpha: the rates of the weights, but not that of the intercept.
 
         >>> AdaGrad(0.1, delta=0.25).constants(ElasticNet(l1=0.5))
         (0.5, 0.0, 0.1, 0.25, 0.0, 0.0)
-        >>> AdaGrad(delta=0.25).constants(ElasticNet(l1=0.5), divisor=2.0)
+        >>> AdaGrad(delta=0.25).constants(ElasticNet(l1=0.5), share=0.5)
         (0.5, 0.0, 4.0, 0.25, 1.0, 1.0)
         """
         follows, initial, alpha = self.alpha is None, self.initial, self.alpha
@@ -90,4 +90,4 @@ class AdaGrad(Rule):
             initial = INITIAL if follows and loss.margin else 0.0
         if alpha is None:
             alpha = (PRODUCTS if initial else PLAIN_PRODUCTS)[loss.name]
-        return (penalty.l1, penalty.l2, alpha / divisor, self.delta, float(follows), initial)
+        return (penalty.l1, penalty.l2, alpha * share, self.delta, float(follows), initial)

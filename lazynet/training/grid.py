@@ -16,18 +16,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples
-from lazynet.data.statistics import RowStatistics
 from lazynet.data.targets import Targets
 from lazynet.engines.calls import Workers
 from lazynet.engines.catalogue import ALGORITHMS, new_engine
 from lazynet.engines.outputs import OutputsEngine, OutputsOnClock, OwnSteps
 from lazynet.kernels import steps as kernel
 from lazynet.kernels.steps import Steps
+from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Rule
 from lazynet.training.folds import Fold, weights_of_folds
-from lazynet.training.loop import idle_epochs
 from lazynet.training.plan import Plan
-from lazynet.training.settings import N_ITER_NO_CHANGE, Settings
 
 #: Steps of a chunk: its rows stay in the cache while every fold visits them.
 STEPS_AT_ONCE = 2**11
@@ -55,14 +53,12 @@ def check_rule_of_grid(rule: Rule) -> None:
         )
 
 
-def grid_plans(
-    base: Settings, settings: Sequence[tuple[float, float]], statistics: RowStatistics | None
-) -> list[Plan]:
-    """The plan of every setting; ``base`` has the other parameters.
-
-    ``statistics`` are the statistics of all rows; None: the user gives an eta0.
-    """
-    return [replace(base, l1=l1, l2=l2).plan(1, l1, base.eta0, statistics) for l1, l2 in settings]
+def grid_plans(plan: Plan, settings: Sequence[tuple[float, float]]) -> list[Plan]:
+    """The plan of one output for every setting; ``plan`` has the other parameters."""
+    return [
+        replace(plan, penalty=ElasticNet(l1, l2, plan.rule.positive), n_outputs=1)
+        for l1, l2 in settings
+    ]
 
 
 class _Matrix(NamedTuple):
@@ -71,20 +67,6 @@ class _Matrix(NamedTuple):
     fold: int
     output: int
     engine: OutputsEngine
-
-
-class Epochs(NamedTuple):
-    """The results of the epochs of a grid."""
-
-    #: by setting and fold, after the epoch with the least mean loss of a setting
-    losses: NDArray[np.float64]
-    #: by setting and fold, after the last epoch
-    nonzeros: NDArray[np.int64]
-    #: the epochs up to the one with the least mean loss
-    n_best: int
-    #: the least mean loss of a setting after each epoch
-    curve: list[float]
-    ended_early: bool
 
 
 class GridTraining:
@@ -122,28 +104,19 @@ class GridTraining:
         for mask, fold in zip(self._learned, folds, strict=True):
             mask[fold.train] = True
 
-    def train(
-        self,
-        max_iter: int,
-        tol: float | None,
-        generator: np.random.RandomState,
-        workers: Workers,
-    ) -> Epochs:
-        """Train all settings, epoch by epoch, until the least of their losses falls no more."""
-        curve: list[float] = []
-        best_losses, n_best, n_idle = np.zeros((0, 0)), 0, 0
+    def train(self, generator: np.random.RandomState, workers: Workers) -> None:
+        """Train all settings for the epochs of their plan, with its rates."""
         n_rows = self._learned.shape[1]
-        while len(curve) < max_iter and n_idle < N_ITER_NO_CHANGE:
+        for epoch in range(self.plans[0].max_iter):
+            self._set_rates(epoch)
             self.epoch(generator.permutation(n_rows).astype(np.int64, copy=False), workers)
-            losses = self.held_out(workers)
-            least = float(np.average(losses, axis=1, weights=self.weights_of_folds).min())
-            best = min(curve, default=np.inf)
-            if not curve or least < best:
-                best_losses, n_best = losses, len(curve) + 1
-            n_idle = idle_epochs(n_idle, least, best, tol)
-            curve.append(least)
-        ended_early = n_idle >= N_ITER_NO_CHANGE
-        return Epochs(best_losses, self.nonzeros(workers), n_best, curve, ended_early)
+
+    def _set_rates(self, epoch: int) -> None:
+        """Set the rates of an epoch."""
+        plans = [plan.in_epoch(epoch) for plan in self.plans]
+        self.task = plans[0].task(self.matrices[0].engine)
+        for matrix in self.matrices:
+            matrix.engine.set_constants([plan.constants for plan in plans])
 
     def epoch(self, order: NDArray[np.int64], workers: Workers) -> None:
         """Visit the rows once, in ``order``; raises an error if a setting overflows."""

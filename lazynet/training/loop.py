@@ -22,22 +22,19 @@ from sklearn.exceptions import ConvergenceWarning
 from lazynet.data.statistics import Units
 from lazynet.engines.base import Engine, intercepts_of, overflow, stacked_coefficients
 from lazynet.engines.calls import Undo, Workers
-from lazynet.rules.adagrad import AdaGrad
+from lazynet.training.automatic import Choice, Choices
 from lazynet.training.passes import Evaluation, Pass, total_loss
 from lazynet.training.plan import Plan
 from lazynet.training.rows import Rows
 from lazynet.training.settings import Settings
 
-#: The divisor of the rates of AdaGrad after a restart: training starts again from zero weights if
-#: its first epoch predicts worse than a constant.
-RESTART_DIVISOR = 4.0
 #: A warning is due if the loss fell in the last epoch by at least these shares: of the loss before
 #: this epoch, and of the loss of the first epoch.
 _FAST, _MUCH = 0.1, 0.01
 #: The text that is printed after a bad epoch, before the loss of a constant prediction.
 _BAD = "the epoch was no better than a constant prediction, whose loss is"
 # The fields of ``Training`` that a checkpoint has besides the engines and the generator.
-_PROGRESS = "history", "t", "n_bad", "best_loss", "n_idle", "best_epoch", "best_t"
+_PROGRESS = "history", "t", "restarted", "best_loss", "n_idle", "best_epoch", "best_t"
 
 
 def progress_bar(n_rows: int, label: str) -> Any:
@@ -70,13 +67,10 @@ class Training:
     """Engines, the rows that all engines visit in the same order, and the stopping conditions.
 
     If the loss of the first epoch exceeds ``Plan.bad_loss``, the second epoch starts again from
-    zero weights at a quarter of the rates.  If the second epoch is not bad, its weights are the
-    result.  If it is bad too, training continues from the end of the first epoch for one last
-    epoch.
+    zero weights, at a quarter of the rates.
 
-    With ``settings.returns_to_best`` the engines return to the end of the epoch with the least
-    loss: the loss on held-out rows, or without them the progressive loss, which is the mean loss of
-    predictions made before each step of the epoch.
+    With ``settings.early_stopping`` the engines return to the end of the epoch with the least loss
+    on held-out rows.
 
     ``generator`` draws the order of the rows in every epoch; None: the order in X.
     ``checkpoint`` reads and writes the state (``lazynet.persistence.checkpoints.Checkpoint``).
@@ -95,8 +89,8 @@ class Training:
     history: list[EpochRecord] = field(default_factory=list, init=False)
     #: the number of the next step
     t: int = field(default=0, init=False)
-    #: the number of bad epochs at the beginning
-    n_bad: int = field(default=0, init=False)
+    #: whether the first epoch was worse than a constant prediction
+    restarted: bool = field(default=False, init=False)
     #: the least loss, and the number of epochs since it last fell by the share ``tol``
     best_loss: float = field(default=math.inf, init=False)
     n_idle: int = field(default=0, init=False)
@@ -121,7 +115,7 @@ class Training:
                 self._end_epoch(self._visit_rows())
                 if self.checkpoint is not None and not self.ended_early:
                     self.checkpoint.write_if_due(self.state)
-            if not self.settings.returns_to_best:
+            if not self.settings.early_stopping:
                 self.best_epoch, self.best_t = len(self.history) - 1, self.t
             elif self.best_epoch < len(self.history) - 1:
                 for undo in self.undos:
@@ -130,22 +124,24 @@ class Training:
             for engine in self.engines:
                 engine.before_sweep = None
 
+    @property
+    def _plan_now(self) -> Plan:
+        """The plan of the present epoch."""
+        return self.plan.in_epoch(len(self.history), self.restarted)
+
     def _begin_epoch(self) -> None:
-        """Copy the weights of the best epoch if it was the last, and lower the rates if planned."""
-        epoch, plan = len(self.history), self.plan
-        if self.settings.returns_to_best and epoch and self.best_epoch == epoch - 1:
+        """Copy the weights of the best epoch if it was the last, and set the rates."""
+        epoch, plan = len(self.history), self._plan_now
+        if self.settings.early_stopping and epoch and self.best_epoch == epoch - 1:
             self._copy_engines()
-        restarts = epoch == 1 and self.n_bad == 1
-        divisor = RESTART_DIVISOR if restarts else plan.divisor_in(epoch)
-        if restarts:  # the copies of the first epoch remain
+        if self.restarted and epoch == 1:
             self.t = 0
-            # Only the epoch of a single output is compared with a constant prediction.
-            self.engines[0].set_state(plan.new_engines(self.rows.n_features)[0].state())
-        if divisor != 1.0:
-            assert isinstance(plan.rule, AdaGrad), "no other rule has rates that can be divided"
-            constants = plan.rule.constants(plan.penalty, plan.loss, divisor)
-            for engine in self.engines:
-                engine.set_constants(constants)
+            for engine, new in zip(
+                self.engines, plan.new_engines(self.rows.n_features), strict=True
+            ):
+                engine.set_state(new.state())
+        for engine in self.engines:
+            engine.set_constants(plan.constants)
 
     def _visit_rows(self) -> EpochRecord:
         """Visit all rows once; returns the line of the epoch, whose losses are finite."""
@@ -155,7 +151,16 @@ class Training:
         with progress_bar(n_rows, f"epoch {epoch + 1}") if shows else nullcontext() as bar:
             after = None if bar is None else bar.update
             self.rows.visit(
-                Pass(self.engines, self.plan, epoch, generator, self.t, losses, self.workers, after)
+                Pass(
+                    self.engines,
+                    self._plan_now,
+                    epoch,
+                    generator,
+                    self.t,
+                    losses,
+                    self.workers,
+                    after,
+                )
             )
         self.t += n_rows
         loss, remedy = float(losses.sum()) / n_rows, self.engines[0].remedy
@@ -179,24 +184,16 @@ class Training:
             print(line_of_progress(line))
         asked = self.callback is not None and self._ask(line)
         self.history.append(line)
-        if progressive > plan.bad_loss and epoch == self.n_bad:
-            self.n_bad += 1
-        if epoch == 0:
-            if self.n_bad and verbose:
-                print(f"{_BAD} {plan.bad_loss:.6g}: training restarts at lower rates")
-        elif epoch == 1 and self.n_bad == 2:
-            # An epoch that is undone does not count among those without progress.
-            for undo in self.undos:
-                undo.rollback()
-            self.t, self.ended_early = self.best_t, asked
+        if epoch == 0 and progressive > plan.bad_loss and plan.max_iter > 1 and not asked:
+            self.restarted = True
             if verbose:
-                print(f"{_BAD} {plan.bad_loss:.6g}: training goes back, and makes one more epoch")
+                print(f"{_BAD} {plan.bad_loss:.6g}: training restarts at lower rates")
             return
-        if settings.returns_to_best and loss < self.best_loss:
+        if loss < self.best_loss:
             self.best_epoch, self.best_t = epoch, self.t
         self.n_idle = idle_epochs(self.n_idle, loss, self.best_loss, settings.tol)
         self.best_loss = min(self.best_loss, loss)
-        if asked or self.n_idle >= settings.n_iter_no_change or (self.n_bad and epoch > 0):
+        if asked or self.n_idle >= settings.n_iter_no_change:
             self.ended_early = True
         elif self.n_idle and plan.rates_from_data:
             for engine in self.engines:
@@ -215,6 +212,15 @@ class Training:
                 f"{error}"
             ) from None
 
+    def choices(self, before: Choices) -> Choices:
+        """The automatic choices, also of a restart."""
+        if not self.restarted:
+            return before
+        reason = (
+            f"the first epoch was worse than a constant, whose loss is {self.plan.bad_loss:.4g}"
+        )
+        return Choices([*before, Choice("restart", "a quarter of the rates", reason)])
+
     def _copy_engines(self) -> None:
         """Copy the arrays that the steps may change."""
         # Free the memory of the former copies first, so that it is used again.
@@ -226,7 +232,7 @@ class Training:
 
     def state(self) -> dict[str, Any]:
         """The numbers, arrays and the generator that the epochs so far have changed."""
-        has_copies = self.settings.returns_to_best and self.best_epoch < len(self.history) - 1
+        has_copies = self.settings.early_stopping and self.best_epoch < len(self.history) - 1
         return {
             **{name: getattr(self, name) for name in _PROGRESS},
             "engines": [engine.state() for engine in self.engines],

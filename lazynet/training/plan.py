@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.averages import Average, checked_counts, known_average
-from lazynet.data.statistics import Units
+from lazynet.data.statistics import FeatureMoments, Units
 from lazynet.engines.base import (
     Engine,
     intercepts_of,
@@ -31,16 +31,14 @@ from lazynet.engines.clock import tuning_of
 from lazynet.kernels.steps import Steps, Task
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
+from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import FoBoS
 from lazynet.rules.base import Affine, Rule, lost_digits
 from lazynet.rules.storage import Clock
 from lazynet.schedules import Constant, Formula, FromData, checked_rates
+from lazynet.training.automatic import SHARE_AFTER_RESTART, share_of_rates
 
 Array = NDArray[np.float64]
-
-#: The growth of the divisor of the rates: in the k-th epoch after ``full_epochs`` the rates are
-#: divided by 1 + k times this number.  Their sum is infinite: training can reach any weights.
-DIVISOR_GROWTH = 4.0
 
 # The number of outputs that one engine learns in one pass.  With more outputs the weights of a row
 # of X would leave the nearest cache; with fewer outputs than the least number the vectors would not
@@ -84,10 +82,12 @@ class Plan:
     """Whether the classes share the softmax as their loss."""
     dtype: str = "float64"
     """The type of the weights, if one pass learns several outputs."""
-    full_epochs: int | None = None
-    """The epochs after which the rates of ``fit`` are divided; None: never."""
     max_iter: int = 1
     """The largest number of epochs."""
+    falls: bool = False
+    """Whether the rates fall in the second half of the epochs of ``fit``."""
+    share: float = 1.0
+    """The share of the full rates at which the weights learn."""
     eta0: float = 1.0
     """The scale of the rates."""
     bad_loss: float = math.inf
@@ -138,9 +138,16 @@ class Plan:
                     rule.group,
                 ),
             ),
-            ("constants", () if rule.is_affine else rule.constants(self.penalty, self.loss)),
+            ("constants", self._constants(rule)),
         ):
             object.__setattr__(self, name, value)
+
+    def _constants(self, rule: Rule) -> tuple[float, ...]:
+        """The constants of a rule at this share of its rates."""
+        if rule.is_affine:
+            return ()
+        shared = {"share": self.share} if isinstance(rule, AdaGrad) else {}
+        return rule.constants(self.penalty, self.loss, **shared)
 
     # --- engines ---
 
@@ -182,11 +189,11 @@ class Plan:
 
     # --- the arguments of the kernels ---
 
-    def divisor_in(self, epoch: int) -> float:
-        """The divisor of the rates in an epoch of ``fit``; the first epoch is 0."""
-        if self.full_epochs is None:
-            return 1.0
-        return 1.0 + DIVISOR_GROWTH * max(0, epoch + 1 - self.full_epochs)
+    def in_epoch(self, epoch: int, restarted: bool = False) -> Plan:
+        """The plan of an epoch of ``fit``, the first is 0: its rates may be lower."""
+        share = share_of_rates(epoch, self.max_iter) if self.falls else 1.0
+        share *= SHARE_AFTER_RESTART if restarted else 1.0
+        return self if share == self.share else replace(self, share=share)
 
     def task(self, engine: Engine) -> Task:
         """The task of the kernel of ``engine``, the same for the whole run."""
@@ -194,7 +201,8 @@ class Plan:
         tuning = None
         if self.rates_from_data:
             largest, proximal = rule.largest_rate(penalty) / 2, isinstance(rule, FoBoS)
-            tuning = tuning_of(self.schedule, loss, penalty.l1, penalty.l2, largest, proximal)
+            schedule = replace(self.schedule, factor=self.schedule.factor * self.share)
+            tuning = tuning_of(schedule, loss, penalty.l1, penalty.l2, largest, proximal)
         return Task(
             loss=loss.code,
             epsilon=loss.epsilon,
@@ -256,20 +264,54 @@ class OldModel(NamedTuple):
 
     engines: list[Engine]
     engine_kind: EngineKind
-    units: Units | None
+    #: of the features, in whose units the engines are; None: the features as passed
+    moments: FeatureMoments | None
     t: int
     #: the scale of the rates; None: the rates have no scale
     eta0: float | None
     generator: np.random.RandomState | None
 
+    @property
+    def units(self) -> Units | None:
+        """The units of the engines; None: features as passed."""
+        return units_of(self.moments)
+
+
+def units_of(moments: FeatureMoments | None) -> Units | None:
+    """The units of the moments; None: features as passed."""
+    return None if moments is None else moments.units
+
+
+def continued_moments(
+    plan_of_units: tuple[bool, bool] | None, n_features: int, model: OldModel | None
+) -> FeatureMoments | None:
+    """The moments with which a call continues: those of the model, or new ones of no rows.
+
+    ``plan_of_units`` says whether every feature has its own size, and whether features are centred;
+    None: features are not standardised.
+    """
+    if plan_of_units is None:
+        return None
+    own, centred = plan_of_units
+    old = None if model is None else model.moments
+    if old is None or old.n_features != n_features:
+        return FeatureMoments.of(n_features, own, centred)
+    if (old.own, old.centred) == plan_of_units:
+        return old
+    return replace(copy.deepcopy(old), own=own, centred=centred)
+
 
 def continued_engines(
-    plan: Plan, n_features: int, units: Units | None, model: OldModel, in_place: bool = False
+    plan: Plan,
+    n_features: int,
+    moments: FeatureMoments | None,
+    model: OldModel,
+    in_place: bool = False,
 ) -> list[Engine]:
     """Engines of the plan that continue from ``model``.
 
     With ``in_place`` they are the engines of the model, if these are of the kind of the plan; else
-    they are new.  ``units`` are the units of the model, or None for features as passed.
+    they are new.  ``moments`` give the units of the features, or None for features as passed.
     """
     old, n_outputs = model.engines, plan.n_outputs
     n_present = outputs_of(old)
@@ -280,26 +322,27 @@ def continued_engines(
             f"with {n_features} features; fit them with warm_start=False"
         )
     # Any division of outputs that share no norm and no loss gives the same bits.
+    same_units = moments is model.moments
     same = model.engine_kind == plan.engine_kind and not (plan.coupled and len(old) > 1)
-    same = same and units is model.units
     # A rule whose rates follow from sums of gradients continues from these sums: with the weights
     # alone its first steps would be as long as the first steps from zero weights.
-    if same and (in_place or plan.rule.continues):
+    if same and same_units and (in_place or plan.rule.continues):
         if in_place:
             return old
         engines = copy.deepcopy(old)
         for engine in engines:
             engine.set_constants(plan.constants)
         return engines
-    left = None if units is model.units else model.units
-    weights = stacked_coefficients(old, left, last=True)
+    before, now = (None, None) if same_units else (model.units, units_of(moments))
+    weights = stacked_coefficients(old, before, last=True)
     plan.check_start("the model to continue", weights)
     engines = plan.new_engines(n_features)
     # Averages start again.
-    set_all_coefficients(engines, weights, intercepts_of(old, left, last=True), None)
-    if left is None and plan.rates_from_data:
-        for engine, before in zip(engines, old, strict=False):
-            engine.continue_rates(before)
+    intercepts = intercepts_of(old, before, last=True)
+    set_all_coefficients(engines, weights, intercepts, now)
+    if same_units and plan.rates_from_data:
+        for engine, other in zip(engines, old, strict=False):
+            engine.continue_rates(other)
     return engines
 
 

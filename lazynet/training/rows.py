@@ -8,7 +8,8 @@ are not standardised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from functools import cached_property
@@ -20,7 +21,13 @@ from scipy import sparse
 
 from lazynet.data.arrays import as_examples, check_any_weight, row_sizes_of
 from lazynet.data.source import ROWS, Derived, Facts, Source
-from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics, Units
+from lazynet.data.statistics import (
+    ROWS_OF_A_BLOCK,
+    FeatureMoments,
+    RowStatistics,
+    Units,
+    sizes_of_targets,
+)
 from lazynet.data.targets import Classes, Columns, Targets
 from lazynet.data.weights import Balanced
 from lazynet.engines.base import Engine
@@ -35,7 +42,7 @@ from lazynet.training.passes import (
     new_learners,
     run_pass,
 )
-from lazynet.training.plan import OldModel, Plan
+from lazynet.training.plan import OldModel, Plan, continued_moments
 from lazynet.training.settings import Settings
 
 #: Numbers of rows; None: all rows, in the order of X.
@@ -43,21 +50,6 @@ RowNumbers = NDArray[np.int64] | None
 
 #: The call that makes a matrix from a source, for error messages.
 MAPPED = "lazynet.data.mapped(source)"
-#: Rows are a table if there are at least MANY_ROWS for every feature, or if the share FILLED of
-#: their values is not 0.
-MANY_ROWS, FILLED = 10, 0.25
-
-
-def is_table(n_rows: int, n_features: int, n_values: int) -> bool:
-    """Whether rows with ``n_values`` nonzeros are a table, and not documents.
-
-    The features of a table may have any units and any means.  A table has few features, or most of
-    its values are not 0.
-
-    >>> is_table(1_000, 20_000, 90_000), is_table(1_000, 20, 5_000), is_table(50, 20, 1_000)
-    (False, True, True)
-    """
-    return n_rows >= MANY_ROWS * n_features or n_values >= FILLED * n_rows * n_features
 
 
 class Rows:
@@ -79,11 +71,6 @@ class Rows:
     touched: NDArray[Any] | None = None
     order: RowNumbers = None
 
-    @property
-    def is_table(self) -> bool:
-        """Whether the rows are a table, and not documents."""
-        raise NotImplementedError
-
     def statistics(self, settings: Settings, of_targets: bool) -> RowStatistics:
         """The sums over the rows, and with ``of_targets`` over the targets, for the defaults."""
         raise NotImplementedError
@@ -95,13 +82,33 @@ class Rows:
             f"out: {MAPPED} makes a matrix from a source"
         )
 
-    def units(self, settings: Settings, model: OldModel | None) -> Units | None:
-        """The units of the features in a fit; here None: the features as passed."""
+    def moments(self, settings: Settings, model: OldModel | None = None) -> FeatureMoments | None:
+        """The moments that give the units of a fit; None: the features as passed.
+
+        A warm start keeps the moments of the model.
+        """
+        moments = continued_moments(settings.units, self.n_features, model)
+        if moments is None or moments.counts[0]:
+            return moments
+        self.count(moments)
+        moments.settle()
+        # Other losses have a parameter in the units of the targets; classes are -1 and 1 already.
+        of_numbers = settings.loss.name in ("squared_error", "absolute_error")
+        if of_numbers and isinstance(self.targets, Columns) and self.targets.n_outputs > 1:
+            moments.targets = self.sizes_of_targets()
+        return moments
+
+    def count(self, moments: FeatureMoments) -> None:
+        """Count the training rows in the moments of the features."""
+        raise NotImplementedError
+
+    def sizes_of_targets(self) -> NDArray[np.float64] | None:
+        """The size of every target; None: targets are not scaled."""
         return None
 
     def standardised(self, units: Units | None) -> Rows:
-        """A copy of the rows with features and targets in ``units``; None: the rows themselves."""
-        return self
+        """The rows with features and targets in ``units``; None: the rows themselves."""
+        raise NotImplementedError
 
     def identity(self) -> dict[str, Any]:
         """Values that identify the rows, for a checkpoint to compare."""
@@ -145,19 +152,6 @@ class RowsInMemory(Rows):
         self._learners: list[Learner] = []
 
     @cached_property
-    def is_table(self) -> bool:  # type: ignore[override]
-        """Whether the rows are a table, as they were passed.
-
-        The training rows count with the mean number of nonzeros of all rows.  If X has too few
-        stored values for a table, stored zeros count as nonzeros, which saves a pass over them.
-        """
-        n_all, n_features = self.X.shape
-        n_values = len(self.X.data)
-        if is_table(n_all, n_features, n_values):
-            n_values = int(np.count_nonzero(self.X.data))
-        return is_table(self.n_rows, n_features, n_values * self.n_rows // n_all)
-
-    @cached_property
     def squared_norms(self) -> NDArray[np.float64]:
         """The squared norm of every row."""
         return as_examples(self.X).squared_norms()
@@ -182,31 +176,13 @@ class RowsInMemory(Rows):
                 )
         return RowsInMemory(self.X, self.targets, self.order, trained, validation)
 
-    def units(self, settings: Settings, model: OldModel | None) -> Units | None:
-        """The units of the features in a fit; None: the features as passed.
+    def count(self, moments: FeatureMoments) -> None:
+        moments.count(self.X, self.trained)
 
-        A given penalty acts on the weights of ``coef_``, and a given rate belongs to the rows as
-        passed.  A warm start keeps the units of the model.  Computing the units and copying the
-        rows cost as much as a few epochs: a regressor makes many epochs, a classifier only if the
-        rows are a table.
-        """
-        if not settings.standardises:
-            return None
-        if model is not None:
-            units = model.units
-            if units is None or len(units.sizes) != self.n_features:
-                return None  # ``continued_engines`` refuses other features
-            same = units.targets is None or len(units.targets) == self.targets.n_outputs
-            return units if same else None  # and other targets
-        if settings.classifies and not self.is_table:
-            return None
-        units = Units.of(self.X, self.trained, centred=settings.fit_intercept)
-        # Other losses have a parameter in the units of the targets; classes are -1 and 1 already.
-        of_numbers = settings.loss.name in ("squared_error", "absolute_error")
-        if of_numbers and isinstance(self.targets, Columns) and self.targets.n_outputs > 1:
-            numbers = self.targets.numbers
-            units = units.with_targets(numbers if self.trained is None else numbers[self.trained])
-        return units
+    def sizes_of_targets(self) -> NDArray[np.float64]:
+        assert isinstance(self.targets, Columns)
+        numbers = self.targets.numbers
+        return sizes_of_targets(numbers if self.trained is None else numbers[self.trained])
 
     def standardised(self, units: Units | None) -> RowsInMemory:
         if units is None:
@@ -214,9 +190,7 @@ class RowsInMemory(Rows):
         X, targets = units.rows(self.X), self.targets
         if units.targets is not None and isinstance(targets, Columns):
             targets = Columns(targets.numbers / units.targets, targets.importances)
-        rows = RowsInMemory(X, targets, self.order, self.trained, self.validation)
-        rows.is_table = self.is_table
-        return rows
+        return RowsInMemory(X, targets, self.order, self.trained, self.validation)
 
     def statistics(self, settings: Settings, of_targets: bool) -> RowStatistics:
         norms, targets = self.squared_norms, self.targets
@@ -266,6 +240,8 @@ class RowsInMemory(Rows):
             self._learners = new_learners(
                 pass_.engines, self.X, self.targets, pass_.plan, row_sizes
             )
+        for learner in self._learners:
+            learner.plan = pass_.plan
         order = self.order_of(pass_.epoch, pass_.generator)
         run_pass(self._learners, order, pass_.t, pass_.losses, pass_.workers, after=pass_.after)
 
@@ -288,6 +264,8 @@ class SourceRows(Rows):
 
     #: whether an earlier pass has checked all chunks
     _checked = False
+    #: the units of the features; None: the features as passed
+    _units: Units | None = None
 
     def __init__(self, source: Source, prepare: Prepare) -> None:
         self.source, self._prepare = source, prepare
@@ -302,9 +280,14 @@ class SourceRows(Rows):
         with closing(self.source.chunks(1)) as chunks:
             return self._prepare(next(iter(chunks)))
 
-    @property
-    def is_table(self) -> bool:
-        return is_table(self.n_visits, self.n_features, self.facts.n_values)
+    def standardised(self, units: Units | None) -> SourceRows:
+        rows = copy.copy(self)
+        rows._units = units
+        return rows
+
+    def count(self, moments: FeatureMoments) -> None:
+        for X, _ in self._pass(ROWS_OF_A_BLOCK, 0):
+            moments.count(X)
 
     def identity(self) -> dict[str, Any]:
         with closing(self.source.chunks(ROWS)) as chunks:
@@ -321,35 +304,37 @@ class SourceRows(Rows):
             "the first weights of rows": first.weight,
         }
 
-    def statistics(self, settings: Settings, of_targets: bool) -> RowStatistics:
-        statistics, sound = RowStatistics(float(settings.fit_intercept)), True
-        with closing(self.source.chunks(ROWS_OF_A_BLOCK, 0)) as chunks:
+    def _pass(self, length: int, epoch: int) -> Iterator[tuple[sparse.csr_matrix, Targets]]:
+        """All rows in their units, and their targets, ``length`` rows at a time."""
+        sound = True
+        with closing(self.source.chunks(length, epoch)) as chunks:
             for chunk in chunks:
-                X, targets = self._prepare(chunk)
+                X, targets = self._prepare(chunk, self._checked)
                 sound = sound and X is chunk.X
-                numbers = targets.in_columns() if of_targets else None
-                statistics.add(as_examples(X).squared_norms(), numbers, targets.importances)
+                yield X if self._units is None else self._units.rows(X), targets
         self._checked = sound
+
+    def statistics(self, settings: Settings, of_targets: bool) -> RowStatistics:
+        statistics = RowStatistics(float(settings.fit_intercept))
+        for X, targets in self._pass(ROWS_OF_A_BLOCK, 0):
+            numbers = targets.in_columns() if of_targets else None
+            statistics.add(as_examples(X).squared_norms(), numbers, targets.importances)
         return statistics
 
     def visit(self, pass_: Pass) -> None:
         facts, t = self.facts, pass_.t
         length = length_of_chunks(len(pass_.engines), facts.n_rows, facts.n_values)
-        n_rows, any_weight, sound = 0, False, True
-        with closing(self.source.chunks(length, pass_.epoch)) as chunks:
-            for chunk in chunks:
-                n_rows += chunk.X.shape[0]
-                X, targets = self._prepare(chunk, self._checked)
-                sound = sound and X is chunk.X
-                any_weight = any_weight or bool(targets.importances_or_ones.any())
-                learners = new_learners(pass_.engines, X, targets, pass_.plan)
-                t = run_pass(
-                    learners, None, t, pass_.losses, pass_.workers, length=length, after=pass_.after
-                )
+        n_rows, any_weight = 0, False
+        for X, targets in self._pass(length, pass_.epoch):
+            n_rows += X.shape[0]
+            any_weight = any_weight or bool(targets.importances_or_ones.any())
+            learners = new_learners(pass_.engines, X, targets, pass_.plan)
+            t = run_pass(
+                learners, None, t, pass_.losses, pass_.workers, length=length, after=pass_.after
+            )
         if n_rows != self.n_visits:
             raise ValueError(
                 f"X: the source had {self.n_visits} rows when they were counted, and "
                 f"{n_rows} in epoch {pass_.epoch}"
             )
         check_any_weight(any_weight)
-        self._checked = sound

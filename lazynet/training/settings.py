@@ -17,15 +17,9 @@ from lazynet.losses import LOSSES, SOFTMAX, Loss
 from lazynet.parameters import Kind, check_choice, check_integer, settle, shown
 from lazynet.penalties import ElasticNet
 from lazynet.rules.adagrad import AdaGrad
-from lazynet.rules.affine import SGD, FoBoS
-from lazynet.rules.base import LARGEST_SHRINK, Rule
-from lazynet.rules.storage import Clock
-from lazynet.schedules import (
-    AUTO,
-    FromData,
-    Power,
-    needs_scale,
-)
+from lazynet.rules.base import Rule
+from lazynet.schedules import AUTO, FromData, needs_scale
+from lazynet.training import automatic
 from lazynet.training.plan import Plan, joins_outputs
 
 #: An epoch makes progress if it lowers the least loss by more than this share.
@@ -63,6 +57,18 @@ def _check_random_state(name: str, value: Any) -> int | np.random.RandomState:
 #: The types of the parameters ``rule`` and ``random_state`` of the estimators.
 RuleOrAuto = Annotated[RuleLike, Kind(_check_rule, objects=RULE_OBJECTS)]
 Seed = Annotated[int | np.random.RandomState, Kind(_check_random_state)]
+
+
+def _check_standardize(name: str, value: Any) -> str | bool:
+    if value is True or value is False or isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, str) and value == AUTO:
+        return AUTO
+    raise ValueError(f"{name} must be 'auto', True or False, got {shown(value)}")
+
+
+#: The type of the parameter ``standardize``.
+Standardize = Annotated[str | bool, Kind(_check_standardize)]
 
 
 def new_generator(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
@@ -104,19 +110,22 @@ class Settings:
     classifies: bool
     softmax: bool
     class_weight: Balanced | dict[Any, float] | None
+    standardize: str | bool
+    """Whether training standardises the features: "auto", True or False."""
     # Fields that follow from the parameters.
-    penalised: bool
-    """Whether the user gives a penalty."""
-    standardises: bool
-    """Whether a fit may standardise the features."""
-    limits_epochs: bool
-    """Whether the default of ``max_iter`` is so small that a classifier does not overfit."""
-    may_restart: bool
-    """Whether a fit restarts at lower rates after a bad first epoch."""
-    returns_to_best: bool
-    """Whether a fit returns to the end of its best epoch."""
+    choices: tuple[automatic.Choice, ...]
+    """The automatic choices that need no rows."""
+    has_automatic_rates: bool
+    """Whether the rates follow the data, so that they may fall in the last epochs."""
     has_eta0: bool
     """Whether the rates have a scale eta0, of the schedule or computed from the rows."""
+
+    @property
+    def units(self) -> tuple[bool, bool] | None:
+        """Whether features have their own sizes, and whether they are centred; None: no units."""
+        if self.standardize is False:
+            return None
+        return self.standardize is True, self.fit_intercept
 
     def plan(
         self,
@@ -135,7 +144,7 @@ class Settings:
         penalty = ElasticNet(l1, self.l2, self.rule.positive)
         if eta0 is None:
             assert statistics is not None
-            eta0 = default_eta0(self, penalty, statistics)
+            eta0 = automatic.scale_of_rates(self.rule, self.loss, penalty, statistics)
         fields: dict[str, Any] = {
             "schedule": self.schedule,
             "average": self.rule.average,
@@ -156,23 +165,16 @@ def read_settings(model: Any) -> Settings:
     loss: Loss = LOSSES["log_loss"] if softmax else p["loss"]
     p["loss"] = loss
     rule: Rule = p["rule"]
+    choices = []
     if rule == AUTO:
-        numbers = not classifies or (loss.unbounded_slope and not loss.margin)
-        rule = p["rule"] = (FoBoS() if numbers else AdaGrad()).settled()
-    schedule = rule.schedule
-    if schedule == AUTO:
-        # Only a clock can compute rates from the rows.
-        on_clock = isinstance(rule, (FoBoS, SGD)) and rule.storage == Clock()
-        from_rows = on_clock and rule.group is None and rule.eta0 is None
-        schedule = (FromData() if from_rows else Power()).settled()
+        rule = p["rule"] = automatic.rule_for(loss, classifies).settled()
+        choices.append(automatic.Choice("rule", rule, f"the default for loss={loss.name!r}"))
+    schedule = automatic.schedule_of(rule).settled() if rule.schedule == AUTO else rule.schedule
     eta0 = rule.eta0
     if eta0 is None and not rule.scheduled:
         eta0 = getattr(rule, "alpha", None) or (1.0 if rule.streams else None)
     elif eta0 is None and not needs_scale(schedule):
         eta0 = float(getattr(schedule, "eta0", 1.0))
-    penalised = bool(p["l2"]) or p["l1"] is not None
-    has_automatic_rates = rule.size_kind is not None or isinstance(schedule, FromData)
-    limits_epochs = p["max_iter"] is None and has_automatic_rates and classifies
     settings = Settings(
         **{"class_weight": None, **p},
         schedule=schedule,
@@ -180,15 +182,9 @@ def read_settings(model: Any) -> Settings:
         n_threads=int(effective_n_jobs(n_jobs)),
         classifies=classifies,
         softmax=softmax,
-        penalised=penalised,
-        standardises=has_automatic_rates and not penalised,
-        limits_epochs=limits_epochs,
-        may_restart=limits_epochs
-        and isinstance(rule, AdaGrad)
-        and loss.name == "log_loss"
-        and not (penalised or p["early_stopping"]),
-        # The progressive loss is that of the last weights, not of their average.
-        returns_to_best=p["early_stopping"] or (p["tol"] is not None and rule.average is None),
+        choices=tuple(choices),
+        has_automatic_rates=isinstance(schedule, FromData)
+        or (isinstance(rule, AdaGrad) and rule.alpha is None),
         has_eta0=hasattr(schedule, "eta0"),
     )
     check_together(settings)
@@ -217,34 +213,3 @@ def check_together(settings: Settings) -> None:
             f"rules {_RULES_OF_ONE_PASS} with storage='clock', without positive=True and without "
             f"an average"
         )
-
-
-def default_eta0(settings: Settings, penalty: ElasticNet, statistics: RowStatistics) -> float:
-    """The default scale of the rates: the largest rate at which no step on a row overshoots."""
-    rule, loss = settings.rule, settings.loss
-    if not rule.streams:
-        # SAGA converges at a third of the largest rate.
-        return rate_without_overshoot(statistics.largest_weighted, loss, rule.rate) / 3
-    # With a bounded slope training cannot diverge, even with large importances; the small rate of
-    # one row with a large importance would only slow down the other rows.
-    norm = statistics.largest_weighted if loss.unbounded_slope else statistics.largest
-    # The rule must accept its default rate.
-    largest = rule.largest_rate(penalty) / 2 if rule.is_affine else np.inf
-    return min(rate_without_overshoot(norm, loss), largest)
-
-
-def rate_without_overshoot(squared_norm: float, loss: Loss, name: str = "eta0") -> float:
-    """The rate 1 / (c |x|^2), c the largest curvature: a step on such a row does not overshoot.
-
-    ``name`` is the parameter that errors name.
-    """
-    if not np.isfinite(squared_norm):
-        raise ValueError(
-            "X has rows whose squared norm is not a finite number, so there is no default rate: "
-            f"scale the features to comparable sizes, or give {name}"
-        )
-    if squared_norm == 0:
-        return 1.0
-    divisor = (loss.curvature or 1.0) * squared_norm
-    # The divisor of tiny rows may be 0 or give infinity: take the largest rate of any rule.
-    return min(1.0 / divisor, LARGEST_SHRINK) if divisor else LARGEST_SHRINK

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,9 @@ from lazynet.data.arrays import only_named_columns
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.parameters import check_integer
-from lazynet.rules.adagrad import AdaGrad
 from lazynet.training.fit import make_plan
 from lazynet.training.passes import new_learners
-from lazynet.training.plan import Plan
+from lazynet.training.plan import Plan, units_of
 from lazynet.training.rows import RowsInMemory
 from lazynet.training.settings import Settings
 from lazynet.verify.reference import BoundedReference, example_of
@@ -230,10 +229,13 @@ def _plan_of(
     ):
         if value != needed:
             raise ValueError(f"verify compares {why}: write {name}={needed!r}, got {value!r}")
-    units = rows.units(settings, None)
-    rows = rows.standardised(units)
+    moments = rows.moments(settings)
+    rows = rows.standardised(units_of(moments))
     n_rows = _affordable_rows(rows.X, max_rows, epochs)
-    plan = make_plan(settings, rows, compares_first_epoch=False, n_steps=n_rows * epochs)
+    settings = replace(settings, max_iter=epochs)
+    plan, _ = make_plan(
+        settings, rows, moments, compares_first_epoch=False, n_steps=n_rows * epochs
+    )
     if not ALGORITHMS[plan.rule.name].exact:
         exact = [name for name, row in ALGORITHMS.items() if row.exact]
         raise ValueError(f"verify knows the exact rules {exact}, got rule={plan.rule!r}")
@@ -264,11 +266,11 @@ def verify(
 
     for t in range(n_rows * epochs):
         epoch, row = divmod(t, n_rows)
-        divisor = plan.divisor_in(epoch)
-        if row == 0 and divisor != 1.0:
-            reference.divide_rates(divisor)
-            assert isinstance(plan.rule, AdaGrad), "no other rule has rates that can be divided"
-            engine.set_constants(plan.rule.constants(plan.penalty, plan.loss, divisor))
+        now = plan.in_epoch(epoch)
+        if row == 0 and now.share != reference.plan.share:
+            reference.change(now)
+            engine.set_constants(now.constants)
+            learner.plan = now
         steps = plan.steps(np.array([row]), t)
         reference.step(*example_of(head, y, importances, row), row)
         if not reference.comparable:

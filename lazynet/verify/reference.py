@@ -131,18 +131,6 @@ class BoundedReference:
         new.continue_from(old)
         return new
 
-    def divide_rates(self, divisor: float) -> None:
-        """Divide the rates of the weights that follow the data, from the next step on.
-
-        >>> reference = BoundedReference(Stepper(1, rule="adagrad").plan, 1)
-        >>> reference.divide_rates(2.0)
-        >>> reference.dense.alpha
-        4.0
-        """
-        self.dense.divide_rates(divisor)
-        if self.nearby is not None:
-            self.nearby.divide_rates(divisor)
-
     @property
     def weights(self) -> NDArray[np.float64]:
         """The weights of the reference after the last step."""
@@ -205,11 +193,15 @@ def new_reference(plan: Plan, n_features: int, n_rows: int | None = None) -> Any
         epsilon=loss.epsilon,
         **rule.reference_options(loss),
     )
+    if "product" in options:
+        options["product"] *= plan.share
     if penalty.positive:
         options["positive"] = True
     if plan.rates_from_data:
         largest = rule.largest_rate(penalty) / 2
-        options |= dict(rule=rule.name, largest_rate=largest, factor=plan.schedule.factor)
+        options |= dict(
+            rule=rule.name, largest_rate=largest, factor=plan.schedule.factor * plan.share
+        )
         return DenseFromData(n_features, **options)
     if rule.scheduled:
         options["schedule"] = partial(rate_of, plan)

@@ -1,0 +1,203 @@
+"""The automatic choices of a fit: rule, schedule, l1, rates and epochs, each with its reason.
+
+The penalty acts on standardised features (``data/statistics.py``), and the statistics here are
+those of standardised rows.  A parameter that is given changes itself and no other choice.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lazynet.data.statistics import FeatureMoments, RowStatistics
+from lazynet.losses import Loss
+from lazynet.penalties import ElasticNet
+from lazynet.rules.adagrad import AdaGrad
+from lazynet.rules.affine import SGD, FoBoS
+from lazynet.rules.base import LARGEST_SHRINK, Rule
+from lazynet.rules.storage import Clock
+from lazynet.schedules import AUTO, FromData, Power
+
+#: The default of ``max_iter``.  A classifier overfits in more epochs; a squared loss falls slowly.
+EPOCHS_OF_CLASSIFIERS, EPOCHS_OF_REGRESSORS = 6, 20
+#: The default l1 has the effect of this share of a row on a weight.
+L1_SHARE = 0.01
+#: The share of the rates after a first epoch that predicts worse than a constant.
+SHARE_AFTER_RESTART = 0.25
+
+
+class Choice(NamedTuple):
+    """A value that was chosen, and why."""
+
+    name: str
+    value: Any
+    reason: str
+
+
+class Choices(tuple[Choice, ...]):
+    """The automatic choices of a fit; printed, they are a table.
+
+    >>> Choices([Choice("max_iter", 6, "the default of classifiers")])
+    max_iter  6  the default of classifiers
+    """
+
+    def __repr__(self) -> str:
+        cells = [[name, _short(value), reason] for name, value, reason in self]
+        widths = [max((len(row[k]) for row in cells), default=0) for k in range(2)]
+        return "\n".join(
+            f"{row[0].ljust(widths[0])}  {row[1].ljust(widths[1])}  {row[2]}" for row in cells
+        )
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+class Chosen(NamedTuple):
+    """The values that a fit chooses from its rows."""
+
+    l1: float
+    max_iter: int
+    falls: bool
+    bad_loss: float
+    choices: Choices
+
+
+def choose(
+    settings: Any,
+    statistics: RowStatistics | None,
+    moments: FeatureMoments | None,
+    n_orders: int | None,
+    compares_first_epoch: bool,
+) -> Chosen:
+    """The values of a fit that its settings leave open.
+
+    ``settings`` are a ``Settings``; ``statistics`` are None if no choice needs them, and
+    ``moments`` if features are not standardised.  ``n_orders`` is the number of orders in
+    ``sample_order``, and ``compares_first_epoch`` says whether the first epoch of the fit can be
+    compared with a constant prediction.
+    """
+    loss, rule = settings.loss, settings.rule
+    found = [*settings.choices]
+    if moments is not None and settings.standardize == AUTO:
+        found.append(Choice("standardize", True, moments.summary()))
+    l1 = 0.0 if settings.l1 is None else settings.l1
+    if settings.l1 is None and statistics is not None:
+        l1 = default_l1(statistics, loss)
+        found.append(
+            Choice("l1", l1, f"{L1_SHARE:g} of the effect of one of {statistics.n_rows} rows")
+        )
+    max_iter = settings.max_iter or n_orders
+    if max_iter is None:
+        max_iter = EPOCHS_OF_CLASSIFIERS if settings.classifies else EPOCHS_OF_REGRESSORS
+        kind = "classifiers" if settings.classifies else "regressors"
+        found.append(Choice("max_iter", max_iter, f"the default of {kind}"))
+    falls = settings.has_automatic_rates
+    if falls:
+        full = full_epochs(max_iter)
+        found.append(
+            Choice("rates", "fall", f"in proportion to the epochs left, after {full} of {max_iter}")
+        )
+    bad_loss = math.inf
+    restarts = isinstance(rule, AdaGrad) and falls and loss.name == "log_loss"
+    if restarts and compares_first_epoch and statistics is not None:
+        bad_loss = statistics.loss_of_a_constant(settings.fit_intercept)
+    return Chosen(l1, max_iter, falls, bad_loss, Choices(found))
+
+
+# --- the rule and its rates ----------------------------------------------------------------------
+
+
+def rule_for(loss: Loss, classifies: bool) -> Rule:
+    """The rule of ``rule="auto"``."""
+    of_numbers = not classifies or (loss.unbounded_slope and not loss.margin)
+    return FoBoS() if of_numbers else AdaGrad()
+
+
+def schedule_of(rule: Rule) -> Any:
+    """The schedule of ``schedule="auto"``: rates from the rows, which only a clock can compute."""
+    on_clock = isinstance(rule, (FoBoS, SGD)) and rule.storage == Clock()
+    from_rows = on_clock and rule.group is None and rule.eta0 is None
+    return FromData() if from_rows else Power()
+
+
+def scale_of_rates(rule: Rule, loss: Loss, penalty: ElasticNet, statistics: RowStatistics) -> float:
+    """The scale of a schedule without one: the largest rate at which no step overshoots."""
+    if not rule.streams:
+        # SAGA converges at a third of the largest rate.
+        return rate_without_overshoot(statistics.largest_weighted, loss, rule.rate) / 3
+    # With a bounded slope training cannot diverge, even with large importances; the small rate of
+    # one row with a large importance would only slow down the other rows.
+    norm = statistics.largest_weighted if loss.unbounded_slope else statistics.largest
+    # The rule must accept its default rate.
+    largest = rule.largest_rate(penalty) / 2 if rule.is_affine else np.inf
+    return min(rate_without_overshoot(norm, loss), largest)
+
+
+def rate_without_overshoot(squared_norm: float, loss: Loss, name: str = "eta0") -> float:
+    """The rate 1 / (c |x|^2), c the largest curvature: a step on such a row does not overshoot.
+
+    ``name`` is the parameter that errors name.
+    """
+    if not np.isfinite(squared_norm):
+        raise ValueError(
+            "X has rows whose squared norm is not a finite number, so there is no default rate: "
+            f"scale the features to comparable sizes, or give {name}"
+        )
+    if squared_norm == 0:
+        return 1.0
+    divisor = (loss.curvature or 1.0) * squared_norm
+    # The divisor of tiny rows may be 0 or give infinity: take the largest rate of any rule.
+    return min(1.0 / divisor, LARGEST_SHRINK) if divisor else LARGEST_SHRINK
+
+
+# --- epochs --------------------------------------------------------------------------------------
+
+
+def full_epochs(max_iter: int) -> int:
+    """The number of epochs with full rates: the first half."""
+    return (max_iter + 1) // 2
+
+
+def share_of_rates(epoch: int, max_iter: int) -> float:
+    """The share of the full rates in an epoch: 1 in the first half, then the share of epochs left.
+
+    >>> [share_of_rates(epoch, 6) for epoch in range(6)]
+    [1.0, 1.0, 1.0, 0.75, 0.5, 0.25]
+    """
+    return min(1.0, (max_iter - epoch) / (max_iter - full_epochs(max_iter) + 1))
+
+
+# --- l1 ------------------------------------------------------------------------------------------
+
+
+def default_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -> float:
+    """The default l1: the effect of a small share of one row on a weight.
+
+    This is share * |slope| * |x| / n: |x| is the root mean square of the norms of the n rows, and
+    |slope| the size of the loss's slopes at the best constant prediction, times the mean
+    importance.  If X, y or the importances are multiplied by a number, the default l1 changes such
+    that the model makes the same predictions, up to the factor of y.  If y has several columns,
+    |slope| is their mean.
+
+    >>> from lazynet.losses import get_loss
+    >>> statistics = RowStatistics()
+    >>> statistics.add(np.full(3, 25.0))
+    >>> default_l1(statistics, get_loss("hinge"))
+    0.005
+    """
+    n = statistics.n_rows
+    if n == 0:
+        return 0.0
+    # The mean of enormous numbers overflows; the default l1 is then 0.
+    with np.errstate(over="ignore", invalid="ignore"):
+        slope = 1.0
+        if not loss.margin and loss.curvature is not None:
+            # The slopes are as large as the targets are spread.
+            bound = np.inf if loss.unbounded_slope else loss.epsilon
+            slope = float(np.mean([min(spread, bound) for spread in statistics.spreads]))
+        slope *= statistics.mean_importance
+        result = share * slope * float(np.sqrt(statistics.mean_squared_norm)) / n
+    return result if np.isfinite(result) else 0.0
