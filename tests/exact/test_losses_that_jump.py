@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
-from support.dual import MINIMISED
+from support.dual import MINIMISED, lines_of
 
 from lazynet import DualNetClassifier
 from lazynet.losses import LOSSES
@@ -54,10 +54,7 @@ def least_objective(X, y, weights, loss, fit_intercept, l1):
     ones = np.full((n, 1), float(fit_intercept))
     predictions = np.hstack([X, -X, ones, -ones])
     # The loss of an example lies above each of these lines: factor * p + offset.
-    epsilon = {"absolute_error": 0.0, "epsilon_insensitive": 0.2}.get(loss)
-    lines = [(-y, np.ones(n))]
-    if epsilon is not None:
-        lines = [(np.ones(n), -y - epsilon), (-np.ones(n), y - epsilon)]
+    lines = lines_of(loss, y, 0.2)
     A = np.vstack([np.hstack([factor[:, None] * predictions, -np.eye(n)]) for factor, _ in lines])
     found = linprog(
         np.concatenate([np.full(2 * d, l1), [0.0, 0.0], s / s.sum()]),
