@@ -61,8 +61,8 @@ class Loss:
 
     ``curvature`` is the least bound of the second derivative in p.  None: the slope jumps, and the
     loss is linear between the jumps.  ``kinks`` are the points of these jumps, in m or in p - y: a
-    pair (c, k) is the point c + k * epsilon.  At a kink the slope is 0, but -y for "perceptron",
-    because with 0 training could not leave zero weights.
+    pair (c, k) is the point c + k * epsilon.  At a kink the slope is the subgradient nearest to 0,
+    but -y for "perceptron", because with 0 training could not leave zero weights.
 
     ``steepest`` is the least bound of the size of the slope, in the same form; c is infinite for a
     slope without a bound.

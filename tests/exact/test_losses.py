@@ -250,8 +250,9 @@ def test_slope_jumps_at_stated_kinks_only(loss, data, epsilon):
     assert jumps.tolist() == kinks
     # Between the jumps the loss is a line.
     assert not kinks or (above[:-1] == below[1:]).all()
-    expected = -y if loss.name == "perceptron" else 0
     for kink in kinks:
+        sides = [float(side[grid == kink][0]) for side in (below, above)]
+        expected = -y if loss.name == "perceptron" else np.clip(0.0, min(sides), max(sides))
         assert evaluate(loss, [prediction(loss, kink, y)], y, epsilon)[1] == expected
         assert TWINS[loss.name][1](prediction(loss, kink, y), y, epsilon) == expected
 

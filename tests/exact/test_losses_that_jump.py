@@ -20,6 +20,7 @@ from lazynet.minimum import solvers as searches
 from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.minimum.objective import certify
 from lazynet.penalties import ElasticNet
+from lazynet.reference.losses import LOSSES as TWINS
 
 JUMPING = [name for name in MINIMISED if LOSSES[name].curvature is None]
 TOL = 1e-4
@@ -105,6 +106,17 @@ def test_searches_that_came_to_rest(loss, seed, shape, l1, l2, tol):
 
 
 # --- the interior point method by itself ----------------------------------------------------------
+
+
+@each_loss
+def test_the_hinges_of_a_row_add_up_to_its_loss(loss):
+    """Whatever the slopes between the kinks are."""
+    y = np.array([-1.0, 1.0])
+    d, c, heights = interior._hinges(minimiser_of(np.ones((2, 1)), y, None, loss, False).mean)
+    for p in np.linspace(-3.0, 3.0, 41):
+        values = [TWINS[loss][0](p, target, 0.2) for target in y]
+        found = (heights * np.maximum(c - d * p, 0.0)).sum(axis=0)
+        np.testing.assert_allclose(found, values, rtol=0, atol=1e-12)
 
 
 @each_loss
