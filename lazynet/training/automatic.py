@@ -173,10 +173,10 @@ def share_of_rates(epoch: int, max_iter: int) -> float:
 # --- l1 ------------------------------------------------------------------------------------------
 
 
-def default_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -> float:
+def default_l1(statistics: RowStatistics, loss: Loss) -> float:
     """The default l1: the effect of a small share of one row on a weight.
 
-    This is share * |slope| * |x| / n: |x| is the root mean square of the norms of the n rows, and
+    This is 0.01 * |slope| * |x| / n: |x| is the root mean square of the norms of the n rows, and
     |slope| the size of the loss's slopes at the best constant prediction, times the mean
     importance.  If X, y or the importances are multiplied by a number, the default l1 changes such
     that the model makes the same predictions, up to the factor of y.  If y has several columns,
@@ -186,18 +186,17 @@ def default_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -
     >>> statistics = RowStatistics()
     >>> statistics.add(np.full(3, 25.0))
     >>> default_l1(statistics, get_loss("hinge"))
-    0.005
+    0.016666666666666666
     """
     n = statistics.n_rows
     if n == 0:
         return 0.0
     # The mean of enormous numbers overflows; the default l1 is then 0.
     with np.errstate(over="ignore", invalid="ignore"):
-        slope = 1.0
+        slope = 1.0 if loss.margin else loss.largest_slope
         if not loss.margin and loss.curvature is not None:
             # The slopes are as large as the targets are spread.
-            bound = np.inf if loss.unbounded_slope else loss.epsilon
-            slope = float(np.mean([min(spread, bound) for spread in statistics.spreads]))
+            slope = float(np.mean([min(spread, slope) for spread in statistics.spreads]))
         slope *= statistics.mean_importance
-        result = share * slope * float(np.sqrt(statistics.mean_squared_norm)) / n
+        result = L1_SHARE * slope * float(np.sqrt(statistics.mean_squared_norm)) / n
     return result if np.isfinite(result) else 0.0
