@@ -124,8 +124,8 @@ class RowStatistics:
         """
         total, loss = self.n_rows * self.mean_importance, 0.0
         for part in (self.positive, total - self.positive):
-            share = part / total if fit_intercept else 0.5
-            loss -= part * math.log(share) if part > 0.0 else 0.0
+            if part > 0.0:
+                loss -= part * math.log(part / total if fit_intercept else 0.5)
         return loss / self.n_rows
 
 

@@ -59,6 +59,8 @@ def train(
 
     ``checkpoint`` is None or a ``lazynet.persistence.checkpoints.Checkpoint``.
     """
+    if model is not None:
+        model.check_sizes(rows.n_features, rows.targets.n_outputs)
     draws = settings.shuffle or settings.early_stopping
     generator = new_generator(settings.random_state) if draws else None
     if settings.early_stopping and generator is not None:
