@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Self
 
@@ -198,7 +198,8 @@ class _LazyNetCV(LinearModelCV):
         self._choose(p, settings, "loss", losses, nonzeros, training.weights_of_folds)
         best = self._single_of(self.l1_, self.l2_).fit(rows.X, rows.y, rows.sample_weight)
         self._load(best._dense_weights(), best._intercepts())
-        self.units_, self.auto_ = best.units_, best.auto_
+        names = getattr(self, "feature_names_in_", None)
+        self.units_, self.auto_ = best.units_ and replace(best.units_, names=names), best.auto_
         self.eta0_, self.n_iter_ = float(best.eta0_), best.n_iter_
         return warnings_of_ends(self.cv_results_, p.l1s, p.tol)
 
