@@ -14,6 +14,7 @@ fields when it is made.
 from __future__ import annotations
 
 import copy
+import difflib
 import math
 import operator
 from collections.abc import Callable, Collection, Mapping
@@ -155,8 +156,22 @@ def check_choice(name: str, value: Any, accepted: Collection[str]) -> str:
     'universal'
     """
     if not isinstance(value, str) or value not in accepted:
-        raise ValueError(f"{name} must be one of {sorted(accepted)}, got {shown(value)}")
+        meant = did_you_mean(value, accepted)
+        raise ValueError(f"{name} must be one of {sorted(accepted)}, got {shown(value)}{meant}")
     return str(value)
+
+
+def did_you_mean(value: Any, accepted: Collection[str]) -> str:
+    """The end of an error about a name that is near an accepted one; or an empty text.
+
+    >>> did_you_mean("log", ["hinge", "log_loss"]), did_you_mean("x", ["hinge", "log_loss"])
+    (': did you mean log_loss?', '')
+    """
+    if not isinstance(value, str):
+        return ""
+    near = [name for name in accepted if value and name.startswith(value)]
+    near = near or difflib.get_close_matches(value, accepted, 1)
+    return f": did you mean {near[0]}?" if near else ""
 
 
 def as_array(name: str, requirement: str, values: Any) -> NDArray[Any]:

@@ -22,6 +22,7 @@ from lazynet.parameters import (
     ParameterObject,
     Positive,
     check_array,
+    did_you_mean,
     refuse_class,
 )
 
@@ -311,7 +312,8 @@ def check_schedule(name: str, schedule: Any) -> Any:
             return AUTO
         if schedule in SCHEDULES:
             return SCHEDULES[schedule]().settled()
-        raise ValueError(f"{name} must be {accepted}, got {schedule!r}")
+        meant = did_you_mean(schedule, SCHEDULES)
+        raise ValueError(f"{name} must be {accepted}, got {schedule!r}{meant}")
     if isinstance(schedule, (Formula, FromData)):
         return schedule.settled()
     refuse_class(name, schedule, "...")

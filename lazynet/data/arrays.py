@@ -57,6 +57,11 @@ def checked_rows(
             f"X must be rows, got the name {os.fspath(X)!r}: lazynet.data has readers of files, "
             f"such as SvmlightFile({os.fspath(X)!r}), from which fit and partial_fit learn"
         )
+    if _holds_texts(X):
+        raise ValueError(
+            "X must hold numbers, and holds texts: vectorise the texts first, for instance with "
+            "TfidfVectorizer of scikit-learn"
+        )
     given_sparse = sparse.issparse(X)
     if given_sparse:
         # Check the indices first: SciPy and scikit-learn would read outside the arrays.
@@ -90,6 +95,20 @@ def checked_rows(
     if for_training and not given_sparse:
         X = sparse.csr_matrix(X)
     return X, *rest
+
+
+def _holds_texts(X: Any) -> bool:
+    """Whether the first value of X is a text that is no number."""
+    value = X
+    while isinstance(value, (list, tuple, np.ndarray)) and len(value):
+        value = value[0]
+    if not isinstance(value, str):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False
 
 
 def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
@@ -272,6 +291,13 @@ def has_usual_size(y: NDArray[np.float64]) -> bool:
 
 def checked_targets(y: Any, *, warn: bool) -> NDArray[np.float64]:
     """The numbers in y as floats; ``warn`` about numbers that are too small or too large."""
+    given = as_array("y", "must hold real numbers", y)
+    first = given.flat[0] if given.size else None
+    if isinstance(first, str):
+        raise TypeError(
+            f"y must hold real numbers, got texts such as {str(first)!r}: a classifier, such as "
+            f"LazyNetClassifier, learns classes"
+        )
     targets = np.ascontiguousarray(check_array("y", "must hold real numbers", y, masks=True))
     if warn and not has_usual_size(targets):
         warnings.warn(

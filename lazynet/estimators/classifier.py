@@ -18,7 +18,7 @@ from lazynet.data.chunks import Chunk
 from lazynet.data.targets import CheckedRows, Classes, Labels, check_classes, checked_indicator
 from lazynet.data.weights import Balanced, row_importances
 from lazynet.estimators.linear import LinearModel
-from lazynet.losses import LOSSES, SOFTMAX, Loss
+from lazynet.losses import SOFTMAX, Loss
 from lazynet.parameters import check_integer, kinds_of
 from lazynet.training.settings import Settings
 
@@ -108,8 +108,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     def _has_probability(self) -> bool:
         if self._settled_loss().probability is not None:
             return True
-        accepted = sorted(name for name, row in LOSSES.items() if row.probability)
-        raise AttributeError(f"probabilities need loss to be one of {accepted}, got {self.loss!r}")
+        raise AttributeError(
+            f"predict_proba needs a loss with probabilities, and loss={self.loss!r} has none: "
+            f"write loss='log_loss'"
+        )
 
     @available_if(_has_probability)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

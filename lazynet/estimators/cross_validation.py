@@ -182,7 +182,7 @@ class _LazyNetCV(LinearModelCV):
         data = RowsInMemory(rows.X, rows.targets)
         moments = data.moments(base)
         data = data.standardised(units_of(moments))
-        plan, _ = make_plan(base, data, moments, compares_first_epoch=False)
+        plan, *_ = make_plan(base, data, moments, compares_first_epoch=False)
         # The default l1 of rows without nonzeros is 0; the grid needs another number.
         settings = grid_of(p, LARGEST_L1 * (plan.penalty.l1 or 1.0), LAST_L1)
         plans = grid_plans(plan, settings)

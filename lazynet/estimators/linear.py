@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from inspect import getattr_static
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, Self
@@ -27,6 +28,7 @@ from lazynet.data.chunks import Chunk
 from lazynet.data.mapped_files import in_memory
 from lazynet.data.targets import CheckedRows, Columns
 from lazynet.engines.calls import UndoLog, all_or_nothing
+from lazynet.estimators.advice import advice_about
 from lazynet.losses import LossLike
 from lazynet.parameters import check_array, kinds_of, settle
 from lazynet.persistence import files
@@ -76,6 +78,24 @@ class LinearModel(BaseEstimator):
     #: the changes that the present call has made in place
     _undo: UndoLog
 
+    def __new__(cls, *arguments: Any, **options: Any) -> Self:
+        """A new estimator; refuses a parameter that it does not have, and says what to write."""
+        for name in options:
+            advice = advice_about(cls, name)
+            if advice is not None:
+                raise TypeError(advice)
+        return super().__new__(cls)
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise the reason why a method is not available."""
+        check = getattr(getattr_static(type(self), name, None), "check", None)
+        if check is not None:
+            try:
+                check(self)
+            except ValueError as error:
+                raise AttributeError(str(error)) from None
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+
     def set_params(self, **params: Any) -> Self:
         """Change parameters by name; ``rule__gamma`` is the gamma of the object ``rule``.
 
@@ -84,6 +104,9 @@ class LinearModel(BaseEstimator):
         LazyNetClassifier(rule=RDA(gamma=5))
         """
         for key in params:
+            advice = advice_about(type(self), key.partition("__")[0])
+            if advice is not None:
+                raise ValueError(advice)
             _check_nested(self, key, params)
         return super().set_params(**params)
 

@@ -26,6 +26,8 @@ EPOCHS_OF_CLASSIFIERS, EPOCHS_OF_REGRESSORS = 6, 20
 L1_SHARE = 0.01
 #: The share of the rates after a first epoch that predicts worse than a constant.
 SHARE_AFTER_RESTART = 0.25
+# A given rate is far too high from this many times the largest that does not overshoot.
+_FAR_TOO_HIGH = 10.0
 
 
 class Choice(NamedTuple):
@@ -97,9 +99,8 @@ def choose(
     falls = settings.has_automatic_rates
     if falls:
         full = full_epochs(max_iter)
-        found.append(
-            Choice("rates", "fall", f"in proportion to the epochs left, after {full} of {max_iter}")
-        )
+        reason = f"in the first {full} of {max_iter} epochs; then they fall with the epochs left"
+        found.append(Choice("rates", "full", reason))
     bad_loss = math.inf
     restarts = isinstance(rule, AdaGrad) and falls and loss.name == "log_loss"
     if restarts and compares_first_epoch and statistics is not None:
@@ -151,6 +152,35 @@ def rate_without_overshoot(squared_norm: float, loss: Loss, name: str = "eta0") 
     divisor = (loss.curvature or 1.0) * squared_norm
     # The divisor of tiny rows may be 0 or give infinity: take the largest rate of any rule.
     return min(1.0 / divisor, LARGEST_SHRINK) if divisor else LARGEST_SHRINK
+
+
+def warnings_of_rate(
+    rate: float, loss: Loss, statistics: RowStatistics, standardises: bool
+) -> list[Warning]:
+    """The warning about a given first rate with which most steps go far beyond the minimum.
+
+    >>> from lazynet.losses import get_loss
+    >>> rows = RowStatistics()
+    >>> rows.add(np.full(3, 4000.0))
+    >>> warnings_of_rate(0.001, get_loss("log_loss"), rows, True)
+    []
+    >>> print(warnings_of_rate(0.1, get_loss("log_loss"), rows, True)[0])
+    the first rate, 0.1, is 100 times the largest at which a step on a row of mean size does not \
+overshoot, 0.001: lower eta0, or leave it out
+    """
+    if loss.curvature is None or not np.isfinite(statistics.mean_squared_norm):
+        return []
+    largest = rate_without_overshoot(statistics.mean_squared_norm + statistics.extra, loss)
+    if rate <= _FAR_TOO_HIGH * largest:
+        return []
+    instead = "" if standardises else ", or write standardize='auto'"
+    return [
+        UserWarning(
+            f"the first rate, {rate:.3g}, is {rate / largest:.3g} times the largest at which a "
+            f"step on a row of mean size does not overshoot, {largest:.3g}: lower eta0, or leave "
+            f"it out{instead}"
+        )
+    ]
 
 
 # --- epochs --------------------------------------------------------------------------------------

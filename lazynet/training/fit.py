@@ -23,7 +23,8 @@ from lazynet.engines.base import (
 )
 from lazynet.engines.calls import UndoLog, threads_for
 from lazynet.parameters import as_array, check_n_steps
-from lazynet.training.automatic import Choices, choose
+from lazynet.schedules import checked_rates
+from lazynet.training.automatic import Choice, Choices, choose, warnings_of_rate
 from lazynet.training.loop import Epoch, Training, warnings_of_falls
 from lazynet.training.passes import new_learners, run_pass
 from lazynet.training.plan import (
@@ -38,6 +39,8 @@ from lazynet.training.rows import Rows, RowsInMemory
 from lazynet.training.settings import Settings, new_generator
 
 Array = NDArray[np.float64]
+# The text that is printed before the losses of the epochs.
+_PROGRESSIVE = "progressive loss: the mean loss of predictions made before each row is learned"
 #: Weights and intercepts of the user to start from; None: zeros, or those of a warm start.
 Start = tuple[Array | None, Array | None] | None
 #: A function that is called after every epoch.
@@ -71,7 +74,9 @@ def train(
     rows = rows.standardised(units)
     starts_at_zero = model is None and start is None
     compares_first_epoch = starts_at_zero and rows.order is None
-    plan, choices = make_plan(settings, rows, moments, compares_first_epoch=compares_first_epoch)
+    plan, choices, warnings = make_plan(
+        settings, rows, moments, compares_first_epoch=compares_first_epoch
+    )
     if model is None:
         engines = plan.new_engines(rows.n_features)
     else:
@@ -84,7 +89,10 @@ def train(
             intercepts = intercepts_of(engines, units, last=True)
         plan.check_start("coef_init", weights, intercepts)
         set_all_coefficients(engines, weights, intercepts, units)
-    warnings = [] if starts_at_zero else warnings_about(engines, plan)
+    warnings += [] if starts_at_zero else warnings_about(engines, plan)
+    if settings.verbose:
+        print(choices)
+        print(_PROGRESSIVE)
     with threads_for(settings.n_threads, len(engines)) as workers:
         training = Training(
             settings, plan, engines, rows, workers, generator, units, callback, checkpoint
@@ -98,9 +106,9 @@ def train(
     history, best, t = training.history, training.best_epoch, training.best_t
     numbers = coefficients.data if sparse_coef else coefficients
     refuse_overflow(t, engines[0].remedy, numbers, intercepts_of(engines, units))
-    if settings.tol is not None and settings.max_iter is not None and not training.ended_early:
+    if settings.tol is not None and not (training.ended_early or plan.falls):
         losses = [line.get("validation_loss", line["progressive_loss"]) for line in history]
-        warnings += warnings_of_falls(losses, plan.max_iter)
+        warnings += warnings_of_falls(losses, plan.max_iter, standardises=moments is not None)
     attributes = attributes_of(plan, engines, moments, generator, t) | {
         "auto_": training.choices(choices),
         "_coefficients": coefficients,
@@ -226,8 +234,8 @@ def make_plan(
     *,
     compares_first_epoch: bool = True,
     n_steps: int | None = None,
-) -> tuple[Plan, Choices]:
-    """The plan of a fit from rows in their units, and its automatic choices.
+) -> tuple[Plan, Choices, list[Warning]]:
+    """The plan of a fit from rows in their units, its automatic choices, and warnings about it.
 
     ``compares_first_epoch`` says that the fit starts from zero weights and visits all rows: only
     then its first epoch can be compared with a constant prediction.  ``n_steps`` is the number of
@@ -235,7 +243,8 @@ def make_plan(
     """
     compares = compares_first_epoch and settings.classifies and rows.targets.n_outputs == 1
     statistics = None
-    if settings.l1 is None or settings.eta0 is None or compares:
+    # A source would need a pass for them.
+    if settings.l1 is None or settings.eta0 is None or compares or isinstance(rows, RowsInMemory):
         statistics = rows.statistics(settings, of_targets=settings.l1 is None or compares)
     chosen = choose(settings, statistics, moments, rows.n_orders, compares)
     max_iter = chosen.max_iter
@@ -252,4 +261,13 @@ def make_plan(
         bad_loss=chosen.bad_loss,
         n_steps=n_all if n_steps is None and settings.tol is None else n_steps,
     )
-    return plan, chosen.choices
+    warnings: list[Warning] = []
+    if statistics is not None and settings.rule.eta0 is not None:
+        rate = float(checked_rates(plan.schedule, 0, 1)[0])
+        standardises = moments is not None
+        warnings = warnings_of_rate(rate, plan.loss, statistics, standardises)
+    choices = chosen.choices
+    if settings.eta0 is None:
+        reason = "the largest rate at which no step overshoots"
+        choices = Choices([*choices, Choice("eta0", plan.eta0, reason)])
+    return plan, choices, warnings

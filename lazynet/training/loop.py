@@ -280,7 +280,7 @@ def idle_epochs(n_before: int, loss: float, best: float, tol: float | None) -> i
 
 
 def warnings_of_falls(
-    losses: Sequence[float], max_iter: int, name: str = "the loss"
+    losses: Sequence[float], max_iter: int, *, standardises: bool = True
 ) -> list[Warning]:
     """The warning that the last of the losses, one per epoch, fell by more than a tenth; or none.
 
@@ -295,10 +295,13 @@ max_iter, or the rates')]
     fall = losses[-2] - losses[-1]
     if fall <= _FAST * losses[-2] or fall <= _MUCH * losses[0]:
         return []
+    instead = "raise max_iter, or the rates"
+    if not standardises:
+        instead = "write standardize='auto', which learns features of any size, or raise max_iter"
     return [
         ConvergenceWarning(
-            f"{name} still fell by {fall / losses[-2]:.0%} in the last of max_iter={max_iter} "
-            f"epochs: raise max_iter, or the rates"
+            f"the loss still fell by {fall / losses[-2]:.0%} in the last of max_iter={max_iter} "
+            f"epochs: {instead}"
         )
     ]
 

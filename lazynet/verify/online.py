@@ -233,7 +233,7 @@ def _plan_of(
     rows = rows.standardised(units_of(moments))
     n_rows = _affordable_rows(rows.X, max_rows, epochs)
     settings = replace(settings, max_iter=epochs)
-    plan, _ = make_plan(
+    plan, *_ = make_plan(
         settings, rows, moments, compares_first_epoch=False, n_steps=n_rows * epochs
     )
     if not ALGORITHMS[plan.rule.name].exact:
