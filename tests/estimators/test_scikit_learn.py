@@ -458,19 +458,26 @@ def test_a_strength_of_zero_costs_nothing(l1, l2, expected):
     assert ElasticNet(l1, l2).value(np.array([1e200])) == expected
 
 
+def printed(capsys):
+    """The lines before and after the explanation of the progressive loss."""
+    lines = capsys.readouterr().out.splitlines()
+    (place,) = (k for k, line in enumerate(lines) if line.startswith("progressive loss: "))
+    return lines[:place], lines[place + 1 :]
+
+
 @pytest.mark.parametrize("tol", [None, 0.2])
 def test_progress_is_one_line_per_epoch(capsys, tol):
-    """verbose=1 prints a line for each epoch trained; verbose=0 prints nothing."""
+    """verbose=1 prints the automatic choices, then a line for each epoch; verbose=0 nothing."""
     X, y = make_data(n_classes=3)
     model = LazyNetClassifier(tol=tol, random_state=0).set_params(verbose=1)
     model.set_params(max_iter=500 if tol else 6).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == model.n_iter_
+    choices, lines = printed(capsys)
+    assert choices == str(model.auto_).splitlines()
     for number, (line, record) in enumerate(zip(lines, model.history_, strict=True), start=1):
         assert line.startswith(f"epoch {number:4d} ")
         assert f"progressive loss {record['progressive_loss']:.6g} " in line
     model.set_params(max_iter=2, early_stopping=True).fit(X, y)
-    for line, record in zip(capsys.readouterr().out.splitlines(), model.history_, strict=True):
+    for line, record in zip(printed(capsys)[1], model.history_, strict=True):
         assert f"validation loss {record['validation_loss']:.6g} " in line
     model.set_params(verbose=0).fit(X, y)
     assert capsys.readouterr() == ("", "")
