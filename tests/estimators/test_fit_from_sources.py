@@ -40,7 +40,7 @@ def rows_and_scores(seed=0, n_targets=1):
     X = sparse.random(N, D, density=0.2, format="csr", random_state=seed)
     scores = X @ np.random.default_rng(seed).standard_normal((D, n_targets))
     scores += 0.3 * np.random.default_rng(seed + 1).standard_normal(scores.shape)
-    full = X[:, :3].toarray() + [-2.0, 0.5, 9.0]
+    full = X[:, :3].toarray() + np.array([-2.0, 0.5, 9.0])
     return sparse.hstack([full, X[:, 3:]], format="csr"), scores
 
 

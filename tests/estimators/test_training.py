@@ -30,8 +30,8 @@ from lazynet import (
 from lazynet.losses import LOSSES_OF_CLASSES
 from lazynet.reference.losses import LOSSES as FORMULAS
 from lazynet.training import rows as in_memory
-from lazynet.training.folds import split
 from lazynet.training.automatic import SHARE_AFTER_RESTART, share_of_rates
+from lazynet.training.folds import split
 from lazynet.training.settings import TOL
 
 #: A fit whose best epoch is not its last, with a rate that is too large to come to rest.
