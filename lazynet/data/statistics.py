@@ -360,7 +360,7 @@ class FeatureMoments:
         some = self.cells[seen & ~self._is_full(slice(None))]
         squares = some[:, 2] / some[:, 0] + some[:, 1] * some[:, 1]
         if len(squares):
-            self.counts[1] = np.clip(np.sqrt(np.median(squares)), _LEAST, _LARGEST)
+            self.counts[1] = np.clip(np.median(np.sqrt(squares)), _LEAST, _LARGEST)
         self.counts[2] = self.counts[0]
 
     def _is_full(self, features: Any) -> NDArray[np.bool_]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import statistics
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -106,31 +107,55 @@ class MeanSize:
 
 
 def sizes_and_means(
-    rows: Sequence[Sequence[float]], *, centred: bool = True
+    rows: Sequence[Sequence[float]],
+    *,
+    own: bool = False,
+    centred: bool = True,
+    shared: float | None = None,
 ) -> tuple[list[float], list[float]]:
     """The size and the mean of every feature; the mean of a feature that is not centred is 0.
 
     A feature with nonzeros in at least half of the rows is centred, and its size is its standard
-    deviation.  The size of any other feature is the root mean square of its nonzeros; of a feature
-    without nonzeros, the root mean square of all nonzeros.
+    deviation.  A sparser feature has the size ``shared`` (None: ``shared_size``), unless the root
+    mean square of its nonzeros is more than 10 times larger or smaller; with ``own`` it has its
+    standard deviation.  Without ``centred`` deviations are measured from 0.
 
     >>> sizes_and_means([[3.0, 1.0], [0.0, 3.0], [0.0, 1.0], [0.0, 3.0]])
     ([3.0, 1.0], [0.0, 2.0])
     """
-    nonzeros = [x for row in rows for x in row if x != 0.0]
-    usual = _root_mean_square(nonzeros) if nonzeros else 1.0
-    sizes, means = [], []
+    usual, sizes, means = shared_size(rows) if shared is None else shared, [], []
     for column in zip(*rows, strict=True):
         values = [x for x in column if x != 0.0]
-        size, mean = _root_mean_square(values) if values else usual, 0.0
-        if centred and values and 2 * len(values) >= len(column):
-            mean = math.fsum(column) / len(column)
-            deviation = _root_mean_square([x - mean for x in column])
-            # If the deviation is only rounding, the feature is a constant.
-            size = deviation if deviation > 1e-8 * abs(mean) else size
+        full, size, mean = _is_full(column), usual, 0.0
+        if values:
+            size = _root_mean_square(values)
+            if full or own:
+                middle = math.fsum(column) / len(column) if centred else 0.0
+                mean = middle if full else 0.0
+                deviation = _root_mean_square([x - middle for x in column])
+                # If the deviation is only rounding, the feature is a constant.
+                size = deviation if deviation > 1e-8 * abs(middle) else size
+            elif usual <= 10.0 * size and size <= 10.0 * usual:
+                size = usual
         sizes.append(size)
         means.append(mean)
     return sizes, means
+
+
+def shared_size(rows: Sequence[Sequence[float]]) -> float:
+    """The median of the root mean squares of the nonzeros of sparse features; 1 without any.
+
+    >>> shared_size([[3.0, 0.0, 0.0], [0.0, 5.0, 0.0], [0.0, 0.0, 0.0]])
+    4.0
+    """
+    columns = [column for column in zip(*rows, strict=True) if any(column) and not _is_full(column)]
+    roots = [_root_mean_square([x for x in column if x != 0.0]) for column in columns]
+    return statistics.median(roots) if roots else 1.0
+
+
+def _is_full(column: Sequence[float]) -> bool:
+    """Whether a feature is nonzero in at least half of the rows."""
+    return any(column) and 2 * sum(x != 0.0 for x in column) >= len(column)
 
 
 def standardized(
