@@ -53,9 +53,8 @@ def lazily(method: str) -> Any:
     """The method of the serial estimator; of a Dask array it returns a lazy Dask array."""
 
     def predict(self: Any, X: Any) -> Any:
-        local = self.to_local()
         if not hasattr(X, "__dask_graph__"):
-            return getattr(local, method)(X)
+            return getattr(self._serial, method)(self, X)
         if not isinstance(X, da.Array):
             raise TypeError(
                 f"X must be a Dask array, or rows in memory, got {type(X).__name__}: "
@@ -63,6 +62,7 @@ def lazily(method: str) -> Any:
             )
         if X.numblocks[1] > 1:
             raise ValueError("X must have its columns in one block: write X.rechunk({1: -1})")
+        local = self.to_local()
         sample = getattr(local, method)(np.zeros((1, X.shape[1])))
         return X.map_blocks(
             lambda rows, model: getattr(model, method)(rows), delayed(local),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -277,6 +278,10 @@ class Engine:
                 getattr(self, name)[..., : int(written)] = array[..., : int(written)]
             else:
                 getattr(self, name)[...] = array
+
+    def __copy__(self) -> Self:
+        """A copy with arrays of its own."""
+        return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
         room = None if self._table is None else getattr(self, self._table).shape[-1]

@@ -103,13 +103,13 @@ class _Averaged(LinearModel):
     def last_coef_(self) -> NDArray[np.float64]:
         """The weights after the last step, of the shape of ``coef_``."""
         check_is_fitted(self)
-        return self._shaped(self._last[0])
+        return self._shaped(read_only(self._last[0]))
 
     @property
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
         check_is_fitted(self)
-        return self._last[1]
+        return read_only(self._last[1])
 
 
 def _drawn(p: SimpleNamespace, n_rows: int) -> Iterator[NDArray[np.int64]]:

@@ -154,8 +154,9 @@ class LinearModel(BaseEstimator):
         weights = self._coefficients
         if sparse.issparse(weights) != self._sparse_coef:
             weights = sparse.csr_matrix(weights) if self._sparse_coef else weights.toarray()
-            self._coefficients = read_only(weights)
-        return self._coefficients
+            self._coefficients = weights
+        # A copy of a read-only array can be changed.
+        return read_only(self._coefficients)
 
     def _dense_weights(self) -> NDArray[np.float64]:
         """The weights as an array, a row per output."""

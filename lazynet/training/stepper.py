@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -94,6 +95,10 @@ class Stepper:
         self.task = self.plan.task(self.engine)
         self.n_features: int = p.n_features
         self.t = 0
+
+    def __copy__(self) -> Self:
+        """A copy that learns alone."""
+        return copy.deepcopy(self)
 
     @all_or_nothing
     def step(
