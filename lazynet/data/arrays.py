@@ -25,7 +25,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from lazynet.kernels.examples import DEFECT_NOT_FINITE, DEFECT_REPEATED, DEFECTS, Examples
-from lazynet.parameters import as_array, check_array
+from lazynet.parameters import as_array, check_array, refuse_masked
 
 # float32 can hold the squares of targets of these sizes, and their products with features.
 _SMALLEST_TARGET, _LARGEST_TARGET = 1e-20, 1e20
@@ -50,8 +50,7 @@ def checked_rows(
     for name, argument in (("X", X), ("y", y)):
         if getattr(getattr(argument, "dtype", None), "kind", "") == "c":
             raise ValueError(f"Complex data not supported: {name} must hold real numbers")
-    if np.ma.is_masked(y):
-        raise ValueError("y must not have masked entries: leave their rows out, or fill them")
+        refuse_masked(name, argument)
     if isinstance(X, (str, os.PathLike)):
         raise TypeError(
             f"X must be rows, got the name {os.fspath(X)!r}: lazynet.data has readers of files, "
@@ -312,9 +311,12 @@ def check_sample_weight(
 
 
 def check_any_weight(any_weight: bool | np.bool_) -> None:
-    """Refuse sample weights that are all 0."""
+    """Refuse rows whose weights are all 0."""
     if not any_weight:
-        raise ValueError("sample_weight must not be zero for every row: nothing would be learned")
+        raise ValueError(
+            "sample_weight, times class_weight, must not be zero for every row: nothing would be "
+            "learned"
+        )
 
 
 def row_sizes_of(X: sparse.csr_matrix, kind: str | None) -> NDArray[np.float64] | None:

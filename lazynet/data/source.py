@@ -14,7 +14,7 @@ from scipy import sparse
 from lazynet.data.arrays import checked_csr
 from lazynet.data.chunks import Chunk, Passing, csr, labels_matrix, rechunked, reordered
 from lazynet.data.targets import checked_indicator
-from lazynet.parameters import check_array, check_integer, shown
+from lazynet.parameters import check_array, check_integer, refuse_masked, shown
 
 #: Rows of a chunk unless the caller asks for another number.
 ROWS = 8192
@@ -276,6 +276,7 @@ def checked_chunk(raw: Any, name: str) -> Chunk:
     if not isinstance(raw, tuple) or len(raw) not in (2, 3):
         raise TypeError(f"{name} must be (X, y) or (X, y, weights), got {shown(raw):.200}")
     X, y, weight = raw if len(raw) == 3 else (*raw, None)
+    refuse_masked(f"X of {name}", X)
     if sparse.issparse(X):
         X = checked_csr(X)
     else:

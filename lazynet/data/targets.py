@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from lazynet.kernels import steps as kernel
-from lazynet.parameters import check_array, shown
+from lazynet.parameters import check_array, refuse_masked, shown
 
 #: The targets and the importances of one output.
 OutputTargets = tuple[NDArray[np.float64], NDArray[np.float64] | None]
@@ -157,6 +157,7 @@ def check_classes(classes: ArrayLike, *, of_columns: bool = False) -> NDArray[An
     >>> check_classes(["zebra", "cat"], of_columns=True).tolist()
     ['zebra', 'cat']
     """
+    refuse_masked("classes", classes)
     try:
         names = np.asarray(classes)
         labels = np.unique(names)
@@ -185,8 +186,7 @@ def checked_indicator(y: Any, name: str = "y") -> sparse.csr_matrix:
     >>> checked_indicator([[0, 1], [1, 1]]).indices.tolist()
     [1, 0, 1]
     """
-    if np.ma.is_masked(y):
-        raise ValueError(f"{name} must not have masked entries: leave their rows out, or fill them")
+    refuse_masked(name, y)
     if not sparse.issparse(y):
         y = check_array(name, f"{_HOLDS_LABELS}; {_MAKES_LABELS}", y, masks=True)
     elif y.dtype.kind not in "fiub":

@@ -285,7 +285,8 @@ class OnlineModel(LinearModel):
         settings = read_settings(self)
         settings.rule.check_streams("partial_fit")
         if not isinstance(X, Source):
-            return self._train_on_rows(settings, Chunk(X, y, sample_weight), classes, sample_order)
+            rows = Chunk(X, y, sample_weight)
+            return self._train_on_rows(settings, rows, classes, sample_order)[0]
         check_no_y_with_source(y, sample_weight, sample_order)
         settings, n_iter = replace(settings, shuffle=False), getattr(self, "n_iter_", 0)
         if self.__sklearn_is_fitted__():
@@ -296,9 +297,9 @@ class OnlineModel(LinearModel):
         # The model equals, bit for bit, a model that is trained by calls with ROWS rows each.
         with closing(X.chunks(ROWS, 0)) as chunks:
             for chunk in chunks:
-                warnings += self._train_on_rows(settings, chunk, classes, some_rows=True)
+                given, counts = self._train_on_rows(settings, chunk, classes, some_rows=True)
+                warnings, any_weight = warnings + given, any_weight or counts
                 n_rows += chunk.X.shape[0]
-                any_weight = any_weight or chunk.weight is None or bool(chunk.weight.any())
         if not n_rows:
             raise ValueError("X must have at least one row, and the source has none")
         check_any_weight(any_weight)
@@ -308,8 +309,11 @@ class OnlineModel(LinearModel):
     def _train_on_rows(
         self, settings: Settings, rows: Chunk, classes: Any, order: Any = None, *,
         some_rows: bool = False,
-    ) -> list[Warning]:  # fmt: skip
-        """Continue training with rows in memory; ``some_rows``: they are a part of a source."""
+    ) -> tuple[list[Warning], bool]:  # fmt: skip
+        """Continue training with rows in memory; ``some_rows``: they are a part of a source.
+
+        Returns the warnings to give, and whether a row has a weight above 0.
+        """
         if settings.classifies:
             classes = classes_of_partial_fit(
                 getattr(self, "classes_", None), classes, rows.y, settings.class_weight
@@ -333,7 +337,8 @@ class OnlineModel(LinearModel):
         result, warnings = train_once(settings, data, model, l1, undo)
         self.__dict__.update(result)
         self.n_iter_, self.history_ = getattr(self, "n_iter_", 0) + 1, getattr(self, "history_", [])
-        return warnings
+        importances = read.targets.importances
+        return warnings, importances is None or bool(importances.any())
 
     def verify(
         self,
