@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import csr_around, errors_about
+from lazynet.data.products import own_rows
 
 #: Rows whose numbers are summed together before the sum is added to the sum of the rows before.
 ROWS_OF_A_BLOCK = 8192
@@ -309,5 +310,6 @@ def _are_full(columns: NDArray[Any], lengths: NDArray[np.int64], n: int) -> bool
 def _entries(
     X: sparse.csr_matrix,
 ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]]:
-    """A copy of the values, the columns, and the number of entries of every row."""
+    """A copy of the values and of the columns, and the number of entries of every row."""
+    X = own_rows(X)
     return X.data.astype(np.float64), X.indices, np.diff(X.indptr).astype(np.int64)

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from lazynet.data.arrays import as_csr
+from lazynet.data.products import own_rows
 from lazynet.kernels import steps as kernel
 from lazynet.parameters import check_array, refuse_masked, shown
 
@@ -189,9 +191,11 @@ def checked_indicator(y: Any, name: str = "y") -> sparse.csr_matrix:
     refuse_masked(name, y)
     if not sparse.issparse(y):
         y = check_array(name, f"{_HOLDS_LABELS}; {_MAKES_LABELS}", y, masks=True)
+        matrix = sparse.csr_matrix(y)
     elif y.dtype.kind not in "fiub":
         raise TypeError(f"{name} {_HOLDS_LABELS}, got {y.dtype}")
-    matrix = sparse.csr_matrix(y)
+    else:
+        matrix = own_rows(as_csr(y, name), name=name)
     if not matrix.shape[1]:
         raise ValueError(f"{name} must have at least one column, a column per label")
     if not ((matrix.data == 0) | (matrix.data == 1)).all():

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import as_examples, check_order, read_only
+from lazynet.data.products import products
 from lazynet.data.targets import CheckedRows, OutputTargets
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.base import refuse_overflow
@@ -131,7 +132,8 @@ def _warning_of(
 ) -> Warning | None:
     """A warning about a model that is worse than a prediction of 0."""
     with np.errstate(over="ignore", invalid="ignore"):
-        trained = total_loss_of(X @ weights + intercept, *output, p.loss) / X.shape[0]
+        predictions = products(X, weights[None])[:, 0] + intercept
+        trained = total_loss_of(predictions, *output, p.loss) / X.shape[0]
         zero = total_loss_of(np.zeros(X.shape[0]), *output, p.loss) / X.shape[0]
     if trained <= 1.1 * zero:
         return None

@@ -217,15 +217,6 @@ class OnlineModel(LinearModel):
         self.__dict__.update(result)
         return warnings
 
-    def __copy__(self) -> Self:
-        """A copy that learns alone; both have the same objects as parameters."""
-        copied = object.__new__(type(self))
-        copied.__dict__.update(vars(self))
-        for changed_in_place in vars(self).keys() & {"_engines", "_generator"}:
-            part = getattr(self, changed_in_place)
-            setattr(copied, changed_in_place, copy.deepcopy(part))
-        return copied
-
     def _old_model(self) -> OldModel:
         """The model as the last call trained it."""
         return OldModel(

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples, check_any_weight, row_sizes_of
+from lazynet.data.chunks import rows_at
 from lazynet.data.source import ROWS, Derived, Facts, Source
 from lazynet.data.statistics import ROWS_OF_A_BLOCK, RowStatistics, Units
 from lazynet.data.targets import Classes, Columns, Targets
@@ -235,7 +236,7 @@ class RowsInMemory(Rows):
     @cached_property
     def held_out(self) -> RowsAndTargets:  # type: ignore[override]
         assert self.validation is not None
-        return self.X[self.validation], self.targets.only(self.validation)
+        return rows_at(self.X, self.validation), self.targets.only(self.validation)
 
     def evaluation(self, engines: Sequence[Engine], plan: Plan) -> Evaluation:
         return evaluate(engines, plan, self.X, self.targets)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,9 +96,8 @@ class Stepper:
         self.n_features: int = p.n_features
         self.t = 0
 
-    def __copy__(self) -> Self:
-        """A copy that learns alone."""
-        return copy.deepcopy(self)
+    # A copy learns alone.
+    __copy__ = copy.deepcopy
 
     @all_or_nothing
     def step(
@@ -205,7 +204,7 @@ def check_example(
     indices: ArrayLike, values: ArrayLike, n_features: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """The nonzeros of one example as arrays that a kernel can read."""
-    columns = as_array("indices", "must be integers", indices)
+    columns = as_array("indices", "must be integers", indices).copy()
     numbers = as_array("values", "must hold real numbers", values)
     if numbers.dtype not in (np.float32, np.float64):
         numbers = check_array("values", "must hold real numbers", numbers, masks=True)

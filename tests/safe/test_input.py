@@ -161,7 +161,7 @@ def test_formats_that_must_be_converted_are_put_in_order():
 @pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
 def test_a_csr_matrix_is_not_copied(container, arranged, values, indices):
     """fit and predict need some numbers per row and feature, far fewer than an array of X holds."""
-    X, y = make_data(n=1000, d=2000, density=0.1)
+    X, y = make_data(n=3000, d=400, density=0.5)
     X = retyped(arranged(X), values, indices, container)
     model = trained(X[:100], y[:100])  # whatever is imported or cached on first use
     expected = model.decision_function(X[:100])
