@@ -346,7 +346,8 @@ class OnlineModel(LinearModel):
         the order of X.  After every step their weights are compared.  The reference is plain Python
         and visits every weight: the number of rows, at most ``max_rows``, is halved until the
         comparison takes seconds.  Of several outputs the first is compared: the first class against
-        the rest, the first label or the first target.  The estimator does not change.
+        the rest, the first label or the first target.  The estimator does not change, and its own
+        ``coef_`` is not compared: it may have been trained on other rows, or assigned.
 
         >>> from lazynet import LazyNetClassifier
         >>> LazyNetClassifier(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
