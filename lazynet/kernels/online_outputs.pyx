@@ -297,7 +297,7 @@ cdef bint sweep(Outputs* at) noexcept nogil:
     cdef Py_ssize_t feature, k
     if not begin_reading(&run, at):
         return False
-    if at.rules != NULL:
+    if at.code == ADAGRAD:
         for k in range(at.width):
             run.factors[k] = adagrad.change_scale(&at.rules[k].adagrad)
     for feature in range(at.n_features):

@@ -35,7 +35,8 @@ from .any_rule cimport (
 from .arrays cimport Held, check_aligned, check_vector
 from .chunk cimport (
     ADAGRAD, AVERAGED, CLOCK, FREELY_AVERAGED, FTRL, GROUPS, INTERCEPT, LABELS, N_CLOCK_ROWS,
-    N_OWN_ROWS, N_SCALARS, N_STRENGTHS, OWN_INTERCEPT_SUM, RDA, WORK, OutputLoops, OutputRule, Outputs,
+    N_OWN_ROWS, N_SCALARS, N_STRENGTHS, OWN_INTERCEPT_SUM, RDA, SHIFT, WORK, OutputLoops,
+    OutputRule, Outputs,
 )
 from .examples cimport HIGHEST_LEVEL, Examples, has_row_sizes, table_at
 from .from_data cimport N_RATE_FIELDS
@@ -325,7 +326,8 @@ def run(
             check_counts(steps.counts, n_steps)
             past = average.past()
             at.chunk.counts, at.past, at.totals = &steps.counts[0], &past, &average.fields[0]
-            if not task.has_pull:
+            # Without a pull no weight vanishes.
+            if not task.has_pull and at.clocks[SHIFT] == 0.0:
                 at.code = FREELY_AVERAGED
     with nogil:
         status = block.loops.run(&at)
@@ -371,7 +373,7 @@ def sweep(OutputBlock block):
     """
     cdef Outputs at = block.now()
     cdef bint done
-    if at.code in (AVERAGED, RDA, FTRL):
+    if at.code not in (CLOCK, GROUPS, ADAGRAD):
         raise ValueError(f"block must be of a kind that is swept in one call, got {block.kind!r}")
     with nogil:
         done = block.loops.sweep(&at)

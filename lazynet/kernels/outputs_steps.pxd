@@ -6,7 +6,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from .chunk cimport (
-    FTRL, NOTHING_DONE, N_STRENGTHS, OWN_INTERCEPT_SUM, OWN_L1, OWN_L2,
+    ADAGRAD, FTRL, NOTHING_DONE, N_STRENGTHS, OWN_INTERCEPT_SUM, OWN_L1, OWN_L2,
     OWN_LARGEST_RATE, PENDING, RDA, ROW_COUNTED, SCALE, SCALE_LOW, SHIFT, SHIFT_LOW, WORK, Outputs,
     StepChunk, fill_targets, row_size,
 )
@@ -119,7 +119,7 @@ cdef inline void show_rules(Run* run) noexcept nogil:
         elif at.code == FTRL:
             ftrl.show(&at.rules[k].ftrl, <FtrlLanes*> run.lanes + k // WIDTH, k % WIDTH)
             run.intercepts[k] = at.rules[k].ftrl.intercept
-        else:
+        elif at.code == ADAGRAD:
             at.rules[k].adagrad.first = at.rules[k].adagrad.initial * run.importance
             adagrad.show(&at.rules[k].adagrad, <AdaGradLanes*> run.lanes + k // WIDTH, k % WIDTH, at.decays)
             run.intercepts[k] = at.rules[k].adagrad.intercept
@@ -154,7 +154,7 @@ cdef inline bint measure(Outputs* at, double size) noexcept nogil:
             asks |= rda.measure(&at.rules[k].rda, size)
         elif at.code == FTRL:
             asks |= ftrl.measure(&at.rules[k].ftrl, size)
-        else:
+        elif at.code == ADAGRAD:
             asks |= adagrad.measure(&at.rules[k].adagrad, size)
     return asks
 
@@ -169,7 +169,7 @@ cdef inline void finish(Outputs* at, const double* slopes) noexcept nogil:
             rda.finish(&at.rules[k].rda, move)
         elif at.code == FTRL:
             ftrl.finish(&at.rules[k].ftrl, move)
-        else:
+        elif at.code == ADAGRAD:
             adagrad.finish(&at.rules[k].adagrad, move)
 
 

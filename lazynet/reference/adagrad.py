@@ -7,9 +7,10 @@ closed form.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from lazynet.reference.affine import fobos_shrink
 from lazynet.reference.learner import Learner, MeanSize
@@ -36,6 +37,8 @@ class DenseAdaGrad(Learner):
     >>> dense.weights, dense.weight(0)  # the gradient gives 1, the shrink takes 0.5 / 4
     ([0.875], 0.875)
     """
+
+    state: ClassVar[tuple[str, ...]] = ("t", "w", "G", "intercept", "intercept_G")
 
     def __init__(
         self,
@@ -128,6 +131,19 @@ class DenseAdaGrad(Learner):
         if before:
             self.w = [w * (self.alpha / old) for w in self.w]
 
+    def continue_from(self, other: Learner) -> None:
+        """Start from the state of another AdaGrad; the missed shrinks have the rates of the other.
+
+        If both follow the data, the sizes of the rows so far count.
+        """
+        assert isinstance(other, DenseAdaGrad)
+        other._catch_up(range(self.n_features))
+        super().continue_from(other)
+        if self.follows_data and other.follows_data:
+            self.mean_size = copy.copy(other.mean_size)
+            unit = self.mean_size.unit
+            self.alpha, self.delta = self.present_product / unit, self.intercept_delta * unit
+
     def divide_rates(self, divisor: float) -> None:
         """From the next step on, let the rates of the weights follow ``product`` / ``divisor``.
 
@@ -161,6 +177,8 @@ class PlainAdaGrad(DenseAdaGrad):
     >>> lazy.weights  # after two shrinks, and after one, by 0.5 / 4 each
     [0.75, 0.875]
     """
+
+    state: ClassVar[tuple[str, ...]] = (*DenseAdaGrad.state, "psi")
 
     def __init__(self, n_features: int, **options: Any) -> None:
         super().__init__(n_features, **options)

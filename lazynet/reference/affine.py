@@ -12,7 +12,7 @@ A rule of the affine family is written twice: as the papers write the shrink, an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from lazynet.reference.learner import Learner
 from lazynet.reference.losses import entry_named
@@ -80,6 +80,8 @@ class DenseReference(Learner):
     >>> dense.predict([0], [2.0])
     3.0
     """
+
+    state: ClassVar[tuple[str, ...]] = ("t", "weights", "intercept")
 
     def __init__(
         self,

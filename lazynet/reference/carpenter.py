@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
+from lazynet.reference.learner import Learner
 from lazynet.reference.storage import PlainLazy
 
 
@@ -25,6 +26,8 @@ class PlainCarpenter(PlainLazy):
     >>> lazy.psi  # weight 0 is stored as of step 2
     [2]
     """
+
+    state: ClassVar[tuple[str, ...]] = ("t", "w", "psi", "intercept")
 
     def __init__(self, n_features: int, *, period: int | None = None, **options: Any) -> None:
         super().__init__(n_features, **options)
@@ -52,6 +55,12 @@ class PlainCarpenter(PlainLazy):
     def catch_up(self) -> None:
         """Bring every weight current; no weight changes."""
         self.w, self.psi = self.weights, [self.t] * self.n_features
+
+    def continue_from(self, other: Learner) -> None:
+        """Start from the weights of another one, which brings all of them current."""
+        assert isinstance(other, PlainCarpenter)
+        other.catch_up()
+        super().continue_from(other)
 
     def step(
         self, indices: Iterable[int], values: Iterable[Any], target: Any, importance: Any = 1

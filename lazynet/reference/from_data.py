@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from lazynet.reference.affine import SHRINKS, SHRINKS_FIRST
 from lazynet.reference.learner import Learner
@@ -72,6 +72,11 @@ class DenseFromData(Learner):
     >>> round(dense.step([0], [2.0], target=4.0), 3)  # an implicit step does not overshoot
     3.368
     """
+
+    state: ClassVar[tuple[str, ...]] = (
+        *("t", "weights", "intercept", "norms", "targets", "squared_slopes", "m"),
+        *("acc", "intercept_acc", "stalls", "lowerings", "rate"),
+    )
 
     def __init__(
         self,

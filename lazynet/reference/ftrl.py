@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from lazynet.reference.learner import Learner, MeanSize
 from lazynet.reference.losses import entry_named
@@ -36,6 +36,8 @@ class DenseFTRL(Learner):
     >>> dense.weights  # (4 - 2) / 4
     [0.5]
     """
+
+    state: ClassVar[tuple[str, ...]] = ("t", "z", "n", "mean_size")
 
     def __init__(
         self,
@@ -69,12 +71,36 @@ class DenseFTRL(Learner):
 
     def weight(self, j: int) -> float:
         """Weight j as of now; the other weights are not visited."""
+        return self._weight_at(j, self._rates(j))
+
+    def _penalty(self, j: int) -> tuple[float, float]:
+        """k l1 and k l2 of coordinate j."""
         k = 0 if j == self.n_features else self.t if self.per_example else 1
-        l1, l2 = k * self.l1, k * self.l2
-        z, n, (alpha, beta) = self.z[j], self.n[j], self._rates(j)
+        return k * self.l1, k * self.l2
+
+    def _weight_at(self, j: int, rates: tuple[float, float]) -> float:
+        """Weight j with this alpha and beta."""
+        (l1, l2), (alpha, beta) = self._penalty(j), rates
+        z, n = self.z[j], self.n[j]
         if abs(z) <= l1:
             return 0.0
         return -(z - math.copysign(l1, z)) / ((beta + math.sqrt(n)) / alpha + l2)
+
+    def continue_from(self, other: Learner) -> None:
+        """Start from the state of another FTRL.
+
+        The penalty acts on all steps.  Other rates concern only the next steps: every z changes
+        such that the weight under the new penalty is the same with both rates.
+        """
+        assert isinstance(other, DenseFTRL)
+        super().continue_from(other)
+        for j in range(self.n_features + 1):
+            w, (l1, l2), (alpha, beta) = (
+                self._weight_at(j, other._rates(j)), self._penalty(j), self._rates(j)
+            )  # fmt: skip
+            if w:
+                seen = (beta + math.sqrt(self.n[j])) / alpha + l2
+                self.z[j] = -w * seen - math.copysign(l1, w)
 
     @property
     def weights(self) -> list[float]:

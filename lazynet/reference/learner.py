@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from lazynet.reference.losses import LOSSES, entry_named
 
@@ -26,6 +27,8 @@ class Learner:
 
     weights: Any
     intercept: Any
+    #: the attributes that a step changes
+    state: ClassVar[tuple[str, ...]] = ("t",)
 
     def __init__(
         self,
@@ -49,6 +52,22 @@ class Learner:
     ) -> Any:
         """Learn from one example, its loss times ``importance``; return the prediction before."""
         raise NotImplementedError
+
+    def continue_from(self, other: Learner) -> None:
+        """Start from the state of another learner of the same rule, with its own parameters.
+
+        >>> from lazynet.reference import DenseReference
+        >>> first = DenseReference(1, loss="squared_error", l1=0.5)
+        >>> _ = first.step([0], [1.0], target=4.0)
+        >>> second = DenseReference(1, loss="squared_error", l1=2.0)
+        >>> second.continue_from(first)
+        >>> second.weights, second.t
+        ([3.5], 1)
+        >>> second.step([], [], target=0.0), second.weights
+        (0.0, [1.5])
+        """
+        for name in self.state:
+            setattr(self, name, copy.deepcopy(getattr(other, name)))
 
 
 #: The bounds of a mean: numbers within them have finite inverses and squares.

@@ -18,7 +18,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from lazynet.reference.learner import Learner
 
@@ -128,6 +128,8 @@ class DenseGroups(Learner):
     >>> dense.predict([0], [2.0]), dense.slopes([3.0, -4.0], [3.0, -5.0])
     ([3.0, -4.0], [0.0, 1.0])
     """
+
+    state: ClassVar[tuple[str, ...]] = ("t", "weights", "intercepts")
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from lazynet.reference.learner import Learner, MeanSize
 
@@ -27,6 +27,8 @@ class DenseRDA(Learner):
     >>> dense.intercept, dense.gamma  # 4 / 2
     (2.0, 2.0)
     """
+
+    state: ClassVar[tuple[str, ...]] = ("t", "gradient_sums", "intercept_sum", "mean_size")
 
     def __init__(
         self,
@@ -62,8 +64,29 @@ class DenseRDA(Learner):
 
     def weight(self, j: int) -> float:
         """Weight j as of now; the other weights are not visited."""
-        l1 = self.l1 + (self.gamma * self.rho / math.sqrt(self.t) if self.t else 0.0)
-        return self._minimiser(self.gradient_sums[j], l1, self.l2, self.gamma)
+        return self._weight_at(j, self.gamma, self.rho)
+
+    def _weight_at(self, j: int, gamma: float, rho: float) -> float:
+        """Weight j with this gamma and this rho."""
+        l1 = self.l1 + (gamma * rho / math.sqrt(self.t) if self.t else 0.0)
+        return self._minimiser(self.gradient_sums[j], l1, self.l2, gamma)
+
+    def continue_from(self, other: Learner) -> None:
+        """Start from the state of another RDA.
+
+        The penalty acts on all steps.  Another gamma or rho concerns only the next steps: every sum
+        changes such that the weight under the new penalty is the same with both.  The sum of a
+        weight of 0 changes only if the weight would not be 0, and as little as possible.
+        """
+        assert isinstance(other, DenseRDA)
+        super().continue_from(other)
+        root, intercept = math.sqrt(self.t), other.intercept
+        shift = self.t * self.l1 + self.gamma * self.rho * root
+        for j, total in enumerate(self.gradient_sums):
+            w = self._weight_at(j, other.gamma, other.rho)
+            moved = -w * (self.t * self.l2 + self.gamma * root) - math.copysign(shift, w)
+            self.gradient_sums[j] = moved if w else min(max(total, -shift), shift)
+        self.intercept_sum = -intercept * self.intercept_gamma * root
 
     @property
     def weights(self) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from lazynet.reference.affine import fobos_shrink
 from lazynet.reference.learner import Learner
@@ -26,6 +26,10 @@ class DenseSAGA(Learner):
     >>> dense.slopes, dense.means
     ([-4.0, -1.0], [-2.0])
     """
+
+    state: ClassVar[tuple[str, ...]] = (
+        *("t", "weights", "intercept", "slopes", "means", "intercept_mean"),
+    )
 
     def __init__(
         self, n_features: int, *, n_rows: int = 1, alpha: Any = 0.1, **options: Any

@@ -61,7 +61,7 @@ class BoundedReference:
         rule = plan.rule
         if not ALGORITHMS[rule.name].exact:
             raise ValueError(f"rule must be exact, got {rule!r}, which is not")
-        self.plan, self.loss = plan, plan.loss
+        self.plan, self.loss, self.n_rows = plan, plan.loss, n_rows
         self.dense = new_reference(plan, n_features, n_rows)
         # A second reference on values that are a little larger.
         self.nearby: Any = None
@@ -105,6 +105,31 @@ class BoundedReference:
             if is_amplified(dense.weights, self.nearby.weights):
                 self.budget.end(DIVERGED)
         return prediction
+
+    def change(self, plan: Plan) -> None:
+        """From the next step on, take the steps of another plan of the same rule.
+
+        >>> model = Stepper(1, loss="squared_error", rule="adagrad", l1=0.5)
+        >>> reference = BoundedReference(model.plan, 1)
+        >>> reference.change(replace(model.plan, penalty=ElasticNet(l1=0.25)))
+        >>> reference.dense.l1
+        0.25
+        """
+        self.plan, budget = plan, self.budget
+        self.dense = self._changed(self.dense)
+        if self.nearby is not None:
+            self.nearby = self._changed(self.nearby)
+        if isinstance(budget, ErrorBudget):
+            budget.penalty = plan.penalty
+        else:
+            budget.threshold = getattr(plan.rule, "threshold", math.inf)
+
+    def _changed(self, old: Any) -> Any:
+        """A reference of the present plan that continues from an old one."""
+        new = new_reference(self.plan, old.n_features, self.n_rows)
+        new.__class__, new.slope = old.__class__, old.slope
+        new.continue_from(old)
+        return new
 
     def divide_rates(self, divisor: float) -> None:
         """Divide the rates of the weights that follow the data, from the next step on.

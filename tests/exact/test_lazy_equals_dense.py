@@ -68,15 +68,17 @@ def test_every_step_equals_the_dense_reference(name, loss, data):
     assert name != "positive" or run.last()[:, :-1].min() >= 0.0
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", KINDS)
-def test_most_steps_are_compared(name):
-    """The conditions that end a comparison are no loophole."""
-    found = [seeded_run(name, seed) for seed in range(40)]
+def test_most_steps_are_compared_and_weights_vanish_before_changes(name):
+    """The conditions that end a comparison are no loophole; penalties and rates change in runs."""
+    found = [seeded_run(name, seed) for seed in range(25)]
     taken = sum(len(run.problem.order) for run in found)
     compared = sum(map(assert_matches_references, found))
-    # With gamma = 0.05 most steps of RDA are too long for the loss.
-    least = 0.85 if "rda" in name else 0.9
+    # With gamma = 0.05, also from the middle of a run on, most steps of RDA are too long.
+    least = 0.8 if "rda" in name else 0.9
     assert compared >= least * taken, (compared, taken)
+    assert sum(run.n_vanished > 0 for run in found) >= 5
 
 
 @pytest.mark.parametrize("name", ["clock", "groups", "groups, softmax"])
@@ -192,6 +194,16 @@ class WithoutRescale(AdaGradEngine):
         self.cells[:, 0] = before
 
 
+class LeavesVanishedWeights(AdaGradEngine):
+    """Leaves the cells of weights that are zero now as they were before other rates."""
+
+    def _sweep(self):
+        before = self.cells.copy()
+        super()._sweep()
+        vanished = self.cells[:, 0] == 0.0
+        self.cells[vanished] = before[vanished]
+
+
 class MissesOneStep(SAGAEngine):
     """Reads weights one step behind."""
 
@@ -282,6 +294,11 @@ def with_the_numbers_of_the_first(engine):
     engine.cells[:, engine.n_outputs - 1] = engine.cells[:, 0]
 
 
+def of_the_last_plan(run):
+    """The engine goes on with its first constants when they change."""
+    run.engine.set_constants = lambda constants: None
+
+
 def with_the_rates_of_the_first(engine):
     """The last output goes by the rates of the first output."""
     engine.rates[-1] = engine.rates[0]
@@ -320,7 +337,12 @@ OF_RULES = {
     "truncated_gradient": [of_class(NoThreshold)],
     "rda": [of_class(KeepsTheFirstScale)],
     "ftrl": [of_class(CountsOneExampleTooMany), of_class(KeepsTheWeights)],
-    "adagrad": [of_class(ForgetsWhen), of_class(WithoutRescale), begins_at_nothing],
+    "adagrad": [
+        of_class(ForgetsWhen),
+        of_class(WithoutRescale),
+        begins_at_nothing,
+        of_class(LeavesVanishedWeights),
+    ],
     "saga": [of_class(MissesOneStep)],
     "carpenter_inexact": [of_class(NeverSweeps)],
 }
@@ -336,6 +358,7 @@ BROKEN = [
       for fault in OF_RULES.get(name) or [of_class(reads_halves(name))]),
     *((f"outputs, {name}", after_every_chunk(with_the_numbers_of_the_first))
       for name in ("clock", "rda", "ftrl", "adagrad")),
+    *((f"outputs, {name}", of_the_last_plan) for name in ("rda", "ftrl", "adagrad")),
     ("outputs, clock", of_class(SweepsTheClocksAlone)),
     ("outputs, adagrad", after_every_chunk(without_stamps)),
     ("outputs, from data", after_every_chunk(with_the_rates_of_the_first)),

@@ -133,6 +133,15 @@ def test_new_rates_concern_the_steps_to_come():
     assert model.coef_[0] == pytest.approx(1.3)
 
 
+def test_a_vanished_weight_of_adagrad_stays_zero_under_another_penalty():
+    options = dict(l1=0.3, fit_intercept=False, shuffle=False, tol=None)
+    model = LazyNetRegressor("squared_error", rule=AdaGrad(alpha=0.1), **options)
+    model.partial_fit([[1.0, 0.0]], [1.0]).partial_fit(np.zeros((20, 2)), np.zeros(20))
+    assert model.coef_.tolist() == [0.0, 0.0]
+    model.set_params(l1=1e-3).partial_fit([[0.0, 0.0]], [0.0])
+    assert model.coef_.tolist() == [0.0, 0.0]
+
+
 def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
     """Weights need an l2 penalty; the intercept has none, and is 0 until a gradient is seen."""
     X, y = make_data()

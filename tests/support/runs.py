@@ -28,7 +28,7 @@ from lazynet.verify.strategies import Problem, problems
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS, RULES_WITH_CELLS, other_than
 from support.matrices import with_rows_arranged
 from support.parameters import rule_with
-from support.twins import Run
+from support.twins import Run, plan_of
 
 # --- parameters of rules ------------------------------------------------------------------------
 
@@ -178,6 +178,42 @@ def disordered_problems(draw, *arguments, **options):
     return dataclasses.replace(problem, X=with_rows_arranged(problem.X, order))
 
 
+#: Strengths of penalties that begin in the middle of a run.
+_STRENGTHS = [0.0, 1e-3, 0.03, 0.3, 3.0]
+
+
+def rules_that_go_on(kind, rule):
+    """The rules of a kind by which an engine of ``rule`` goes on as its reference does.
+
+    The steps of a schedule are those of the first rule.  Where rates of RDA and FTRL begin to
+    follow the data, the weights count as loaded, which the references do not know.
+    """
+    settled = rule.settled()
+    if settled.is_affine:
+        return [rule]
+    follows = settled.size_kind is not None
+    return [
+        other for other in kind.rules
+        if rule.name == "adagrad" or (other.settled().size_kind is not None) == follows
+    ]  # fmt: skip
+
+
+def events_of(kind, rule, run, pick):
+    """What happens in the middle of a run: sweeps, new engines, other penalties and constants."""
+    rules, events = rules_that_go_on(kind, rule), {}
+    # A sweep changes the weights of a rule that is not exact.
+    neutral = ["copy", "sweep"] if ALGORITHMS[rule.name].exact else ["copy"]
+    for _ in range(pick(range(5))):
+        event, step = pick([*neutral, *3 * ["change"]]), pick(range(len(run.problem.order)))
+        if event == "change":
+            problem = dataclasses.replace(run.problem, l1=pick(_STRENGTHS), l2=pick(_STRENGTHS))
+            event = plan_of(
+                problem, pick(rules).settled(), run.schedule, run.plan.average, kind.softmax
+            )
+        events[step] = event
+    return events
+
+
 def run_of(kind, rule, problem, pick, limits):
     """A run of a kind; ``pick`` chooses an entry of a list.  Averages may fold their past often."""
     run = Run(
@@ -186,12 +222,16 @@ def run_of(kind, rule, problem, pick, limits):
     )  # fmt: skip
     if run.engine.past is not None:
         run.shorten_the_past(pick([100, 7, 3, 2, 1]))
+    run.events = events_of(kind, rule, run, pick)
     return run
 
 
 @st.composite
 def runs(draw, name, losses=tuple(LOSSES), **options):
-    """A run of a kind with any loss, penalty, importances, rows, limits and number of outputs."""
+    """A run of a kind with any loss, penalty, importances, rows, limits and number of outputs.
+
+    In one of three runs most weights vanish between the rows that have them.
+    """
     kind = KINDS[name]
 
     def pick(values):
@@ -199,11 +239,30 @@ def runs(draw, name, losses=tuple(LOSSES), **options):
 
     rule, options = pick(kind.rules), pick(kind.problems) | options
     losses = ["log_loss"] if kind.softmax else list(losses)
-    problem = draw(disordered_problems(losses, [rule], **options))
+    if pick(range(3)) == 2:
+        problem = long_tailed(draw(st.integers(0, 2**20)), pick(losses))
+    else:
+        problem = draw(disordered_problems(losses, [rule], **options))
     return run_of(kind, rule, problem, pick, draw(limits_of_sweeps()))
 
 
-def seeded_run(name, seed, n_steps=25):
+def long_tailed(seed, loss, n_steps=40):
+    """A problem whose later features are rare, with penalties under which their weights vanish."""
+    rng = np.random.default_rng(seed)
+    n_rows, n_features = 20, int(rng.integers(2, 12))
+    X = rng.normal(size=(n_rows, n_features))
+    X *= rng.random(X.shape) < 1.0 / (1.0 + np.arange(n_features))
+    return Problem(
+        X=sparse.csr_matrix(X),
+        y=rng.choice([-1.0, 1.0], n_rows) if get_loss(loss).margin else rng.normal(size=n_rows),
+        importances=rng.choice([0.5, 1.0, 2.0], n_rows), order=rng.integers(0, n_rows, n_steps),
+        rates=rng.uniform(0.02, 0.3) / np.sqrt(1.0 + np.arange(n_steps)), loss=loss,
+        l1=float(rng.choice([0.03, 0.1, 0.3])), l2=float(rng.choice([0.0, 1e-3, 0.1])),
+        fit_intercept=bool(rng.integers(2)),
+    )  # fmt: skip
+
+
+def seeded_run(name, seed):
     """A run of a kind that depends on the seed alone, with a loss that depends on it in turn.
 
     What Hypothesis draws depends on its version and on where packages are installed, so that a
@@ -211,21 +270,11 @@ def seeded_run(name, seed, n_steps=25):
     """
     rng, kind = np.random.default_rng(seed), KINDS[name]
     loss = "log_loss" if kind.softmax else sorted(LOSSES)[seed % len(LOSSES)]
-    n_rows, n_features = rng.integers(2, 9), rng.integers(1, 7)
-    X = rng.normal(size=(n_rows, n_features)) * (rng.random((n_rows, n_features)) < 0.6)
-    problem = Problem(
-        X=sparse.csr_matrix(X),
-        y=rng.choice([-1.0, 1.0], n_rows) if get_loss(loss).margin else rng.normal(size=n_rows),
-        importances=rng.choice([0.5, 1.0, 2.0], n_rows), order=rng.integers(0, n_rows, n_steps),
-        rates=rng.uniform(0.01, 0.2) / np.sqrt(1.0 + np.arange(n_steps)), loss=loss,
-        l1=float(rng.choice([0.0, 1e-3, 0.1])), l2=float(rng.choice([0.0, 1e-3, 0.1])),
-        fit_intercept=bool(rng.integers(2)),
-    )  # fmt: skip
 
     def pick(values):
         return values[rng.integers(len(values))]
 
-    return run_of(kind, pick(kind.rules), problem, pick, RESTLESS)
+    return run_of(kind, pick(kind.rules), long_tailed(seed, loss), pick, RESTLESS)
 
 
 def overshoots(run):

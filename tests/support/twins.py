@@ -71,21 +71,31 @@ class Run:
         limits=None, seed=0,
     ):  # fmt: skip
         self.problem, self.n_outputs, self.limits = problem, n_outputs, limits
+        self.schedule = schedule
         self.plan = plan_of(problem, rule.settled(), schedule, average, softmax)
         self.numbers = self.codes = self.spoil = None
-        given = problem.y
+        #: what happens before a step, by the number of the step: "sweep", "copy", or another plan
+        self.events = {}
+        #: the changes of the plan that met weights that had vanished
+        self.n_vanished = 0
         if softmax:
             self.codes = np.random.default_rng(seed).integers(0, n_outputs, len(problem.y))
         else:
             self.numbers = targets_of(problem, n_outputs or 1, seed)
         if n_outputs is not None:
-            given = None
             self.targets = OutputTargets(0, n_outputs, numbers=self.numbers, labels=self.codes)
         self.engine = self.new_engine()
-        self.examples = examples_of(self.plan, problem.X, given, problem.importances)
+        self.examples = self.new_examples()
 
     def __repr__(self):
-        return f"Run({self.problem!r}, {self.plan!r}, {self.n_outputs}, {self.limits!r})"
+        fields = self.problem, self.plan, self.n_outputs, self.limits, self.events
+        return f"Run{fields!r}"
+
+    def new_examples(self):
+        """The rows with their sizes, if the rates of the plan depend on them."""
+        problem = self.problem
+        given = problem.y if self.n_outputs is None else None
+        return examples_of(self.plan, problem.X, given, problem.importances)
 
     def new_engine(self):
         """An engine of the plan, with the sweep limits."""
@@ -94,6 +104,20 @@ class Run:
         if self.limits is not None:
             engine.limits = self.limits
         return engine
+
+    def happen(self, event, twins):
+        """Sweep the weights, go on in a new engine, or change the plan, also of the references."""
+        if event == "sweep":
+            self.engine.sweep()
+        elif event == "copy":
+            old, self.engine = self.engine, self.new_engine()
+            self.engine.__class__ = old.__class__
+            self.engine.set_state(old.state())
+        elif (event.rule, event.penalty) != (self.plan.rule, self.plan.penalty):
+            self.plan = event
+            self.examples = self.new_examples()
+            self.engine.set_constants(event.constants)
+            twins.change(event)
 
     def shorten_the_past(self, n_steps):
         """Let the averages of the engine fold their past after so many steps."""
@@ -154,6 +178,11 @@ class Twins:
             twin.step(*example, **number)
         return all(twin.comparable for twin in self.each)
 
+    def change(self, plan):
+        """Take the next steps by another plan."""
+        for twin in self.each:
+            twin.change(plan)
+
     def rows(self):
         """The weights, as ``Run.last``."""
         return np.array([[*twin.weights, twin.intercept] for twin in self.each])
@@ -203,6 +232,13 @@ class SoftmaxTwins:
         far = max(map(apart, map(np.array, self.nudged.weights), self.twin.weights))
         return far <= _AMPLIFIED * _NUDGE and max(map(abs, predictions)) < _LARGEST_PREDICTION
 
+    def change(self, plan):
+        for softmax in (self.twin, self.nudged):
+            for k, old in enumerate(softmax.references):
+                new = softmax.references[k] = new_reference(plan, old.n_features)
+                new.__class__, new.slope = old.__class__, old.slope
+                new.continue_from(old)
+
     def rows(self):
         return np.array([[*twin.weights, twin.intercept] for twin in self.twin.references])
 
@@ -238,6 +274,10 @@ class GroupTwins:
         self.largest_cushion = run.engine.limits.largest_cushion
         self.bound = self.cushion = 0.0
         self.comparable = True
+
+    def change(self, plan):
+        """Take the next steps by another penalty."""
+        self.twin.l1, self.twin.l2 = plan.penalty.l1, plan.penalty.l2
 
     def rows(self):
         """The weights, as ``Run.last``."""
@@ -311,6 +351,11 @@ def twins_of(run):
     return SoftmaxTwins(run) if run.plan.softmax else Twins(run)
 
 
+def alive(twins):
+    """Which weights are not 0."""
+    return twins.rows()[:, :-1] != 0.0
+
+
 def assert_matches_references(run, twins=None, ends=None):
     """Compare at the ends of all chunks, by default of every step; returns the steps compared.
 
@@ -318,11 +363,17 @@ def assert_matches_references(run, twins=None, ends=None):
     """
     twins = twins_of(run) if twins is None else twins
     mean = None if run.plan.average is None else PlainMean(run.plan.average)
-    n_steps = len(run.problem.order)
-    for start, stop in itertools.pairwise(range(n_steps + 1) if ends is None else ends):
+    n_steps, moved = len(run.problem.order), np.array(False)
+    ends = range(n_steps + 1) if ends is None else sorted({*ends, *run.events})
+    for start, stop in itertools.pairwise(ends):
+        if start in run.events:
+            event = run.events[start]
+            run.n_vanished += event not in ("sweep", "copy") and bool((moved & ~alive(twins)).any())
+            run.happen(event, twins)
         for step in range(start, stop):
             if not twins.step(step):
                 return start
+            moved = moved | alive(twins)
             if mean is not None:
                 mean.count(step, twins.rows())
         loss = run.take(start, stop)

@@ -190,11 +190,9 @@ cdef inline void renew(
 ) noexcept nogil:
     """Bring the weights current at the old rates, times the factor; c as it is at the present rates.
 
-    Cells whose weights are all zero may be left alone: the next update of such a cell writes all of
-    it.
+    Also a weight that is now zero is written: at other rates its missed shrinks would be fewer.
     """
     cdef Lanes[2] kept
     load(old, cell, kept)
-    if any_nonzero(kept[0]):
-        cell[0] = kept[0] * broadcast(factor)
-        cell[2], cell[3] = decay_of(rule, rate_at(rule, kept[1])), broadcast(rule.steps)
+    cell[0] = kept[0] * broadcast(factor)
+    cell[2], cell[3] = decay_of(rule, rate_at(rule, kept[1])), broadcast(rule.steps)
