@@ -24,7 +24,7 @@ from lazynet.data.arrays import (
     read_only,
 )
 from lazynet.data.chunks import Chunk
-from lazynet.data.mapped_files import in_memory
+from lazynet.data.mapped_matrix import in_memory
 from lazynet.data.targets import CheckedRows, Columns
 from lazynet.engines.calls import UndoLog, all_or_nothing
 from lazynet.losses import LossLike
