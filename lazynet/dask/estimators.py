@@ -23,7 +23,7 @@ from lazynet.dask.newton import MinimiserOnSums
 from lazynet.dask.sums import MeanOverBlocks, OutputLoss
 from lazynet.data.arrays import check_any_weight
 from lazynet.data.chunks import Chunk
-from lazynet.data.source import Source
+from lazynet.data.source import Source, check_room_for_model
 from lazynet.data.targets import Targets
 from lazynet.data.weights import check_weight_of_every_class
 from lazynet.engines.calls import all_or_nothing
@@ -181,6 +181,7 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
                 "y must have one class or one number for every row, and the rows have several "
                 "labels: LazyNetClassifier learns all labels in one pass"
             )
+        check_room_for_model(blocks)
         self.n_features_in_ = facts.n_features
         self.__dict__.pop("feature_names_in_", None)
         options = {"class_weight": self.class_weight} if hasattr(self, "class_weight") else {}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lazynet.data.chunks import Chunk, Passing, csr, labels_matrix, rechunked
-from lazynet.data.files import FilesSource, Paths, ahead, texts_of
+from lazynet.data.files import FilesSource, Paths, ahead
 from lazynet.data.source import Facts, Tally
 from lazynet.kernels.text import GREATEST_COUNT, parse
 from lazynet.parameters import MOST_FEATURES, check_flag, check_integer, shown
@@ -41,7 +41,7 @@ class LinesFile(FilesSource):
         """The rows of all files; ``form`` holds the arguments of ``parse`` about the format."""
         for path in self.paths:
             n_lines = 0
-            with closing(texts_of(path)) as texts:
+            with closing(self._texts(path)) as texts:
                 for text in texts:
                     indptr, columns, values, labels, weight, n_parsed = parse(
                         text,

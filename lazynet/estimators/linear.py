@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from lazynet._version import __version__
 from lazynet.data.arrays import check_sample_weight, checked_rows, checked_targets, read_only
 from lazynet.data.chunks import Chunk
-from lazynet.data.mapped_files import in_memory
+from lazynet.data.mapped_matrix import in_memory
 from lazynet.data.products import only_named_columns, own_rows, products
 from lazynet.data.targets import CheckedRows, Columns
 from lazynet.engines.calls import UndoLog, all_or_nothing

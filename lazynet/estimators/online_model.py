@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import check_any_weight, check_order, plain_arrays
 from lazynet.data.chunks import Chunk
-from lazynet.data.source import ROWS, Source, check_no_y_with_source
+from lazynet.data.source import ROWS, Source, check_no_y_with_source, check_room_for_model
 from lazynet.data.statistics import Units
 from lazynet.data.targets import Targets
 from lazynet.engines.base import (
@@ -194,6 +194,7 @@ class OnlineModel(LinearModel):
             check_no_y_with_source(y, sample_weight, sample_order)
             instead = f"take another rule, or let {MAPPED} map the rows into memory"
             settings.rule.check_streams("fit from a source", instead)
+            check_room_for_model(X)
             self.n_features_in_ = X.facts().n_features
             self.__dict__.pop("feature_names_in_", None)
             settings = replace(self._set_outputs_of(settings, X), shuffle=False)
@@ -279,6 +280,7 @@ class OnlineModel(LinearModel):
             rows = Chunk(X, y, sample_weight)
             return self._train_on_rows(settings, rows, classes, sample_order)[0]
         check_no_y_with_source(y, sample_weight, sample_order)
+        check_room_for_model(X)
         settings, n_iter = replace(settings, shuffle=False), getattr(self, "n_iter_", 0)
         if self.__sklearn_is_fitted__():
             # The model before the call keeps its engines until the pass is done.
@@ -292,7 +294,7 @@ class OnlineModel(LinearModel):
                 warnings, any_weight = warnings + given, any_weight or counts
                 n_rows += chunk.X.shape[0]
         if not n_rows:
-            raise ValueError("X must have at least one row, and the source has none")
+            raise ValueError(f"X must have at least one row, and {X} has none")
         check_any_weight(any_weight)
         self.n_iter_ = n_iter + 1
         return warnings[:1]

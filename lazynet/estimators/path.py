@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from lazynet.data.arrays import checked_rows
 from lazynet.data.chunks import Chunk
-from lazynet.data.mapped_files import in_memory
+from lazynet.data.mapped_matrix import in_memory
 from lazynet.data.products import products
 from lazynet.data.targets import CheckedRows
 from lazynet.data.weights import check_weight_of_every_class

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from lazynet._version import __version__
-from lazynet.data.files import check_path, check_writable, remove_leftovers
+from lazynet.data.files import NO_DOCUMENT, check_path, check_writable, remove_leftovers
 from lazynet.parameters import check_integer, kinds_of, shown
 from lazynet.persistence import container
 from lazynet.persistence.container import Arrays, decoded, digest, encoded
@@ -84,7 +84,7 @@ class Checkpoint:
             saved, call, seed = dict(header["call"]), self._run["call"], header["seed"]
             n_threads = check_integer("n_threads", header["n_threads"], 1)
             self._resumed = decoded(header["state"], arrays)
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
+        except NO_DOCUMENT as error:
             raise ValueError(
                 f"a fit cannot resume from {self.path}, and does not change it: {error}. {_ADVICE}"
             ) from None
