@@ -201,7 +201,7 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
 
         def minimiser_of(number: int, generator: np.random.RandomState) -> MinimiserOnSums:
             total, total_y = map(float, sums[number])
-            output = OutputLoss(number, p.loss, p.fit_intercept, total, blocks.layout)
+            output = OutputLoss(number, p.loss, p.fit_intercept, total)
             # The best intercept of zero weights for most losses, and near it for the others.
             begin = total_y / total if p.fit_intercept else 0.0
             if p.loss.name == "log_loss":

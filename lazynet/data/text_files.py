@@ -6,10 +6,11 @@ line and the column.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -58,6 +59,22 @@ class LinesFile(FilesSource):
     def _form(self) -> dict[str, Any]:
         """The arguments of ``parse`` about the format, in one pass."""
         raise NotImplementedError
+
+    @property
+    def counts(self) -> tuple[bool, bool]:
+        """Whether the rows give the number of columns of X, and of y."""
+        return False, self.multilabel and self._n_labels is None
+
+    def found_base(self) -> int | None:
+        """The first column that the rows give; None if it is given, or if no row has a column."""
+        return None
+
+    def settled(self, base: int, n_features: int, n_labels: int | None) -> Self:
+        """The same rows with these columns, where the rows would give them."""
+        source = copy.copy(self)
+        source._facts = None
+        source._n_labels = n_labels
+        return source
 
     def _pass(self, rows: int, epoch: int) -> Passing:
         chunks = self._parsed(self.n_features, self.n_labels or 0, **self._form())
@@ -130,6 +147,23 @@ class SvmlightFile(LinesFile):
     def n_features(self) -> int:
         """The number of columns, as given or as counted by ``facts``."""
         return self._n_features or self.facts().n_features
+
+    @property
+    def counts(self) -> tuple[bool, bool]:
+        """Whether the rows give the number of columns of X, and of y."""
+        return self._n_features is None, super().counts[1]
+
+    def found_base(self) -> int | None:
+        """The first column that the rows give; None if it is given, or if no row has a column."""
+        return self._base if self.zero_based == "auto" and self.facts().n_values else None
+
+    def settled(self, base: int, n_features: int, n_labels: int | None) -> Self:
+        """The same rows with these columns, where the rows would give them."""
+        source = super().settled(base, n_features, n_labels)
+        source._n_features = n_features
+        if self.zero_based == "auto":
+            source._base = base
+        return source
 
     def _find_facts(self) -> Facts:
         # Columns from 1 on need one more column if they are read as columns from 0 on.

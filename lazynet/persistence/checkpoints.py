@@ -85,9 +85,7 @@ class Checkpoint:
             n_threads = check_integer("n_threads", header["n_threads"], 1)
             self._resumed = decoded(header["state"], arrays)
         except NO_DOCUMENT as error:
-            raise ValueError(
-                f"a fit cannot resume from {self.path}, and does not change it: {error}. {_ADVICE}"
-            ) from None
+            raise self._unusable(error) from None
         differ = [name for name in {**call, **saved} if saved.get(name) != call.get(name)]
         if differ:
             raise ValueError(
@@ -96,10 +94,19 @@ class Checkpoint:
             )
         self._run |= {"seed": seed, "n_threads": n_threads}
 
-    def resumed(self) -> dict[str, Any] | None:
-        """The state in the file at the first call, None at later calls."""
+    def _unusable(self, error: Exception) -> ValueError:
+        return ValueError(
+            f"a fit cannot resume from {self.path}, and does not change it: {error}. {_ADVICE}"
+        )
+
+    def resume(self, set_state: Callable[[dict[str, Any]], None]) -> None:
+        """Give the state in the file to ``set_state`` at the first call."""
         state, self._resumed = self._resumed, None
-        return state
+        try:
+            if state is not None:
+                set_state(state)
+        except NO_DOCUMENT as error:
+            raise self._unusable(error) from None
 
     def write_if_due(self, state: Callable[[], dict[str, Any]]) -> None:
         """Write the file if the time has come; called between two epochs.

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
-from support.damage import damages, flip, truncate
+from support.damage import change, damages, flip, truncate
 from support.matrices import categories, noisy_documents
 from support.portrait import bits_of
 
@@ -405,6 +405,23 @@ def parts(tmp_path_factory):
         with pytest.raises(Ended):
             fit("nothing set", path, stop_after=2)
     return container.read(path, FORMAT)
+
+
+@pytest.mark.parametrize("name", ["history", "t", "best_loss", "engines", "generator"])
+def test_a_state_that_lies_is_refused_by_name(name, parts, path):
+    """A part is lost, or is of another kind; the checksum fits, and the file stays."""
+    for value in (..., None, "x", 1.5, {}, [1, 2]):
+        header, arrays = copy.deepcopy(parts)
+        header = change(header, ("state", name), value)
+        if type(value) is type(parts[0]["state"][name]):
+            continue
+        container.write(path, FORMAT, header, arrays)
+        before = path.read_bytes()
+        with pytest.raises(
+            ValueError, match=r"^a fit cannot resume from .*run\.lazy, and"
+        ):
+            fit("nothing set", path)
+        assert path.read_bytes() == before
 
 
 @given(data=st.data())
