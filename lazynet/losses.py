@@ -2,26 +2,78 @@
 
 A new loss needs a branch of ``loss_with_slope`` in ``kernels/losses.pxd``, its conjugate and update
 in ``kernels/conjugates.pxd``, the same functions in ``reference/losses.py``, and a row in this
-file.
+file, which has all constants of the loss (CONTRIBUTING, "Add a loss").
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from lazynet.parameters import Kind, NonNegative, ParameterObject, check_choice, refuse_class
 
 
+def _positive(value: float) -> bool:
+    return 0.0 < value < math.inf
+
+
+def _bounds_the_slope(loss: Loss, value: tuple[float, float]) -> bool:
+    constant, factor = value
+    sizes = constant >= 0.0 and 0.0 <= factor < math.inf and constant + factor > 0.0
+    return sizes and (constant < math.inf or loss.curvature is not None)
+
+
+#: The constants that are checked: whether the row of a loss may have a value, and what it must be.
+_CONSTANTS: dict[str, tuple[Callable[[Loss, Any], bool], str]] = {
+    "curvature": (
+        lambda loss, value: value is None or _positive(value),
+        "a positive number, the bound of the second derivative; None if the slope jumps",
+    ),
+    "kinks": (
+        lambda loss, value: bool(value) == (loss.curvature is None),
+        "pairs (c, k), jumps of the slope at c + k * epsilon, if curvature is None; else empty",
+    ),
+    "steepest": (
+        _bounds_the_slope,
+        "a pair (c, k), the bound c + k * epsilon of the slope; c may be infinite with a curvature",
+    ),
+    "alphas": (
+        lambda loss, value: len(value) == 2 and all(map(_positive, value)),
+        "two positive numbers, alpha of FTRL and of AdaGrad without and with initial",
+    ),
+    "gamma": (lambda loss, value: _positive(value), "a positive number, gamma of RDA"),
+    "probability": (
+        lambda loss, value: value in (None, "logistic", "clipped"),
+        "'logistic', 'clipped' or None",
+    ),
+}
+#: The value of a constant that the row of a loss lacks.
+_LACKING: Any = object()
+
+
 @dataclass(frozen=True)
 class Loss:
-    """A loss: a row of the table ``LOSSES``.
+    """A loss: a row of the table ``LOSSES``.  A row that lacks a constant cannot be imported.
 
     ``margin`` losses take y = -1 or +1 and depend on m = p*y; the others take any real y.
-    ``curvature`` bounds the second derivative in p; None: the derivative jumps.  ``kinks`` are the
-    points of these jumps, in m or in p - y: a pair (c, k) is the point c + k * epsilon.  At a kink
-    the slope is 0, but -y for "perceptron", because with 0 training could not leave zero weights.
+
+    ``curvature`` is the least bound of the second derivative in p.  None: the slope jumps, and the
+    loss is linear between the jumps.  ``kinks`` are the points of these jumps, in m or in p - y: a
+    pair (c, k) is the point c + k * epsilon.  At a kink the slope is the subgradient nearest to 0,
+    but -y for "perceptron", because with 0 training could not leave zero weights.
+
+    ``steepest`` is the least bound of the size of the slope, in the same form; c is infinite for a
+    slope without a bound.
+
+    ``alphas`` and ``gamma`` are the default rates, for rows of the mean size 1: alpha of FTRL and
+    of AdaGrad without ``initial``, alpha of AdaGrad with ``initial``, and gamma of RDA.  The first
+    visit to a row changes its prediction by at most alpha.  gamma must be so large that a step of a
+    smooth loss with an unbounded slope does not overshoot; a bounded slope allows longer steps.
+
+    ``probability`` is the formula of the probability of the positive class: "logistic", the
+    logistic function of p, or "clipped", (clip(p, -1, 1) + 1) / 2; None: there is none.
     ``trivial_minimum`` marks a loss that has its minimum at zero weights for any penalty.
     """
 
@@ -30,60 +82,86 @@ class Loss:
     margin: bool
     formula: str
     source: str
-    curvature: float | None
+    curvature: float | None = _LACKING
+    steepest: tuple[float, float] = _LACKING
+    alphas: tuple[float, float] = _LACKING
+    gamma: float = _LACKING
     kinks: tuple[tuple[float, float], ...] = ()
-    has_probability: bool = False
+    probability: str | None = None
     uses_epsilon: bool = False
-    unbounded_slope: bool = False
     trivial_minimum: bool = False
     #: the width of the losses with ``uses_epsilon``; the other losses ignore it
     epsilon: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Refuse a row that lacks a constant, or whose constants contradict each other."""
+        for name, (fits, needs) in _CONSTANTS.items():
+            value = getattr(self, name)
+            if value is _LACKING:
+                raise ValueError(f"the loss {self.name!r} lacks {name}, which must be {needs}")
+            if not fits(self, value):
+                raise ValueError(f"{name} of the loss {self.name!r} must be {needs}, got {value!r}")
+
+    @property
+    def largest_slope(self) -> float:
+        """The least bound of the size of the slope; infinite if there is none."""
+        constant, factor = self.steepest
+        return constant + factor * self.epsilon
+
+    @property
+    def unbounded_slope(self) -> bool:
+        """Whether the size of the slope has no bound."""
+        return self.largest_slope == math.inf
 
 
 _ROWS = (
     Loss(
         "log_loss", 0, True, "log(1 + exp(-m))", "logistic regression",
-        curvature=0.25, has_probability=True,
+        curvature=0.25, steepest=(1.0, 0.0), alphas=(5.0, 8.0), gamma=0.01, probability="logistic",
     ),
     Loss(
         "hinge", 1, True, "max(0, 1 - m)", "linear support vector machine",
-        curvature=None, kinks=((1.0, 0.0),),
+        curvature=None, steepest=(1.0, 0.0), alphas=(5.0, 5.0), gamma=0.01, kinks=((1.0, 0.0),),
     ),
     Loss(
         "squared_hinge", 2, True, "max(0, 1 - m)^2", "L2 support vector machine",
-        curvature=2.0, unbounded_slope=True,
+        curvature=2.0, steepest=(math.inf, 0.0), alphas=(2.5, 2.5), gamma=0.5,
     ),
     Loss(
         "modified_huber", 3, True, "max(0, 1 - m)^2 if m >= -1 else -4m", "Zhang 2004",
-        curvature=2.0, has_probability=True,
+        curvature=2.0, steepest=(4.0, 0.0), alphas=(2.5, 2.5), gamma=0.1, probability="clipped",
     ),
     Loss(
         "squared_error", 4, False, "(p - y)^2 / 2", "least squares",
-        curvature=1.0, unbounded_slope=True,
+        curvature=1.0, steepest=(math.inf, 0.0), alphas=(1.0, 1.0), gamma=0.5,
     ),
     Loss(
         "absolute_error", 5, False, "|p - y|", "median regression",
-        curvature=None, kinks=((0.0, 0.0),),
+        curvature=None, steepest=(1.0, 0.0), alphas=(1.0, 1.0), gamma=0.2, kinks=((0.0, 0.0),),
     ),
     Loss(
         "huber", 6, False, "(p - y)^2 / 2 if |p - y| <= e else e (|p - y| - e/2)", "Huber 1964",
-        curvature=1.0, uses_epsilon=True,
+        curvature=1.0, steepest=(0.0, 1.0), alphas=(1.0, 1.0), gamma=0.03, uses_epsilon=True,
     ),
     Loss(
         "epsilon_insensitive", 7, False, "max(0, |p - y| - e)", "support vector regression",
-        curvature=None, kinks=((0.0, 1.0), (0.0, -1.0)), uses_epsilon=True,
+        curvature=None, steepest=(1.0, 0.0), alphas=(1.0, 1.0), gamma=0.2,
+        kinks=((0.0, 1.0), (0.0, -1.0)), uses_epsilon=True,
     ),
     Loss(
         "smooth_hinge", 8, True, "0 if m >= 1, (1 - m)^2 / 2 if 0 < m < 1, 1/2 - m if m <= 0",
-        "Rennie & Srebro 2005", curvature=1.0,
+        "Rennie & Srebro 2005",
+        curvature=1.0, steepest=(1.0, 0.0), alphas=(2.5, 4.0), gamma=0.03,
     ),
     Loss(
         "perceptron", 9, True, "max(0, -m)", "Rosenblatt 1958",
-        curvature=None, kinks=((0.0, 0.0),), trivial_minimum=True,
+        curvature=None, steepest=(1.0, 0.0), alphas=(5.0, 5.0), gamma=0.01, kinks=((0.0, 0.0),),
+        trivial_minimum=True,
     ),
     Loss(
         "squared_epsilon_insensitive", 10, False, "max(0, |p - y| - e)^2",
-        "L2 support vector regression", curvature=2.0, uses_epsilon=True, unbounded_slope=True,
+        "L2 support vector regression",
+        curvature=2.0, steepest=(math.inf, 0.0), alphas=(1.0, 1.0), gamma=1.0, uses_epsilon=True,
     ),
 )  # fmt: skip
 

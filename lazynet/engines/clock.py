@@ -200,15 +200,13 @@ def tuning_of(
     32.0
     """
     numbers = not loss.margin
-    smooth = numbers and loss.curvature is not None
-    largest_slope = 1.0 if not smooth else np.inf if loss.unbounded_slope else loss.epsilon
     return dict(
         constant=schedule.factor * (_NUMBERS if numbers else _MARGINS),
         slack=_SLACK,
         l1=l1,
         l2=l2,
         largest_rate=largest_rate,
-        largest_slope=largest_slope,
+        largest_slope=loss.largest_slope if numbers else 1.0,
         # The curvature for implicit steps; 0: steps are explicit.
         curvature=(loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
         intercept=_INTERCEPT_OF_NUMBERS if numbers else _INTERCEPT_OF_MARGINS,
@@ -216,7 +214,7 @@ def tuning_of(
         intercept_lowering=_INTERCEPT_LOWERING if numbers else 1.0,
         # Whether slopes are bounded by the size of the targets.
         follows_targets=numbers,
-        smooth=smooth,
+        smooth=numbers and loss.curvature is not None,
         unbounded=loss.unbounded_slope,
         proximal=proximal,
     )

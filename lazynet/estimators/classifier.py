@@ -111,9 +111,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return loss
 
     def _has_probability(self) -> bool:
-        if self._settled_loss().has_probability:
+        if self._settled_loss().probability is not None:
             return True
-        accepted = sorted(name for name, row in LOSSES.items() if row.has_probability)
+        accepted = sorted(name for name, row in LOSSES.items() if row.probability)
         raise AttributeError(f"probabilities need loss to be one of {accepted}, got {self.loss!r}")
 
     @available_if(_has_probability)
@@ -142,7 +142,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             return np.asarray(softmax(decision, axis=1), dtype=np.float64)
         # Each class gets its own p, not 1 - the other, so that small probabilities keep digits.
         by_class = self._decision_by_class(decision)
-        if loss.name in ("log_loss", "softmax"):
+        if loss.probability == "logistic":
             positive = np.asarray(expit(by_class), dtype=np.float64)
         else:
             positive = (np.clip(by_class, -1.0, 1.0) + 1.0) / 2.0
@@ -165,7 +165,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         """
         decision, loss = self._decision(X), self._settled_loss()
         sum_to_one = self._form is None and decision.shape[1] > 1
-        if loss.name in ("log_loss", "softmax") and not sum_to_one:
+        if loss.probability == "logistic" and not sum_to_one:
             return np.asarray(log_expit(self._decision_by_class(decision)), dtype=np.float64)
         if loss == SOFTMAX:
             return np.asarray(log_softmax(decision, axis=1), dtype=np.float64)

@@ -97,6 +97,8 @@ cdef inline str prepare(AnyRule* rule, int code, bint running):
     if code == ADAGRAD:
         adagrad.prepare(&rule.adagrad)
         defect = adagrad.defect(&rule.adagrad)
+    elif code == CARPENTER:
+        defect = carpenter.defect(&rule.carpenter)
     elif code == CLOCK or code == AVERAGED:
         clock.prepare(&rule.clock)
     elif code == FTRL:
@@ -111,6 +113,8 @@ cdef inline str prepare(AnyRule* rule, int code, bint running):
     elif code == TABLES:
         tables.prepare(&rule.tables)
         defect = tables.defect(&rule.tables)
+    elif code == TRUNCATED:
+        defect = truncated_gradient.defect(&rule.truncated)
     return defect
 
 

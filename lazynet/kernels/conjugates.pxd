@@ -28,14 +28,6 @@ cdef inline double clip(double value, double low, double high) noexcept nogil:
     return fmin(fmax(value, low), high)
 
 
-# Whether the slope of the loss jumps.
-cdef inline bint has_kinks(int loss) noexcept nogil:
-    return (
-        loss == HINGE or loss == PERCEPTRON
-        or loss == ABSOLUTE_ERROR or loss == EPSILON_INSENSITIVE
-    )
-
-
 # b log b, continued by its limit 0.
 cdef inline double entropy_term(double b) noexcept nogil:
     return b * log(b) if b > 0.0 else 0.0
@@ -197,7 +189,7 @@ cdef inline double smoothed_with_derivatives(
 ) noexcept nogil:
     cdef double size = 0.0
     cdef double a = best_dual(loss, held, p, y, nu, epsilon)
-    cdef double m = fabs(a)
+    cdef bint inside = fabs(a) > 0.0 and into_domain(loss, 2.0 * a, y, epsilon) != a
     slope[0] = -a
-    curvature[0] = 1.0 / nu if 0.0 < m < 1.0 else 0.0
+    curvature[0] = 1.0 / nu if inside else 0.0
     return -a * p - conjugate(loss, a, y, epsilon, &size) - 0.5 * nu * (a - held) * (a - held)

@@ -80,14 +80,6 @@ cdef inline Change count_size(MeanSize* seen, double size) noexcept nogil:
     return CHANGED
 
 
-cdef inline str defect_of_mean_size(double rows, double sum_of_sizes, double mean):
-    """Why these fields cannot be used; None if they can."""
-    if not 0.0 <= rows <= most_rows():
-        return f"fields: rows must lie between 0 and {most_rows():.0f}, got {rows}"
-    if not (sum_of_sizes >= 0.0 and mean >= 0.0):
-        return f"fields: sum_of_sizes and mean must not be negative, got {sum_of_sizes} and {mean}"
-    return None
-
 # --- one global rate ------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from libc.string cimport memset
 
 from .arrays cimport check_aligned, check_cells, check_vector
 from .rules.motion cimport add_to
-from .conjugates cimport conjugate, has_kinks
+from .conjugates cimport conjugate
 from .examples cimport Examples, check_runnable, importance_of, walk_rows
 from .losses cimport loss_slope, loss_value
 from .rows cimport AHEAD, FINISHED, PATIENCE, PAUSED, OwnRow, Walk, end_walk, fetch_row, next_row
@@ -122,16 +122,18 @@ def total_loss(
     int loss,
     double epsilon,
     double share,
+    double jump,
+    double curvature,
     const double[::1] sizes=None,
 ):
     """share * sum s_i l(p_i + shift), and a bound on what rounding loses of it.
 
-    ``sizes`` times the unit of roundoff bounds the errors of the predictions; without ``sizes``
-    the predictions are right to the last digit.
+    Between two predictions the slope changes by at most ``jump`` and ``curvature`` times the
+    distance.  ``sizes`` times the unit of roundoff bounds the errors of the predictions; without
+    ``sizes`` the predictions are right to the last digit.
     """
     cdef Py_ssize_t row
     cdef double total = 0.0, low = 0.0, lost = 0.0, p, importance, value, away, slope
-    cdef double kink = 1.0 if has_kinks(loss) else 0.0
     check_runnable(examples, loss)
     check_vector("predictions", predictions, examples.csr.n_rows)
     if sizes is not None:
@@ -142,13 +144,12 @@ def total_loss(
             p = predictions[row] + shift
             value = loss_value(loss, p, examples.targets[row], epsilon)
             add_to(&total, &low, importance * value)
-            # The prediction is rounded, and so is its distance from the target.  Between them the
-            # slope changes by at most 1, or in proportion to the distance.
+            # The prediction is rounded, and so is its distance from the target.
             away = SLACK * (fabs(predictions[row]) + fabs(shift) + fabs(examples.targets[row]))
             if sizes is not None:
                 away += SLACK * sizes[row]
             slope = fabs(loss_slope(loss, p, examples.targets[row], epsilon))
-            lost += importance * (SLACK * value + (slope + kink + 2.0 * away) * away)
+            lost += importance * (SLACK * value + (slope + jump + curvature * away) * away)
     return share * (total + low), share * lost
 
 

@@ -1,7 +1,7 @@
 """An interior point method for small problems with a loss whose slope jumps.
 
-Such a loss is a sum of hinges [c - d p]+, one or two for every row, with d = -1 or +1.  The method
-solves
+Such a loss is a sum of hinges h [c - d p]+, a few for every row, with d = -1 or +1 and a height h.
+The method solves, with the heights as factors of s,
 
     min  sum_k s_k xi_k + l1 sum_j (u_j + v_j) + l2/2 |w|^2     over  t, xi, u, v >= 0,
          w = u - v,    t_k = d_k (x_k.w + b) - c_k + xi_k
@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.kernels.objective import values_and_slopes
 from lazynet.minimum.objective import MeanLoss
 from lazynet.penalties import ElasticNet
 
@@ -68,14 +69,22 @@ def _dense(mean: MeanLoss) -> NDArray[np.float64]:
     return columns.T
 
 
-def _hinges(mean: MeanLoss) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """d and c of the hinges: a line per hinge, a column per row of X."""
+def _hinges(mean: MeanLoss) -> list[NDArray[np.float64]]:
+    """d, c and the heights of the hinges: a line per hinge, a column per row of X."""
     loss, y = mean.loss, mean.y
-    kinks = [at + times * loss.epsilon for at, times in loss.kinks]
-    if loss.margin:
-        return y[None, :], np.full((1, len(y)), kinks[0])
-    low, high = y + min(kinks), y + max(kinks)
-    return np.stack([np.ones_like(y), -np.ones_like(y)]), np.stack([low, -high])
+    at = np.sort([constant + times * loss.epsilon for constant, times in loss.kinks])
+    # The slopes on the two sides of every kink.
+    places = np.concatenate([[at[0] - 1.0], (at[1:] + at[:-1]) / 2.0, [at[-1] + 1.0]])
+    target = np.full(len(places), float(loss.margin))
+    slopes = values_and_slopes(loss.code, places, target, loss.epsilon)[1]
+    direction, origin = (y, 0.0) if loss.margin else (np.ones_like(y), y)
+    hinges = []
+    for side, parts in ((1.0, np.minimum(slopes, 0.0)), (-1.0, np.maximum(slopes, 0.0))):
+        for kink, height in zip(at, np.diff(parts), strict=True):
+            if height > 0.0:
+                centre = np.broadcast_to(side * (origin + kink), len(y))
+                hinges.append((side * direction, centre, np.full(len(y), height)))
+    return [np.stack(part) for part in zip(*hinges, strict=True)]
 
 
 class _Equations:
@@ -130,8 +139,8 @@ def minimum_inside(mean: MeanLoss, penalty: ElasticNet, intercept: float) -> Sol
     """
     counts = np.ones(mean.n_rows) if mean.importances is None else mean.importances
     counted = counts > 0.0
-    X, s = _dense(mean)[counted], mean.share * counts[counted]
-    d, c = (part[:, counted] for part in _hinges(mean))
+    d, c, heights = (part[:, counted] for part in _hinges(mean))
+    X, s = _dense(mean)[counted], mean.share * counts[counted] * heights
     l1, l2 = penalty.l1, penalty.l2
     w, b = np.zeros(X.shape[1]), intercept
     short = c - d * b
@@ -206,7 +215,7 @@ def minimum_inside(mean: MeanLoss, penalty: ElasticNet, intercept: float) -> Sol
         # Of the two numbers of a pair, which are seen in units of their first values, one vanishes.
         w = np.where(np.maximum(x[2], x[3]) / first > np.minimum(z[2], z[3]) / l1, w, 0.0)
     duals = np.zeros(mean.n_rows)
-    duals[counted] = (d * np.clip(z[0] / s, 0.0, 1.0)).sum(axis=0)
+    duals[counted] = (d * heights * np.clip(z[0] / s, 0.0, 1.0)).sum(axis=0)
     return Solution(w, float(b), duals)
 
 

@@ -108,10 +108,14 @@ class MeanLoss:
 
         ``sizes`` bound the errors of the margins, in units of roundoff; None: they are right.
         """
-        code, epsilon = self.loss.code, self.loss.epsilon
+        loss = self.loss
+        jump = loss.largest_slope if loss.curvature is None else 0.0
+        # 2 bounds the curvatures of most losses.
+        curvature = max(2.0, loss.curvature or 0.0)
         return kernel.total_loss(
-            self.examples, margins, intercept, code, epsilon, self.share, sizes
-        )
+            self.examples, margins, intercept, loss.code, loss.epsilon, self.share, jump,
+            curvature, sizes,
+        )  # fmt: skip
 
     def conjugate(self, duals: Vector, factor: float = 1.0) -> tuple[float, float]:
         """(1/n) sum s_i l*(-factor a_i), and a bound on what rounding loses of it."""

@@ -16,8 +16,8 @@ intercept is k eta.
 - Losses of a margin: C = 32, Y = G = 1, k = 1/32.
 - Losses of numbers: C = 16, k = 1; Y is the standard deviation of the targets so far, for the
   intercept (and without one for the weights) their root mean square.  G is the size of a slope:
-  Y for unbounded slopes, the smaller of Y and epsilon for "huber", 1 for "absolute_error" and
-  "epsilon_insensitive".  The intercept has a separate acc and G.
+  the bound of the slope if the slope jumps, else the smaller of Y and this bound (epsilon for
+  "huber", infinite for "squared_error").  The intercept has a separate acc and G.
 - C is multiplied by ``factor``.  A fit with few epochs can have higher rates than a long fit.
 - Unbounded slopes ("squared_error", "squared_hinge" and the like): eta has no factor
   sqrt(min(1, 8 / u)), because the step is implicit, with the slope at the weights after the
@@ -45,10 +45,8 @@ from typing import Any, ClassVar
 
 from lazynet.reference.affine import SHRINKS, SHRINKS_FIRST
 from lazynet.reference.learner import Learner
-from lazynet.reference.losses import NUMBERS, entry_named
+from lazynet.reference.losses import SHAPES, entry_named
 
-#: The curvature of the losses whose slope has no bound: they take implicit steps.
-IMPLICIT = {"squared_hinge": 2.0, "squared_error": 1.0, "squared_epsilon_insensitive": 2.0}
 #: The squared size of the intercept's feature, relative to rows of the mean norm 1.
 INTERCEPT_OF_MARGINS, INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
 #: The factors of the rates of losses of numbers when the slopes no longer shrink.
@@ -91,7 +89,11 @@ class DenseFromData(Learner):
         **options: Any,
     ) -> None:
         super().__init__(n_features, loss=loss, **options)
-        self.loss, self.shrink = loss, entry_named("rule", rule, SHRINKS)
+        shape, self.shrink = entry_named("loss", loss, SHAPES), entry_named("rule", rule, SHRINKS)
+        self.numbers, self.curvature = not shape.margin, shape.curvature
+        self.largest_slope = shape.largest_slope(self.epsilon)
+        # Losses whose slope has no bound take implicit steps.
+        self.implicit = self.largest_slope == math.inf
         self.shrinks_first = entry_named("step_order", step_order, SHRINKS_FIRST)
         self.largest_rate, self.positive, self.factor = largest_rate, positive, factor
         self.weights, self.intercept = [0.0] * n_features, 0.0
@@ -167,12 +169,12 @@ class DenseFromData(Learner):
 
     def _rates(self, size: float, slope: float, importance: float) -> tuple[float, float]:
         """The rates of the weights and of the intercept."""
-        numbers, implicit = self.loss in NUMBERS, self.loss in IMPLICIT
+        numbers = self.numbers
         k = (INTERCEPT_OF_NUMBERS if numbers else INTERCEPT_OF_MARGINS) * self.fit_intercept
         u = ((size / self.m if size else 0.0) + k) / (1.0 + k)
         counted = importance * importance * min(u, 8.0)
         share = self.factor * (16.0 if numbers else 32.0) / (1.0 + k)
-        if not implicit and u > 8.0:
+        if not self.implicit and u > 8.0:
             share *= math.sqrt(8.0 / u)
         deviation, root_mean_square = self._target_sizes() if numbers else (1.0, 1.0)
         G = self._slope_size(root_mean_square)
@@ -198,14 +200,15 @@ class DenseFromData(Learner):
 
     def _slope_size(self, Y: float) -> float:
         """G, the size of the slopes of the loss for targets of the size Y."""
-        slopes = {"squared_error": Y, "squared_epsilon_insensitive": Y}
-        return {**slopes, "huber": min(Y, self.epsilon)}.get(self.loss, 1.0)
+        if not self.numbers:
+            return 1.0
+        return self.largest_slope if self.curvature is None else min(Y, self.largest_slope)
 
     def _damping(self, p: float, y: float, g: float, importance: float, reach: float) -> float:
         """The factor of the slope ``g``: the step changes the prediction by reach times g."""
-        if self.loss in IMPLICIT:
-            return 1.0 / (1.0 + IMPLICIT[self.loss] * importance * reach)
-        if self.loss in NUMBERS and abs(g) * reach > abs(p - y):
+        if self.implicit:
+            return 1.0 / (1.0 + (self.curvature or 0.0) * importance * reach)
+        if self.numbers and abs(g) * reach > abs(p - y):
             return abs(p - y) / (abs(g) * reach)
         return 1.0
 

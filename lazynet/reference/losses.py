@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 Function = Callable[[Any, Any, Any], Any]
 
@@ -178,14 +178,42 @@ LOSSES: dict[str, tuple[Function, Function]] = {
     "squared_epsilon_insensitive": (squared_epsilon_insensitive, squared_epsilon_insensitive_slope),
 }
 
-#: The losses whose target is any number; the rest depend on the margin, with targets -1 and +1.
-NUMBERS = (
-    "squared_error",
-    "absolute_error",
-    "huber",
-    "epsilon_insensitive",
-    "squared_epsilon_insensitive",
-)
+
+class Shape(NamedTuple):
+    """What rates that follow the rows must know of a loss.
+
+    ``margin``: whether it depends on m = p y, with targets -1 and +1; else the target is any
+    number.  ``steepest``: the pair (c, k) stands for the bound c + k epsilon of the size of the
+    slope.  ``curvature``: the bound of the second derivative; None: the slope jumps.
+
+    >>> SHAPES["huber"].largest_slope(epsilon=0.25)
+    0.25
+    """
+
+    margin: bool
+    steepest: tuple[float, float]
+    curvature: float | None
+
+    def largest_slope(self, epsilon: Any) -> Any:
+        """The bound of the size of the slope; infinite if there is none."""
+        constant, factor = self.steepest
+        return constant + factor * epsilon
+
+
+#: name -> Shape
+SHAPES: dict[str, Shape] = {
+    "log_loss": Shape(True, (1.0, 0.0), 0.25),
+    "hinge": Shape(True, (1.0, 0.0), None),
+    "squared_hinge": Shape(True, (math.inf, 0.0), 2.0),
+    "modified_huber": Shape(True, (4.0, 0.0), 2.0),
+    "squared_error": Shape(False, (math.inf, 0.0), 1.0),
+    "absolute_error": Shape(False, (1.0, 0.0), None),
+    "huber": Shape(False, (0.0, 1.0), 1.0),
+    "epsilon_insensitive": Shape(False, (1.0, 0.0), None),
+    "smooth_hinge": Shape(True, (1.0, 0.0), 1.0),
+    "perceptron": Shape(True, (1.0, 0.0), None),
+    "squared_epsilon_insensitive": Shape(False, (math.inf, 0.0), 2.0),
+}
 
 
 # --- the conjugates, for dual ascent ----------------------------------------------------------

@@ -10,22 +10,6 @@ from lazynet.parameters import NonNegative, Positive
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
 
-#: If alpha follows the data: alpha times the mean of ||x||_1, by the name of the loss, without
-#: ``initial`` and with it.  The first visit to a row changes its prediction by at most this number.
-PLAIN_PRODUCTS = {
-    "log_loss": 5.0,
-    "hinge": 5.0,
-    "squared_hinge": 2.5,
-    "modified_huber": 2.5,
-    "squared_error": 1.0,
-    "absolute_error": 1.0,
-    "huber": 1.0,
-    "epsilon_insensitive": 1.0,
-    "smooth_hinge": 2.5,
-    "perceptron": 5.0,
-    "squared_epsilon_insensitive": 1.0,
-}
-PRODUCTS = PLAIN_PRODUCTS | {"log_loss": 8.0, "smooth_hinge": 4.0}
 #: If alpha follows the data: ``initial`` of losses of margins, whose slopes are about 1 in size.
 INITIAL = 1.0
 
@@ -89,5 +73,5 @@ class AdaGrad(Rule):
         if initial is None:
             initial = INITIAL if follows and loss.margin else 0.0
         if alpha is None:
-            alpha = (PRODUCTS if initial else PLAIN_PRODUCTS)[loss.name]
+            alpha = loss.alphas[initial > 0.0]
         return (penalty.l1, penalty.l2, alpha / divisor, self.delta, float(follows), initial)

@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar
 from lazynet.losses import Loss
 from lazynet.parameters import Choice, NonNegative, Positive
 from lazynet.penalties import ElasticNet
-from lazynet.rules.adagrad import PLAIN_PRODUCTS
 from lazynet.rules.base import LOG_LOSS, Rule
 
 PENALTIES = ("per_example", "once")
@@ -71,7 +70,7 @@ class FTRL(Rule):
         options = super().reference_options(loss)
         if self.alpha is None:
             options |= dict(
-                alpha_unit=PLAIN_PRODUCTS[loss.name],
+                alpha_unit=loss.alphas[0],
                 beta_unit=_BETA,
                 intercept_alpha=_INTERCEPT_ALPHA,
             )
@@ -91,7 +90,7 @@ class FTRL(Rule):
             return (*penalties, self.alpha, self.beta, 0.0, 0.0)
         return (
             *penalties,
-            PLAIN_PRODUCTS[loss.name],
+            loss.alphas[0],
             self.beta * _BETA,
             _INTERCEPT_ALPHA,
             self.beta,

@@ -10,23 +10,7 @@ from lazynet.parameters import NonNegative, Positive
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
 
-#: If gamma follows the data: gamma over the squared mean norm of a row, by the name of the loss.
-#: The step of a smooth loss with an unbounded slope must not overshoot; a bounded slope allows
-#: longer steps.
-STRENGTHS = {
-    "log_loss": 0.01,
-    "hinge": 0.01,
-    "squared_hinge": 0.5,
-    "modified_huber": 0.1,
-    "smooth_hinge": 0.03,
-    "perceptron": 0.01,
-    "squared_error": 0.5,
-    "absolute_error": 0.2,
-    "huber": 0.03,
-    "epsilon_insensitive": 0.2,
-    "squared_epsilon_insensitive": 1.0,
-}
-# The gamma of the intercept in this case.
+# If gamma follows the data: the gamma of the intercept.
 _INTERCEPT_GAMMA = 3.0
 
 
@@ -66,7 +50,7 @@ class RDA(Rule):
         """
         options = super().reference_options(loss)
         if self.gamma is None:
-            options |= dict(gamma_unit=STRENGTHS[loss.name], intercept_gamma=_INTERCEPT_GAMMA)
+            options |= dict(gamma_unit=loss.gamma, intercept_gamma=_INTERCEPT_GAMMA)
         return options
 
     def constants(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
@@ -77,4 +61,4 @@ class RDA(Rule):
         """
         if self.gamma is not None:
             return (penalty.l1, penalty.l2, self.gamma, self.rho, 0.0)
-        return (penalty.l1, penalty.l2, STRENGTHS[loss.name], self.rho, _INTERCEPT_GAMMA)
+        return (penalty.l1, penalty.l2, loss.gamma, self.rho, _INTERCEPT_GAMMA)

@@ -296,11 +296,10 @@ def default_l1(statistics: RowStatistics, loss: Loss, share: float = L1_SHARE) -
         return 0.0
     # The mean of enormous numbers overflows; the default l1 is then 0.
     with np.errstate(over="ignore", invalid="ignore"):
-        slope = 1.0
+        slope = 1.0 if loss.margin else loss.largest_slope
         if not loss.margin and loss.curvature is not None:
             # The slopes are as large as the targets are spread.
-            bound = np.inf if loss.unbounded_slope else loss.epsilon
-            slope = float(np.mean([min(spread, bound) for spread in statistics.spreads]))
+            slope = float(np.mean([min(spread, slope) for spread in statistics.spreads]))
         slope *= statistics.mean_importance
         result = share * slope * float(np.sqrt(statistics.mean_squared_norm)) / n
     return result if np.isfinite(result) else 0.0

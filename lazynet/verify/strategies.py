@@ -233,7 +233,7 @@ def problems(
         for number in _nonempty("importances", importances)
     ]
     loss = draw(st.sampled_from(_nonempty("losses", losses)))
-    if isinstance(loss, str) and get_loss(loss).uses_epsilon and draw(st.booleans()):
+    if isinstance(loss, str) and loss in LOSS_OBJECTS and draw(st.booleans()):
         loss = LOSS_OBJECTS[loss](epsilon=0.7)
     rule = draw(st.sampled_from(_nonempty("rules", rules)))
     step_order = draw(st.sampled_from(_nonempty("step_orders", step_orders)))

@@ -103,11 +103,11 @@ def test_a_wrong_rule_is_caught(copy):
 
 
 def test_the_changes_for_a_loss_fit(copy):
-    """The changes for the loss fit the files; the next test compiles them, which takes minutes."""
+    """The changes for the loss fit the files; the next test compiles them."""
     make_changes(copy, section("Add a loss"))
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_loss_can_be_added_as_it_is_written(copy):
     """The changes for the loss compile, and the commands of the section pass."""
     pytest.importorskip("Cython")

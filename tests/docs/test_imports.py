@@ -173,7 +173,7 @@ def test_every_cell_belongs_to_a_rule():
     """No file is left of a rule that is gone."""
     files = {path.stem for path in (PACKAGE / "kernels" / "rules").glob("*.pxd")}
     rules = {row.engine.kind for row in ALGORITHMS.values() if row.engine}
-    assert files == rules | {"__init__", "clock", "groups", "motion", "tables"}
+    assert files == rules | {"__init__", "clock", "defects", "groups", "motion", "tables"}
 
 
 def test_tests_that_sources_name_are_there():

@@ -3,6 +3,7 @@
 import copy
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -41,12 +42,12 @@ from lazynet import (
     TruncatedGradient,
 )
 from lazynet.engines.catalogue import ALGORITHMS
-from lazynet.losses import LOSSES
+from lazynet.losses import LOSSES, LOSSES_OF_CLASSES
 from lazynet.reference.losses import LOSSES as AS_WRITTEN
 from lazynet.rules.affine import STEP_ORDERS
 from lazynet.rules.storage import STORAGES
 
-LOSSES_WITH_PROBABILITY = ["log_loss", "modified_huber"]
+LOSSES_WITH_PROBABILITY = [name for name, loss in LOSSES.items() if loss.probability]
 
 #: The losses of many predictions, by their formulas.
 FORMULAS = {
@@ -197,6 +198,21 @@ def test_small_probabilities_keep_their_digits():
     expected = np.column_stack([expit(-decision), expit(decision)])
     assert np.allclose(model.predict_proba(rows), expected, rtol=1e-12, atol=0)
     assert np.isfinite(model.predict_log_proba(rows)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "formula"),
+    [("logistic", expit), ("clipped", lambda p: (np.clip(p, -1.0, 1.0) + 1.0) / 2.0)],
+)
+def test_the_row_of_a_loss_has_the_formula_of_its_probability(name, formula, monkeypatch):
+    """No other loss than those of today is taken for one of them."""
+    row = replace(LOSSES["smooth_hinge"], probability=name)
+    monkeypatch.setitem(LOSSES_OF_CLASSES, "smooth_hinge", row)
+    X, y = make_data()
+    model = LazyNetClassifier(loss="smooth_hinge", max_iter=2, tol=None).fit(X, y)
+    expected = formula(model.decision_function(X))
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], expected, rtol=1e-12, atol=0)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X))[:, 1], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

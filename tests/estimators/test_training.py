@@ -1,6 +1,7 @@
 """How long fit trains, what it tells of every epoch, and which weights it keeps."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,8 +27,8 @@ from lazynet import (
     LazyNetRegressor,
     Tables,
 )
+from lazynet.losses import LOSSES_OF_CLASSES
 from lazynet.reference.losses import LOSSES as FORMULAS
-from lazynet.rules.adagrad import PRODUCTS
 from lazynet.training import rows as in_memory
 from lazynet.training.folds import split
 from lazynet.training.loop import RESTART_DIVISOR
@@ -172,7 +173,9 @@ def test_a_fit_that_begins_anew_has_the_weights_of_lower_rates(monkeypatch):
     first, second = (line["progressive_loss"] for line in model.history_)
     assert second < np.log(2.0) < first
     assert (model.best_epoch_, model.t_) == (1, len(y))
-    monkeypatch.setitem(PRODUCTS, "log_loss", PRODUCTS["log_loss"] / RESTART_DIVISOR)
+    row = LOSSES_OF_CLASSES["log_loss"]
+    lower = replace(row, alphas=tuple(alpha / RESTART_DIVISOR for alpha in row.alphas))
+    monkeypatch.setitem(LOSSES_OF_CLASSES, "log_loss", lower)
     slower = LazyNetClassifier(shuffle=False, max_iter=1, tol=None).fit(X, y)
     assert same_bits(model.coef_, slower.coef_)
     assert same_bits(model.intercept_, slower.intercept_)

@@ -72,9 +72,10 @@ def size_of(problem, found):
     w, b = np.array(found.coef), found.intercept
     s, total = np.array(problem.importances), sum(problem.importances)
     reach = np.abs(problem.rows) @ np.abs(w) + abs(b) + np.abs(problem.targets) + 1.0
-    if LOSSES[problem.loss].unbounded_slope:
+    loss = LOSSES[problem.loss]
+    if loss.unbounded_slope:
         reach = reach * reach
-    steepest = 4.0 if problem.loss == "modified_huber" else 1.0
+    steepest = 1.0 if loss.unbounded_slope else max(1.0, loss.steepest[0])
     penalty = problem.l1 * np.abs(w).sum() + problem.l2 * (w * w).sum()
     return float(steepest * s @ reach / total + penalty)
 

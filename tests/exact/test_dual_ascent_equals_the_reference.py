@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from support import rows
 from support.caught import caught
-from support.dual import MINIMISED
+from support.dual import MINIMISED, dual_within
 from support.engines import apart
 from support.matrices import corpus
 
@@ -127,8 +127,8 @@ def test_a_start_equals_the_reference(case, data):
     numbers = st.sampled_from([0.0, -1.5, 0.25])
     twin.centre = [data.draw(numbers) for _ in twin.centre]
     twin.centre_intercept = data.draw(numbers) if options["fit_intercept"] else 0.0
-    share = data.draw(st.sampled_from([0.0, 0.5, 1.0])) * (0.1 if twin.loss == "huber" else 1.0)
-    twin.duals = [share * (1.0 if get_loss(twin.loss).margin is False else y) for y in given[1]]
+    share = data.draw(st.sampled_from([0.0, 0.5, 1.0]))
+    twin.duals = [dual_within(twin.loss, share, y, twin.epsilon) for y in given[1]]
     built.start_from(np.array(twin.centre), twin.centre_intercept, np.array(twin.duals))
     assert_equal(built, twin)
     for step, row in enumerate(order[:5]):
@@ -155,7 +155,7 @@ def test_an_update_of_any_curvature_is_the_one_of_the_reference(
     X, y = sparse.csr_matrix([[x]]), np.array([y])
     options = dict(l1=0.0, l2=0.0, kappa=1.0, fit_intercept=False, kappa_intercept=1.0)
     built = compiled(X, y, None, loss=loss, **options)
-    built.duals[0] = y[0] * share * (built.mean.loss.epsilon if loss == "huber" else 1.0)
+    built.duals[0] = dual_within(loss, share, y[0], built.mean.loss.epsilon)
     built.z[0] = prediction / x
     given = float(built.duals[0]), float(x * built.z[0]), float(y[0]), float(x * x)
     built.take(rows(1))

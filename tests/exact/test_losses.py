@@ -1,5 +1,6 @@
 """Compiled losses equal their Python twins, and have the kinks and curvatures of their table."""
 
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -9,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import SGDClassifier
 
+from lazynet import FromData
+from lazynet.data.statistics import RowStatistics
+from lazynet.engines.clock import tuning_of
 from lazynet.kernels.objective import LOSS_COUNT, values_and_slopes
-from lazynet.losses import LOSSES
+from lazynet.losses import LOSSES, Loss
+from lazynet.reference import DenseFromData
 from lazynet.reference.losses import LOSSES as TWINS
+from lazynet.reference.losses import SHAPES
+from lazynet.training.fit import default_l1
 
 each_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 
@@ -43,7 +50,66 @@ def test_table_kernel_and_twins_list_the_same_losses():
     """Codes are 0 .. n-1 in the order of the table, and every row has its twin."""
     assert [loss.code for loss in LOSSES.values()] == list(range(LOSS_COUNT))
     assert all(loss.name == name for name, loss in LOSSES.items())
-    assert list(TWINS) == list(LOSSES)
+    assert list(TWINS) == list(SHAPES) == list(LOSSES)
+
+
+@each_loss
+def test_the_reference_has_the_constants_of_the_table(loss):
+    """The reference imports nothing of lazynet, and so it has a table of its own."""
+    assert SHAPES[loss.name] == (loss.margin, loss.steepest, loss.curvature)
+
+
+CONSTANTS = dict(curvature=1.0, steepest=(1.0, 0.0), alphas=(1.0, 2.0), gamma=0.1)
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_a_row_that_lacks_a_constant_is_refused(name):
+    """The error names the loss, the constant, and what the constant must be."""
+    given = {other: value for other, value in CONSTANTS.items() if other != name}
+    with pytest.raises(ValueError, match=f"^the loss 'new' lacks {name}, which must be (a|two) "):
+        Loss("new", 11, False, "|p - y|", "a test", **given)
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *(("curvature", number) for number in (0.0, -1.0, np.inf, np.nan)),
+        ("curvature", None),  # without kinks
+        ("kinks", ((0.0, 0.0),)),  # with a curvature
+        *(("steepest", pair) for pair in ((0.0, 0.0), (-1.0, 0.0), (1.0, -1.0), (np.nan, 0.0),
+                                          (1.0, np.inf), (1.0, np.nan))),
+        *(("alphas", pair) for pair in ((1.0,), (0.0, 1.0), (1.0, np.inf), (1.0, np.nan))),
+        *(("gamma", number) for number in (0.0, -1.0, np.inf, np.nan)),
+        ("probability", "softmax"),
+    ],
+)  # fmt: skip
+def test_a_row_with_a_wrong_constant_is_refused(name, wrong):
+    """Numbers that are no bounds or rates, and constants that contradict each other."""
+    with pytest.raises(ValueError, match=r"of the loss 'new' must be .*, got ") as caught:
+        Loss("new", 11, False, "|p - y|", "a test", **CONSTANTS | {name: wrong})
+    assert str(caught.value).startswith("kinks" if wrong is None else name)
+    jumps = CONSTANTS | dict(curvature=None, kinks=((0.0, 0.0),))
+    assert Loss("new", 11, False, "|p - y|", "a test", **jumps).largest_slope == 1.0
+    with pytest.raises(ValueError, match=r"^steepest of the loss 'new' .* with a curvature, got"):
+        Loss("new", 11, False, "|p - y|", "a test", **jumps | dict(steepest=(np.inf, 0.0)))
+
+
+@each_loss
+@pytest.mark.parametrize("epsilon", [0.1, 0.7])
+def test_default_rates_and_penalties_know_the_bound_of_the_slope(loss, epsilon):
+    """Of losses of numbers; the slopes of the others are about 1 in size."""
+    loss = replace(loss, epsilon=epsilon)
+    twin = DenseFromData(1, loss=loss.name, epsilon=epsilon)
+    statistics = RowStatistics()
+    statistics.add(np.ones(2), np.array([[-1e3], [1e3]]))
+    assert tuning_of(FromData(), loss, 0.0, 0.0, 1.0, True)["largest_slope"] == (
+        1.0 if loss.margin else loss.largest_slope
+    )
+    size = 1.0 if loss.margin else min(loss.largest_slope, 1e3)
+    assert twin._slope_size(1e3) == size
+    assert default_l1(statistics, loss, 1.0) == size / 2
 
 
 @pytest.mark.parametrize("code", [-1, LOSS_COUNT])
@@ -68,10 +134,16 @@ def test_epsilon_matters_where_the_table_says(loss):
 
 
 @each_loss
-def test_slope_is_unbounded_where_the_table_says(loss):
-    """``unbounded_slope`` marks the losses whose slope grows with the distance from the target."""
-    near, far = np.abs(evaluate(loss, [-1e3, -1e6], 1.0, 0.5)[1])
-    assert (far > near) == loss.unbounded_slope
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_the_bound_of_the_slope_is_the_least(loss, epsilon):
+    """The slopes reach it, or come as near as one likes; without a bound they grow for ever."""
+    slopes = np.abs(evaluate(loss, [-1e3, 1e3, -1e9, 1e9], 1.0, epsilon)[1])
+    far = slopes.reshape(2, 2).max(axis=1)
+    loss = replace(loss, epsilon=epsilon)
+    if loss.unbounded_slope:
+        assert far[1] > 1e5 * far[0] > 1e5
+    else:
+        assert far[1] == pytest.approx(loss.largest_slope, rel=1e-6)
 
 
 # --- compiled and twin -----------------------------------------------------------------------
@@ -172,13 +244,15 @@ def test_slope_jumps_at_stated_kinks_only(loss, data, epsilon):
     grid = np.arange(-32, 33) / 8
     above = evaluate(loss, prediction(loss, grid + h, y), y, epsilon)[1]
     below = evaluate(loss, prediction(loss, grid - h, y), y, epsilon)[1]
-    jumps = grid[np.abs(above - below) > 0.5]
+    jumps = grid[np.abs(above - below) > 1e-3]
 
     kinks = sorted(constant + multiple * epsilon for constant, multiple in loss.kinks)
     assert jumps.tolist() == kinks
-    assert bool(kinks) == (loss.curvature is None)
-    expected = -y if loss.name == "perceptron" else 0
+    # Between the jumps the loss is a line.
+    assert not kinks or (above[:-1] == below[1:]).all()
     for kink in kinks:
+        sides = [float(side[grid == kink][0]) for side in (below, above)]
+        expected = -y if loss.name == "perceptron" else np.clip(0.0, min(sides), max(sides))
         assert evaluate(loss, [prediction(loss, kink, y)], y, epsilon)[1] == expected
         assert TWINS[loss.name][1](prediction(loss, kink, y), y, epsilon) == expected
 
@@ -207,5 +281,5 @@ IN_SGD = [loss for loss in LOSSES.values() if loss.name in SGDClassifier.loss_fu
     "loss", [loss for loss in IN_SGD if loss.margin], ids=lambda loss: loss.name
 )
 def test_probability_where_scikit_learn_has_it(loss):
-    """``has_probability`` marks the losses for which SGDClassifier offers predict_proba."""
-    assert hasattr(SGDClassifier(loss=loss.name), "predict_proba") == loss.has_probability
+    """``probability`` is there for the losses for which SGDClassifier offers predict_proba."""
+    assert hasattr(SGDClassifier(loss=loss.name), "predict_proba") == bool(loss.probability)

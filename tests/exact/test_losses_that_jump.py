@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
-from support.dual import MINIMISED
+from support.dual import MINIMISED, lines_of
 
 from lazynet import DualNetClassifier
 from lazynet.losses import LOSSES
@@ -20,6 +20,7 @@ from lazynet.minimum import solvers as searches
 from lazynet.minimum.minimise import Minimiser, Problem
 from lazynet.minimum.objective import certify
 from lazynet.penalties import ElasticNet
+from lazynet.reference.losses import LOSSES as TWINS
 
 JUMPING = [name for name in MINIMISED if LOSSES[name].curvature is None]
 TOL = 1e-4
@@ -54,10 +55,7 @@ def least_objective(X, y, weights, loss, fit_intercept, l1):
     ones = np.full((n, 1), float(fit_intercept))
     predictions = np.hstack([X, -X, ones, -ones])
     # The loss of an example lies above each of these lines: factor * p + offset.
-    epsilon = {"absolute_error": 0.0, "epsilon_insensitive": 0.2}.get(loss)
-    lines = [(-y, np.ones(n))]
-    if epsilon is not None:
-        lines = [(np.ones(n), -y - epsilon), (-np.ones(n), y - epsilon)]
+    lines = lines_of(loss, y, 0.2)
     A = np.vstack([np.hstack([factor[:, None] * predictions, -np.eye(n)]) for factor, _ in lines])
     found = linprog(
         np.concatenate([np.full(2 * d, l1), [0.0, 0.0], s / s.sum()]),
@@ -108,6 +106,17 @@ def test_searches_that_came_to_rest(loss, seed, shape, l1, l2, tol):
 
 
 # --- the interior point method by itself ----------------------------------------------------------
+
+
+@each_loss
+def test_the_hinges_of_a_row_add_up_to_its_loss(loss):
+    """Whatever the slopes between the kinks are."""
+    y = np.array([-1.0, 1.0])
+    d, c, heights = interior._hinges(minimiser_of(np.ones((2, 1)), y, None, loss, False).mean)
+    for p in np.linspace(-3.0, 3.0, 41):
+        values = [TWINS[loss][0](p, target, 0.2) for target in y]
+        found = (heights * np.maximum(c - d * p, 0.0)).sum(axis=0)
+        np.testing.assert_allclose(found, values, rtol=0, atol=1e-12)
 
 
 @each_loss

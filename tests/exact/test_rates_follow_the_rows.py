@@ -14,8 +14,9 @@ from support.parameters import in_rule
 from lazynet import FTRL, RDA, AdaGrad, DualNetClassifier, LazyNetClassifier, Stepper
 from lazynet.data.arrays import as_examples, row_sizes_of
 from lazynet.losses import LOSSES
-from lazynet.rules.adagrad import PLAIN_PRODUCTS, PRODUCTS
 
+#: The alpha of AdaGrad for rows of the mean size 1.
+ALPHA = LOSSES["log_loss"].alphas[1]
 OF_CLASSES = [name for name, loss in LOSSES.items() if loss.margin]
 
 
@@ -129,12 +130,12 @@ def test_from_a_given_alpha_to_the_data_and_back():
     nothing = sparse.csr_matrix((1, 40))
     model.set_params(rule="adagrad").partial_fit(nothing, y[:1])
     np.testing.assert_array_equal(model.coef_, before)
-    assert model.eta0_ == PRODUCTS["log_loss"]  # of the loss, until a row is not empty
+    assert model.eta0_ == ALPHA  # of the loss, until a row is not empty
     model.partial_fit(X[:1], y[:1])
-    assert model.eta0_ == PRODUCTS["log_loss"] / (row_sizes_of(X[:1], "absolute_sums")[0] / 2)
+    assert model.eta0_ == ALPHA / (row_sizes_of(X[:1], "absolute_sums")[0] / 2)
     model.partial_fit(X[1:], y[1:])
     last = np.concatenate([[0.0], row_sizes_of(X, "absolute_sums")])
-    assert model.eta0_ == pytest.approx(alphas_after(last, PRODUCTS["log_loss"], 1 / 16)[-1])
+    assert model.eta0_ == pytest.approx(alphas_after(last, ALPHA, 1 / 16)[-1])
     before = model.coef_.copy()
     model.set_params(rule=AdaGrad(alpha=0.1)).partial_fit(nothing, y[:1])
     np.testing.assert_array_equal(model.coef_, before)
@@ -168,7 +169,7 @@ def test_loaded_weights_of_adagrad_keep_their_size():
     given_weights = np.arange(40.0)
     model.fit(X[:2], [0, 1], coef_init=given_weights)
     untouched = np.setdiff1d(np.arange(40), X[:2].indices)
-    ratio = model.eta0_ / (PRODUCTS["log_loss"] / row_sizes_of(X[:1], "absolute_sums")[0])
+    ratio = model.eta0_ / (ALPHA / row_sizes_of(X[:1], "absolute_sums")[0])
     np.testing.assert_allclose(model.coef_[0, untouched], given_weights[untouched] * ratio)
 
 
@@ -203,11 +204,6 @@ def test_examples_without_sizes_are_refused():
     ):
         engine.take(as_examples(X, y), chosen.steps(rows(4), 0), chosen.task(engine))
     assert not engine.fields.any()
-
-
-def test_every_loss_has_a_constant():
-    """The table of constants names the losses, all of them."""
-    assert set(PRODUCTS) == set(PLAIN_PRODUCTS) == set(LOSSES)
 
 
 # --- one meaning of l1 and l2 -------------------------------------------------------------------

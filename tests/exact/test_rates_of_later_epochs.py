@@ -14,7 +14,6 @@ from lazynet import RDA, AdaGrad, FoBoS, FromData, LazyNetClassifier, LazyNetReg
 from lazynet.engines.cells import AdaGradEngine
 from lazynet.losses import LOSSES
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
-from lazynet.rules.adagrad import PRODUCTS
 from lazynet.training.fit import EPOCHS_OF_CLASSIFIERS as FULL
 
 N, D = 60, 50
@@ -98,9 +97,10 @@ def divisor_at_the_end(X, y, kind=LazyNetClassifier, **options):
 
 def test_the_rates_of_an_epoch_are_those_of_its_number():
     X, y = rows_of_one_size(), documents()[1]
+    alpha = LOSSES["log_loss"].alphas[1]
     for epochs in range(1, FULL + 5):
         model = LazyNetClassifier(max_iter=epochs, tol=None).fit(X, y)
-        assert model.eta0_ == PRODUCTS["log_loss"] / 2.0 / (1.0 + 4.0 * max(0, epochs - FULL))
+        assert model.eta0_ == alpha / 2.0 / (1.0 + 4.0 * max(0, epochs - FULL))
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from support.dual import (
     dual_problems,
     duals_of,
     grid_problem,
+    interval_of,
     near_the_minimum,
     run_to_the_minimum,
     targets_of,
@@ -77,14 +78,7 @@ def test_fenchel_and_young(loss, data):
 def test_a_conjugate_is_infinite_where_the_supremum_is(loss):
     """Just outside of the interval -alpha p - l(p) exceeds any bound; at its ends it does not."""
     epsilon, y = 0.5, -1.0
-    ends = {
-        "log_loss": (-1, 0), "hinge": (-1, 0), "squared_hinge": (-math.inf, 0),
-        "modified_huber": (-4, 0), "squared_error": (-math.inf, math.inf),
-        "absolute_error": (-1, 1), "huber": (-epsilon, epsilon), "epsilon_insensitive": (-1, 1),
-        "smooth_hinge": (-1, 0), "perceptron": (-1, 0),
-        "squared_epsilon_insensitive": (-math.inf, math.inf),
-    }[loss]  # fmt: skip
-    for end, outwards in zip(ends, (-1, 1), strict=True):
+    for end, outwards in zip(interval_of(loss, y, epsilon), (-1, 1), strict=True):
         if math.isfinite(end):
             alpha = end + outwards * 1e-3
             far = -outwards * 1e6

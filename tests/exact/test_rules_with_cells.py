@@ -6,8 +6,10 @@ After every step they are compared with their references in test_lazy_equals_den
 import numpy as np
 import pytest
 from scipy import sparse
+from support import examples_of, plan, rows
+from support.algorithms import GIVEN, RULES_WITH_CELLS
 from support.engines import apart
-from support.matrices import make_data
+from support.matrices import corpus, make_data
 from support.parameters import in_rule
 
 from lazynet import (
@@ -20,6 +22,7 @@ from lazynet import (
     TruncatedGradient,
 )
 from lazynet.engines.cells import FTRLEngine
+from lazynet.kernels import cells as kernel
 from lazynet.losses import LOSSES
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
@@ -69,6 +72,31 @@ def test_a_weight_that_overflows_is_told(rule):
         model.fit(X, [1, 0])
     with pytest.raises(FloatingPointError, match="not a finite number"):
         model.partial_fit(X, [1, 0], classes=[0, 1])
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("name", RULES_WITH_CELLS)
+def test_a_constant_that_cannot_be_used_is_named(name):
+    """Of every rule: NaN, infinities and numbers below 0, 0 as a rate; and nothing has changed."""
+    (X, y), chosen = corpus(n_rows=4, d=5), plan(rule=GIVEN[name])
+    (engine,), examples = chosen.new_engines(5), examples_of(chosen, X, y)
+    for place, constant in enumerate(kernel.constants(engine.kind)):
+        right, wrong = engine.constants[place], {"nan", "-inf", "-1.0", "inf", "0.0"}
+        needs = "be finite and not negative"
+        if constant in ("alpha", "delta", "gamma"):
+            needs = "be positive and finite"
+        elif constant == "threshold":
+            wrong, needs = wrong - {"inf", "0.0"}, "not be negative"
+        else:
+            wrong = wrong - {"0.0"}
+        for number in wrong:
+            engine.constants[place] = float(number)
+            with pytest.raises(ValueError, match=f"^{constant} must {needs}, got {number}$"):
+                engine.take(examples, chosen.steps(rows(4), 0), chosen.task(engine))
+        engine.constants[place] = right
+    assert not engine.fields.any()
+    engine.take(examples, chosen.steps(rows(4), 0), chosen.task(engine))
+    assert engine.weights().any()
 
 
 # --- estimators ---------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from lazynet import Huber, LazyNetClassifier, LazyNetRegressor
 from lazynet.engines import catalogue as catalogue_module
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.engines.clock import ClockEngine
+from lazynet.losses import LOSSES
 from lazynet.rules.storage import STORAGES
 
 EXACT_RULES = [name for name, row in ALGORITHMS.items() if row.exact]
@@ -60,6 +61,28 @@ def test_every_exact_rule_agrees(name, which):
         assert report.engine == expected
         assert report.average is None
     assert_agrees(model_of(rule, LazyNetRegressor, loss=Huber(0.3), eta0=0.1).verify(X, y), 60)
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("name", ["auto", *ALGORITHMS])
+def test_every_loss_has_default_rates_for_every_rule(name, loss):
+    """A fit with nothing but loss and rule works, and every step is that of the reference."""
+    (X, y), row, options = rows(), LOSSES[loss], dict(loss=loss, rule=name, random_state=0)
+    kind = LazyNetClassifier if row.margin else LazyNetRegressor
+    y = y if row.margin else 5.0 * y + np.arange(len(y)) % 7
+    if name == "saga" and row.curvature is None:
+        with pytest.raises(ValueError, match=f"which has no bound for loss={loss!r}"):
+            kind(**options).fit(X, y)
+        return
+    model = kind(**options).fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    assert np.count_nonzero(model.coef_) > 5
+    if name not in INEXACT_RULES:
+        report = kind(**options).verify(X, y, epochs=2)
+        assert report.agrees, str(report)
+        # Rounding may decide on which side of a kink a prediction is.
+        assert report.steps_compared == 120 or (row.kinks and report.steps_compared > 4)
 
 
 @pytest.mark.parametrize("engine", STORAGES)

@@ -1,5 +1,6 @@
 """Small regularised problems with a minimum, and their dual variables, for tests of dual ascent."""
 
+import math
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -109,16 +110,39 @@ def targets_of(loss: str) -> Any:
     return st.sampled_from([F(-1), F(1)]) if LOSSES[loss].margin else VALUES
 
 
+def interval_of(loss: str, y: Any, epsilon: Any) -> tuple[Any, Any]:
+    """Where the conjugate is finite: between the slopes far from the target, or infinite."""
+    ends = [-TWINS[loss][1](place, y, epsilon) for place in (10**9, -(10**9))]
+    low, high = (end if abs(end) < 1e6 else math.copysign(math.inf, end) for end in ends)
+    return low, high
+
+
 def duals_of(loss: str, y: Any, epsilon: Any) -> Any:
     """Dual variables of an example where the conjugate is finite, the ends of the interval too."""
-    ends = {
-        "huber": epsilon, "modified_huber": 4, "squared_hinge": 6, "squared_error": 6,
-        "squared_epsilon_insensitive": 6,
-    }  # fmt: skip
-    end = F(ends.get(loss, 1))
-    if LOSSES[loss].margin:
-        return st.fractions(0, end, max_denominator=8).map(lambda beta: y * beta)
-    return st.fractions(-end, end, max_denominator=8)
+    low, high = (F(min(max(end, -6), 6)) for end in interval_of(loss, y, epsilon))
+    return st.fractions(low, high, max_denominator=8)
+
+
+def dual_within(loss: str, share: float, y: Any, epsilon: Any) -> float:
+    """A share of the way from 0 to an end of this interval, or to a dual variable of size 1."""
+    low, high = interval_of(loss, y, epsilon)
+    return float(share * np.clip(max(high, low, key=abs), -1.0, 1.0))
+
+
+def lines_of(loss: str, y: Any, epsilon: float) -> list[tuple[Any, Any]]:
+    """The lines whose maximum a loss with kinks is, as functions of p: slopes and values at 0.
+
+    There is a line per stretch between two kinks; slopes and values have an entry per target.
+    """
+    row, (value, slope) = LOSSES[loss], TWINS[loss]
+    kinks = sorted(constant + factor * epsilon for constant, factor in row.kinks)
+    lines = []
+    for place in np.array([kinks[0] - 1, *np.add(kinks[1:], kinks[:-1]) / 2, kinks[-1] + 1]):
+        p = (place * y if row.margin else place + y).tolist()
+        pairs = list(zip(p, y.tolist(), strict=True))
+        slopes = np.array([slope(*pair, epsilon) for pair in pairs], dtype=float)
+        lines.append((slopes, np.array([value(*pair, epsilon) for pair in pairs]) - slopes * p))
+    return lines
 
 
 @st.composite
@@ -228,20 +252,13 @@ def near_the_minimum(problem: DualProblem) -> tuple[list[float], float]:
         gradient[: 2 * d] += plain.l1
         return fit + plain.l1 * v[: 2 * d].sum() + plain.l2 / 2 * w @ w, gradient
 
-    # Each line lies below its variable: direction * (p - y) - offset, or 1 - y p for the hinge and
-    # -y p for the perceptron.
+    # Each line lies below its variable.  The variables are not negative: lines at 0 add nothing.
     lines = []
     if not smooth:
-        margin = LOSSES[problem.loss].margin
-        offset = {
-            "hinge": -1.0, "perceptron": 0.0, "absolute_error": 0.0,
-            "epsilon_insensitive": plain.epsilon,
-        }  # fmt: skip
-        for direction in [-y] if margin else [np.ones(n), -np.ones(n)]:
-            level = offset[problem.loss] + (0.0 if margin else direction * y)
-            ones = plain.fit_intercept * np.ones(n)
-            A = direction[:, None] * np.column_stack([X, -X, ones])
-            lines.append((np.hstack([-A, np.eye(n)]), level))
+        for direction, offset in lines_of(problem.loss, y, plain.epsilon):
+            if direction.any():
+                A = direction[:, None] * np.column_stack([X, -X, plain.fit_intercept * np.ones(n)])
+                lines.append((np.hstack([-A, np.eye(n)]), -offset))
     start = np.zeros(2 * d + 1 + n * (not smooth))
     if not smooth:
         start[2 * d + 1 :] = [value(0.0, t, plain.epsilon) for t in plain.targets]

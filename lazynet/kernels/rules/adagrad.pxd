@@ -26,10 +26,13 @@
 # (tests/exact/test_lazy_equals_dense.py).
 from libc.math cimport fabs, ldexp, sqrt
 
-from ..from_data cimport defect_of_mean_size, is_due, mean_of, most_rows
+from ..from_data cimport is_due, mean_of
 from ..lanes cimport (
     Lanes, absolute, any_above, any_expm1, any_log1p, any_nonzero, at_least_zero, both, broadcast,
     exceeds, is_zero, lane_of, nonzero, root, set_lane, small_expm1, small_log1p, where, with_sign,
+)
+from .defects cimport (
+    defect_of_mean_size, negative, negative_penalty, not_a_count, not_positive,
 )
 
 
@@ -64,13 +67,13 @@ cdef fused AnyAdaGrad:
 
 
 cdef inline str defect(const AdaGrad* rule):
-    if not (rule.alpha > 0.0 and rule.delta > 0.0):
-        return f"alpha and delta must be positive, got {rule.alpha} and {rule.delta}"
-    if not rule.initial >= 0.0:
-        return f"initial must not be negative, got {rule.initial}"
-    if not 0.0 <= rule.steps <= most_rows():
-        return f"fields: steps must lie between 0 and {most_rows():.0f}, got {rule.steps}"
-    return defect_of_mean_size(rule.rows, rule.sum_of_sizes, rule.mean)
+    return (
+        negative_penalty(rule.l1, rule.l2)
+        or not_positive("alpha", rule.alpha) or not_positive("delta", rule.delta)
+        or negative("follows", rule.follows) or negative("initial", rule.initial)
+        or not_a_count("steps", rule.steps)
+        or defect_of_mean_size(rule.rows, rule.sum_of_sizes, rule.mean)
+    )
 
 
 cdef inline void prepare(AdaGrad* rule) noexcept nogil:

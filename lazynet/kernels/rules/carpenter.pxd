@@ -16,6 +16,7 @@
 from libc.math cimport fmod
 
 from ..lanes cimport Lanes, absolute, at_least_zero, broadcast, with_sign
+from .defects cimport negative, negative_penalty
 
 
 cdef struct Carpenter:
@@ -23,6 +24,10 @@ cdef struct Carpenter:
     double steps           # fields: taken so far ...
     double rate            # ... the rate of the last step
     double intercept
+
+
+cdef inline str defect(const Carpenter* rule):
+    return negative_penalty(rule.l1, rule.l2) or negative("period", rule.period)
 
 
 cdef inline Lanes load(const Carpenter* rule, const Lanes* cell, Lanes* kept) noexcept nogil:

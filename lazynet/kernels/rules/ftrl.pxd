@@ -23,8 +23,9 @@
 from libc.float cimport DBL_MIN
 from libc.math cimport sqrt
 
-from ..from_data cimport ASKS, CHANGED, MeanSize, count_size, defect_of_mean_size, unit
+from ..from_data cimport ASKS, CHANGED, MeanSize, count_size, unit
 from ..lanes cimport Lanes, broadcast, root, set_lane, soft
+from .defects cimport defect_of_mean_size, negative, negative_penalty, not_positive
 
 
 cdef struct Ftrl:
@@ -55,21 +56,18 @@ cdef fused AnyFtrl:
 
 
 cdef inline str defect(const Ftrl* rule, bint running):
-    cdef double damping = rule.beta + rule.alpha * rule.l2
-    if not rule.alpha > 0.0:
-        return f"alpha must be positive, got {rule.alpha}"
-    if not damping >= 0.0:
-        return f"beta + alpha * l2 must not be negative, got {damping}"
-    if not rule.beta + rule.alpha * 0.0 >= 0.0:
-        return f"beta must not be negative, got {rule.beta + rule.alpha * 0.0}"
-    if not (rule.intercept_alpha >= 0.0 and rule.intercept_beta >= 0.0):
+    cdef str found = (
+        negative_penalty(rule.l1, rule.l2) or negative("per_example", rule.per_example)
+        or not_positive("alpha", rule.alpha) or negative("beta", rule.beta)
+        or negative("intercept_alpha", rule.intercept_alpha)
+        or negative("intercept_beta", rule.intercept_beta)
+    )
+    if found is None and running and not rule.beta + rule.alpha * rule.l2 > 0.0:
         return (
-            f"intercept_alpha and intercept_beta must not be negative, got {rule.intercept_alpha} and "
-            f"{rule.intercept_beta}"
+            f"beta + alpha * l2 must be positive, got beta={rule.beta}, alpha={rule.alpha} and "
+            f"l2={rule.l2}"
         )
-    if running and not damping > 0.0:
-        return "beta and l2 must not both be 0"
-    return defect_of_mean_size(
+    return found or defect_of_mean_size(
         rule.mean_size.rows, rule.mean_size.sum_of_sizes, rule.mean_size.mean
     )
 

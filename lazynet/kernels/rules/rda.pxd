@@ -12,8 +12,9 @@
 # (tests/exact/test_lazy_equals_dense.py).
 from libc.math cimport sqrt
 
-from ..from_data cimport ASKS, CHANGED, MeanSize, count_size, defect_of_mean_size, unit
+from ..from_data cimport ASKS, CHANGED, MeanSize, count_size, unit
 from ..lanes cimport Lanes, broadcast, set_lane, soft
+from .defects cimport defect_of_mean_size, negative, negative_penalty, not_positive
 
 
 cdef struct Rda:
@@ -39,12 +40,13 @@ cdef fused AnyRda:
 
 
 cdef inline str defect(const Rda* rule):
-    if not rule.gamma > 0.0:
-        return f"gamma must be positive, got {rule.gamma}"
-    if not rule.intercept_gamma >= 0.0:
-        return f"intercept_gamma must not be negative, got {rule.intercept_gamma}"
-    return defect_of_mean_size(
-        rule.mean_size.rows, rule.mean_size.sum_of_sizes, rule.mean_size.mean
+    return (
+        negative_penalty(rule.l1, rule.l2)
+        or not_positive("gamma", rule.gamma) or negative("rho", rule.rho)
+        or negative("intercept_gamma", rule.intercept_gamma)
+        or defect_of_mean_size(
+            rule.mean_size.rows, rule.mean_size.sum_of_sizes, rule.mean_size.mean
+        )
     )
 
 

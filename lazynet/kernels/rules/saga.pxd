@@ -27,12 +27,12 @@
 # (tests/exact/test_lazy_equals_dense.py, and over long gaps tests/exact/test_saga.py).
 from libc.math cimport copysign, expm1, fabs, floor, ldexp, log1p
 
-from ..from_data cimport most_rows
 from ..lanes cimport (
     WIDTH, Lanes, absolute, any_above, any_lane, at_most, both, broadcast, exceeds, is_zero,
     lane_of, nonzero, set_lane, small_expm1, soft, where, with_sign, without,
 )
 from ..rows cimport soft as soft_number
+from .defects cimport negative_penalty, not_a_count, not_positive
 
 
 cdef struct Saga:
@@ -51,11 +51,12 @@ cdef struct Saga:
 
 
 cdef inline str defect(const Saga* rule, bint running):
-    if not (rule.alpha > 0.0 or (rule.alpha == 0.0 and not running)):
-        return f"alpha must be positive, got {rule.alpha}"
-    if not 0.0 <= rule.steps <= most_rows():
-        return f"fields: steps must lie between 0 and {most_rows():.0f}, got {rule.steps}"
-    return None
+    cdef bint unknown = rule.alpha == 0.0 and not running
+    return (
+        negative_penalty(rule.l1, rule.l2)
+        or (None if unknown else not_positive("alpha", rule.alpha))
+        or not_a_count("steps", rule.steps)
+    )
 
 
 cdef inline void prepare(Saga* rule) noexcept nogil:

@@ -18,6 +18,12 @@ cdef struct Truncated:
     double gravity, intercept  # fields
 
 
+cdef inline str defect(const Truncated* rule):
+    if rule.threshold >= 0.0:
+        return None
+    return f"threshold must not be negative, got {rule.threshold}"
+
+
 cdef inline Lanes load(const Truncated* rule, const Lanes* cell, Lanes* kept) noexcept nogil:
     cdef Lanes w = cell[0], shrunk = soft(w, rule.gravity - cell[1])
     kept[0] = where(exceeds(absolute(w), rule.threshold), w, shrunk)

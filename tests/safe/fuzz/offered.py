@@ -151,7 +151,7 @@ PLAIN = {
     **dict.fromkeys(("first", "start", "row", "step", "level"), lambda p: 0),
     **dict.fromkeys(("l1", "share", "epsilon", "strength"), lambda p: 0.1),
     **dict.fromkeys(("intercept", "shift", "factor", "threshold", "kappa", "old"), lambda p: 0.5),
-    **dict.fromkeys(("scale", "new", "extra", "curvature"), lambda p: 1.0),
+    **dict.fromkeys(("scale", "new", "extra", "curvature", "jump"), lambda p: 1.0),
     **dict.fromkeys(("theta", "size"), lambda p: 3.0),
     "want": lambda p: 1e-9, "target": lambda p: 0.0, "wrong": lambda p: 0.0,
     "only_range": lambda p: False,
