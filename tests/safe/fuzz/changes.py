@@ -12,8 +12,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from support.runs import KINDS, long_tailed, seeded_run
 from support.parameters import rule_with
+from support.runs import KINDS, long_tailed, seeded_run
 from support.twins import Run, assert_matches_references
 
 import lazynet
