@@ -40,6 +40,7 @@ from lazynet.parameters import (
     Threads,
     check_n_steps,
     kinds_of,
+    refuse_masked,
     settle,
 )
 from lazynet.schedules import InverseSqrt
@@ -343,6 +344,7 @@ def selection_stability(
     p = settle(selection_stability, locals())
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test belong together: give both or neither")
+    refuse_masked("y_test", y_test)
     names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
     if not names:
         raise ValueError(

@@ -27,6 +27,7 @@ from lazynet import (
     Stepper,
     Tables,
     net_path,
+    selection_stability,
 )
 from lazynet.data import Chunks
 from lazynet.engines.calls import Undo
@@ -362,6 +363,9 @@ MASKED_ELSEWHERE = {
     "values": lambda: Stepper(3).predict([0, 1], masked([1.0, 1.0])),
     "schedule": lambda: LazyNetRegressor(rule=FoBoS(masked([0.1] * 99))).fit(*make_data()),
     "l1s": lambda: net_path(*make_data(), l1s=masked([0.2, 0.1])),
+    "y_test": lambda: selection_stability(
+        LazyNetRegressor(max_iter=1), *make_data(), make_data()[0], masked(make_data()[1])
+    ),
     "cv": lambda: LazyNetRegressorCV(cv=[([0, 1], masked([2, 3]))]).fit(*make_data()),
     "X of chunk 0": lambda: Chunks([(masked(np.eye(3)), [1, 0, 1])]).facts(),
     "y of chunk 0": lambda: Chunks([(np.eye(3), masked([1, 0, 1]))]).facts(),

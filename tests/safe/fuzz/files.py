@@ -149,7 +149,7 @@ def pipe(random, ledger, folder):
     ]  # fmt: skip
     call, whole = one_of(calls, random), outcome(lambda: rows_of(SvmlightFile(plain)))
     expected = whole and whole * len(files) if call is convert else None
-    check(ledger, f"pipe {call.__code__.co_firstlineno}", path, call, expected)
+    check(ledger, f"pipe {calls.index(call)}", path, call, expected)
 
 
 # --- files that change ----------------------------------------------------------------------------
