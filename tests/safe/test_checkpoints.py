@@ -417,9 +417,7 @@ def test_a_state_that_lies_is_refused_by_name(name, parts, path):
             continue
         container.write(path, FORMAT, header, arrays)
         before = path.read_bytes()
-        with pytest.raises(
-            ValueError, match=r"^a fit cannot resume from .*run\.lazy, and"
-        ):
+        with pytest.raises(ValueError, match=r"^a fit cannot resume from .*run\.lazy, and"):
             fit("nothing set", path)
         assert path.read_bytes() == before
 
