@@ -327,6 +327,8 @@ def _check_chunk(chunk: Chunk, n_rows: int, facts: Facts | None) -> None:
     if sparse.issparse(y):
         checked_indicator(y)
     elif not np.isfinite(y).all():
-        raise ValueError("y must be finite: write 0 for a label that is not known")
+        raise ValueError(
+            "y must not contain NaN or infinity: write 0 for a label that is not known"
+        )
     elif facts is not None and facts.classes is not None and not np.isin(y, facts.classes).all():
         raise ValueError("y has labels that are not among the classes of the file")

@@ -116,7 +116,7 @@ class SvmlightFile(LinesFile):
      [0.  1.  0. ]] [ 1. -1.]
     >>> source.n_features, source.n_labels, source.facts().classes
     (3, None, (-1.0, 1.0))
-    >>> path.write_text("1 1:2 3:x\\n") and list(source.chunks())  # doctest: +ELLIPSIS
+    >>> path.write_text("1 1:2 3:x\\n") and SvmlightFile(path).facts()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ValueError: ...words.svm: line 1, column 9: expected a finite number such as 0.5, found 'x'
     >>> folder.cleanup()

@@ -395,7 +395,7 @@ def test_more_features_than_memory_are_refused(tmp_path, monkeypatch):
 def test_a_file_that_is_rewritten_during_a_fit(form, replaces, tmp_path):
     """The error names the file and the model is unchanged, or the pass reads the earlier file."""
     path, other = tmp_path / f"a.{form}", tmp_path / f"b.{form}"
-    lines = [b"%d | 3:2 %d:1\n" if form == "vw" else b"%d 3:2 %d:1\n"] * 60_000
+    lines = [b"%d | 3:2 %d:1\n" if form == "vw" else b"%d 3:2 %d:1\n"] * 20_000
     for name, shift in ((path, 4), (other, 5)):
         text = b"".join(line % (k % 2, shift + k % 5) for k, line in enumerate(lines))
         name.write_bytes(lzma.compress(text) if form == "svm.xz" else text)
