@@ -245,3 +245,25 @@ def test_a_pass_of_partial_fit_copies_the_model_once(monkeypatch):
     monkeypatch.delattr(Undo, "__init__")
     monkeypatch.setattr(online_model, "ROWS", 16)
     model.partial_fit(source_of(X, y))
+
+
+@pytest.mark.parametrize(
+    ("options", "passes"),
+    [
+        ({}, 2),
+        ({"l1": 1e-3}, 2),
+        ({"l1": 1e-3, "rule": FoBoS(eta0=0.1)}, 1),
+        ({"standardize": False}, 1),
+        ({"standardize": False, "l1": 1e-3, "rule": FoBoS(eta0=0.1)}, 0),
+        ({"standardize": False, "l1": 1e-3, "loss": "hinge"}, 0),
+    ],
+    ids=str,
+)
+def test_statistics_need_a_pass_of_their_own(options, passes):
+    """Over the facts and the epochs: one for the units of features, one for l1 and a restart."""
+    X, y = categories()
+    made, source = [], source_of(X, y.astype(float))
+    source.facts()
+    source._chunks = lambda chunks=source._chunks: made.append(1) or chunks()
+    LazyNetClassifier(max_iter=2, tol=None, **options).fit(source)
+    assert len(made) == 1 + passes + 2, "the first chunk is read to learn the number of outputs"

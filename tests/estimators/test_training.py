@@ -26,6 +26,7 @@ from lazynet import (
     LazyNetClassifier,
     LazyNetRegressor,
     Tables,
+    load,
 )
 from lazynet.losses import LOSSES_OF_CLASSES
 from lazynet.reference.losses import LOSSES as FORMULAS
@@ -328,6 +329,56 @@ def test_an_epoch_without_progress_lowers_the_rates_from_the_rows():
     progress = [line["progressive_loss"] for line in learning.history_]
     assert progress == sorted(progress, reverse=True)
     assert learning.eta0_ == LazyNetRegressor(tol=None, **options).fit(X, y).eta0_
+
+
+# --- automatic choices ------------------------------------------------------------------------
+
+_FIXED = {"l1": 0.0, "rule": FoBoS(eta0=0.01), "standardize": False, "max_iter": 2}
+
+
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({}, "rule standardize l1 max_iter rates"),
+        ({"l1": 0.0}, "rule standardize max_iter rates"),
+        ({"l2": 0.1, "max_iter": 3}, "rule standardize l1 rates"),
+        ({"standardize": True}, "rule l1 max_iter rates"),
+        ({"standardize": False}, "rule l1 max_iter rates"),
+        ({"rule": AdaGrad()}, "standardize l1 max_iter rates"),
+        ({"rule": AdaGrad(alpha=0.1)}, "standardize l1 max_iter"),
+        ({"rule": "fobos"}, "standardize l1 max_iter rates"),
+        ({"rule": FoBoS("power")}, "standardize l1 max_iter eta0"),
+        (_FIXED, ""),
+        (_FIXED | {"rule": "saga"}, "eta0"),
+    ],
+    ids=str,
+)
+def test_automatic_choices_are_those_that_are_not_given(Estimator, options, names, tmp_path):
+    """Each with its value and its reason; printed, they are a table.  A file has them, too."""
+    X, y = make_data(n_classes=3)
+    model = Estimator(**options).fit(X, y)
+    values = {
+        "rule": AdaGrad() if Estimator is LazyNetClassifier else FoBoS(), "standardize": True,
+        "l1": model.l1_, "max_iter": model.n_iter_, "rates": "full", "eta0": model.eta0_,
+    }  # fmt: skip
+    assert [choice.name for choice in model.auto_] == names.split()
+    for choice, line in zip(model.auto_, str(model.auto_).splitlines(), strict=True):
+        assert str(choice.value) == str(values[choice.name])
+        assert line.startswith(choice.name)
+        assert line.endswith(f"  {choice.reason}")
+    model.save(tmp_path / "model")
+    assert str(load(tmp_path / "model").auto_) == str(model.auto_)
+    assert len(model.auto_) == len(names.split()) == len(load(tmp_path / "model").auto_)
+
+
+def test_the_reason_of_standardisation_counts_the_features():
+    X = sparse.random(50, 30, density=0.2, format="csr", random_state=0)
+    X.data[:] = 1.0
+    X = sparse.hstack([X, np.arange(100.0).reshape(50, 2), 20.0 * X[:, :3]], format="csr")
+    model = LazyNetClassifier().fit(X, np.arange(50) % 3)
+    reasons = {choice.name: choice.reason for choice in model.auto_}
+    assert reasons["standardize"] == "2 of 35 features centred; 30 share the size 1"
 
 
 # --- rows that are held out -----------------------------------------------------------------
