@@ -369,7 +369,20 @@ def test_automatic_choices_are_those_that_are_not_given(Estimator, options, name
         assert line.endswith(f"  {choice.reason}")
     model.save(tmp_path / "model")
     assert str(load(tmp_path / "model").auto_) == str(model.auto_)
-    assert len(model.auto_) == len(names.split()) == len(load(tmp_path / "model").auto_)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_values_that_fit_has_chosen_make_the_same_model(n_classes):
+    """To give a value that is the automatic one changes no other choice."""
+    X, y = make_data(n_classes=n_classes)
+    X = sparse.csr_matrix(X.toarray() * np.geomspace(0.01, 100.0, 25) + np.arange(25) % 3)
+    model = (LazyNetClassifier if n_classes else LazyNetRegressor)(random_state=0).fit(X, y)
+    values = {choice.name: choice.value for choice in model.auto_}
+    for names in (["l1"], ["rule"], ["max_iter"], ["l1", "rule", "max_iter"]):
+        options = {name: values[name] for name in names}
+        given_values = clone(model).set_params(**options).fit(X, y)
+        assert same_bits(given_values.coef_, model.coef_)
+        assert same_bits(given_values.intercept_, model.intercept_)
 
 
 def test_the_reason_of_standardisation_counts_the_features():
