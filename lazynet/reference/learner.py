@@ -142,15 +142,17 @@ def sizes_and_means(
     return sizes, means
 
 
-def shared_size(rows: Sequence[Sequence[float]]) -> float:
-    """The median of the root mean squares of the nonzeros of sparse features; 1 without any.
+def shared_size(rows: Sequence[Sequence[float]], before: float = 1.0) -> float:
+    """The median of the root mean squares of the nonzeros of sparse features.
+
+    Without any it is that ``before``.
 
     >>> shared_size([[3.0, 0.0, 0.0], [0.0, 5.0, 0.0], [0.0, 0.0, 0.0]])
     4.0
     """
     columns = [column for column in zip(*rows, strict=True) if any(column) and not _is_full(column)]
     roots = [_root_mean_square([x for x in column if x != 0.0]) for column in columns]
-    return statistics.median(roots) if roots else 1.0
+    return statistics.median(roots) if roots else before
 
 
 def _is_full(column: Sequence[float]) -> bool:

@@ -112,7 +112,7 @@ def test_units_of_a_stream_equal_the_reference(X, own, centred, data):
         moments.count(chunk)
         moments.settle(chunk.indices)
         if stop >= 2 * counted:
-            counted, shared = stop, reference.shared_size(rows)
+            counted, shared = stop, reference.shared_size(rows, shared)
         expected = reference.sizes_and_means(rows, own=own, centred=centred, shared=shared)
         assert_units(moments.units, *expected)
         start = stop
