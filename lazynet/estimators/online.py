@@ -46,9 +46,8 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         of :class:`LazyNetRegressor` on targets -1 and +1; "softmax", one loss for all classes.
     l1, l2 : float, default=None, 0
         Strengths of the penalty on the weights of standardised features: alpha * l1_ratio and
-        alpha * (1 - l1_ratio) of scikit-learn.  l1=None: ``fit`` computes a small l1 from the rows,
-        ``l1_``; for a sparser model try ten or a hundred times as much.  ``partial_fit`` takes the
-        l1 of ``fit``, or 0.
+        alpha * (1 - l1_ratio) of scikit-learn.  None: a small l1 from the rows, ``l1_``; 10 or 100
+        times as much gives a sparser model.  ``partial_fit`` takes the l1 of ``fit``, or 0.
     rule : str or object, default="auto"
         The update rule, such as "fobos" or "rda"; or the rule with its parameters, such as
         ``FoBoS(eta0=0.1, average=True)`` or ``RDA(gamma=5)``.  "auto" is ``AdaGrad()``, or
@@ -60,23 +59,18 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     max_iter : int or None, default=None
         The largest number of epochs; None: 6.  Automatic rates are full in the first half of the
         epochs, and then fall in proportion to the epochs left.
-    tol : float or None, default=1e-3
-        Stop when the loss has not fallen by this share of its least value for ``n_iter_no_change``
-        epochs; None: make ``max_iter`` epochs.
-    n_iter_no_change : int, default=5
-        Epochs without progress after which training stops.
+    tol, n_iter_no_change : float or None, and int, default=1e-3 and 5
+        Stop when the loss has not fallen by the share ``tol`` of its least value for so many
+        epochs; ``tol=None``: make ``max_iter`` epochs.
     early_stopping, validation_fraction : bool and float, default=False and 0.1
         Take the weights of the epoch with the least loss on held-out rows, this share of the rows
         of every class.  Otherwise the weights are those after the last epoch.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
-    shuffle : bool, default=True
-        Visit the rows in a new random order in each epoch.
-    random_state : int, RandomState or None, default=None
-        Seed of the order and of the held-out rows.
+    shuffle, random_state : bool, and int, RandomState or None, default=True and None
+        Visit the rows in a new random order in each epoch; the seed, also of the held-out rows.
     class_weight : dict, "balanced", Balanced or None, default=None
-        A factor of the loss of a row, by its class; for ``partial_fit``:
-        ``Balanced(class_counts)``.
+        A factor of the loss of a row by its class; ``Balanced(counts)`` for ``partial_fit``.
     warm_start : bool, default=False
         ``fit`` starts from the last weights (RDA, FTRL, AdaGrad: from the sums of gradients).
     dtype : "float64" or "float32", default="float64"
@@ -96,10 +90,8 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         The class labels, sorted.
     n_iter_, best_epoch_, t_ : int
         Number of epochs; the epoch, from 0 on, whose weights the model has; steps up to its end.
-    l1_, eta0_ : float
-        The l1; the scale of the rates.
-    auto_ : Choices
-        The automatic choices of ``fit``: name, value and reason, printed as a table.
+    l1_, eta0_, auto_ : float, float, Choices
+        The l1; the scale of the rates; the automatic choices with their reasons, as a table.
     units_ : Units or None
         The sizes and means of the features, printed as a table; ``coef_`` applies to X as passed.
     history_ : list of dict
@@ -111,15 +103,10 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     >>> model = LazyNetClassifier(l1=0.0, random_state=0).fit(X, y)
     >>> model.predict([[0.0, 1.0]]).tolist(), model.verify(X, y).agrees
     (['yes'], True)
-    >>> (model.last_coef_ == model.coef_).all(), model.last_intercept_ == model.intercept_
-    (np.True_, array([ True]))
-    >>> model.support_
-    array([[ True,  True]])
-    >>> model.units_
-    Units of 2 features; 2 are centred
-      feature  size  mean
-      0         0.5   0.5
-      1           1     1
+    >>> model.support_.all(), (model.last_coef_ == model.coef_).all(), model.last_intercept_.shape
+    (np.True_, np.True_, (1,))
+    >>> model.units_.means
+    array([0.5, 1. ])
     >>> model.auto_
     rule         AdaGrad()  the default for loss='log_loss'
     standardize  True       2 of 2 features centred
