@@ -291,11 +291,12 @@ def has_usual_size(y: NDArray[np.float64]) -> bool:
 
 def checked_targets(y: Any, *, warn: bool) -> NDArray[np.float64]:
     """The numbers in y as floats; ``warn`` about numbers that are too small or too large."""
-    targets = np.asarray(y)
-    if targets.dtype.kind in "US" or (targets.dtype == object and isinstance(targets.flat[0], str)):
+    given = as_array("y", "must hold real numbers", y)
+    first = given.flat[0] if given.size else None
+    if isinstance(first, str):
         raise TypeError(
-            f"y must hold real numbers, got texts such as {str(targets.flat[0])!r}: a classifier, such "
-            f"as LazyNetClassifier, learns classes"
+            f"y must hold real numbers, got texts such as {str(first)!r}: a classifier, such as "
+            f"LazyNetClassifier, learns classes"
         )
     targets = np.ascontiguousarray(check_array("y", "must hold real numbers", y, masks=True))
     if warn and not has_usual_size(targets):
