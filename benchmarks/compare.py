@@ -32,7 +32,9 @@ RULES, CHUNK = ("fobos", "rda", "ftrl", "adagrad", "truncated_gradient"), 500
 #: The least time of so many calls counts: the first one warms the caches.
 CALLS = 3
 #: Builds before the parameter ``standardize`` take these fits on the features as passed.
-AS_PASSED = {"standardize": False} if hasattr(lazynet.LazyNetClassifier, "standardize") else {}
+AS_PASSED: dict[str, Any] = (
+    {"standardize": False} if hasattr(lazynet.LazyNetClassifier, "standardize") else {}
+)
 
 
 def online(rule: Any) -> Any:

@@ -81,7 +81,7 @@ def choose(
     ``sample_order``, and ``compares_first_epoch`` says whether the first epoch of the fit can be
     compared with a constant prediction.
     """
-    loss, rule = settings.loss, settings.rule
+    loss = settings.loss
     found = [*settings.choices]
     if moments is not None and settings.standardize == AUTO:
         found.append(Choice("standardize", True, moments.summary()))
@@ -102,8 +102,7 @@ def choose(
         reason = f"in the first {full} of {max_iter} epochs; then they fall with the epochs left"
         found.append(Choice("rates", "full", reason))
     bad_loss = math.inf
-    restarts = isinstance(rule, AdaGrad) and falls and loss.name == "log_loss"
-    if restarts and compares_first_epoch and statistics is not None:
+    if settings.may_restart and compares_first_epoch and statistics is not None:
         bad_loss = statistics.loss_of_a_constant(settings.fit_intercept)
     return Chosen(l1, max_iter, falls, bad_loss, Choices(found))
 

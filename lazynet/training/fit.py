@@ -239,7 +239,7 @@ def make_plan(
     then its first epoch can be compared with a constant prediction.  ``n_steps`` is the number of
     steps; None: it follows from the settings.
     """
-    compares = compares_first_epoch and settings.classifies and rows.targets.n_outputs == 1
+    compares = compares_first_epoch and settings.may_restart and rows.targets.n_outputs == 1
     statistics = None
     # A source would need a pass for them.
     if settings.l1 is None or settings.eta0 is None or compares or isinstance(rows, RowsInMemory):

@@ -127,6 +127,12 @@ class Settings:
             return None
         return self.standardize is True, self.fit_intercept
 
+    @property
+    def may_restart(self) -> bool:
+        """Whether a first epoch that predicts worse than a constant is trained again."""
+        follows = isinstance(self.rule, AdaGrad) and self.has_automatic_rates
+        return follows and self.loss.name == "log_loss"
+
     def plan(
         self,
         n_outputs: int,
