@@ -46,7 +46,7 @@ exit codes:
 
 
 #: Phrases of messages about calls in Python, and what they are for commands.
-_PHRASES = {
+PHRASES = {
     "error: paths: ": "error: ",
     "warm_start=True continues": "--from continues",
     "fit it with warm_start=False": "leave out --from",
@@ -63,7 +63,7 @@ _PHRASES = {
 
 def say(text: str) -> None:
     """Write a line to stderr, with options in place of arguments in Python."""
-    for python, command in _PHRASES.items():
+    for python, command in PHRASES.items():
         text = text.replace(python, command)
     print(text, file=sys.stderr, flush=True)
 

@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> None:
     if old is not None:
         _check_continues(options, old)
     began = time.perf_counter()
-    with inputs.pipe_in_a_file(options, note):
+    with inputs.pipes_in_files(options, note):
         inputs.settle_reading(options, old, note)
         _check_outputs(options)
         source = _source(options)

@@ -131,7 +131,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
             return settings
         if facts.classes is None or len(facts.classes) < 2:
             targets = "numbers" if facts.classes is None else f"the class {facts.classes}"
-            raise ValueError(f"y must have at least two classes, and the source has {targets}")
+            raise ValueError(f"y must have at least two classes, and {source} has {targets}")
         self._set_outputs(settings, np.array(facts.classes), None)
         if settings.class_weight == Balanced():
             settings = replace(settings, class_weight=balanced_for(source))
@@ -239,7 +239,7 @@ class LazyNetRegressor(LinearRegressor, OnlineModel):
 
     def _set_outputs_of(self, settings: Settings, source: Source) -> Settings:
         if source.facts().n_labels is not None:
-            raise ValueError("y must be a number for every row, and the source has labels")
+            raise ValueError(f"y must be a number for every row, and {source} has labels")
         self._form = None
         return settings
 

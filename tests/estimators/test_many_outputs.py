@@ -300,6 +300,13 @@ def test_verify_trains_the_engine_of_all_labels(rule, monkeypatch):
     assert not model.verify(X, Y).agrees
 
 
+def damaged_labels(name, value):
+    """A matrix of labels with an entry of its index arrays replaced."""
+    labels = sparse.csr_matrix(np.ones((N, 2)))
+    getattr(labels, name)[5] = value
+    return labels
+
+
 def test_verify_says_what_it_cannot_compare():
     groups, narrow = FoBoS(group="l2", eta0=0.1), dict(dtype="float32")
     for options, name in ((dict(rule=groups), "group"), (narrow, "dtype")):
@@ -318,6 +325,8 @@ def test_verify_says_what_it_cannot_compare():
         (sparse.csr_matrix(np.eye(N, 2, dtype=complex)), "must hold only 0 and 1"),
         (np.ma.masked_array(np.ones((N, 2)), np.eye(N, 2)), "masked"),
         (np.ma.masked_array(np.arange(N) % 2, np.arange(N) == 1), "masked"),
+        (damaged_labels("indices", 2), "y: row 2 cannot be used"),
+        (damaged_labels("indptr", 2**31 - 1), "y: row 4 cannot be used"),
     ],
 )
 def test_labels_that_are_none(y, message):
