@@ -311,9 +311,11 @@ class FeatureMoments:
         >>> FeatureMoments.of(3).summary()
         '0 of 3 features centred; 3 share the size 1'
         """
-        n, own = self.n_features, int((self.sizes != self.counts[1]).sum())
-        shared = "" if self.own or own == n else f"; {n - own} share the size {self.counts[1]:.3g}"
-        return f"{np.count_nonzero(self.means)} of {n} features centred{shared}"
+        shares = self.sizes == self.counts[1]
+        shares[self.full] = False
+        n = 0 if self.own else np.count_nonzero(shares)
+        shared = f"; {n} share the size {self.counts[1]:.3g}" if n else ""
+        return f"{np.count_nonzero(self.means)} of {self.n_features} features centred{shared}"
 
     def state(self) -> dict[str, NDArray[np.float64]]:
         """The arrays that rows change, not copied."""
