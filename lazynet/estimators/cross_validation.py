@@ -185,7 +185,7 @@ class _LazyNetCV(LinearModelCV):
         plan, *_ = make_plan(base, data, moments, compares_first_epoch=False)
         # The default l1 of rows without nonzeros is 0; the grid needs another number.
         settings = grid_of(p, LARGEST_L1 * (plan.penalty.l1 or 1.0), LAST_L1)
-        plans = grid_plans(plan, settings)
+        plans = grid_plans(plan, base, settings, data.statistics(base, False))
         # float32 needs half the memory and less time; the chosen setting is trained in float64.
         narrow = isinstance(self, ClassifierMixin) or has_usual_size(rows.y)
         training = GridTraining(

@@ -24,7 +24,6 @@ from lazynet import (
     Stepper,
     load,
 )
-from lazynet.data.arrays import checked_csr
 from lazynet.data.statistics import FeatureMoments
 from lazynet.estimators import online_model
 from lazynet.reference import learner as reference
@@ -80,61 +79,16 @@ def moments_of(X, own=False, centred=True):
 
 # --- sizes and means ----------------------------------------------------------------------------
 
-_VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, -2.5, 1e-3, 7e4, 0.1, 12.0])
-
-
-@st.composite
-def matrices(draw):
-    """Dense rows of which some entries are 0, some features 0 or constant."""
-    n, d = draw(st.integers(1, 9)), draw(st.integers(1, 6))
-    return np.array(draw(st.lists(_VALUES, min_size=n * d, max_size=n * d))).reshape(n, d)
-
-
 def assert_units(units, sizes, means):
     np.testing.assert_allclose(units.sizes, sizes, rtol=1e-9)
     np.testing.assert_allclose(units.means, means, rtol=1e-12, atol=1e-12 * np.abs(means).max())
     np.testing.assert_array_equal(units.moved, np.flatnonzero(units.means))
 
 
-@given(matrices(), st.booleans(), st.booleans())
-def test_units_equal_the_reference(X, own, centred):
-    expected = reference.sizes_and_means(X.tolist(), own=own, centred=centred)
-    assert_units(moments_of(X, own, centred).units, *expected)
-
-
-@given(matrices(), st.booleans(), st.booleans(), st.data())
-def test_units_of_a_stream_equal_the_reference(X, own, centred, data):
-    """After every chunk; the shared size is that of the last time when the rows had doubled."""
-    moments, start, counted, shared = FeatureMoments.of(X.shape[1], own, centred), 0, 0, 1.0
-    while start < len(X):
-        stop = data.draw(st.integers(start + 1, len(X)))
-        chunk, rows = sparse.csr_matrix(X[start:stop]), X[:stop].tolist()
-        moments.count(chunk)
-        moments.settle(chunk.indices)
-        if stop >= 2 * counted:
-            counted, shared = stop, reference.shared_size(rows)
-        expected = reference.sizes_and_means(rows, own=own, centred=centred, shared=shared)
-        assert_units(moments.units, *expected)
-        start = stop
-    assert same_bits(moments.cells, moments_of(X).cells), "any chunks have the same moments"
-
-
-@given(matrices(), st.sampled_from([np.int32, np.int64]), st.sampled_from([np.float32, float]))
-def test_rows_in_units_equal_the_reference(X, index, real):
-    """Also where a matrix has spare room, explicit zeros and columns in any order."""
-    given_rows = sparse.csr_matrix(X.astype(real))
-    given_rows.indices = given_rows.indices.astype(index)
-    given_rows.indptr = given_rows.indptr.astype(index)
-    given_rows.data = np.append(given_rows.data, [9.0]).astype(real)
-    given_rows.indices = np.append(given_rows.indices, [0]).astype(index)
-    rows = checked_csr(given_rows)
-    units = moments_of(rows).units
-    changed = units.rows(rows)
-    wanted = reference.standardized(
-        X.astype(real).astype(float).tolist(), units.sizes.tolist(), units.means.tolist()
-    )
-    np.testing.assert_allclose(changed.toarray(), wanted, rtol=1e-9, atol=1e-12)
-    assert changed.nnz <= given_rows.indptr[-1] + len(units.moved) * X.shape[0]
+def sizes_and_means(rows, own=False, centred=True):
+    units = reference.RunningUnits(own=own, centred=centred)
+    units.count(rows.tolist())
+    return units.sizes, units.means
 
 
 @pytest.mark.parametrize("n_rows", [9, 10])
@@ -203,11 +157,11 @@ def test_units_show_the_names_of_the_features():
 def test_units_depend_on_no_other_parameter(Estimator, options):
     X, y = rows_and_targets(Estimator)
     for standardize in ("auto", True):
-        sizes, means = reference.sizes_and_means(X.tolist(), own=standardize is True)
+        sizes, means = sizes_and_means(X, own=standardize is True)
         model = Estimator(standardize=standardize, **options).fit(X, y)
         assert_units(model.units_, sizes, means)
         model.set_params(fit_intercept=False).fit(X, y)
-        sizes, _ = reference.sizes_and_means(X.tolist(), own=standardize is True, centred=False)
+        sizes, _ = sizes_and_means(X, own=standardize is True, centred=False)
         assert_units(model.units_, sizes, np.zeros(6))
         assert not model.intercept_.any()
     assert Estimator(standardize=False, **options).fit(X, y).units_ is None
@@ -495,7 +449,7 @@ def test_a_switch_of_the_units_keeps_the_model(Estimator, before, after, rule):
         assert (other.units_ is None) == (after[0] is False)
         if after[0]:
             own, centred = after[0] is True, after[1]
-            sizes, _ = reference.sizes_and_means(rows.tolist(), own=own, centred=centred)
+            sizes, _ = sizes_and_means(rows, own=own, centred=centred)
             full = [1, 2, 4, 5]
             columns = full if after[0] == "auto" else slice(None)
             np.testing.assert_allclose(other.units_.sizes[columns], np.array(sizes)[columns])
