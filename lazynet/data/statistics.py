@@ -311,9 +311,20 @@ class FeatureMoments:
         >>> FeatureMoments.of(3).summary()
         '0 of 3 features centred; 3 share the size 1'
         """
-        n, own = self.n_features, int((self.sizes != self.counts[1]).sum())
-        shared = "" if self.own or own == n else f"; {n - own} share the size {self.counts[1]:.3g}"
-        return f"{np.count_nonzero(self.means)} of {n} features centred{shared}"
+        shares = self.sizes == self.counts[1]
+        shares[self.full] = False
+        n = 0 if self.own else np.count_nonzero(shares)
+        shared = f"; {n} share the size {self.counts[1]:.3g}" if n else ""
+        return f"{np.count_nonzero(self.means)} of {self.n_features} features centred{shared}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__match_args__}
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        for name, part in fields.items():
+            # joblib maps the arrays of a pickle from its file, but rows change the arrays.
+            vars(self)[name] = np.array(part) if isinstance(part, np.memmap) else part
+        self.__post_init__()
 
     def state(self) -> dict[str, NDArray[np.float64]]:
         """The arrays that rows change, not copied."""
@@ -358,9 +369,9 @@ class FeatureMoments:
         """The median of the root mean squares of the nonzeros of sparse features."""
         seen = self.cells[:, 0] > 0.0
         some = self.cells[seen & ~self._is_full(slice(None))]
-        squares = some[:, 2] / some[:, 0] + some[:, 1] * some[:, 1]
-        if len(squares):
-            self.counts[1] = np.clip(np.median(np.sqrt(squares)), _LEAST, _LARGEST)
+        sizes = np.sqrt(some[:, 2] / some[:, 0] + some[:, 1] * some[:, 1])
+        if len(sizes):
+            self.counts[1] = np.clip(np.median(sizes), _LEAST, _LARGEST)
         self.counts[2] = self.counts[0]
 
     def _is_full(self, features: Any) -> NDArray[np.bool_]:

@@ -13,21 +13,10 @@ from sklearn.model_selection import GridSearchCV
 from support import same_bits
 from support.matrices import source_of
 
-from lazynet import (
-    FTRL,
-    RDA,
-    SAGA,
-    AdaGrad,
-    FoBoS,
-    LazyNetClassifier,
-    LazyNetRegressor,
-    Stepper,
-    load,
-)
-from lazynet.data.arrays import checked_csr
+from lazynet import SAGA, AdaGrad, FoBoS, LazyNetClassifier, LazyNetRegressor, load
 from lazynet.data.statistics import FeatureMoments
 from lazynet.estimators import online_model
-from lazynet.reference import learner as reference
+from lazynet.reference.learner import RunningUnits
 from lazynet.training.folds import split
 
 BOTH = pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
@@ -80,15 +69,6 @@ def moments_of(X, own=False, centred=True):
 
 # --- sizes and means ----------------------------------------------------------------------------
 
-_VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, -2.5, 1e-3, 7e4, 0.1, 12.0])
-
-
-@st.composite
-def matrices(draw):
-    """Dense rows of which some entries are 0, some features 0 or constant."""
-    n, d = draw(st.integers(1, 9)), draw(st.integers(1, 6))
-    return np.array(draw(st.lists(_VALUES, min_size=n * d, max_size=n * d))).reshape(n, d)
-
 
 def assert_units(units, sizes, means):
     np.testing.assert_allclose(units.sizes, sizes, rtol=1e-9)
@@ -96,45 +76,11 @@ def assert_units(units, sizes, means):
     np.testing.assert_array_equal(units.moved, np.flatnonzero(units.means))
 
 
-@given(matrices(), st.booleans(), st.booleans())
-def test_units_equal_the_reference(X, own, centred):
-    expected = reference.sizes_and_means(X.tolist(), own=own, centred=centred)
-    assert_units(moments_of(X, own, centred).units, *expected)
-
-
-@given(matrices(), st.booleans(), st.booleans(), st.data())
-def test_units_of_a_stream_equal_the_reference(X, own, centred, data):
-    """After every chunk; the shared size is that of the last time when the rows had doubled."""
-    moments, start, counted, shared = FeatureMoments.of(X.shape[1], own, centred), 0, 0, 1.0
-    while start < len(X):
-        stop = data.draw(st.integers(start + 1, len(X)))
-        chunk, rows = sparse.csr_matrix(X[start:stop]), X[:stop].tolist()
-        moments.count(chunk)
-        moments.settle(chunk.indices)
-        if stop >= 2 * counted:
-            counted, shared = stop, reference.shared_size(rows, shared)
-        expected = reference.sizes_and_means(rows, own=own, centred=centred, shared=shared)
-        assert_units(moments.units, *expected)
-        start = stop
-    assert same_bits(moments.cells, moments_of(X).cells), "any chunks have the same moments"
-
-
-@given(matrices(), st.sampled_from([np.int32, np.int64]), st.sampled_from([np.float32, float]))
-def test_rows_in_units_equal_the_reference(X, index, real):
-    """Also where a matrix has spare room, explicit zeros and columns in any order."""
-    given_rows = sparse.csr_matrix(X.astype(real))
-    given_rows.indices = given_rows.indices.astype(index)
-    given_rows.indptr = given_rows.indptr.astype(index)
-    given_rows.data = np.append(given_rows.data, [9.0]).astype(real)
-    given_rows.indices = np.append(given_rows.indices, [0]).astype(index)
-    rows = checked_csr(given_rows)
-    units = moments_of(rows).units
-    changed = units.rows(rows)
-    wanted = reference.standardized(
-        X.astype(real).astype(float).tolist(), units.sizes.tolist(), units.means.tolist()
-    )
-    np.testing.assert_allclose(changed.toarray(), wanted, rtol=1e-9, atol=1e-12)
-    assert changed.nnz <= given_rows.indptr[-1] + len(units.moved) * X.shape[0]
+def sizes_and_means(rows, own=False, centred=True):
+    """Those of the reference."""
+    units = RunningUnits(own=own, centred=centred)
+    units.count(rows.tolist())
+    return units.sizes, units.means
 
 
 @pytest.mark.parametrize("n_rows", [9, 10])
@@ -203,11 +149,11 @@ def test_units_show_the_names_of_the_features():
 def test_units_depend_on_no_other_parameter(Estimator, options):
     X, y = rows_and_targets(Estimator)
     for standardize in ("auto", True):
-        sizes, means = reference.sizes_and_means(X.tolist(), own=standardize is True)
+        sizes, means = sizes_and_means(X, own=standardize is True)
         model = Estimator(standardize=standardize, **options).fit(X, y)
         assert_units(model.units_, sizes, means)
         model.set_params(fit_intercept=False).fit(X, y)
-        sizes, _ = reference.sizes_and_means(X.tolist(), own=standardize is True, centred=False)
+        sizes, _ = sizes_and_means(X, own=standardize is True, centred=False)
         assert_units(model.units_, sizes, np.zeros(6))
         assert not model.intercept_.any()
     assert Estimator(standardize=False, **options).fit(X, y).units_ is None
@@ -324,36 +270,6 @@ def test_verify_compares_in_units(Estimator, standardize):
 
 
 # --- partial_fit --------------------------------------------------------------------------------
-
-
-@BOTH
-@pytest.mark.parametrize(
-    "rule",
-    [FoBoS("constant", eta0=0.02), FTRL(alpha=0.1), RDA(gamma=2.0), AdaGrad(alpha=0.3)],
-    ids=str,
-)
-@given(data=st.data())
-def test_a_chunk_is_learned_in_the_units_of_the_rows_so_far(Estimator, rule, data):
-    """Its own rows included; what was learned before is the same weights in other units."""
-    X, y = rows_and_targets(Estimator)
-    options, own, start = dict(rule=rule, l1=0.01), data.draw(st.booleans()), 0
-    model = Estimator(**options, standardize=own or "auto", shuffle=False)
-    stepper = Stepper(6, **options, loss=model.loss, fit_intercept=True)
-    moments, classes = FeatureMoments.of(6, own), classes_of(Estimator, y)
-    while start < len(y):
-        stop = start + data.draw(st.sampled_from([1, 1, 1, 7, 40]))
-        chunk = sparse.csr_matrix(X[start:stop])
-        model.partial_fit(chunk, y[start:stop], **classes)
-        moments.count(chunk)
-        moments.settle()
-        inner = moments.units.rows(chunk)
-        for row, target in enumerate(y[start:stop]):
-            stepper.step_row(inner, row, (target == "yes") * 2.0 - 1 if classes else target)
-        assert same_units(model.units_, moments.units)
-        assert same_bits(np.ravel(model.coef_), stepper.weights / moments.sizes)
-        start = stop
-    intercept = stepper.intercept - np.ravel(model.coef_) @ moments.means
-    assert model.intercept_[0] == pytest.approx(intercept)
 
 
 @BOTH
@@ -495,7 +411,7 @@ def test_a_switch_of_the_units_keeps_the_model(Estimator, before, after, rule):
         assert (other.units_ is None) == (after[0] is False)
         if after[0]:
             own, centred = after[0] is True, after[1]
-            sizes, _ = reference.sizes_and_means(rows.tolist(), own=own, centred=centred)
+            sizes, _ = sizes_and_means(rows, own=own, centred=centred)
             full = [1, 2, 4, 5]
             columns = full if after[0] == "auto" else slice(None)
             np.testing.assert_allclose(other.units_.sizes[columns], np.array(sizes)[columns])
