@@ -109,6 +109,12 @@ class RowStatistics:
                     self._squares[k] += squares + distance * distance * before * n / total
                     self._means[k] += distance * n / total
 
+    def expect(self, squared_norm: float) -> None:
+        """Let the largest norms be at least this one, which the rows to come have on average."""
+        size = squared_norm + self.extra
+        self.largest = max(self.largest, size)
+        self.largest_weighted = max(self.largest_weighted, size * self.mean_importance)
+
     @property
     def spreads(self) -> list[float]:
         """The standard deviation of every target."""

@@ -284,6 +284,21 @@ def test_the_first_call_has_the_units_of_its_rows(Estimator, options):
 
 
 @BOTH
+@pytest.mark.parametrize("standardize", ["auto", True, False])
+def test_a_default_rate_from_one_row_suits_the_rows_after_it(Estimator, standardize):
+    """The first row is its own mean, and nothing is left of it; later rows have deviations of 1."""
+    X, y = rows_and_targets(Estimator, d=40, n=300)
+    model = Estimator(rule=FoBoS("power"), l1=0.0, standardize=standardize, shuffle=False)
+    for row in range(300):
+        model.partial_fit(X[[row]], y[[row]], **classes_of(Estimator, y))
+        if row == 0:
+            norm = X[0] @ X[0] if standardize is False else np.count_nonzero(X[0])
+            curvature = 0.25 if Estimator is LazyNetClassifier else 1.0
+            assert model.eta0_ == pytest.approx(1.0 / (curvature * (norm + 1.0)))
+    assert model.score(X, y) > 0.8
+
+
+@BOTH
 def test_partial_fit_counts_the_rows_after_those_of_fit(Estimator, tmp_path):
     """Also in a copy, and in a model that was saved."""
     X, y = rows_and_targets(Estimator, n=200)
