@@ -174,11 +174,27 @@ def did_you_mean(value: Any, accepted: Collection[str]) -> str:
     return f": did you mean {near[0]}?" if near else ""
 
 
+def refuse_masked(name: str, values: Any) -> None:
+    """Refuse an array, a list of arrays or a sparse matrix with a masked entry: NumPy would use it.
+
+    >>> refuse_masked("y", np.ma.array([1.0, 2.0], mask=[False, True]))
+    Traceback (most recent call last):
+    ...
+    ValueError: y must not have masked entries: leave their rows out, or fill them
+    """
+    parts = values if isinstance(values, (list, tuple)) else (values,)
+    if hasattr(values, "tocsr"):
+        parts = tuple(vars(values).values())
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+        raise ValueError(f"{name} must not have masked entries: leave their rows out, or fill them")
+
+
 def as_array(name: str, requirement: str, values: Any) -> NDArray[Any]:
     """``values`` as an array of any type; an error names the argument.
 
     ``name`` and ``requirement`` make the sentence of the error: "y" and "must hold real numbers".
     """
+    refuse_masked(name, values)
     try:
         return np.asarray(values)
     except (TypeError, ValueError, OverflowError) as error:

@@ -10,6 +10,7 @@ the matrix in place, block by block, so that it needs little more memory than th
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from scipy import sparse
 from scipy.special import ndtri
 from sklearn.datasets import load_svmlight_file
 
+from lazynet.data.files import texts_of
 from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.machine import memory_shortage
 from paper_repro.published import FEATURES, NONZEROS
@@ -211,6 +213,14 @@ def from_svmlight(path: str | Path, label: str | None = None) -> Corpus:
 def read_svmlight(path: Path) -> tuple[sparse.csr_matrix, list[tuple[float, ...]]]:
     """The rows of a file, and the labels or the number at the beginning of every line."""
     with told_of(path, _REMEDY):
+        # Python's bz2 ignores what is damaged behind a whole stream.
+        with open(path, "rb") as file:
+            try:
+                deque(texts_of(file, str(path)), 0)
+            except ValueError as error:
+                raise DamagedFile(
+                    path, f"cannot be unpacked: {error.__cause__}", _REMEDY
+                ) from error
         try:
             X, y = load_svmlight_file(str(path))
         except (ValueError, OverflowError) as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import lazynet
+from lazynet.data.source import physical_bytes
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "lazynet-linear")
 _HERE = Path(__file__).parent
@@ -54,14 +55,6 @@ def describe_machine(document: Mapping[str, Any]) -> str:
 
 def processor() -> str:
     return value_in("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
-
-
-def physical_bytes() -> int | None:
-    """Bytes of memory that the machine has; None where the system does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
 
 
 def memory_shortage(needed: int) -> str | None:

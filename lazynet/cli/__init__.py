@@ -46,13 +46,15 @@ exit codes:
 
 
 #: Phrases of messages about calls in Python, and what they are for commands.
-_PHRASES = {
+PHRASES = {
     "error: paths: ": "error: ",
     "warm_start=True continues": "--from continues",
     "fit it with warm_start=False": "leave out --from",
     "fit them with warm_start=False": "leave out --from",
     "in the last of max_iter=": "in the last of ",
     "epochs: raise max_iter,": "epochs: raise --passes,",
+    "or raise max_iter": "or raise --passes",
+    "write standardize='auto'": "write --set standardize=auto",
     "of another call of fit.": "of another command.",
     "by checkpoint=...": "by --checkpoint",
     "(zero_based=True takes 0)": "(--base 0 takes 0)",
@@ -61,7 +63,7 @@ _PHRASES = {
 
 def say(text: str) -> None:
     """Write a line to stderr, with options in place of arguments in Python."""
-    for python, command in _PHRASES.items():
+    for python, command in PHRASES.items():
         text = text.replace(python, command)
     print(text, file=sys.stderr, flush=True)
 

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     check_writable(options.output)
     if not options.output.endswith(".rows"):
         raise ValueError(f"--output must end with .rows, got {options.output}")
-    with inputs.pipe_in_a_file(options):
+    with inputs.pipes_in_files(options):
         inputs.settle_reading(options)
         check_apart([("--output", options.output)], options.files)
         source = inputs.source_of(options)

@@ -10,20 +10,20 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
-from lazynet.cli import say
+from lazynet.cli import PHRASES, say
 from lazynet.data.chunks import Passing, csr
-from lazynet.data.files import OPENERS, files_of, same_file
+from lazynet.data.files import PACKINGS, files_of, is_pipe, same_file
 from lazynet.data.mapped_files import RowsFile
 from lazynet.data.source import Source
 from lazynet.data.text_files import SvmlightFile, VWFile
 
-#: The name of standard input.
-STDIN = "-"
+#: Standard input among the files of a command, and its name in messages.
+STDIN, STDIN_NAME = "-", "standard input"
 #: The forms of files by the ends of their names.
 ENDINGS = {".vw": "vw", ".rows": "rows"}
 ENDINGS |= dict.fromkeys((".svm", ".svmlight", ".libsvm"), "svmlight")
@@ -108,7 +108,8 @@ def count(text: str) -> int:
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the files and the options of reading."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="files or patterns; - is a pipe")
+    parser.add_argument("files", nargs="+", metavar="FILE",
+                        help="files, patterns or pipes; - is standard input")  # fmt: skip
     group = parser.add_argument_group("how the files are read")
     group.add_argument(
         "--format",
@@ -141,9 +142,9 @@ def form_of(paths: list[str], form: str | None) -> str:
     forms = set()
     for path in paths:
         stem, end = os.path.splitext(path)
-        end = os.path.splitext(stem)[1] if end in OPENERS else end
+        end = os.path.splitext(stem)[1] if end in PACKINGS else end
         if end.lower() not in ENDINGS:
-            name = "standard input" if path == STDIN else path
+            name = STDIN_NAME if path == STDIN else path
             raise ValueError(f"the form of {name} is not known by its name: write --format with "
                              f"one of {', '.join(FORMS)}")  # fmt: skip
         forms.add(ENDINGS[end.lower()])
@@ -154,32 +155,42 @@ def form_of(paths: list[str], form: str | None) -> str:
 
 
 @contextmanager
-def pipe_in_a_file(
+def pipes_in_files(
     options: argparse.Namespace, note: Mapping[str, Any] | None = None
 ) -> Iterator[None]:
-    """Copy standard input to a temporary file, if it is one of the files.
+    """Copy standard input and every other pipe among the files to temporary files.
 
     ``note`` has the options with which the rows of a model were read.
     """
-    if STDIN not in options.files:
+    pipes = {path: STDIN_NAME if path == STDIN else path for path in options.files
+             if path == STDIN or is_pipe(path)}  # fmt: skip
+    if not pipes:
         yield
         return
     for name in ("cache", "checkpoint"):
         if getattr(options, name, None) is not None:
-            raise ValueError(f"--{name} is for files that later calls find again, and standard "
-                             "input is read once: leave it out")  # fmt: skip
-    if options.format is None:
-        options.format = (note or {}).get("format") or form_of(options.files, None)
+            raise ValueError(f"--{name} is for files that later calls find again, and "
+                             f"{', '.join(pipes.values())} is read once: leave it out")  # fmt: skip
+    options.format = _form_to_read(options, (note or {}).get("format"))
     with tempfile.TemporaryDirectory(prefix="lazynet-") as folder:
-        copied = os.path.join(folder, "standard input")
-        try:
-            with open(copied, "wb") as file:
-                shutil.copyfileobj(sys.stdin.buffer, file)
-        except OSError as error:
-            # The environment variable TMPDIR names another folder.
-            raise OSError(error.errno, error.strerror, copied) from error
-        options.files = [copied if path == STDIN else path for path in options.files]
+        copies = {}
+        for number, (path, name) in enumerate(pipes.items()):
+            copy = os.path.join(folder, f"{number} {os.path.basename(name)}")
+            try:
+                with open(copy, "wb") as file, _opened(path) as pipe:
+                    shutil.copyfileobj(pipe, file)
+            except OSError as error:
+                # The environment variable TMPDIR names another folder.
+                raise OSError(error.errno, error.strerror, error.filename or copy) from error
+            PHRASES[copy] = name  # messages name the pipe
+            copies[path] = copy
+        options.files = [copies.get(path, path) for path in options.files]
         yield
+
+
+def _opened(path: str) -> AbstractContextManager[Any]:
+    """A pipe, open for reading; standard input stays open."""
+    return nullcontext(sys.stdin.buffer) if path == STDIN else open(path, "rb")
 
 
 def settle_reading(
@@ -217,7 +228,7 @@ def _form_to_read(options: argparse.Namespace, learned: str | None) -> str:
     try:
         form = form_of(options.files, options.format)
     except ValueError:
-        ends = {os.path.splitext(path)[1] for path in options.files}
+        ends = {os.path.splitext(path)[1] for path in options.files if path != STDIN}
         if learned not in FORMS or len(ends) > 1:
             raise
         return learned

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     if not hasattr(model, options.method):
         raise ValueError(f"--method {options.method}: {type(model).__name__} with "
                          f"loss={model.loss!r} has no such method")  # fmt: skip
-    with inputs.pipe_in_a_file(options, note):
+    with inputs.pipes_in_files(options, note):
         inputs.settle_reading(options, model, note)
         if options.output is not None:
             check_writable(options.output)

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
     """Evaluate the model on the files."""
     model, note = load_with_note(options.model)
     began = time.perf_counter()
-    with inputs.pipe_in_a_file(options, note):
+    with inputs.pipes_in_files(options, note):
         inputs.settle_reading(options, model, note)
         judged = [_judged(model, chunk) for chunk in inputs.chunks_for(options, model)]
         if not judged:

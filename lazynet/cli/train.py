@@ -77,8 +77,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--passes", type=count, metavar="N",
         help="make N passes over the rows: max_iter=N (default: until the loss no longer falls, at "
-        "most 4 for classes, or 6 with a given penalty, or 12 for tabular rows; at most 100 for "
-        "numbers)",
+        "most 6 for classes, and 20 for numbers)",
     )  # fmt: skip
     group.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE",
@@ -107,7 +106,7 @@ def run(options: argparse.Namespace) -> None:
     if old is not None:
         _check_continues(options, old)
     began = time.perf_counter()
-    with inputs.pipe_in_a_file(options, note):
+    with inputs.pipes_in_files(options, note):
         inputs.settle_reading(options, old, note)
         _check_outputs(options)
         source = _source(options)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask
 import numpy as np
@@ -18,10 +18,11 @@ from distributed.client import FuturesCancelledError
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import checked_csr, csr_around, plain_arrays
+from lazynet.data.arrays import checked_csr, plain_arrays
 from lazynet.data.chunks import Chunk, Passing, joined, rechunked, reordered
-from lazynet.data.files import Paths, files_of
+from lazynet.data.files import Paths, changed, files_of
 from lazynet.data.source import Facts, Source, Tally, check_no_y_with_source, checked_chunk
+from lazynet.data.text_files import LinesFile
 from lazynet.parameters import check_integer, shown
 
 #: Neighbouring blocks of a worker share a task, up to this number of stored values.
@@ -34,20 +35,11 @@ class UnreadableBlock(ValueError):
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of all blocks together, and the seed of the orders of their rows."""
+    """The columns of every block, and the seed of the orders of its rows."""
 
     n_features: int
     n_labels: int | None
     seed: int | None
-
-    def wide(self, chunk: Chunk) -> Chunk:
-        """The chunk with the columns of all blocks; only what is not aligned is copied."""
-        X, y = chunk.X, chunk.y
-        X = csr_around((X.shape[0], self.n_features), X.data, X.indices, X.indptr)
-        if self.n_labels is not None:
-            y = csr_around((y.shape[0], self.n_labels), y.data, y.indices, y.indptr)
-        # Arrays from a network or a disk may not be aligned.
-        return chunk._replace(X=plain_arrays(X), y=y)
 
     def order(self, chunk: Chunk, number: int, epoch: int) -> NDArray[np.int64]:
         """The order of the rows of a block in an epoch; without a seed that of the block."""
@@ -57,12 +49,24 @@ class Layout:
         return np.random.default_rng([self.seed, epoch, number]).permutation(n_rows)
 
 
-def _read_block(part: Any) -> Chunk:
-    """The rows of a block, from (X, y), (X, y, weights) or a source.
+def aligned(chunk: Chunk) -> Chunk:
+    """The chunk with arrays that kernels can read: those from a network or a disk may be others."""
+    return chunk._replace(X=plain_arrays(chunk.X))
+
+
+def _read_block(part: Any) -> Chunk | Source:
+    """The rows of (X, y), (X, y, weights) or a source; a source of files as it is.
 
     >>> _read_block(([[0.0, 2.0]], [1])).X.toarray()
     array([[0., 2.]])
     """
+    if isinstance(part, Source) and part.identity() is not None:
+        _columns_of(part)  # the source keeps what a first pass finds
+        return part
+    return _rows_of(part)
+
+
+def _rows_of(part: Any) -> Chunk:
     chunks = [*part.chunks()] if isinstance(part, Source) else [checked_chunk(part, "the block")]
     if chunks:
         chunk = joined(chunks)
@@ -70,6 +74,59 @@ def _read_block(part: Any) -> Chunk:
     labels = part.n_labels
     y = np.zeros(0) if labels is None else sparse.csr_matrix((0, labels), dtype=np.int8)
     return Chunk(sparse.csr_matrix((0, part.n_features)), y, None)
+
+
+class Columns(NamedTuple):
+    """The columns of a block, before those of all blocks are known."""
+
+    n_features: int
+    n_labels: int | None
+    #: whether the rows of all blocks give the number of features, and of labels
+    are_counted: tuple[bool, bool] = (False, False)
+    #: the first column that the rows give, if they give it
+    base: int | None = None
+    #: of a source of files, whose rows are not read yet
+    identity: dict[str, Any] | None = None
+
+    def counts_from(self, base: int) -> tuple[int, int | None]:
+        """The numbers of features and of labels if ``base`` is the first column."""
+        own = self.base if self.are_counted[0] and self.base is not None else base
+        return self.n_features + own - base, self.n_labels
+
+
+def _columns_of(block: Chunk | Source) -> Columns:
+    if isinstance(block, Chunk):
+        n_labels = block.y.shape[1] if sparse.issparse(block.y) else None
+        return Columns(block.X.shape[1], n_labels)
+    columns = Columns(block.n_features, block.n_labels, identity=block.identity())
+    if isinstance(block, LinesFile):
+        columns = columns._replace(are_counted=block.counts, base=block.found_base())
+    return columns
+
+
+def _read_source(block: Source, columns: Columns, base: int, layout: Layout) -> Chunk:
+    """The rows of a source of files, with the columns of all blocks."""
+    if block.identity() != columns.identity:
+        raise changed(str(block))
+    if isinstance(block, LinesFile):
+        block = block.settled(base, layout.n_features, layout.n_labels)
+    return _rows_of(block)
+
+
+def _agreed(names: Sequence[str], part: str, counts: Sequence[Any], are_counted: Any) -> Any:
+    """The number of columns of all blocks; refuses a block that has others."""
+    given = [k for k, is_counted in enumerate(are_counted) if not is_counted]
+    first = given[0] if given else int(np.argmax(counts))
+    wanted = counts[first]
+    for name, count, is_counted in zip(names, counts, are_counted, strict=True):
+        if count != wanted and not (is_counted and wanted is not None):
+            found = "a number per row" if count is None else count
+            expected = "a number per row" if wanted is None else wanted
+            raise ValueError(
+                f"{name} must have as many columns of {part} as {names[first]}, {expected}, got "
+                f"{found}"
+            )
+    return wanted
 
 
 def _facts_of(chunk: Chunk) -> tuple[Tally, Chunk]:
@@ -91,7 +148,7 @@ class Blocks(Source):
     parts : list of Delayed or Future
         Each gives ``(X, y)`` or ``(X, y, weights)`` of the rows of a block, or a source of
         ``lazynet.data``: X a CSR matrix or an array, y numbers, or a matrix with a column of 0
-        and 1 for each label.
+        and 1 for each label.  All blocks have the same columns.
     client : distributed.Client, optional
         The client of the cluster; None: the current one.
     names : list of str, optional
@@ -186,7 +243,8 @@ class Blocks(Source):
         """A block per file, which a worker reads by ``reader``; every worker must have access.
 
         ``reader`` is a source of ``lazynet.data``, such as ``SvmlightFile``, or a function from the
-        name of a file to ``(X, y)``.
+        name of a file to ``(X, y)``.  What ``SvmlightFile`` finds in the rows, the first column and
+        the number of columns, it finds in the rows of all files.
         """
         names = [os.path.abspath(path) for path in files_of(paths)]
         parts = [delayed(reader, pure=False)(name) for name in names]
@@ -218,26 +276,39 @@ class Blocks(Source):
     def block_facts(self) -> list[tuple[Tally, Chunk]]:
         """The counts and the first row of every block; waits until all blocks are made."""
         if self._block_facts is None:
+            made = self.futures
+            self._read_files()
             facts = self.gathered(self.client.map(_facts_of, self.futures, pure=False))
             # A task that is restricted to lost workers would wait for them without end.
-            free = {future.key: None for future in self.futures}
+            free = {future.key: None for future in [*made, *self.futures]}
             self.client.sync(self.client.scheduler.set_restrictions, worker=free)
-            labels = [first.y.shape[1] for _, first in facts if sparse.issparse(first.y)]
-            if 0 < len(labels) < len(facts):
-                raise ValueError(
-                    "y must have a column per label in every block, or a number per row in every "
-                    "block"
-                )
             # No task visits a block without rows.
             full = [k for k, (tally, _) in enumerate(facts) if tally.n_rows]
             if not full:
                 raise ValueError("X must have at least one row, and the blocks have none")
-            width = max(first.X.shape[1] for _, first in facts)
-            self._layout = Layout(width, max(labels, default=None), self.seed)
             self.names = [self.names[k] for k in full]
             self.futures = [self.futures[k] for k in full]
             self._block_facts = [facts[k] for k in full]
         return self._block_facts
+
+    def _read_files(self) -> None:
+        """Find the columns of all blocks, and let the workers read the sources of files."""
+        columns = self.gathered(self.client.map(_columns_of, self.futures, pure=False))
+        base = min((each.base for each in columns if each.base is not None), default=0)
+        features, labels = zip(*(each.counts_from(base) for each in columns), strict=True)
+        of_X, of_y = zip(*(each.are_counted for each in columns), strict=True)
+        n_features = _agreed(self.names, "X", features, of_X)
+        self._layout = Layout(n_features, _agreed(self.names, "y", labels, of_y), self.seed)
+        homes = self.client.who_has(self.futures)
+        self.futures = [
+            self.submitted(
+                "lazynet-block", _read_source, future, each, base, self._layout,
+                home=next(iter(homes.get(future.key, ())), None),
+            )
+            if each.identity is not None
+            else future
+            for future, each in zip(self.futures, columns, strict=True)
+        ]  # fmt: skip
 
     @property
     def layout(self) -> Layout:
@@ -276,14 +347,14 @@ class Blocks(Source):
         """The results of ``prepare`` for every block; fits with the same ``prepare`` share them."""
         token = dask.tokenize.tokenize(prepare)
         if token not in self._prepared:
-            make = partial(_prepared, prepare, self.layout)
+            make = partial(_prepared, prepare)
             futures = self.client.map(make, self.futures, key="lazynet-prepare", pure=False)
             self._prepared[token] = futures
         return self._prepared[token]
 
     @property
     def n_features(self) -> int:
-        """The number of columns of the widest block."""
+        """The number of columns of every block."""
         return self.layout.n_features
 
     @property
@@ -302,15 +373,15 @@ class Blocks(Source):
 
         def chunks() -> Iterator[Chunk]:
             for number, future in enumerate(self.futures):
-                chunk = self.layout.wide(self.gathered([future])[0])
+                chunk = aligned(self.gathered([future])[0])
                 order = self.layout.order(chunk, number, epoch)
                 yield chunk if self.seed is None else reordered(chunk, order)
 
         return rechunked(chunks(), rows)
 
 
-def _prepared(prepare: Callable[[Chunk], Any], layout: Layout, chunk: Chunk) -> Any:
-    return prepare(layout.wide(chunk))
+def _prepared(prepare: Callable[[Chunk], Any], chunk: Chunk) -> Any:
+    return prepare(aligned(chunk))
 
 
 def _is_placed(part: Any) -> bool:

@@ -22,7 +22,7 @@ from distributed import Future
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.dask.blocks import Blocks, Layout
+from lazynet.dask.blocks import Blocks, Layout, aligned
 from lazynet.data.arrays import as_examples, check_any_weight
 from lazynet.data.chunks import Chunk
 from lazynet.data.statistics import ROWS_OF_A_BLOCK, FeatureMoments, RowStatistics, Units
@@ -172,7 +172,7 @@ class Visit:
         """The state after a visit to each of ``blocks``, which have these numbers."""
         state = copy.deepcopy(state)
         for chunk, number in zip(blocks, numbers, strict=True):
-            take = state.block(*self.check(self.layout.wide(chunk), True))
+            take = state.block(*self.check(aligned(chunk), True))
             order = self.layout.order(chunk, number, self.epoch)
             while len(order):
                 rows, order = np.split(order, [self.length - state.n_rows % self.length])
@@ -199,7 +199,7 @@ class BlockRows(SourceRows):
 
     def _first(self) -> tuple[sparse.csr_matrix, Targets]:
         _, first = self.blocks.block_facts()[0]
-        return self._prepare(self.blocks.layout.wide(first))
+        return self._prepare(aligned(first))
 
     def identity(self) -> dict[str, Any]:
         return {"the facts of X": vars(self.facts), "the seed of blocks": self.blocks.seed}

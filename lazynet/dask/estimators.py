@@ -23,7 +23,7 @@ from lazynet.dask.newton import MinimiserOnSums
 from lazynet.dask.sums import MeanOverBlocks, OutputLoss
 from lazynet.data.arrays import check_any_weight
 from lazynet.data.chunks import Chunk
-from lazynet.data.source import Source
+from lazynet.data.source import Source, check_room_for_model
 from lazynet.data.targets import Targets
 from lazynet.data.weights import check_weight_of_every_class
 from lazynet.engines.calls import all_or_nothing
@@ -53,9 +53,8 @@ def lazily(method: str) -> Any:
     """The method of the serial estimator; of a Dask array it returns a lazy Dask array."""
 
     def predict(self: Any, X: Any) -> Any:
-        local = self.to_local()
         if not hasattr(X, "__dask_graph__"):
-            return getattr(local, method)(X)
+            return getattr(self._serial, method)(self, X)
         if not isinstance(X, da.Array):
             raise TypeError(
                 f"X must be a Dask array, or rows in memory, got {type(X).__name__}: "
@@ -63,6 +62,7 @@ def lazily(method: str) -> Any:
             )
         if X.numblocks[1] > 1:
             raise ValueError("X must have its columns in one block: write X.rechunk({1: -1})")
+        local = self.to_local()
         sample = getattr(local, method)(np.zeros((1, X.shape[1])))
         return X.map_blocks(
             lambda rows, model: getattr(model, method)(rows), delayed(local),
@@ -181,6 +181,7 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
                 "y must have one class or one number for every row, and the rows have several "
                 "labels: LazyNetClassifier learns all labels in one pass"
             )
+        check_room_for_model(blocks)
         self.n_features_in_ = facts.n_features
         self.__dict__.pop("feature_names_in_", None)
         options = {"class_weight": self.class_weight} if hasattr(self, "class_weight") else {}
@@ -200,7 +201,7 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
 
         def minimiser_of(number: int, generator: np.random.RandomState) -> MinimiserOnSums:
             total, total_y = map(float, sums[number])
-            output = OutputLoss(number, p.loss, p.fit_intercept, total, blocks.layout)
+            output = OutputLoss(number, p.loss, p.fit_intercept, total)
             # The best intercept of zero weights for most losses, and near it for the others.
             begin = total_y / total if p.fit_intercept else 0.0
             if p.loss.name == "log_loss":

@@ -18,7 +18,7 @@ from distributed import Future
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.dask.blocks import VALUES_OF_A_TASK, Blocks, Layout
+from lazynet.dask.blocks import VALUES_OF_A_TASK, Blocks, aligned
 from lazynet.data.arrays import as_examples, plain
 from lazynet.data.chunks import Chunk
 from lazynet.data.targets import Targets
@@ -46,7 +46,6 @@ class OutputLoss:
     loss: Loss
     fit_intercept: bool
     total: float
-    layout: Layout
 
 
 class BlockLoss(MeanLoss):
@@ -56,7 +55,7 @@ class BlockLoss(MeanLoss):
         self, output: OutputLoss, chunk: Chunk, targets: Targets, weights: Vector, b: float
     ) -> None:
         y, counts = targets[output.output]
-        self.X, self.weights, self.b = output.layout.wide(chunk).X, weights, b
+        self.X, self.weights, self.b = aligned(chunk).X, weights, b
         examples, options = as_examples(self.X, y, counts), {"fit_intercept": output.fit_intercept}
         super().__init__(examples, y, counts, output.loss, total=output.total, **options)
 

@@ -19,7 +19,8 @@ the chunks.
 """
 
 from lazynet.data.chunks import Chunk
-from lazynet.data.mapped_files import RowsFile, cached, mapped, write_rows
+from lazynet.data.mapped_files import RowsFile, cached, write_rows
+from lazynet.data.mapped_matrix import mapped
 from lazynet.data.source import Chunks, Facts, Shuffled, Source, as_source
 from lazynet.data.text_files import SvmlightFile, VWFile
 

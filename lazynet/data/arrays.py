@@ -2,10 +2,11 @@
 
 A CSR matrix of float32 or float64 with int32 or int64 indices is used in place, also if it is
 read-only or memory-mapped, with the columns of a row in any order; any other matrix is converted.
-X must not change during a call.  If X changes, the kernels still read and write nothing outside the
-arrays, but SciPy, which makes predictions and selects rows, does not check the indices again.  If
-another process shortens a memory-mapped file while it is read, the system ends this process
-(SIGBUS); no program can check for this beforehand.
+X must not change during a call: the result would be wrong, or an error.  Even then nothing outside
+the arrays is read or written.  Kernels copy a row before they check its columns, and NumPy and
+SciPy, which do not check, get copies of the indices (products.py).  If another process shortens a
+memory-mapped file while it is read, the system ends this process (SIGBUS); no program can check for
+this beforehand.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from lazynet.kernels.examples import DEFECT_NOT_FINITE, DEFECT_REPEATED, DEFECTS, Examples
-from lazynet.parameters import as_array, check_array
+from lazynet.parameters import as_array, check_array, refuse_masked
 
 # float32 can hold the squares of targets of these sizes, and their products with features.
 _SMALLEST_TARGET, _LARGEST_TARGET = 1e-20, 1e20
@@ -50,8 +51,7 @@ def checked_rows(
     for name, argument in (("X", X), ("y", y)):
         if getattr(getattr(argument, "dtype", None), "kind", "") == "c":
             raise ValueError(f"Complex data not supported: {name} must hold real numbers")
-    if np.ma.is_masked(y):
-        raise ValueError("y must not have masked entries: leave their rows out, or fill them")
+        refuse_masked(name, argument)
     if isinstance(X, (str, os.PathLike)):
         raise TypeError(
             f"X must be rows, got the name {os.fspath(X)!r}: lazynet.data has readers of files, "
@@ -64,8 +64,8 @@ def checked_rows(
         )
     given_sparse = sparse.issparse(X)
     if given_sparse:
-        # Check the indices first: SciPy and scikit-learn would read outside the arrays.
-        X = checked_csr(X, only_range=not for_training)
+        # SciPy and scikit-learn do not check the indices; of a prediction, ``products`` does.
+        X = checked_csr(X) if for_training else as_csr(X)
         attributes, n_features = vars(estimator), X.shape[1]
         if reset:
             attributes["n_features_in_"] = n_features
@@ -100,7 +100,9 @@ def checked_rows(
 def _holds_texts(X: Any) -> bool:
     """Whether the first value of X is a text that is no number."""
     value = X
-    while isinstance(value, (list, tuple, np.ndarray)) and len(value):
+    while isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+        if not len(value):
+            return False
         value = value[0]
     if not isinstance(value, str):
         return False
@@ -111,33 +113,44 @@ def _holds_texts(X: Any) -> bool:
     return False
 
 
-def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
+def checked_csr(X: Any, name: str = "X", *, only_range: bool = False) -> sparse.csr_matrix:
     """A sparse matrix of any format as rows of floats that a kernel can read: X itself, or a copy.
 
     The columns of a row may have any order, as from scikit-learn's vectorizers.  If a row has a
     column twice, the result is a copy with the sum of the two values.  A matrix with any other
-    defect is refused, with the number of the row; with ``only_range``, for predictions, only a
-    matrix with indices out of range is refused.
+    defect is refused, with the number of the row; with ``only_range`` only a matrix with indices
+    out of range is refused.
     """
-    if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, got {X.ndim}")
-    with errors_about("X"):
-        X = plain_arrays(X if X.format == "csr" else _converted(X))
+    X = as_csr(X, name)
+    with errors_about(name):
         defect = Examples(X.data, X.indices, X.indptr, X.shape[1]).first_defect(only_range)
         if defect is not None:
             row, code = defect
             if code == DEFECT_NOT_FINITE:
                 raise ValueError(f"Input X contains NaN or infinity, first in row {row}.")
             if code != DEFECT_REPEATED:
-                raise ValueError(
-                    f"X: row {row} cannot be used: {DEFECTS[code]}; accepted are column indices "
-                    f"from 0 to {X.shape[1] - 1}, and row starts in indptr that rise from 0 to "
-                    f"{len(X.data)}"
-                )
+                raise unusable(X, row, code, name)
             # SciPy will use the indices of a copy without a check: check all rows of the copy.
             return checked_csr(
                 _with_repeated_columns_summed(checked_csr(_copied(X), only_range=True))
             )
+        return X
+
+
+def unusable(X: sparse.csr_matrix, row: int, code: int, name: str) -> ValueError:
+    """The error about a row with this defect."""
+    return ValueError(
+        f"{name}: row {row} cannot be used: {DEFECTS[code]}; accepted are column indices from 0 to "
+        f"{X.shape[1] - 1}, and row starts in indptr that rise from 0 to {len(X.data)}"
+    )
+
+
+def as_csr(X: Any, name: str = "X") -> sparse.csr_matrix:
+    """A sparse matrix as CSR with arrays that a kernel can read; the indices are not checked."""
+    if X.ndim != 2:
+        raise ValueError(f"{name} must have two dimensions, got {X.ndim}")
+    with errors_about(name):
+        X = plain_arrays(X if X.format == "csr" else _converted(X, name), name)
         begin, stop = int(X.indptr[0]), int(X.indptr[-1])
         if begin == 0 and stop == len(X.data):
             return X
@@ -155,7 +168,7 @@ def plain(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
 
 
-def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
+def plain_arrays(X: sparse.csr_matrix, of: str = "X") -> sparse.csr_matrix:
     """X itself, or a matrix like it whose three arrays the kernels can read.
 
     These arrays are contiguous, aligned and of the machine's byte order; the values are float32 or
@@ -164,15 +177,17 @@ def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
     for name in ("data", "indices", "indptr"):
         array = getattr(X, name)
         if not isinstance(array, np.ndarray) or array.ndim != 1:
-            raise TypeError(f"X.{name} must be a one-dimensional array, got {type(array).__name__}")
+            raise TypeError(
+                f"{of}.{name} must be a one-dimensional array, got {type(array).__name__}"
+            )
         if name != "data" and array.dtype.kind not in "iu":
-            raise TypeError(f"X.{name} must hold integers, got {array.dtype}")
+            raise TypeError(f"{of}.{name} must hold integers, got {array.dtype}")
     if X.data.dtype.kind not in "biuf":
         cause = "Complex data not supported: " if X.data.dtype.kind == "c" else ""
-        raise ValueError(f"{cause}X must hold real numbers, got {X.data.dtype}")
+        raise ValueError(f"{cause}{of} must hold real numbers, got {X.data.dtype}")
     if len(X.indptr) != X.shape[0] + 1:
         raise ValueError(
-            f"X: indptr must have one entry more than there are rows ({X.shape[0] + 1}), "
+            f"{of}: indptr must have one entry more than there are rows ({X.shape[0] + 1}), "
             f"got {len(X.indptr)}"
         )
     value_type, narrow = X.data.dtype.newbyteorder("="), np.dtype("i4")
@@ -209,7 +224,7 @@ def _with_repeated_columns_summed(X: sparse.csr_matrix) -> sparse.csr_matrix:
     return summed
 
 
-def _converted(X: Any) -> sparse.csr_matrix:
+def _converted(X: Any, of: str) -> sparse.csr_matrix:
     """A matrix of another format as CSR, with checked indices, because SciPy does not check them.
 
     The indices are copied before the check, so that SciPy uses the checked indices even if another
@@ -218,19 +233,19 @@ def _converted(X: Any) -> sparse.csr_matrix:
     if X.format == "csc":
         # The columns are the rows of the transpose.
         arrays = np.asarray(X.data), np.array(X.indices), np.array(X.indptr)
-        return checked_csr(csr_around(X.shape[::-1], *arrays), only_range=True).T.tocsr()
+        return checked_csr(csr_around(X.shape[::-1], *arrays), of, only_range=True).T.tocsr()
     if X.format == "lil":
         lengths = [len(row) for row in X.rows]
         if lengths != [len(row) for row in X.data]:
-            raise ValueError("X.rows and X.data must hold lists that are equally long")
+            raise ValueError(f"{of}.rows and {of}.data must hold lists that are equally long")
         columns = np.fromiter(map(operator.index, chain.from_iterable(X.rows)), np.int64)
         values = np.array([*chain.from_iterable(X.data)], dtype=X.dtype)
         return csr_around(X.shape, values, columns, np.cumsum([0, *lengths]))
     for name in ("indices", "indptr", "offsets"):
         if np.asarray(getattr(X, name, 0)).dtype.kind not in "iu":
-            raise TypeError(f"X.{name} must hold integers, got {getattr(X, name).dtype}")
+            raise TypeError(f"{of}.{name} must hold integers, got {getattr(X, name).dtype}")
     if X.format == "dia" and np.shape(X.data)[:1] != np.shape(X.offsets):
-        raise ValueError("X.offsets must have one entry for every row of X.data")
+        raise ValueError(f"{of}.offsets must have one entry for every row of {of}.data")
     X = X.tocoo()
     # Small integers would overflow when SciPy adds up the values of a place.
     values = X.data.astype(np.float64) if X.data.dtype.kind in "biu" else X.data
@@ -338,9 +353,12 @@ def check_sample_weight(
 
 
 def check_any_weight(any_weight: bool | np.bool_) -> None:
-    """Refuse sample weights that are all 0."""
+    """Refuse rows whose weights are all 0."""
     if not any_weight:
-        raise ValueError("sample_weight must not be zero for every row: nothing would be learned")
+        raise ValueError(
+            "sample_weight, times class_weight, must not be zero for every row: nothing would be "
+            "learned"
+        )
 
 
 def row_sizes_of(X: sparse.csr_matrix, kind: str | None) -> NDArray[np.float64] | None:
@@ -362,17 +380,6 @@ def read_only(matrix: Any) -> Any:
     for array in parts:
         array.flags.writeable = False
     return matrix
-
-
-def only_named_columns(X: sparse.csr_matrix) -> tuple[NDArray[Any], sparse.csr_matrix]:
-    """The columns with stored values, in order, and X without all other columns.
-
-    >>> columns, reduced = only_named_columns(sparse.csr_matrix([[0.0, 2.0, 0.0, 3.0]]))
-    >>> columns, reduced.toarray()
-    (array([1, 3], dtype=int32), array([[2., 3.]]))
-    """
-    columns, places = np.unique(X.indices, return_inverse=True)
-    return columns, sparse.csr_matrix((X.data, places, X.indptr), (X.shape[0], len(columns)))
 
 
 def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:

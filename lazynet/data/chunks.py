@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import csr_around
+from lazynet.data.arrays import csr_around, errors_about
 
 
 class Chunk(NamedTuple):
@@ -127,20 +127,22 @@ def reordered(chunk: Chunk, order: NDArray[np.int64]) -> Chunk:
     """
     X, y, weight = chunk
     return Chunk(
-        _reordered_rows(X, order),
-        _reordered_rows(y, order) if sparse.issparse(y) else y[order],
+        rows_at(X, order),
+        rows_at(y, order) if sparse.issparse(y) else y[order],
         None if weight is None else weight[order],
     )
 
 
-def _reordered_rows(matrix: sparse.csr_matrix, order: NDArray[np.int64]) -> sparse.csr_matrix:
+def rows_at(matrix: sparse.csr_matrix, order: NDArray[np.int64]) -> sparse.csr_matrix:
+    """Some rows of a matrix; SciPy would not check where the rows begin."""
     lengths = np.diff(matrix.indptr)[order]
     ends = np.cumsum(lengths, dtype=np.int64)
     places = np.arange(ends[-1] if len(ends) else 0)
-    places += np.repeat(matrix.indptr[order] - (ends - lengths), lengths)
+    with errors_about("X"):
+        places += np.repeat(matrix.indptr[order] - (ends - lengths), lengths)
+        values, columns = matrix.data[places], matrix.indices[places]
     indptr = np.concatenate([np.zeros(1, np.int64), ends]).astype(matrix.indptr.dtype)
-    shape = len(order), matrix.shape[1]
-    return csr_around(shape, matrix.data[places], matrix.indices[places], indptr)
+    return csr_around((len(order), matrix.shape[1]), values, columns, indptr)
 
 
 def rechunked(chunks: Iterable[Chunk], rows: int) -> Passing:

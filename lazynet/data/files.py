@@ -6,19 +6,20 @@ import bz2
 import contextlib
 import errno
 import glob
-import gzip
 import lzma
+import math
 import os
 import re
 import secrets
 import stat
 import time
 import zlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Semaphore, Thread
-from typing import IO, Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from lazynet.data.source import Source
 
@@ -29,12 +30,17 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 BLOCK = 1 << 17
 # The mark that some editors write before a text; it does not belong to the text.
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-#: The function that opens a packed file, by the end of the file's name.
-OPENERS: dict[str, Callable[[str], Any]] = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
+# Packed bytes that are read at a time: what follows a short stream is copied at its end.
+_PACKED_BLOCK = 1 << 14
+#: By the end of a file's name: what unpacks a stream of the file, and the unit in which zeros may
+#: follow a stream.
+PACKINGS: dict[str, tuple[Any, float]] = {
+    ".gz": (partial(zlib.decompressobj, 16 + zlib.MAX_WBITS), 1),
+    ".bz2": (bz2.BZ2Decompressor, math.inf),
+    ".xz": (lzma.LZMADecompressor, 4),
 }
+#: Python's errors if a JSON document in a file does not have the expected form.
+NO_DOCUMENT = ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
 # The system's errors about a full disk; they do not name the file.
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
@@ -51,18 +57,28 @@ def files_of(paths: Paths) -> list[str]:
         name = os.fspath(path)
         if os.path.isdir(name):
             raise IsADirectoryError(f"paths: {name!r} is a folder; give {name + '/*'!r}")
-        if os.path.exists(name):
-            files.append(name)
-            continue
-        matches = sorted(filter(os.path.isfile, glob.glob(name)))
+        found = [name] if os.path.exists(name) else sorted(glob.glob(name))
+        matches = [match for match in found if not os.path.isdir(match)]
         if not matches:
             is_pattern = glob.has_magic(name)
             absence = "no file matches" if is_pattern else "there is no file"
             raise FileNotFoundError(f"paths: {absence} {name!r}")
         files += matches
+    for name in filter(is_pipe, files):
+        raise OSError(
+            f"paths: {name!r} is a device or a pipe, which can be read only once: copy it to a file"
+        )
     if not files:
         raise ValueError("paths must name at least one file")
     return files
+
+
+def is_pipe(path: str) -> bool:
+    """Whether a name is that of a pipe or a device, whose bytes can be read only once."""
+    # On some systems a file that is opened by such a name continues where it was left.
+    return path.startswith(("/dev/fd/", "/dev/std")) or (
+        os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+    )
 
 
 class FilesSource(Source):
@@ -70,54 +86,107 @@ class FilesSource(Source):
 
     def __init__(self, paths: Paths) -> None:
         self.paths = files_of(paths)
+        self._stamps: dict[str, Stamp] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another machine has other numbers for the same file.
+        return {**vars(self), "_stamps": {}}
+
+    def __str__(self) -> str:
+        return ", ".join(self.paths)
 
     def _options(self) -> dict[str, Any]:
         """The parameters on which the rows depend, besides the files."""
         raise NotImplementedError
 
-    def identity(self) -> dict[str, Any] | None:
-        """The parameters, and name, size and time of change of every file; None for a pipe."""
-        if not all(map(os.path.isfile, self.paths)):
-            return None
+    def identity(self) -> dict[str, Any]:
+        """The parameters, and name, size and time of change of every file."""
         statuses = [(str(Path(path).resolve()), os.stat(path)) for path in self.paths]
         files = [[name, status.st_size, status.st_mtime_ns] for name, status in statuses]
         return {"form": type(self).__name__, **self._options(), "files": files}
 
+    def _texts(self, path: str) -> Generator[bytes, None, None]:
+        """The text of a file; refuses a file that has changed since the first pass."""
+        with open(path, "rb") as file:
+            self._compare(path, file)
+            yield from texts_of(file, path)
+            self._compare(path, file)
 
-def texts_of(path: str) -> Generator[bytes, None, None]:
-    """The text of a file in blocks of whole lines, unpacked if its name says so."""
-    opener = OPENERS.get(os.path.splitext(path)[1])
-    if opener is not None and os.path.isfile(path) and not os.path.getsize(path):
-        # gzip.open would read it as an empty text.
-        raise _damaged(path, "it is empty")
-    with opener(path) if opener else open(path, "rb") as file:
-        block = _read(file, path).removeprefix(_BYTE_ORDER_MARK)
-        pieces: list[bytes] = []
-        while block:
-            lines, newline, beginning = block.rpartition(b"\n")
-            if newline:
-                yield b"".join([*pieces, lines, newline])
-                pieces = []
-            pieces.append(beginning)
-            block = _read(file, path)
-        if text := b"".join(pieces):
-            yield text
+    def _compare(self, path: str, file: BinaryIO) -> None:
+        stamp = stamp_of(file)
+        if self._stamps.setdefault(path, stamp) != stamp:
+            raise changed(path)
 
 
-def _damaged(path: str, reason: object) -> ValueError:
-    return ValueError(f"{path}: the packed file is damaged or cut short: {reason}")
+#: Device, inode, size and time of change of an open file.
+Stamp = tuple[int, int, int, int]
 
 
-def _read(file: IO[bytes], path: str) -> bytes:
-    """A block of a file; an error names a damaged file."""
+def stamp_of(file: BinaryIO) -> Stamp:
+    """The numbers that change if the file is written, or if another file gets its name."""
+    status = os.fstat(file.fileno())
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def changed(path: str) -> ValueError:
+    """The error about a file that is not what it was at the first read."""
+    return ValueError(
+        f"{path}: the file has changed since it was first read: read it again by a new source"
+    )
+
+
+def texts_of(file: BinaryIO, path: str) -> Generator[bytes, None, None]:
+    """The text of a file in blocks of whole lines, unpacked if the name ``path`` says so."""
+    packing = PACKINGS.get(os.path.splitext(path)[1])
+    blocks = iter(partial(file.read, BLOCK), b"")
+    if packing is not None:
+        blocks = _unpacked(file, path, *packing)
+    pieces: list[bytes] = []
+    for number, block in enumerate(blocks):
+        text = block if number else block.removeprefix(_BYTE_ORDER_MARK)
+        lines, newline, beginning = text.rpartition(b"\n")
+        if newline:
+            yield b"".join([*pieces, lines, newline])
+            pieces = []
+        pieces.append(beginning)
+    if text := b"".join(pieces):
+        yield text
+
+
+def _unpacked(
+    file: BinaryIO, path: str, new_stream: Any, unit: float
+) -> Generator[bytes, None, None]:
+    """The blocks of all streams of a packed file, which is read to its last byte.
+
+    Zeros may follow a stream, a multiple of ``unit`` of them; anything else must be a stream.
+    """
+    read = partial(file.read, _PACKED_BLOCK)
+    packed = read()
     try:
-        return file.read(BLOCK)
-    except (EOFError, zlib.error, lzma.LZMAError) as error:
-        raise _damaged(path, error) from error
-    except OSError as error:
-        if error.errno is not None:  # a failure of the disk, with its own message
+        while True:
+            stream = new_stream()
+            while not stream.eof:
+                if not packed and getattr(stream, "needs_input", True):
+                    packed = read()
+                    if not packed:
+                        raise EOFError("it ends within a stream")
+                if block := stream.decompress(packed, BLOCK):
+                    yield block
+                packed = getattr(stream, "unconsumed_tail", b"")
+            packed, n_zeros = stream.unused_data or read(), 0
+            while packed.startswith(b"\0"):
+                rest = packed.lstrip(b"\0")
+                n_zeros += len(packed) - len(rest)
+                packed = rest or read()
+            if n_zeros % unit:
+                raise EOFError(f"{n_zeros} zeros follow a stream")
+            if not packed:
+                return
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        if getattr(error, "errno", None) is not None:  # a failure of the disk, which names it
             raise
-        raise _damaged(path, error) from error
+        message = f"{path}: the packed file is damaged or cut short: {error}"
+        raise ValueError(message) from error
 
 
 def ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:

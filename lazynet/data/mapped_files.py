@@ -1,6 +1,4 @@
-"""Rows in files that are mapped into memory: files of rows, and one matrix of all rows.
-
-A file of rows:
+"""Files of rows, which are mapped into memory:
 
     magic | arrays of block 0 | arrays of block 1 | ... | contents, as JSON | end
 
@@ -17,10 +15,10 @@ import json
 import mmap
 import os
 import struct
-import tempfile
+import weakref
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
@@ -28,10 +26,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.chunks import Chunk, Passing, csr, index_type, labels_matrix, rechunked
-from lazynet.data.files import check_path, remove_leftovers, replaced
-from lazynet.data.source import Facts, Source, Tally, as_source, check_no_y_with_source
-from lazynet.parameters import shown
+from lazynet.data.arrays import check_sample_weight, checked_csr
+from lazynet.data.chunks import Chunk, Passing, csr, labels_matrix, rechunked
+from lazynet.data.files import (
+    NO_DOCUMENT,
+    changed,
+    check_path,
+    regular_file,
+    remove_leftovers,
+    replaced,
+    stamp_of,
+)
+from lazynet.data.source import Facts, Source, Tally
+from lazynet.data.targets import checked_indicator
+from lazynet.parameters import MOST_FEATURES, check_integer, check_number, shown
 
 _MAGIC = b"lazynet rows 1\n\0"
 _END = struct.Struct("<QQI12s")
@@ -39,7 +47,6 @@ _ENDING = b"lazynet end\n"
 _ALIGNMENT = 64
 # A temporary file without a write for this number of seconds belongs to a killed process.
 _IDLE = 3600.0
-_TYPES = {"<i4", "<i8", "<f4", "<f8"}
 
 
 def write_rows(source: Source, path: str | os.PathLike[str]) -> int:
@@ -63,6 +70,7 @@ def write_rows(source: Source, path: str | os.PathLike[str]) -> int:
     with replaced(path) as file, closing(source.chunks()) as chunks:
         file.write(_MAGIC)
         for chunk in chunks:
+            _check_chunk(chunk, chunk.X.shape[0], None)
             tally.add(chunk)
             blocks.append(_write_block(file, chunk))
         if source.identity() != identity:
@@ -142,7 +150,7 @@ def cached(source: Source, path: str | os.PathLike[str]) -> RowsFile:
         try:
             rows = RowsFile(path)
             # Compare with the identity after a round trip through JSON.
-            if rows.identity() == json.loads(json.dumps(identity)):
+            if rows._origin == json.loads(json.dumps(identity)):
                 return rows
         except ValueError:
             pass  # a damaged file is written again
@@ -179,12 +187,14 @@ class RowsFile(Source):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        check_path("path", path)
+        regular_file(path)
         self.path = os.fspath(path)
-        # The mapping remains valid if another file gets this name later.
-        with open(self.path, "rb") as file:
-            empty = not os.fstat(file.fileno()).st_size
-            mapping = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        # The file and its mapping remain valid if another file gets this name later.
+        self._file = open(self.path, "rb")  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
+        self._stamp = stamp_of(self._file)
+        is_empty = not os.fstat(self._file.fileno()).st_size
+        mapping = b"" if is_empty else mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
         self._mapped = mapped = np.frombuffer(mapping, dtype=np.uint8)
         start, length, check, ending = 0, 0, 0, b""
         if mapped[: len(_MAGIC)].tobytes() == _MAGIC and len(mapped) >= len(_MAGIC) + _END.size:
@@ -194,18 +204,22 @@ class RowsFile(Source):
         text = mapped[start : start + length].tobytes()
         if zlib.crc32(text) != check:
             raise self._damaged("the contents are damaged")
-        contents = json.loads(text)
-        facts = contents["facts"]
-        for name in ("classes", "counts"):
-            facts[name] = None if facts[name] is None else tuple(facts[name])
-        self._facts: Facts | None = Facts(**facts)
-        self._identity: dict[str, Any] | None = contents["identity"]
-        self._blocks: list[dict[str, Any]] = contents["blocks"]
-        #: the numbers of the blocks whose checksums have been compared
-        self._compared: set[int] = set()
+        self._checksum = check
+        try:
+            contents = json.loads(text)
+            self._blocks: list[dict[str, Any]] = contents["blocks"]
+            self._origin: dict[str, Any] | None = contents["identity"]
+            self._facts: Facts | None = _checked_facts(contents["facts"], self._blocks)
+        except NO_DOCUMENT as error:
+            raise self._damaged(f"the contents are not those of rows: {error!r}") from error
+        #: the numbers of the blocks that have been checked
+        self._checked: set[int] = set()
 
     def __reduce__(self) -> Any:
         return RowsFile, (self.path,)
+
+    def __str__(self) -> str:
+        return self.path
 
     def _damaged(self, damage: str) -> ValueError:
         return ValueError(f"{self.path}: {damage}")
@@ -220,110 +234,101 @@ class RowsFile(Source):
         """The number of columns of y for several labels a row."""
         return self.facts().n_labels
 
-    def identity(self) -> dict[str, Any] | None:
-        """The identity of the source of the written rows."""
-        return self._identity
+    def identity(self) -> dict[str, Any]:
+        """The checksum of the contents, and the identity of the source of the written rows."""
+        return {"form": type(self).__name__, "checksum": self._checksum, "source": self._origin}
 
     def _pass(self, rows: int, epoch: int) -> Passing:
         return rechunked(self._all(), rows)
 
     def _all(self) -> Iterator[Chunk]:
         for number, block in enumerate(self._blocks):
-            chunk = self._read(number, block)
-            if chunk is None:
+            self._compare()
+            try:
+                chunk = self._read(number, block)
+            except NO_DOCUMENT as error:
                 raise self._damaged(
-                    f"block {number} is damaged; delete the file, and it is made again"
-                )
+                    f"block {number} is damaged ({error}); delete the file, and it is made again"
+                ) from error
             yield chunk
+        self._compare()
 
-    def _read(self, number: int, block: dict[str, Any]) -> Chunk | None:
-        """The rows of a block; None if it is damaged."""
-        mapped = self._mapped
-        if number not in self._compared:
-            if zlib.crc32(mapped[block["start"] : block["stop"]].data) != block["check"]:
-                return None
-            self._compared.add(number)
-        arrays: dict[str, NDArray[Any]] = {}
+    def _compare(self) -> None:
+        """Refuse the file if it has been written since it was mapped."""
+        if stamp_of(self._file) != self._stamp:
+            raise changed(self.path)
+
+    def _read(self, number: int, block: dict[str, Any]) -> Chunk:
+        """The rows of a block; any of Python's errors if it is damaged."""
+        is_checked = number in self._checked
+        if not is_checked:
+            part = self._mapped[block["start"] : block["stop"]]
+            if zlib.crc32(part.data) != block["check"]:
+                raise ValueError("its checksum is another one")
+        arrays, end = {}, block["start"]
         for name, (start, code, length) in block["arrays"].items():
-            if code not in _TYPES:
-                return None
-            kind = np.dtype(code)
-            arrays[name] = mapped[start : start + length * kind.itemsize].view(kind)
-        indices = arrays["indices"]
+            if start != end + -end % _ALIGNMENT:
+                raise ValueError(f"{name} does not begin behind the array before it")
+            arrays[name] = self._array(name, start, code, length)
+            end = start + arrays[name].nbytes
+        if end != block["stop"]:
+            raise ValueError("its last array does not end where the block ends")
+        indices, facts = arrays["indices"], self.facts()
         values = arrays.get("values", np.ones(len(indices)))
-        X = csr(arrays["indptr"], indices, values, self.n_features)
-        y: Any = arrays.get("labels")
-        if y is None:
-            y = labels_matrix(arrays["label_ends"], arrays["label_codes"], self.n_labels or 1)
-        sizes = X.shape[0] == y.shape[0] == block["rows"] and len(values) == len(indices)
-        return Chunk(X, y, arrays.get("weights")) if sizes else None
+        X = csr(arrays["indptr"], indices, values, facts.n_features)
+        if facts.n_labels is None:
+            y: Any = arrays["labels"]
+        else:
+            y = labels_matrix(arrays["label_ends"], arrays["label_codes"], facts.n_labels)
+        chunk = Chunk(X, y, arrays.get("weights"))
+        if not is_checked:
+            _check_chunk(chunk, block["rows"], facts)
+            self._checked.add(number)
+        return chunk
+
+    def _array(self, name: str, start: int, code: str, length: int) -> NDArray[Any]:
+        """An array of a block."""
+        integers = name in ("indptr", "indices", "label_ends", "label_codes")
+        if code not in (("<i4", "<i8") if integers else ("<f4", "<f8")):
+            raise ValueError(f"{name} has the type {code}")
+        check_integer(f"the length of {name}", length, 0)
+        return np.frombuffer(self._mapped, dtype=code, count=length, offset=start)
 
 
-@contextmanager
-def mapped(source: Any) -> Iterator[Chunk]:
-    """The rows of a source as one chunk, whose arrays are temporary files mapped into memory.
-
-    One pass over the source makes the files, in Python's folder for temporary files: the
-    environment variable ``TMPDIR`` names it.  The files disappear at the end of the ``with`` block,
-    also if the process is killed.  They have 12 bytes per value, or 16 bytes with more than 2^31
-    columns or values.  The system holds as much of them in memory as there is room for, and reads
-    other parts from the disk.  ``y``, ``weight`` and ``indptr`` are in memory.
-
-    The rows of a source that shuffles have the order of its first epoch.
-
-    >>> with mapped([([[0.0, 2.0]], [1]), ([[3.0, 0.0]], [0])]) as rows:
-    ...     rows.X.toarray().tolist(), rows.y, rows.weight
-    ([[0.0, 2.0], [3.0, 0.0]], array([1., 0.]), None)
-    """
-    source = as_source(source)
-    kind: np.dtype[Any] = np.dtype(np.int32)
-    ends, ys, weights = [np.zeros(1, dtype=np.int64)], [], []
-    n_values, weighted = 0, False
-    with ExitStack() as files:
-        values, indices = (files.enter_context(tempfile.TemporaryFile()) for _ in range(2))
-        with closing(source.chunks()) as chunks:
-            for X, y, weight in chunks:
-                kind = X.indices.dtype
-                values.write(np.ascontiguousarray(X.data).data)
-                indices.write(np.ascontiguousarray(X.indices).data)
-                ends.append(X.indptr[1:].astype(np.int64) + n_values)
-                n_values += len(X.data)
-                ys.append(y if sparse.issparse(y) else np.array(y))
-                weights.append(np.ones(X.shape[0]) if weight is None else np.array(weight))
-                weighted = weighted or weight is not None
-        if not ys:
-            raise ValueError("X must have at least one row, and the source has none")
-        columns = _array(indices, kind, n_values)
-        if index_type(source.n_features, n_values) != kind:
-            file = files.enter_context(tempfile.TemporaryFile())
-            wide = np.memmap(file, np.int64, "w+", shape=(n_values,))
-            wide[:] = columns
-            columns = wide
-        numbers = _array(values, np.dtype(np.float64), n_values)
-        X = csr(np.concatenate(ends), columns, numbers, source.n_features)
-        y = sparse.vstack(ys, format="csr") if sparse.issparse(ys[0]) else np.concatenate(ys)
-        yield Chunk(X, y, np.concatenate(weights) if weighted else None)
+def _checked_facts(facts: dict[str, Any], blocks: list[dict[str, Any]]) -> Facts:
+    """The facts in the contents of a file; any of Python's errors if they are not those of rows."""
+    for name in ("classes", "counts"):
+        facts[name] = None if facts[name] is None else tuple(facts[name])
+    checked = Facts(**facts)
+    check_integer("n_features", checked.n_features, 1, MOST_FEATURES)
+    if checked.n_labels is not None:
+        check_integer("n_labels", checked.n_labels, 1)
+    lengths = [block["arrays"]["indices"][2] for block in blocks]
+    sums = [("n_rows", [block["rows"] for block in blocks]), ("n_values", lengths)]
+    if checked.classes is not None:
+        classes = [check_number("classes", each) for each in checked.classes]
+        if sorted(set(classes)) != classes:
+            raise ValueError("the classes are not in order")
+        sums.append(("n_rows", [*(checked.counts or ())]))
+    for name, counts in sums:
+        total = sum(check_integer(f"a part of {name}", count, 0) for count in counts)
+        if facts[name] != total:
+            raise ValueError(f"{name} is {facts[name]}, and its parts have {total}")
+    return checked
 
 
-@contextmanager
-def in_memory(X: Any, y: Any, sample_weight: Any) -> Iterator[Chunk]:
-    """The given X, y and sample weights, or those of a source, mapped into memory."""
-    if not isinstance(X, Source):
-        yield Chunk(X, y, sample_weight)
-        return
-    check_no_y_with_source(y, sample_weight)
-    if X.n_labels is not None:
+def _check_chunk(chunk: Chunk, n_rows: int, facts: Facts | None) -> None:
+    """Refuse rows that no fit takes, or that are not ``n_rows`` rows of a source with ``facts``."""
+    X, y, weight = chunk
+    checked_csr(X)
+    check_sample_weight(weight, X, some_rows=True)
+    if not X.shape[0] == y.shape[0] == n_rows or not len(X.data) == len(X.indices) == X.indptr[-1]:
+        raise ValueError("its arrays do not have the same number of rows or values")
+    if sparse.issparse(y):
+        checked_indicator(y)
+    elif not np.isfinite(y).all():
         raise ValueError(
-            "y must have one class or one number for every row, and the rows of the source have "
-            "several labels: LazyNetClassifier learns all labels in one pass"
+            "y must not contain NaN or infinity: write 0 for a label that is not known"
         )
-    with mapped(X) as rows:
-        yield rows
-
-
-def _array(file: Any, dtype: np.dtype[Any], length: int) -> NDArray[Any]:
-    """The numbers in a file, mapped into memory."""
-    file.flush()
-    if not length:
-        return np.zeros(0, dtype=dtype)
-    return np.memmap(file, dtype, "r", shape=(length,))
+    elif facts is not None and facts.classes is not None and not np.isin(y, facts.classes).all():
+        raise ValueError("y has labels that are not among the classes of the file")

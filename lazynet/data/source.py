@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from scipy import sparse
 from lazynet.data.arrays import checked_csr
 from lazynet.data.chunks import Chunk, Passing, csr, labels_matrix, rechunked, reordered
 from lazynet.data.targets import checked_indicator
-from lazynet.parameters import check_array, check_integer, shown
+from lazynet.parameters import check_array, check_integer, refuse_masked, shown
 
 #: Rows of a chunk unless the caller asks for another number.
 ROWS = 8192
@@ -129,6 +130,9 @@ class Source:
         """Values that identify the rows, for a cache to compare; None if they are unknown."""
         return None
 
+    def __str__(self) -> str:
+        return "the source"
+
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
             f"X must be rows in memory, got a {type(self).__name__}: take its rows a chunk at a "
@@ -153,6 +157,9 @@ class Derived(Source):
         if not isinstance(source, Source):
             raise TypeError(f"source must be a source of chunks, got {shown(source)}")
         self.source = source
+
+    def __str__(self) -> str:
+        return str(self.source)
 
     @property
     def n_features(self) -> int:
@@ -276,6 +283,7 @@ def checked_chunk(raw: Any, name: str) -> Chunk:
     if not isinstance(raw, tuple) or len(raw) not in (2, 3):
         raise TypeError(f"{name} must be (X, y) or (X, y, weights), got {shown(raw):.200}")
     X, y, weight = raw if len(raw) == 3 else (*raw, None)
+    refuse_masked(f"X of {name}", X)
     if sparse.issparse(X):
         X = checked_csr(X)
     else:
@@ -308,6 +316,26 @@ def as_source(chunks: Any) -> Source:
     1
     """
     return chunks if isinstance(chunks, Source) else Chunks(chunks)
+
+
+def check_room_for_model(source: Source) -> None:
+    """Refuse a source of more features than weights that fit into the memory of the machine."""
+    n_features, there = source.n_features, physical_bytes()
+    # A fit has two arrays of float64 for the weights, and of float32 or more for several labels.
+    needed = n_features * max(16, 4 * (source.n_labels or 1))
+    if there is not None and needed > there:
+        raise ValueError(
+            f"X: {source} has {n_features:,} features, and a model needs at least "
+            f"{needed / 1e9:.1f} GB of memory: the machine has {there / 1e9:.1f} GB"
+        )
+
+
+def physical_bytes() -> int | None:
+    """The bytes of memory that the machine has; None if the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def check_no_y_with_source(y: Any, sample_weight: Any, sample_order: Any = None) -> None:

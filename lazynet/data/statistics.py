@@ -124,8 +124,8 @@ class RowStatistics:
         """
         total, loss = self.n_rows * self.mean_importance, 0.0
         for part in (self.positive, total - self.positive):
-            share = part / total if fit_intercept else 0.5
-            loss -= part * math.log(share) if part > 0.0 else 0.0
+            if part > 0.0:
+                loss -= part * math.log(part / total if fit_intercept else 0.5)
         return loss / self.n_rows
 
 
@@ -313,9 +313,11 @@ class FeatureMoments:
         >>> FeatureMoments.of(3).summary()
         '0 of 3 features centred; 3 share the size 1'
         """
-        n, own = self.n_features, int((self.sizes != self.counts[1]).sum())
-        shared = "" if self.own or own == n else f"; {n - own} share the size {self.counts[1]:.3g}"
-        return f"{np.count_nonzero(self.means)} of {n} features centred{shared}"
+        shares = self.sizes == self.counts[1]
+        shares[self.full] = False
+        n = 0 if self.own else np.count_nonzero(shares)
+        shared = f"; {n} share the size {self.counts[1]:.3g}" if n else ""
+        return f"{np.count_nonzero(self.means)} of {self.n_features} features centred{shared}"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__match_args__}

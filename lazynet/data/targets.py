@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from lazynet.data.arrays import as_csr
+from lazynet.data.products import own_rows
 from lazynet.kernels import steps as kernel
-from lazynet.parameters import check_array, shown
+from lazynet.parameters import check_array, refuse_masked, shown
 
 #: The targets and the importances of one output.
 OutputTargets = tuple[NDArray[np.float64], NDArray[np.float64] | None]
@@ -157,6 +159,7 @@ def check_classes(classes: ArrayLike, *, of_columns: bool = False) -> NDArray[An
     >>> check_classes(["zebra", "cat"], of_columns=True).tolist()
     ['zebra', 'cat']
     """
+    refuse_masked("classes", classes)
     try:
         names = np.asarray(classes)
         labels = np.unique(names)
@@ -185,13 +188,14 @@ def checked_indicator(y: Any, name: str = "y") -> sparse.csr_matrix:
     >>> checked_indicator([[0, 1], [1, 1]]).indices.tolist()
     [1, 0, 1]
     """
-    if np.ma.is_masked(y):
-        raise ValueError(f"{name} must not have masked entries: leave their rows out, or fill them")
+    refuse_masked(name, y)
     if not sparse.issparse(y):
         y = check_array(name, f"{_HOLDS_LABELS}; {_MAKES_LABELS}", y, masks=True)
+        matrix = sparse.csr_matrix(y)
     elif y.dtype.kind not in "fiub":
         raise TypeError(f"{name} {_HOLDS_LABELS}, got {y.dtype}")
-    matrix = sparse.csr_matrix(y)
+    else:
+        matrix = own_rows(as_csr(y, name), name=name)
     if not matrix.shape[1]:
         raise ValueError(f"{name} must have at least one column, a column per label")
     if not ((matrix.data == 0) | (matrix.data == 1)).all():

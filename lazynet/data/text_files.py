@@ -6,15 +6,16 @@ line and the column.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from lazynet.data.chunks import Chunk, Passing, csr, labels_matrix, rechunked
-from lazynet.data.files import FilesSource, Paths, ahead, texts_of
+from lazynet.data.files import FilesSource, Paths, ahead
 from lazynet.data.source import Facts, Tally
 from lazynet.kernels.text import GREATEST_COUNT, parse
 from lazynet.parameters import MOST_FEATURES, check_flag, check_integer, shown
@@ -41,7 +42,7 @@ class LinesFile(FilesSource):
         """The rows of all files; ``form`` holds the arguments of ``parse`` about the format."""
         for path in self.paths:
             n_lines = 0
-            with closing(texts_of(path)) as texts:
+            with closing(self._texts(path)) as texts:
                 for text in texts:
                     indptr, columns, values, labels, weight, n_parsed = parse(
                         text,
@@ -58,6 +59,22 @@ class LinesFile(FilesSource):
     def _form(self) -> dict[str, Any]:
         """The arguments of ``parse`` about the format, in one pass."""
         raise NotImplementedError
+
+    @property
+    def counts(self) -> tuple[bool, bool]:
+        """Whether the rows give the number of columns of X, and of y."""
+        return False, self.multilabel and self._n_labels is None
+
+    def found_base(self) -> int | None:
+        """The first column that the rows give; None if it is given, or if no row has a column."""
+        return None
+
+    def settled(self, base: int, n_features: int, n_labels: int | None) -> Self:
+        """The same rows with these columns, where the rows would give them."""
+        source = copy.copy(self)
+        source._facts = None
+        source._n_labels = n_labels
+        return source
 
     def _pass(self, rows: int, epoch: int) -> Passing:
         chunks = self._parsed(self.n_features, self.n_labels or 0, **self._form())
@@ -99,7 +116,7 @@ class SvmlightFile(LinesFile):
      [0.  1.  0. ]] [ 1. -1.]
     >>> source.n_features, source.n_labels, source.facts().classes
     (3, None, (-1.0, 1.0))
-    >>> path.write_text("1 1:2 3:x\\n") and list(source.chunks())  # doctest: +ELLIPSIS
+    >>> path.write_text("1 1:2 3:x\\n") and SvmlightFile(path).facts()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ValueError: ...words.svm: line 1, column 9: expected a finite number such as 0.5, found 'x'
     >>> folder.cleanup()
@@ -130,6 +147,23 @@ class SvmlightFile(LinesFile):
     def n_features(self) -> int:
         """The number of columns, as given or as counted by ``facts``."""
         return self._n_features or self.facts().n_features
+
+    @property
+    def counts(self) -> tuple[bool, bool]:
+        """Whether the rows give the number of columns of X, and of y."""
+        return self._n_features is None, super().counts[1]
+
+    def found_base(self) -> int | None:
+        """The first column that the rows give; None if it is given, or if no row has a column."""
+        return self._base if self.zero_based == "auto" and self.facts().n_values else None
+
+    def settled(self, base: int, n_features: int, n_labels: int | None) -> Self:
+        """The same rows with these columns, where the rows would give them."""
+        source = super().settled(base, n_features, n_labels)
+        source._n_features = n_features
+        if self.zero_based == "auto":
+            source._base = base
+        return source
 
     def _find_facts(self) -> Facts:
         # Columns from 1 on need one more column if they are read as columns from 0 on.

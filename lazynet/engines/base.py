@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data.arrays import read_only
+from lazynet.data.arrays import errors_about, read_only
 from lazynet.data.statistics import Units
 from lazynet.engines.calls import Workers
 from lazynet.kernels import steps as steps_kernel
@@ -278,6 +279,9 @@ class Engine:
             else:
                 getattr(self, name)[...] = array
 
+    # A copy has arrays of its own.
+    __copy__ = copy.deepcopy
+
     def __getstate__(self) -> dict[str, Any]:
         room = None if self._table is None else getattr(self, self._table).shape[-1]
         return {**vars(self), **self.state(), "room": room, "before_sweep": None}
@@ -324,12 +328,12 @@ class Engine:
 
     def check_finite(self, touched: NDArray[Any], t: int) -> None:
         """Refuse a model that overflowed by step ``t`` in one of the ``touched`` weights."""
-        block = 2**16
         finite = np.isfinite(self.intercepts(last=True)).all() and np.isfinite(self.totals).all()
+        block, shows = 2**16, self._cells_show_overflow
         for start in range(0, len(touched), block):
-            part = touched[start : start + block]
-            shows = self._cells_show_overflow
-            numbers = self.cells[part] if shows else self.coefficients(part, last=True)
+            part = touched[start : start + block].copy()
+            with errors_about("X"):
+                numbers = self.cells[part] if shows else self.coefficients(part, last=True)
             finite = finite and np.isfinite(numbers).all()
         if not finite:
             raise overflow(f"by step {t}", "a weight is not a finite number", self.remedy)

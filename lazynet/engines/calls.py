@@ -19,6 +19,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.data.arrays import errors_about
+
 # --- undo ----------------------------------------------------------------------------------------
 
 # Copying single weights costs about 4 times as much per weight as copying all weights.
@@ -41,19 +43,21 @@ class Undo:
     """
 
     def __init__(self, engine: Any, touched: NDArray[Any] | None) -> None:
-        self.engine, self.touched = engine, touched
         few = touched is not None and len(touched) * _PICKING_COSTS < engine.n_features
+        # A copy: the columns of X may change.
+        self.engine, self.touched = engine, touched.copy() if touched is not None and few else None
         #: the names of the arrays of which only the touched rows are copied
         self.partly_copied = engine._per_feature if few else ()
         #: the small arrays and the weights: the touched ones, or all
         self.copies: dict[str, NDArray[Any]] = {}
         #: copies before a sweep of the arrays that only a sweep changes: tables and other weights
         self.swept: dict[str, NDArray[Any]] = {}
-        for name, array in engine.state().items():
-            if name in self.partly_copied:
-                self.copies[name] = array[touched]
-            elif name != engine._table:
-                self.copies[name] = array.copy()
+        with errors_about("X"):
+            for name, array in engine.state().items():
+                if name in self.partly_copied:
+                    self.copies[name] = array[self.touched]
+                elif name != engine._table:
+                    self.copies[name] = array.copy()
         if self.partly_copied or engine._table:
             engine.before_sweep = self.copy_all
 

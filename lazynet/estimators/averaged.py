@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import as_examples, check_order, read_only
+from lazynet.data.products import products
 from lazynet.data.targets import CheckedRows, OutputTargets
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.base import refuse_overflow
@@ -103,13 +104,13 @@ class _Averaged(LinearModel):
     def last_coef_(self) -> NDArray[np.float64]:
         """The weights after the last step, of the shape of ``coef_``."""
         check_is_fitted(self)
-        return self._shaped(self._last[0])
+        return self._shaped(read_only(self._last[0]))
 
     @property
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
         check_is_fitted(self)
-        return self._last[1]
+        return read_only(self._last[1])
 
 
 def _drawn(p: SimpleNamespace, n_rows: int) -> Iterator[NDArray[np.int64]]:
@@ -131,7 +132,8 @@ def _warning_of(
 ) -> Warning | None:
     """A warning about a model that is worse than a prediction of 0."""
     with np.errstate(over="ignore", invalid="ignore"):
-        trained = total_loss_of(X @ weights + intercept, *output, p.loss) / X.shape[0]
+        predictions = products(X, weights[None])[:, 0] + intercept
+        trained = total_loss_of(predictions, *output, p.loss) / X.shape[0]
         zero = total_loss_of(np.zeros(X.shape[0]), *output, p.loss) / X.shape[0]
     if trained <= 1.1 * zero:
         return None

@@ -16,6 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from lazynet.data.arrays import errors_about
+from lazynet.data.chunks import rows_at
+from lazynet.data.products import products
 from lazynet.data.targets import CheckedRows, OutputTargets
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.calls import Workers
@@ -139,7 +141,7 @@ class _DualNetCV(LinearModelCV):
         Returns the loss or score and the number of nonzeros of every point, and the minima that
         have not converged, without their weights.
         """
-        X, held_out = rows.X[fold.train], rows.X[fold.test]
+        X, held_out = rows_at(rows.X, fold.train), rows_at(rows.X, fold.test)
         models: list[list[tuple[sparse.csr_matrix, float]]] = []
         late: list[Minimum] = []
         for output, seed in zip(rows.targets.only(fold.train), seeds, strict=True):
@@ -170,10 +172,10 @@ class _DualNetCV(LinearModelCV):
         """The mean loss, or the score by ``scoring``, of the models of all outputs."""
         if not p.scoring:
             (weight,) = weights_of_folds([fold], rows.targets.importances)
-            models = zip(rows.targets.only(fold.test), weights, intercepts, strict=True)
+            decisions = (products(held_out, weights) + intercepts).T
+            models = zip(rows.targets.only(fold.test), decisions, strict=True)
             losses = [
-                total_loss_of(held_out @ coef + intercept, *output, p.loss) / weight
-                for output, coef, intercept in models
+                total_loss_of(decisions, *output, p.loss) / weight for output, decisions in models
             ]
             return float(sum(losses) / len(losses))
         judged = type(self)(**self.get_params(deep=False))

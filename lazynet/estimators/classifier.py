@@ -13,7 +13,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.data.arrays import check_sample_weight, checked_rows, errors_about
+from lazynet.data.arrays import (
+    check_any_weight,
+    check_sample_weight,
+    checked_rows,
+    errors_about,
+)
 from lazynet.data.chunks import Chunk
 from lazynet.data.targets import CheckedRows, Classes, Labels, check_classes, checked_indicator
 from lazynet.data.weights import Balanced, row_importances
@@ -40,7 +45,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
         >>> from lazynet import FoBoS, LazyNetClassifier
         >>> rule = FoBoS("constant", eta0=1.0)
-        >>> model = LazyNetClassifier("hinge", rule=rule, l1=0.0, fit_intercept=False)
+        >>> options = dict(l1=0.0, fit_intercept=False, standardize=False)
+        >>> model = LazyNetClassifier("hinge", rule=rule, **options)
         >>> model = model.partial_fit([[2.0]], ["yes"], classes=["no", "yes"])
         >>> model.decision_function([[1.0], [-3.0]])
         array([ 2., -6.])
@@ -187,6 +193,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         class_weight = getattr(parameters, "class_weight", None)
         if class_weight is not None:
             importances = row_importances(class_weight, classes, y, weights)
+            check_any_weight(some_rows or importances.any())
         # For two classes a comparison takes less time than a search.
         codes = y == classes[1] if len(classes) == 2 else np.searchsorted(classes, y)
         return CheckedRows(X, y, Classes(codes, len(classes), importances), weights, classes, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,15 +18,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet._version import __version__
-from lazynet.data.arrays import (
-    check_sample_weight,
-    checked_rows,
-    checked_targets,
-    only_named_columns,
-    read_only,
-)
+from lazynet.data.arrays import check_sample_weight, checked_rows, checked_targets, read_only
 from lazynet.data.chunks import Chunk
-from lazynet.data.mapped_files import in_memory
+from lazynet.data.mapped_matrix import in_memory
+from lazynet.data.products import only_named_columns, own_rows, products
 from lazynet.data.targets import CheckedRows, Columns
 from lazynet.engines.calls import UndoLog, all_or_nothing
 from lazynet.estimators.advice import advice_about
@@ -165,7 +161,9 @@ class LinearModel(BaseEstimator):
         X, *model = self._to_predict(X)
         rows = max(1, _NUMBERS_OF_A_BLOCK // max(1, len(model[1])))
         for start in range(0, X.shape[0], rows):
-            yield _predictions(X[start : start + rows], *model)
+            stop = min(start + rows, X.shape[0])
+            part = own_rows(X, start, stop) if sparse.issparse(X) else X[start:stop]
+            yield _predictions(part, *model)
 
     # --- the model ------------------------------------------------------------------------
 
@@ -177,8 +175,9 @@ class LinearModel(BaseEstimator):
         weights = self._coefficients
         if sparse.issparse(weights) != self._sparse_coef:
             weights = sparse.csr_matrix(weights) if self._sparse_coef else weights.toarray()
-            self._coefficients = read_only(weights)
-        return self._coefficients
+            self._coefficients = weights
+        # A copy of a read-only array can be changed.
+        return read_only(self._coefficients)
 
     def _dense_weights(self) -> NDArray[np.float64]:
         """The weights as an array, a row per output."""
@@ -196,6 +195,14 @@ class LinearModel(BaseEstimator):
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         """Make these coefficients and intercepts the model."""
         self._coefficients, self._offsets = read_only(coefficients), intercepts
+
+    def __copy__(self) -> Self:
+        """A copy that learns alone; both have the same objects as parameters."""
+        copied = object.__new__(type(self))
+        copied.__dict__.update(vars(self))
+        for changed_in_place in vars(self).keys() & {"_engines", "_generator", "_moments"}:
+            setattr(copied, changed_in_place, copy.deepcopy(getattr(self, changed_in_place)))
+        return copied
 
     def __getstate__(self) -> Any:
         return {**super().__getstate__(), "_lazynet_version": __version__}
@@ -304,7 +311,7 @@ class LinearModel(BaseEstimator):
         """Make ``coef_`` a sparse matrix, and predict with it.
 
         >>> from lazynet import LazyNetClassifier
-        >>> model = LazyNetClassifier(l1=0.1).partial_fit([[0.0, 9.0]], ["b"], classes=["a", "b"])
+        >>> model = LazyNetClassifier(l1=0.1).fit([[0.0, 9.0], [0.0, 1.0]], ["a", "b"])
         >>> model.sparsify().coef_.nnz
         1
         """
@@ -316,7 +323,7 @@ class LinearModel(BaseEstimator):
         """Make ``coef_`` an array, which is the default.
 
         >>> from lazynet import LazyNetClassifier
-        >>> model = LazyNetClassifier(l1=0.1).partial_fit([[0.0, 9.0]], ["b"], classes=["a", "b"])
+        >>> model = LazyNetClassifier(l1=0.1).fit([[0.0, 9.0], [0.0, 1.0]], ["a", "b"])
         >>> model.sparsify().densify().coef_.shape
         (1, 2)
         """
@@ -333,9 +340,7 @@ class LinearModel(BaseEstimator):
 def _predictions(X: Any, coefficients: Any, intercepts: NDArray[np.float64]) -> NDArray[np.float64]:
     """w.x + b of each row and output."""
     with np.errstate(over="ignore", invalid="ignore"):
-        products = X @ coefficients.T
-        dense = products.toarray() if sparse.issparse(products) else np.asarray(products)
-        decision = dense + intercepts
+        decision = products(X, coefficients) + intercepts
     if np.isnan(decision).any():
         row = int(np.isnan(decision).any(axis=1).argmax())
         raise FloatingPointError(

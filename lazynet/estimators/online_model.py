@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import check_any_weight, check_order, plain_arrays
 from lazynet.data.chunks import Chunk
-from lazynet.data.source import ROWS, Source, check_no_y_with_source
+from lazynet.data.source import ROWS, Source, check_no_y_with_source, check_room_for_model
 from lazynet.data.statistics import FeatureMoments, Units
 from lazynet.data.targets import Targets
 from lazynet.engines.base import (
@@ -112,8 +112,8 @@ class OnlineModel(LinearModel):
 
     @property
     def units_(self) -> Units | None:
-        """The units of the features during training; None: the features as passed."""
-        units = self._units
+        """The units of the features during training, a copy; None: the features as passed."""
+        units = copy.deepcopy(self._units)
         return units and replace(units, names=getattr(self, "feature_names_in_", None))
 
     @property
@@ -144,7 +144,7 @@ class OnlineModel(LinearModel):
         X : sparse matrix or array of shape (n_samples, n_features)
             A CSR matrix of float32 or float64 is read in place.  Or a source of chunks, such as
             ``lazynet.data.SvmlightFile(path)``, which contains y and the sample weights: every
-            epoch reads it again, in the order of the source, and does not standardise features.
+            epoch reads it again, in the order of the source, and standardisation once more.
         y : array of shape (n_samples,), or matrix of shape (n_samples, n_outputs)
             Numbers, with a column per target; or class labels of any kind; or an array or a sparse
             matrix with a column per label: 1 if the row has the label, else 0.  With a sparse y,
@@ -208,6 +208,7 @@ class OnlineModel(LinearModel):
             check_no_y_with_source(y, sample_weight, sample_order)
             instead = f"take another rule, or let {MAPPED} map the rows into memory"
             settings.rule.check_streams("fit from a source", instead)
+            check_room_for_model(X)
             self.n_features_in_ = X.facts().n_features
             self.__dict__.pop("feature_names_in_", None)
             settings = replace(self._set_outputs_of(settings, X), shuffle=False)
@@ -290,8 +291,10 @@ class OnlineModel(LinearModel):
         settings = read_settings(self)
         settings.rule.check_streams("partial_fit")
         if not isinstance(X, Source):
-            return self._train_on_rows(settings, Chunk(X, y, sample_weight), classes, sample_order)
+            rows = Chunk(X, y, sample_weight)
+            return self._train_on_rows(settings, rows, classes, sample_order)[0]
         check_no_y_with_source(y, sample_weight, sample_order)
+        check_room_for_model(X)
         settings, n_iter = replace(settings, shuffle=False), getattr(self, "n_iter_", 0)
         if self.__sklearn_is_fitted__():
             # The model before the call keeps its engines until the pass is done.
@@ -302,11 +305,11 @@ class OnlineModel(LinearModel):
         # The model equals, bit for bit, a model that is trained by calls with ROWS rows each.
         with closing(X.chunks(ROWS, 0)) as chunks:
             for chunk in chunks:
-                warnings += self._train_on_rows(settings, chunk, classes, some_rows=True)
+                given, counts = self._train_on_rows(settings, chunk, classes, some_rows=True)
+                warnings, any_weight = warnings + given, any_weight or counts
                 n_rows += chunk.X.shape[0]
-                any_weight = any_weight or chunk.weight is None or bool(chunk.weight.any())
         if not n_rows:
-            raise ValueError("X must have at least one row, and the source has none")
+            raise ValueError(f"X must have at least one row, and {X} has none")
         check_any_weight(any_weight)
         self.n_iter_ = n_iter + 1
         return warnings[:1]
@@ -314,8 +317,11 @@ class OnlineModel(LinearModel):
     def _train_on_rows(
         self, settings: Settings, rows: Chunk, classes: Any, order: Any = None, *,
         some_rows: bool = False,
-    ) -> list[Warning]:  # fmt: skip
-        """Continue training with rows in memory; ``some_rows``: they are a part of a source."""
+    ) -> tuple[list[Warning], bool]:  # fmt: skip
+        """Continue training with rows in memory; ``some_rows``: they are a part of a source.
+
+        Returns the warnings to give, and whether a row has a weight above 0.
+        """
         if settings.classifies:
             classes = classes_of_partial_fit(
                 getattr(self, "classes_", None), classes, rows.y, settings.class_weight
@@ -339,7 +345,8 @@ class OnlineModel(LinearModel):
         result, warnings = train_once(settings, data, model, l1, undo)
         self.__dict__.update(result)
         self.n_iter_, self.history_ = getattr(self, "n_iter_", 0) + 1, getattr(self, "history_", [])
-        return warnings
+        importances = read.targets.importances
+        return warnings, importances is None or bool(importances.any())
 
     def verify(
         self,
@@ -356,7 +363,8 @@ class OnlineModel(LinearModel):
         the order of X.  After every step their weights are compared.  The reference is plain Python
         and visits every weight: the number of rows, at most ``max_rows``, is halved until the
         comparison takes seconds.  Of several outputs the first is compared: the first class against
-        the rest, the first label or the first target.  The estimator does not change.
+        the rest, the first label or the first target.  The estimator does not change, and its own
+        ``coef_`` is not compared: it may have been trained on other rows, or assigned.
 
         >>> from lazynet import LazyNetClassifier
         >>> LazyNetClassifier(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees

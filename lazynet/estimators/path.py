@@ -20,7 +20,8 @@ from sklearn.utils.multiclass import type_of_target
 
 from lazynet.data.arrays import checked_rows
 from lazynet.data.chunks import Chunk
-from lazynet.data.mapped_files import in_memory
+from lazynet.data.mapped_matrix import in_memory
+from lazynet.data.products import products
 from lazynet.data.targets import CheckedRows
 from lazynet.data.weights import check_weight_of_every_class
 from lazynet.estimators.classifier import LinearClassifier
@@ -96,8 +97,7 @@ class NetPath:
         model = LinearRegressor()
         model.n_features_in_ = self.coefs.shape[1]
         X, *_ = checked_rows(model, X, reset=False, for_training=False)
-        products = X @ self.coefs.T
-        return (products.toarray() if sparse.issparse(products) else products) + self.intercepts
+        return products(X, self.coefs) + self.intercepts
 
 
 def net_path(

@@ -18,6 +18,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data.arrays import as_examples
+from lazynet.data.products import own_rows
 from lazynet.data.targets import CheckedRows
 from lazynet.engines.base import LOWER_ETA0, refuse_overflow
 from lazynet.engines.calls import Workers
@@ -39,6 +40,7 @@ from lazynet.parameters import (
     Threads,
     check_n_steps,
     kinds_of,
+    refuse_masked,
     settle,
 )
 from lazynet.schedules import InverseSqrt
@@ -165,7 +167,7 @@ class StabilisedSGDClassifier(LinearClassifier):
         eta0 = _scale_of_rates(p, X, outputs[0][1]) if p.eta0 is None else p.eta0
         stages = Stages(**{name: getattr(p, name) for name in kinds_of(Stages)})
         occurs = np.zeros(X.shape[1], dtype=bool)
-        occurs[X.indices[X.data != 0.0]] = True
+        occurs[own_rows(X).indices[X.data != 0.0]] = True
         seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
         trace: list[dict[str, Any]] = []
         # The list holds results, not engines, because the paths of an engine need more memory.
@@ -343,6 +345,7 @@ def selection_stability(
     p = settle(selection_stability, locals())
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test belong together: give both or neither")
+    refuse_masked("y_test", y_test)
     names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
     if not names:
         raise ValueError(

@@ -97,6 +97,18 @@ cdef inline const char* read_integer(const char* text, int64_t* number) noexcept
 
 # --- lines --------------------------------------------------------------------------------------
 
+# Lines end with LF or CR LF.  A text whose lines end with CR alone would be one row.
+cdef inline const char* after_returns(
+    Rows* rows, const char* line, const char* line_end
+) noexcept nogil:
+    cdef const char* p = <const char*> memchr(line, b"\r", line_end - line)
+    if p == NULL:
+        return line
+    while p[0] == b"\r":
+        p += 1
+    return p if p == line_end else fault(rows, p, b"the line feed behind a carriage return")
+
+
 # One more row, with its entries up to the place ``end``; returns ``at``, or the fault.
 cdef inline const char* add_row(
     Rows* rows, const char* line, const char* at, Py_ssize_t end, bint is_sorted, double label,
@@ -335,13 +347,17 @@ def parse(
     )
     cdef const char* line = text
     cdef const char* end = line + len(text)
+    cdef const char* line_end = line
     cdef const char* at = line
     with nogil:
         while line < end:
-            at = read_vowpal_line(&rows, line) if vowpal else read_svmlight_line(&rows, line)
+            line_end = <const char*> memchr(line, b"\n", end - line)
+            at = after_returns(&rows, line, line_end)
+            if rows.expected == NULL:
+                at = read_vowpal_line(&rows, line) if vowpal else read_svmlight_line(&rows, line)
             if rows.expected != NULL:
                 break
-            line = <const char*> memchr(at, b"\n", end - at) + 1
+            line = line_end + 1
             n_lines += 1
     if rows.expected != NULL:
         expected = rows.expected.decode().format(

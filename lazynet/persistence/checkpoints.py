@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from lazynet._version import __version__
-from lazynet.data.files import check_path, check_writable, remove_leftovers
+from lazynet.data.files import NO_DOCUMENT, check_path, check_writable, remove_leftovers
 from lazynet.parameters import check_integer, kinds_of, shown
 from lazynet.persistence import container
 from lazynet.persistence.container import Arrays, decoded, digest, encoded
@@ -84,10 +84,8 @@ class Checkpoint:
             saved, call, seed = dict(header["call"]), self._run["call"], header["seed"]
             n_threads = check_integer("n_threads", header["n_threads"], 1)
             self._resumed = decoded(header["state"], arrays)
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
-            raise ValueError(
-                f"a fit cannot resume from {self.path}, and does not change it: {error}. {_ADVICE}"
-            ) from None
+        except NO_DOCUMENT as error:
+            raise self._unusable(error) from None
         differ = [name for name in {**call, **saved} if saved.get(name) != call.get(name)]
         if differ:
             raise ValueError(
@@ -96,10 +94,19 @@ class Checkpoint:
             )
         self._run |= {"seed": seed, "n_threads": n_threads}
 
-    def resumed(self) -> dict[str, Any] | None:
-        """The state in the file at the first call, None at later calls."""
+    def _unusable(self, error: Exception) -> ValueError:
+        return ValueError(
+            f"a fit cannot resume from {self.path}, and does not change it: {error}. {_ADVICE}"
+        )
+
+    def resume(self, set_state: Callable[[dict[str, Any]], None]) -> None:
+        """Give the state in the file to ``set_state`` at the first call."""
         state, self._resumed = self._resumed, None
-        return state
+        try:
+            if state is not None:
+                set_state(state)
+        except NO_DOCUMENT as error:
+            raise self._unusable(error) from None
 
     def write_if_due(self, state: Callable[[], dict[str, Any]]) -> None:
         """Write the file if the time has come; called between two epochs.

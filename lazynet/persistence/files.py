@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import is_classifier
 
 from lazynet.data.arrays import read_only
+from lazynet.data.files import NO_DOCUMENT
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import EngineKind, new_engine
 from lazynet.engines.outputs import OutputsEngine
@@ -25,8 +26,6 @@ FORMAT = "lazynet model"
 # Attributes that are written as ``coef`` and ``intercept``, or that ``load`` computes.  And the
 # requests for metadata: scikit-learn sets them only while its metadata routing is enabled.
 _NOT_WRITTEN = {"_coefficients", "_offsets", "_sparse_coef", "_metadata_request"}
-# The errors of Python if a document is not the document of a model.
-_NO_MODEL = ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
 
 
 def save(model: Any, path: str | os.PathLike[str], note: Mapping[str, Any] | None = None) -> None:
@@ -86,7 +85,7 @@ def load(
         return _model(decoded(header["document"], arrays), kinds), note or {}
     except MemoryError:
         raise MemoryError(f"{name} holds a model that needs more memory than there is") from None
-    except _NO_MODEL as error:
+    except NO_DOCUMENT as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else error
         by = f"{name}, written by lazynet {header.get('lazynet_version')}"
         raise ValueError(f"{by}, holds no model: {reason}") from None

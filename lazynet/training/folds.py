@@ -18,7 +18,7 @@ from sklearn.model_selection import check_cv
 
 from lazynet.data.arrays import errors_about
 from lazynet.data.weights import total_of
-from lazynet.parameters import Kind, as_array, check_integer, shown
+from lazynet.parameters import Kind, as_array, check_integer, refuse_masked, shown
 
 
 def _check_cv(name: str, value: Any) -> Any:
@@ -60,6 +60,7 @@ def folds_of(
     """
     if weights is not None:
         total_of(weights)  # refuses a sum by which a mean loss cannot be computed
+    refuse_masked("groups", groups)
     with errors_about("cv"):
         if cv is None or isinstance(cv, int) or hasattr(cv, "split"):
             splitter = check_cv(cv, y, classifier=classes is not None)

@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from lazynet.data.statistics import Units
 from lazynet.engines.base import Engine, intercepts_of, overflow, stacked_coefficients
 from lazynet.engines.calls import Undo, Workers
+from lazynet.parameters import shown
 from lazynet.training.automatic import Choice, Choices
 from lazynet.training.passes import Evaluation, Pass, total_loss
 from lazynet.training.plan import Plan
@@ -107,9 +108,8 @@ class Training:
     def run(self) -> None:
         """Train for up to ``max_iter`` epochs; the engines then have the weights of the best."""
         try:
-            state = None if self.checkpoint is None else self.checkpoint.resumed()
-            if state is not None:
-                self._set_state(state)
+            if self.checkpoint is not None:
+                self.checkpoint.resume(self._set_state)
             while len(self.history) < self.plan.max_iter and not self.ended_early:
                 self._begin_epoch()
                 self._end_epoch(self._visit_rows())
@@ -243,6 +243,8 @@ class Training:
     def _set_state(self, state: dict[str, Any]) -> None:
         """Continue from the state of an earlier run of the same training."""
         for name in _PROGRESS:
+            if type(state[name]) is not type(getattr(self, name)):
+                raise TypeError(f"{name} of a run cannot be {shown(state[name]):.100}")
             setattr(self, name, state[name])
         if self.generator is not None:
             self.generator.set_state(state["generator"].get_state())

@@ -18,6 +18,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from lazynet.data.arrays import as_examples, plain, row_sizes_of
+from lazynet.data.products import own_rows, products
 from lazynet.data.targets import Classes, Targets
 from lazynet.engines.base import Engine
 from lazynet.engines.calls import Workers
@@ -207,8 +208,8 @@ def evaluate(
 def _parts_of(X: sparse.csr_matrix, targets: Targets) -> Iterator[RowsAndTargets]:
     """The rows, some at a time."""
     for start in range(0, X.shape[0], _ROWS_AT_ONCE):
-        rows = np.arange(start, min(start + _ROWS_AT_ONCE, X.shape[0]))
-        yield X[rows], targets.only(rows)
+        stop = min(start + _ROWS_AT_ONCE, X.shape[0])
+        yield own_rows(X, start, stop), targets.only(np.arange(start, stop))
 
 
 def total_loss(
@@ -220,7 +221,7 @@ def total_loss(
         rows, intercepts = engine.coefficients(), engine.intercepts()[:, None]
         for X, targets in blocks():
             with np.errstate(over="ignore", invalid="ignore"):
-                decisions = ((X @ rows[0])[None] if len(rows) == 1 else (X @ rows.T).T) + intercepts
+                decisions = products(X, rows).T + intercepts
                 if plan.softmax:
                     assert isinstance(targets, Classes), "the softmax is a loss of classes"
                     losses = softmax_losses(decisions, targets.codes)

@@ -2,8 +2,7 @@
 
 A source (``lazynet.data``) fixes the order of its rows; every epoch is a pass, in constant memory.
 For any size of the chunks the model is bit-identical to the model of a fit with ``shuffle=False``
-and the same parameters from one matrix of all rows in this order.  Features and targets of a source
-are not standardised.
+and the same parameters from one matrix of all rows in this order.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples, check_any_weight, row_sizes_of
+from lazynet.data.chunks import Chunk, Passing, rows_at
 from lazynet.data.source import ROWS, Derived, Facts, Source
 from lazynet.data.statistics import (
     ROWS_OF_A_BLOCK,
@@ -209,7 +209,7 @@ class RowsInMemory(Rows):
     @cached_property
     def held_out(self) -> RowsAndTargets:  # type: ignore[override]
         assert self.validation is not None
-        return self.X[self.validation], self.targets.only(self.validation)
+        return rows_at(self.X, self.validation), self.targets.only(self.validation)
 
     def evaluation(self, engines: Sequence[Engine], plan: Plan) -> Evaluation:
         return evaluate(engines, plan, self.X, self.targets)
@@ -271,14 +271,30 @@ class SourceRows(Rows):
         self.source, self._prepare = source, prepare
         self.facts: Facts = source.facts()
         if not self.facts.n_rows:
-            raise ValueError("X must have at least one row, and the source has none")
+            raise ValueError(f"X must have at least one row, and {source} has none")
         self.n_features, self.n_visits = self.facts.n_features, self.facts.n_rows
         self.X, self.targets = self._first()
 
     def _first(self) -> tuple[sparse.csr_matrix, Targets]:
         """A few rows from the beginning, which have the features and the outputs of all rows."""
-        with closing(self.source.chunks(1)) as chunks:
-            return self._prepare(next(iter(chunks)))
+        return self._prepare(self._first_chunk(1))
+
+    def _first_chunk(self, rows: int) -> Chunk:
+        with closing(self._chunks(rows)) as chunks:
+            return next(chunks)
+
+    def _chunks(self, rows: int, epoch: int = 0) -> Passing:
+        """The chunks of a pass; refuses a pass of another number of rows at its end."""
+        n_rows = 0
+        with closing(self.source.chunks(rows, epoch)) as chunks:
+            for chunk in chunks:
+                n_rows += chunk.X.shape[0]
+                yield chunk
+        if n_rows != self.n_visits:
+            raise ValueError(
+                f"X: {self.source} had {self.n_visits} rows when they were counted, and {n_rows} "
+                f"in a later pass"
+            )
 
     def standardised(self, units: Units | None) -> SourceRows:
         rows = copy.copy(self)
@@ -290,8 +306,7 @@ class SourceRows(Rows):
             moments.count(X)
 
     def identity(self) -> dict[str, Any]:
-        with closing(self.source.chunks(ROWS)) as chunks:
-            first = next(iter(chunks))
+        first = self._first_chunk(ROWS)
         source, layers = self.source, [[type(self.source).__name__, self.source.identity()]]
         while isinstance(source, Derived):
             source = source.source
@@ -307,7 +322,7 @@ class SourceRows(Rows):
     def _pass(self, length: int, epoch: int) -> Iterator[tuple[sparse.csr_matrix, Targets]]:
         """All rows in their units, and their targets, ``length`` rows at a time."""
         sound = True
-        with closing(self.source.chunks(length, epoch)) as chunks:
+        with closing(self._chunks(length, epoch)) as chunks:
             for chunk in chunks:
                 X, targets = self._prepare(chunk, self._checked)
                 sound = sound and X is chunk.X
@@ -324,17 +339,11 @@ class SourceRows(Rows):
     def visit(self, pass_: Pass) -> None:
         facts, t = self.facts, pass_.t
         length = length_of_chunks(len(pass_.engines), facts.n_rows, facts.n_values)
-        n_rows, any_weight = 0, False
+        any_weight = False
         for X, targets in self._pass(length, pass_.epoch):
-            n_rows += X.shape[0]
             any_weight = any_weight or bool(targets.importances_or_ones.any())
             learners = new_learners(pass_.engines, X, targets, pass_.plan)
             t = run_pass(
                 learners, None, t, pass_.losses, pass_.workers, length=length, after=pass_.after
-            )
-        if n_rows != self.n_visits:
-            raise ValueError(
-                f"X: the source had {self.n_visits} rows when they were counted, and "
-                f"{n_rows} in epoch {pass_.epoch}"
             )
         check_any_weight(any_weight)

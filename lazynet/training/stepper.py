@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Annotated, Any
 
@@ -94,6 +95,9 @@ class Stepper:
         self.task = self.plan.task(self.engine)
         self.n_features: int = p.n_features
         self.t = 0
+
+    # A copy learns alone.
+    __copy__ = copy.deepcopy
 
     @all_or_nothing
     def step(
@@ -200,7 +204,7 @@ def check_example(
     indices: ArrayLike, values: ArrayLike, n_features: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """The nonzeros of one example as arrays that a kernel can read."""
-    columns = as_array("indices", "must be integers", indices)
+    columns = as_array("indices", "must be integers", indices).copy()
     numbers = as_array("values", "must hold real numbers", values)
     if numbers.dtype not in (np.float32, np.float64):
         numbers = check_array("values", "must hold real numbers", numbers, masks=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.averages import Average, checked_counts
-from lazynet.data.arrays import only_named_columns
+from lazynet.data.products import only_named_columns, own_rows
 from lazynet.engines.base import Engine
 from lazynet.engines.catalogue import ALGORITHMS
 from lazynet.parameters import check_integer
@@ -254,7 +254,7 @@ def verify(
     max_rows = check_integer("max_rows", max_rows, 1)
     epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
     plan, rows, n_rows = _plan_of(settings, rows, max_rows, epochs)
-    features, head = only_named_columns(rows.X[:n_rows])
+    features, head = only_named_columns(own_rows(rows.X, 0, n_rows))
     targets = rows.targets.only(np.arange(n_rows))
     y, importances = targets[0][0], targets.importances_or_ones
 

@@ -1,42 +1,43 @@
-"""Automatic rates: full in the first half of the epochs, then in proportion to the epochs left."""
+"""Automatic rates are full in the first half of the epochs of a fit, and fall in the second."""
 
 import copy
-import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import clone, is_classifier
 from support.engines import apart
-from support.models import RawClassifier, RawRegressor
 
-from lazynet import RDA, AdaGrad, FoBoS
-from lazynet.data.targets import Classes, Columns
+from lazynet import FTRL, RDA, AdaGrad, FoBoS, FromData, LazyNetClassifier, LazyNetRegressor
 from lazynet.engines.cells import AdaGradEngine
 from lazynet.losses import LOSSES
-from lazynet.training.fit import make_plan
-from lazynet.training.plan import Plan
-from lazynet.training.rows import RowsInMemory
-from lazynet.training.settings import read_settings
-from lazynet.verify.reference import new_reference
+from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
+from lazynet.reference.from_data import DenseFromData
+from lazynet.training.passes import Learner
 
 N, D = 60, 50
-#: The shares of the rates in each of six epochs.
-SHARES = [1.0, 1.0, 1.0, 0.75, 0.5, 0.25]
-SIX = dict(max_iter=6, tol=None)
+#: The shares of the full rates in every epoch.
+SHARES = {
+    1: [1.0],
+    2: [1.0, 1 / 2],
+    3: [1.0, 1.0, 1 / 2],
+    4: [1.0, 1.0, 2 / 3, 1 / 3],
+    5: [1.0, 1.0, 1.0, 2 / 3, 1 / 3],
+    6: [1.0, 1.0, 1.0, 3 / 4, 2 / 4, 1 / 4],
+    7: [1.0, 1.0, 1.0, 1.0, 3 / 4, 2 / 4, 1 / 4],
+}
+EPOCHS = pytest.mark.parametrize("epochs", SHARES)
 
 
-def documents(seed=0, n_classes=2, noise=1.0):
-    """Sparse rows, fewer than features, of which the last occur seldom; and classes or numbers."""
+def documents(seed=0, n_classes=2):
+    """Rows with two full features and sparse ones, of which the last occur seldom; and classes."""
     random = np.random.default_rng(seed)
     X = sparse.random(N, D, density=0.1, format="csr", random_state=seed)
     X.data = random.standard_normal(len(X.data))
-    scores = X @ random.standard_normal((D, max(1, n_classes - 1)))
-    scores = np.column_stack([np.zeros(N), scores + noise * random.standard_normal(scores.shape)])
-    y = scores.argmax(axis=1) if n_classes else scores[:, 1]
+    full = random.standard_normal((N, 2)) + np.array([0.0, 3.0])
+    X = sparse.hstack([full, X[:, 2:]], format="csr")
+    y = random.integers(0, n_classes, N)
     y[:n_classes] = range(n_classes)
     return X, y
 
@@ -50,127 +51,147 @@ def rows_of_one_size():
 # --- lazy equals dense --------------------------------------------------------------------------
 
 
-def epochs_of_a_reference(plan, X, y, constant=math.inf):
-    """The reference of one output after six epochs, and whether it has started again.
+def adagrad_of(loss, kind=DenseAdaGrad):
+    """A function from a share of the rates, and options, to a reference of ``AdaGrad()``."""
+    options = AdaGrad().reference_options(LOSSES[loss])
+    product = options.pop("product")
+    return lambda share, **more: kind(D, product=share * product, loss=loss, **options, **more)
 
-    It does if its mean loss in the first epoch exceeds that of a constant prediction.
+
+def from_data_of(loss):
+    """The same for ``FoBoS()``."""
+    return lambda share, **more: DenseFromData(D, factor=share, loss=loss, **more)
+
+
+def differs_from_the_reference(model, X, y, new):
+    """Whether a fit leaves a reference that takes the same steps, with the rates of each epoch.
+
+    ``new`` is a function from a share of the full rates to a reference.  After a restart the rates
+    are a quarter.
     """
-    twin, quarter = new_reference(plan, D), 1.0
-    for epoch, share in enumerate(SHARES):
-        next_twin = new_reference(replace(plan, share=share * quarter), D)
-        if epoch != 1 or quarter == 1.0:
-            next_twin.continue_from(twin)
-        twin, loss = next_twin, 0.0
-        for i in range(N):
-            p = twin.step(X[i].indices.tolist(), X[i].data.tolist(), y[i])
-            loss += np.logaddexp(0.0, -p * y[i])
-        if epoch == 0 and loss / N > constant:
-            quarter = 0.25
-    return twin, quarter < 1.0
+    model = copy.copy(model).set_params(shuffle=False, tol=None).fit(X, y)
+    rows, coef, intercept = X, np.atleast_2d(model.coef_), model.intercept_
+    if model.units_ is not None:
+        rows = model.units_.rows(X)
+        coef, intercept = model.units_.within(coef, intercept)
+    restarts = model.auto_[-1].name == "restart"
+    for k in range(len(coef)):
+        targets = y
+        if isinstance(model, LazyNetClassifier):
+            targets = np.where(y == model.classes_[k if len(coef) > 1 else 1], 1.0, -1.0)
+        twin = None
+        for epoch, share in enumerate(SHARES[model.n_iter_]):
+            again = restarts and epoch > 0
+            options = dict(l1=model.l1_, l2=model.l2, fit_intercept=True)
+            last, twin = twin, new(share / 4 if again else share, **options)
+            if epoch > again:
+                twin.continue_from(last)
+            for i in range(N):
+                row = rows[i]
+                twin.step(row.indices.tolist(), row.data.tolist(), float(targets[i]))
+        if not max(apart(coef[k], twin.weights), apart(intercept[k], twin.intercept)) <= 1e-11:
+            return True
+    return False
 
 
-def assert_stepped_by_hand(model, n_classes, seed=0, noise=1.0):
-    """A fit is the steps of a reference at these shares; returns whether it started again."""
-    X, y = documents(seed, n_classes, noise)
-    model = clone(model).set_params(shuffle=False, **SIX).fit(X, y)
-    targets = Classes(y, n_classes, None) if n_classes else Columns(y, None)
-    settings = replace(read_settings(model), l1=model.l1_)
-    plan, *_ = make_plan(settings, RowsInMemory(X, targets), None)
-    constant = math.inf
-    if n_classes == 2 and plan.rule.name == "adagrad":
-        share = y.mean()
-        constant = -share * math.log(share) - (1 - share) * math.log(1 - share)
-    for k, (numbers, _) in enumerate(targets):
-        twin, restarts = epochs_of_a_reference(plan, X, numbers, constant)
-        assert apart(np.atleast_2d(model.coef_)[k], twin.weights) <= 1e-10
-        assert apart(model.intercept_[k], twin.intercept) <= 1e-10
-        assert restarts == any(choice.name == "restart" for choice in model.auto_)
-    return restarts
+@given(
+    st.integers(0, 2**20),
+    st.sampled_from([*SHARES]),
+    st.sampled_from([DenseAdaGrad, PlainAdaGrad]),
+    st.sampled_from([{}, {"standardize": False}, {"standardize": True, "l2": 1e-3}, {"l1": 0.01}]),
+    st.sampled_from(["log_loss", "hinge"]),
+)
+def test_fit_is_stepping_by_hand(seed, epochs, kind, options, loss):
+    model = LazyNetClassifier(loss, max_iter=epochs, **options)
+    assert not differs_from_the_reference(model, *documents(seed), adagrad_of(loss, kind))
 
 
-@given(st.integers(0, 2**20), st.sampled_from([0.0, 1.0, 100.0]), st.sampled_from([None, 0.01]))
-def test_fit_is_stepping_by_hand(seed, noise, l1):
-    """Also where the labels are noise, and training starts again at a quarter of the rates."""
-    assert_stepped_by_hand(RawClassifier(l1=l1), 2, seed, noise)
+@pytest.mark.parametrize("n_classes", [3, 9])
+def test_so_are_several_classes(n_classes):
+    """One engine learns three classes, or nine, with lower rates for all of them."""
+    X, y = documents(0, n_classes)
+    assert not differs_from_the_reference(LazyNetClassifier(), X, y, adagrad_of("log_loss"))
 
 
-def test_some_of_these_fits_start_again():
-    found = {assert_stepped_by_hand(RawClassifier(l1=0.01), 2, seed, 0.0) for seed in range(5)}
-    assert found == {False, True}
+@pytest.mark.parametrize("standardize", [False, "auto"])
+@given(st.integers(0, 2**20), st.sampled_from([*SHARES]))
+def test_so_are_rates_from_the_rows(standardize, seed, epochs):
+    X, y = documents(seed)
+    numbers = X @ np.random.default_rng(1).standard_normal(D) + y
+    options = dict(max_iter=epochs, standardize=standardize)
+    for model, targets in (
+        (LazyNetRegressor(**options), numbers),
+        (LazyNetClassifier(rule=FoBoS(schedule=FromData()), l1=0.01, **options), y),
+    ):
+        assert not differs_from_the_reference(model, X, targets, from_data_of(model.loss))
+
+
+@EPOCHS
+@pytest.mark.parametrize("kind", [LazyNetClassifier, LazyNetRegressor])
+def test_verify_lowers_the_rates_of_both_models(kind, epochs):
+    X, y = documents()
+    report = kind().verify(X, y, epochs=epochs)
+    assert report.agrees
+    assert report.steps_compared == N * epochs
+
+
+def never_fall(monkeypatch):
+    """Break the rates of AdaGrad and those from the rows: they stay those of the first epoch."""
+    kept = property(
+        lambda self: self.first_plan,
+        lambda self, plan: self.__dict__.setdefault("first_plan", plan),
+    )
+    monkeypatch.setattr(Learner, "plan", kept, raising=False)
+    monkeypatch.setattr(AdaGradEngine, "set_constants", lambda self, constants: None)
 
 
 @pytest.mark.parametrize(
-    ("model", "n_classes"),
+    ("Estimator", "new"),
     [
-        (RawClassifier(), 3),
-        (RawClassifier(l1=1e-3, l2=1e-3), 9),
-        (RawClassifier(rule=FoBoS()), 2),
-        (RawClassifier(rule=FoBoS()), 3),
-        (RawRegressor(), 0),
-        (RawRegressor("huber", rule="sgd", l2=1e-2), 0),
-        (RawRegressor(rule="adagrad"), 0),
+        (LazyNetClassifier, adagrad_of("log_loss")),
+        (LazyNetRegressor, from_data_of("squared_error")),
     ],
-    ids=str,
 )
-def test_so_are_other_rules_and_several_classes(model, n_classes):
-    """One engine learns three classes, or nine, and lowers the rates of all of them."""
-    assert_stepped_by_hand(model, n_classes)
-
-
-@pytest.mark.parametrize("model", [RawClassifier(), RawRegressor()], ids=str)
-def test_verify_lowers_the_rates_of_both_models(model, monkeypatch):
-    X, y = documents(n_classes=2 if is_classifier(model) else 0)
-    for epochs in (1, 2, 6):
-        report = model.verify(X, y, epochs=epochs)
-        assert report.agrees
-        assert report.steps_compared == N * epochs
-    # The lazy model alone keeps its rates.
-    task = Plan.task
-    monkeypatch.setattr(Plan, "task", lambda plan, engine: task(plan.in_epoch(0), engine))
-    monkeypatch.setattr(AdaGradEngine, "set_constants", lambda engine, constants: None)
-    assert model.verify(X, y, epochs=1).agrees
-    assert not model.verify(X, y, epochs=2).agrees
+def test_rates_that_never_fall_are_noticed(Estimator, new, monkeypatch):
+    X, y = documents(1)
+    never_fall(monkeypatch)
+    assert not differs_from_the_reference(Estimator(max_iter=1), X, y, new)
+    assert differs_from_the_reference(Estimator(max_iter=3), X, y, new)
+    assert Estimator().verify(X, y, epochs=1).agrees
+    assert not Estimator().verify(X, y, epochs=3).agrees
 
 
 # --- when rates fall ----------------------------------------------------------------------------
 
 
-def test_the_rates_of_an_epoch_are_those_of_its_number():
+@EPOCHS
+def test_eta0_is_the_scale_of_the_last_epoch(epochs):
     X, y = rows_of_one_size(), documents()[1]
+    model = LazyNetClassifier("hinge", max_iter=epochs, tol=None).fit(X, y)
     alpha = LOSSES["hinge"].alphas[1]
-    for epochs in range(1, 7):
-        model = RawClassifier("hinge", max_iter=6, tol=None)
-        model.fit(X, y, callback=lambda epoch, last=epochs - 1: epoch.epoch == last)
-        assert model.eta0_ == alpha / 2.0 * SHARES[epochs - 1]
+    assert model.eta0_ == alpha * SHARES[epochs][-1] / 2.0
+    assert model.partial_fit(X, y).eta0_ == alpha / 2.0, "partial_fit has full rates"
+    model.set_params(warm_start=True, max_iter=1).fit(X, y)
+    assert model.eta0_ == alpha / 2.0
 
 
 @pytest.mark.parametrize(
     ("options", "share"),
     [
-        *((options, 0.25)
-          for options in ({}, {"rule": AdaGrad()}, {"loss": "hinge"}, {"loss": "softmax"},
-                          {"l1": 1e-4}, {"l2": 1e-4}, {"kind": RawRegressor, "rule": "adagrad"})),
+        *((options, 1 / 4) for options in (
+            {}, {"rule": AdaGrad()}, {"loss": "hinge"}, {"loss": "softmax"}, {"l1": 1e-4},
+            {"l2": 1e-4}, {"standardize": False}, {"kind": LazyNetRegressor, "rule": "adagrad"})),
         *((options, 1.0) for options in (
-            {"rule": AdaGrad(alpha=0.5)}, {"rule": FoBoS(eta0=0.5)}, {"rule": FoBoS("power")},
-            {"rule": RDA()}, {"rule": "ftrl"}, {"rule": "saga"})),
+            {"rule": AdaGrad(alpha=0.5)}, {"rule": FoBoS(eta0=0.5)}, {"rule": RDA()},
+            {"rule": FTRL()}, {"rule": FoBoS(schedule="constant")})),
     ],
     ids=str,
 )  # fmt: skip
-def test_rates_fall_where_none_is_given(options, share):
-    """Whatever the penalty is."""
-    options = {**options}
-    kind = options.pop("kind", RawClassifier)
+def test_rates_fall_if_they_are_automatic(options, share):
+    """Whatever else is given; ``auto_`` says so."""
     X, y = rows_of_one_size(), documents(n_classes=3)[1]
-    rates = []
-    for last in (0, 5):
-        model = kind(**options, random_state=0, **SIX)
-        rates.append(model.fit(X, y, callback=lambda epoch, last=last: epoch.epoch == last).eta0_)
-    assert rates[1] / rates[0] == pytest.approx(share)
-
-
-def test_a_model_that_goes_on_begins_at_full_rates():
-    X, y = documents()
-    model = RawClassifier(random_state=0, warm_start=True, **SIX).fit(X, y)
-    fallen, further = model.eta0_, copy.deepcopy(model).partial_fit(X, y)
-    assert further.eta0_ > 3 * fallen
-    assert model.set_params(max_iter=1).fit(X, y).eta0_ > 3 * fallen
+    kind = options.get("kind", LazyNetClassifier)
+    options = {name: value for name, value in options.items() if name != "kind"}
+    ends = [kind(**options, random_state=0, max_iter=n, tol=None).fit(X, y) for n in (1, 6)]
+    assert ends[1].eta0_ / ends[0].eta0_ == pytest.approx(share)
+    assert ("rates" in {choice.name for choice in ends[1].auto_}) == (share < 1.0)

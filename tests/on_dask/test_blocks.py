@@ -1,9 +1,12 @@
 """What rows are made of, what users get back, and errors that name what is wrong."""
 
 import pickle
+import shutil
 import subprocess
 import sys
 from contextvars import Context
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,12 +18,12 @@ pytest.importorskip("distributed")
 import dask
 import dask.array as da
 import dask.bag
-from support.clusters import assert_same_fit, delayed_parts, parts_of
+from support.clusters import assert_same_fit, cluster_of, delayed_parts, parts_of
 
 import lazynet
 import lazynet.dask
 from lazynet.dask import Blocks, UnreadableBlock
-from lazynet.data import Chunks, SvmlightFile
+from lazynet.data import Chunks, RowsFile, SvmlightFile, write_rows
 from on_dask.rows import estimators, problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -96,15 +99,105 @@ def test_partitions_and_futures(client):
     assert sum(chunk.X.shape[0] for chunk in rows.chunks()) == 900
 
 
-def test_files_are_read_on_the_workers(client, tmp_path):
-    """A block of every file; rows of fewer columns get the columns of the others."""
-    lines = ["1 1:2.0 3:1.0\n0 2:1.0\n", "0 2:3.0\n1 7:0.5 1:1.0\n"]
-    for number, text in enumerate(lines):
+FIRST, SECOND = "1 1:2.0 3:1.0\n0 2:1.0\n", "0 2:3.0\n1 7:0.5 1:1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "options"),
+    [
+        ([FIRST, SECOND], {}),
+        ([FIRST, SECOND, "1 0:1.0\n"], {}),
+        (["1 0:1.0 9:1.0\n", "0\n1\n", FIRST, SECOND], {}),
+        (["1\n0\n", SECOND, "1 1:1.0 3:0.0\n"], {}),
+        ([FIRST, SECOND], {"n_features": 9}),
+        ([FIRST, SECOND, "1 0:1.0\n"], {"n_features": 9}),
+        ([FIRST, SECOND], {"zero_based": True}),
+        ([FIRST, SECOND], {"zero_based": False, "n_features": 7}),
+        (["0,1 1:2.0\n", "3:1.0\n2 4:1.0\n", "4,0 0:1.0\n"], {"multilabel": True}),
+        (["0,1 1:2.0\n", "3:1.0\n2 4:1.0\n"], {"multilabel": True, "n_labels": 6}),
+    ],
+)
+def test_files_are_read_on_the_workers(client, tmp_path, texts, options):
+    """A block of every file, with the columns that a source of all files gives."""
+    for number, text in enumerate(texts):
         (tmp_path / f"part{number}.svm").write_text(text)
-    rows = Blocks.from_files(str(tmp_path / "part*.svm"), SvmlightFile, client=client)
-    serial = lazynet.LazyNetClassifier(max_iter=3)
-    serial.fit(SvmlightFile([tmp_path / "part0.svm", tmp_path / "part1.svm"]))
-    assert_same_fit(lazynet.dask.LazyNetClassifier(max_iter=3).fit(rows), serial)
+    names = sorted(map(str, tmp_path.iterdir()))
+    source = SvmlightFile(names, **options)
+    serial = lazynet.LazyNetClassifier(max_iter=3).fit(source)
+    reader = partial(SvmlightFile, **options)
+    for rows in (
+        Blocks.from_files(str(tmp_path / "part*.svm"), reader, client=client),
+        Blocks([dask.delayed(SvmlightFile)(name, **options) for name in names], client=client),
+    ):
+        assert_same_fit(lazynet.dask.LazyNetClassifier(max_iter=3).fit(rows), serial)
+        assert (rows.n_features, rows.n_labels) == (source.n_features, source.n_labels)
+
+
+def test_blocks_of_other_columns_are_refused(client, tmp_path):
+    """As a serial fit refuses them, by name; also a file that has more columns than given rows."""
+    X, y, _ = problem(0, 20, 5)
+    write_rows(Chunks([(X, y)]), tmp_path / "a.rows")
+    write_rows(Chunks([(X[:, :4], y)]), tmp_path / "b.rows")
+    (tmp_path / "c.svm").write_text("1 6:1.0\n0 1:1.0\n")
+    labels = np.eye(20, 3)
+    rows = dask.delayed(RowsFile)(tmp_path / "a.rows")
+    cases = {
+        "block 1 must have as many columns of X as block 0, 5, got 4": [(X, y), (X[:, :4], y)],
+        "block 2 must have as many columns of X as block 0, 5, got 6": [
+            (X, y), (X, y), (sparse.hstack([X, X[:, :1]]).tocsr(), y),
+        ],
+        "block 1 must have as many columns of X as block 0, 5, got 9": [
+            (X, y), (np.ones((0, 9)), []),
+        ],
+        "block 1 must have as many columns of y as block 0, 3, got 2": [
+            (X, labels), (X, labels[:, :2]),
+        ],
+        "block 1 must have as many columns of y as block 0, 3, got a number per row": [
+            (X, labels), (X, y),
+        ],
+        "b.rows must have as many columns of X as .*a.rows, 5, got 4": Blocks.from_files(
+            tmp_path / "?.rows", RowsFile, client=client
+        ),
+        "block 1 cannot be read: .*c.svm: line 1, column 3: expected a column from 1 to 5": [
+            rows, dask.delayed(SvmlightFile)(tmp_path / "c.svm"),
+        ],
+    }  # fmt: skip
+    for words, parts in cases.items():
+        if isinstance(parts, list):
+            parts = [each if hasattr(each, "dask") else dask.delayed(tuple)(each) for each in parts]
+        for kind in (lazynet.dask.LazyNetClassifier, lazynet.dask.DualNetClassifier):
+            with pytest.raises(ValueError, match=words):
+                kind(l1=1e-3).fit(parts, client=client)
+
+
+def lose_the_worker(client, meanwhile=lambda: None):
+    """Replace the only worker of a cluster by a new one, without blocks."""
+    client.cluster.scale(0)
+    while client.scheduler_info(n_workers=-1)["workers"]:
+        pass
+    meanwhile()
+    client.cluster.scale(1)
+    client.wait_for_workers(1)
+
+
+@pytest.mark.parametrize("form", ["svm", "rows"])
+def test_a_block_is_made_again_of_the_same_file(form, tmp_path):
+    """After the loss of a worker; a file that has changed is refused by name."""
+    names = [str(tmp_path / f"part{number}.{form}") for number in range(2)]
+    for name, text in zip(names, [FIRST, SECOND], strict=True):
+        Path(name).write_text(text)
+        if form == "rows":
+            Path(name).rename(tmp_path / "text")
+            write_rows(SvmlightFile(tmp_path / "text", zero_based=False, n_features=7), name)
+    reader = SvmlightFile if form == "svm" else RowsFile
+    with cluster_of(1) as client:
+        rows = Blocks.from_files(names, reader, client=client)
+        first = lazynet.dask.LazyNetClassifier(max_iter=2).fit(rows)
+        lose_the_worker(client)
+        assert_same_fit(lazynet.dask.LazyNetClassifier(max_iter=2).fit(rows), first)
+        lose_the_worker(client, lambda: shutil.copyfile(*names))
+        with pytest.raises(UnreadableBlock, match=rf"{names[1]} cannot be read: .* has changed"):
+            lazynet.dask.LazyNetClassifier(max_iter=2).fit(rows)
 
 
 def test_a_block_that_cannot_be_used_is_named(client, tmp_path):
@@ -174,15 +267,9 @@ def test_options_of_a_fit_that_blocks_cannot_have(client, monkeypatch):
 
 def test_a_block_that_is_lost_for_good_is_told(tmp_path):
     """Scattered rows exist on one worker alone; the error says what to do."""
-    from support.clusters import cluster_of
-
     with cluster_of(1) as client:
         given = client.scatter(PARTS, hash=False)
-        client.cluster.scale(0)
-        while client.scheduler_info(n_workers=-1)["workers"]:
-            pass
-        client.cluster.scale(1)
-        client.wait_for_workers(1)
+        lose_the_worker(client)
         with pytest.raises(RuntimeError, match="give blocks as delayed calls"):
             lazynet.dask.LazyNetClassifier().fit(given, client=client)
 

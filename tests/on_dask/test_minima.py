@@ -113,12 +113,10 @@ def test_a_killed_worker_changes_no_bit(clients, processes, monkeypatch):
 def test_the_hessian_and_its_products_are_those_of_all_rows():
     """Any division of the tree of sums into tasks gives the same bits."""
     X, y, _ = problem(3, 1000, kind="numbers")
-    from lazynet.dask.blocks import Layout
     from lazynet.data.chunks import Chunk
     from lazynet.data.targets import Columns
 
-    layout = Layout(X.shape[1], None, None)
-    output = sums.OutputLoss(0, get_loss("squared_error"), True, 1000.0, layout)
+    output = sums.OutputLoss(0, get_loss("squared_error"), True, 1000.0)
     wide = np.hstack([np.ones((1000, 1)), X.toarray()])
     wanted, n_spans = wide.T @ wide / 1000.0, 7
     features, size = np.arange(X.shape[1]), X.shape[1] + 1

@@ -1,5 +1,6 @@
 """A damaged file of data is read as it stands, or refused in a line with its name."""
 
+import bz2
 import gzip
 
 import numpy as np
@@ -73,6 +74,7 @@ UNUSABLE = {
     "not packed.svm.gz": ROWS,
     "empty.svm.gz": b"",
     "not packed.svm.bz2": ROWS,
+    "second part.svm.bz2": bz2.compress(ROWS) + b"x" + bz2.compress(ROWS)[1:],
     "packed.svm": PACKED,
     "empty.svm": b"",
     "binary.svm": bytes(range(256)) * 100,

@@ -12,16 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from support.damage import damages, flip, truncate
+from sklearn.datasets import dump_svmlight_file
+from support.damage import change, damages, flip, truncate
 from support.matrices import categories, noisy_documents
 from support.portrait import bits_of
 
 import lazynet
 from lazynet import SGD, FoBoS, FromStep, LazyNetClassifier, LazyNetRegressor
-from lazynet.data import Chunks, Shuffled
+from lazynet.data import Chunks, RowsFile, Shuffled, SvmlightFile, write_rows
 from lazynet.persistence import checkpoints, container
 from lazynet.persistence.checkpoints import FORMAT, Checkpoint
 from lazynet.training import passes
+from lazynet.training import rows as rows_module
 
 N, D = 200, 30
 RNG = np.random.default_rng(0)
@@ -282,6 +284,27 @@ def test_other_sources_estimators_and_versions_are_refused(path, monkeypatch):
     classifier().fit(rows_of_chunks(), checkpoint=path)
 
 
+def test_a_file_of_other_rows_is_seen(path, tmp_path, monkeypatch):
+    """Text, and rows that a program wrote; with the same facts and the same first rows."""
+    monkeypatch.setattr(rows_module, "ROWS", 10)
+    for name in ("rows.svm", "rows.rows"):
+        sources = []
+        for last in (2.0, 3.0):
+            values = np.append(X.data[:-1], last)
+            chunk = sparse.csr_matrix((values, X.indices, X.indptr), shape=X.shape), Y
+            if name.endswith(".rows"):
+                write_rows(Chunks([chunk]), tmp_path / name)
+                sources.append(RowsFile(tmp_path / name))
+            else:
+                dump_svmlight_file(*chunk, str(tmp_path / name), zero_based=True)
+                sources.append(SvmlightFile(tmp_path / name, zero_based=True))
+            if not path.exists():
+                stop_in(classifier(), path, sources[0])
+        with pytest.raises(ValueError, match="Differences: the identity of X"):
+            classifier().fit(sources[1], checkpoint=path)
+        path.unlink()
+
+
 #: Arguments of fit, and what is said of each.
 BAD_ARGUMENTS = [
     ({"checkpoint": 7}, "checkpoint must be None or the path"),
@@ -391,6 +414,21 @@ def parts(tmp_path_factory):
         with pytest.raises(Ended):
             fit("nothing set", path, stop_after=2)
     return container.read(path, FORMAT)
+
+
+@pytest.mark.parametrize("name", ["history", "t", "best_loss", "engines", "generator"])
+def test_a_state_that_lies_is_refused_by_name(name, parts, path):
+    """A part is lost, or is of another kind; the checksum fits, and the file stays."""
+    for value in (..., None, "x", 1.5, {}, [1, 2]):
+        header, arrays = copy.deepcopy(parts)
+        header = change(header, ("state", name), value)
+        if type(value) is type(parts[0]["state"][name]):
+            continue
+        container.write(path, FORMAT, header, arrays)
+        before = path.read_bytes()
+        with pytest.raises(ValueError, match=r"^a fit cannot resume from .*run\.lazy, and"):
+            fit("nothing set", path)
+        assert path.read_bytes() == before
 
 
 @given(data=st.data())

@@ -1,5 +1,6 @@
 """The command line: every subcommand and option, bad input, Ctrl-C, closed pipes, exit codes."""
 
+import gzip
 import itertools
 import json
 import os
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from functools import partial
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from types import SimpleNamespace
@@ -589,6 +591,52 @@ def test_pipes(folder, tmp_path_factory, monkeypatch, capsys):
     code, printed = piped("convert", "-", "-o", "o.rows", text=text + b"1 1:x\n")
     assert code == 2
     assert "standard input: line 401, column 5: expected a finite number" in printed.err
+
+
+@posix
+def test_pipes_that_have_names(folder, capsys):
+    """Every command reads a pipe once, by whatever name, and errors name the pipe."""
+    text = Path("two.svm").read_bytes() * 10
+    Path("many.svm").write_bytes(text)
+    packed, bad = gzip.compress(text), text + b"1 1:x\n"
+    for name in ("pipe.svm", "pipe.svm.gz"):
+        os.mkfifo(name)
+
+    def piped(content, command, *arguments):
+        """The exit code, the output and the messages of a command that reads a pipe."""
+        for name in {"pipe.svm", "pipe.svm.gz"}.intersection(arguments):
+            write = partial(Path(name).write_bytes, content)
+            threading.Thread(target=write, daemon=True).start()
+            content = b""
+        done = subprocess.run(
+            [sys.executable, "-m", "lazynet", command, *arguments], env=HERE, input=content,
+            capture_output=True, timeout=60, check=False,
+        )  # fmt: skip
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    assert run("train", "many.svm", "-o", "file.lazy") == 0
+    svmlight = "--format", "svmlight"
+    cases = [
+        (text, "convert", "/dev/stdin", *svmlight, "-o", "o.rows"),
+        (packed, "convert", "pipe.svm.gz", "-o", "o2.rows"),
+        (text, "train", "pipe.svm", "-o", "pipe.lazy"),
+        (text, "predict", "file.lazy", "/dev/fd/0"),
+        (packed, "test", "file.lazy", "pipe.svm.gz", "--json"),
+        (bad, "test", "file.lazy", "pipe.svm"),
+    ]
+    outcomes = [piped(*case) for case in cases]
+    assert [code for code, *_ in outcomes] == [0, 0, 0, 0, 0, 2], outcomes
+    assert "error: pipe.svm: line 4001, column 5: expected a finite number" in outcomes[5][2]
+    assert [RowsFile(name).facts().n_rows for name in ("o.rows", "o2.rows")] == [4000] * 2
+    models = [lazynet.load(name) for name in ("file.lazy", "pipe.lazy")]
+    assert np.array_equal(models[0].coef_, models[1].coef_)
+    expected = models[0].predict(read("many.svm").X).tolist()
+    assert [float(line) for line in outcomes[3][1].split()] == expected
+    assert json.loads(outcomes[4][1])["rows"] == 4000
+    assert run("train", "/dev/stdin", "-o", "o.lazy") == 2
+    assert "the form of /dev/stdin is not known by its name" in capsys.readouterr().err
+    assert run("train", "two.svm", "pipe.svm", "-o", "o.lazy", "--cache", "c.rows") == 2
+    assert "later calls find again, and pipe.svm is read once" in capsys.readouterr().err
 
 
 @posix

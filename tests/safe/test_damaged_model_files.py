@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 from scipy import sparse
-from support.damage import damages
+from support.damage import NUMBERS, VALUES, change, damages, nodes_of
 
 import lazynet
 from lazynet import ASGDRegressor, FoBoS, LazyNetClassifier
@@ -142,19 +142,6 @@ def test_other_versions_and_formats(changes, words, parts, tmp_path):
 # --- files that somebody has made ----------------------------------------------------------------
 
 
-def change(document, place, value):
-    """A copy of the document with another value at a place; ``...`` deletes."""
-    found = copy.deepcopy(document)
-    inner = found
-    for key in place[:-1]:
-        inner = inner[key]
-    if value is ...:
-        del inner[place[-1]]
-    else:
-        inner[place[-1]] = value
-    return found
-
-
 FITTED = ("attributes",)
 ENGINE = ("attributes", "_engines", 0)
 MOMENTS = ("attributes", "_moments", "$object", 1)
@@ -261,22 +248,6 @@ def use(model):
             warnings.simplefilter("ignore")
             with contextlib.suppress(*CLEAN):
                 each()
-
-
-def nodes_of(value, place=()):
-    """The places of all nodes of a document but the document itself."""
-    if isinstance(value, (dict, list)):
-        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
-            yield (*place, key)
-            yield from nodes_of(part, (*place, key))
-
-
-NUMBERS = [0, 1, -1, 3, 2**31, -(2**31), 2**62, np.nan, np.inf, -np.inf, 1e300, 5e-324]
-TAGS = ["$array", "$tuple", "$dict", "$csr", "$labels", "$object", "$random_state"]
-VALUES = [
-    ..., None, True, 0, -1, 30, 2**63, 10**30, 0.5, "", "coef", "LazyNetRegressor", "affine",
-    "float32", [], [1], {}, *({tag: value} for tag in TAGS for value in ("coef", 1, [1, 2], [])),
-]  # fmt: skip
 
 
 def test_any_change_is_refused_or_harmless(parts, tmp_path):

@@ -11,7 +11,15 @@ from scipy import sparse
 from sklearn.base import clone
 from support import peak_of, same_bits
 from support.matrices import reversed_rows
-from support.models import RawClassifier, RawRegressor
+from support.models import (
+    ESTIMATORS,
+    RawClassifier,
+    RawRegressor,
+    arguments_of,
+    called,
+    made,
+    methods_over_rows,
+)
 from support.portrait import portrait
 
 from lazynet import (
@@ -27,6 +35,7 @@ from lazynet import (
     Stepper,
     Tables,
     net_path,
+    selection_stability,
 )
 from lazynet.data import Chunks
 from lazynet.engines.calls import Undo
@@ -162,9 +171,10 @@ def test_formats_that_must_be_converted_are_put_in_order():
 def test_a_csr_matrix_is_not_copied(container, arranged, values, indices):
     """fit and predict need some numbers per row and feature, far fewer than an array of X holds.
 
-    A fit that standardises has a copy of the values, in doubles, and none of the columns.
+    A fit that standardises has a copy of the values, in doubles, and none of the columns if no
+    feature is full.
     """
-    X, y = make_data(n=1000, d=2000, density=0.1)
+    X, y = make_data(n=3000, d=400, density=0.45)
     X = retyped(arranged(X), values, indices, container)
     model = trained(X[:100], y[:100])  # whatever is imported or cached on first use
     expected = model.decision_function(X[:100])
@@ -294,7 +304,7 @@ BAD_COMPANIONS = [
     (lambda y, s: (y, s * np.inf), "sample_weight must be finite and not negative", "for row 0"),
     (lambda y, s: (y, -s), "sample_weight must be finite", "-1.0 for row 0"),
     (lambda y, s: (y, s[:-1]), "sample_weight must hold", f"shape ({N},), got shape ({N - 1},)"),
-    (lambda y, s: (y, 0 * s), "sample_weight must not be zero for every row"),
+    (lambda y, s: (y, 0 * s), "sample_weight, times class_weight, must not be zero for every row"),
     (lambda y, s: (y, 1j * s), "sample_weight must hold one real number"),
     (lambda y, s: (y, np.column_stack([s, s])), f"got shape ({N}, 2)"),
 ]
@@ -323,9 +333,69 @@ def test_bad_targets_weights_and_orders_are_refused(Estimator, method):
         assert_refused(model, method, (X, y), error, *patterns, sample_order=order)
 
 
+def masked(values):
+    """The values, the last of them masked."""
+    array = np.ma.array(values, mask=False)
+    array.mask.flat[-1] = True
+    return array
+
+
+def with_masks(X, y):
+    """Arguments that contain a masked entry, by their names."""
+    hidden, each = (X.copy(), X.tocsc(), X.tocoo()), np.arange(N)
+    for matrix in hidden:
+        matrix.data = masked(matrix.data)
+    return {
+        "X": [masked(X.toarray()), [*map(masked, X.toarray())], *hidden],
+        "y": [masked(y)], "sample_weight": [masked(np.ones(N))], "sample_order": [masked(each)],
+        "coef_init": [masked(np.zeros(D))], "intercept_init": [masked([0.0])],
+        "classes": [masked([0, 1])], "groups": [masked(each % 3)],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_masked_entries_are_refused(Estimator):
+    """No mask is ignored, whatever method is called; a mask without masked entries is no harm."""
+    X, y = make_data()
+    model = made(Estimator).fit(np.ma.array(X.toarray(), mask=False), y)
+    masks, before = with_masks(X, y), portrait(model)
+    for method in methods_over_rows(model):
+        names = [] if method == "score" else arguments_of(model, method)
+        for name in ["X", *names]:
+            for bad in masks.get(name, ()):
+                with pytest.raises(ValueError, match=f"^{name} must not have masked entries: "):
+                    called(model, method, **{"X": X, "y": y, name: bad})
+    for name in ("coef_", "intercept_"):
+        with pytest.raises(ValueError, match=f"^{name} must not have masked entries: "):
+            setattr(model, name, masked(getattr(model, name)))
+    assert portrait(model) == before
+
+
+#: Other places where arrays are accepted.
+MASKED_ELSEWHERE = {
+    "indices": lambda: Stepper(3).step(masked([0, 1]), [1.0, 1.0], 1.0),
+    "values": lambda: Stepper(3).predict([0, 1], masked([1.0, 1.0])),
+    "schedule": lambda: LazyNetRegressor(rule=FoBoS(masked([0.1] * 99))).fit(*make_data()),
+    "l1s": lambda: net_path(*make_data(), l1s=masked([0.2, 0.1])),
+    "y_test": lambda: selection_stability(
+        LazyNetRegressor(max_iter=1), *make_data(), make_data()[0], masked(make_data()[1])
+    ),
+    "cv": lambda: LazyNetRegressorCV(cv=[([0, 1], masked([2, 3]))]).fit(*make_data()),
+    "X of chunk 0": lambda: Chunks([(masked(np.eye(3)), [1, 0, 1])]).facts(),
+    "y of chunk 0": lambda: Chunks([(np.eye(3), masked([1, 0, 1]))]).facts(),
+    "weights of chunk 0": lambda: Chunks([(np.eye(3), [1, 0, 1], masked([1.0] * 3))]).facts(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MASKED_ELSEWHERE)
+def test_masked_entries_are_refused_elsewhere(name):
+    with pytest.raises(ValueError, match=f"{name} must not have masked entries: "):
+        MASKED_ELSEWHERE[name]()
+
+
 #: Weights of every row, and what the certified solver says of them: their sum has an inverse.
 BAD_SUMS = [
-    (0.0, "sample_weight must not be zero for every row"),
+    (0.0, "sample_weight, times class_weight, must not be zero for every row"),
     (-1.0, "sample_weight must be finite and not negative"),
     (np.nan, "sample_weight must be finite"),
     (5e-324, "sample_weight, times class_weight, must have a sum from"),

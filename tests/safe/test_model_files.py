@@ -16,6 +16,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
+from support.algorithms import STREAMING_RULES
 from support.portrait import differences, portrait
 
 import lazynet
@@ -43,6 +44,7 @@ from lazynet import (
     LazyNetRegressorCV,
     Power,
     StabilisedSGDClassifier,
+    Stepper,
     Tables,
     TruncatedGradient,
 )
@@ -163,6 +165,9 @@ def assert_same_model(ours, theirs):
     """Every attribute is the same to the last bit, and so are the predictions."""
     assert type(ours) is type(theirs)
     assert not differences(picture(theirs), picture(ours))
+    # A weight that is written to ``coef_`` would not reach the engines.
+    for weights in (ours.coef_, getattr(ours, "last_coef_", ours.coef_)):
+        assert not (weights.data if sparse.issparse(weights) else weights).flags.writeable
 
 
 # --- the same bits back --------------------------------------------------------------------------
@@ -196,7 +201,7 @@ def test_copies_have_the_same_bits(name, how, path):
     """Parameters, attributes, training state and predictions, to the last bit.
 
     A copy can be saved, copied and pickled before anything has been asked of it, and it learns on
-    like the model that it was made of.
+    like the model that it was made of, which stays as it was.
     """
     model, copied = fitted(name), COPIES[how]
     assert_same_model(copied(model, path), model)
@@ -205,8 +210,30 @@ def test_copies_have_the_same_bits(name, how, path):
     assert clone(model).get_params().keys() == model.get_params().keys()
     if name in STREAMS:
         y = STREAMS[name][1]
-        other = copied(copy.deepcopy(model), path)
-        assert_same_model(other.partial_fit(X, y), model.partial_fit(X, y))
+        other, before = copied(model, path), picture(model)
+        other.partial_fit(X, y)
+        with pytest.raises(ValueError, match="X"):
+            other.partial_fit(X[:, :3], y)
+        assert not differences(before, picture(model))
+        assert_same_model(other, model.partial_fit(X, y))
+
+
+@pytest.mark.parametrize("how", ["a copy", "a deep copy", "a pickle"])
+@pytest.mark.parametrize("rule", [*STREAMING_RULES, FoBoS(average=True)], ids=str)
+def test_a_copy_of_a_stepper_or_of_its_engine_learns_alone(rule, how, path, monkeypatch):
+    """Steps of the copy, also one that is undone, leave the first stepper as it was."""
+    stepper = Stepper(3, rule=rule, l1=0.01, fit_intercept=True)
+    stepper.step([0, 2], [1.0, 2.0], 1.0)
+    other, engine = COPIES[how](stepper, path), COPIES[how](stepper.engine, path)
+    before = portrait(stepper)
+    assert portrait(other) == before
+    other.step([0, 1], [1.0, 2.0], -1.0)
+    monkeypatch.setattr(type(other), "_predict", lambda *_: 0.0)
+    monkeypatch.setattr(type(engine), "check_finite", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        other.step([0, 1], [1.0, 2.0], -1.0)
+    engine.set_coefficients(np.ones((1, 3)), np.ones(1))
+    assert not differences(before, portrait(stepper))
 
 
 def test_warm_starts_go_on(path):

@@ -1,19 +1,26 @@
 """Files that are missing, damaged or changed, errors and interrupts in threads: a clear error."""
 
+import json
+import lzma
 import os
+import random
 import re
 import signal
 import sys
 import threading
 import time
+import warnings
+import zlib
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support import peak_of
-from support.damage import damages
+from support.damage import NUMBERS, VALUES, change, damages, nodes_of
 
+from lazynet import DualNetClassifier, LazyNetClassifier
 from lazynet.data import (
     Chunks,
     RowsFile,
@@ -22,6 +29,8 @@ from lazynet.data import (
     VWFile,
     as_source,
     cached,
+    mapped_files,
+    write_rows,
 )
 from lazynet.data.chunks import labels_matrix
 from lazynet.data.files import ahead
@@ -89,6 +98,21 @@ def test_arguments_are_checked_before_anything_is_read(path):
                 list(source.chunks(rows=rows))
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_is_refused_by_name(path, monkeypatch):
+    """Also among other files, behind a link, and where a pattern matches it: nothing waits."""
+    monkeypatch.chdir(path.parent)
+    os.mkfifo("words-pipe.svm")
+    os.symlink("words-pipe.svm", "link.rows")
+    for make in (SvmlightFile, VWFile):
+        for given in ("words-pipe.svm", "*.svm", ["words.svm", "link.rows"], "/dev/stdin"):
+            with pytest.raises(OSError, match=r"^paths: '.*' is a device or a pipe, which can be"):
+                make(given)
+    for name in ("words-pipe.svm", "link.rows", "/dev/null"):
+        with pytest.raises(OSError, match=f"^{name} is a device or a pipe: name a file"):
+            RowsFile(name)
+
+
 def test_the_bad_line_is_named(tmp_path):
     """Of the second file, whose lines are counted from 1; what comes before it is given."""
     (tmp_path / "a.svm").write_bytes(TEXT)
@@ -102,6 +126,28 @@ def test_the_bad_line_is_named(tmp_path):
     assert sum(next(chunks).y[0] for _ in range(100)) == 0.0
     with pytest.raises(ValueError, match="line 1, column 7: expected a column from 1 to 2, found"):
         values(SvmlightFile(tmp_path / "a.svm", zero_based=False, n_features=2))
+
+
+@pytest.mark.parametrize("end", [b"\r", b"\r\r", b" \r "])
+def test_lines_that_end_with_a_carriage_return_alone(end, tmp_path):
+    """They would be one row, or a comment: refused.  Before a line feed they change nothing."""
+    path = tmp_path / "a.txt"
+    for kind, options, lines in (
+        (SvmlightFile, {}, [b"1 1:2", b"-1 2:1 # words", b"1 1:4"]),
+        (SvmlightFile, {"multilabel": True}, [b"0,1 1:2", b"1:1", b"2:1 # words", b"0 1:4"]),
+        (VWFile, {}, [b"1 | a 7:2", b"-1 0.5 | b", b"1 | 8"]),
+        (VWFile, {"multilabel": True}, [b"0,1 | a", b" | a", b"0 | b"]),
+    ):
+        path.write_bytes(b"\n".join(lines))
+        expected = values(kind(path, **options))
+        path.write_bytes(b"".join(line + end.rstrip(b" ") + b"\n" for line in lines)[:-1])
+        assert values(kind(path, **options)) == expected
+        for number in range(1, len(lines)):
+            first, rest = b"\n".join(lines[:number]), end.join(lines[number:])
+            path.write_bytes(first + end + rest)
+            message = rf"{path}: line {number}, column \d+: expected the line feed behind a carri"
+            with pytest.raises(ValueError, match=message):
+                values(kind(path, **options))
 
 
 @pytest.mark.parametrize(
@@ -146,6 +192,18 @@ def test_chunks_that_do_not_fit():
     for ends, codes in ([1, 2], [0, 3]), ([1, 2], [0, -1]), ([2, 1], [0, 1]), ([1, 9], [0, 1]):
         with pytest.raises(ValueError, match=r"y must hold labels from 0 to 2|the ends of its row"):
             labels_matrix(ends, codes, 3)
+
+
+@pytest.mark.parametrize("n_chunks", [[1, 1, 0], [1, 1, 2], [1, 1, 1, 1, 0], [1] * 6 + [2]])
+def test_passes_of_other_rows(n_chunks):
+    """A pass that has other rows than the first one is refused, whatever it is for."""
+    counts = iter(n_chunks)
+    source = Chunks(lambda: iter([([[1.0], [2.0]], [0, 1])] * next(counts, n_chunks[-1])))
+    model = LazyNetClassifier(max_iter=5, tol=None)
+    message = f"X: the source had 2 rows when they were counted, and {2 * n_chunks[-1]} in a later"
+    with pytest.raises(ValueError, match=message):
+        model.fit(source)
+    assert not hasattr(model, "coef_")
 
 
 def test_an_iterator_serves_for_one_pass():
@@ -244,6 +302,143 @@ def test_damaged_caches_are_seen(path):
     assert min(refused.values()) > 10
     with pytest.raises(ValueError, match="does not hold rows of lazynet"):
         RowsFile(path)
+
+
+def parts_of(data):
+    """The arrays and the contents of a file of rows."""
+    start, length, *_ = mapped_files._END.unpack(data[-mapped_files._END.size :])
+    return data[:start], json.loads(data[start : start + length])
+
+
+def file_with(arrays, contents):
+    """A file of rows of these arrays and contents, whose checksums are right."""
+    text = contents if isinstance(contents, bytes) else json.dumps(contents).encode()
+    end = len(arrays), len(text), zlib.crc32(text), mapped_files._ENDING
+    return arrays + text + mapped_files._END.pack(*end)
+
+
+#: What the contents of a file of rows may be, and the beginning of the message.
+CONTENTS = [
+    (b"x", "JSONDecodeError"), (b"[]", "TypeError"), (b"{}", "KeyError"), (b"\xff", "Unicode"),
+    (b"[" * 10**6, "RecursionError"), (b'{"a":' * 10**6, "RecursionError"), (b"null", "TypeError"),
+    (b'{"blocks": [], "identity": null, "facts": {}}', "KeyError"), (b"9" * 5000, "ValueError"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_contents_that_lie(multilabel, tmp_path):
+    """With right checksums: every error names the file, and no other rows come out."""
+    path, text = tmp_path / "a.rows", tmp_path / "a.vw"
+    labels = ("", "0", "2,1") if multilabel else ("1 2", "-1 0.5", "1 1")
+    lines = [f"{labels[k % 3]} | {k % 5}:2 {9 + k % 2} {20 + k}:{k + 1}\n" for k in range(12)]
+    text.write_text("".join(lines))
+    write_rows(VWFile(text, bits=6, multilabel=multilabel), path)
+    arrays, contents = parts_of(path.read_bytes())
+    expected, lot, refused = values(RowsFile(path)), random.Random(0), 0
+
+    def is_refused(contents, arrays=arrays):
+        """Whether the file is refused, by its name."""
+        path.write_bytes(file_with(arrays, contents))
+
+        def read():
+            LazyNetClassifier(l1=1e-4, max_iter=1, tol=None).fit(RowsFile(path))
+            return RowsFile(path)
+
+        found, message = outcome(read)
+        if message is None:
+            assert found == expected or arrays is not whole
+        else:
+            assert str(path) in message
+        return message is not None
+
+    whole = arrays
+    for broken, words in CONTENTS:
+        path.write_bytes(file_with(arrays, broken))
+        with pytest.raises(ValueError, match=f"{path}: the contents are not those of .*{words}"):
+            RowsFile(path)
+    for place in nodes_of(contents):
+        if "identity" not in place[:-1]:
+            for value in [*lot.sample(VALUES, 12), ..., 2**31]:
+                refused += is_refused(change(contents, place, value))
+    block = contents["blocks"][0]
+    for start, code, length in block["arrays"].values():
+        for _ in range(40):
+            array = np.frombuffer(arrays, code, length, start).copy()
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                array[lot.randrange(length)] = np.array(lot.choice(NUMBERS)).astype(code)
+            other = arrays[:start] + array.tobytes() + arrays[start + array.nbytes :]
+            crc = zlib.crc32(other[block["start"] : block["stop"]])
+            refused += is_refused(change(contents, ("blocks", 0, "check"), crc), other)
+    assert refused > 300
+
+
+def test_more_features_than_memory_are_refused(tmp_path, monkeypatch):
+    """Before a fit, with the names of the files; the rows themselves can be read."""
+    monkeypatch.setattr("lazynet.data.source.physical_bytes", lambda: 2**20)
+    path, rows = tmp_path / "a.svm", tmp_path / "a.rows"
+    path.write_bytes(b"0 1:1\n1 2:1\n" * 9)
+    write_rows(SvmlightFile(path, zero_based=False, n_features=2**31), rows)
+    for source in (SvmlightFile(path, n_features=2**31), RowsFile(rows), Shuffled(RowsFile(rows))):
+        assert len(values(source)) == 18
+        name = path if isinstance(source, SvmlightFile) else rows
+        message = f"^X: {name} has 2,147,483,648 features, and a model needs at least 34.4 GB"
+        for model in (LazyNetClassifier(), DualNetClassifier(l1=1.0)):
+            with pytest.raises(ValueError, match=message):
+                model.fit(source)
+        with pytest.raises(ValueError, match=message):
+            LazyNetClassifier().partial_fit(source, classes=[0, 1])
+
+
+@pytest.mark.parametrize("replaces", [False, True])
+@pytest.mark.parametrize("form", ["svm", "svm.xz", "vw", "rows"])
+def test_a_file_that_is_rewritten_during_a_fit(form, replaces, tmp_path):
+    """The error names the file and the model is unchanged, or the pass reads the earlier file."""
+    path, other = tmp_path / f"a.{form}", tmp_path / f"b.{form}"
+    lines = [b"%d | 3:2 %d:1\n" if form == "vw" else b"%d 3:2 %d:1\n"] * 20_000
+    for name, shift in ((path, 4), (other, 5)):
+        text = b"".join(line % (k % 2, shift + k % 5) for k, line in enumerate(lines))
+        name.write_bytes(lzma.compress(text) if form == "svm.xz" else text)
+        if form == "rows":
+            name.rename(tmp_path / "text.svm")
+            write_rows(SvmlightFile(tmp_path / "text.svm", zero_based=True, n_features=10), name)
+    kind = {"vw": VWFile, "rows": RowsFile}.get(form, SvmlightFile)
+    whole, rewritten = path.read_bytes(), other.read_bytes()
+
+    def rewrite(*_):
+        if replaces:
+            other.write_bytes(rewritten)
+            os.replace(other, path)
+        else:
+            path.write_bytes(rewritten)
+
+    def fitted(**options):
+        path.write_bytes(whole)
+        model = LazyNetClassifier(l1=1e-4, max_iter=3, tol=None)
+        source = kind(path)
+        try:
+            return model.fit(source, **options).coef_.tolist()
+        except ValueError as error:
+            return str(error), hasattr(model, "coef_")
+
+    has_changed = f"{path}: the file has changed since it was first read"
+    expected = fitted()
+    # The mapping of a file of rows does not change when another file gets the name.
+    is_kept = form == "rows" and replaces
+    found = fitted(callback=rewrite)
+    if is_kept:
+        assert found == expected
+    else:
+        assert found == (f"{has_changed}: read it again by a new source", False)
+    path.write_bytes(whole)
+    chunks = kind(path).chunks(rows=1)
+    next(chunks)
+    rewrite()
+    if replaces:
+        assert sum(1 for _ in chunks) == len(lines) - 1
+    else:
+        with pytest.raises(ValueError, match=rf"{has_changed}|{path}: (line|the packed file)"):
+            list(chunks)
 
 
 @pytest.mark.parametrize("name", ["words.svm", "linked.svm", "notes.txt", "folder", "pipe"])

@@ -1,6 +1,7 @@
 """The fuzzer finds planted failures, tells them apart and repeats them from their seeds."""
 
 import os
+import re
 import signal
 import time
 
@@ -112,15 +113,47 @@ def test_every_kernel_function_has_a_recipe():
 @pytest.mark.parametrize("name", GENERATORS)
 def test_generators_run(name, request):
     """None of the inputs fails; a call of a kernel takes less time than a fit of a matrix."""
-    count = {"matrices": 300, "kernels": 6000}[name]
+    count = {"matrices": 300, "files": 200, "changes": 300, "kernels": 6000}[name]
     count //= 10 if request.config.getoption("--quick") else 1
     ledger = hunt(name, GENERATORS[name], 12 * STRIDE, count=count)
     assert ledger.inputs == count
     assert not ledger.signatures()
 
 
+def forgets_to_sweep(engine, constants):
+    """Continue with other constants; the missed shrinks are forgotten."""
+    engine.constants[:] = constants
+
+
+def shares_engines(model):
+    """A copy with the engines of the model."""
+    copied = object.__new__(type(model))
+    copied.__dict__.update(vars(model))
+    return copied
+
+
+@forks
+@pytest.mark.parametrize(
+    ("name", "place", "fault"),
+    [
+        ("files", "lazynet.data.files.FilesSource._compare", lambda *_: None),
+        ("files", "lazynet.data.files._unpacked", lambda file, *_: iter(lambda: file.read(9), b"")),
+        ("changes", "lazynet.engines.cells.AdaGradEngine.set_constants", forgets_to_sweep),
+        ("changes", "lazynet.estimators.linear.LinearModel.__copy__", shares_engines),
+    ],
+)
+def test_faults_of_the_package_are_found(name, place, fault, monkeypatch):
+    """Files that change or are packed, constants that change, copies that share."""
+    monkeypatch.setattr(place, fault)
+    assert hunt(name, GENERATORS[name], 0, count={"files": 40, "changes": 200}[name]).failures
+
+
 @forks
 def test_the_command_line(capsys):
-    """A replay ends with a count."""
+    """A replay ends with a count; a run tells its seed, which is another one every time."""
     assert main(["--only", "kernels", "--replay", "3"]) == 0
     assert "kernels: 1 inputs" in capsys.readouterr().out
+    for _ in range(2):
+        assert main(["0.5", "--only", "changes"]) == 0
+    first, second = re.findall(r"^seed (\d+): --seed \1 makes", capsys.readouterr().out, re.M)
+    assert first != second

@@ -12,8 +12,20 @@ from sklearn.base import clone
 from support import plan, rows
 from support.algorithms import STREAMING_RULES, engine_of
 from support.matrices import reversed_rows
+from support.models import called
 
-from lazynet import DualNetClassifier, DualNetRegressor, FoBoS, LazyNetClassifier
+from lazynet import (
+    ASGDClassifier,
+    ASGDRegressor,
+    DualNetClassifier,
+    DualNetClassifierCV,
+    DualNetRegressor,
+    FoBoS,
+    LazyNetClassifier,
+    LazyNetClassifierCV,
+    LazyNetRegressor,
+    StabilisedSGDClassifier,
+)
 from lazynet.data.arrays import as_examples
 from lazynet.rules.storage import STORAGES
 
@@ -103,6 +115,62 @@ def test_a_matrix_that_changes_under_a_kernel_leads_it_nowhere(model, form):
         done.set()
         writer.join()
     assert np.isfinite(model.fit(X, y).coef_).all()
+
+
+#: Calls that read X, on a model that may be fitted.
+CALLS = {
+    "averaged": (ASGDClassifier(max_iter=1), "fit"),
+    "averaged numbers": (ASGDRegressor(max_iter=1), "fit"),
+    "stabilised": (StabilisedSGDClassifier(max_iter=1, burst_size=50, n_paths=1), "fit"),
+    "held-out rows": (LazyNetClassifier(early_stopping=True, max_iter=2), "fit"),
+    "standardised": (LazyNetRegressor(max_iter=2), "fit"),
+    "pass": (LazyNetClassifier(), "partial_fit"),
+    "few touched": (LazyNetClassifier(rule="fobos"), "partial_fit"),
+    "grid": (LazyNetClassifierCV(l1s=2, cv=2, max_iter=2), "fit"),
+    "dual": (DualNetClassifier(max_iter=2), "fit"),
+    "dual grid": (DualNetClassifierCV(l1s=2, cv=2, max_iter=2), "fit"),
+    "verify": (LazyNetClassifier(), "verify"),
+    "predict": (DualNetClassifier(max_iter=2), "predict"),
+    "predict sparsely": (LazyNetClassifier(), "predict"),
+    "predict top": (LazyNetClassifier(), "predict_top"),
+    "predict few": (LazyNetRegressor(), "predict"),
+}
+
+
+@pytest.mark.parametrize("array", ["indices", "indptr"])
+@pytest.mark.parametrize("name", CALLS)
+def test_a_matrix_that_changes_between_two_calls_leads_nowhere(name, array):
+    """X changes just before any call of a function inside ``fit`` or a prediction."""
+    model, method = CALLS[name]
+    n_features = 9000 if "few" in name else 90
+    X = sparse.random(60, n_features, density=18 / n_features, format="csr", random_state=0)
+    y = np.arange(60) % 2
+    if "predict" in method:
+        # After ``partial_fit`` the weights are not read from the engines yet.
+        model = called(model, "partial_fit" if hasattr(model, "partial_fit") else "fit", X, y)
+        model = model.sparsify() if name == "predict sparsely" else model
+    changed, kept, n_calls = getattr(X, array), getattr(X, array).copy(), 0
+
+    def run(moment):
+        nonlocal n_calls
+        n_calls, changed[:] = 0, kept
+
+        def spoil(frame, event, argument):
+            nonlocal n_calls
+            n_calls += event != "return" and event != "c_return"
+            if n_calls == moment:
+                changed[1::2] = 2**30
+
+        sys.setprofile(spoil)
+        try:
+            called(model if "predict" in method else clone(model), method, X, y, max_rows=2)
+        finally:
+            sys.setprofile(None)
+
+    run(0)
+    for moment in np.linspace(1, n_calls, 150).astype(int):
+        with contextlib.suppress(ValueError, FloatingPointError):
+            run(moment)
 
 
 @pytest.mark.parametrize("rule", [

@@ -1,6 +1,9 @@
-"""Damage as files suffer it: flipped bits, lost ends, lost and doubled lines, junk."""
+"""Damage of files: flipped bits, lost ends, lost and doubled lines, junk; documents that lie."""
 
+import copy
 import random
+
+import numpy as np
 
 #: Bytes that mean something to a reader of numbers, JSON, XML or gzip.
 _TELLING = b"0123456789-+.eE,:;\"'{}[]()<>&/\\# \t\r\n\x00\x1f\x8b\xff"
@@ -92,3 +95,34 @@ KINDS = flip, replace, change_digit, truncate, cut, insert, change_lines, become
 
 def _put(data: bytes, start: int, stop: int, new: bytes) -> bytes:
     return data[:start] + new + data[stop:]
+
+
+# --- documents with other values -----------------------------------------------------------------
+
+NUMBERS = [0, 1, -1, 3, 2**31, -(2**31), 2**62, np.nan, np.inf, -np.inf, 1e300, 5e-324]
+TAGS = ["$array", "$tuple", "$dict", "$csr", "$labels", "$object", "$random_state"]
+VALUES = [
+    ..., None, True, 0, -1, 30, 2**63, 10**30, 0.5, "", "coef", "LazyNetRegressor", "affine",
+    "float32", [], [1], {}, *({tag: value} for tag in TAGS for value in ("coef", 1, [1, 2], [])),
+]  # fmt: skip
+
+
+def change(document, place, value):
+    """A copy of the document with another value at a place; ``...`` deletes."""
+    found = copy.deepcopy(document)
+    inner = found
+    for key in place[:-1]:
+        inner = inner[key]
+    if value is ...:
+        del inner[place[-1]]
+    else:
+        inner[place[-1]] = value
+    return found
+
+
+def nodes_of(value, place=()):
+    """The places of all nodes of a document but the document itself."""
+    if isinstance(value, (dict, list)):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield (*place, key)
+            yield from nodes_of(part, (*place, key))

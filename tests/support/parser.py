@@ -10,8 +10,8 @@ import math
 import re
 from typing import NamedTuple
 
-_SPACES = b" \t\r"
-_BETWEEN = re.compile(rb"[ \t\r]+")
+_SPACES = b" \t"
+_BETWEEN = re.compile(rb"[ \t]+")
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -100,8 +100,11 @@ class PlainParser:
         [3, 1]
         """
         found = []
-        for number, line in enumerate(text.split(b"\n"), 1):
+        for number, ended in enumerate(text.split(b"\n"), 1):
+            line = ended.rstrip(b"\r")
             try:
+                if b"\r" in line:
+                    raise ValueError
                 row = self.vowpal_row(line) if self.vowpal else self.svmlight_row(line)
             except ValueError:
                 raise BadLine(number) from None
