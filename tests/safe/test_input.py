@@ -174,7 +174,7 @@ def test_a_csr_matrix_is_not_copied(container, arranged, values, indices):
     A fit that standardises has a copy of the values, in doubles, and none of the columns if no
     feature is full.
     """
-    X, y = make_data(n=3000, d=400, density=0.45)
+    X, y = make_data(n=3500, d=400, density=0.45)
     X = retyped(arranged(X), values, indices, container)
     model = trained(X[:100], y[:100])  # whatever is imported or cached on first use
     expected = model.decision_function(X[:100])
