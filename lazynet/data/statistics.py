@@ -124,8 +124,8 @@ class RowStatistics:
         """
         total, loss = self.n_rows * self.mean_importance, 0.0
         for part in (self.positive, total - self.positive):
-            share = part / total if fit_intercept else 0.5
-            loss -= part * math.log(share) if part > 0.0 else 0.0
+            if part > 0.0:
+                loss -= part * math.log(part / total if fit_intercept else 0.5)
         return loss / self.n_rows
 
 
@@ -317,6 +317,15 @@ class FeatureMoments:
         shared = f"; {n} share the size {self.counts[1]:.3g}" if n else ""
         return f"{np.count_nonzero(self.means)} of {self.n_features} features centred{shared}"
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__match_args__}
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        for name, part in fields.items():
+            # joblib maps the arrays of a pickle from its file, but rows change the arrays.
+            vars(self)[name] = np.array(part) if isinstance(part, np.memmap) else part
+        self.__post_init__()
+
     def state(self) -> dict[str, NDArray[np.float64]]:
         """The arrays that rows change, not copied."""
         return {"cells": self.cells, "counts": self.counts}
@@ -360,9 +369,9 @@ class FeatureMoments:
         """The median of the root mean squares of the nonzeros of sparse features."""
         seen = self.cells[:, 0] > 0.0
         some = self.cells[seen & ~self._is_full(slice(None))]
-        squares = some[:, 2] / some[:, 0] + some[:, 1] * some[:, 1]
-        if len(squares):
-            self.counts[1] = np.clip(np.sqrt(np.median(squares)), _LEAST, _LARGEST)
+        sizes = np.sqrt(some[:, 2] / some[:, 0] + some[:, 1] * some[:, 1])
+        if len(sizes):
+            self.counts[1] = np.clip(np.median(sizes), _LEAST, _LARGEST)
         self.counts[2] = self.counts[0]
 
     def _is_full(self, features: Any) -> NDArray[np.bool_]:

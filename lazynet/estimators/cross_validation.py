@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Self
 
@@ -185,7 +185,7 @@ class _LazyNetCV(LinearModelCV):
         plan, *_ = make_plan(base, data, moments, compares_first_epoch=False)
         # The default l1 of rows without nonzeros is 0; the grid needs another number.
         settings = grid_of(p, LARGEST_L1 * (plan.penalty.l1 or 1.0), LAST_L1)
-        plans = grid_plans(plan, settings)
+        plans = grid_plans(plan, base, settings, data.statistics(base, False))
         # float32 needs half the memory and less time; the chosen setting is trained in float64.
         narrow = isinstance(self, ClassifierMixin) or has_usual_size(rows.y)
         training = GridTraining(
@@ -198,7 +198,8 @@ class _LazyNetCV(LinearModelCV):
         self._choose(p, settings, "loss", losses, nonzeros, training.weights_of_folds)
         best = self._single_of(self.l1_, self.l2_).fit(rows.X, rows.y, rows.sample_weight)
         self._load(best._dense_weights(), best._intercepts())
-        self.units_, self.auto_ = best.units_, best.auto_
+        names = getattr(self, "feature_names_in_", None)
+        self.units_, self.auto_ = best.units_ and replace(best.units_, names=names), best.auto_
         self.eta0_, self.n_iter_ = float(best.eta0_), best.n_iter_
         return warnings_of_ends(self.cv_results_, p.l1s, p.tol)
 

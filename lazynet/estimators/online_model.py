@@ -112,8 +112,8 @@ class OnlineModel(LinearModel):
 
     @property
     def units_(self) -> Units | None:
-        """The units of the features during training; None: the features as passed."""
-        units = self._units
+        """The units of the features during training, a copy; None: the features as passed."""
+        units = copy.deepcopy(self._units)
         return units and replace(units, names=getattr(self, "feature_names_in_", None))
 
     @property

@@ -14,8 +14,8 @@ A full column has its own size, and m as its mean.  Another column has the mean 
 ``usual`` one, unless the size of its nonzeros is more than ``far`` times larger or smaller; with
 ``own`` it is its own size.
 
-Property: equal to lazynet.reference.learner.sizes_and_means, and the same bits for any division of
-the rows into chunks (tests/estimators/test_units.py).
+Property: equal to lazynet.reference.learner.RunningUnits, and the same bits for any division of the
+rows into chunks (tests/exact/test_units_of_chunks.py).
 """
 
 from libc.math cimport fabs, isfinite, ldexp, sqrt

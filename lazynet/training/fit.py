@@ -24,7 +24,7 @@ from lazynet.engines.base import (
 from lazynet.engines.calls import UndoLog, threads_for
 from lazynet.parameters import as_array, check_n_steps
 from lazynet.schedules import checked_rates
-from lazynet.training.automatic import Choice, Choices, choose, warnings_of_rate
+from lazynet.training.automatic import Choice, Choices, choose, may_restart, warnings_of_rate
 from lazynet.training.loop import Epoch, Training, warnings_of_falls
 from lazynet.training.passes import new_learners, run_pass
 from lazynet.training.plan import (
@@ -62,6 +62,8 @@ def train(
 
     ``checkpoint`` is None or a ``lazynet.persistence.checkpoints.Checkpoint``.
     """
+    if model is not None:
+        model.check_sizes(rows.n_features, rows.targets.n_outputs)
     draws = settings.shuffle or settings.early_stopping
     generator = new_generator(settings.random_state) if draws else None
     if settings.early_stopping and generator is not None:
@@ -239,7 +241,7 @@ def make_plan(
     then its first epoch can be compared with a constant prediction.  ``n_steps`` is the number of
     steps; None: it follows from the settings.
     """
-    compares = compares_first_epoch and settings.may_restart and rows.targets.n_outputs == 1
+    compares = compares_first_epoch and may_restart(settings, rows.targets.n_outputs)
     statistics = None
     # A source would need a pass for them.
     if settings.l1 is None or settings.eta0 is None or compares or isinstance(rows, RowsInMemory):
