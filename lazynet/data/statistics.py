@@ -295,8 +295,10 @@ class FeatureMoments:
         return cls(np.zeros((n_features, kernel.MOMENTS)), np.array([0.0, 1.0, 0.0]), own, centred)
 
     def __post_init__(self) -> None:
-        if self.cells.shape[1:] != (kernel.MOMENTS,) or self.counts.shape != (3,):
-            raise ValueError("moments have three numbers per feature, and three counts")
+        for name, shape in (("cells", (len(self.cells), kernel.MOMENTS)), ("counts", (3,))):
+            array = getattr(self, name)
+            if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
+                raise ValueError(f"{name} of moments must be finite float64 of the shape {shape}")
         self.sizes, self.means = np.empty(len(self.cells)), np.empty(len(self.cells))
         self._settle_all()
 

@@ -66,7 +66,7 @@ def model_for(y, kind=None, **options):
     """An estimator for these targets; a penalty and three epochs, unless told otherwise."""
     if kind is None:
         kind = lazynet.LazyNetRegressor if "number" in y else lazynet.LazyNetClassifier
-        options = in_rule(**{"l1": 1e-3, "l2": 1e-3, "max_iter": 3, "tol": None} | options)
+        options = in_rule(**GIVEN | options)
     return kind(random_state=3, **options)
 
 
@@ -147,8 +147,10 @@ RATED = {rule: dict(rule=rule, eta0=0.2) for rule in ALGORITHMS} | {
     "adagrad": dict(rule=lazynet.AdaGrad(alpha=0.2)),
     "saga": dict(rule=lazynet.SAGA(alpha=0.05)),
 }
+#: What is given unless told otherwise.
+GIVEN = dict(l1=1e-3, l2=1e-3, max_iter=3, tol=None, standardize=False)
 #: What ``fit`` chooses by itself.
-AUTOMATIC = dict(l1=None, l2=0.0, max_iter=None, tol=1e-3)
+AUTOMATIC = dict(l1=None, l2=0.0, max_iter=None, tol=1e-3, standardize="auto")
 SOURCES = {
     "chunks": in_chunks,
     "shuffled chunks": lambda *rows: Shuffled(in_chunks(*rows), window=90, seed=2),
