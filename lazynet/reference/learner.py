@@ -106,8 +106,9 @@ class MeanSize:
                 self.mean = mean
 
 
-#: A feature that is not full has its own size if it is so many times the shared one, or less.
-FAR = 10.0
+#: A feature that is not full has its own size if this is more than FAR times the shared one, or
+#: less than a part of FAR.
+FAR = 2.0
 # The share of a mean below which a deviation is rounding, and the feature a constant.
 _CONSTANT = 1e-8
 
@@ -121,7 +122,7 @@ class RunningUnits:
 
     Any other feature has the mean 0.  With ``own`` its size is its standard deviation too.  Else it
     is ``shared``, the median of the root mean squares of the nonzeros of these features, unless the
-    feature's own is more than 10 times larger or smaller.  ``shared`` is computed anew when the
+    feature's own is more than twice as large, or less than half.  ``shared`` is computed anew when the
     rows have doubled.
 
     The size of a constant is the root mean square of its nonzeros.

@@ -26,6 +26,8 @@ EPOCHS_OF_CLASSIFIERS, EPOCHS_OF_REGRESSORS = 6, 20
 L1_SHARE = 0.01
 #: The share of the rates after a first epoch that predicts worse than a constant.
 SHARE_AFTER_RESTART = 0.25
+#: The factor of FromData in a fit, whose rates fall in its last epochs.
+FACTOR_IN_FITS = 2.0
 # A given rate is far too high from this many times the largest that does not overshoot.
 _FAR_TOO_HIGH = 10.0
 
@@ -63,6 +65,7 @@ class Chosen(NamedTuple):
     l1: float
     max_iter: int
     falls: bool
+    schedule: Any
     bad_loss: float
     choices: Choices
 
@@ -100,10 +103,13 @@ def choose(
         full = full_epochs(max_iter)
         reason = f"in the first {full} of {max_iter} epochs; then they fall with the epochs left"
         found.append(Choice("rates", "full", reason))
+    schedule = settings.schedule
+    if isinstance(schedule, FromData) and settings.rule.schedule == AUTO:
+        schedule = FromData(FACTOR_IN_FITS).settled()
     bad_loss = math.inf
     if compares_first_epoch and statistics is not None:
         bad_loss = statistics.loss_of_a_constant(settings.fit_intercept)
-    return Chosen(l1, max_iter, falls, bad_loss, Choices(found))
+    return Chosen(l1, max_iter, falls, schedule, bad_loss, Choices(found))
 
 
 # --- the rule and its rates ----------------------------------------------------------------------

@@ -260,6 +260,7 @@ def make_plan(
         chosen.l1,
         settings.eta0,
         statistics,
+        schedule=chosen.schedule,
         max_iter=max_iter,
         falls=chosen.falls,
         bad_loss=chosen.bad_loss,
