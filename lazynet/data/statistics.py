@@ -109,6 +109,12 @@ class RowStatistics:
                     self._squares[k] += squares + distance * distance * before * n / total
                     self._means[k] += distance * n / total
 
+    def expect(self, squared_norm: float) -> None:
+        """Let the largest norms be at least this one, which the rows to come have on average."""
+        size = squared_norm + self.extra
+        self.largest = max(self.largest, size)
+        self.largest_weighted = max(self.largest_weighted, size * self.mean_importance)
+
     @property
     def spreads(self) -> list[float]:
         """The standard deviation of every target."""
@@ -289,8 +295,10 @@ class FeatureMoments:
         return cls(np.zeros((n_features, kernel.MOMENTS)), np.array([0.0, 1.0, 0.0]), own, centred)
 
     def __post_init__(self) -> None:
-        if self.cells.shape[1:] != (kernel.MOMENTS,) or self.counts.shape != (3,):
-            raise ValueError("moments have three numbers per feature, and three counts")
+        for name, shape in (("cells", (len(self.cells), kernel.MOMENTS)), ("counts", (3,))):
+            array = getattr(self, name)
+            if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
+                raise ValueError(f"{name} of moments must be finite float64 of the shape {shape}")
         self.sizes, self.means = np.empty(len(self.cells)), np.empty(len(self.cells))
         self._settle_all()
 

@@ -141,6 +141,9 @@ def train_once(
     if eta0 is None and model is not None:
         eta0 = model.eta0
     statistics = rows.statistics(settings, False) if eta0 is None else None
+    if statistics is not None and moments is not None:
+        # A single row is its own mean, and its full features are 0 in their units.
+        statistics.expect(len(moments.full))
     plan = settings.plan(rows.targets.n_outputs, l1, eta0, statistics)
     if model is None:
         engines, warnings, generator, t = plan.new_engines(rows.n_features), [], None, 0
@@ -220,7 +223,8 @@ def start_identity(model: OldModel | None, coef_init: Any, intercept_init: Any) 
         for name, value in (("coef_init", coef_init), ("intercept_init", intercept_init))
     }
     if model is not None:
-        start["the model before this call"] = [engine.state() for engine in model.engines]
+        parts = [*model.engines, *([] if model.moments is None else [model.moments])]
+        start["the model before this call"] = [part.state() for part in parts]
     return start
 
 

@@ -199,24 +199,6 @@ def test_a_fit_that_goes_on():
         LazyNetRegressor(max_iter=2, rule=FoBoS(eta0=1e-3)).fit(source_of(X, 100 + scores[:, 0]))
 
 
-def test_a_pass_that_nothing_needs_is_not_made():
-    """Statistics of the rows cost a pass; a given rate and a given penalty need none."""
-    X, scores = rows_and_scores()
-    passes = []
-    source = Chunks(lambda: (passes.append(1), (yield X, (scores[:, 0] > 0).astype(float))))
-    counts = {}
-    source.facts()
-    for name, options in {
-        "none": dict(rule=FoBoS(eta0=0.1), l1=0.0, standardize=False),
-        "a restart": dict(l1=0.0, standardize=False),
-        "units": dict(rule=FoBoS(eta0=0.1), l1=0.0),
-    }.items():
-        passes.clear()
-        LazyNetClassifier(max_iter=1, tol=None, **options).fit(source)
-        counts[name] = len(passes)
-    assert counts["a restart"] == counts["units"] == counts["none"] + 1
-
-
 # --- classes that weigh the same, and rows that are held out --------------------------------------
 
 

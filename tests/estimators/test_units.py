@@ -13,20 +13,10 @@ from sklearn.model_selection import GridSearchCV
 from support import same_bits
 from support.matrices import source_of
 
-from lazynet import (
-    FTRL,
-    RDA,
-    SAGA,
-    AdaGrad,
-    FoBoS,
-    LazyNetClassifier,
-    LazyNetRegressor,
-    Stepper,
-    load,
-)
+from lazynet import SAGA, AdaGrad, FoBoS, LazyNetClassifier, LazyNetRegressor, load
 from lazynet.data.statistics import FeatureMoments
 from lazynet.estimators import online_model
-from lazynet.reference import learner as reference
+from lazynet.reference.learner import RunningUnits
 from lazynet.training.folds import split
 
 BOTH = pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
@@ -79,6 +69,7 @@ def moments_of(X, own=False, centred=True):
 
 # --- sizes and means ----------------------------------------------------------------------------
 
+
 def assert_units(units, sizes, means):
     np.testing.assert_allclose(units.sizes, sizes, rtol=1e-9)
     np.testing.assert_allclose(units.means, means, rtol=1e-12, atol=1e-12 * np.abs(means).max())
@@ -86,7 +77,8 @@ def assert_units(units, sizes, means):
 
 
 def sizes_and_means(rows, own=False, centred=True):
-    units = reference.RunningUnits(own=own, centred=centred)
+    """Those of the reference."""
+    units = RunningUnits(own=own, centred=centred)
     units.count(rows.tolist())
     return units.sizes, units.means
 
@@ -281,36 +273,6 @@ def test_verify_compares_in_units(Estimator, standardize):
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "rule",
-    [FoBoS("constant", eta0=0.02), FTRL(alpha=0.1), RDA(gamma=2.0), AdaGrad(alpha=0.3)],
-    ids=str,
-)
-@given(data=st.data())
-def test_a_chunk_is_learned_in_the_units_of_the_rows_so_far(Estimator, rule, data):
-    """Its own rows included; what was learned before is the same weights in other units."""
-    X, y = rows_and_targets(Estimator)
-    options, own, start = dict(rule=rule, l1=0.01), data.draw(st.booleans()), 0
-    model = Estimator(**options, standardize=own or "auto", shuffle=False)
-    stepper = Stepper(6, **options, loss=model.loss, fit_intercept=True)
-    moments, classes = FeatureMoments.of(6, own), classes_of(Estimator, y)
-    while start < len(y):
-        stop = start + data.draw(st.sampled_from([1, 1, 1, 7, 40]))
-        chunk = sparse.csr_matrix(X[start:stop])
-        model.partial_fit(chunk, y[start:stop], **classes)
-        moments.count(chunk)
-        moments.settle()
-        inner = moments.units.rows(chunk)
-        for row, target in enumerate(y[start:stop]):
-            stepper.step_row(inner, row, (target == "yes") * 2.0 - 1 if classes else target)
-        assert same_units(model.units_, moments.units)
-        assert same_bits(np.ravel(model.coef_), stepper.weights / moments.sizes)
-        start = stop
-    intercept = stepper.intercept - np.ravel(model.coef_) @ moments.means
-    assert model.intercept_[0] == pytest.approx(intercept)
-
-
-@BOTH
 @pytest.mark.parametrize("options", [{}, dict(l1=0.01, rule=FoBoS(eta0=0.02))], ids=str)
 def test_the_first_call_has_the_units_of_its_rows(Estimator, options):
     """It is one epoch of ``fit``."""
@@ -319,6 +281,21 @@ def test_the_first_call_has_the_units_of_its_rows(Estimator, options):
     streamed = clone(model).partial_fit(X, y, **classes_of(Estimator, y))
     assert same_bits(streamed.coef_, model.fit(X, y).coef_)
     assert same_units(streamed.units_, model.units_)
+
+
+@BOTH
+@pytest.mark.parametrize("standardize", ["auto", True, False])
+def test_a_default_rate_from_one_row_suits_the_rows_after_it(Estimator, standardize):
+    """The first row is its own mean, and nothing is left of it; later rows have deviations of 1."""
+    X, y = rows_and_targets(Estimator, d=40, n=300)
+    model = Estimator(rule=FoBoS("power"), l1=0.0, standardize=standardize, shuffle=False)
+    for row in range(300):
+        model.partial_fit(X[[row]], y[[row]], **classes_of(Estimator, y))
+        if row == 0:
+            norm = X[0] @ X[0] if standardize is False else np.count_nonzero(X[0])
+            curvature = 0.25 if Estimator is LazyNetClassifier else 1.0
+            assert model.eta0_ == pytest.approx(1.0 / (curvature * (norm + 1.0)))
+    assert model.score(X, y) > 0.8
 
 
 @BOTH
