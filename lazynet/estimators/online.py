@@ -109,7 +109,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     array([0.5, 1. ])
     >>> model.auto_
     rule         AdaGrad()  the default for loss='log_loss'
-    standardize  True       2 of 2 features centred
+    standardize  auto       2 of 2 features centred
     max_iter     6          the default of classifiers
     rates        full       in the first 3 of 6 epochs; then they fall with the epochs left
     """

@@ -83,7 +83,7 @@ def choose(
     """
     loss, found = settings.loss, [*settings.choices]
     if moments is not None and settings.standardize == AUTO:
-        found.append(Choice("standardize", True, moments.summary()))
+        found.append(Choice("standardize", AUTO, moments.summary()))
     l1 = 0.0 if settings.l1 is None else settings.l1
     if settings.l1 is None and statistics is not None:
         l1 = default_l1(statistics, loss)
