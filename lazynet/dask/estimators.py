@@ -213,6 +213,7 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
         mean = MeanOverBlocks(blocks, chunks, targets, OutputLoss(0, p.loss, p.fit_intercept, 1.0))
         _, sizes = mean.sums("sizes", np.zeros(facts.n_features), 0.0)
         n_nonzeros, squares = sizes.reshape(2, -1)
+        self._choose_penalty(p, float(squares.sum()) / facts.n_rows, facts.n_rows)
         if units is None:
             warnings = certified.warnings_of_sizes(n_nonzeros, squares, facts.n_rows)
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from lazynet.data.arrays import as_examples
 from lazynet.data.statistics import FeatureMoments, Units
 from lazynet.data.targets import CheckedRows
 from lazynet.data.weights import ClassWeight, check_weight_of_every_class
@@ -30,6 +31,7 @@ from lazynet.minimum.minimise import (
     why_late,
 )
 from lazynet.parameters import Flag, NonNegative, Positive, PositiveInt, Threads, Verbosity
+from lazynet.training.automatic import Choices, choose_penalty
 from lazynet.training.settings import Seed, Standardize, new_generator
 
 # Features in at least this share of the rows have a size of their own in the warning about sizes,
@@ -44,8 +46,8 @@ class _DualNetModel(LinearModel):
     """The training that classifier and regressor share."""
 
     _: KW_ONLY
-    l1: NonNegative = 1e-4
-    l2: NonNegative = 1e-4
+    l1: NonNegative | None = None
+    l2: NonNegative | None = None
     standardize: Standardize = False
     tol: Positive = 1e-4
     max_iter: PositiveInt = 1000
@@ -56,6 +58,9 @@ class _DualNetModel(LinearModel):
     verbose: Verbosity = 0
 
     # Set by training.
+    l1_: float = field(init=False)
+    l2_: float = field(init=False)
+    auto_: Choices = field(init=False)
     n_iter_: int = field(init=False)
     solver_: str | list[str] = field(init=False)
     units_: Units | None = field(init=False)
@@ -82,11 +87,19 @@ class _DualNetModel(LinearModel):
             check_weight_of_every_class(rows.classes, rows.y, outputs.importances)
         check_penalty(p.loss, p.l1, p.l2)
         X, units, warnings = in_units(p, rows.X)
+        # The search refuses squares that overflow.
+        with np.errstate(over="ignore"):
+            self._choose_penalty(p, float(as_examples(X).squared_norms().mean()), X.shape[0])
 
         def minimiser_of(row: int, generator: np.random.RandomState) -> Minimiser:
             return Minimiser(Problem(X, *outputs[row], p.loss, p.fit_intercept), generator)
 
         return warnings + self._find(p, (outputs.n_outputs, X.shape[1]), minimiser_of, units)
+
+    def _choose_penalty(self, p: SimpleNamespace, mean_squared_norm: float, n_rows: int) -> None:
+        """Set l1 and l2 that are None."""
+        p.l1, p.l2, self.auto_ = choose_penalty((p.l1, p.l2), mean_squared_norm, n_rows)
+        self.l1_, self.l2_ = p.l1, p.l2
 
     def _find(
         self,
@@ -270,8 +283,10 @@ class DualNetClassifier(LinearClassifier, _DualNetModel):
     loss : str or object, default="log_loss"
         Any loss of :class:`LazyNetClassifier` except "perceptron" and "softmax".  Losses whose
         slope jumps, such as "hinge", take longer than smooth losses.
-    l1, l2 : float, default=1e-4
-        The strengths of the penalty, at least 0, and not both 0.
+    l1, l2 : float or None, default=None
+        The strengths of the penalty, at least 0, and not both 0.  None: 0.05 |x|^2 / n, with the
+        mean squared norm of the n rows, but at most 1e-4, which is too strong for many short rows,
+        such as tf-idf.  Sample weights do not change it.
     standardize : bool or "auto", default=False
         True: every feature is divided by its standard deviation; "auto": see
         :class:`LazyNetClassifier`.  The penalty and the certificate are then those of the
@@ -301,6 +316,8 @@ class DualNetClassifier(LinearClassifier, _DualNetModel):
         the minimum is exactly 0, except a few weights so small that a gap of ``tol`` allows them.
     duality_gap_ : float, or ndarray of shape (n_classes,)
         The certificate: an upper bound on ``objective_`` minus the least objective.
+    l1_, l2_, auto_ : float, float, Choices
+        The strengths of the penalty; and those of them that were chosen, with a reason.
     objective_, dual_objective_ : float, or ndarray of shape (n_classes,)
         The objective of the weights, and the lower bound on the least objective.
     units_ : Units or None

@@ -35,6 +35,26 @@ def test_what_a_fit_tells():
     assert model.history_[0]["gap"] > model.history_[-1]["gap"]
 
 
+def test_the_default_penalty_follows_the_length_of_the_rows():
+    """0.05 |x|^2 / n of the rows that are minimised over, and at most 1e-4."""
+    short, weights = sparse.vstack([X] * 20, format="csr") / 50, np.tile([1e-3, 1e3], 3000)
+    norm = (short.data**2).sum() / 6000
+    y = np.tile(SCORES, 20)
+    for options in ({}, dict(sample_weight=weights)):
+        model = DualNetRegressor().fit(short, y, **options)
+        assert model.l1_ == model.l2_ == pytest.approx(0.05 * norm / 6000)
+    assert model.l1_ < 1e-4
+    half = DualNetRegressor(l1=0.25).fit(short, y)
+    assert (half.l1_, half.l2_) == (0.25, model.l2_)
+    assert repr(half.auto_) == f"l2  {model.l2_:.4g}  0.05 |x|^2 / n, at most 0.0001"
+    for rows in (X, sparse.csr_matrix((300, 2))):
+        found = DualNetClassifier().fit(rows, Y)
+        assert (found.l1_, found.l2_) == (1e-4, 1e-4)
+    in_units = DualNetRegressor(standardize=True).fit(short, y)
+    norm = (in_units.units_.rows(short).data ** 2).sum() / 6000
+    assert in_units.l1_ == pytest.approx(min(1e-4, 0.05 * norm / 6000))
+
+
 def test_several_classes_have_a_certificate_each():
     one = DualNetClassifier(l1=5e-3, random_state=0).fit(X, CLASSES)
     assert one.duality_gap_.shape == one.objective_.shape == (4,)

@@ -180,6 +180,16 @@ def test_sizes_that_differ_are_told(client):
     assert [str(w.message) for w in caught] == [str(w.message) for w in serial]
 
 
+@pytest.mark.parametrize("standardize", [False, "auto"])
+def test_the_default_penalty_is_that_of_a_serial_fit(client, standardize):
+    X, y, _ = problem(4, 1500)
+    parts, options = delayed_parts(parts_of(CUTS, X / 50, y)), dict(standardize=standardize)
+    model = lazynet.dask.DualNetClassifier(**options).fit(parts, client=client)
+    serial = lazynet.DualNetClassifier(**options).fit(X / 50, y)
+    assert model.l1_ == model.l2_ == pytest.approx(serial.l1_)
+    assert (model.l1_ < 1e-4) == (standardize is False)
+
+
 @pytest.mark.parametrize(
     ("y", "weights", "params", "words"),
     [
