@@ -1,4 +1,4 @@
-"""lazynet: FoBoS on the clock, and AdaGrad, the default rule."""
+"""lazynet: FoBoS on the clock, and AdaGrad, the default rule, on the features as passed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Default(Peer):
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         return LazyNetClassifier(
-            l1=task.l1, l2=task.l2, rule=self.rule(how), max_iter=how.passes, tol=None,
-            shuffle=how.shuffle, fit_intercept=False, random_state=0,
+            l1=task.l1, l2=task.l2, rule=self.rule(how), standardize=False, max_iter=how.passes,
+            tol=None, shuffle=how.shuffle, fit_intercept=False, random_state=0,
         ).fit(rows, task.y)  # fmt: skip
 
 

@@ -28,7 +28,9 @@ rows = X[:1_500], y[:1_500], X[1_500:], y[1_500:]
 # -----------------------------------------
 
 models = {
-    "FoBoS": LazyNetClassifier("hinge", l1=1e-3, rule=FoBoS(eta0=4.0), max_iter=10, tol=None),
+    "FoBoS": LazyNetClassifier(
+        "hinge", l1=1e-3, rule=FoBoS(eta0=4.0), standardize=False, max_iter=10, tol=None
+    ),
     "stabilised SGD": StabilisedSGDClassifier(rejection_rate=0.8),
     "minimum": DualNetClassifier("squared_hinge", l1=2e-3, l2=0),
 }

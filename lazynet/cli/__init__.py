@@ -53,6 +53,8 @@ PHRASES = {
     "fit them with warm_start=False": "leave out --from",
     "in the last of max_iter=": "in the last of ",
     "epochs: raise max_iter,": "epochs: raise --passes,",
+    "or raise max_iter": "or raise --passes",
+    "write standardize='auto'": "write --set standardize=auto",
     "of another call of fit.": "of another command.",
     "by checkpoint=...": "by --checkpoint",
     "(zero_based=True takes 0)": "(--base 0 takes 0)",

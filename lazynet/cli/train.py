@@ -77,8 +77,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--passes", type=count, metavar="N",
         help="make N passes over the rows: max_iter=N (default: until the loss no longer falls, at "
-        "most 4 for classes, or 6 with a given penalty, or 12 for tabular rows; at most 100 for "
-        "numbers)",
+        "most 6 for classes, and 20 for numbers)",
     )  # fmt: skip
     group.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE",

@@ -100,7 +100,9 @@ def checked_rows(
 def _holds_texts(X: Any) -> bool:
     """Whether the first value of X is a text that is no number."""
     value = X
-    while isinstance(value, (list, tuple, np.ndarray)) and len(value):
+    while isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+        if not len(value):
+            return False
         value = value[0]
     if not isinstance(value, str):
         return False

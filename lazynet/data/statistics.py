@@ -109,6 +109,12 @@ class RowStatistics:
                     self._squares[k] += squares + distance * distance * before * n / total
                     self._means[k] += distance * n / total
 
+    def expect(self, squared_norm: float) -> None:
+        """Let the largest norms be at least this one, which the rows to come have on average."""
+        size = squared_norm + self.extra
+        self.largest = max(self.largest, size)
+        self.largest_weighted = max(self.largest_weighted, size * self.mean_importance)
+
     @property
     def spreads(self) -> list[float]:
         """The standard deviation of every target."""
@@ -124,8 +130,8 @@ class RowStatistics:
         """
         total, loss = self.n_rows * self.mean_importance, 0.0
         for part in (self.positive, total - self.positive):
-            share = part / total if fit_intercept else 0.5
-            loss -= part * math.log(share) if part > 0.0 else 0.0
+            if part > 0.0:
+                loss -= part * math.log(part / total if fit_intercept else 0.5)
         return loss / self.n_rows
 
 
@@ -296,8 +302,10 @@ class FeatureMoments:
         return cls(np.zeros((n_features, kernel.MOMENTS)), np.array([0.0, 1.0, 0.0]), own, centred)
 
     def __post_init__(self) -> None:
-        if self.cells.shape[1:] != (kernel.MOMENTS,) or self.counts.shape != (3,):
-            raise ValueError("moments have three numbers per feature, and three counts")
+        for name, shape in (("cells", (len(self.cells), kernel.MOMENTS)), ("counts", (3,))):
+            array = getattr(self, name)
+            if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
+                raise ValueError(f"{name} of moments must be finite float64 of the shape {shape}")
         self.sizes, self.means = np.empty(len(self.cells)), np.empty(len(self.cells))
         self._settle_all()
 
@@ -318,9 +326,20 @@ class FeatureMoments:
         >>> FeatureMoments.of(3).summary()
         '0 of 3 features centred; 3 share the size 1'
         """
-        n, own = self.n_features, int((self.sizes != self.counts[1]).sum())
-        shared = "" if self.own or own == n else f"; {n - own} share the size {self.counts[1]:.3g}"
-        return f"{np.count_nonzero(self.means)} of {n} features centred{shared}"
+        shares = self.sizes == self.counts[1]
+        shares[self.full] = False
+        n = 0 if self.own else np.count_nonzero(shares)
+        shared = f"; {n} share the size {self.counts[1]:.3g}" if n else ""
+        return f"{np.count_nonzero(self.means)} of {self.n_features} features centred{shared}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__match_args__}
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        for name, part in fields.items():
+            # joblib maps the arrays of a pickle from its file, but rows change the arrays.
+            vars(self)[name] = np.array(part) if isinstance(part, np.memmap) else part
+        self.__post_init__()
 
     def state(self) -> dict[str, NDArray[np.float64]]:
         """The arrays that rows change, not copied."""
@@ -365,9 +384,9 @@ class FeatureMoments:
         """The median of the root mean squares of the nonzeros of sparse features."""
         seen = self.cells[:, 0] > 0.0
         some = self.cells[seen & ~self._is_full(slice(None))]
-        squares = some[:, 2] / some[:, 0] + some[:, 1] * some[:, 1]
-        if len(squares):
-            self.counts[1] = np.clip(np.sqrt(np.median(squares)), _LEAST, _LARGEST)
+        sizes = np.sqrt(some[:, 2] / some[:, 0] + some[:, 1] * some[:, 1])
+        if len(sizes):
+            self.counts[1] = np.clip(np.median(sizes), _LEAST, _LARGEST)
         self.counts[2] = self.counts[0]
 
     def _is_full(self, features: Any) -> NDArray[np.bool_]:

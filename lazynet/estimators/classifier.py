@@ -45,7 +45,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
         >>> from lazynet import FoBoS, LazyNetClassifier
         >>> rule = FoBoS("constant", eta0=1.0)
-        >>> model = LazyNetClassifier("hinge", rule=rule, l1=0.0, fit_intercept=False)
+        >>> options = dict(l1=0.0, fit_intercept=False, standardize=False)
+        >>> model = LazyNetClassifier("hinge", rule=rule, **options)
         >>> model = model.partial_fit([[2.0]], ["yes"], classes=["no", "yes"])
         >>> model.decision_function([[1.0], [-3.0]])
         array([ 2., -6.])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Self
 
@@ -185,7 +185,7 @@ class _LazyNetCV(LinearModelCV):
         plan, *_ = make_plan(base, data, moments, compares_first_epoch=False)
         # The default l1 of rows without nonzeros is 0; the grid needs another number.
         settings = grid_of(p, LARGEST_L1 * (plan.penalty.l1 or 1.0), LAST_L1)
-        plans = grid_plans(plan, settings)
+        plans = grid_plans(plan, base, settings, data.statistics(base, False))
         # float32 needs half the memory and less time; the chosen setting is trained in float64.
         narrow = isinstance(self, ClassifierMixin) or has_usual_size(rows.y)
         training = GridTraining(
@@ -198,7 +198,8 @@ class _LazyNetCV(LinearModelCV):
         self._choose(p, settings, "loss", losses, nonzeros, training.weights_of_folds)
         best = self._single_of(self.l1_, self.l2_).fit(rows.X, rows.y, rows.sample_weight)
         self._load(best._dense_weights(), best._intercepts())
-        self.units_, self.auto_ = best.units_, best.auto_
+        names = getattr(self, "feature_names_in_", None)
+        self.units_, self.auto_ = best.units_ and replace(best.units_, names=names), best.auto_
         self.eta0_, self.n_iter_ = float(best.eta0_), best.n_iter_
         return warnings_of_ends(self.cv_results_, p.l1s, p.tol)
 
@@ -213,33 +214,30 @@ class LazyNetClassifierCV(LinearClassifier, _LazyNetCV):
     For every class the matrices need memory for ``n_settings * n_folds * n_features`` numbers, for
     "ftrl" and "adagrad" twice as many.
 
-    After every epoch the mean loss on the held-out rows of every setting is computed.  The setting
-    and the number of epochs with the least loss are chosen.  Then ``LazyNetClassifier``, with
-    ``l1=l1_``, ``l2=l2_``, ``max_iter=n_iter_`` and ``tol=None``, is fitted to all rows.  Several
-    classes are trained one against the rest, all with the same setting.
+    After the last epoch the mean loss of every setting on the held-out rows is computed, and the
+    setting with the least loss is chosen.  The model is that of ``LazyNetClassifier(l1=l1_,
+    l2=l2_)`` after a fit to all rows, with the other parameters of this estimator.  Several classes
+    are trained one against the rest, all with the same setting.
 
     Parameters
     ----------
-    loss, fit_intercept, random_state
-        As in :class:`LazyNetClassifier`.
+    loss, rule, standardize, fit_intercept, random_state
+        As in :class:`LazyNetClassifier`, with the rules "fobos", "sgd", "truncated_gradient"
+        without a threshold, "rda", "ftrl" and "adagrad".  All folds have the units of all rows.
     l1s : int or array, default=11
         The l1 to try.  A number n: n values in equal ratios, from 10,000 times the default l1
         of :class:`LazyNetClassifier` down to a tenth of this l1.
     l2s : float or array, default=0.0
         The l2 to try.
-    rule : str or object, default="auto"
-        "fobos", "sgd", "truncated_gradient" without a threshold, "rda", "ftrl" or "adagrad"; see
-        :class:`LazyNetClassifier`.
     cv : int, splitter, iterable or None, default=5
         The folds: a number of them (by classes in equal shares, without shuffling), a splitter of
         scikit-learn, or pairs of rows to learn from, each once, and rows to hold out.  None is 5.
     one_standard_error : bool, default=False
         Take the sparsest setting within one standard error of the best.
     max_iter : int or None, default=None
-        The largest number of epochs; None: that of :class:`LazyNetClassifier`.
+        The number of epochs in the folds, and the largest number in the last fit; None: 6.
     tol : float or None, default=1e-3
-        Stop when the least loss of any setting has not fallen below (1 - tol) times its least value
-        for 5 epochs in a row; None: exactly ``max_iter`` epochs.
+        When the last fit stops, as in :class:`LazyNetClassifier`.
     class_weight : dict, "balanced" or None, default=None
         A factor of the loss of a row, by its class; also in the loss of held-out rows.
     n_jobs : int or None, default=None
@@ -249,26 +247,25 @@ class LazyNetClassifierCV(LinearClassifier, _LazyNetCV):
     ----------
     coef_, intercept_, classes_
         As in :class:`LazyNetClassifier`.
-    l1_, l2_, best_index_, n_iter_ : float, float, int, int
-        The chosen setting, its place in ``cv_results_``, and the chosen number of epochs.  If
-        ``units_`` is not None, the l1 is the penalty on standardised features: those of
-        ``units_.rows(X)``.
+    l1_, l2_, best_index_ : float, float, int
+        The chosen setting, and its place in ``cv_results_``.
+    n_iter_, eta0_, units_, auto_
+        Of the last fit, as in :class:`LazyNetClassifier`.
     cv_results_ : dict of arrays
         An entry per setting, the largest penalties first: "l1", "l2"; "split0_loss", ..., the mean
-        loss of the held-out rows of a fold after ``n_iter_`` epochs; "mean_loss" and
-        "standard_error", over the folds; "nonzeros", the mean of the folds after the last epoch.
-    eta0_ : float
-        The scale of the rates of the last fit: eta0 of the schedule, or alpha of the rule.
+        loss of the held-out rows of a fold; "mean_loss" and "standard_error", over the folds;
+        "nonzeros", the mean of the folds.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from lazynet import LazyNetClassifierCV
+    >>> from lazynet import LazyNetClassifier, LazyNetClassifierCV
     >>> X = np.random.default_rng(0).standard_normal((500, 20))
     >>> model = LazyNetClassifierCV(random_state=0).fit(X, X[:, 0] > 0.1)
     >>> model.best_index_ == model.cv_results_["mean_loss"].argmin()
     np.True_
-    >>> bool((model.predict(X) == (model.decision_function(X) > 0)).all())
+    >>> single = LazyNetClassifier(l1=model.l1_, random_state=0).fit(X, X[:, 0] > 0.1)
+    >>> bool((single.predict(X) == model.predict(X)).all())
     True
     """
 
@@ -292,7 +289,7 @@ class LazyNetRegressorCV(LinearRegressor, _LazyNetCV):
     cv : int, splitter, iterable or None, default=5
         A number of folds divides the rows in their order, without shuffling.
     max_iter : int or None, default=None
-        The largest number of epochs.  None is 100.
+        As in :class:`LazyNetClassifierCV`; None: 20.
 
     Examples
     --------

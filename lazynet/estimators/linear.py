@@ -311,7 +311,7 @@ class LinearModel(BaseEstimator):
         """Make ``coef_`` a sparse matrix, and predict with it.
 
         >>> from lazynet import LazyNetClassifier
-        >>> model = LazyNetClassifier(l1=0.1).partial_fit([[0.0, 9.0]], ["b"], classes=["a", "b"])
+        >>> model = LazyNetClassifier(l1=0.1).fit([[0.0, 9.0], [0.0, 1.0]], ["a", "b"])
         >>> model.sparsify().coef_.nnz
         1
         """
@@ -323,7 +323,7 @@ class LinearModel(BaseEstimator):
         """Make ``coef_`` an array, which is the default.
 
         >>> from lazynet import LazyNetClassifier
-        >>> model = LazyNetClassifier(l1=0.1).partial_fit([[0.0, 9.0]], ["b"], classes=["a", "b"])
+        >>> model = LazyNetClassifier(l1=0.1).fit([[0.0, 9.0], [0.0, 1.0]], ["a", "b"])
         >>> model.sparsify().densify().coef_.shape
         (1, 2)
         """

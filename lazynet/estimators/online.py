@@ -45,30 +45,32 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         "log_loss", "hinge", "squared_hinge", "smooth_hinge", "modified_huber", "perceptron"; a loss
         of :class:`LazyNetRegressor` on targets -1 and +1; "softmax", one loss for all classes.
     l1, l2 : float, default=None, 0
-        Strengths of the penalty: alpha * l1_ratio and alpha * (1 - l1_ratio) of scikit-learn.
-        l1=None: ``fit`` computes a small l1 from the rows; ``partial_fit`` takes that of ``fit``.
+        Strengths of the penalty on the weights of standardised features: alpha * l1_ratio and
+        alpha * (1 - l1_ratio) of scikit-learn.  None: a small l1 from the rows, ``l1_``; 10 or 100
+        times as much gives a sparser model.  ``partial_fit`` takes the l1 of ``fit``, or 0.
     rule : str or object, default="auto"
         The update rule, such as "fobos" or "rda"; or the rule with its parameters, such as
         ``FoBoS(eta0=0.1, average=True)`` or ``RDA(gamma=5)``.  "auto" is ``AdaGrad()``, or
         ``FoBoS()`` for a squared loss.
+    standardize : "auto" or bool, default="auto"
+        "auto": a feature that is nonzero in at least half of the rows is centred and divided by its
+        standard deviation; sparser features share one size, the median of their root mean squares,
+        unless their own is more than 10 times off.  True: each has its own deviation.  False: none.
     max_iter : int or None, default=None
-        The largest number of epochs; None: 4, or 6 with a given penalty, or 12 for a table.
-    tol : float or None, default=1e-3
-        Stop when the loss has not fallen by this share of its least value for ``n_iter_no_change``
-        epochs, and return to the best epoch; None: make ``max_iter`` epochs.
-    n_iter_no_change : int, default=5
-        Epochs without progress after which training stops.
+        The largest number of epochs; None: 6.  Automatic rates are full in the first half of the
+        epochs, and then fall in proportion to the epochs left.
+    tol, n_iter_no_change : float or None, and int, default=1e-3 and 5
+        Stop when the loss has not fallen by the share ``tol`` of its least value for so many
+        epochs; ``tol=None``: make ``max_iter`` epochs.
     early_stopping, validation_fraction : bool and float, default=False and 0.1
-        Compare the epochs by the loss on held-out rows: this share of the rows of every class.
+        Take the weights of the epoch with the least loss on held-out rows, this share of the rows
+        of every class.  Otherwise the weights are those after the last epoch.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
-    shuffle : bool, default=True
-        Visit the rows in a new random order in each epoch.
-    random_state : int, RandomState or None, default=None
-        Seed of the order and of the held-out rows.
+    shuffle, random_state : bool, and int, RandomState or None, default=True and None
+        Visit the rows in a new random order in each epoch; the seed, also of the held-out rows.
     class_weight : dict, "balanced", Balanced or None, default=None
-        A factor of the loss of a row, by its class; for ``partial_fit``:
-        ``Balanced(class_counts)``.
+        A factor of the loss of a row by its class; ``Balanced(counts)`` for ``partial_fit``.
     warm_start : bool, default=False
         ``fit`` starts from the last weights (RDA, FTRL, AdaGrad: from the sums of gradients).
     dtype : "float64" or "float32", default="float64"
@@ -76,7 +78,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     n_jobs : int or None, default=None
         Threads that share the outputs; the model is the same, bit for bit, for any number.
     verbose : int, default=0
-        1: a line per epoch, and a progress bar on a terminal if tqdm is installed.
+        1: the automatic choices, a line per epoch, and a progress bar on a terminal (tqdm).
 
     Attributes
     ----------
@@ -88,8 +90,10 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         The class labels, sorted.
     n_iter_, best_epoch_, t_ : int
         Number of epochs; the epoch, from 0 on, whose weights the model has; steps up to its end.
-    l1_, eta0_, units_ : float, float, Units or None
-        The l1; the scale of the rates; the sizes and means that standardised the features.
+    l1_, eta0_, auto_ : float, float, Choices
+        The l1; the scale of the rates; the automatic choices with their reasons, as a table.
+    units_ : Units or None
+        The sizes and means of the features, printed as a table; ``coef_`` applies to X as passed.
     history_ : list of dict
         ``epoch``, ``progressive_loss``, ``seconds``, ``validation_loss``.
 
@@ -99,10 +103,15 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     >>> model = LazyNetClassifier(l1=0.0, random_state=0).fit(X, y)
     >>> model.predict([[0.0, 1.0]]).tolist(), model.verify(X, y).agrees
     (['yes'], True)
-    >>> (model.last_coef_ == model.coef_).all(), model.last_intercept_ == model.intercept_
-    (np.True_, array([ True]))
-    >>> model.support_
-    array([[ True,  True]])
+    >>> model.support_.all(), (model.last_coef_ == model.coef_).all(), model.last_intercept_.shape
+    (np.True_, np.True_, (1,))
+    >>> model.units_.means
+    array([0.5, 1. ])
+    >>> model.auto_
+    rule         AdaGrad()  the default for loss='log_loss'
+    standardize  True       2 of 2 features centred
+    max_iter     6          the default of classifiers
+    rates        full       in the first 3 of 6 epochs; then they fall with the epochs left
     """
 
     _several_labels = True
@@ -145,8 +154,13 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
         X may be a source of chunks, which contains y and the sample weights: one pass, in the order
         of the source.
 
+        Features are standardised by their moments in the rows so far, those of the call included.
+        So the model depends on the division of the rows into calls, except with
+        ``standardize=False``.
+
         >>> from lazynet import FoBoS
-        >>> model = LazyNetClassifier("hinge", rule=FoBoS("constant", eta0=0.5), l1=0.0)
+        >>> rule = FoBoS("constant", eta0=0.5)
+        >>> model = LazyNetClassifier("hinge", rule=rule, l1=0.0, standardize=False)
         >>> for row, label in (([[1.0, 0.0]], "no"), ([[0.0, 2.0]], "yes")):
         ...     _ = model.partial_fit(row, [label], classes=["no", "yes"])
         >>> model.t_, model.coef_, model.intercept_  # -0.5, then +0.5
@@ -170,10 +184,7 @@ class LazyNetRegressor(LinearRegressor, OnlineModel):
         "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``, "squared_epsilon_insensitive" or
         ``SquaredEpsilonInsensitive(epsilon)``.
     max_iter : int or None, default=None
-        The largest number of epochs.  None: 100, or the number of orders in ``sample_order``.
-        ``fit`` multiplies its rates by sqrt(100 / max_iter), at least 1, if no rate and no penalty
-        is given, the loss is "squared_error", and X is no table: with few epochs, high rates lower
-        the loss more.
+        The largest number of epochs; None: 20.
 
     Attributes
     ----------
@@ -194,13 +205,16 @@ class LazyNetRegressor(LinearRegressor, OnlineModel):
     array([ 1.,  0., -2.,  0.,  0.])
     >>> model.predict([[1.0, 1.0, 1.0, 1.0, 1.0]]).round(1)
     array([-1.])
+    >>> model.units_.sizes.round(2)
+    array([0.9 , 0.94, 0.95, 1.07, 0.98])
 
     Two steps that can be followed by hand: the weight is 1 after the first and 1.5 after the
     second, and the model is their mean:
 
     >>> from lazynet import FoBoS
     >>> rule = FoBoS("constant", eta0=0.25, average=True)
-    >>> model = LazyNetRegressor(rule=rule, l1=0.0, max_iter=2, tol=None).fit([[1.0]], [4.0])
+    >>> model = LazyNetRegressor(rule=rule, l1=0.0, standardize=False, max_iter=2, tol=None)
+    >>> model = model.fit([[1.0]], [4.0])
     >>> model.coef_, model.intercept_
     (array([1.25]), array([1.25]))
     >>> model.last_coef_, model.last_intercept_, model.support_
@@ -240,7 +254,8 @@ class LazyNetRegressor(LinearRegressor, OnlineModel):
         """Train on these rows once; see :meth:`LazyNetClassifier.partial_fit`.
 
         >>> from lazynet import FoBoS
-        >>> model = LazyNetRegressor(rule=FoBoS("constant", eta0=0.25), l1=0.0)
+        >>> rule = FoBoS("constant", eta0=0.25)
+        >>> model = LazyNetRegressor(rule=rule, l1=0.0, standardize=False)
         >>> model.partial_fit([[1.0]], [4.0]).coef_
         array([1.])
         >>> model.partial_fit([[1.0]], [4.0]).coef_

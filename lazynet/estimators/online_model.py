@@ -112,8 +112,8 @@ class OnlineModel(LinearModel):
 
     @property
     def units_(self) -> Units | None:
-        """The units of the features during training; None: the features as passed."""
-        units = self._units
+        """The units of the features during training, a copy; None: the features as passed."""
+        units = copy.deepcopy(self._units)
         return units and replace(units, names=getattr(self, "feature_names_in_", None))
 
     @property
@@ -144,7 +144,7 @@ class OnlineModel(LinearModel):
         X : sparse matrix or array of shape (n_samples, n_features)
             A CSR matrix of float32 or float64 is read in place.  Or a source of chunks, such as
             ``lazynet.data.SvmlightFile(path)``, which contains y and the sample weights: every
-            epoch reads it again, in the order of the source, and does not standardise features.
+            epoch reads it again, in the order of the source, and standardisation once more.
         y : array of shape (n_samples,), or matrix of shape (n_samples, n_outputs)
             Numbers, with a column per target; or class labels of any kind; or an array or a sparse
             matrix with a column per label: 1 if the row has the label, else 0.  With a sparse y,

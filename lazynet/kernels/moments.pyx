@@ -14,8 +14,8 @@ A full column has its own size, and m as its mean.  Another column has the mean 
 ``usual`` one, unless the size of its nonzeros is more than ``far`` times larger or smaller; with
 ``own`` it is its own size.
 
-Property: equal to lazynet.reference.learner.sizes_and_means, and the same bits for any division of
-the rows into chunks (tests/estimators/test_units.py).
+Property: equal to lazynet.reference.learner.RunningUnits, and the same bits for any division of the
+rows into chunks (tests/exact/test_units_of_chunks.py).
 """
 
 from libc.math cimport fabs, isfinite, ldexp, sqrt
@@ -23,7 +23,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from .arrays cimport check_cells, check_vector
 from .examples cimport Examples, walk_rows
-from .rows cimport FINISHED, PAUSED, OwnRow, Walk, end_walk, row_of_step
+from .rows cimport BAD_ROW, FINISHED, OwnRow, Walk, end_walk, row_of_step
 
 cdef enum:
     COUNT = 0
@@ -149,6 +149,8 @@ def starts_of_rows(
     cdef int status = FINISHED
     cdef Walk at
     check_vector("means", means, examples.csr.n_columns)
+    if not 0 <= n_moved <= examples.csr.n_columns:
+        raise ValueError(f"n_moved must lie between 0 and {examples.csr.n_columns}, got {n_moved}")
     if starts.shape[0] != n + 1:
         raise ValueError(f"starts must have {n + 1} entries, got {starts.shape[0]}")
     starts[0] = 0
@@ -211,6 +213,8 @@ def standardised(
     for k in range(n_moved):
         if not 0 <= moved[k] < examples.csr.n_columns:
             raise ValueError(f"moved must hold columns, got {moved[k]}")
+    if i >= n:
+        return status, n
     with nogil:
         walk_rows(&at, examples, NULL, n, i)
         while i < n:
@@ -218,10 +222,11 @@ def standardised(
             status = row.status
             if status != FINISHED:
                 break
-            at_stay, at_moved, stop = starts[i], starts[i + 1] - n_moved, starts[i + 1]
-            # Another thread may have changed X since the starts were computed.
-            if at_stay < 0 or at_moved < at_stay or stop > values.shape[0]:
+            at_stay, stop = starts[i], starts[i + 1]
+            if not 0 <= at_stay <= stop <= values.shape[0] or stop - at_stay < n_moved:
+                status = BAD_ROW
                 break
+            at_moved = stop - n_moved
             for p in range(n_moved):
                 j = moved[p]
                 values[at_moved + p] = -means[j] / sizes[j]
@@ -236,6 +241,12 @@ def standardised(
                     if n_moved:
                         columns[at_stay] = <int32_t> j
                     at_stay += 1
+                else:
+                    status = BAD_ROW
+            # Another thread may have changed X since the starts were computed.
+            if status != FINISHED or at_stay != at_moved:
+                status = BAD_ROW
+                break
             i += 1
         end_walk(&at)
     return status, i

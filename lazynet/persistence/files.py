@@ -127,8 +127,11 @@ def _check_sizes(rows: Any, intercept: Any, attributes: Any, has_classes: bool) 
     units, moments = attributes.get("units_"), attributes.get("_moments")
     if units is not None and not units.sizes.shape == units.means.shape == (n_features,):
         raise ValueError("units_ does not have a size and a mean for every feature")
-    if moments is not None and moments.n_features != n_features:
-        raise ValueError("the moments are not those of every feature")
+    if moments is not None:
+        if moments.n_features != n_features:
+            raise ValueError("the moments are not those of every feature")
+        if moments.targets is not None and moments.targets.shape != (n_outputs,):
+            raise ValueError("the moments do not have a size for every target")
     if has_classes:
         one_of_two = n_outputs == 1 and attributes.get("_form") is None
         if attributes["classes_"].shape != (2 if one_of_two else n_outputs,):

@@ -18,7 +18,7 @@ intercept is k eta.
   intercept (and without one for the weights) their root mean square.  G is the size of a slope:
   the bound of the slope if the slope jumps, else the smaller of Y and this bound (epsilon for
   "huber", infinite for "squared_error").  The intercept has a separate acc and G.
-- C is multiplied by ``factor``.  A fit with few epochs can have higher rates than a long fit.
+- C is multiplied by ``factor``, which ``fit`` lowers in the second half of its epochs.
 - Unbounded slopes ("squared_error", "squared_hinge" and the like): eta has no factor
   sqrt(min(1, 8 / u)), because the step is implicit, with the slope at the weights after the
   step.  No other step on a loss of numbers goes beyond its target.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import statistics
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -105,32 +106,77 @@ class MeanSize:
                 self.mean = mean
 
 
-def sizes_and_means(
-    rows: Sequence[Sequence[float]], *, centred: bool = True
-) -> tuple[list[float], list[float]]:
-    """The size and the mean of every feature; the mean of a feature that is not centred is 0.
+#: A feature that is not full has its own size if it is so many times the shared one, or less.
+FAR = 10.0
+# The share of a mean below which a deviation is rounding, and the feature a constant.
+_CONSTANT = 1e-8
 
-    A feature with nonzeros in at least half of the rows is centred, and its size is its standard
-    deviation.  The size of any other feature is the root mean square of its nonzeros; of a feature
-    without nonzeros, the root mean square of all nonzeros.
 
-    >>> sizes_and_means([[3.0, 1.0], [0.0, 3.0], [0.0, 1.0], [0.0, 3.0]])
-    ([3.0, 1.0], [0.0, 2.0])
+class RunningUnits:
+    """The sizes and the means of the features in the rows so far; the rule of ``standardize``.
+
+    A feature is full if at least half of its values are not 0.  Its size is its standard deviation.
+    With ``centred`` it has its mean, and deviations are from means; else its mean is 0, and
+    deviations are from 0.
+
+    Any other feature has the mean 0.  With ``own`` its size is its standard deviation too.  Else it
+    is ``shared``, the median of the root mean squares of the nonzeros of these features, unless the
+    feature's own is more than 10 times larger or smaller.  ``shared`` is computed anew when the
+    rows have doubled.
+
+    The size of a constant is the root mean square of its nonzeros.
+
+    >>> units = RunningUnits()
+    >>> units.count([[3.0, 1.0], [0.0, 3.0], [0.0, 1.0], [0.0, 3.0]])
+    >>> units.shared, units.sizes, units.means
+    (3.0, [3.0, 1.0], [0.0, 2.0])
+    >>> units.count([[5.0, 2.0]])
+    >>> units.shared, units.sizes[0]
+    (3.0, 3.0)
     """
-    nonzeros = [x for row in rows for x in row if x != 0.0]
-    usual = _root_mean_square(nonzeros) if nonzeros else 1.0
-    sizes, means = [], []
-    for column in zip(*rows, strict=True):
-        values = [x for x in column if x != 0.0]
-        size, mean = _root_mean_square(values) if values else usual, 0.0
-        if centred and values and 2 * len(values) >= len(column):
-            mean = math.fsum(column) / len(column)
+
+    def __init__(self, *, own: bool = False, centred: bool = True) -> None:
+        self.own, self.centred = own, centred
+        self.rows: list[Sequence[float]] = []
+        #: the shared size, and the number of rows at which it is due
+        self.shared, self.due = 1.0, 0
+        self.sizes: list[float] = []
+        self.means: list[float] = []
+
+    def count(self, rows: Sequence[Sequence[float]]) -> None:
+        """Count more rows."""
+        self.rows += rows
+        columns = list(zip(*self.rows, strict=True))
+        if len(self.rows) >= self.due:
+            self.due = 2 * len(self.rows)
+            others = [column for column in columns if any(column) and not is_full(column)]
+            if others:
+                self.shared = statistics.median(map(size_of_nonzeros, others))
+        self.sizes = [self.size(column) for column in columns]
+        self.means = [
+            _mean(column) if self.centred and is_full(column) else 0.0 for column in columns
+        ]
+
+    def size(self, column: Sequence[float]) -> float:
+        """The size of a feature with these values."""
+        if not any(column):
+            return self.shared
+        size, mean = size_of_nonzeros(column), _mean(column) if self.centred else 0.0
+        if self.own or is_full(column):
             deviation = _root_mean_square([x - mean for x in column])
-            # If the deviation is only rounding, the feature is a constant.
-            size = deviation if deviation > 1e-8 * abs(mean) else size
-        sizes.append(size)
-        means.append(mean)
-    return sizes, means
+            return deviation if deviation > _CONSTANT * abs(mean) else size
+        is_near = self.shared <= FAR * size and size <= FAR * self.shared
+        return self.shared if is_near else size
+
+
+def is_full(column: Sequence[float]) -> bool:
+    """Whether at least half of the values are not 0, and one at least."""
+    return 2 * sum(x != 0.0 for x in column) >= len(column) and any(column)
+
+
+def size_of_nonzeros(column: Sequence[float]) -> float:
+    """The root mean square of the values that are not 0."""
+    return _root_mean_square([x for x in column if x != 0.0])
 
 
 def standardized(
@@ -146,5 +192,9 @@ def standardized(
     ]
 
 
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
 def _root_mean_square(values: Sequence[float]) -> float:
-    return math.sqrt(math.fsum(x * x for x in values) / len(values))
+    return math.sqrt(_mean([x * x for x in values]))

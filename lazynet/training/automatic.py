@@ -80,11 +80,10 @@ def choose(
 
     ``settings`` are a ``Settings``; ``statistics`` are None if no choice needs them, and
     ``moments`` if features are not standardised.  ``n_orders`` is the number of orders in
-    ``sample_order``, and ``compares_first_epoch`` says whether the first epoch of the fit can be
-    compared with a constant prediction.
+    ``sample_order``, and ``compares_first_epoch`` says whether the first epoch is compared with a
+    constant prediction.
     """
-    loss, rule = settings.loss, settings.rule
-    found = [*settings.choices]
+    loss, found = settings.loss, [*settings.choices]
     if moments is not None and settings.standardize == AUTO:
         found.append(Choice("standardize", True, moments.summary()))
     l1 = 0.0 if settings.l1 is None else settings.l1
@@ -104,8 +103,7 @@ def choose(
         reason = f"in the first {full} of {max_iter} epochs; then they fall with the epochs left"
         found.append(Choice("rates", "full", reason))
     bad_loss = math.inf
-    restarts = isinstance(rule, AdaGrad) and falls and loss.name == "log_loss"
-    if restarts and compares_first_epoch and statistics is not None:
+    if compares_first_epoch and statistics is not None:
         bad_loss = statistics.loss_of_a_constant(settings.fit_intercept)
     return Chosen(l1, max_iter, falls, bad_loss, Choices(found))
 
@@ -186,6 +184,12 @@ overshoot, 0.001: lower eta0, or leave it out
 
 
 # --- epochs --------------------------------------------------------------------------------------
+
+
+def may_restart(settings: Any, n_outputs: int) -> bool:
+    """Whether training restarts if its first epoch predicts worse than a constant."""
+    of_two_classes = settings.classifies and n_outputs == 1 and settings.loss.name == "log_loss"
+    return of_two_classes and isinstance(settings.rule, AdaGrad) and settings.has_automatic_rates
 
 
 def full_epochs(max_iter: int) -> int:

@@ -24,7 +24,7 @@ from lazynet.engines.base import (
 from lazynet.engines.calls import UndoLog, threads_for
 from lazynet.parameters import as_array, check_n_steps
 from lazynet.schedules import checked_rates
-from lazynet.training.automatic import Choice, Choices, choose, warnings_of_rate
+from lazynet.training.automatic import Choice, Choices, choose, may_restart, warnings_of_rate
 from lazynet.training.loop import Epoch, Training, warnings_of_falls
 from lazynet.training.passes import new_learners, run_pass
 from lazynet.training.plan import (
@@ -62,6 +62,8 @@ def train(
 
     ``checkpoint`` is None or a ``lazynet.persistence.checkpoints.Checkpoint``.
     """
+    if model is not None:
+        model.check_sizes(rows.n_features, rows.targets.n_outputs)
     draws = settings.shuffle or settings.early_stopping
     generator = new_generator(settings.random_state) if draws else None
     if settings.early_stopping and generator is not None:
@@ -139,6 +141,9 @@ def train_once(
     if eta0 is None and model is not None:
         eta0 = model.eta0
     statistics = rows.statistics(settings, False) if eta0 is None else None
+    if statistics is not None and moments is not None:
+        # A single row is its own mean, and its full features are 0 in their units.
+        statistics.expect(len(moments.full))
     plan = settings.plan(rows.targets.n_outputs, l1, eta0, statistics)
     if model is None:
         engines, warnings, generator, t = plan.new_engines(rows.n_features), [], None, 0
@@ -218,7 +223,8 @@ def start_identity(model: OldModel | None, coef_init: Any, intercept_init: Any) 
         for name, value in (("coef_init", coef_init), ("intercept_init", intercept_init))
     }
     if model is not None:
-        start["the model before this call"] = [engine.state() for engine in model.engines]
+        parts = [*model.engines, *([] if model.moments is None else [model.moments])]
+        start["the model before this call"] = [part.state() for part in parts]
     return start
 
 
@@ -239,7 +245,7 @@ def make_plan(
     then its first epoch can be compared with a constant prediction.  ``n_steps`` is the number of
     steps; None: it follows from the settings.
     """
-    compares = compares_first_epoch and settings.classifies and rows.targets.n_outputs == 1
+    compares = compares_first_epoch and may_restart(settings, rows.targets.n_outputs)
     statistics = None
     # A source would need a pass for them.
     if settings.l1 is None or settings.eta0 is None or compares or isinstance(rows, RowsInMemory):

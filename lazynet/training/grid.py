@@ -16,16 +16,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data.arrays import as_examples
+from lazynet.data.statistics import RowStatistics
 from lazynet.data.targets import Targets
 from lazynet.engines.calls import Workers
 from lazynet.engines.catalogue import ALGORITHMS, new_engine
 from lazynet.engines.outputs import OutputsEngine, OutputsOnClock, OwnSteps
 from lazynet.kernels import steps as kernel
 from lazynet.kernels.steps import Steps
-from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Rule
 from lazynet.training.folds import Fold, weights_of_folds
 from lazynet.training.plan import Plan
+from lazynet.training.settings import Settings
 
 #: Steps of a chunk: its rows stay in the cache while every fold visits them.
 STEPS_AT_ONCE = 2**11
@@ -53,10 +54,20 @@ def check_rule_of_grid(rule: Rule) -> None:
         )
 
 
-def grid_plans(plan: Plan, settings: Sequence[tuple[float, float]]) -> list[Plan]:
-    """The plan of one output for every setting; ``plan`` has the other parameters."""
+def grid_plans(
+    plan: Plan,
+    base: Settings,
+    settings: Sequence[tuple[float, float]],
+    statistics: RowStatistics | None,
+) -> list[Plan]:
+    """The plan of one output for every setting: that of a fit of this setting.
+
+    ``plan`` is the plan of a fit with the parameters ``base``; the settings have its epochs.
+    ``statistics`` are those of all rows, for rates without a scale.
+    """
+    epochs: dict[str, Any] = {"max_iter": plan.max_iter, "falls": plan.falls}
     return [
-        replace(plan, penalty=ElasticNet(l1, l2, plan.rule.positive), n_outputs=1)
+        replace(base, l1=l1, l2=l2).plan(1, l1, base.eta0, statistics, **epochs)
         for l1, l2 in settings
     ]
 

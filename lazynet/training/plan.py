@@ -276,6 +276,16 @@ class OldModel(NamedTuple):
         """The units of the engines; None: features as passed."""
         return units_of(self.moments)
 
+    def check_sizes(self, n_features: int, n_outputs: int) -> None:
+        """Refuse data of other sizes than those of the model."""
+        n_present, engine = outputs_of(self.engines), self.engines[0]
+        if n_present != n_outputs or engine.n_features != n_features:
+            raise ValueError(
+                f"warm_start=True continues a model of {n_present} output(s) with "
+                f"{engine.n_features} features, but these data have {n_outputs} output(s) "
+                f"with {n_features} features; fit them with warm_start=False"
+            )
+
 
 def units_of(moments: FeatureMoments | None) -> Units | None:
     """The units of the moments; None: features as passed."""
@@ -294,7 +304,7 @@ def continued_moments(
         return None
     own, centred = plan_of_units
     old = None if model is None else model.moments
-    if old is None or old.n_features != n_features:
+    if old is None:
         return FeatureMoments.of(n_features, own, centred)
     if (old.own, old.centred) == plan_of_units:
         return old
@@ -313,14 +323,7 @@ def continued_engines(
     With ``in_place`` they are the engines of the model, if these are of the kind of the plan; else
     they are new.  ``moments`` give the units of the features, or None for features as passed.
     """
-    old, n_outputs = model.engines, plan.n_outputs
-    n_present = outputs_of(old)
-    if n_present != n_outputs or old[0].n_features != n_features:
-        raise ValueError(
-            f"warm_start=True continues a model of {n_present} output(s) with "
-            f"{old[0].n_features} features, but these data have {n_outputs} output(s) "
-            f"with {n_features} features; fit them with warm_start=False"
-        )
+    old = model.engines
     # Any division of outputs that share no norm and no loss gives the same bits.
     same_units = moments is model.moments
     same = model.engine_kind == plan.engine_kind and not (plan.coupled and len(old) > 1)

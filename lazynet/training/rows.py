@@ -2,8 +2,7 @@
 
 A source (``lazynet.data``) fixes the order of its rows; every epoch is a pass, in constant memory.
 For any size of the chunks the model is bit-identical to the model of a fit with ``shuffle=False``
-and the same parameters from one matrix of all rows in this order.  Features and targets of a source
-are not standardised.
+and the same parameters from one matrix of all rows in this order.
 """
 
 from __future__ import annotations

@@ -167,8 +167,9 @@ def read_settings(model: Any) -> Settings:
     rule: Rule = p["rule"]
     choices = []
     if rule == AUTO:
-        rule = p["rule"] = automatic.rule_for(loss, classifies).settled()
+        rule = automatic.rule_for(loss, classifies)
         choices.append(automatic.Choice("rule", rule, f"the default for loss={loss.name!r}"))
+        p["rule"] = rule = rule.settled()
     schedule = automatic.schedule_of(rule).settled() if rule.schedule == AUTO else rule.schedule
     eta0 = rule.eta0
     if eta0 is None and not rule.scheduled:

@@ -175,6 +175,7 @@ def regret(settings: Settings, loss: str, steps: int, _: Records) -> Record:
         rule=TruncatedGradient(period=1, schedule="constant", eta0=eta),
         l1=REGRET_L1,
         l2=0.0,
+        standardize=False,
         fit_intercept=False,
     )
     total = 0.0

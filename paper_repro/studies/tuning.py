@@ -203,8 +203,8 @@ def settings_to_try(
 
 
 def _one_run(loss: str, **options: Any) -> LazyNetClassifier:
-    """One run of ``PASSES`` passes."""
-    return LazyNetClassifier(loss, l2=0.0, max_iter=PASSES, tol=None, **options)
+    """One run of ``PASSES`` passes over the features as passed, as in the papers."""
+    return LazyNetClassifier(loss, l2=0.0, standardize=False, max_iter=PASSES, tol=None, **options)
 
 
 def _at_falling_rates(rule: Callable[..., Rule]) -> Callable[[str, Parameters], LazyNetClassifier]:

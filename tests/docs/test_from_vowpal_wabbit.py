@@ -12,7 +12,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(ROWS, FEATURES)).round(4)
 NUMBERS = (X @ [1.0, -2.0, 0.0, 0.0, 0.5, 0.0] + RNG.normal(size=ROWS)).round(4)
 LABELS = np.where(NUMBERS > 0, 1, -1)
-ONCE = dict(max_iter=1, tol=None, shuffle=False, fit_intercept=False)
+ONCE = dict(standardize=False, max_iter=1, tol=None, shuffle=False, fit_intercept=False)
 RULE = SGD("constant", eta0=0.05)
 PLAIN = "--sgd --learning_rate 0.05 --power_t 0"
 LBFGS = "--bfgs --passes 100 --termination 1e-10 --loss_function logistic"

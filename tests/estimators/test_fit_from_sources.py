@@ -18,6 +18,8 @@ N, D = 300, 40
 CHUNKS = pytest.mark.parametrize("rows", [1, 7, 64, N, 10 * N])
 MODELS = {
     "nothing set": {},
+    "own sizes": dict(standardize=True, l2=1e-3),
+    "as passed": dict(standardize=False),
     "later epochs": dict(max_iter=7, tol=None),
     "fobos": dict(rule="fobos", l1=1e-3),
     "a rate": dict(rule=FoBoS(eta0=0.3), l2=1e-3),
@@ -34,16 +36,23 @@ EVERY_MODEL = pytest.mark.parametrize("options", MODELS.values(), ids=list(MODEL
 
 
 def rows_and_scores(seed=0, n_targets=1):
+    """Rows whose first three features are full, the others sparse; and sums of features."""
     X = sparse.random(N, D, density=0.2, format="csr", random_state=seed)
     scores = X @ np.random.default_rng(seed).standard_normal((D, n_targets))
-    return X, scores + 0.3 * np.random.default_rng(seed + 1).standard_normal(scores.shape)
+    scores += 0.3 * np.random.default_rng(seed + 1).standard_normal(scores.shape)
+    full = X[:, :3].toarray() + np.array([-2.0, 0.5, 9.0])
+    return sparse.hstack([full, X[:, 3:]], format="csr"), scores
 
 
 def same_model(left, right):
     np.testing.assert_array_equal(left.coef_, right.coef_)
     np.testing.assert_array_equal(left.intercept_, right.intercept_)
     assert (left.t_, left.n_iter_, left.best_epoch_) == (right.t_, right.n_iter_, right.best_epoch_)
-    assert (left.l1_, left.eta0_) == (right.l1_, right.eta0_)
+    assert (left.l1_, left.eta0_, left.auto_) == (right.l1_, right.eta0_, right.auto_)
+    assert (left.units_ is None) == (right.units_ is None)
+    if left.units_ is not None:
+        np.testing.assert_array_equal(left.units_.sizes, right.units_.sizes)
+        np.testing.assert_array_equal(left.units_.means, right.units_.means)
     for one, other in zip(left.history_, right.history_, strict=True):
         assert one["progressive_loss"] == other["progressive_loss"]
 
@@ -51,42 +60,31 @@ def same_model(left, right):
 @EVERY_MODEL
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_fit_gets_the_same_bits(options):
-    """Two classes, three, and numbers, with weights of rows, for any chunks.
-
-    With an l2 a fit of numbers in memory, too, learns from the features as they are.
-    """
+    """Two classes, three, and numbers, with weights of rows, for any chunks."""
     X, scores = rows_and_scores(n_targets=3)
     weights = np.random.default_rng(2).random(N) + 0.5
-    for kind, y, factor, more in (
-        (LazyNetClassifier, (scores[:, 0] > 0).astype(float), 10.0, {}),
-        (LazyNetClassifier, scores.argmax(axis=1).astype(float), 10.0, {}),
-        (LazyNetRegressor, 3.0 * scores[:, 0] + 5.0, 1.0, {"l2": 1e-6}),
+    for kind, y, factor in (
+        (LazyNetClassifier, (scores[:, 0] > 0).astype(float), 10.0),
+        (LazyNetClassifier, scores.argmax(axis=1).astype(float), 10.0),
+        (LazyNetRegressor, 3.0 * scores[:, 0] + 5.0, 1.0),
     ):
-        model = kind(**{"max_iter": 4, **more, **options}, shuffle=False)
+        model = kind(**{"max_iter": 4, **options}, shuffle=False)
         whole = clone(model).fit(factor * X, y, weights)
         for rows in (7, 2 * N):
             same_model(clone(model).fit(source_of(factor * X, y, weights, rows)), whole)
 
 
-@pytest.mark.parametrize(
-    ("rows_and_classes", "epochs"), [(noisy_documents, 3), (categories, 2), (None, 4)]
-)
+@pytest.mark.parametrize("rows_and_classes", [noisy_documents, categories])
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_a_bad_first_epoch_has_the_consequences_that_it_has_in_memory(
-    rows_and_classes, epochs, fit_intercept
-):
-    """A fit begins anew, and goes back, for any chunks."""
-    X, scores = rows_and_scores()
-    y = (scores[:, 0] > 0).astype(int)
-    if rows_and_classes is not None:
-        X, y = rows_and_classes()
+def test_a_restart_is_that_in_memory(rows_and_classes, fit_intercept):
+    """For any chunks."""
+    X, y = rows_and_classes()
     weights = np.random.default_rng(2).random(len(y)) + 0.5
-    y = y.astype(float)
     model = LazyNetClassifier(shuffle=False, fit_intercept=fit_intercept)
     whole = clone(model).fit(X, y, weights)
-    assert whole.n_iter_ == epochs
+    assert whole.auto_[-1].name == "restart"
     for rows in (70, 2000):
-        same_model(clone(model).fit(source_of(X, y, weights, rows)), whole)
+        same_model(clone(model).fit(source_of(X, y.astype(float), weights, rows)), whole)
 
 
 @CHUNKS
@@ -247,3 +245,25 @@ def test_a_pass_of_partial_fit_copies_the_model_once(monkeypatch):
     monkeypatch.delattr(Undo, "__init__")
     monkeypatch.setattr(online_model, "ROWS", 16)
     model.partial_fit(source_of(X, y))
+
+
+@pytest.mark.parametrize(
+    ("options", "passes"),
+    [
+        ({}, 2),
+        ({"l1": 1e-3}, 2),
+        ({"l1": 1e-3, "rule": FoBoS(eta0=0.1)}, 1),
+        ({"standardize": False}, 1),
+        ({"standardize": False, "l1": 1e-3, "rule": FoBoS(eta0=0.1)}, 0),
+        ({"standardize": False, "l1": 1e-3, "loss": "hinge"}, 0),
+    ],
+    ids=str,
+)
+def test_statistics_need_a_pass_of_their_own(options, passes):
+    """Over the facts and the epochs: one for the units of features, one for l1 and a restart."""
+    X, y = categories()
+    made, source = [], source_of(X, y.astype(float))
+    source.facts()
+    source._chunks = lambda chunks=source._chunks: made.append(1) or chunks()
+    LazyNetClassifier(max_iter=2, tol=None, **options).fit(source)
+    assert len(made) == 1 + passes + 2, "the first chunk is read to learn the number of outputs"

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from support import same_bits
 from support.matrices import noisy_data as data
@@ -16,6 +17,7 @@ from lazynet import (
     LazyNetClassifierCV,
     LazyNetRegressor,
     LazyNetRegressorCV,
+    load,
 )
 from lazynet.training.grid import GridTraining
 
@@ -28,20 +30,24 @@ pytestmark = [
 FEW = dict(l1s=[0.3, 0.03, 0.003], l2s=[0.0, 0.01], cv=3, max_iter=3, random_state=0)
 
 
-def test_the_epochs_with_the_least_loss_are_chosen():
-    """The fit ends at the epoch after which a setting had the least mean loss."""
-    X, y = data()
-    least = []
-    for epochs in (1, 2, 3):
-        model = LazyNetClassifierCV(**FEW | dict(max_iter=epochs, tol=None)).fit(X, y)
-        least.append(model.cv_results_["mean_loss"].min())
-        assert model.n_iter_ == 1 + np.argmin(least)
-    alone = LazyNetClassifier(
-        l1=model.l1_, l2=model.l2_, max_iter=model.n_iter_, tol=None, random_state=0
-    ).fit(X, y)
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"standardize": False}, {"rule": "fobos"}, {"rule": "ftrl", "max_iter": 3}],
+    ids=str,
+)
+def test_the_model_is_that_of_a_fit_with_the_chosen_penalties(options, n_classes):
+    """Bit for bit, with its units and rates."""
+    X, y = data(n_classes)
+    kinds = (LazyNetClassifierCV, LazyNetClassifier), (LazyNetRegressorCV, LazyNetRegressor)
+    Search, Single = kinds[n_classes == 0]
+    model = Search(l2s=[0.0, 0.01], cv=3, random_state=0, **options).fit(X, y)
+    alone = Single(l1=model.l1_, l2=model.l2_, random_state=0, **options).fit(X, y)
     assert same_bits(model.coef_, alone.coef_)
     assert same_bits(model.intercept_, alone.intercept_)
-    assert model.eta0_ == alone.eta0_
+    assert (model.eta0_, model.n_iter_) == (alone.eta0_, alone.n_iter_)
+    assert model.auto_ == alone.auto_
+    assert (model.units_ is None) == (options.get("standardize") is False)
 
 
 def test_the_default_grid():
@@ -55,39 +61,42 @@ def test_the_default_grid():
     assert 0 < model.best_index_ < 10
 
 
-def test_features_in_units_of_their_own():
-    """Without a penalty that is given, the model is that of features in these units."""
+@pytest.mark.parametrize("options", [{}, {"l1s": [0.3, 0.03], "l2s": 0.1}], ids=str)
+def test_the_settings_are_penalties_of_standardised_features(options):
     X, y = data(n_classes=0)
     X = sparse.csr_matrix(X.toarray() * np.geomspace(1e-3, 1e3, 20) + 5.0)
-    options = dict(cv=3, max_iter=3, random_state=0)
-    model = LazyNetRegressorCV(**options).fit(X, y)
-    within = LazyNetRegressorCV(l1s=model.cv_results_["l1"], **options).fit(model.units_.rows(X), y)
-    assert within.units_ is None
-    for name in ("split0_loss", "mean_loss"):
-        np.testing.assert_allclose(model.cv_results_[name], within.cv_results_[name], rtol=1e-10)
-    np.testing.assert_allclose(model.predict(X), within.predict(model.units_.rows(X)), rtol=1e-8)
-    # As the docstring says: the last fit can be repeated on the rows in their units alone.
-    alone = LazyNetRegressor(l1=model.l1_, max_iter=model.n_iter_, tol=None, random_state=0)
-    again = alone.fit(model.units_.rows(X), y)
-    np.testing.assert_allclose(model.units_.weights(again.coef_), model.coef_, rtol=1e-12)
-    assert abs(alone.fit(X, y).predict(X) - model.predict(X)).max() > 1e-3
-    one = LazyNetRegressor(max_iter=1, tol=None, random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.cv_results_["l1"], one.l1_ * np.geomspace(1e4, 1e-1, 11))
+    model = LazyNetRegressorCV(cv=3, random_state=0, **options).fit(X, y)
+    inner = model.units_.rows(X)
+    within = clone(model).set_params(standardize=False).fit(inner, y)
+    for name, found in model.cv_results_.items():
+        np.testing.assert_array_equal(found, within.cv_results_[name])
+    np.testing.assert_allclose(model.predict(X), within.predict(inner), rtol=1e-8)
+    one = LazyNetRegressor(random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.units_.sizes, one.units_.sizes)
-    assert LazyNetRegressorCV(l2s=0.1, **options).fit(X, y).units_ is None
+    if not options:
+        np.testing.assert_allclose(model.cv_results_["l1"], one.l1_ * np.geomspace(1e4, 1e-1, 11))
 
 
-def test_a_search_ends_when_no_setting_gains(monkeypatch):
-    """The least of all losses decides; tol=None makes every epoch."""
+def test_units_have_the_names_of_the_features(tmp_path):
+    """Also after a save."""
+    pandas = pytest.importorskip("pandas")
+    X, y = data()
+    table = pandas.DataFrame(X.toarray(), columns=[f"gene {j}" for j in range(20)])
+    model = LazyNetClassifierCV(**FEW).fit(table, y)
+    model.save(tmp_path / "model")
+    for units in (model.units_, load(tmp_path / "model").units_):
+        assert "gene 7" in str(units)
+    assert "gene" not in str(model.fit(X, y).units_)
+
+
+@pytest.mark.parametrize(("options", "epochs"), [({}, 20), ({"max_iter": 7}, 7)])
+def test_all_settings_learn_for_the_epochs_of_a_fit(options, epochs, monkeypatch):
+    """``tol`` ends no epoch of the grid."""
     X, y = data(n_classes=0)
     epoch, count = GridTraining.epoch, []
     monkeypatch.setattr(GridTraining, "epoch", lambda *args: (count.append(0), epoch(*args)))
-    for options, expected in ((dict(max_iter=100, tol=0.01), range(6, 100)),
-                              (dict(max_iter=30, tol=None), [30])):  # fmt: skip
-        count.clear()
-        model = LazyNetRegressorCV(**FEW | options).fit(X, y)
-        assert len(count) in expected
-        assert model.n_iter_ <= len(count)
+    LazyNetRegressorCV(l1s=[0.3, 0.03], cv=3, tol=10.0, **options).fit(X, y)
+    assert len(count) == epochs
 
 
 def noisy_targets():
@@ -104,7 +113,7 @@ def test_an_overflow_is_told(where):
     rows = np.arange(1, 300)
     X[5 if where == "a fold" else 0] *= 1e160
     model = LazyNetRegressorCV(
-        rule=FTRL(alpha=1e3), l1s=[0.1], cv=[(rows[:200], rows[200:])], random_state=0
+        rule=FTRL(alpha=1e3), l1s=[0.1], cv=[(rows[:200], rows[200:])], standardize=False
     )
     with pytest.raises(FloatingPointError, match="overflow"):
         model.fit(X, y)

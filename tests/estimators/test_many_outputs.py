@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, KFold
-from support import Evaluated
+from support import AS_PASSED, Evaluated
 
 from lazynet import (
     FTRL,
@@ -65,10 +65,14 @@ def test_every_label_learns_as_it_learns_alone(rule):
 
 @EVERY_RULE
 def test_every_target_learns_as_it_learns_alone(rule):
-    """Column k of y gives the model of this column, also where rates follow the targets."""
+    """Column k of y gives the model of this column, also where rates follow the targets.
+
+    With standardised features the l1 would act on weights of targets of one size.
+    """
     X, scores = rows_and_scores()
-    together = LazyNetRegressor(rule=rule, **OPTIONS).fit(X, scores)
-    alone = [LazyNetRegressor(rule=rule, **OPTIONS).fit(X, column) for column in scores.T]
+    model = LazyNetRegressor(rule=rule, standardize=False, **OPTIONS)
+    together = clone(model).fit(X, scores)
+    alone = [clone(model).fit(X, column) for column in scores.T]
     close(together.coef_, np.vstack([each.coef_ for each in alone]))
     close(together.predict(X), np.column_stack([each.predict(X) for each in alone]))
     assert together.score(X, scores) == pytest.approx(r2_score(scores, together.predict(X)))
@@ -78,8 +82,8 @@ def test_every_target_learns_as_it_learns_alone(rule):
 def test_partial_fit_goes_on(rule):
     """Rows one by one give the weights of one call; a pickle goes on alike."""
     X, Y = with_labels()
-    whole = LazyNetClassifier(rule=rule, l1=1e-4, shuffle=False).partial_fit(X, Y)
-    bit = LazyNetClassifier(rule=rule, l1=1e-4, shuffle=False)
+    bit = LazyNetClassifier(rule=rule, l1=1e-4, **AS_PASSED)
+    whole = clone(bit).partial_fit(X, Y)
     for row in range(N):
         bit.partial_fit(X[row], Y[row : row + 1])
         if row == 60:
@@ -119,7 +123,7 @@ def test_groups_keep_or_drop_features(loss):
     seen = Evaluated()
     rule = FoBoS(group="l2", eta0=0.5)
     model = LazyNetClassifier(
-        loss, rule=rule, l1=strength, random_state=0, max_iter=20, tol=None
+        loss, rule=rule, l1=strength, standardize=False, random_state=0, max_iter=20, tol=None
     ).fit(X, scores.argmax(axis=1), callback=seen)
     used = model.coef_ != 0.0
     assert 0 < used.any(axis=0).sum() < D
@@ -222,14 +226,16 @@ def test_columns_keep_the_order_of_their_names():
             LazyNetClassifier().partial_fit(X, Y, classes=wrong)
 
 
-def test_targets_of_other_sizes_learn_as_well():
-    """With nothing set, to multiply a target changes no prediction of another target."""
+@pytest.mark.parametrize("options", [{}, {"l1": 1e-3}, {"standardize": True}], ids=str)
+def test_targets_of_other_sizes_learn_as_well(options):
+    """To multiply a target changes no prediction of another target, whatever the penalty."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 10))
     numbers = X @ rng.standard_normal((10, 3)) + 0.1 * rng.standard_normal((300, 3))
     sizes = np.array([1.0, 2.0**20, 2.0**-20])
-    few = LazyNetRegressor(random_state=0).fit(X, numbers)
-    many = LazyNetRegressor(random_state=0).fit(X, numbers * sizes)
+    model = LazyNetRegressor(random_state=0, **options)
+    few, many = clone(model).fit(X, numbers), clone(model).fit(X, numbers * sizes)
+    close(many.units_.targets, numbers.std(axis=0) * sizes)
     close(many.predict(X) / sizes, few.predict(X))
     assert r2_score(numbers, few.predict(X), multioutput="raw_values").min() > 0.99
     many.partial_fit(X, numbers * sizes)
@@ -239,20 +245,20 @@ def test_targets_of_other_sizes_learn_as_well():
     many.coef_, many.intercept_ = weights
     close(many.coef_, weights[0])
     close(many.predict(X), X @ weights[0].T + weights[1])
-    # A penalty that is given belongs to weights and targets as they are.
-    assert LazyNetRegressor(l1=1e-3, random_state=0).fit(X, numbers).units_ is None
-    huber = LazyNetRegressor("huber", random_state=0).fit(X, numbers)
-    assert huber.units_.targets is None
+    # One target, and a loss with a parameter in the units of the targets.
+    assert clone(model).fit(X, numbers[:, 0]).units_.targets is None
+    assert clone(model).set_params(loss="huber").fit(X, numbers).units_.targets is None
 
 
-def test_a_model_in_units_of_targets_goes_on_with_a_penalty_that_is_given():
+def test_a_model_in_units_of_targets_goes_on_with_features_as_passed():
     """The model is moved to features and targets as they are, target by target."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 5)) + 3.0
     numbers = (X @ rng.standard_normal((5, 35))) * np.geomspace(0.01, 100, 35)
     model = LazyNetRegressor(random_state=0, warm_start=True).fit(X, numbers)
     before = model.predict(X)
-    model.set_params(l1=0.0, rule=FoBoS(eta0=1e-300)).fit(X, numbers, callback=lambda epoch: True)
+    model.set_params(standardize=False, rule=FoBoS(eta0=1e-300))
+    model.fit(X, numbers, callback=lambda epoch: True)
     assert model.units_ is None
     np.testing.assert_allclose(model.predict(X), before, rtol=1e-9)
 
@@ -360,7 +366,7 @@ def test_classes_begin_to_share_the_softmax():
 def test_a_search_over_l1(form, rule):
     """The form of y changes no score; the best is fitted again, and keeps the form of y."""
     X, Y = with_labels()
-    model, strengths = LazyNetClassifier(**OPTIONS, rule=rule), [1e-4, 1e-2, 1.0]
+    model, strengths = LazyNetClassifier(**OPTIONS, rule=rule), [None, 0.02, 1.0]
     search, dense = (
         GridSearchCV(model, {"l1": strengths}, cv=KFold(3), error_score="raise").fit(X, y)
         for y in (form(Y), Y)

@@ -10,8 +10,8 @@ from scipy.special import xlog1py, xlogy
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
-from support import same_bits
-from support.matrices import categories, make_data, noisy_documents
+from support import AS_PASSED, same_bits
+from support.matrices import categories, make_data, noisy_data, noisy_documents
 
 from lazynet import (
     FTRL,
@@ -26,12 +26,13 @@ from lazynet import (
     LazyNetClassifier,
     LazyNetRegressor,
     Tables,
+    load,
 )
 from lazynet.losses import LOSSES_OF_CLASSES
 from lazynet.reference.losses import LOSSES as FORMULAS
 from lazynet.training import rows as in_memory
+from lazynet.training.automatic import SHARE_AFTER_RESTART, share_of_rates
 from lazynet.training.folds import split
-from lazynet.training.loop import RESTART_DIVISOR
 from lazynet.training.settings import TOL
 
 #: A fit whose best epoch is not its last, with a rate that is too large to come to rest.
@@ -100,7 +101,7 @@ def test_training_stops_when_the_loss_stays(tol, patience, early_stopping):
     losses = [record[judged] for record in model.history_]
     assert epochs_until_idle(losses, tol, patience) == len(losses) == model.n_iter_
     assert model.n_iter_ < model.max_iter
-    assert model.best_epoch_ == int(np.argmin(losses))
+    assert model.best_epoch_ == (int(np.argmin(losses)) if early_stopping else len(losses) - 1)
 
 
 def test_tol_is_a_share_of_the_loss():
@@ -137,73 +138,107 @@ def loss_of_constant(y, weights):
     return -np.mean(weights * (xlogy(y, share) + xlog1py(1 - y, -share)))
 
 
-#: Options, and the epochs of a fit of noise: three where the first one is compared with a constant.
-NOISE = [
-    ({}, 3),
-    ({"class_weight": "balanced"}, 3),
-    ({"rule": AdaGrad()}, 3),
-    ({"n_iter_no_change": 1}, 3),
-    ({"tol": None}, 4),
-    ({"tol": 10.0}, 4),
-    ({"max_iter": 4}, 4),
-    ({"l1": 0.0}, 6),
-    ({"loss": "hinge"}, 4),
-    ({"rule": AdaGrad(alpha=1.0)}, 4),
-]
+# --- a first epoch that is worse than a constant ----------------------------------------------
 
 
-@pytest.mark.parametrize(("options", "epochs"), NOISE)
-def test_noise_is_not_learned_by_heart(options, epochs):
-    """Only a fit that chooses penalty, rates and number of epochs ends before its last epoch."""
+def restarted(model):
+    """Whether training has restarted."""
+    return any(choice.name == "restart" for choice in model.auto_)
+
+
+@pytest.mark.parametrize("options", [
+    *(dict(options, restarts=True) for options in (
+        {}, {"class_weight": "balanced"}, {"fit_intercept": False}, {"rule": AdaGrad()},
+        {"l1": 0.0}, {"l2": 1e-4}, {"standardize": False}, {"standardize": True}, {"max_iter": 2},
+        {"tol": None}, {"tol": 10.0, "n_iter_no_change": 1, "max_iter": 2},
+        {"early_stopping": True}, {"loss": "softmax"})),
+    *(dict(options, restarts=False) for options in (
+        {"max_iter": 1}, {"loss": "hinge"}, {"rule": AdaGrad(alpha=1.0)}, {"rule": "fobos"},
+        {"rule": FoBoS(eta0=9.0)}, {"rule": "ftrl"})),
+], ids=str)  # fmt: skip
+def test_a_first_epoch_worse_than_a_constant_restarts_training(options, capsys):
+    """With the log loss of two classes and automatic rates of AdaGrad; the fit says so."""
     X, y = noisy_documents()
-    model = LazyNetClassifier(random_state=0, **options).fit(X, y)
-    assert model.n_iter_ == epochs
-    if epochs == 3:
-        balanced = "class_weight" in options
-        weights = len(y) / 2 / np.bincount(y)[y] if balanced else np.ones(len(y))
-        constant = loss_of_constant(y, weights)
-        first, second, _ = (line["progressive_loss"] for line in model.history_)
-        assert min(first, second) > 1.001 * constant
+    y[:50] = 0
+    restarts = options.pop("restarts")
+    model = LazyNetClassifier(random_state=0, verbose=1, **options).fit(X, y)
+    assert restarted(model) == restarts
+    printed = [line for line in capsys.readouterr().out.splitlines() if "restarts" in line]
+    assert len(printed) == restarts
+    if restarts and not model.early_stopping:
+        weights = len(y) / 2 / np.bincount(y)[y] if model.class_weight else np.ones(len(y))
+        constant = loss_of_constant(y, weights) if model.fit_intercept else np.log(2.0)
+        assert model.history_[0]["progressive_loss"] > constant
+        assert printed[0].split()[12] == f"{constant:.6g}:"
+        assert f"whose loss is {constant:.4g}" in model.auto_[-1].reason
 
 
-def test_a_fit_that_begins_anew_has_the_weights_of_lower_rates(monkeypatch):
-    """The second epoch knows nothing of the first one, and its rates are a quarter."""
+def test_a_rare_class_restarts_training():
+    """A rare class, which lower rates learn better."""
+    X, scores = learnable(400, 60, density=0.2)[0], np.random.default_rng(0).standard_normal(60)
+    scores = X @ scores + 2.0 * np.random.default_rng(1).standard_normal(400)
+    y = (scores > np.quantile(scores, 0.95)).astype(int)
+    model = LazyNetClassifier(random_state=0).fit(X, y)
+    first, second = (line["progressive_loss"] for line in model.history_[:2])
+    assert restarted(model)
+    assert second < first
+
+
+@pytest.mark.parametrize("max_iter", [2, 3])
+def test_a_fit_that_restarts_has_the_weights_of_lower_rates(max_iter, monkeypatch):
+    """The second epoch knows nothing of the first one, and its rates are a quarter.
+
+    Of three epochs, too: the fit that is compared then ends by its callback.
+    """
     X, y = categories()
-    model = LazyNetClassifier(shuffle=False).fit(X, y)
-    first, second = (line["progressive_loss"] for line in model.history_)
-    assert second < np.log(2.0) < first
-    assert (model.best_epoch_, model.t_) == (1, len(y))
-    row = LOSSES_OF_CLASSES["log_loss"]
-    lower = replace(row, alphas=tuple(alpha / RESTART_DIVISOR for alpha in row.alphas))
+    model = LazyNetClassifier(shuffle=False, max_iter=max_iter, tol=None)
+    ends = {2: lambda epoch: False, 3: lambda epoch: epoch.epoch == 1}[max_iter]
+    model.fit(X, y, callback=ends)
+    assert restarted(model)
+    assert (model.n_iter_, model.best_epoch_, model.t_) == (2, 1, len(y))
+    row, share = LOSSES_OF_CLASSES["log_loss"], SHARE_AFTER_RESTART * share_of_rates(1, max_iter)
+    lower = replace(row, alphas=tuple(alpha * share for alpha in row.alphas))
     monkeypatch.setitem(LOSSES_OF_CLASSES, "log_loss", lower)
     slower = LazyNetClassifier(shuffle=False, max_iter=1, tol=None).fit(X, y)
     assert same_bits(model.coef_, slower.coef_)
     assert same_bits(model.intercept_, slower.intercept_)
     assert model.eta0_ == slower.eta0_
+    assert model.history_[1]["progressive_loss"] == slower.history_[0]["progressive_loss"]
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_a_fit_that_goes_back_has_the_weights_of_two_epochs(dtype):
-    """An epoch at lower rates that was no better leaves no trace but its line in the history."""
-    X, y = noisy_documents()
-    model = LazyNetClassifier(shuffle=False, dtype=dtype).fit(X, y)
-    plain = LazyNetClassifier(shuffle=False, dtype=dtype, max_iter=2, tol=None).fit(X, y)
-    assert (model.n_iter_, model.best_epoch_, model.t_) == (3, 2, 2 * len(y))
-    assert same_bits(model.coef_, plain.coef_)
-    assert same_bits(model.intercept_, plain.intercept_)
-    assert model.eta0_ == plain.eta0_
-    assert model.history_[2]["progressive_loss"] == plain.history_[1]["progressive_loss"]
+@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.parametrize("n_epochs", range(1, 6))
+def test_a_checkpoint_resumes_before_and_after_a_restart(n_epochs, early_stopping, tmp_path):
+    X, y = categories()
+    options = dict(random_state=0, early_stopping=early_stopping)
+    whole = LazyNetClassifier(**options).fit(X, y)
+    assert restarted(whole)
+    seen = []
+
+    def fail(epoch):
+        seen.append(epoch.epoch)
+        if len(seen) == n_epochs + 1:
+            raise InterruptedError
+
+    given = dict(checkpoint=tmp_path / "run", every=0, callback=fail)
+    with pytest.raises(InterruptedError):
+        LazyNetClassifier(**options).fit(X, y, **given)
+    model = LazyNetClassifier(**options).fit(X, y, **given)
+    assert seen == [*range(n_epochs + 1), *range(n_epochs, whole.n_iter_)]
+    assert same_bits(model.coef_, whole.coef_)
+    assert model.auto_ == whole.auto_
+    assert (model.t_, model.eta0_) == (whole.t_, whole.eta0_)
 
 
 def test_the_constant_counts_rows_by_their_weights():
-    """The first epoch predicts worse than a constant of rows that count alike, and goes on."""
+    """The first epoch predicts worse than a constant of rows that count alike: no restart."""
     X, _ = noisy_documents(n=400)
     y = (np.arange(400) % 20 == 0).astype(int)
     weights = np.where(y, 19.0, 1.0)
     model = LazyNetClassifier(random_state=0).fit(told_by_a_feature(X, y), y, weights)
     weighted, alike = (loss_of_constant(y, each) for each in (weights, np.ones(400)))
     assert alike < model.history_[0]["progressive_loss"] < weighted
-    assert model.n_iter_ == 4
+    assert not restarted(model)
 
 
 def test_a_start_or_an_order_that_is_given_is_not_judged_by_the_first_epoch():
@@ -211,39 +246,37 @@ def test_a_start_or_an_order_that_is_given_is_not_judged_by_the_first_epoch():
 
     The rows that an order visits may be others than those of the constant.
     """
-    X, y = noisy_documents()
-    X = told_by_a_feature(X, y)
-    bad = np.full((1, X.shape[1]), -5.0)
+    X, y = categories()
     model = LazyNetClassifier(random_state=0)
-    assert clone(model).fit(X, y, coef_init=bad).n_iter_ == 4
-    assert clone(model).fit(X, y, intercept_init=[30.0]).n_iter_ == 4
-    assert clone(model).fit(X, y, sample_order=np.arange(len(y))).n_iter_ == 4
-    assert clone(model).fit(X, np.stack([y, 1 - y], axis=1)).n_iter_ == 4
-    again = LazyNetClassifier(random_state=0, warm_start=True).fit(X, 1 - y)
-    assert again.fit(X, y).n_iter_ == 4
-    assert again.history_[0]["progressive_loss"] > 0.75
+    assert restarted(clone(model).fit(X, y))
+    assert not restarted(clone(model).fit(X, y, coef_init=np.zeros((1, X.shape[1]))))
+    assert not restarted(clone(model).fit(X, y, intercept_init=[0.0]))
+    assert not restarted(clone(model).fit(X, y, sample_order=np.arange(len(y))))
+    assert not restarted(clone(model).fit(X, np.stack([y, 1 - y], axis=1)))
+    assert not restarted(clone(model).fit(X, np.where(np.arange(len(y)) < 300, 2, y)))
+    again = LazyNetClassifier(random_state=0, warm_start=True).fit(X, 1 - y).fit(X, y)
+    assert not restarted(again)
+    assert again.history_[0]["progressive_loss"] > np.log(2.0)
 
 
 # --- which weights are kept -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-@pytest.mark.parametrize("options", [
-    *({"rule": FoBoS(Constant(3.0), storage=storage)} for storage in STORAGES),
-    {"rule": FoBoS(Constant(3.0), average=True), "early_stopping": True},
-    *({"rule": rule, "early_stopping": True}
-      for rule in (RDA(gamma=0.5), FTRL(alpha=3.0), AdaGrad(alpha=2.0), SAGA(alpha=0.3))),
+@pytest.mark.parametrize("rule", [
+    *(FoBoS(Constant(3.0), storage=storage) for storage in STORAGES),
+    FoBoS(Constant(3.0), average=True), RDA(gamma=0.5), FTRL(alpha=3.0), AdaGrad(alpha=2.0),
+    SAGA(alpha=0.3),
 ], ids=str)  # fmt: skip
-def test_the_best_epoch_is_kept_with_its_whole_state(options, n_classes):
+def test_early_stopping_keeps_the_best_epoch_with_its_whole_state(rule, n_classes):
     """The model is bit for bit the one that stops behind its best epoch, and learns on like it."""
     X, y = make_data(n=60, n_classes=n_classes)
     Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
-    options = {**RESTLESS, "tol": 0.0, **options}
+    options = dict(RESTLESS, tol=0.0, rule=rule, early_stopping=True)
     if not n_classes:
         options["loss"] = "absolute_error"
     restless = Estimator(**options).fit(X, y)
-    judged = "validation_loss" if options.get("early_stopping") else "progressive_loss"
-    losses = [line[judged] for line in restless.history_]
+    losses = [line["validation_loss"] for line in restless.history_]
     assert restless.best_epoch_ == int(np.argmin(losses))
     assert restless.n_iter_ == len(losses) == 12
     # Without a journey back the test would hold for a broken one.
@@ -251,8 +284,8 @@ def test_the_best_epoch_is_kept_with_its_whole_state(options, n_classes):
     assert short.best_epoch_ == restless.best_epoch_
     for name in ("coef_", "intercept_", "last_coef_", "last_intercept_"):
         assert same_bits(getattr(restless, name), getattr(short, name))
-    assert restless.t_ == short.t_ == (restless.best_epoch_ + 1) * _rows_of_an_epoch(restless, 60)
-    if isinstance(options["rule"], SAGA):
+    assert restless.t_ == short.t_ == (restless.best_epoch_ + 1) * 54
+    if isinstance(rule, SAGA):
         return
     order = np.arange(60)
     for model in (restless, short):
@@ -261,23 +294,28 @@ def test_the_best_epoch_is_kept_with_its_whole_state(options, n_classes):
     assert restless.t_ == short.t_
 
 
-def _rows_of_an_epoch(model, n):
-    return n - int(np.ceil(0.1 * n)) if model.early_stopping else n
+@pytest.mark.parametrize("average", [None, True])
+def test_the_last_epoch_is_kept_unless_rows_are_held_out(average):
+    """The progressive loss judges the weights before its epoch ends: it chooses no epoch."""
+    X, y = noisy_data()
+    options = dict(RESTLESS, rule=FoBoS(Constant(3.0), average=average))
+    model = LazyNetClassifier(tol=0.0, **options).fit(X, y)
+    losses = [line["progressive_loss"] for line in model.history_]
+    assert model.best_epoch_ == 11 > np.argmin(losses)
+    assert same_bits(model.coef_, LazyNetClassifier(tol=None, **options).fit(X, y).coef_)
 
 
-@pytest.mark.parametrize(
-    ("n_features", "share", "epochs"), [(6, 0.1, 12), (40, 0.26, 12), (40, 0.24, 4)]
-)
-def test_without_max_iter_a_classifier_makes_more_epochs_over_a_table(n_features, share, epochs):
-    X, y = make_data(n=60, d=n_features)
-    values = np.zeros(60 * n_features)
-    values[np.random.default_rng(0).permutation(len(values))[: round(share * len(values))]] = 1.0
-    X = sparse.csr_matrix(values.reshape(60, n_features))
-    assert LazyNetClassifier(tol=None).fit(X, y).n_iter_ == epochs
-    assert LazyNetRegressor(tol=None).fit(X, y).n_iter_ == 100
-    orders = np.tile(np.arange(60), (3, 1))
-    assert LazyNetClassifier(tol=None).fit(X, y, sample_order=orders).n_iter_ == 3
-    assert LazyNetClassifier(tol=None).fit(X, y, sample_order=orders[0]).n_iter_ == epochs
+@pytest.mark.parametrize("options", [{}, {"l1": 1e-3}, {"l2": 1e-3, "rule": "fobos"}], ids=str)
+@pytest.mark.parametrize("density", [0.05, 1.0])
+def test_the_default_number_of_epochs(density, options):
+    """The same for tables and sparse rows, whatever else is given; or that of ``sample_order``."""
+    X, y = learnable(60, 40, density=density)
+    for Estimator, epochs in ((LazyNetClassifier, 6), (LazyNetRegressor, 20)):
+        model = Estimator(tol=None, **options)
+        assert model.fit(X, y).n_iter_ == epochs
+        orders = np.tile(np.arange(60), (3, 1))
+        assert model.fit(X, y, sample_order=orders).n_iter_ == 3
+        assert model.fit(X, y, sample_order=orders[0]).n_iter_ == epochs
 
 
 def test_an_epoch_without_progress_lowers_the_rates_from_the_rows():
@@ -293,13 +331,67 @@ def test_an_epoch_without_progress_lowers_the_rates_from_the_rows():
     assert learning.eta0_ == LazyNetRegressor(tol=None, **options).fit(X, y).eta0_
 
 
-def test_an_average_is_kept_whole_unless_rows_are_held_out():
-    """The progressive loss judges the last weights, so it does not choose among averages."""
-    X, y = make_data()
-    options = dict(RESTLESS, rule=FoBoS(Constant(3.0), average=True))
-    model = LazyNetClassifier(tol=0.0, **options).fit(X, y)
-    assert model.best_epoch_ == 11
-    assert same_bits(model.coef_, LazyNetClassifier(tol=None, **options).fit(X, y).coef_)
+# --- automatic choices ------------------------------------------------------------------------
+
+_FIXED = {"l1": 0.0, "rule": FoBoS(eta0=0.01), "standardize": False, "max_iter": 2}
+
+
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({}, "rule standardize l1 max_iter rates"),
+        ({"l1": 0.0}, "rule standardize max_iter rates"),
+        ({"l2": 0.1, "max_iter": 3}, "rule standardize l1 rates"),
+        ({"standardize": True}, "rule l1 max_iter rates"),
+        ({"standardize": False}, "rule l1 max_iter rates"),
+        ({"rule": AdaGrad()}, "standardize l1 max_iter rates"),
+        ({"rule": AdaGrad(alpha=0.1)}, "standardize l1 max_iter"),
+        ({"rule": "fobos"}, "standardize l1 max_iter rates"),
+        ({"rule": FoBoS("power")}, "standardize l1 max_iter eta0"),
+        (_FIXED, ""),
+        (_FIXED | {"rule": "saga"}, "eta0"),
+    ],
+    ids=str,
+)
+def test_automatic_choices_are_those_that_are_not_given(Estimator, options, names, tmp_path):
+    """Each with its value and its reason; printed, they are a table.  A file has them, too."""
+    X, y = make_data(n_classes=3)
+    model = Estimator(**options).fit(X, y)
+    values = {
+        "rule": AdaGrad() if Estimator is LazyNetClassifier else FoBoS(), "standardize": True,
+        "l1": model.l1_, "max_iter": model.n_iter_, "rates": "full", "eta0": model.eta0_,
+    }  # fmt: skip
+    assert [choice.name for choice in model.auto_] == names.split()
+    for choice, line in zip(model.auto_, str(model.auto_).splitlines(), strict=True):
+        assert str(choice.value) == str(values[choice.name])
+        assert line.startswith(choice.name)
+        assert line.endswith(f"  {choice.reason}")
+    model.save(tmp_path / "model")
+    assert str(load(tmp_path / "model").auto_) == str(model.auto_)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_values_that_fit_has_chosen_make_the_same_model(n_classes):
+    """To give a value that is the automatic one changes no other choice."""
+    X, y = make_data(n_classes=n_classes)
+    X = sparse.csr_matrix(X.toarray() * np.geomspace(0.01, 100.0, 25) + np.arange(25) % 3)
+    model = (LazyNetClassifier if n_classes else LazyNetRegressor)(random_state=0).fit(X, y)
+    values = {choice.name: choice.value for choice in model.auto_}
+    for names in (["l1"], ["rule"], ["max_iter"], ["l1", "rule", "max_iter"]):
+        options = {name: values[name] for name in names}
+        given_values = clone(model).set_params(**options).fit(X, y)
+        assert same_bits(given_values.coef_, model.coef_)
+        assert same_bits(given_values.intercept_, model.intercept_)
+
+
+def test_the_reason_of_standardisation_counts_the_features():
+    X = sparse.random(50, 30, density=0.2, format="csr", random_state=0)
+    X.data[:] = 1.0
+    X = sparse.hstack([X, np.arange(100.0).reshape(50, 2), 20.0 * X[:, :3]], format="csr")
+    model = LazyNetClassifier().fit(X, np.arange(50) % 3)
+    reasons = {choice.name: choice.reason for choice in model.auto_}
+    assert reasons["standardize"] == "2 of 35 features centred; 30 share the size 1"
 
 
 # --- rows that are held out -----------------------------------------------------------------
@@ -412,9 +504,12 @@ def test_a_loss_that_still_falls_fast_is_told():
         assert model.n_iter_ == 30, "the epochs ran out, and the loss fell slowly"
         model.set_params(max_iter=3, tol=None).fit(X, y)
         model.set_params(max_iter=1, tol=TOL).fit(X, y)
-        untouched = LazyNetClassifier(random_state=0).fit(*learnable(d=2000, density=0.02))
-    falls = [line["progressive_loss"] for line in untouched.history_]
-    assert falls[-1] < 0.9 * falls[-2], "so few epochs are on purpose"
+        automatic = LazyNetClassifier(max_iter=4, random_state=0)
+        automatic.fit(*learnable(d=2000, density=0.02))
+    falls = [line["progressive_loss"] for line in automatic.history_]
+    assert falls[-1] < 0.9 * falls[-2], "automatic rates suit the number of epochs"
+    with pytest.warns(ConvergenceWarning, match="write standardize='auto', .* or raise max_iter"):
+        LazyNetClassifier(rule=FoBoS(Constant(0.02)), max_iter=3, standardize=False).fit(X, y)
 
 
 @pytest.mark.filterwarnings("error")
@@ -438,10 +533,10 @@ def test_a_good_fit_and_a_loss_that_cannot_fall_need_no_warning(Estimator):
 def test_optimal_has_the_rates_of_scikit_learn():
     """SGDClassifier with alpha = l2 takes the same steps."""
     X, y = learnable()
-    options = dict(loss="hinge", fit_intercept=False, shuffle=False, max_iter=3, tol=None)
+    options = dict(loss="hinge", fit_intercept=False, max_iter=3, tol=None)
     rule = SGD("optimal", step_order="shrink_first")
-    ours = LazyNetClassifier(l1=0.0, l2=0.01, rule=rule, **options).fit(X, y)
-    theirs = SGDClassifier(alpha=0.01, learning_rate="optimal", **options).fit(X, y)
+    ours = LazyNetClassifier(l1=0.0, l2=0.01, rule=rule, **AS_PASSED, **options).fit(X, y)
+    theirs = SGDClassifier(alpha=0.01, learning_rate="optimal", shuffle=False, **options).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
     with pytest.raises(ValueError, match=r"schedule='optimal' is .* needs l2 > 0, got l2=0"):
         LazyNetClassifier(l2=0.0, rule=FoBoS("optimal")).fit(X, y)
@@ -458,7 +553,7 @@ def test_balanced_counts_give_the_weights_of_balanced(n_classes, share):
     y = np.array(["a", "b", "c"])[y]
     labels, counts = np.unique(y, return_counts=True)
     given = dict(zip(labels.tolist(), counts / (len(y) if share else 1), strict=True))
-    options = dict(l1=1e-4, rule=FoBoS(eta0=0.1), shuffle=False, tol=None, max_iter=1)
+    options = dict(l1=1e-4, rule=FoBoS(eta0=0.1), tol=None, max_iter=1, **AS_PASSED)
     whole = LazyNetClassifier(class_weight="balanced", **options).fit(X, y)
     stream = LazyNetClassifier(class_weight=Balanced(class_counts=given), **options)
     for rows in (slice(0, 13), slice(13, 80)):

@@ -1,4 +1,4 @@
-"""A fit that chooses its rates and its penalty learns from features in units of their own."""
+"""Training standardises features, whatever else is given; the model is that of rows as passed."""
 
 import copy
 import pickle
@@ -9,19 +9,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from support import same_bits
+from support.matrices import source_of
 
-from lazynet import AdaGrad, FoBoS, LazyNetClassifier, LazyNetRegressor
-from lazynet.data.arrays import checked_csr
-from lazynet.data.statistics import Units
-from lazynet.reference import learner as reference
+from lazynet import SAGA, AdaGrad, FoBoS, LazyNetClassifier, LazyNetRegressor, load
+from lazynet.data.statistics import FeatureMoments
+from lazynet.estimators import online_model
+from lazynet.reference.learner import RunningUnits
+from lazynet.training.folds import split
 
-BOTH = [LazyNetClassifier, LazyNetRegressor]
+BOTH = pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
 #: Products and quotients by sizes and means are rounded, and every step goes on with the rounding.
 CLOSE = dict(rtol=1e-6, atol=1e-8)
+#: Parameters that have no influence on the units.
+OTHERS = [
+    {}, dict(l1=0.0), dict(l1=1e-3), dict(l2=1e-3), dict(rule=FoBoS(eta0=0.01)),
+    dict(rule=FoBoS(storage="dense")), dict(rule=FoBoS(storage="tables", eta0=0.01)),
+    dict(rule=AdaGrad(alpha=0.1)), dict(rule="rda"), dict(rule="ftrl", l1=0.01),
+    dict(rule=FoBoS(average=True)), dict(max_iter=1, tol=None), dict(shuffle=False),
+]  # fmt: skip
 
 
 def rows_of(seed=0, n=120, d=6):
-    """Rows with full, half full and sparse features, far from 0 or not; classes; numbers."""
+    """Rows with sparse, often nonzero and full features, far from 0 or not; classes; numbers."""
     generator = np.random.default_rng(seed)
     X = generator.standard_normal((n, d)) + np.linspace(-3, 3, d)
     X[:, ::3] *= generator.random((n, len(range(0, d, 3)))) < 0.2
@@ -30,160 +41,196 @@ def rows_of(seed=0, n=120, d=6):
     return X, np.where(score > 0, "yes", "no"), 5.0 + score
 
 
-def targets(Estimator, labels, numbers):
-    return labels if Estimator is LazyNetClassifier else numbers
+def rows_and_targets(Estimator, **options):
+    X, labels, numbers = rows_of(**options)
+    return X, labels if Estimator is LazyNetClassifier else numbers
+
+
+def classes_of(Estimator, y):
+    """The further argument of a first call of ``partial_fit``."""
+    return {"classes": np.unique(y)} if Estimator is LazyNetClassifier else {}
 
 
 def decisions(model, X):
     return model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
 
 
-@st.composite
-def matrices(draw):
-    """Dense rows of which some entries are 0, some features 0 or constant."""
-    n, d = draw(st.integers(1, 8)), draw(st.integers(1, 5))
-    value = st.sampled_from([0.0, 0.0, 1.0, -2.5, 1e-3, 7e4, 0.1])
-    return np.array(draw(st.lists(st.lists(value, min_size=d, max_size=d), min_size=n, max_size=n)))
+def same_units(left, right):
+    return same_bits(left.sizes, right.sizes) and same_bits(left.means, right.means)
 
 
-@given(matrices(), st.booleans())
-def test_units_equal_the_reference(X, centred):
-    units = Units.of(sparse.csr_matrix(X), centred=centred)
-    sizes, means = reference.sizes_and_means(X.tolist(), centred=centred)
+def moments_of(X, own=False, centred=True):
+    """The moments of all rows."""
+    moments = FeatureMoments.of(X.shape[1], own, centred)
+    moments.count(sparse.csr_matrix(X))
+    moments.settle()
+    return moments
+
+
+# --- sizes and means ----------------------------------------------------------------------------
+
+
+def assert_units(units, sizes, means):
     np.testing.assert_allclose(units.sizes, sizes, rtol=1e-9)
-    np.testing.assert_allclose(units.means, means, rtol=1e-12, atol=1e-12 * np.abs(X).max())
+    np.testing.assert_allclose(units.means, means, rtol=1e-12, atol=1e-12 * np.abs(means).max())
+    np.testing.assert_array_equal(units.moved, np.flatnonzero(units.means))
 
 
-@given(matrices(), st.sampled_from([np.int32, np.int64]), st.sampled_from([np.float32, float]))
-def test_rows_in_units_equal_the_reference(X, index, real):
-    """Also where a matrix has spare room, explicit zeros and columns in any order."""
-    given_rows = sparse.csr_matrix(X.astype(real))
-    given_rows.indices = given_rows.indices.astype(index)
-    given_rows.indptr = given_rows.indptr.astype(index)
-    given_rows.data = np.append(given_rows.data, [9.0]).astype(real)
-    given_rows.indices = np.append(given_rows.indices, [0]).astype(index)
-    rows = checked_csr(given_rows)
-    units = Units.of(rows)
-    changed = units.rows(rows)
-    wanted = reference.standardized(
-        X.astype(real).astype(float).tolist(), units.sizes.tolist(), units.means.tolist()
-    )
-    np.testing.assert_allclose(changed.toarray(), wanted, rtol=1e-9, atol=1e-12)
-    assert changed.nnz <= given_rows.indptr[-1] + len(units.moved) * X.shape[0]
+def sizes_and_means(rows, own=False, centred=True):
+    """Those of the reference."""
+    units = RunningUnits(own=own, centred=centred)
+    units.count(rows.tolist())
+    return units.sizes, units.means
 
 
-@pytest.mark.parametrize("Estimator", BOTH)
-@given(seed=st.integers(0, 1000))
-def test_units_and_origins_of_features_change_no_prediction(Estimator, seed):
-    """To multiply a feature by a number divides its weight by it; a full feature may be moved."""
-    X, labels, numbers = rows_of()
-    y = targets(Estimator, labels, numbers)
-    factors = 10.0 ** np.random.default_rng(seed).uniform(-6, 6, X.shape[1])
-    changed = X.copy()
-    changed[:, 2] += 1000.0
-    changed *= factors
-    model, other = (
-        Estimator(random_state=0, max_iter=3, tol=None).fit(rows, y) for rows in (X, changed)
-    )
-    np.testing.assert_allclose(decisions(other, changed), decisions(model, X), **CLOSE)
-    np.testing.assert_allclose(np.ravel(other.coef_) * factors, np.ravel(model.coef_), **CLOSE)
+@pytest.mark.parametrize("n_rows", [9, 10])
+def test_a_feature_is_centred_from_half_of_the_rows_on(n_rows):
+    """Exactly half is enough, one less is not."""
+    X = np.zeros((n_rows, 3))
+    X[:5, 0], X[:4, 1], X[:, 2] = 3.0, 3.0, 7.0
+    units = moments_of(X).units
+    assert units.means.tolist() == pytest.approx([15 / n_rows, 0.0, 7.0])
+    assert units.sizes.tolist() == pytest.approx([X[:, 0].std(), 3.0, 7.0])
+    own = moments_of(X, own=True).units
+    assert own.means.tolist() == units.means.tolist()
+    assert own.sizes.tolist() == pytest.approx([X[:, 0].std(), X[:, 1].std(), 7.0])
+    from_zero = moments_of(X, centred=False).units
+    assert not from_zero.means.any()
+    assert from_zero.sizes.tolist() == pytest.approx([np.sqrt((X[:, 0] ** 2).mean()), 3.0, 7.0])
 
 
-@pytest.mark.parametrize("Estimator", BOTH)
-def test_the_model_is_that_of_rows_in_their_units(Estimator):
-    """The same steps are taken by a model that is given the rows in units, and the l1 found."""
-    X, labels, numbers = rows_of()
-    y = targets(Estimator, labels, numbers)
-    model = Estimator(random_state=0).fit(X, y)
-    units = model.units_
+def test_a_sparse_feature_has_its_own_size_beyond_ten_times():
+    """Up to exactly ten times it has the shared one, also if it occurs in no row."""
+    X = np.zeros((8, 8))
+    roots = [1.0, 1.0, 1.0, 10.0, 0.1, 10.1, 0.099, 0.0]
+    for column, root in enumerate(roots):
+        X[column % 3, column] = root
+    assert moments_of(X).units.sizes.tolist() == pytest.approx([1, 1, 1, 1, 1, 10.1, 0.099, 1])
+    assert moments_of(2.0 * X).units.sizes[:5].tolist() == [2.0] * 5
+
+
+def test_a_constant_feature_is_no_noise():
+    """The spread of a constant is rounding, and must not be blown up to the size of a signal."""
+    X = sparse.csr_matrix(np.c_[np.full(50, 0.1), np.arange(50.0)])
+    units = moments_of(X).units
+    assert units.sizes[0] == pytest.approx(0.1)
+    assert np.abs(units.rows(X).toarray()[:, 0]).max() < 1e-12
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-150, 1.0, 1e150])
+def test_sizes_of_numbers_of_any_size_are_finite(factor):
+    X, _, _ = rows_of()
+    units = moments_of(X * factor).units
+    assert np.isfinite(units.sizes).all()
+    assert (units.sizes > 0).all()
+    assert np.isfinite(units.rows(sparse.csr_matrix(X * factor)).data).all()
+
+
+def test_units_show_the_names_of_the_features():
+    pandas = pytest.importorskip("pandas")
+    X, y = rows_and_targets(LazyNetClassifier, d=12)
+    names = [f"gene {j}" for j in range(12)]
+    model = LazyNetClassifier().fit(pandas.DataFrame(X, columns=names), y)
+    lines = str(model.units_).splitlines()
+    assert lines[0] == "Units of 12 features; 8 are centred"
+    assert lines[1].split() == ["feature", "size", "mean"]
+    assert [line.split()[:2] for line in lines[2:-1]] == [["gene", str(j)] for j in range(8)]
+    assert float(lines[4].split()[2]) == pytest.approx(X[:, 2].std(), rel=1e-3)
+    assert float(lines[4].split()[3]) == pytest.approx(X[:, 2].mean(), rel=1e-3)
+    assert lines[-1].split() == ["...", "and", "4", "more"]
+    assert str(model.fit(X, y).units_).splitlines()[2].split()[0] == "0"
+
+
+# --- fit ----------------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("options", OTHERS, ids=str)
+def test_units_depend_on_no_other_parameter(Estimator, options):
+    X, y = rows_and_targets(Estimator)
+    for standardize in ("auto", True):
+        sizes, means = sizes_and_means(X, own=standardize is True)
+        model = Estimator(standardize=standardize, **options).fit(X, y)
+        assert_units(model.units_, sizes, means)
+        model.set_params(fit_intercept=False).fit(X, y)
+        sizes, _ = sizes_and_means(X, own=standardize is True, centred=False)
+        assert_units(model.units_, sizes, np.zeros(6))
+        assert not model.intercept_.any()
+    assert Estimator(standardize=False, **options).fit(X, y).units_ is None
+
+
+@BOTH
+@pytest.mark.parametrize("options", [*OTHERS, dict(rule=SAGA(), l2=1e-3)], ids=str)
+@pytest.mark.parametrize("standardize", ["auto", True])
+def test_the_model_is_that_of_standardised_rows(Estimator, options, standardize):
+    """The penalties, rates and losses are those of a fit to the rows in these units."""
+    X, y = rows_and_targets(Estimator)
+    model = Estimator(random_state=0, standardize=standardize, **options).fit(X, y)
+    units, inner = model.units_, model.units_.rows(sparse.csr_matrix(X))
     assert len(units.moved)
     assert (units.means == 0).any()
-    inner = units.rows(sparse.csr_matrix(X))
-    rule = AdaGrad() if Estimator is LazyNetClassifier else "fobos"
-    twin = Estimator(l1=model.l1_, rule=rule, random_state=0).fit(inner, y)
-    assert twin.units_ is None
+    twin = Estimator(random_state=0, standardize=False, **options).fit(inner, y)
     np.testing.assert_array_equal(np.ravel(twin.coef_) / units.sizes, np.ravel(model.coef_))
     np.testing.assert_allclose(decisions(twin, inner), decisions(model, X), rtol=1e-9, atol=1e-9)
+    assert (twin.l1_, twin.eta0_, twin.t_) == (model.l1_, model.eta0_, model.t_)
     assert [line["progressive_loss"] for line in twin.history_] == [
         line["progressive_loss"] for line in model.history_
     ]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        dict(l1=0.0),
-        dict(l1=1e-3),
-        dict(l2=1e-3),
-        dict(rule=FoBoS(eta0=0.1)),
-        dict(rule=FoBoS(storage="dense")),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("Estimator", BOTH)
-def test_what_is_given_belongs_to_the_rows_as_they_are(Estimator, options):
-    X, labels, numbers = rows_of()
-    model = Estimator(**options, max_iter=1, tol=None)
-    assert model.fit(X, targets(Estimator, labels, numbers)).units_ is None
+@BOTH
+@pytest.mark.parametrize("options", [{}, dict(l1=0.01, l2=0.01, standardize=True)], ids=str)
+@given(seed=st.integers(0, 1000))
+def test_units_and_origins_of_features_change_no_prediction(Estimator, options, seed):
+    """To multiply a feature by a number divides its weight by it; a full feature may be moved.
 
-
-@pytest.mark.parametrize(("share", "has_units"), [(0.24, False), (0.26, True)])
-def test_few_rows_that_are_mostly_0_give_a_classifier_no_units(share, has_units):
-    X, labels, numbers = rows_of(n=59)
-    X = np.zeros(X.shape)
-    places = np.random.default_rng(0).permutation(X.size)[: round(share * X.size)]
-    X.ravel()[places] = 1.0
-    assert (LazyNetClassifier().fit(X, labels).units_ is not None) == has_units
-    assert LazyNetRegressor().fit(X, numbers).units_ is not None
-
-
-@pytest.mark.parametrize("Estimator", BOTH)
-def test_without_an_intercept_features_are_measured_from_0(Estimator):
-    X, labels, numbers = rows_of()
-    model = Estimator(fit_intercept=False, max_iter=2, tol=None)
-    model.fit(X, targets(Estimator, labels, numbers))
-    assert not model.units_.means.any()
-    assert not model.intercept_.any()
-
-
-@pytest.mark.parametrize("Estimator", BOTH)
-def test_a_model_goes_on_in_its_units(Estimator):
-    """partial_fit and warm_start keep the units; a penalty that is given ends them."""
-    X, labels, numbers = rows_of()
-    y = targets(Estimator, labels, numbers)
-    model = Estimator(random_state=0, shuffle=False).fit(X, y)
-    units, before = model.units_, decisions(model, X)
-    twin = pickle.loads(pickle.dumps(model))
-    inner = units.rows(sparse.csr_matrix(X))
-    twin_within = Estimator(random_state=0, shuffle=False, l1=model.l1_).fit(inner, y)
-    model.partial_fit(X[:5], y[:5])
-    twin_within.partial_fit(inner[:5], y[:5])
-    assert model.units_ is units
-    np.testing.assert_allclose(decisions(twin_within, inner), decisions(model, X), **CLOSE)
-    np.testing.assert_allclose(
-        np.ravel(model.coef_), np.ravel(twin_within.coef_) / units.sizes, rtol=1e-12
+    With "auto" sparse features share a size, and are multiplied by the same number.
+    """
+    X, y = rows_and_targets(Estimator)
+    factors = 10.0 ** np.random.default_rng(seed).uniform(-6, 6, X.shape[1])
+    if not options:
+        factors[::3] = factors[0]
+    changed = X.copy()
+    changed[:, [2, 5]] += [1000.0, -7.0]
+    changed *= factors
+    model, other = (
+        Estimator(random_state=0, max_iter=3, tol=None, **options).fit(rows, y)
+        for rows in (X, changed)
     )
-    assert np.array_equal(model.last_coef_, model.coef_)
-    np.testing.assert_allclose(model.last_intercept_, model.intercept_)
-    twin.set_params(warm_start=True, max_iter=2).fit(X, y)
-    assert np.array_equal(twin.units_.sizes, units.sizes)
-    twin.set_params(l1=0.0)
-    assert np.array_equal(twin.units_.sizes, units.sizes)
-    fitted = twin.coef_
-    # A row without values moves no weight.
-    twin.partial_fit(np.zeros((1, X.shape[1])), y[:1])
-    assert twin.units_ is None
-    np.testing.assert_allclose(twin.coef_, fitted, **CLOSE)
-    assert not np.allclose(decisions(twin, X), before)
-    twin.set_params(l1=None, warm_start=True).fit(X, y)
-    assert twin.units_ is None
-    assert clone(twin).units_ is None
+    np.testing.assert_allclose(decisions(other, changed), decisions(model, X), **CLOSE)
+    np.testing.assert_allclose(np.ravel(other.coef_) * factors, np.ravel(model.coef_), **CLOSE)
 
 
-@pytest.mark.parametrize("Estimator", BOTH)
+@BOTH
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array, np.asfortranarray])
+def test_float32_is_standardised_as_float64(Estimator, form):
+    """The values are those of float32, the sums and quotients are of float64."""
+    X, y = rows_and_targets(Estimator)
+    narrow = X.astype(np.float32)
+    model, other = (
+        Estimator(random_state=0).fit(form(rows), y).partial_fit(form(rows[:9]), y[:9])
+        for rows in (narrow, narrow.astype(float))
+    )
+    assert same_bits(model.coef_, other.coef_)
+    assert same_units(model.units_, other.units_)
+
+
+@BOTH
+def test_rows_that_are_held_out_have_no_part_in_the_units(Estimator):
+    X, y = rows_and_targets(Estimator)
+    options = dict(early_stopping=True, validation_fraction=0.5, random_state=0)
+    strata = (y == "yes").astype(int) if Estimator is LazyNetClassifier else None
+    trained, held = split(len(y), 0.5, np.random.RandomState(0), strata)
+    other = X.copy()
+    other[held] = 100.0 * other[held] + 5.0
+    model = Estimator(**options).fit(other, y)
+    assert same_units(model.units_, moments_of(X[trained]).units)
+    assert same_units(model.units_, clone(model).fit(X, y).units_)
+
+
+@BOTH
 def test_weights_go_in_and_out_in_the_units_of_the_rows(Estimator):
-    X, labels, numbers = rows_of()
-    y = targets(Estimator, labels, numbers)
+    X, y = rows_and_targets(Estimator)
     seen = []
     model = Estimator(random_state=0, max_iter=2, tol=None)
     model.fit(X, y, callback=lambda epoch: seen.append((epoch.coef, epoch.intercept)))
@@ -199,32 +246,203 @@ def test_weights_go_in_and_out_in_the_units_of_the_rows(Estimator):
     gone_on = Estimator(**options).fit(X, y, **start)
     units, inner = gone_on.units_, gone_on.units_.rows(sparse.csr_matrix(X))
     weights, intercept = units.within(np.ravel(model.coef_), float(model.intercept_[0]))
-    twin = Estimator(**options, l1=gone_on.l1_)
+    twin = Estimator(**options, standardize=False)
     twin.fit(inner, y, coef_init=weights.reshape(model.coef_.shape), intercept_init=[intercept])
     np.testing.assert_allclose(decisions(gone_on, X), decisions(twin, inner), **CLOSE)
 
 
-@pytest.mark.parametrize("Estimator", BOTH)
-def test_verify_compares_in_units(Estimator):
-    X, labels, numbers = rows_of()
-    assert Estimator().verify(X * 10.0 ** np.arange(6), targets(Estimator, labels, numbers)).agrees
+@BOTH
+def test_the_penalty_of_the_objective_acts_on_the_standardised_weights(Estimator):
+    X, y = rows_and_targets(Estimator)
+    seen = []
+    model = Estimator(l1=0.02, l2=0.1, random_state=0)
+    model.fit(X, y, callback=lambda epoch: seen.append(epoch.objective - epoch.mean_loss))
+    weights, _ = model.units_.within(np.ravel(model.coef_), model.intercept_)
+    assert seen[-1] == pytest.approx(0.02 * np.abs(weights).sum() + 0.05 * (weights**2).sum())
 
 
-@pytest.mark.parametrize("factor", [1e-300, 1e-150, 1.0, 1e150, 1e300])
-def test_sizes_of_numbers_of_any_size_are_finite(factor):
-    X, _, _ = rows_of()
-    units = Units.of(sparse.csr_matrix(X * factor))
-    assert np.isfinite(units.sizes).all()
-    assert (units.sizes > 0).all()
-    assert np.isfinite(units.rows(sparse.csr_matrix(X * factor)).data).all()
+@BOTH
+@pytest.mark.parametrize("standardize", ["auto", True, False])
+def test_verify_compares_in_units(Estimator, standardize):
+    X, y = rows_and_targets(Estimator)
+    scales = 10.0 ** np.arange(-2, 4) if standardize else 1.0
+    assert Estimator(l1=1e-3, standardize=standardize).verify(X * scales, y).agrees
 
 
-def test_a_constant_feature_is_no_noise():
-    """The spread of a constant is rounding, and must not be blown up to the size of a signal."""
-    X = sparse.csr_matrix(np.c_[np.full(50, 0.1), np.arange(50.0)])
-    units = Units.of(X)
-    assert units.sizes[0] == pytest.approx(0.1)
-    assert np.abs(units.rows(X).toarray()[:, 0]).max() < 1e-12
+# --- partial_fit --------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("options", [{}, dict(l1=0.01, rule=FoBoS(eta0=0.02))], ids=str)
+def test_the_first_call_has_the_units_of_its_rows(Estimator, options):
+    """It is one epoch of ``fit``."""
+    X, y = rows_and_targets(Estimator)
+    model = Estimator(shuffle=False, max_iter=1, tol=None, **{"l1": 0.0, **options})
+    streamed = clone(model).partial_fit(X, y, **classes_of(Estimator, y))
+    assert same_bits(streamed.coef_, model.fit(X, y).coef_)
+    assert same_units(streamed.units_, model.units_)
+
+
+@BOTH
+@pytest.mark.parametrize("standardize", ["auto", True, False])
+def test_a_default_rate_from_one_row_suits_the_rows_after_it(Estimator, standardize):
+    """The first row is its own mean, and nothing is left of it; later rows have deviations of 1."""
+    X, y = rows_and_targets(Estimator, d=40, n=300)
+    model = Estimator(rule=FoBoS("power"), l1=0.0, standardize=standardize, shuffle=False)
+    for row in range(300):
+        model.partial_fit(X[[row]], y[[row]], **classes_of(Estimator, y))
+        if row == 0:
+            norm = X[0] @ X[0] if standardize is False else np.count_nonzero(X[0])
+            curvature = 0.25 if Estimator is LazyNetClassifier else 1.0
+            assert model.eta0_ == pytest.approx(1.0 / (curvature * (norm + 1.0)))
+    assert model.score(X, y) > 0.8
+
+
+@BOTH
+def test_partial_fit_counts_the_rows_after_those_of_fit(Estimator, tmp_path):
+    """Also in a copy, and in a model that was saved."""
+    X, y = rows_and_targets(Estimator, n=200)
+    model = Estimator(random_state=0).fit(X[:120], y[:120])
+    model.save(tmp_path / "model")
+    others = load(tmp_path / "model"), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)
+    model.partial_fit(X[120:], y[120:])
+    moments = moments_of(X[:120])
+    moments.count(sparse.csr_matrix(X[120:]))
+    moments.settle(np.arange(6))
+    assert same_units(model.units_, moments.units)
+    for other in others:
+        other.partial_fit(X[120:], y[120:])
+        assert same_bits(other.coef_, model.coef_)
+        assert same_units(other.units_, model.units_)
+
+
+@BOTH
+def test_partial_fit_from_a_source_is_that_of_its_chunks(Estimator, monkeypatch):
+    monkeypatch.setattr(online_model, "ROWS", 16)
+    X, y = rows_and_targets(Estimator)
+    y = (y == "yes").astype(float) if Estimator is LazyNetClassifier else y
+    model, other = Estimator(shuffle=False), Estimator(shuffle=False)
+    for start in range(0, 120, 16):
+        rows = slice(start, start + 16)
+        model.partial_fit(X[rows], y[rows], **classes_of(Estimator, y))
+    other.partial_fit(source_of(sparse.csr_matrix(X), y, rows=7), **classes_of(Estimator, y))
+    assert same_bits(model.coef_, other.coef_)
+    assert same_units(model.units_, other.units_)
+
+
+@BOTH
+@pytest.mark.parametrize("standardize", ["auto", True])
+def test_values_whose_squares_overflow_are_refused(Estimator, standardize):
+    """By name, by all calls; ``partial_fit`` leaves the model with its units."""
+    X, y = rows_and_targets(Estimator)
+    y = (y == "yes").astype(float) if Estimator is LazyNetClassifier else y
+    large = X.copy()
+    large[70, 2] = 1e200
+    model = Estimator(standardize=standardize, shuffle=False)
+    sound = clone(model).fit(X, y)
+    message = "X has values whose squares are not finite .* or write standardize=False"
+    for rows in ((large, y), (source_of(sparse.csr_matrix(large), y),)):
+        with pytest.raises(ValueError, match=message):
+            clone(model).fit(*rows)
+        changed = copy.deepcopy(sound)
+        with pytest.raises(ValueError, match=message):
+            changed.partial_fit(*rows)
+        assert same_units(changed.units_, sound.units_)
+        expected = copy.deepcopy(sound).partial_fit(X, y)
+        assert same_bits(changed.partial_fit(X, y).coef_, expected.coef_)
+
+
+@BOTH
+def test_a_call_that_fails_leaves_the_units(Estimator):
+    """Steps that overflow after the rows were counted."""
+    X, y = rows_and_targets(Estimator)
+    model = Estimator(random_state=0, rule=FoBoS(eta0=0.01)).fit(X, y)
+    expected = copy.deepcopy(model).partial_fit(X[:3], y[:3])
+    model.set_params(rule__eta0=1e308, l1=0.0)
+    units = model.units_
+    with pytest.raises(FloatingPointError):
+        model.partial_fit(7.0 * X, y)
+    assert same_units(model.units_, units)
+    model.set_params(rule__eta0=0.01, l1=None).partial_fit(X[:3], y[:3])
+    assert same_units(model.units_, expected.units_)
+    assert same_bits(model.coef_, expected.coef_)
+
+
+# --- calls after others -------------------------------------------------------------------------
+
+
+@BOTH
+def test_a_warm_start_keeps_the_units(Estimator):
+    """Also where the rows are others; so it is a warm start on rows in these units.
+
+    Units that were read do not change.
+    """
+    X, y = rows_and_targets(Estimator)
+    other = 3.0 * X[::-1] + 1.0
+    model = Estimator(random_state=0, warm_start=True, l1=1e-3).fit(X, y)
+    units = model.units_
+    twin = clone(model).set_params(standardize=False)
+    twin.fit(units.rows(sparse.csr_matrix(X)), y)
+    inner = units.rows(sparse.csr_matrix(other))
+    model.fit(other, y)
+    twin.fit(inner, y)
+    assert same_units(model.units_, units)
+    np.testing.assert_array_equal(np.ravel(twin.coef_) / units.sizes, np.ravel(model.coef_))
+    np.testing.assert_allclose(decisions(twin, inner), decisions(model, other), **CLOSE)
+    # What partial_fit has counted since counts.
+    model.partial_fit(other, y)
+    counted = model.units_
+    assert not same_units(counted, units)
+    assert same_units(model.fit(X, y).units_, counted)
+
+
+SWITCHES = [
+    (before, after)
+    for before in (("auto", True), (True, True), (False, True), ("auto", False))
+    for after in (("auto", True), (True, True), (False, True), (True, False))
+    if before != after
+]
+
+
+@BOTH
+@pytest.mark.parametrize("rule", [FoBoS(eta0=0.02), AdaGrad(alpha=0.1), "rda"], ids=str)
+@pytest.mark.parametrize(("before", "after"), SWITCHES)
+def test_a_switch_of_the_units_keeps_the_model(Estimator, before, after, rule):
+    """``standardize`` and ``fit_intercept`` change what the units are, and no prediction."""
+    X, y = rows_and_targets(Estimator)
+    model = Estimator(rule=rule, random_state=0, l1=1e-3)
+    model.set_params(standardize=before[0], fit_intercept=before[1]).fit(X, y)
+    if not after[1]:
+        model.intercept_ = np.zeros(1)
+    expected = decisions(model, X)
+    # Steps that move no weight, but begin in the other units.
+    model.set_params(standardize=after[0], fit_intercept=after[1], l1=0.0, l2=0.0)
+    model.set_params(rule=FoBoS(eta0=1e-300), max_iter=1, tol=None)
+    streamed = copy.deepcopy(model).partial_fit(X[:50], y[:50])
+    warm = copy.deepcopy(model).set_params(warm_start=True).fit(X[:50], y[:50])
+    for other, counted in ((streamed, np.vstack([X, X[:50]])), (warm, X)):
+        np.testing.assert_allclose(decisions(other, X), expected, **CLOSE)
+        rows = X[:50] if before[0] is False else counted
+        assert (other.units_ is None) == (after[0] is False)
+        if after[0]:
+            own, centred = after[0] is True, after[1]
+            sizes, _ = sizes_and_means(rows, own=own, centred=centred)
+            full = [1, 2, 4, 5]
+            columns = full if after[0] == "auto" else slice(None)
+            np.testing.assert_allclose(other.units_.sizes[columns], np.array(sizes)[columns])
+
+
+def test_a_search_compares_penalties_in_the_same_units():
+    """None and the l1 that it finds have the same score."""
+    X, y = rows_and_targets(LazyNetClassifier)
+    X, fold = X * 10.0 ** np.arange(6), [(np.arange(60), np.arange(60, 120))]
+    found = LazyNetClassifier(random_state=0).fit(X[:60], y[:60]).l1_
+    grid = {"l1": [None, found, 10.0], "standardize": ["auto", True, False]}
+    model = LazyNetClassifier(random_state=0)
+    search = GridSearchCV(model, grid, cv=fold, scoring="neg_log_loss").fit(X, y)
+    scores = search.cv_results_["mean_test_score"].reshape(3, 3)
+    assert scores[0, 0] == scores[1, 0]
+    assert len({*scores.ravel()}) > 3
 
 
 def test_sparse_weights_of_several_targets_are_the_dense_ones():

@@ -11,6 +11,7 @@ from support import Evaluated, plan
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS, engine_of
 from support.engines import apart
 from support.matrices import corpus
+from support.models import RawClassifier, RawRegressor
 from support.parameters import in_rule
 
 from lazynet import (
@@ -18,8 +19,6 @@ from lazynet import (
     FromArray,
     FromStep,
     InverseSqrt,
-    LazyNetClassifier,
-    LazyNetRegressor,
     PolynomialDecay,
 )
 from lazynet.data.arrays import as_examples
@@ -146,10 +145,10 @@ AVERAGES = {
 def test_coefficients_are_the_mean_of_the_iterates(average, n_classes):
     """What scikit-learn's SGD does not do under an l1 penalty: the mean of its own iterates."""
     X, y = data()
-    kind, options = LazyNetRegressor, {}
+    kind, options = RawRegressor, {}
     if n_classes:
         y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
-        kind, options = LazyNetClassifier, {"classes": np.unique(y)}
+        kind, options = RawClassifier, {"classes": np.unique(y)}
     chosen, weighing = AVERAGES[average]
     seen = Evaluated()
     model = kind(
@@ -186,18 +185,16 @@ def test_polynomial_decay_is_the_recursion_of_its_authors():
 def test_an_average_without_iterates_is_the_weights():
     """The weights predict before step k, as in scikit-learn: there is nothing else."""
     X, y = data()
-    late = LazyNetRegressor(rule=FoBoS(average=10_000), max_iter=2, tol=None, random_state=0).fit(
-        X, y
-    )
-    plain = LazyNetRegressor(max_iter=2, tol=None, random_state=0).fit(X, y)
+    late = RawRegressor(rule=FoBoS(average=10_000), max_iter=2, tol=None, random_state=0).fit(X, y)
+    plain = RawRegressor(max_iter=2, tol=None, random_state=0).fit(X, y)
     np.testing.assert_array_equal(late.coef_, plain.coef_)
-    assert not hasattr(LazyNetRegressor(), "last_coef_")
+    assert not hasattr(RawRegressor(), "last_coef_")
 
 
 def test_a_warm_start_begins_the_average_anew():
     """A warm start goes on from the last weights, not from the average."""
     X, y = data()
-    model = LazyNetRegressor(
+    model = RawRegressor(
         rule=FoBoS(average=True, eta0=0.3), warm_start=True, max_iter=1, tol=None, shuffle=False
     ).fit(X, y)  # fmt: skip
     model.fit(X[:1], y[:1])
@@ -208,7 +205,7 @@ def test_a_warm_start_begins_the_average_anew():
 def test_another_weighing_begins_another_average():
     """Two weighings in one sum would be the mean of neither; another storage begins anew too."""
     X, y = data()
-    model = LazyNetRegressor(rule=FoBoS(average=True, eta0=0.3), shuffle=False).partial_fit(X, y)
+    model = RawRegressor(rule=FoBoS(average=True, eta0=0.3), shuffle=False).partial_fit(X, y)
     model.set_params(rule__average="polynomial").partial_fit(X, y)
     model.set_params(rule__storage="dense").partial_fit(X, y)
     iterates, _ = own_iterates(model, X, y, 3)
@@ -222,7 +219,7 @@ def test_the_objective_of_an_epoch_is_that_of_the_average():
     X, y = data()
     options = dict(l1=0.01, l2=0.02, average=True, max_iter=3, tol=None)
     seen = Evaluated()
-    model = LazyNetRegressor(**in_rule(**options)).fit(X, y, callback=seen)
+    model = RawRegressor(**in_rule(**options)).fit(X, y, callback=seen)
     loss = np.mean((model.predict(X) - y) ** 2) / 2
     penalty = ElasticNet(0.01, 0.02).value(model.coef_.ravel())
     assert seen.lines[-1]["mean_loss"] == pytest.approx(loss, rel=1e-12)
@@ -258,7 +255,7 @@ def test_what_cannot_be_averaged_is_refused(options, message):
     """An average that cannot be kept is refused before anything is trained."""
     X, y = data()
     with pytest.raises((TypeError, ValueError), match=message):
-        LazyNetRegressor(**in_rule(**options)).fit(X, y)
+        RawRegressor(**in_rule(**options)).fit(X, y)
 
 
 @pytest.mark.parametrize("rule", ["fobos", "sgd"])
@@ -273,7 +270,7 @@ def test_a_weight_that_is_zero_in_every_iterate_has_the_average_zero(rule, avera
     zeros = 0
     for l1 in (0.05, 0.3, 1.0):
         clock, dense = (
-            LazyNetClassifier(
+            RawClassifier(
                 **in_rule(l1=l1, l2=1e-3, tol=None, random_state=0, storage=engine, **options)
             )
             .fit(X, y)

@@ -1,10 +1,14 @@
 """A grid of settings in one pass: every column equals a fit of its setting alone, in every fold."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone, is_classifier
 from support.matrices import make_data
+from support.models import RawClassifier, RawRegressor
 from support.parameters import in_rule
 
 from lazynet import (
@@ -16,8 +20,6 @@ from lazynet import (
     FoBoS,
     FromData,
     InverseSqrt,
-    LazyNetClassifier,
-    LazyNetRegressor,
     Optimal,
     Pegasos,
     Power,
@@ -28,6 +30,7 @@ from lazynet.data.targets import Classes, Columns
 from lazynet.engines.calls import Workers
 from lazynet.losses import LOSSES
 from lazynet.training import grid as grids
+from lazynet.training.fit import make_plan
 from lazynet.training.folds import Fold, settings_of
 from lazynet.training.grid import GridTraining, grid_plans
 from lazynet.training.rows import RowsInMemory
@@ -43,6 +46,7 @@ WITH_L2 = [(l1, l2 + 0.01) for l1, l2 in SETTINGS]
 RULES = {
     "fobos": (dict(rule="fobos", eta0=0.3), SETTINGS),
     "fobos, power as an object": (dict(rule="fobos", schedule=Power(0.3)), SETTINGS),
+    "sgd, power": (dict(rule="sgd", schedule="power"), [*WITH_L2, (0.0, 30.0)]),
     "fobos, shrink first": (
         dict(rule=FoBoS(step_order="shrink_first"), schedule=Constant(0.2)),
         SETTINGS,
@@ -93,22 +97,24 @@ def some_orders(n, epochs, seed=0):
 
 def problems_of(model, X, y, weights=None):
     """The targets and importances of every class or number."""
-    if isinstance(model, LazyNetClassifier):
+    if is_classifier(model):
         classes, codes = np.unique(y, return_inverse=True)
         return Classes(codes, len(classes), weights)
     return Columns(y, weights)
 
 
 def trained(model, settings, X, y, folds, orders, *, weights=None, dtype="float64", n_threads=1):
-    """The grid after all orders."""
-    base, problems = read_settings(model), problems_of(model, X, y, weights)
-    unweighted = RowsInMemory(X, problems_of(model, X, y))
-    plans = grid_plans(base, settings, unweighted.statistics(base, False))
-    sizes = row_sizes_of(X, plans[0].size_kind)
-    training = GridTraining(plans, X, problems, folds, sizes, dtype)
+    """The grid after an epoch for each of the orders."""
+    l1, l2 = settings[0]
+    model = clone(model).set_params(l1=l1, l2=l2, max_iter=len(orders), tol=None)
+    base, targets, given = read_settings(model), problems_of(model, X, y, weights), iter(orders)
+    rows = RowsInMemory(X, targets)
+    plan, *_ = make_plan(base, rows, None)
+    plans = grid_plans(plan, base, settings, rows.statistics(base, False))
+    sizes = row_sizes_of(X, plan.size_kind)
+    training = GridTraining(plans, X, targets, folds, sizes, dtype)
     with Workers(n_threads) as workers:
-        for order in orders:
-            training.epoch(order, workers)
+        training.train(SimpleNamespace(permutation=lambda n: next(given)), workers)
     return training
 
 
@@ -136,12 +142,12 @@ def assert_columns_are_fits(model, settings, X, y, *, folds=None, epochs=2, weig
 
 
 @pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("kind", [LazyNetClassifier, LazyNetRegressor])
+@pytest.mark.parametrize("kind", [RawClassifier, RawRegressor])
 def test_a_column_is_a_fit_of_its_setting(name, kind):
-    """Every rule and schedule, in folds and without."""
+    """Every rule and schedule, in folds and without; automatic rates fall in the second epoch."""
     options, settings = RULES[name]
-    loss = "log_loss" if kind is LazyNetClassifier else "huber"
-    X, y = make_data(n_classes=2 if kind is LazyNetClassifier else 0, seed=1)
+    loss = "log_loss" if kind is RawClassifier else "huber"
+    X, y = make_data(n_classes=2 if kind is RawClassifier else 0, seed=1)
     assert_columns_are_fits(kind(loss, l1=0.0, **in_rule(**options)), settings, X, y)
 
 
@@ -151,7 +157,7 @@ def test_a_column_is_a_fit_of_its_setting(name, kind):
 def test_the_same_bits_for_any_chunks_and_threads(rule, monkeypatch):
     """Chunks and threads leave no trace."""
     X, y = make_data(n=90, seed=6)
-    model = LazyNetClassifier(l1=0.0, rule=rule)
+    model = RawClassifier(l1=0.0, rule=rule)
     settings = settings_of(np.geomspace(1e-4, 0.1, 20), np.array([0.0, 0.01]))
     folds, orders = three_folds(len(y))[:3], some_orders(len(y), 2)
     expected = None
@@ -176,7 +182,7 @@ def test_losses_of_held_out_rows(rule, weighted):
     X, y = make_data(seed=7)
     weights = np.random.default_rng(7).choice([0.5, 1.0, 3.0], len(y)) if weighted else None
     folds, orders = three_folds(len(y))[:3], some_orders(len(y), 1)
-    model = LazyNetClassifier(l1=0.0, rule=rule)
+    model = RawClassifier(l1=0.0, rule=rule)
     training = trained(model, SETTINGS, X, y, folds, orders, weights=weights)
     before = [model_of(training, k, 1) for k in range(len(SETTINGS))]
     with Workers(1) as workers:
@@ -210,8 +216,8 @@ def test_any_folds(loss, rule, seed, share, epochs, n_classes, weighted):
 
     Each of several classes against the rest has columns of its own.
     """
-    kind = LazyNetClassifier if LOSSES[loss].margin else LazyNetRegressor
-    n_classes = n_classes if kind is LazyNetClassifier else 0
+    kind = RawClassifier if LOSSES[loss].margin else RawRegressor
+    n_classes = n_classes if kind is RawClassifier else 0
     X, y = make_data(n=40, d=8, n_classes=n_classes, seed=seed % 16)
     generator = np.random.default_rng(seed)
     weights = generator.choice([0.0, 0.5, 1.0, 3.0], 40) if weighted else None
@@ -230,7 +236,7 @@ def test_a_setting_that_overflows_ends_the_epoch():
     X, y = make_data(n_classes=0, seed=13)
     folds, orders = three_folds(len(y)), some_orders(len(y), 1)
     for rule in ("fobos", "adagrad", "rda", "ftrl"):
-        training = trained(LazyNetRegressor(l1=0.0, rule=rule), SETTINGS, X, y, folds, orders)
+        training = trained(RawRegressor(l1=0.0, rule=rule), SETTINGS, X, y, folds, orders)
         training.matrices[1].engine.cells[:, 2] = np.inf
         with Workers(1) as workers, pytest.raises(FloatingPointError, match="step"):
             training.epoch(orders[0], workers)

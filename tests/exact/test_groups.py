@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from support import plan
 from support.matrices import make_data
+from support.models import RawClassifier, RawRegressor
 from support.parameters import in_rule
 from support.runs import RESTLESS, overshoots, runs
 from support.twins import GroupTwins
 
-from lazynet import FoBoS, LazyNetClassifier, LazyNetRegressor
+from lazynet import FoBoS
 from lazynet.data.arrays import as_examples
 from lazynet.engines.base import SweepLimits
 from lazynet.engines.outputs import GroupedOutputs, OutputsOnClock
@@ -155,12 +156,12 @@ def test_fit_is_stepping_by_hand(kind):
     options |= dict(max_iter=2, tol=None, shuffle=False)
     if kind == "targets":
         y = numbers = scores
-        model = LazyNetRegressor(**in_rule(**options)).fit(X, y)
+        model = RawRegressor(**in_rule(**options)).fit(X, y)
     else:
         y = (scores > 0).astype(int) if kind == "labels" else scores.argmax(axis=1)
         numbers = 2.0 * (y if kind == "labels" else y[:, None] == np.arange(3)) - 1.0
         coupled = {"loss": "softmax"} if kind == "softmax" else {}
-        model = LazyNetClassifier(**in_rule(**options, **coupled)).fit(X, y)
+        model = RawClassifier(**in_rule(**options, **coupled)).fit(X, y)
     dense = DenseGroups(
         12, 3, softmax=kind == "softmax", l1=0.3, l2=0.1, schedule=lambda t: 0.1,
         loss="squared_error" if kind == "targets" else "log_loss", fit_intercept=True,

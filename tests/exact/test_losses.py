@@ -18,7 +18,7 @@ from lazynet.losses import LOSSES, Loss
 from lazynet.reference import DenseFromData
 from lazynet.reference.losses import LOSSES as TWINS
 from lazynet.reference.losses import SHAPES
-from lazynet.training.fit import default_l1
+from lazynet.training.automatic import L1_SHARE, default_l1
 
 each_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 
@@ -109,7 +109,7 @@ def test_default_rates_and_penalties_know_the_bound_of_the_slope(loss, epsilon):
     )
     size = 1.0 if loss.margin else min(loss.largest_slope, 1e3)
     assert twin._slope_size(1e3) == size
-    assert default_l1(statistics, loss, 1.0) == size / 2
+    assert default_l1(statistics, loss) == L1_SHARE * size / 2
 
 
 @pytest.mark.parametrize("code", [-1, LOSS_COUNT])

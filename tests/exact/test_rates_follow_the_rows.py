@@ -9,9 +9,10 @@ import pytest
 from scipy import sparse
 from support import examples_of, plan, rows
 from support.matrices import corpus
+from support.models import RawClassifier
 from support.parameters import in_rule
 
-from lazynet import FTRL, RDA, AdaGrad, DualNetClassifier, LazyNetClassifier, Stepper
+from lazynet import FTRL, RDA, AdaGrad, DualNetClassifier, Stepper
 from lazynet.data.arrays import as_examples, row_sizes_of
 from lazynet.losses import LOSSES
 
@@ -96,8 +97,8 @@ def test_the_scale_of_X_changes_nothing_but_the_scale_of_the_weights(rule, loss,
     """X times 2^k gives the weights times 2^-k bit for bit, and the same intercept."""
     X, y = corpus(n_rows=200, d=90)
     options = dict(loss=loss, rule=rule, l1=0.0, l2=0.0, max_iter=2, tol=None, random_state=0)
-    model = LazyNetClassifier(**in_rule(**options)).fit(X, y)
-    scaled = LazyNetClassifier(**in_rule(**options)).fit(X * 2.0**exponent, y)
+    model = RawClassifier(**in_rule(**options)).fit(X, y)
+    scaled = RawClassifier(**in_rule(**options)).fit(X * 2.0**exponent, y)
     np.testing.assert_array_equal(scaled.coef_ * 2.0**exponent, model.coef_)
     np.testing.assert_array_equal(scaled.intercept_, model.intercept_)
     if rule.name == "adagrad":
@@ -109,10 +110,8 @@ def test_importances_that_are_all_ten_times_as_large_change_nothing():
     """A sum begins with the importance of its row, as the squared gradients do."""
     X, y = corpus(n_rows=80, d=50)
     options = dict(rule=AdaGrad(delta=1e-12), max_iter=2, tol=None, random_state=0, l2=0.0)
-    once = LazyNetClassifier(**in_rule(l1=1e-3, **options)).fit(X, y)
-    ten = LazyNetClassifier(**in_rule(l1=1e-2, **options)).fit(
-        X, y, sample_weight=np.full(80, 10.0)
-    )
+    once = RawClassifier(**in_rule(l1=1e-3, **options)).fit(X, y)
+    ten = RawClassifier(**in_rule(l1=1e-2, **options)).fit(X, y, sample_weight=np.full(80, 10.0))
     np.testing.assert_allclose(ten.coef_, once.coef_, rtol=1e-9, atol=1e-9)
 
 
@@ -123,7 +122,7 @@ def test_from_a_given_alpha_to_the_data_and_back():
     """The weights go on as they are; rows are counted from the switch on, and not with alpha."""
     X, y = corpus(n_rows=60, d=40)
     options = dict(shuffle=False, l1=0.0, l2=0.0)
-    model = LazyNetClassifier(**in_rule(rule=AdaGrad(alpha=0.1), **options))
+    model = RawClassifier(**in_rule(rule=AdaGrad(alpha=0.1), **options))
     model.partial_fit(X, y, classes=[-1, 1])
     assert model.eta0_ == 0.1
     before = model.coef_.copy()
@@ -149,7 +148,7 @@ def test_loaded_weights_keep_their_size(rule):
     weights = np.arange(40.0)
     # Rows of very different sizes that all predictions get right by far: nothing is learned.
     big = sparse.diags(100.0 * 10.0 ** np.arange(8)) @ X
-    model = LazyNetClassifier(rule=rule, loss="hinge", l1=0.0, l2=0.0, shuffle=False)
+    model = RawClassifier(rule=rule, loss="hinge", l1=0.0, l2=0.0, shuffle=False)
     model.partial_fit(X, y, classes=[-1, 1])
     model.coef_, model.intercept_ = weights[None], [2.0]
     if rule.name == "rda":
@@ -165,7 +164,7 @@ def test_loaded_weights_keep_their_size(rule):
 def test_loaded_weights_of_adagrad_keep_their_size():
     """The first alpha multiplies no weight that was given."""
     X, _ = corpus(n_rows=20, d=40)
-    model = LazyNetClassifier(rule="adagrad", max_iter=1, tol=None, shuffle=False, l1=0.0, l2=0.0)
+    model = RawClassifier(rule="adagrad", max_iter=1, tol=None, shuffle=False, l1=0.0, l2=0.0)
     given_weights = np.arange(40.0)
     model.fit(X[:2], [0, 1], coef_init=given_weights)
     untouched = np.setdiff1d(np.arange(40), X[:2].indices)
@@ -229,7 +228,7 @@ def distance_to_the_minimum(rule, l1=0.02, l2=0.01):
     X, y = small_problem()
     best = DualNetClassifier(l1=l1, l2=l2, tol=1e-10).fit(X, y)
     options = dict(schedule="inverse_sqrt", eta0=1.0) if rule == "fobos" else {}
-    model = LazyNetClassifier(
+    model = RawClassifier(
         **in_rule(rule=rule, l1=l1, l2=l2, max_iter=400, tol=None, random_state=0, **options)
     ).fit(X, y)
     large = [np.abs(each.coef_) > 0.1 * np.abs(each.coef_).max() for each in (model, best)]
@@ -260,8 +259,8 @@ def test_a_warm_start_goes_on_as_partial_fit_does(rule):
     """The sums of gradients are kept, and the first weights and all later ones are the same."""
     X, y = small_problem()
     options = dict(rule=rule, l1=1e-3, l2=1e-3, shuffle=False, tol=None)
-    model = LazyNetClassifier(**in_rule(max_iter=5, warm_start=True, **options)).fit(X, y)
-    further = LazyNetClassifier(**in_rule(max_iter=5, **options)).fit(X, y).partial_fit(X, y)
+    model = RawClassifier(**in_rule(max_iter=5, warm_start=True, **options)).fit(X, y)
+    further = RawClassifier(**in_rule(max_iter=5, **options)).fit(X, y).partial_fit(X, y)
     before = model.coef_
     model.set_params(max_iter=1).fit(X, y)
     np.testing.assert_array_equal(model.coef_, further.coef_)

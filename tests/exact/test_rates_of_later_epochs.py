@@ -1,4 +1,4 @@
-"""Rates that suit the number of epochs: of a classifier after its own, of a regressor's few."""
+"""Automatic rates are full in the first half of the epochs of a fit, and fall in the second."""
 
 import copy
 
@@ -8,24 +8,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from support.engines import apart
-from support.parameters import in_rule
 
-from lazynet import RDA, AdaGrad, FoBoS, FromData, LazyNetClassifier, LazyNetRegressor
+from lazynet import FTRL, RDA, AdaGrad, FoBoS, FromData, LazyNetClassifier, LazyNetRegressor
 from lazynet.engines.cells import AdaGradEngine
 from lazynet.losses import LOSSES
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
-from lazynet.training.fit import EPOCHS_OF_CLASSIFIERS as FULL
+from lazynet.reference.from_data import DenseFromData
+from lazynet.training.passes import Learner
 
 N, D = 60, 50
-LATER = dict(max_iter=FULL + 3, tol=None)
-CHOSEN = AdaGrad().reference_options(LOSSES["log_loss"])
+#: The shares of the full rates in every epoch.
+SHARES = {
+    1: [1.0],
+    2: [1.0, 1 / 2],
+    3: [1.0, 1.0, 1 / 2],
+    4: [1.0, 1.0, 2 / 3, 1 / 3],
+    5: [1.0, 1.0, 1.0, 2 / 3, 1 / 3],
+    6: [1.0, 1.0, 1.0, 3 / 4, 2 / 4, 1 / 4],
+    7: [1.0, 1.0, 1.0, 1.0, 3 / 4, 2 / 4, 1 / 4],
+}
+EPOCHS = pytest.mark.parametrize("epochs", SHARES)
 
 
 def documents(seed=0, n_classes=2):
-    """Sparse rows, fewer than features, of which the last occur seldom; and classes."""
+    """Rows with two full features and sparse ones, of which the last occur seldom; and classes."""
     random = np.random.default_rng(seed)
     X = sparse.random(N, D, density=0.1, format="csr", random_state=seed)
     X.data = random.standard_normal(len(X.data))
+    full = random.standard_normal((N, 2)) + np.array([0.0, 3.0])
+    X = sparse.hstack([full, X[:, 2:]], format="csr")
     y = random.integers(0, n_classes, N)
     y[:n_classes] = range(n_classes)
     return X, y
@@ -40,119 +51,147 @@ def rows_of_one_size():
 # --- lazy equals dense --------------------------------------------------------------------------
 
 
-def differs_from_the_reference(n_classes=2, seed=0, twin_of=DenseAdaGrad, **options):
-    """Whether a fit leaves a reference that takes the same steps, at rates divided by hand."""
-    X, y = documents(seed, n_classes)
-    model = LazyNetClassifier(**in_rule(shuffle=False, **LATER, **options)).fit(X, y)
-    for k, positive in enumerate([1] if n_classes == 2 else range(n_classes)):
-        twin = twin_of(D, l1=model.l1_, fit_intercept=True, **CHOSEN)
-        for epoch in range(model.n_iter_):
-            if epoch >= FULL:
-                twin.divide_rates(1.0 + 4.0 * (epoch + 1 - FULL))
+def adagrad_of(loss, kind=DenseAdaGrad):
+    """A function from a share of the rates, and options, to a reference of ``AdaGrad()``."""
+    options = AdaGrad().reference_options(LOSSES[loss])
+    product = options.pop("product")
+    return lambda share, **more: kind(D, product=share * product, loss=loss, **options, **more)
+
+
+def from_data_of(loss):
+    """The same for ``FoBoS()``."""
+    return lambda share, **more: DenseFromData(D, factor=share, loss=loss, **more)
+
+
+def differs_from_the_reference(model, X, y, new):
+    """Whether a fit leaves a reference that takes the same steps, with the rates of each epoch.
+
+    ``new`` is a function from a share of the full rates to a reference.  After a restart the rates
+    are a quarter.
+    """
+    model = copy.copy(model).set_params(shuffle=False, tol=None).fit(X, y)
+    rows, coef, intercept = X, np.atleast_2d(model.coef_), model.intercept_
+    if model.units_ is not None:
+        rows = model.units_.rows(X)
+        coef, intercept = model.units_.within(coef, intercept)
+    restarts = model.auto_[-1].name == "restart"
+    for k in range(len(coef)):
+        targets = y
+        if isinstance(model, LazyNetClassifier):
+            targets = np.where(y == model.classes_[k if len(coef) > 1 else 1], 1.0, -1.0)
+        twin = None
+        for epoch, share in enumerate(SHARES[model.n_iter_]):
+            again = restarts and epoch > 0
+            options = dict(l1=model.l1_, l2=model.l2, fit_intercept=True)
+            last, twin = twin, new(share / 4 if again else share, **options)
+            if epoch > again:
+                twin.continue_from(last)
             for i in range(N):
-                twin.step(X[i].indices, X[i].data, 1.0 if y[i] == positive else -1.0)
-        gap = max(
-            apart(model.coef_[k], twin.weights),
-            apart(model.intercept_[k], twin.intercept),
-        )
-        if not gap <= 1e-11:
+                row = rows[i]
+                twin.step(row.indices.tolist(), row.data.tolist(), float(targets[i]))
+        if not max(apart(coef[k], twin.weights), apart(intercept[k], twin.intercept)) <= 1e-11:
             return True
     return False
 
 
-@given(st.integers(0, 2**20), st.sampled_from([DenseAdaGrad, PlainAdaGrad]))
-def test_fit_is_stepping_by_hand(seed, twin_of):
-    assert not differs_from_the_reference(seed=seed, twin_of=twin_of)
+@given(
+    st.integers(0, 2**20),
+    st.sampled_from([*SHARES]),
+    st.sampled_from([DenseAdaGrad, PlainAdaGrad]),
+    st.sampled_from([{}, {"standardize": False}, {"standardize": True, "l2": 1e-3}, {"l1": 0.01}]),
+    st.sampled_from(["log_loss", "hinge"]),
+)
+def test_fit_is_stepping_by_hand(seed, epochs, kind, options, loss):
+    model = LazyNetClassifier(loss, max_iter=epochs, **options)
+    assert not differs_from_the_reference(model, *documents(seed), adagrad_of(loss, kind))
 
 
 @pytest.mark.parametrize("n_classes", [3, 9])
 def test_so_are_several_classes(n_classes):
-    """One engine learns three classes, or nine, and divides the rates of all of them."""
-    assert not differs_from_the_reference(n_classes)
+    """One engine learns three classes, or nine, with lower rates for all of them."""
+    X, y = documents(0, n_classes)
+    assert not differs_from_the_reference(LazyNetClassifier(), X, y, adagrad_of("log_loss"))
 
 
-@pytest.mark.parametrize("epochs", [FULL, FULL + 1, FULL + 5])
-def test_verify_divides_the_rates_of_both_models(epochs):
+@pytest.mark.parametrize("standardize", [False, "auto"])
+@given(st.integers(0, 2**20), st.sampled_from([*SHARES]))
+def test_so_are_rates_from_the_rows(standardize, seed, epochs):
+    X, y = documents(seed)
+    numbers = X @ np.random.default_rng(1).standard_normal(D) + y
+    options = dict(max_iter=epochs, standardize=standardize)
+    for model, targets in (
+        (LazyNetRegressor(**options), numbers),
+        (LazyNetClassifier(rule=FoBoS(schedule=FromData()), l1=0.01, **options), y),
+    ):
+        assert not differs_from_the_reference(model, X, targets, from_data_of(model.loss))
+
+
+@EPOCHS
+@pytest.mark.parametrize("kind", [LazyNetClassifier, LazyNetRegressor])
+def test_verify_lowers_the_rates_of_both_models(kind, epochs):
     X, y = documents()
-    report = LazyNetClassifier().verify(X, y, epochs=epochs)
+    report = kind().verify(X, y, epochs=epochs)
     assert report.agrees
     assert report.steps_compared == N * epochs
 
 
-def test_verify_notices_rates_that_never_fall(monkeypatch):
-    X, y = documents()
-    monkeypatch.setattr(AdaGradEngine, "set_constants", lambda self, settings: None)
-    assert LazyNetClassifier().verify(X, y, epochs=FULL).agrees
-    assert not LazyNetClassifier().verify(X, y, epochs=FULL + 1).agrees
+def never_fall(monkeypatch):
+    """Break the rates of AdaGrad and those from the rows: they stay those of the first epoch."""
+    kept = property(
+        lambda self: self.first_plan,
+        lambda self, plan: self.__dict__.setdefault("first_plan", plan),
+    )
+    monkeypatch.setattr(Learner, "plan", kept, raising=False)
+    monkeypatch.setattr(AdaGradEngine, "set_constants", lambda self, constants: None)
+
+
+@pytest.mark.parametrize(
+    ("Estimator", "new"),
+    [
+        (LazyNetClassifier, adagrad_of("log_loss")),
+        (LazyNetRegressor, from_data_of("squared_error")),
+    ],
+)
+def test_rates_that_never_fall_are_noticed(Estimator, new, monkeypatch):
+    X, y = documents(1)
+    never_fall(monkeypatch)
+    assert not differs_from_the_reference(Estimator(max_iter=1), X, y, new)
+    assert differs_from_the_reference(Estimator(max_iter=3), X, y, new)
+    assert Estimator().verify(X, y, epochs=1).agrees
+    assert not Estimator().verify(X, y, epochs=3).agrees
 
 
 # --- when rates fall ----------------------------------------------------------------------------
 
 
-def divisor_at_the_end(X, y, kind=LazyNetClassifier, **options):
-    """By what the rates of the last epoch were divided; 1 where eta0_ is what it was before."""
-    ends = [kind(random_state=0, tol=None, max_iter=e, **options).fit(X, y) for e in (FULL, 6)]
-    return ends[0].eta0_ / ends[1].eta0_
-
-
-def test_the_rates_of_an_epoch_are_those_of_its_number():
+@EPOCHS
+def test_eta0_is_the_scale_of_the_last_epoch(epochs):
     X, y = rows_of_one_size(), documents()[1]
-    alpha = LOSSES["log_loss"].alphas[1]
-    for epochs in range(1, FULL + 5):
-        model = LazyNetClassifier(max_iter=epochs, tol=None).fit(X, y)
-        assert model.eta0_ == alpha / 2.0 / (1.0 + 4.0 * max(0, epochs - FULL))
+    model = LazyNetClassifier("hinge", max_iter=epochs, tol=None).fit(X, y)
+    alpha = LOSSES["hinge"].alphas[1]
+    assert model.eta0_ == alpha * SHARES[epochs][-1] / 2.0
+    assert model.partial_fit(X, y).eta0_ == alpha / 2.0, "partial_fit has full rates"
+    model.set_params(warm_start=True, max_iter=1).fit(X, y)
+    assert model.eta0_ == alpha / 2.0
 
 
 @pytest.mark.parametrize(
-    ("options", "divisor"),
+    ("options", "share"),
     [
-        *((options, 9.0)
-          for options in ({}, {"rule": AdaGrad()}, {"loss": "hinge"}, {"loss": "softmax"})),
+        *((options, 1 / 4) for options in (
+            {}, {"rule": AdaGrad()}, {"loss": "hinge"}, {"loss": "softmax"}, {"l1": 1e-4},
+            {"l2": 1e-4}, {"standardize": False}, {"kind": LazyNetRegressor, "rule": "adagrad"})),
         *((options, 1.0) for options in (
-            {"l1": 1e-4}, {"l1": 0.0}, {"l2": 1e-4}, {"rule": AdaGrad(alpha=0.5)},
-            {"rule": FoBoS(eta0=0.5)}, {"rule": RDA()}, {"rule": "ftrl"},
-            {"kind": LazyNetRegressor, "rule": "adagrad"})),
+            {"rule": AdaGrad(alpha=0.5)}, {"rule": FoBoS(eta0=0.5)}, {"rule": RDA()},
+            {"rule": FTRL()}, {"rule": FoBoS(schedule="constant")})),
     ],
     ids=str,
 )  # fmt: skip
-def test_rates_fall_where_no_penalty_rate_or_rule_is_given(options, divisor):
-    """Of a classifier."""
-    y = documents(n_classes=3)[1]
-    assert divisor_at_the_end(rows_of_one_size(), y, **options) == pytest.approx(divisor)
-
-
-def test_rates_do_not_fall_over_tables():
-    X, y = rows_of_one_size()[:, :5], documents()[1]
-    assert divisor_at_the_end(X, y) == pytest.approx(1.0)
-
-
-def test_a_model_that_goes_on_begins_at_full_rates():
-    X, y = documents()
-    model = LazyNetClassifier(**in_rule(random_state=0, warm_start=True, **LATER)).fit(X, y)
-    fallen, further = model.eta0_, copy.deepcopy(model).partial_fit(X, y)
-    assert further.eta0_ > 5 * fallen
-    assert model.set_params(max_iter=1).fit(X, y).eta0_ > 5 * fallen
-
-
-@pytest.mark.parametrize(
-    ("options", "factor"),
-    [
-        *(({"max_iter": epochs}, max(1.0, 10.0 / np.sqrt(epochs)))
-          for epochs in (1, 4, 25, 100, 200)),
-        *((options, 1.0) for options in (
-            {"l1": 1e-4}, {"l2": 1e-4}, {"loss": "huber"}, {"schedule": FromData()},
-            {"table": True})),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_few_epochs_of_a_regressor_have_high_rates(options, factor):
-    """Unless a penalty, a rate or a loss is given, or the rows are a table."""
-    options = {"max_iter": 4, "tol": None, "random_state": 0, **options}
-    X, y = documents()
-    numbers = X @ np.random.default_rng(1).standard_normal(D) + y
-    X = X[:, :5] if options.pop("table", False) else X
-    given = options | {"schedule": FromData(factor=factor)}
-    wanted = LazyNetRegressor(**in_rule(**given)).fit(X, numbers)
-    assert np.array_equal(
-        LazyNetRegressor(**in_rule(**options)).fit(X, numbers).coef_, wanted.coef_
-    )
+def test_rates_fall_if_they_are_automatic(options, share):
+    """Whatever else is given; ``auto_`` says so."""
+    X, y = rows_of_one_size(), documents(n_classes=3)[1]
+    kind = options.get("kind", LazyNetClassifier)
+    options = {name: value for name, value in options.items() if name != "kind"}
+    ends = [kind(**options, random_state=0, max_iter=n, tol=None).fit(X, y) for n in (1, 6)]
+    assert ends[1].eta0_ / ends[0].eta0_ == pytest.approx(share)
+    assert ("rates" in {choice.name for choice in ends[1].auto_}) == (share < 1.0)

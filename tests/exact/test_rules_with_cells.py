@@ -10,14 +10,13 @@ from support import examples_of, plan, rows
 from support.algorithms import GIVEN, RULES_WITH_CELLS
 from support.engines import apart
 from support.matrices import corpus, make_data
+from support.models import RawClassifier, RawRegressor
 from support.parameters import in_rule
 
 from lazynet import (
     FTRL,
     RDA,
     AdaGrad,
-    LazyNetClassifier,
-    LazyNetRegressor,
     Stepper,
     TruncatedGradient,
 )
@@ -54,7 +53,7 @@ def test_adagrad_on_rows_of_every_length(l2, alpha):
 def test_a_weight_that_overflows_is_told(rule):
     """An overflowing weight raises; it is not taken for one that has vanished."""
     X = sparse.csr_matrix([[1e200, 0.0], [0.0, 1.0]])
-    model = LazyNetClassifier(
+    model = RawClassifier(
         "hinge",
         **in_rule(
             l1=0,
@@ -115,7 +114,7 @@ def test_parameters_that_do_not_go_together_are_refused(options, message):
     """The bounds of single parameters are tested in ``test_parameters.py``."""
     given = {"rule": TruncatedGradient(threshold=1.0), **options}
     with pytest.raises(ValueError, match=message):
-        LazyNetClassifier(**in_rule(**given)).fit(*make_data())
+        RawClassifier(**in_rule(**given)).fit(*make_data())
 
 
 # --- rates that change between calls ------------------------------------------------------------
@@ -141,7 +140,7 @@ def test_new_rates_leave_the_weights_what_they_are(before, after):
     """A row without nonzeros changes nothing but the intercept, whatever the rates have become."""
     X, y = make_data()
     options = dict(l1=1e-3, l2=1e-2, shuffle=False, fit_intercept=False)
-    model = LazyNetClassifier(**in_rule(rule=before, **options)).partial_fit(X, y, classes=[0, 1])
+    model = RawClassifier(**in_rule(rule=before, **options)).partial_fit(X, y, classes=[0, 1])
     weights = model.coef_.copy()
     engine = model._engines[0]
     engine.set_constants(after.constants(ElasticNet(1e-3, 1e-2)))
@@ -154,7 +153,7 @@ def test_new_rates_leave_the_weights_what_they_are(before, after):
 def test_new_rates_concern_the_steps_to_come():
     """FTRL without l1 is w <- w - rate g, with the rate that holds when the step is made."""
     rule = FTRL(alpha=1.0, beta=0.0)
-    model = LazyNetRegressor(rule=rule, l1=0.0, l2=1e-12, fit_intercept=False)
+    model = RawRegressor(rule=rule, l1=0.0, l2=1e-12, fit_intercept=False)
     weight = model.partial_fit([[1.0]], [4.0]).coef_[0]  # the gradient is -4, the rate 1 / 4
     assert weight == pytest.approx(1.0)
     model.set_params(rule__alpha=0.5).partial_fit([[1.0]], [4.0])  # -3, and 0.5 / 5
@@ -163,7 +162,7 @@ def test_new_rates_concern_the_steps_to_come():
 
 def test_a_vanished_weight_of_adagrad_stays_zero_under_another_penalty():
     options = dict(l1=0.3, fit_intercept=False, shuffle=False, tol=None)
-    model = LazyNetRegressor("squared_error", rule=AdaGrad(alpha=0.1), **options)
+    model = RawRegressor("squared_error", rule=AdaGrad(alpha=0.1), **options)
     model.partial_fit([[1.0, 0.0]], [1.0]).partial_fit(np.zeros((20, 2)), np.zeros(20))
     assert model.coef_.tolist() == [0.0, 0.0]
     model.set_params(l1=1e-3).partial_fit([[0.0, 0.0]], [0.0])
@@ -174,7 +173,7 @@ def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
     """Weights need an l2 penalty; the intercept has none, and is 0 until a gradient is seen."""
     X, y = make_data()
     for fit_intercept in (False, True):
-        model = LazyNetClassifier(
+        model = RawClassifier(
             rule=FTRL(alpha=0.1, beta=0.0),
             l1=1e-6,
             l2=0.1,
@@ -220,7 +219,7 @@ def test_another_threshold_concerns_only_the_steps_to_come(first, second):
     """What weights have missed under the first is had under the first; all steps are compared."""
     rows = [([0], [1.0], 4.0), *5 * [([1], [1.0], 0.1)], ([0, 1], [0.5, 2.0], 1.0)]
     rule = TruncatedGradient(threshold=first, schedule="constant", eta0=0.5)
-    model = LazyNetRegressor(rule=rule, l1=0.1, l2=0.0, fit_intercept=False, shuffle=False)
+    model = RawRegressor(rule=rule, l1=0.1, l2=0.0, fit_intercept=False, shuffle=False)
     dense = DenseTruncatedGradient(
         2, loss="squared_error", l1=0.1, threshold=first, schedule=lambda t: 0.5
     )

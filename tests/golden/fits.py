@@ -29,14 +29,23 @@ N_ROWS = 240
 
 @cache
 def data(y="two", of="sparse", dtype="float64", index="int32"):
-    """Rows, targets and weights; the rows are sparse, or a table of a few dense features."""
+    """Rows, targets and weights.
+
+    The rows are sparse, or a table of a few dense features; or "mixed": sparse and dense features
+    of many sizes, the dense ones far from 0.
+    """
     rng = np.random.default_rng(7)
     shape, density = ((N_ROWS, 60), 0.1) if of == "sparse" else ((N_ROWS, 6), 1.0)
+    if of == "mixed":
+        shape, density = (N_ROWS, 20), np.linspace(0.05, 1.0, 20)
     values = rng.uniform(-1.5, 1.5, shape) * (rng.random(shape) < density)
     X = sparse.csr_matrix(values, dtype=dtype)
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
     coef = rng.uniform(-1, 1, (shape[1], 12)) * (rng.random((shape[1], 12)) < 0.5)
     scores = X.astype(np.float64) @ coef + rng.uniform(-0.3, 0.3, (N_ROWS, 12))
+    if of == "mixed":
+        sizes = 10.0 ** (np.arange(20) * 7 % 20 / 4.0 - 2.0)
+        X = sparse.csr_matrix((values + 3.0 * (values != 0.0)) * sizes)
     targets = {
         "two": np.where((scores[:, 0] > 0.1) ^ (rng.random(N_ROWS) < 0.1), "yes", "no"),
         "noise": rng.random(N_ROWS) < 0.3,
@@ -66,7 +75,7 @@ def model_for(y, kind=None, **options):
     """An estimator for these targets; a penalty and three epochs, unless told otherwise."""
     if kind is None:
         kind = lazynet.LazyNetRegressor if "number" in y else lazynet.LazyNetClassifier
-        options = in_rule(**{"l1": 1e-3, "l2": 1e-3, "max_iter": 3, "tol": None} | options)
+        options = in_rule(**GIVEN | options)
     return kind(random_state=3, **options)
 
 
@@ -83,9 +92,9 @@ def fit_twice(**options):
     return model.fit(X, y), X
 
 
-def partial_fits(y, **options):
+def partial_fits(y, of="sparse", **options):
     """Three calls of ``partial_fit``."""
-    X, targets, _ = data(y)
+    X, targets, _ = data(y, of)
     model = model_for(y, **options)
     first = {"classes": np.unique(targets)} if y in ("two", "three") else {}
     for rows in (slice(0, 1), slice(1, 100), slice(100, N_ROWS)):
@@ -93,9 +102,9 @@ def partial_fits(y, **options):
     return model, X
 
 
-def fit_source(make, y, **options):
+def fit_source(make, y, of="sparse", **options):
     """A fit from a source, whose files are in a temporary folder."""
-    X, targets, _ = data(y)
+    X, targets, _ = data(y, of)
     with tempfile.TemporaryDirectory() as folder:
         return model_for(y, **options).fit(make(X, targets, Path(folder))), X
 
@@ -147,8 +156,10 @@ RATED = {rule: dict(rule=rule, eta0=0.2) for rule in ALGORITHMS} | {
     "adagrad": dict(rule=lazynet.AdaGrad(alpha=0.2)),
     "saga": dict(rule=lazynet.SAGA(alpha=0.05)),
 }
+#: What is given unless told otherwise.
+GIVEN = dict(l1=1e-3, l2=1e-3, max_iter=3, tol=None, standardize=False)
 #: What ``fit`` chooses by itself.
-AUTOMATIC = dict(l1=None, l2=0.0, max_iter=None, tol=1e-3)
+AUTOMATIC = dict(l1=None, l2=0.0, max_iter=None, tol=1e-3, standardize="auto")
 SOURCES = {
     "chunks": in_chunks,
     "shuffled chunks": lambda *rows: Shuffled(in_chunks(*rows), window=90, seed=2),
@@ -271,6 +282,16 @@ def fits():
         for y in ("three", "number"):
             table[f"{name}, {y}"] = partial(fit_source, make, y)
             table[f"{name}, {y}, automatic"] = partial(fit_source, make, y, **AUTOMATIC)
+    for standardize in ("auto", True):
+        given = dict(of="mixed", standardize=standardize)
+        name = f"standardize={standardize}"
+        for y in ("two", "three", "numbers"):
+            table[f"{name}, {y}"] = partial(fit, y, **given)
+        table[f"{name}, no intercept"] = partial(fit, fit_intercept=False, **given)
+        for y in ("two", "three", "number"):
+            table[f"{name}, partial_fit, {y}"] = partial(partial_fits, y, **given)
+        for y in ("three", "number"):
+            table[f"{name}, chunks, {y}"] = partial(fit_source, in_chunks, y, **given)
     table["average, resumed"] = partial(resume, average=True, eta0=0.2)
     table["automatic, resumed"] = partial(resume, **AUTOMATIC)
     return table

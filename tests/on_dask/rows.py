@@ -7,9 +7,10 @@ KINDS = ("two classes", "classes", "labels", "weights", "numbers")
 
 
 def problem(seed, n_rows, n_features=40, kind="two classes"):
-    """X, y of a kind, and the weights of rows or None."""
-    X = sparse.random(n_rows, n_features, density=0.1, format="csr", random_state=seed)
+    """X with a full feature, y of a kind, and the weights of rows or None."""
+    X = sparse.random(n_rows, n_features - 1, density=0.1, format="csr", random_state=seed)
     random = np.random.default_rng(seed)
+    X = sparse.hstack([random.normal(3.0, 0.3, (n_rows, 1)), X], format="csr")
     numbers = X @ random.standard_normal(n_features) + 0.1 * random.standard_normal(n_rows)
     cuts = np.quantile(numbers, [0.3, 0.6])
     y = {

@@ -22,6 +22,7 @@ from support.clusters import (
     kill_a_worker,
     parts_of,
 )
+from support.matrices import categories
 
 import lazynet
 import lazynet.dask
@@ -36,6 +37,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 SETTINGS = [
     dict(),
+    dict(standardize=True, l2=1e-3),
+    dict(standardize=False),
     dict(rule="fobos", l1=1e-3),
     dict(rule="rda", tol=None, max_iter=2),
     dict(rule="ftrl", l2=1e-4, max_iter=3),
@@ -197,13 +200,15 @@ def test_a_fit_that_fails_does_not_end_the_others(client):
     assert good.n_iter_ == 2
 
 
-def test_a_lost_client_goes_on_from_its_checkpoint(client, tmp_path):
+@pytest.mark.parametrize(("restarts", "epochs"), [(False, 3), (True, 1), (True, 2)])
+def test_a_lost_client_goes_on_from_its_checkpoint(client, tmp_path, restarts, epochs):
     """The same call of another client goes on behind the last epoch, with the same bits."""
-    parts, path, seen = parts_of([300, 500], *problem(0, 900)[:2]), tmp_path / "run.lazy", []
+    X, y = categories() if restarts else problem(0, 900)[:2]
+    parts, path, seen = parts_of([300, 500], X, y.astype(float)), tmp_path / "run.lazy", []
 
     def stop(epoch):
         seen.append(epoch.epoch)
-        if len(seen) == 3:
+        if len(seen) == epochs + 1:
             raise ConnectionError("the client is gone")
 
     params = dict(max_iter=6, tol=None)
@@ -215,7 +220,8 @@ def test_a_lost_client_goes_on_from_its_checkpoint(client, tmp_path):
     with pytest.raises(ValueError, match="another call of fit"):
         other.fit(delayed_parts(parts[:2]), checkpoint=path, client=client)
     other.fit(delayed_parts(parts), **given)
-    assert seen == [0, 1, 2, 2, 3, 4, 5]
+    assert seen == [*range(epochs + 1), *range(epochs, 6)]
     assert not path.exists()
     serial = lazynet.LazyNetClassifier(max_iter=6, tol=None).fit(Chunks(parts))
     assert_same_fit(other, serial)
+    assert (serial.auto_[-1].name == "restart") == restarts

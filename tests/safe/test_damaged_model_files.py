@@ -144,6 +144,7 @@ def test_other_versions_and_formats(changes, words, parts, tmp_path):
 
 FITTED = ("attributes",)
 ENGINE = ("attributes", "_engines", 0)
+MOMENTS = ("attributes", "_moments", "$object", 1)
 STATE = (*ENGINE, "state")
 L1 = ("parameters", "l1")
 
@@ -151,9 +152,9 @@ L1 = ("parameters", "l1")
 #: Places in a document, other values there, and what is said of each.
 LIES = [
     (("class",), "os.system", "no estimator 'os.system'"),
-    (("class",), "LazyNetRegressor", "unexpected keyword argument"),
+    (("class",), "LazyNetRegressor", "has no parameter class_weight"),
     (("coef",), ..., "lacks 'coef'"),
-    (("parameters", "__class__"), 1, "argument '__class__'"),
+    (("parameters", "__class__"), 1, "has no parameter __class__"),
     (L1, {"$object": ["eval", {}]}, "no eval among"),
     (L1, {"$object": ["RDA", {"other": 1}]}, "argument 'other'"),
     (L1, {"$object": ["Units", {}]}, "missing"),
@@ -183,6 +184,9 @@ LIES = [
     ((*STATE, "cells"), 1.0, "cells of AveragedOutputs must be an array of float64"),
     ((*STATE, "cells"), {"$array": "intercept"}, r"with the shape \(6, 16\), got"),
     ((*STATE, "past"), {"$array": "intercept"}, "past of AveragedOutputs must be an array"),
+    ((*MOMENTS, "cells"), {"$array": "intercept"}, r"cells of moments must be .* shape \(3, 3\)"),
+    ((*MOMENTS, "counts"), {"$array": "_moments/cells"}, "counts of moments must be finite"),
+    ((*MOMENTS, "targets"), {"$array": "_moments/cells"}, "a size for every target"),
 ]
 
 

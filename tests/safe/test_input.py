@@ -11,7 +11,15 @@ from scipy import sparse
 from sklearn.base import clone
 from support import peak_of, same_bits
 from support.matrices import reversed_rows
-from support.models import ESTIMATORS, arguments_of, called, made, methods_over_rows
+from support.models import (
+    ESTIMATORS,
+    RawClassifier,
+    RawRegressor,
+    arguments_of,
+    called,
+    made,
+    methods_over_rows,
+)
 from support.portrait import portrait
 
 from lazynet import (
@@ -161,13 +169,19 @@ def test_formats_that_must_be_converted_are_put_in_order():
 @pytest.mark.parametrize("arranged", [copy.copy, reversed_rows])
 @pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
 def test_a_csr_matrix_is_not_copied(container, arranged, values, indices):
-    """fit and predict need some numbers per row and feature, far fewer than an array of X holds."""
-    X, y = make_data(n=3000, d=400, density=0.5)
+    """fit and predict need some numbers per row and feature, far fewer than an array of X holds.
+
+    A fit that standardises has a copy of the values, in doubles, and none of the columns if no
+    feature is full.
+    """
+    X, y = make_data(n=3500, d=400, density=0.45)
     X = retyped(arranged(X), values, indices, container)
     model = trained(X[:100], y[:100])  # whatever is imported or cached on first use
     expected = model.decision_function(X[:100])
-    _, peak = peak_of(lambda: trained(X, y))
-    assert peak < 0.5 * min(X.data.nbytes, X.indices.nbytes)
+    few = 0.5 * min(X.data.nbytes, X.indices.nbytes)
+    for standardize, copied in ((False, 0), ("auto", 8 * X.nnz)):
+        _, peak = peak_of(lambda choice=standardize: trained(X, y, standardize=choice))
+        assert peak < copied + few
     found, peak = peak_of(lambda: model.decision_function(X))
     assert peak < 0.5 * X.data.nbytes or values == "f4"  # which SciPy converts
     assert same_bits(found[:100], expected)
@@ -591,12 +605,14 @@ def test_penalties_beyond_doubles_are_refused_with_the_remedy():
     X.data[3] = -1e308
     y = np.random.default_rng(3).normal(size=12)
     model = LazyNetRegressorCV(cv=2, max_iter=2, random_state=0, tol=None)
+    with pytest.raises(ValueError, match=r"X has values whose squares .* standardize=False"):
+        model.fit(X, y)
     for l1s, message in (
         (3, "step .*Lower eta0"),
         (1e308, "range of doubles.* l1 and l2 .*eta0"),
     ):
         with pytest.raises(FloatingPointError, match=message):
-            model.set_params(l1s=l1s).fit(X, y)
+            model.set_params(l1s=l1s, standardize=False).fit(X, y)
 
 
 @METHODS
@@ -606,10 +622,10 @@ def test_overflow_where_it_is_hard_to_see(storage, method):
     options = dict(l1=0.0, max_iter=1, tol=None, shuffle=False)
     X = sparse.csr_matrix([[1.0, 0.0], [0.0, 1e300]])
     rule = FoBoS(Constant(1e10), storage=storage)
-    model = LazyNetRegressor("absolute_error", rule=rule, **options).fit(X[:1], [5.0])
+    model = RawRegressor("absolute_error", rule=rule, **options).fit(X[:1], [5.0])
     assert_refused(model, method, (X, [5.0, 5.0]), FloatingPointError, "overflowed by step")
     X, huge = sparse.csr_matrix((2, 3)), 1.79e308
-    model = LazyNetRegressor("absolute_error", rule=FoBoS(storage=storage), **options)
+    model = RawRegressor("absolute_error", rule=FoBoS(storage=storage), **options)
     model.fit(X, [1.0, 2.0]).set_params(rule__schedule=Constant(1.7e308))
     assert_refused(model, method, (X, [huge, huge]), FloatingPointError, "overflowed")
 
@@ -662,7 +678,7 @@ def test_a_schedule_that_fails_midway_takes_the_call_back(
     rule = FoBoS(
         Constant(1.0), storage=Tables(7) if with_sweeps and storage == "tables" else storage
     )
-    model = LazyNetClassifier("hinge", rule=rule, l1=l1, shuffle=False)
+    model = RawClassifier("hinge", rule=rule, l1=l1, shuffle=False)
     model.partial_fit(both, y_of_both, classes=np.arange(n_classes))
     assert np.count_nonzero(model.coef_) > 0
 

@@ -253,6 +253,7 @@ def calls():
             lambda model, X=X, y=y: model.fit(X, -y),
         )
     X, y = make_data(n=12, d=40, per_row=4)
+    X = sparse.hstack([X, 3.0 + y[:, None]], format="csr")  # a feature that is centred
     strengths, fobos = dict(l1=0.02, l2=0.5), partial(FoBoS, "constant", eta0=0.5)
     for name, options in {
         "three classes in threads": dict(rule=fobos(), n_jobs=2, **strengths),
@@ -265,7 +266,9 @@ def calls():
         classes = np.arange(3 if name.startswith("three") else 2)
         model = LazyNetClassifier(random_state=np.random.RandomState(0), **options)
         model.partial_fit(X, np.arange(12) % len(classes), classes=classes)
-        yield f"pass, {name}", model, lambda model: model.partial_fit(X[3:9], y[3:9])
+        # After as many rows as before the shared size is computed anew.
+        rows = slice(3, 9) if name in ("average", "ftrl", "dense") else slice(12)
+        yield f"pass, {name}", model, lambda model, rows=rows: model.partial_fit(X[rows], y[rows])
         if name in ("average", "ftrl"):
             model = copy.deepcopy(model)
             yield f"coef_, {name}", model, lambda model: setattr(model, "coef_", 1 - model.coef_)
@@ -313,6 +316,27 @@ def test_an_interrupt_at_any_point_leaves_the_old_model_or_the_new_one(model, ca
     assert old
 
 
+@pytest.fixture
+def interrupted_visits(monkeypatch):
+    """Every call that learns is interrupted after its first steps, until ``undo`` is called."""
+    visit = Learner.visit
+
+    def interrupted(self, *arguments):
+        visit(self, *arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Learner, "visit", interrupted)
+    return monkeypatch
+
+
+def partly_sparse(n=300, d=1000):
+    """Rows with a few nonzeros among many features of some sizes; ten features have no zeros."""
+    random = np.random.default_rng(0)
+    X = sparse.random(n, d, 0.02, format="csr", random_state=0)
+    X = X @ sparse.diags(random.choice([1.0, 2.0, 300.0], d))
+    return sparse.hstack([X, random.standard_normal((n, 10)) + 5.0], format="csr")
+
+
 @pytest.mark.parametrize("n_classes", [2, 10])
 @pytest.mark.parametrize(
     ("rule", "changed"),
@@ -324,22 +348,43 @@ def test_an_interrupt_at_any_point_leaves_the_old_model_or_the_new_one(model, ca
     ],
     ids=str,
 )
-def test_a_failed_call_with_other_parameters(rule, changed, n_classes, monkeypatch):
+def test_a_failed_call_with_other_parameters(rule, changed, n_classes, request):
     """The call changes the cells of all features before it ends in a row with few of them."""
-    X = sparse.random(300, 1000, 0.02, format="csr", random_state=0)
-    y = np.arange(300) % n_classes
+    X, y = partly_sparse(), np.arange(300) % n_classes
     model = LazyNetClassifier(rule=copy.deepcopy(rule), l1=1e-3, random_state=0)
     model.partial_fit(X, y, classes=np.arange(n_classes)).set_params(**changed)
-    before, visit = portrait(model), Learner.visit
-
-    def interrupted(self, *arguments):
-        visit(self, *arguments)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Learner, "visit", interrupted)
+    before = portrait(model)
+    request.getfixturevalue("interrupted_visits")
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[:1], y[:1])
     assert portrait(model) == before
+
+
+@pytest.mark.parametrize("fails", ["in the first steps", "in a value"])
+@pytest.mark.parametrize("n_rows", [1, 300], ids=["few rows", "the shared size is due"])
+@pytest.mark.parametrize("standardize", ["auto", True])
+def test_a_failed_call_leaves_the_units(standardize, n_rows, fails, request):
+    """Moments, sizes and means are those of before, and the model learns on alike."""
+    X, y = partly_sparse(), np.arange(300) % 2
+    model = LazyNetClassifier(standardize=standardize, random_state=0)
+    model.partial_fit(X, y, classes=[0, 1])
+    twin, other = copy.deepcopy(model), 7.0 * X[-n_rows:]
+    if fails == "in a value":
+        # Its square is no finite number; the rows before it are counted.
+        other.data[-1], error = 1e200, ValueError
+    else:
+        undo, error = request.getfixturevalue("interrupted_visits").undo, KeyboardInterrupt
+    with pytest.raises(error):
+        model.partial_fit(other, y[-n_rows:])
+    if error is KeyboardInterrupt:
+        undo()
+    for _ in range(2):
+        assert observed(model) == observed(twin)
+        assert portrait(model) == portrait(twin)
+        assert model._moments.full.tolist() == twin._moments.full.tolist()
+        for each in (model, twin):
+            each.partial_fit(7.0 * X[:n_rows], y[:n_rows])
+    assert twin._moments.counts[2] == (300 if n_rows == 1 else 600)
 
 
 def test_two_presses_of_ctrl_c():

@@ -19,7 +19,9 @@ from support import plan, rows
 from support.algorithms import engine_of
 
 import lazynet.kernels
-from lazynet.kernels import cells, outputs, stabilised
+from lazynet.data.arrays import csr_around
+from lazynet.data.statistics import FeatureMoments
+from lazynet.kernels import cells, moments, outputs, stabilised
 from lazynet.kernels import steps as steps_kernel
 from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_FINISHED, STATUS_NEEDS_SWEEP, Examples
 from lazynet.kernels.outputs import OutputBlock
@@ -149,6 +151,7 @@ def test_a_thread_that_changes_the_columns():
     n, d = 400, 6
     columns, starts = np.tile(np.arange(d), n), np.arange(0, n * d + 1, d)
     examples = Examples(np.ones(n * d), columns, starts, d, row_sizes=np.ones(n))
+    matrix, n_standardised = csr_around((n, d), np.ones(n * d), columns, starts), 0
     labels, begins, positives = np.zeros(n, np.int64), np.arange(n + 1), np.zeros(n, np.int64)
     done = threading.Event()
     both = (
@@ -171,9 +174,32 @@ def test_a_thread_that_changes_the_columns():
             kind = WIDE_KINDS[turn % len(WIDE_KINDS)]
             status, _ = run_wide(kind, block_of(kind, d), examples, both[turn % 2], np.arange(n))
             assert status in range(7)
+            counted = FeatureMoments.of(d)
+            # Row starts that are far too large have no memory.
+            with contextlib.suppress(ValueError, MemoryError):
+                counted.count(matrix)
+                counted.settle()
+                changed = counted.units.rows(matrix)
+                n_standardised += int(np.isfinite(changed.data).all())
     finally:
         done.set()
         thread.join()
+    assert n_standardised
+
+
+def test_rows_in_units_have_the_room_that_was_counted():
+    """Starts that leave the new rows, or leave too little or too much room, end the call."""
+    sizes, means, moved = np.ones(3), np.array([0.0, 1.0, 0.0]), rows(2)[1:]
+    examples = examples_of([1.0, 1.0, 1.0], [0, 1, 2], [0, 2, 3], 3)
+    least, most = -(2**63), 2**63 - 1
+    for start in (2, 1, 3, 4, 0, -1, least, most):
+        values, columns = fenced(np.zeros(4)), fenced(np.zeros(4, np.int32))
+        starts = fenced(numbers([0, start, 4]))
+        ended = moments.standardised(examples, sizes, means, moved, starts, values, columns, 0)
+        assert ended == ((STATUS_FINISHED, 2) if start == 2 else (STATUS_BAD_ROW, 0))
+    for first in (2, most):
+        ended = moments.standardised(examples, sizes, means, moved, starts, values, columns, first)
+        assert ended == (STATUS_FINISHED, 2)
 
 
 # --- objects and arrays that are not what they seem ---------------------------------------------

@@ -52,7 +52,9 @@ from lazynet.estimators import every_estimator
 from lazynet.parameters import ParameterObject
 
 RNG = np.random.default_rng(0)
-X = sparse.csr_matrix(RNG.standard_normal((60, 40)) * (RNG.random((60, 40)) < 0.2))
+X = RNG.standard_normal((60, 40)) * (RNG.random((60, 40)) < 0.2)
+X[:, :3] = RNG.standard_normal((60, 3)) + 1.0
+X = sparse.csr_matrix(X)
 SCORES = X @ RNG.standard_normal(40)
 TWO = np.where(SCORES > 0, "yes", "no")
 THREE = np.digitize(SCORES, [-0.5, 0.5]) * 10
@@ -63,6 +65,8 @@ TARGETS = np.stack([SCORES, -SCORES], axis=1)
 
 STREAMS = {
     "default": (LazyNetClassifier(), TWO),
+    "sizes of their own": (LazyNetClassifier(standardize=True), TWO),
+    "features as passed": (LazyNetClassifier(standardize=False), TWO),
     "classes": (LazyNetClassifier(), THREE),
     "softmax": (LazyNetClassifier(loss="softmax"), THREE),
     "labels": (LazyNetClassifier(), LABELS),
@@ -413,16 +417,17 @@ def test_wrong_arguments_of_save(path):
 N = 10**6
 
 
-def test_a_large_sparse_model_takes_kilobytes(path):
-    """Of 10^6 features, 5,000 have a weight."""
+@pytest.mark.parametrize(("standardize", "most"), [(False, 190_000), ("auto", 310_000)])
+def test_a_large_sparse_model_takes_kilobytes(standardize, most, path):
+    """Of 10^6 features, 5,000 have a weight, and a count and a mean if they are standardised."""
     columns = np.sort(np.random.default_rng(1).choice(N, 5000, replace=False)).astype(np.int32)
     values = np.random.default_rng(2).standard_normal(5000)
     rows = sparse.csr_matrix((values, columns, np.arange(0, 5001, 50)), shape=(100, N))
     y = np.arange(100) % 2
-    model = LazyNetClassifier(l1=0.0, rule=FoBoS(eta0=0.5), max_iter=1, tol=None, random_state=0)
+    model = LazyNetClassifier(l1=0.0, rule=FoBoS(eta0=0.5), standardize=standardize, random_state=0)
     model.partial_fit(rows, y, classes=[0, 1]).sparsify()
     loaded = through_file(model, path)
-    assert os.path.getsize(path) < 300_000
+    assert os.path.getsize(path) < most
     for each in (model, loaded):
         assert each.coef_.nnz == 5000
         each.partial_fit(rows[::-1], y[::-1])

@@ -17,6 +17,8 @@ from support.parameters import rule_with
 
 #: The root of the repository, or of the source distribution.
 ROOT = Path(__file__).parents[2]
+#: The rows are learned in their order, with the features as passed, as ``Stepper`` learns them.
+AS_PASSED = dict(shuffle=False, standardize=False)
 
 
 def plan(

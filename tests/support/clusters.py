@@ -65,8 +65,11 @@ def assert_same_fit(model, serial):
     """Two fits have the same bits, their histories but for the seconds too."""
     assert np.array_equal(_dense(model.coef_), _dense(serial.coef_))
     assert np.array_equal(model.intercept_, serial.intercept_)
-    for name in ("l1_", "eta0_", "t_", "n_iter_", "best_epoch_"):
+    for name in ("l1_", "eta0_", "auto_", "t_", "n_iter_", "best_epoch_"):
         assert getattr(model, name) == getattr(serial, name), name
+    assert (model.units_ is None) == (serial.units_ is None)
+    if model.units_ is not None:
+        assert_same_bits(model.units_, serial.units_, ["sizes", "means"])
     assert untimed(model.history_) == untimed(serial.history_)
 
 

@@ -1,6 +1,7 @@
 """The estimators and small objects that lazynet exports, and calls and data that suit them."""
 
 import inspect
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +17,9 @@ _PUBLIC = [
 ]  # fmt: skip
 #: Every public estimator.
 ESTIMATORS = [kind for kind in _PUBLIC if not issubclass(kind, ParameterObject)]
+#: Estimators that learn from the features as passed, as steppers and references do.
+RawClassifier = partial(lazynet.LazyNetClassifier, standardize=False)
+RawRegressor = partial(lazynet.LazyNetRegressor, standardize=False)
 #: Every public object that carries the parameters of a rule, a schedule, a storage or a loss.
 OBJECTS = [kind for kind in _PUBLIC if issubclass(kind, ParameterObject)]
 #: The parameters of the small objects.

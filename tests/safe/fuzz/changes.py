@@ -77,7 +77,7 @@ class OfModel(Run):
         self.y = self.y if columns.shape[1] > 1 else self.y[:, 0]
         self.estimator = kind(
             run.problem.loss, fit_intercept=run.plan.fit_intercept, shuffle=False,
-            **self.parameters(),
+            standardize=False, **self.parameters(),
         )  # fmt: skip
 
     def parameters(self):

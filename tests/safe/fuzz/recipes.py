@@ -12,6 +12,7 @@ from lazynet.engines.clock import tuning_of
 from lazynet.kernels import (
     cells,
     dekel,
+    moments,
     outputs,
 )
 from lazynet.kernels.examples import SIZE_KINDS, Examples
@@ -200,6 +201,19 @@ class Parts(Sizes):
         tuning = tuning_of(FromData(), loss, 0.01, 0.0, np.inf, self.flag())
         return Task(**{**given, "loss": loss.code, "epsilon": loss.epsilon}, tuning=tuning)
 
+    def means(self):
+        """Means of columns, some of them 0."""
+        self._means = self.reals(self.d) * (self.random.random(self.d) < 0.5)
+        return self.place(self._means)
+
+    def starts_in_units(self):
+        """Where rows begin that have a value for every column with a mean."""
+        rows = np.repeat(np.arange(self.n), np.diff(self._starts))
+        stay = np.bincount(rows[self._means[self._columns] == 0.0], minlength=self.n)
+        lengths = stay + np.count_nonzero(self._means)
+        self._length = int(lengths.sum())
+        return self.integers(np.append(0, np.cumsum(lengths)).astype(np.int64))
+
     def root(self):
         root = self.random.standard_normal((self.k, self.d + 1))
         return self.place(root.T @ root)
@@ -284,6 +298,20 @@ DRAWN = {
     "cells.constants": lambda p: p.reals(len(cells.constants(p.kind)), least=0.01),
     "cells.fields": Parts.cell_fields,
     "cells.cells": _cells_of, "memory": Parts.memory,
+    # moments of columns, and rows in units
+    "moments.cells": lambda p: p.reals(p.d, moments.MOMENTS, least=0.0),
+    "moments.add.order": lambda p: p.one_of(None, p.order()),
+    "moments.sizes": lambda p: p.reals(p.d, least=0.1), "moments.means": Parts.means,
+    "n_rows": lambda p: 3.0, "usual": lambda p: 1.0, "far": lambda p: 10.0,
+    "moments.own": Parts.flag, "centred": Parts.flag,
+    "moments.refresh.columns": lambda p: p.one_of(None, p.integers(p.random.integers(0, p.d, 3))),
+    "n_moved": lambda p: np.count_nonzero(p._means),
+    "moved": lambda p: p.integers(np.flatnonzero(p._means)),
+    "moments.starts_of_rows.starts": lambda p: p.full(p.n + 1, 0, np.int64),
+    "moments.standardised.starts": Parts.starts_in_units,
+    "moments.standardised.values": lambda p: p.full(p._length),
+    "moments.standardised.columns": lambda p: p.full(
+        p._length if p._means.any() else 0, 0, np.int32),
     # several outputs
     "outputs.OutputBlock.kind": Parts.block_kind, "outputs.OutputBlock.cells": Parts.block_cells,
     "width": lambda p: p.width,

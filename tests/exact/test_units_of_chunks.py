@@ -1,0 +1,268 @@
+"""Units of the rows so far equal the reference, and weights in these units dense weights."""
+
+import copy
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import is_classifier
+from support import same_bits
+from support.algorithms import VARIANTS, penalty_of
+from support.caught import caught
+from support.twins import Twins
+
+from lazynet import LazyNetClassifier, LazyNetRegressor
+from lazynet.data.arrays import checked_csr
+from lazynet.data.statistics import FeatureMoments
+from lazynet.engines.base import intercepts_of, set_all_coefficients, stacked_coefficients
+from lazynet.losses import LOSSES
+from lazynet.reference.learner import RunningUnits, standardized
+from lazynet.training import fit
+from lazynet.training.rows import RowsInMemory
+from lazynet.training.settings import read_settings
+
+FLAGS = st.booleans()
+
+
+@st.composite
+def chunks(draw):
+    """Full and sparse features of some sizes, far from 0 or not, some constant; ends of chunks.
+
+    No two sizes are in the ratio of 10 to 1, where rounding would decide about a size.
+    """
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    n, d = rng.integers(1, 21), rng.integers(1, 7)
+    X = rng.choice([1.0, -2.5, 0.31], (n, d)) + rng.choice([0.0, 5.0], d)
+    X[:, rng.random(d) < 0.1] = 0.3
+    X *= rng.random(X.shape) < rng.choice([0.0, 0.1, 0.3, 0.6, 1.0], d, p=[0.1, 0.2, 0.2, 0.2, 0.3])
+    X *= rng.choice([1.0, 1.0, 1e-3, 7e4], d)
+    return X, [0, *(1 + np.flatnonzero(rng.random(n - 1) < 0.3)), n]
+
+
+# --- units --------------------------------------------------------------------------------------
+
+
+def assert_same_units(moments, sizes, means):
+    """Sizes and means are the same up to rounding."""
+    np.testing.assert_allclose(moments.sizes, sizes, rtol=1e-9)
+    np.testing.assert_allclose(moments.means, means, rtol=1e-9, atol=1e-9 * np.max(sizes))
+
+
+@given(chunks(), FLAGS, FLAGS)
+def test_units_of_the_rows_so_far_equal_the_reference(given, own, centred):
+    """After every chunk, of which only the features that it touches and full ones are visited."""
+    X, ends = given
+    moments = FeatureMoments.of(X.shape[1], own, centred)
+    twin = RunningUnits(own=own, centred=centred)
+    for start, stop in pairwise(ends):
+        rows = sparse.csr_matrix(X[start:stop])
+        moments.count(rows)
+        moments.settle(rows.indices)
+        twin.count(X[start:stop].tolist())
+        assert moments.counts[1] == pytest.approx(twin.shared, rel=1e-9)
+        assert_same_units(moments, twin.sizes, twin.means)
+        assert moments.full.tolist() == [j for j, m in enumerate(X[:stop].T) if is_full(m)]
+        anew = copy.deepcopy(moments)
+        for name in ("sizes", "means", "full"):
+            assert same_bits(getattr(anew, name), getattr(moments, name))
+
+
+def is_full(column):
+    return 2 * np.count_nonzero(column) >= len(column) and column.any()
+
+
+@given(chunks(), st.data())
+def test_moments_have_the_same_bits_for_any_chunks(given, data):
+    """Also of some of the rows in any order."""
+    X, ends = given
+    order = np.array(data.draw(st.permutations(range(len(X))))[: max(1, len(X) - 2)])
+    whole, parts = FeatureMoments.of(X.shape[1]), FeatureMoments.of(X.shape[1])
+    whole.count(sparse.csr_matrix(X), order)
+    for rows in np.split(order, [end for end in ends if end < len(order)]):
+        parts.count(sparse.csr_matrix(X[rows]))
+    whole.settle()
+    parts.settle()
+    for name in ("cells", "counts", "sizes", "means", "full"):
+        assert same_bits(getattr(whole, name), getattr(parts, name))
+
+
+@given(chunks(), st.sampled_from([np.int32, np.int64]), st.sampled_from([np.float32, float]), FLAGS)
+def test_rows_in_units_equal_the_reference(given, index, real, own):
+    """Bit for bit; also where a matrix has spare room, explicit zeros and columns in any order."""
+    X = given[0].astype(real).astype(float)
+    stored = (X != 0.0) | (np.random.default_rng(0).random(X.shape) < 0.3)
+    places, columns = np.nonzero(stored[:, ::-1])
+    columns = X.shape[1] - 1 - columns
+    matrix = sparse.csr_matrix(X.shape)
+    matrix.data = np.append(X[places, columns], 9.0).astype(real)
+    matrix.indices = np.append(columns, 0).astype(index)
+    matrix.indptr = np.append(0, stored.sum(axis=1).cumsum()).astype(index)
+    rows, moments = checked_csr(matrix), FeatureMoments.of(X.shape[1], own)
+    moments.count(rows)
+    moments.settle()
+    units = moments.units
+    changed = units.rows(rows)
+    wanted = standardized(X.tolist(), units.sizes.tolist(), units.means.tolist())
+    np.testing.assert_array_equal(changed.toarray(), wanted)
+    assert changed.nnz <= stored.sum() + len(units.moved) * len(X)
+
+
+# --- weights ------------------------------------------------------------------------------------
+
+
+class Chunks(NamedTuple):
+    """A model, and the chunks that it learns."""
+
+    model: Any
+    X: Any
+    y: Any
+    ends: list[int]
+
+
+@st.composite
+def models_and_chunks(draw, variant=None):
+    """A model of any variant with one or three outputs, and its chunks."""
+    X, ends = draw(chunks())
+    options = VARIANTS[variant or draw(st.sampled_from(sorted(VARIANTS)))]
+    loss, n_outputs = draw(st.sampled_from(sorted(LOSSES))), draw(st.sampled_from([1, 3]))
+    kind = LazyNetClassifier if LOSSES[loss].margin else LazyNetRegressor
+    penalty = penalty_of(options["rule"], draw(PENALTIES), draw(PENALTIES))
+    options = options | dict(l1=penalty.l1, l2=penalty.l2, fit_intercept=draw(FLAGS))
+    model = kind(loss, standardize=draw(STANDARDIZE), shuffle=False, **options)
+    y = np.array(draw(st.lists(st.integers(-2, 2), min_size=len(X), max_size=len(X)))) * 1.0
+    if LOSSES[loss].margin:
+        return Chunks(model, X, y % (3 if n_outputs == 3 else 2), ends)
+    return Chunks(model, X, y if n_outputs == 1 else np.column_stack([y, -y, y[::-1]]), ends)
+
+
+PENALTIES = st.sampled_from([0.0, 1e-3, 0.03, 0.3])
+STANDARDIZE = st.sampled_from(["auto", "auto", True])
+
+
+def columns_of(given):
+    """The targets of every output."""
+    if not is_classifier(given.model):
+        return given.y.reshape(len(given.y), -1)
+    classes = np.arange(3.0) if given.y.max() == 2.0 else np.ones(1)
+    return np.where(given.y[:, None] == classes, 1.0, -1.0)
+
+
+def assert_chunks_are_dense_steps(given):
+    """After every chunk the weights are those of dense steps on the rows in the units of then.
+
+    The weights stay what they are where the units change.  Returns the number of chunks compared.
+    """
+    model, X, y, ends = given
+    targets, classes = columns_of(given), {}
+    if is_classifier(model):
+        classes = dict(classes=np.arange(max(2, targets.shape[1])))
+    units = RunningUnits(own=model.standardize is True, centred=model.fit_intercept)
+    twins = None
+    for start, stop in pairwise(ends):
+        model.partial_fit(X[start:stop], y[start:stop], **classes)
+        units.count(X[start:stop].tolist())
+        found = model.units_
+        assert_same_units(found, units.sizes, units.means)
+        twins = twins_of(model, X, targets) if twins is None else twins
+        # The reference takes the same sequence of sizes and means, with their rounding.
+        rows = standardized(X[start:stop].tolist(), found.sizes.tolist(), found.means.tolist())
+        for row, numbers in zip(rows, targets[start:stop].tolist(), strict=True):
+            indices = np.flatnonzero((np.array(row) != 0.0) | (found.means != 0.0)).tolist()
+            for twin, number in zip(twins.each, numbers, strict=True):
+                twin.step(indices, [row[j] for j in indices], number)
+        if not all(twin.comparable for twin in twins.each):
+            return ends.index(start)
+        weights = stacked_coefficients(model._engines, None, last=True)
+        intercepts = intercepts_of(model._engines, None, last=True)
+        twins.assert_near(np.column_stack([weights, intercepts]), None)
+        raw = np.atleast_2d(model.last_coef_)
+        np.testing.assert_array_equal(raw, weights / found.sizes)
+        moved = raw * found.means
+        np.testing.assert_allclose(
+            model.last_intercept_, intercepts - moved.sum(axis=1),
+            atol=1e-14 * (1.0 + np.abs(intercepts).max() + np.abs(moved).sum()),
+        )  # fmt: skip
+    return len(ends) - 1
+
+
+def twins_of(model, X, targets):
+    """A dense twin for each output, at zero weights."""
+    n, settings = targets.shape[1], read_settings(model)
+    plan = settings.plan(n, 0.0, settings.eta0 or model._eta0)
+    problem = SimpleNamespace(n_features=X.shape[1], y=targets)
+    return Twins(SimpleNamespace(plan=plan, problem=problem, engine=model._engines[0], n_outputs=n))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@given(st.data())
+def test_chunks_are_dense_steps_in_the_units_of_the_rows_so_far(variant, data):
+    """For every way to keep weights."""
+    assert_chunks_are_dense_steps(data.draw(models_and_chunks(variant)))
+
+
+# --- what is broken on purpose is caught ----------------------------------------------------------
+
+
+def only_touched(moments, touched, settle=FeatureMoments.settle):
+    """Full features that a chunk does not touch keep their sizes."""
+    moments.full = np.intersect1d(moments.full, touched)
+    settle(moments, touched)
+
+
+def never_again(moments, touched, settle=FeatureMoments.settle):
+    """The shared size stays that of the first chunk."""
+    moments.counts[2] *= 100.0
+    settle(moments, touched)
+
+
+#: The units before the rows of the present chunk were counted, by the place of their sizes.
+FORMER = {}
+
+
+def kept(moments, touched, settle=FeatureMoments.settle):
+    FORMER[id(moments.sizes)] = copy.deepcopy(moments.units) if moments.counts[1:].all() else None
+    settle(moments, touched)
+
+
+def in_former_units(rows, units, standardised=RowsInMemory.standardised):
+    """The rows of a chunk are in the units of the chunk before."""
+    return standardised(rows, FORMER[id(units.sizes)] or units)
+
+
+def rescaled(plan, n_features, moments, *given, continued=fit.continued_engines, **options):
+    """Weights change with the units, so that those of the features as passed stay."""
+    engines, former = (
+        continued(plan, n_features, moments, *given, **options),
+        FORMER[id(moments.sizes)],
+    )
+    weights = stacked_coefficients(engines, former, last=True)
+    intercepts = intercepts_of(engines, former, last=True)
+    set_all_coefficients(engines, weights, intercepts, moments.units)
+    return engines
+
+
+SETTLE = FeatureMoments, "settle"
+#: What is broken, and what then differs.
+BROKEN = {
+    "full features that a chunk does not touch": ([(*SETTLE, only_touched)], "Not equal to"),
+    "the shared size": ([(*SETTLE, never_again)], "Not equal to"),
+    "rows": ([(*SETTLE, kept), (RowsInMemory, "standardised", in_former_units)], "away from"),
+    "weights": ([(*SETTLE, kept), (fit, "continued_engines", rescaled)], "away from"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_units_are_caught(name, monkeypatch):
+    changes, match = BROKEN[name]
+    for change in changes:
+        monkeypatch.setattr(*change)
+
+    @caught(300, match=match)
+    @given(models_and_chunks("dense"))
+    def property_holds(given):
+        assert_chunks_are_dense_steps(given)
