@@ -221,13 +221,6 @@ class Units:
             intercept = intercept * self.targets
         return intercept - weights @ self.means[self.moved]
 
-    def model(
-        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Rows of weights and intercepts of features as passed, from those in these units."""
-        weights = self.weights(weights)
-        return weights, self.intercept(weights[:, self.moved], intercepts)
-
     def within(
         self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -249,7 +249,10 @@ def as_passed(
     """The weights of features as passed, a row for every minimum in ``units``; the intercepts."""
     weights = np.vstack([minimum.coef for minimum in minima])
     intercepts = np.array([minimum.intercept for minimum in minima])
-    return (weights, intercepts) if units is None else units.model(weights, intercepts)
+    if units is None:
+        return weights, intercepts
+    weights = units.weights(weights)
+    return weights, units.intercept(weights[:, units.moved], intercepts)
 
 
 def load_minima(model: Any, minima: Sequence[Minimum], units: Units | None) -> None:

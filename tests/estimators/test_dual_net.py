@@ -194,7 +194,7 @@ def standardised(standardize, centred):
     sizes = scaler.scale_ if centred else np.sqrt(np.mean(dense**2, axis=0))
     if standardize == "auto":
         squares = (dense[:, :60] ** 2).sum(axis=0) / np.count_nonzero(dense[:, :60], axis=0)
-        sizes[:60] = np.sqrt(np.median(squares))
+        sizes[:60] = np.median(np.sqrt(squares))
     return (dense - (scaler.mean_ if centred else 0.0)) / sizes, sizes
 
 
