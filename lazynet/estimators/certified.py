@@ -224,7 +224,7 @@ def warnings_of_sizes(
         UserWarning(
             f"the sizes of features go from {sizes.min():.4g} to {sizes.max():.4g} (root mean "
             f"squares of their nonzeros), and the penalty holds the weights of small features "
-            f"most: write standardize=True, or scale the features"
+            f'most: write standardize=True, or standardize="auto" if most features are sparse'
         )
     ]
 
