@@ -28,6 +28,8 @@ L1_SHARE = 0.01
 SHARE_AFTER_RESTART = 0.25
 #: The factor of FromData in a fit, whose rates fall in its last epochs.
 FACTOR_IN_FITS = 2.0
+#: The default l1 and l2 of a minimum: this share of |x|^2 / n, and at most this number.
+PENALTY_SHARE, LARGEST_PENALTY = 0.05, 1e-4
 # A given rate is far too high from this many times the largest that does not overshoot.
 _FAR_TOO_HIGH = 10.0
 
@@ -211,6 +213,24 @@ def share_of_rates(epoch: int, max_iter: int) -> float:
 
 
 # --- l1 ------------------------------------------------------------------------------------------
+
+
+def choose_penalty(
+    given: tuple[float | None, float | None], mean_squared_norm: float, n_rows: int
+) -> tuple[float, float, Choices]:
+    """l1 and l2 of ``DualNet*``, and which of them were not given.
+
+    The default is less than 1e-4 for many short rows, such as tf-idf.
+
+    >>> choose_penalty((0.5, None), 1.0, 10_000)
+    (0.5, 5e-06, l2  5e-06  0.05 |x|^2 / n, at most 0.0001)
+    """
+    # Without any nonzero the penalty must not be 0.
+    value = min(LARGEST_PENALTY, PENALTY_SHARE * mean_squared_norm / n_rows) or LARGEST_PENALTY
+    reason = f"{PENALTY_SHARE:g} |x|^2 / n, at most {LARGEST_PENALTY:g}"
+    names = [name for name, one in zip(("l1", "l2"), given, strict=True) if one is None]
+    l1, l2 = (value if one is None else one for one in given)
+    return l1, l2, Choices(Choice(name, value, reason) for name in names)
 
 
 def default_l1(statistics: RowStatistics, loss: Loss) -> float:
