@@ -122,8 +122,8 @@ class RunningUnits:
 
     Any other feature has the mean 0.  With ``own`` its size is its standard deviation too.  Else it
     is ``shared``, the median of the root mean squares of the nonzeros of these features, unless the
-    feature's own is more than twice as large, or less than half.  ``shared`` is computed anew when the
-    rows have doubled.
+    feature's own is more than twice as large, or less than half.  ``shared`` is computed anew when
+    the rows have doubled.
 
     The size of a constant is the root mean square of its nonzeros.
 
