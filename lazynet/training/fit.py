@@ -220,8 +220,9 @@ def start_identity(model: OldModel | None, coef_init: Any, intercept_init: Any) 
         for name, value in (("coef_init", coef_init), ("intercept_init", intercept_init))
     }
     if model is not None:
-        parts = [*model.engines, *([] if model.moments is None else [model.moments])]
-        start["the model before this call"] = [part.state() for part in parts]
+        moments = [] if model.moments is None else [model.moments.state()]
+        states = [engine.state() for engine in model.engines]
+        start["the model before this call"] = [*states, *moments]
     return start
 
 
