@@ -100,7 +100,7 @@ def _columns_of(block: Chunk | Source) -> Columns:
         return Columns(block.X.shape[1], n_labels)
     columns = Columns(block.n_features, block.n_labels, identity=block.identity())
     if isinstance(block, LinesFile):
-        columns = columns._replace(are_counted=block.counts, base=block.found_base())
+        columns = columns._replace(are_counted=block._counts, base=block._found_base())
     return columns
 
 
@@ -109,7 +109,7 @@ def _read_source(block: Source, columns: Columns, base: int, layout: Layout) -> 
     if block.identity() != columns.identity:
         raise changed(str(block))
     if isinstance(block, LinesFile):
-        block = block.settled(base, layout.n_features, layout.n_labels)
+        block = block._settled(base, layout.n_features, layout.n_labels)
     return _rows_of(block)
 
 

@@ -24,6 +24,7 @@ from lazynet.dask.sums import MeanOverBlocks, OutputLoss
 from lazynet.data.arrays import check_any_weight
 from lazynet.data.chunks import Chunk
 from lazynet.data.source import Source, check_room_for_model
+from lazynet.data.statistics import FeatureMoments, Units
 from lazynet.data.targets import Targets
 from lazynet.data.weights import check_weight_of_every_class
 from lazynet.engines.calls import all_or_nothing
@@ -136,6 +137,10 @@ def _targets_of(check: Prepare, chunk: Chunk) -> Targets:
     return check(chunk)[1]
 
 
+def _chunk_in_units(check: Prepare, units: Units, chunk: Chunk) -> Chunk:
+    return Chunk(units.rows(check(chunk)[0]), None, None)
+
+
 def _counts_of(targets: Any) -> tuple[Any, list[tuple[float, float]]]:
     """The classes with weight in a block, and sum s_i and sum s_i y_i by output."""
     weights = targets.importances
@@ -198,6 +203,19 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
         if classes is not None:
             codes = np.concatenate(counts)
             check_weight_of_every_class(classes, classes[codes], np.ones(len(codes)))
+        chunks, units, warnings = blocks.futures, None, []
+        if p.standardize is not False:
+            moments = FeatureMoments.of(facts.n_features, p.standardize is True, p.fit_intercept)
+            BlockRows(blocks, check, type(self).__name__).count(moments)
+            moments.settle()
+            units = moments.units
+            chunks = blocks.prepared(partial(_chunk_in_units, check, units))
+        mean = MeanOverBlocks(blocks, chunks, targets, OutputLoss(0, p.loss, p.fit_intercept, 1.0))
+        _, sizes = mean.sums("sizes", np.zeros(facts.n_features), 0.0)
+        n_nonzeros, squares = sizes.reshape(2, -1)
+        self._choose_penalty(p, float(squares.sum()) / facts.n_rows, facts.n_rows)
+        if units is None:
+            warnings = certified.warnings_of_sizes(n_nonzeros, squares, facts.n_rows)
 
         def minimiser_of(number: int, generator: np.random.RandomState) -> MinimiserOnSums:
             total, total_y = map(float, sums[number])
@@ -206,11 +224,11 @@ class _DualOnBlocks(OverBlocks, certified._DualNetModel):
             begin = total_y / total if p.fit_intercept else 0.0
             if p.loss.name == "log_loss":
                 begin = 2.0 * math.atanh(begin * (1.0 - 1e-15))
-            return MinimiserOnSums(MeanOverBlocks(blocks, targets, output), begin)
+            return MinimiserOnSums(MeanOverBlocks(blocks, chunks, targets, output), begin)
 
         # The sums of one output keep all workers busy.
         p.n_jobs = 1
-        warnings = self._find(p, (len(sums), facts.n_features), minimiser_of)
+        warnings += self._find(p, (len(sums), facts.n_features), minimiser_of, units)
         if classes is not None:
             self.classes_ = classes
         return warnings

@@ -133,6 +133,13 @@ class BlockLoss(MeanLoss):
         cells += self.X.power(2).T @ self.curvatures
         return np.array([self.curvatures.sum()]), cells
 
+    def sizes(self, into: Into) -> Answer:
+        """The number of nonzeros of every feature, and then the sums of their squares."""
+        cells, X = _room(into, 2 * self.n_columns), self.X
+        for part, values in zip(np.split(cells, 2), (X.data != 0.0, X.data**2), strict=True):
+            part += np.bincount(X.indices, values, self.n_columns)
+        return NOTHING, cells
+
     def proof(self, into: Into, sides: tuple[float, float]) -> Answer:
         """The loss, its rounding, and compensated sums of balanced duals, for the certificate.
 
@@ -203,15 +210,24 @@ def _sums_of_spans(
 
 
 class MeanOverBlocks:
-    """The mean loss of all rows of blocks, from sums that tasks compute."""
+    """The mean loss of all rows of blocks, from sums that tasks compute.
 
-    def __init__(self, blocks: Blocks, targets: Sequence[Future], output: OutputLoss) -> None:
+    ``chunks`` and ``targets`` have the rows and the targets of every block.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        chunks: Sequence[Future],
+        targets: Sequence[Future],
+        output: OutputLoss,
+    ) -> None:
         self.blocks, self.output, facts = blocks, output, blocks.facts()
         self.share, self.fit_intercept = 1.0 / output.total, output.fit_intercept
         self.n_rows, self.n_columns = facts.n_rows, facts.n_features
         # Each step asks all workers, so a problem over blocks never counts as small.
         self.n_values = np.inf
-        rows = [[*pair] for pair in zip(blocks.futures, targets, strict=True)]
+        rows = [[*pair] for pair in zip(chunks, targets, strict=True)]
         length = max(1, math.isqrt(len(rows)) // 2)
         spans = [rows[k : k + length] for k in range(0, len(rows), length)]
         # A task has a whole subtree of the tree of sums: about one task for each thread of the
@@ -220,7 +236,7 @@ class MeanOverBlocks:
         n_threads = sum(blocks.client.nthreads().values())
         n = min(len(spans) // max(1, n_threads), VALUES_OF_A_TASK // max(1, n_values))
         n = 1 << max(0, n.bit_length() - 1)
-        workers = blocks.client.who_has(blocks.futures)
+        workers = blocks.client.who_has(chunks)
         #: the spans of each task, and a worker that has the first of them
         self.tasks = [
             (spans[k : k + n], next(iter(workers.get(spans[k][0][0].key) or ()), None))

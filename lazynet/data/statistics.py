@@ -13,7 +13,7 @@ The model is the same function of the rows.  The penalty acts on w'.
 standardize="auto"
     A feature that is nonzero in at least half of the rows is centred and divided by its standard
     deviation.  Sparser features share one size, the median of the root mean squares of their
-    nonzeros, unless their own is more than 10 times larger or smaller.
+    nonzeros, unless their own is more than twice as large, or less than half.
 standardize=True
     Every feature is divided by its standard deviation, over all rows; sparser features are not
     centred.
@@ -40,8 +40,9 @@ from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_OUT_OF_MEMORY
 
 #: Rows whose numbers are summed together before the sum is added to the sum of the rows before.
 ROWS_OF_A_BLOCK = 8192
-#: A sparse feature has its own size if it is more than this many times the shared one, or less.
-FAR = 10.0
+#: A sparse feature has its own size if this is more than FAR times the shared one, or less than a
+#: part of FAR.
+FAR = 2.0
 # A spread of targets below this share of the largest is rounding.
 _CONSTANT = 1e-8
 # Sizes within these bounds have finite inverses, and products with them are finite.
@@ -108,6 +109,12 @@ class RowStatistics:
                     squares = float((away * away).sum())
                     self._squares[k] += squares + distance * distance * before * n / total
                     self._means[k] += distance * n / total
+
+    def expect(self, squared_norm: float) -> None:
+        """Let the largest norms be at least this one, which the rows to come have on average."""
+        size = squared_norm + self.extra
+        self.largest = max(self.largest, size)
+        self.largest_weighted = max(self.largest_weighted, size * self.mean_importance)
 
     @property
     def spreads(self) -> list[float]:

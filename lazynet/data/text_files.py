@@ -61,15 +61,15 @@ class LinesFile(FilesSource):
         raise NotImplementedError
 
     @property
-    def counts(self) -> tuple[bool, bool]:
+    def _counts(self) -> tuple[bool, bool]:
         """Whether the rows give the number of columns of X, and of y."""
         return False, self.multilabel and self._n_labels is None
 
-    def found_base(self) -> int | None:
+    def _found_base(self) -> int | None:
         """The first column that the rows give; None if it is given, or if no row has a column."""
         return None
 
-    def settled(self, base: int, n_features: int, n_labels: int | None) -> Self:
+    def _settled(self, base: int, n_features: int, n_labels: int | None) -> Self:
         """The same rows with these columns, where the rows would give them."""
         source = copy.copy(self)
         source._facts = None
@@ -149,17 +149,17 @@ class SvmlightFile(LinesFile):
         return self._n_features or self.facts().n_features
 
     @property
-    def counts(self) -> tuple[bool, bool]:
+    def _counts(self) -> tuple[bool, bool]:
         """Whether the rows give the number of columns of X, and of y."""
-        return self._n_features is None, super().counts[1]
+        return self._n_features is None, super()._counts[1]
 
-    def found_base(self) -> int | None:
+    def _found_base(self) -> int | None:
         """The first column that the rows give; None if it is given, or if no row has a column."""
         return self._base if self.zero_based == "auto" and self.facts().n_values else None
 
-    def settled(self, base: int, n_features: int, n_labels: int | None) -> Self:
+    def _settled(self, base: int, n_features: int, n_labels: int | None) -> Self:
         """The same rows with these columns, where the rows would give them."""
-        source = super().settled(base, n_features, n_labels)
+        source = super()._settled(base, n_features, n_labels)
         source._n_features = n_features
         if self.zero_based == "auto":
             source._base = base

@@ -18,10 +18,11 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from lazynet.data.arrays import errors_about
 from lazynet.data.chunks import rows_at
 from lazynet.data.products import products
+from lazynet.data.statistics import Units
 from lazynet.data.targets import CheckedRows, OutputTargets
 from lazynet.data.weights import ClassWeight
 from lazynet.engines.calls import Workers
-from lazynet.estimators.certified import load_minima
+from lazynet.estimators.certified import as_passed, in_units, load_minima
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.cross_validation import LinearModelCV, grid_of
 from lazynet.estimators.linear import LinearRegressor
@@ -31,7 +32,7 @@ from lazynet.parameters import Kind, Positive, PositiveInt, as_float, is_number,
 from lazynet.penalties import check_penalties
 from lazynet.training.folds import Fold, warnings_of_ends, weights_of_folds
 from lazynet.training.passes import total_loss_of
-from lazynet.training.settings import new_generator
+from lazynet.training.settings import Standardize, new_generator
 
 #: The last l1 as a share of the first, if ``l1s`` is a number.
 LAST_L1 = 1e-2
@@ -62,6 +63,7 @@ class _DualNetCV(LinearModelCV):
 
     _: KW_ONLY
     scoring: Annotated[str | Callable[..., float], Kind(_check_scoring)] | None = None
+    standardize: Standardize = False
     tol: Positive = 1e-4
     max_iter: PositiveInt = 1000
 
@@ -78,12 +80,13 @@ class _DualNetCV(LinearModelCV):
         # For every output a seed of the last fit, and one of every path in every fold.
         seeds = new_generator(p.random_state).randint(2**31, size=(n_outputs, 1 + len(tasks)))
         n_threads = min(effective_n_jobs(p.n_jobs), max(len(tasks), n_outputs))
+        X, units, warnings = in_units(p, rows.X)
         with Workers(n_threads) as workers:
             minima_of = partial(
                 follow, tol=p.tol, max_iter=p.max_iter, after=lambda _: workers.check()
             )
             minimisers = [
-                _minimiser(p, rows.X, output, seed)
+                _minimiser(p, X, output, seed)
                 for output, seed in zip(rows.targets, seeds[:, 0], strict=True)
             ]
             # Every fold has the grid of all rows, so that losses of different folds at the same
@@ -97,7 +100,8 @@ class _DualNetCV(LinearModelCV):
                 path, fold = tasks[task]
                 points = settings[path * length : (path + 1) * length]
                 follow_points = partial(minima_of, points=points)
-                return self._path_in_fold(p, rows, fold, seeds[:, 1 + task], follow_points)
+                arguments = seeds[:, 1 + task], follow_points, X, units
+                return self._path_in_fold(p, rows, fold, *arguments)
 
             paths = workers.map(path_in_fold, range(len(tasks)))
             values, nonzeros = (
@@ -112,18 +116,18 @@ class _DualNetCV(LinearModelCV):
             down = settings[best // length * length : best + 1]
             ends = workers.map(lambda minimiser: list(minima_of(minimiser, down)), minimisers)
         minima = [path[-1] for path in ends]
-        load_minima(self, minima)
+        load_minima(self, minima, units)
         self.n_iter_ = max(sum(minimum.n_iter for minimum in path) for path in ends)
         late = [minimum for *_, late_of_path in paths for minimum in late_of_path]
         late += [minimum for minimum in minima if not minimum.converged]
-        warnings = warnings_of_ends(self.cv_results_, p.l1s, p.tol)
+        warnings += warnings_of_ends(self.cv_results_, p.l1s, p.tol)
         if late:
             warnings.append(
                 ConvergenceWarning(
                     f"{len(late)} of the minima have not come within tol={p.tol:g}: another "
                     f"penalty may be the best, and the duality gap of the model is "
                     f"{max(minimum.gap for minimum in minima):.3g}.  The searches ended "
-                    f"{why_late(late, p.max_iter)}; with larger l1s the solver converges faster"
+                    f"{why_late(late, p.max_iter)}"
                 )
             )
         return warnings
@@ -135,19 +139,22 @@ class _DualNetCV(LinearModelCV):
         fold: Fold,
         seeds: NDArray[np.int64],
         minima_of: Callable[[Minimiser], Iterator[Minimum]],
+        X: sparse.csr_matrix,
+        units: Units | None,
     ) -> tuple[list[float], list[int], list[Minimum]]:
         """Train on one part of a fold along a path, and evaluate every point on the other part.
 
-        Returns the loss or score and the number of nonzeros of every point, and the minima that
-        have not converged, without their weights.
+        ``X`` has all rows in ``units``.  Returns the loss or score and the number of nonzeros of
+        every point, and the minima that have not converged, without their weights.
         """
-        X, held_out = rows_at(rows.X, fold.train), rows_at(rows.X, fold.test)
+        X, held_out = rows_at(X, fold.train), rows_at(rows.X, fold.test)
         models: list[list[tuple[sparse.csr_matrix, float]]] = []
         late: list[Minimum] = []
         for output, seed in zip(rows.targets.only(fold.train), seeds, strict=True):
             models.append([])
             for minimum in minima_of(_minimiser(p, X, output, seed)):
-                models[-1].append((sparse.csr_matrix(minimum.coef), minimum.intercept))
+                coef, (intercept,) = as_passed([minimum], units)
+                models[-1].append((sparse.csr_matrix(coef), intercept))
                 if not minimum.converged:
                     late.append(minimum.without_vectors())
         values, nonzeros = [], []
@@ -206,6 +213,8 @@ class DualNetClassifierCV(LinearClassifier, _DualNetCV):
     ----------
     loss, max_iter, fit_intercept, random_state
         As in :class:`DualNetClassifier`; ``max_iter`` holds for every point.
+    standardize : bool or "auto", default=False
+        As in :class:`DualNetClassifier`, with the sizes of all rows in every fold.
     l1s : int or array, default=50
         The l1 to try.  A number n: n values in equal ratios, from the least l1 at which every
         weight is 0 down to a hundredth of it.
@@ -230,7 +239,7 @@ class DualNetClassifierCV(LinearClassifier, _DualNetCV):
 
     Attributes
     ----------
-    coef_, intercept_, classes_, objective_, dual_objective_, duality_gap_
+    coef_, intercept_, classes_, objective_, dual_objective_, duality_gap_, units_
         As in :class:`DualNetClassifier`.
     l1_, l2_, best_index_ : float, float, int
         The setting that was chosen, and its place in ``cv_results_``.

@@ -55,7 +55,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     standardize : "auto" or bool, default="auto"
         "auto": a feature that is nonzero in at least half of the rows is centred and divided by its
         standard deviation; sparser features share one size, the median of their root mean squares,
-        unless their own is more than 10 times off.  True: each has its own deviation.  False: none.
+        unless their own is more than twice off.  True: each has its own deviation.  False: none.
     max_iter : int or None, default=None
         The largest number of epochs; None: 6.  Automatic rates are full in the first half of the
         epochs, and then fall in proportion to the epochs left.
@@ -109,7 +109,7 @@ class LazyNetClassifier(LinearClassifier, OnlineModel):
     array([0.5, 1. ])
     >>> model.auto_
     rule         AdaGrad()  the default for loss='log_loss'
-    standardize  True       2 of 2 features centred
+    standardize  auto       2 of 2 features centred
     max_iter     6          the default of classifiers
     rates        full       in the first 3 of 6 epochs; then they fall with the epochs left
     """

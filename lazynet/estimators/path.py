@@ -22,15 +22,17 @@ from lazynet.data.arrays import checked_rows
 from lazynet.data.chunks import Chunk
 from lazynet.data.mapped_matrix import in_memory
 from lazynet.data.products import products
+from lazynet.data.statistics import Units
 from lazynet.data.targets import CheckedRows
 from lazynet.data.weights import check_weight_of_every_class
+from lazynet.estimators.certified import as_passed, in_units
 from lazynet.estimators.classifier import LinearClassifier
 from lazynet.estimators.linear import LinearRegressor
 from lazynet.losses import Loss, MinimisedLoss
-from lazynet.minimum.minimise import Minimiser, Minimum, Problem, follow, why_late
+from lazynet.minimum.minimise import Minimiser, Problem, follow, why_late
 from lazynet.parameters import Flag, Kind, Number, Positive, PositiveInt, settle
 from lazynet.penalties import check_l1s, check_strengths, penalties_of_path
-from lazynet.training.settings import Seed, new_generator
+from lazynet.training.settings import Seed, Standardize, new_generator
 
 #: The number of points without convergence that a warning names; it counts the others.
 _NAMED = 5
@@ -78,6 +80,8 @@ class NetPath:
     """The objective with all weights 0 and the best intercept."""
     classes: NDArray[Any] | None = None
     """The two labels, of which the second is predicted by a positive decision; None for numbers."""
+    units: Units | None = None
+    """The sizes and means of the features, if they were standardised."""
 
     def __len__(self) -> int:
         return len(self.l1s)
@@ -111,6 +115,7 @@ def net_path(
     smallest: Annotated[float, Number(least=1e-12, most=1)] = 1e-2,
     tol: Positive = 1e-4,
     max_iter: PositiveInt = 1000,
+    standardize: Standardize = False,
     fit_intercept: Flag = True,
     sample_weight: ArrayLike | None = None,
     random_state: Seed | None = None,
@@ -129,7 +134,7 @@ def net_path(
         weights: its rows are mapped into memory from a temporary file.
     y : array of shape (n_samples,)
         Numbers, or labels of two classes if the loss is one for labels; None with a source.
-    loss, max_iter, fit_intercept, random_state
+    loss, max_iter, standardize, fit_intercept, random_state
         As in :class:`DualNetClassifier`; ``loss="squared_error"`` is for numbers, and ``max_iter``
         holds for every point.
     l1s : int or array, default=50
@@ -169,26 +174,29 @@ def net_path(
     points = p.l1s, p.l2s, p.l1_ratio, p.smallest
     penalties_of_path(1.0, *points)  # refuses parameters that exclude each other
     with in_memory(X, y, sample_weight) as rows:
-        path, late = _path_over(p, points, rows)
-    if late:
-        warnings.warn(_late(path, p.tol, why_late(late, p.max_iter)), ConvergenceWarning, 2)
+        path, warned = _path_over(p, points, rows)
+    for warning in warned:
+        warnings.warn(warning, stacklevel=2)
     return path
 
 
 def _path_over(
     p: SimpleNamespace, points: tuple[Any, ...], chunk: Chunk
-) -> tuple[NetPath, list[Minimum]]:
-    """The path over rows in memory, and the minima that have not converged."""
+) -> tuple[NetPath, list[Warning]]:
+    """The path over rows in memory, and the warnings to give."""
     read = _checked(chunk, p.loss)
-    problem = Problem(read.X, *read.targets[0], p.loss, p.fit_intercept)
+    X, units, warnings = in_units(p, read.X)
+    problem = Problem(X, *read.targets[0], p.loss, p.fit_intercept)
     minimiser = Minimiser(problem, new_generator(p.random_state))
     # If no feature lowers the loss, every weight is 0 at any l1.
     l1s, l2s = penalties_of_path(minimiser.largest_l1 or 1.0, *points)
-    rows, minima = [], []
+    rows, intercepts, minima = [], [], []
     penalties = zip(l1s.tolist(), l2s.tolist(), strict=True)
     for minimum in follow(minimiser, penalties, tol=p.tol, max_iter=p.max_iter):
         # A path over many features would not fit into memory with all its zeros.
-        rows.append(sparse.csr_matrix(minimum.coef))
+        coef, (intercept,) = as_passed([minimum], units)
+        rows.append(sparse.csr_matrix(coef))
+        intercepts.append(intercept)
         minima.append(minimum.without_vectors())
     coefs = sparse.vstack(rows, format="csr")
 
@@ -199,7 +207,7 @@ def _path_over(
         l1s=l1s,
         l2s=l2s,
         coefs=coefs,
-        intercepts=of_points("intercept"),
+        intercepts=np.array(intercepts),
         objectives=of_points("objective"),
         dual_objectives=of_points("dual_objective"),
         gaps=of_points("gap"),
@@ -208,8 +216,12 @@ def _path_over(
         converged=of_points("converged"),
         at_zero=minimiser.at_zero,
         classes=read.classes,
+        units=units,
     )
-    return path, [minimum for minimum in minima if not minimum.converged]
+    late = [minimum for minimum in minima if not minimum.converged]
+    if late:
+        warnings.append(ConvergenceWarning(_late(path, p.tol, why_late(late, p.max_iter))))
+    return path, warnings
 
 
 def _checked(chunk: Chunk, loss: Loss) -> CheckedRows:

@@ -101,7 +101,7 @@ def why_late(late: Sequence[Minimum], max_iter: int) -> str:
     return text
 
 
-def check_penalty(loss: Loss, l1: float, l2: float) -> None:
+def check_penalty(loss: Loss, l1: float | None, l2: float | None) -> None:
     """Refuse a problem without a penalty, which has no certificate and perhaps no minimum."""
     if l1 == 0.0 and l2 == 0.0:
         raise ValueError(

@@ -106,8 +106,9 @@ class MeanSize:
                 self.mean = mean
 
 
-#: A feature that is not full has its own size if it is so many times the shared one, or less.
-FAR = 10.0
+#: A feature that is not full has its own size if this is more than FAR times the shared one, or
+#: less than a part of FAR.
+FAR = 2.0
 # The share of a mean below which a deviation is rounding, and the feature a constant.
 _CONSTANT = 1e-8
 
@@ -121,8 +122,8 @@ class RunningUnits:
 
     Any other feature has the mean 0.  With ``own`` its size is its standard deviation too.  Else it
     is ``shared``, the median of the root mean squares of the nonzeros of these features, unless the
-    feature's own is more than 10 times larger or smaller.  ``shared`` is computed anew when the
-    rows have doubled.
+    feature's own is more than twice as large, or less than half.  ``shared`` is computed anew when
+    the rows have doubled.
 
     The size of a constant is the root mean square of its nonzeros.
 
@@ -149,32 +150,32 @@ class RunningUnits:
         columns = list(zip(*self.rows, strict=True))
         if len(self.rows) >= self.due:
             self.due = 2 * len(self.rows)
-            others = [column for column in columns if any(column) and not is_full(column)]
+            others = [column for column in columns if any(column) and not _is_full(column)]
             if others:
-                self.shared = statistics.median(map(size_of_nonzeros, others))
-        self.sizes = [self.size(column) for column in columns]
+                self.shared = statistics.median(map(_size_of_nonzeros, others))
+        self.sizes = [self._size(column) for column in columns]
         self.means = [
-            _mean(column) if self.centred and is_full(column) else 0.0 for column in columns
+            _mean(column) if self.centred and _is_full(column) else 0.0 for column in columns
         ]
 
-    def size(self, column: Sequence[float]) -> float:
+    def _size(self, column: Sequence[float]) -> float:
         """The size of a feature with these values."""
         if not any(column):
             return self.shared
-        size, mean = size_of_nonzeros(column), _mean(column) if self.centred else 0.0
-        if self.own or is_full(column):
+        size, mean = _size_of_nonzeros(column), _mean(column) if self.centred else 0.0
+        if self.own or _is_full(column):
             deviation = _root_mean_square([x - mean for x in column])
             return deviation if deviation > _CONSTANT * abs(mean) else size
         is_near = self.shared <= FAR * size and size <= FAR * self.shared
         return self.shared if is_near else size
 
 
-def is_full(column: Sequence[float]) -> bool:
+def _is_full(column: Sequence[float]) -> bool:
     """Whether at least half of the values are not 0, and one at least."""
     return 2 * sum(x != 0.0 for x in column) >= len(column) and any(column)
 
 
-def size_of_nonzeros(column: Sequence[float]) -> float:
+def _size_of_nonzeros(column: Sequence[float]) -> float:
     """The root mean square of the values that are not 0."""
     return _root_mean_square([x for x in column if x != 0.0])
 

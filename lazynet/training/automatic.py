@@ -26,6 +26,10 @@ EPOCHS_OF_CLASSIFIERS, EPOCHS_OF_REGRESSORS = 6, 20
 L1_SHARE = 0.01
 #: The share of the rates after a first epoch that predicts worse than a constant.
 SHARE_AFTER_RESTART = 0.25
+#: The factor of FromData in a fit, whose rates fall in its last epochs.
+FACTOR_IN_FITS = 2.0
+#: The default l1 and l2 of a minimum: this share of |x|^2 / n, and at most this number.
+PENALTY_SHARE, LARGEST_PENALTY = 0.05, 1e-4
 # A given rate is far too high from this many times the largest that does not overshoot.
 _FAR_TOO_HIGH = 10.0
 
@@ -63,6 +67,7 @@ class Chosen(NamedTuple):
     l1: float
     max_iter: int
     falls: bool
+    schedule: Any
     bad_loss: float
     choices: Choices
 
@@ -83,7 +88,7 @@ def choose(
     """
     loss, found = settings.loss, [*settings.choices]
     if moments is not None and settings.standardize == AUTO:
-        found.append(Choice("standardize", True, moments.summary()))
+        found.append(Choice("standardize", AUTO, moments.summary()))
     l1 = 0.0 if settings.l1 is None else settings.l1
     if settings.l1 is None and statistics is not None:
         l1 = default_l1(statistics, loss)
@@ -100,10 +105,13 @@ def choose(
         full = full_epochs(max_iter)
         reason = f"in the first {full} of {max_iter} epochs; then they fall with the epochs left"
         found.append(Choice("rates", "full", reason))
+    schedule = settings.schedule
+    if isinstance(schedule, FromData) and settings.rule.schedule == AUTO:
+        schedule = FromData(FACTOR_IN_FITS).settled()
     bad_loss = math.inf
     if compares_first_epoch and statistics is not None:
         bad_loss = statistics.loss_of_a_constant(settings.fit_intercept)
-    return Chosen(l1, max_iter, falls, bad_loss, Choices(found))
+    return Chosen(l1, max_iter, falls, schedule, bad_loss, Choices(found))
 
 
 # --- the rule and its rates ----------------------------------------------------------------------
@@ -205,6 +213,24 @@ def share_of_rates(epoch: int, max_iter: int) -> float:
 
 
 # --- l1 ------------------------------------------------------------------------------------------
+
+
+def choose_penalty(
+    given: tuple[float | None, float | None], mean_squared_norm: float, n_rows: int
+) -> tuple[float, float, Choices]:
+    """l1 and l2 of ``DualNet*``, and which of them were not given.
+
+    The default is less than 1e-4 for many short rows, such as tf-idf.
+
+    >>> choose_penalty((0.5, None), 1.0, 10_000)
+    (0.5, 5e-06, l2  5e-06  0.05 |x|^2 / n, at most 0.0001)
+    """
+    # Without any nonzero the penalty must not be 0.
+    value = min(LARGEST_PENALTY, PENALTY_SHARE * mean_squared_norm / n_rows) or LARGEST_PENALTY
+    reason = f"{PENALTY_SHARE:g} |x|^2 / n, at most {LARGEST_PENALTY:g}"
+    names = [name for name, one in zip(("l1", "l2"), given, strict=True) if one is None]
+    l1, l2 = (value if one is None else one for one in given)
+    return l1, l2, Choices(Choice(name, value, reason) for name in names)
 
 
 def default_l1(statistics: RowStatistics, loss: Loss) -> float:

@@ -141,6 +141,9 @@ def train_once(
     if eta0 is None and model is not None:
         eta0 = model.eta0
     statistics = rows.statistics(settings, False) if eta0 is None else None
+    if statistics is not None and moments is not None:
+        # A single row is its own mean, and its full features are 0 in their units.
+        statistics.expect(len(moments.full))
     plan = settings.plan(rows.targets.n_outputs, l1, eta0, statistics)
     if model is None:
         engines, warnings, generator, t = plan.new_engines(rows.n_features), [], None, 0
@@ -220,9 +223,8 @@ def start_identity(model: OldModel | None, coef_init: Any, intercept_init: Any) 
         for name, value in (("coef_init", coef_init), ("intercept_init", intercept_init))
     }
     if model is not None:
-        moments = [] if model.moments is None else [model.moments.state()]
-        states = [engine.state() for engine in model.engines]
-        start["the model before this call"] = [*states, *moments]
+        parts: list[Any] = [*model.engines, *([] if model.moments is None else [model.moments])]
+        start["the model before this call"] = [part.state() for part in parts]
     return start
 
 
@@ -258,6 +260,7 @@ def make_plan(
         chosen.l1,
         settings.eta0,
         statistics,
+        schedule=chosen.schedule,
         max_iter=max_iter,
         falls=chosen.falls,
         bad_loss=chosen.bad_loss,

@@ -282,6 +282,23 @@ def best_setting(
     return int(candidates[results["nonzeros"][candidates].argmin()])
 
 
+# A longer grid goes on by this factor beyond its end.
+_BEYOND = 100.0
+
+
+def _longer(name: str, tried: NDArray[np.float64], downwards: bool) -> str:
+    """The parameter with a grid that goes on beyond the least or the largest value tried.
+
+    >>> _longer("l1s", np.array([0.1, 1.0]), True)
+    'l1s=np.geomspace(1, 0.001, 4)'
+    >>> _longer("l1s", np.array([0.0, 0.1, 0.2]), False)
+    'l1s=np.geomspace(20, 0.1, 4)'
+    """
+    tried = tried[tried > 0.0]
+    ends = (tried[-1], tried[0] / _BEYOND) if downwards else (tried[-1] * _BEYOND, tried[0])
+    return f"{name}=np.geomspace({ends[0]:.3g}, {ends[1]:.3g}, {2 * len(tried)})"
+
+
 def warnings_of_ends(
     results: Mapping[str, NDArray[np.float64]], l1s: Any, tol: float | None
 ) -> list[Warning]:
@@ -309,8 +326,8 @@ def warnings_of_ends(
         end, size = ("smallest", "smaller") if smallest else ("largest", "larger")
         warnings.append(
             UserWarning(
-                f"the best {name}, {values[best]:.3g}, is the {end} one that was tried: a {size} "
-                f"one may be better: give {size} {name}s"
+                f"the best {name}, {values[best]:.3g}, is the {end} of those tried, and a {size} "
+                f"one may be better: pass {_longer(f'{name}s', tried, bool(smallest))}"
             )
         )
     return warnings

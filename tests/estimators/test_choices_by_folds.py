@@ -211,9 +211,9 @@ def test_one_standard_error_takes_the_sparser_model(kind):
 
 
 ENDS = [
-    (dict(l1s=[0.3, 0.2]), "the best l1, 0.2, is the smallest .* give smaller l1s"),
-    (dict(l1s=[1e-3, 1e-5]), "the best l1, 0.001, is the largest .* give larger l1s"),
-    (dict(l1s=[0.05], l2s=[3.0, 1.0]), "the best l2, 1, is the smallest .* give smaller l2s"),
+    (dict(l1s=[0.3, 0.2]), r"0.2, is the smallest .*: pass l1s=np.geomspace\(0.3, 0.002, 4\)$"),
+    (dict(l1s=[1e-3, 1e-5]), r"0.001, is the largest .*: pass l1s=np.geomspace\(0.1, 1e-05, 4\)$"),
+    (dict(l1s=[0.05], l2s=[3.0, 1.0]), r"l2, 1, is .*: pass l2s=np.geomspace\(3, 0.01, 4\)$"),
     (dict(l1s=[1.0]), None),  # one value
     (dict(l1s=[3.0, 0.0], l2s=[1e-6]), None),  # nothing lies beyond 0
     (dict(l1s=[1.0, 0.1, 0.001]), None),  # in the middle
@@ -235,6 +235,26 @@ def test_a_best_setting_at_an_end(kind, grid, expected):
     if expected is not None:
         with pytest.warns(UserWarning, match=expected):
             kind(cv=3, random_state=0, **grid).fit(X, y)
+
+
+def test_the_grid_that_a_warning_names_gives_no_warning_of_the_other_end():
+    """It contains the grid that was tried."""
+    X = np.random.default_rng(0).standard_normal((300, 20))
+    y = X @ np.linspace(-1, 1, 20) + np.random.default_rng(1).standard_normal(300)
+    l1s = 50
+    for _ in range(3):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = DualNetRegressorCV(l1s=l1s, cv=3, tol=1e-8).fit(X, y)
+        messages = [str(warning.message) for warning in caught]
+        if not messages:
+            break
+        (message,) = messages
+        assert "is the smallest of those tried" in message
+        before = model.cv_results_["mean_loss"].min()
+        l1s = eval(message.partition("pass l1s=")[2], {"np": np})
+    assert not messages
+    assert model.cv_results_["mean_loss"].min() <= before
 
 
 # --- folds, threads, weights, copies --------------------------------------------------------

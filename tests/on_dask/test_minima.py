@@ -28,6 +28,9 @@ SETTINGS = [
     ("classes", dict(l1=1e-2, l2=0.0)),
     ("numbers", dict(l1=1e-3, l2=0.0)),
     ("numbers", dict(l1=1e-1, l2=1e-4)),
+    ("two classes", dict(l1=1e-3, l2=1e-3, standardize=True)),
+    ("weights", dict(l1=1e-3, l2=1e-3, standardize="auto", fit_intercept=False)),
+    ("numbers", dict(l1=1e-1, l2=1e-4, standardize="auto")),
 ]
 
 
@@ -46,12 +49,17 @@ def test_the_gap_is_a_certificate_of_all_rows(client, kind, params):
     assert {*np.ravel(model.solver_)} == {"newton"}
     if kind == "classes" or "class_weight" in params:
         return
+    coef, intercepts = np.atleast_2d(model.coef_), model.intercept_
+    if "standardize" in params:
+        assert np.array_equal(model.units_.sizes, serial.units_.sizes)
+        assert np.array_equal(model.units_.means, serial.units_.means)
+        (coef, intercepts), X = model.units_.within(coef, intercepts), serial.units_.rows(X)
     targets = y if kind == "numbers" else 2.0 * y - 1.0
     loss = get_loss(model.loss)
     mean = MeanLoss(
         as_examples(X, targets, weights), targets, weights, loss, fit_intercept=model.fit_intercept
     )
-    coef, intercept = np.ravel(model.coef_), float(model.intercept_[0])
+    coef, intercept = np.ravel(coef), float(intercepts[0])
     duals = mean.balanced_slopes(mean.margins(coef), intercept)
     found = certify(mean, ElasticNet(model.l1, model.l2), coef, intercept, duals)
     assert abs(found.objective - model.objective_) <= 1e-12 * abs(found.objective)
@@ -148,15 +156,38 @@ def test_the_hessian_and_its_products_are_those_of_all_rows():
     np.testing.assert_allclose(np.append(last, diagonal), np.diag(wanted), rtol=1e-7)
 
 
-def test_a_warm_start(client):
+@pytest.mark.parametrize("standardize", [False, True])
+def test_a_warm_start(client, standardize):
     """It goes on from the last minimum; other features are refused."""
     X, y, _ = problem(4, 1500)
-    model = lazynet.dask.DualNetClassifier(l1=1e-3, warm_start=True)
+    model = lazynet.dask.DualNetClassifier(l1=1e-3, warm_start=True, standardize=standardize)
     rows = lazynet.dask.Blocks(delayed_parts(parts_of(CUTS, X, y)), client=client)
     first = model.fit(rows).n_iter_
     assert model.fit(rows).n_iter_ < first
     with pytest.raises(ValueError, match="warm_start=True continues from weights of shape"):
         model.fit(delayed_parts(parts_of(CUTS, X[:, :30], y)), client=client)
+
+
+def test_sizes_that_differ_are_told(client):
+    """As in a serial fit, with the same numbers."""
+    X, y, _ = problem(4, 1500)
+    wide = sparse.hstack([X, np.full((1500, 1), 1e4)], format="csr")
+    with pytest.warns(UserWarning, match=r"sizes of features .* write standardize") as serial:
+        lazynet.DualNetClassifier(l1=0.1).fit(wide, y)
+    parts = delayed_parts(parts_of(CUTS, wide, y))
+    with pytest.warns(UserWarning, match="sizes of features") as caught:
+        lazynet.dask.DualNetClassifier(l1=0.1).fit(parts, client=client)
+    assert [str(w.message) for w in caught] == [str(w.message) for w in serial]
+
+
+@pytest.mark.parametrize("standardize", [False, "auto"])
+def test_the_default_penalty_is_that_of_a_serial_fit(client, standardize):
+    X, y, _ = problem(4, 1500)
+    parts, options = delayed_parts(parts_of(CUTS, X / 50, y)), dict(standardize=standardize)
+    model = lazynet.dask.DualNetClassifier(**options).fit(parts, client=client)
+    serial = lazynet.DualNetClassifier(**options).fit(X / 50, y)
+    assert model.l1_ == model.l2_ == pytest.approx(serial.l1_)
+    assert (model.l1_ < 1e-4) == (standardize is False)
 
 
 @pytest.mark.parametrize(

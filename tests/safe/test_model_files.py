@@ -104,6 +104,7 @@ FITS = {
     "dual": (DualNetClassifier(tol=1e-2), TWO),
     "dual classes": (DualNetClassifier(tol=1e-2, warm_start=True), THREE),
     "dual regressor": (DualNetRegressor(tol=1e-2), SCORES),
+    "dual in units": (DualNetRegressor(tol=1e-2, standardize=True), SCORES),
     "dual choice": (
         DualNetClassifierCV(l1s=4, tol=1e-2, cv=KFold(3), scoring="accuracy"), THREE,
     ),
