@@ -62,12 +62,15 @@ def grid_plans(
 ) -> list[Plan]:
     """The plan of one output for every setting: that of a fit of this setting.
 
-    ``plan`` is the plan of a fit with the parameters ``base``; the settings have its epochs.
-    ``statistics`` are those of all rows, for rates without a scale.
+    ``plan`` is the plan of a fit with the parameters ``base``; the settings have its epochs, and
+    its rates if these follow the rows.  ``statistics`` are those of all rows, for rates without a
+    scale.
     """
-    epochs: dict[str, Any] = {"max_iter": plan.max_iter, "falls": plan.falls}
+    shared: dict[str, Any] = {"max_iter": plan.max_iter, "falls": plan.falls}
+    if plan.rates_from_data:
+        shared["schedule"] = plan.schedule
     return [
-        replace(base, l1=l1, l2=l2).plan(1, l1, base.eta0, statistics, **epochs)
+        replace(base, l1=l1, l2=l2).plan(1, l1, base.eta0, statistics, **shared)
         for l1, l2 in settings
     ]
 

@@ -61,6 +61,7 @@ RULES = {
     "optimal": (dict(rule="fobos", schedule=Optimal()), WITH_L2),
     "an array": (dict(rule="fobos", schedule=np.linspace(0.5, 0.1, 1000)), SETTINGS),
     "a function": (dict(rule="fobos", schedule=lambda t: 0.5 / (1 + t) ** 0.5), SETTINGS),
+    "automatic rates": (dict(rule="fobos"), SETTINGS),
     "from_data": (dict(rule="fobos", schedule=FromData()), SETTINGS),
     "sgd, from_data": (dict(rule="sgd", schedule=FromData()), SETTINGS),
     "rda": (dict(rule="rda"), SETTINGS),

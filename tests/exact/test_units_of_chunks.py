@@ -33,7 +33,7 @@ FLAGS = st.booleans()
 def chunks(draw):
     """Full and sparse features of some sizes, far from 0 or not, some constant; ends of chunks.
 
-    No two sizes are in the ratio of 10 to 1, where rounding would decide about a size.
+    No two sizes are in the ratio at which rounding would decide whether a feature has its own.
     """
     rng = np.random.default_rng(draw(st.integers(0, 2**20)))
     n, d = rng.integers(1, 21), rng.integers(1, 7)
