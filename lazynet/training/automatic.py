@@ -106,7 +106,8 @@ def choose(
         reason = f"in the first {full} of {max_iter} epochs; then they fall with the epochs left"
         found.append(Choice("rates", "full", reason))
     schedule = settings.schedule
-    if isinstance(schedule, FromData) and settings.rule.schedule == AUTO:
+    # A single epoch is that of partial_fit.
+    if max_iter > 1 and isinstance(schedule, FromData) and settings.rule.schedule == AUTO:
         schedule = FromData(FACTOR_IN_FITS).settled()
     bad_loss = math.inf
     if compares_first_epoch and statistics is not None:

@@ -235,7 +235,8 @@ def test_the_constant_counts_rows_by_their_weights():
     X, _ = noisy_documents(n=400)
     y = (np.arange(400) % 20 == 0).astype(int)
     weights = np.where(y, 19.0, 1.0)
-    model = LazyNetClassifier(random_state=0).fit(told_by_a_feature(X, y), y, weights)
+    model = LazyNetClassifier(random_state=0, standardize=False)
+    model.fit(told_by_a_feature(X, y), y, weights)
     weighted, alike = (loss_of_constant(y, each) for each in (weights, np.ones(400)))
     assert alike < model.history_[0]["progressive_loss"] < weighted
     assert not restarted(model)
@@ -359,7 +360,7 @@ def test_automatic_choices_are_those_that_are_not_given(Estimator, options, name
     X, y = make_data(n_classes=3)
     model = Estimator(**options).fit(X, y)
     values = {
-        "rule": AdaGrad() if Estimator is LazyNetClassifier else FoBoS(), "standardize": True,
+        "rule": AdaGrad() if Estimator is LazyNetClassifier else FoBoS(), "standardize": "auto",
         "l1": model.l1_, "max_iter": model.n_iter_, "rates": "full", "eta0": model.eta0_,
     }  # fmt: skip
     assert [choice.name for choice in model.auto_] == names.split()
