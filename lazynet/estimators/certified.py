@@ -198,7 +198,10 @@ def in_units(
     with suppress(ValueError):
         moments.count(X)
     counts, means, squares = moments.cells.T
-    return X, None, warnings_of_sizes(counts, squares + counts * means * means, X.shape[0])
+    # The search refuses squares that overflow.
+    with np.errstate(over="ignore"):
+        squares = squares + counts * means * means
+    return X, None, warnings_of_sizes(counts, squares, X.shape[0])
 
 
 def warnings_of_sizes(

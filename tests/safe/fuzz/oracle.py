@@ -34,7 +34,7 @@ WORDS_OF_CYTHON = re.compile(
     r"not C-contiguous|read-only|not writable|[Bb]uffer|cannot convert float|a bytes-like object"
     r"|must be real"
     r"|an integer is required|has incorrect type|__cinit__|too large to convert|__index__"
-    r"|arrays can be converted|truth value of an array|not supported between instances"
+    r"|arrays can be converted|truth value of an (?:empty )?array|not supported between instances"
     r"|cannot be interpreted as an integer|positional argument|keyword argument|unsized object"
 )
 
