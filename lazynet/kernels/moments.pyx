@@ -21,7 +21,7 @@ rows into chunks (tests/exact/test_units_of_chunks.py).
 from libc.math cimport fabs, isfinite, ldexp, sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from .arrays cimport check_cells, check_vector
+from .arrays cimport check_aligned, check_cells, check_vector
 from .examples cimport Examples, walk_rows
 from .rows cimport BAD_ROW, FINISHED, OwnRow, Walk, end_walk, row_of_step
 
@@ -88,6 +88,7 @@ def add(
         return status, n, finite
     if order is not None:
         rows = &order[0]
+        check_aligned("order", rows)
     with nogil:
         walk_rows(&at, examples, rows, n, place)
         while place < n:
@@ -129,6 +130,8 @@ def refresh(
     check_cells(cells, d, N_MOMENTS)
     check_vector("sizes", sizes, d)
     check_vector("means", means, d)
+    if columns is not None and n:
+        check_aligned("columns", &columns[0])
     cdef const double* first = &cells[0, 0] if d else NULL
     for k in range(n):
         j = k if columns is None else columns[k]
@@ -153,6 +156,7 @@ def starts_of_rows(
         raise ValueError(f"n_moved must lie between 0 and {examples.csr.n_columns}, got {n_moved}")
     if starts.shape[0] != n + 1:
         raise ValueError(f"starts must have {n + 1} entries, got {starts.shape[0]}")
+    check_aligned("starts", &starts[0])
     starts[0] = 0
     with nogil:
         walk_rows(&at, examples, NULL, n, 0)
@@ -206,6 +210,14 @@ def standardised(
     cdef Walk at
     check_vector("sizes", sizes, examples.csr.n_columns)
     check_vector("means", means, examples.csr.n_columns)
+    if starts.shape[0]:
+        check_aligned("starts", &starts[0])
+    if n_moved:
+        check_aligned("moved", &moved[0])
+    if values.shape[0]:
+        check_aligned("values", &values[0])
+    if columns.shape[0]:
+        check_aligned("columns", &columns[0], 4)
     if starts.shape[0] != n + 1 or starts[n] != values.shape[0] or (
         n_moved and columns.shape[0] != values.shape[0]
     ):
