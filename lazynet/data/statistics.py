@@ -40,8 +40,8 @@ from lazynet.kernels.examples import STATUS_BAD_ROW, STATUS_OUT_OF_MEMORY
 
 #: Rows whose numbers are summed together before the sum is added to the sum of the rows before.
 ROWS_OF_A_BLOCK = 8192
-#: A sparse feature has its own size if this is more than FAR times the shared one, or less than a
-#: part of FAR.
+#: A sparse feature has its own size if this is more than FAR times the shared size, or if the
+#: shared size is more than FAR times the feature's.
 FAR = 2.0
 # A spread of targets below this share of the largest is rounding.
 _CONSTANT = 1e-8
@@ -172,10 +172,8 @@ class Units:
         names = [*map(str, range(shown) if self.names is None else self.names[:shown])]
         width = max(map(len, ["feature", *names]))
         lines = [f"Units of {n} features; {len(self.moved)} {_is(len(self.moved))} centred"]
-        rows = [["size", "mean"]]
-        rows += [[f"{x:.4g}" for x in pair] for pair in zip(self.sizes, self.means, strict=True)][
-            :shown
-        ]
+        pairs = zip(self.sizes[:shown], self.means[:shown], strict=True)
+        rows = [["size", "mean"], *([f"{x:.4g}" for x in pair] for pair in pairs)]
         widths = [max(len(row[k]) for row in rows) for k in range(2)]
         for name, row in zip(["feature", *names], rows, strict=True):
             numbers = "  ".join(text.rjust(wide) for text, wide in zip(row, widths, strict=True))

@@ -106,8 +106,8 @@ class MeanSize:
                 self.mean = mean
 
 
-#: A feature that is not full has its own size if this is more than FAR times the shared one, or
-#: less than a part of FAR.
+#: A feature that is not full has its own size if this is more than FAR times the shared size, or if
+#: the shared size is more than FAR times the feature's.
 FAR = 2.0
 # The share of a mean below which a deviation is rounding, and the feature a constant.
 _CONSTANT = 1e-8

@@ -247,8 +247,9 @@ def make_plan(
     """
     compares = compares_first_epoch and may_restart(settings, rows.targets.n_outputs)
     statistics = None
-    # A source would need a pass for them.
-    if settings.l1 is None or settings.eta0 is None or compares or isinstance(rows, RowsInMemory):
+    # The warning about a given rate needs them too; of a source it would cost a pass.
+    warns = settings.rule.eta0 is not None and isinstance(rows, RowsInMemory)
+    if settings.l1 is None or settings.eta0 is None or compares or warns:
         statistics = rows.statistics(settings, of_targets=settings.l1 is None or compares)
     chosen = choose(settings, statistics, moments, rows.n_orders, compares)
     max_iter = chosen.max_iter
