@@ -11,7 +11,7 @@ Of n rows, a column is full if 2 c >= n.  With m = c mean / n, or m = 0 without 
     size        sqrt(squares / c + mean^2)                              of the nonzeros alone
 
 A full column has its own size, and m as its mean.  Another column has the mean 0.  Its size is the
-``usual`` one, unless the size of its nonzeros is more than ``far`` times larger or smaller; with
+``shared`` one, unless the size of its nonzeros is more than ``far`` times larger or smaller; with
 ``own`` it is its own size.
 
 Property: equal to lazynet.reference.learner.RunningUnits, and the same bits for any division of the
@@ -38,7 +38,7 @@ cdef double CONSTANT = 1e-8
 
 cdef struct Scales:
     double n_rows    # n
-    double usual, far
+    double shared, far
     double least, largest    # sizes within have finite inverses, and products with them are finite
     bint own, centred
 
@@ -49,7 +49,7 @@ cdef inline double size_of(const Scales* at, const double* cell, double* mean) n
     cdef bint full = c > 0.0 and 2.0 * c >= at.n_rows
     mean[0] = 0.0
     if c == 0.0:
-        return at.usual
+        return at.shared
     if full or at.own:
         m = c / at.n_rows * cell[MEAN] if at.centred else 0.0
         away = cell[MEAN] - m
@@ -59,8 +59,8 @@ cdef inline double size_of(const Scales* at, const double* cell, double* mean) n
         if size > CONSTANT * fabs(m):
             return min(max(size, at.least), at.largest)
     size = sqrt(cell[SQUARES] / c + cell[MEAN] * cell[MEAN])
-    if not full and not at.own and at.usual <= at.far * size and size <= at.far * at.usual:
-        return at.usual
+    if not full and not at.own and at.shared <= at.far * size and size <= at.far * at.shared:
+        return at.shared
     return min(max(size, at.least), at.largest)
 
 
@@ -115,7 +115,7 @@ def refresh(
     double[::1] sizes not None,      # OUT
     double[::1] means not None,      # OUT
     double n_rows,
-    double usual,
+    double shared,
     double far,
     bint own,
     bint centred,
@@ -125,7 +125,7 @@ def refresh(
     cdef Scales at
     cdef Py_ssize_t d = cells.shape[0], k, j
     cdef Py_ssize_t n = d if columns is None else columns.shape[0]
-    at.n_rows, at.usual, at.far, at.own, at.centred = n_rows, usual, far, own, centred
+    at.n_rows, at.shared, at.far, at.own, at.centred = n_rows, shared, far, own, centred
     at.least, at.largest = ldexp(1.0, -300), ldexp(1.0, 300)
     check_cells(cells, d, N_MOMENTS)
     check_vector("sizes", sizes, d)

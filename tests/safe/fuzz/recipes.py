@@ -302,7 +302,7 @@ DRAWN = {
     "moments.cells": lambda p: p.reals(p.d, moments.MOMENTS, least=0.0),
     "moments.add.order": lambda p: p.one_of(None, p.order()),
     "moments.sizes": lambda p: p.reals(p.d, least=0.1), "moments.means": Parts.means,
-    "n_rows": lambda p: 3.0, "usual": lambda p: 1.0, "far": lambda p: 10.0,
+    "n_rows": lambda p: 3.0, "shared": lambda p: 1.0, "far": lambda p: 10.0,
     "moments.own": Parts.flag, "centred": Parts.flag,
     "moments.refresh.columns": lambda p: p.one_of(None, p.integers(p.random.integers(0, p.d, 3))),
     "n_moved": lambda p: np.count_nonzero(p._means),
