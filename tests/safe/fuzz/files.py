@@ -15,6 +15,7 @@ import tempfile
 import threading
 import warnings
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from safe.fuzz.matrices import one_of
 from safe.fuzz.oracle import judged
 
 try:
+    import distributed
     from support.clusters import cluster_of
 
     from lazynet import dask
@@ -212,6 +214,8 @@ def in_form(text, form, folder):
 @functools.cache
 def client():
     """A cluster of this process, as long as the process lives."""
+    # A child does not have the threads of its parent, and a pool that has started one waits for it.
+    distributed.utils._offload_executor = ThreadPoolExecutor(1)
     context = cluster_of(1, silence_logs=logging.CRITICAL)
     return context, context.__enter__()
 
