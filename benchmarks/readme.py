@@ -15,7 +15,9 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from benchmarks.optimum import Races
+from benchmarks.programs.base import LYING, NET, RANDOM
 from benchmarks.programs.untuned import OURS as DEFAULT
+from benchmarks.programs.untuned import SGD as SGD_HINGE
 from benchmarks.programs.untuned import SGD_LOG
 from benchmarks.solvers import (
     ADELIE,
@@ -52,6 +54,8 @@ EPOCHS = {
 OURS, SGD, VW = EPOCHS
 #: The default rule of lazynet.
 ADAGRAD = "lazynet AdaGrad"
+#: The datasets of the study ``defaults`` that it generates.
+GENERATED = {"documents", "rare class", "half dense"}
 #: The problem of the figure's second panel.
 SHAPE, PROBLEM = "Medline-like counts", "Medline-like counts/0.005/elastic net"
 
@@ -94,23 +98,21 @@ def with_blocks(text: str, blocks: Mapping[str, str]) -> str:
 
 def blocks(documents: Documents) -> dict[str, str]:
     """The blocks of the README, by name."""
-    epoch, races = epochs(documents["throughput"]), Races(documents["optimum"])
-    compared = default_losses(documents["defaults"])
+    throughput, races = documents["throughput"], Races(documents["optimum"])
     times = {
-        name: significant(ratios(epoch[slow], epoch[fast]).median, 2)
-        for name, slow, fast in (
-            ("sgd", SGD, OURS),
-            ("vw", VW, OURS),
-            ("sgd_default", SGD, ADAGRAD),
-            ("vw_default", VW, ADAGRAD),
+        name: significant(times_of_epoch(throughput, order, slow, fast), 2)
+        for name, order, slow, fast in (
+            ("sgd", LYING, SGD, OURS),
+            ("vw", LYING, VW, OURS),
+            ("sgd_default", LYING, SGD, ADAGRAD),
+            ("sgd_random", RANDOM, SGD, ADAGRAD),
+            ("vw_default", LYING, VW, ADAGRAD),
         )
     }
     first = PARTS(
         "first",
-        best=sum(ours <= theirs for ours, theirs in compared.values()),
-        variants=len(compared),
-        datasets=len({name.split("/")[1] for name in compared}),
-        **times,
+        **default_results(documents["defaults"]),
+        sgd_random=times["sgd_random"],
     )
     why = PARTS(
         "why",
@@ -118,9 +120,9 @@ def blocks(documents: Documents) -> dict[str, str]:
         sklearn_liblinear=over_problems(races, SKLEARN_LIBLINEAR),
         skglm=over_problems(races, SKGLM),
         adelie=over_problems(races, ADELIE, ADELIE_PATH),
-        numpy=numpy_loop(documents["table"]),
-        sgd=times["sgd"],
-        vw=times["vw"],
+        numpy=numpy_loop(documents["table"], "numpy"),
+        numpy_compiled=numpy_loop(documents["table"], "compiled"),
+        **times,
     )
     record = races.problems[PROBLEM]
     shape = f"{record['rows']:,} rows with {record['features']:,} features"
@@ -133,26 +135,53 @@ def blocks(documents: Documents) -> dict[str, str]:
     return {"first": first, "why": why, "papers": headline(documents["table"]), "figure": caption}
 
 
-def default_losses(defaults: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """Test log losses with default settings: lazynet's, and the better one of scikit-learn's."""
-    losses = {}
-    for key, race in defaults["records"].items():
-        if key.startswith("race/") and SGD_LOG in race:
-            ours, *theirs = (
-                median(race[name]["loss"]) for name in (DEFAULT, SGD_LOG, "LogisticRegression")
-            )
-            losses[key] = (ours, min(theirs))
-    return losses
+def default_results(defaults: Mapping[str, Any]) -> dict[str, int]:
+    """On how many variants lazynet with default settings is at most the better peer's value."""
+    variants = {
+        key: record
+        for key, record in defaults["records"].items()
+        if key.startswith("race/") and SGD_LOG in record
+    }
+
+    def wins(what: str, *peers: str) -> int:
+        """Of the variants: in how many no peer has a lower median over the seeds."""
+        return sum(
+            median(record[DEFAULT][what]) <= min(median(record[peer][what]) for peer in peers)
+            for record in variants.values()
+        )
+
+    datasets = {_dataset(key.split("/")[1]) for key in variants}
+    return {
+        "variants": len(variants),
+        "datasets": len(datasets),
+        "generated": len(datasets & GENERATED),
+        "best": wins("loss", SGD_LOG, "LogisticRegression"),
+        "fewer_errors": wins("error", SGD_LOG, "LogisticRegression"),
+        "fewer_errors_hinge": wins("error", SGD_HINGE, "LogisticRegression"),
+    }
 
 
-def epochs(throughput: Mapping[str, Any]) -> dict[str, list[float]]:
+def _dataset(problem: str) -> str:
+    """The dataset of a problem, as news20 of "news20 (20 classes)" and rcv1 of "rcv1_vw"."""
+    return problem.partition(" (")[0].partition("_")[0]
+
+
+def times_of_epoch(throughput: Mapping[str, Any], order: str, slow: str, fast: str) -> float:
+    """Seconds of a later epoch with an elastic net, over those of another program."""
+    found = epochs(throughput, order)
+    return ratios(found[slow], found[fast]).median
+
+
+def epochs(throughput: Mapping[str, Any], order: str = LYING) -> dict[str, list[float]]:
     """Seconds per row of an epoch with an elastic net, round by round, by program."""
     rounds = [
-        record
-        for key, record in throughput["records"].items()
-        if key.startswith("as they lie/elastic net/")
+        record for key, record in throughput["records"].items() if key.startswith(f"{order}/{NET}/")
     ]
-    return {name: [each[name]["later"] for each in rounds] for name in (*EPOCHS, ADAGRAD)}
+    return {
+        name: [each[name]["later"] for each in rounds]
+        for name in (*EPOCHS, ADAGRAD)
+        if name in rounds[0]
+    }
 
 
 def rows_of_epoch(throughput: Mapping[str, Any]) -> int:
@@ -167,10 +196,10 @@ def over_problems(races: Races, *names: str) -> str:
     return f"{mean} ({lowest} - {highest})"
 
 
-def numpy_loop(table: Mapping[str, Any]) -> str:
-    """A step of the dense loop in NumPy over a step of the compiled lazy one, in the same run."""
+def numpy_loop(table: Mapping[str, Any], tier: str) -> str:
+    """A step of the dense loop in NumPy over a lazy step of a tier, in the same run."""
     dense = _seconds(table, "numpy/fobos/round", "dense, sparse predictions")
-    lazy = _seconds(table, "compiled/fobos/round", "lazy, clock")
+    lazy = _seconds(table, f"{tier}/fobos/round", "lazy, clock")
     return significant(ratios(dense, lazy).median, 2)
 
 

@@ -31,11 +31,17 @@ def check(
 
     >>> check(0.05, right=0.005, wrong={0.05: "You forgot the rate."}, hint="Multiply.")
     Not yet. You forgot the rate.
+    >>> check("0.005", right=0.005, hint="Give a number.")
+    Not yet. Give a number.
+    >>> check(61.0, right=lambda n: len(range(n)) == 61)
+    Right.
     """
     if answer is ... or (isinstance(answer, tuple | list) and any(part is ... for part in answer)):
         print(BLANK)
         return
     try:
+        if isinstance(answer, float) and answer.is_integer():
+            answer = int(answer)  # 61.0 is as right as 61, also as the end of a range
         is_right = right(answer) if callable(right) else _same(answer, right, tolerance)
         if is_right:
             print(RIGHT)
@@ -55,5 +61,7 @@ def _same(answer: Any, other: Any, tolerance: float) -> bool:
         return isinstance(answer, set | frozenset | list | tuple) and set(answer) == set(other)
     if isinstance(other, bool):
         return isinstance(answer, bool | np.bool_) and bool(answer) is other
+    if isinstance(answer, str):
+        return False
     both = np.asarray(answer, dtype=float), np.asarray(other, dtype=float)
     return both[0].shape == both[1].shape and np.allclose(*both, rtol=tolerance, atol=0)

@@ -29,6 +29,8 @@ def guarded(command: str, call: Callable[[], int]) -> int:
     """The exit code of the call; an error of a user or of a file is one line of text."""
     try:
         return call()
+    except ModuleNotFoundError as error:
+        problem, code = f"{command}: {error}. Run make setup, then .venv/bin/{command}", 1
     except (ValueError, OSError, ArithmeticError) as error:
         problem, code = f"{command}: {error}", 1
     except KeyboardInterrupt as interrupted:
