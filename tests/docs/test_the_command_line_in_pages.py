@@ -61,6 +61,7 @@ def printed_by(lines):
     return [line for line in out.splitlines() if not line.startswith("pass ")]
 
 
+@pytest.mark.slow
 def test_the_pages_print_what_is_shown(folder, capsys):
     """Every block in the order of the page; numbers may differ a little between machines.
 

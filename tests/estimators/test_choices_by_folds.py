@@ -237,6 +237,7 @@ def test_a_best_setting_at_an_end(kind, grid, expected):
             kind(cv=3, random_state=0, **grid).fit(X, y)
 
 
+@pytest.mark.slow
 def test_the_grid_that_a_warning_names_gives_no_warning_of_the_other_end():
     """It contains the grid that was tried."""
     X = np.random.default_rng(0).standard_normal((300, 20))

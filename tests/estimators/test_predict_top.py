@@ -97,6 +97,7 @@ def bytes_beside_the_answer(model, X, k):
 
 
 @pytest.mark.parametrize("labels", [False, True], ids=["classes", "labels"])
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows(labels, monkeypatch):
     """Beyond the result, which the parts of the answer make twice as large for a moment."""
     monkeypatch.setattr("lazynet.estimators.linear._NUMBERS_OF_A_BLOCK", 2**14)

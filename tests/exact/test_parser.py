@@ -277,6 +277,7 @@ LOCALEDEF = shutil.which("localedef")
     LOCALEDEF is None or not Path("/usr/share/i18n/locales/de_DE").exists(),
     reason="needs localedef and the sources of a locale",
 )
+@pytest.mark.slow
 def test_numbers_do_not_depend_on_the_locale(tmp_path):
     """A locale with a decimal comma changes no number, in particular none that strtod reads."""
     locale = tmp_path / "de_DE.UTF-8"

@@ -196,6 +196,7 @@ print((peak() - before) * unit, path.cells.nbytes)
 """
 
 
+@pytest.mark.slow
 def test_a_burst_touches_only_what_its_rows_name():
     """Of 320 MB of weights next to nothing is ever paged in: O(K nonzeros), never O(d)."""
     pytest.importorskip("resource")

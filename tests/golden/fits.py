@@ -1,11 +1,14 @@
 """Small fits of every kind, and digests of the models that they give.
 
-``python -m golden.fits --write``, run from ``tests/``, writes ``digests.json`` anew.
+``python -m golden.fits --write``, run from ``tests/`` on a machine with AVX-512, writes
+``digests.json`` anew.
 """
 
 import hashlib
 import json
 import math
+import os
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -341,7 +344,7 @@ def digest_of(call):
 def probe():
     """Digests of what the bits of a fit depend on outside lazynet."""
     numbers = np.linspace(-30.0, 30.0, 1001)
-    positive = np.exp2(numbers.round())
+    positive, table = np.exp2(numbers.round()), np.sin(numbers[:1000]).reshape(50, 20)
     return {
         "exp of the C library": digest([math.exp(x) for x in numbers]),
         "log1p of the C library": digest([math.log1p(math.exp(x)) for x in numbers]),
@@ -349,16 +352,43 @@ def probe():
         "np.log1p": digest(np.log1p(positive * numbers**2)),
         "np.sum": digest(numbers.sum(), numbers.reshape(7, 143).sum(axis=1)),
         "np.dot": digest(numbers @ numbers, numbers.reshape(7, 143) @ numbers[:143]),
+        # The kernels of a library for products differ in the shapes at which bits differ.
+        "products": digest(table.T @ table, table.T @ table[:, 0]),
     }
+
+
+#: Environments in which the digests are stored: as this machine is, and as machines with AVX2 and
+#: without AVX-512 are, whose np.exp and matrix products have other bits.
+LEVELS = {
+    "AVX-512": {},
+    "AVX2": {
+        "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
+        "OPENBLAS_CORETYPE": "Haswell",
+    },
+}
+
+
+def digests():
+    """The probe and the digests of all fits, in the present environment."""
+    return {"probe": probe(), "fits": {name: digest_of(call) for name, call in fits().items()}}
+
+
+def digests_at(level):
+    """The same in another process, in the environment of a level."""
+    command = [sys.executable, "-m", "golden.fits", "--digests"]
+    environment = os.environ | LEVELS[level]
+    return json.loads(subprocess.run(command, env=environment, check=True, stdout=-1).stdout)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] != ["--write"]:
+    if sys.argv[1:] == ["--digests"]:
+        print(json.dumps(digests()))
+    elif sys.argv[1:] == ["--write"]:
+        stored = {
+            "levels": {level: digests_at(level) for level in LEVELS},
+            "minima": {name: [each.tolist() for each in call()] for name, call in minima().items()},
+            "tables": {name: [each.tolist() for each in call()] for name, call in tables().items()},
+        }
+        FILE.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    else:
         sys.exit(__doc__)
-    stored = {
-        "probe": probe(),
-        "fits": {name: digest_of(call) for name, call in fits().items()},
-        "minima": {name: [each.tolist() for each in call()] for name, call in minima().items()},
-        "tables": {name: [each.tolist() for each in call()] for name, call in tables().items()},
-    }
-    FILE.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")

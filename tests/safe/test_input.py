@@ -168,6 +168,7 @@ def test_formats_that_must_be_converted_are_put_in_order():
 @pytest.mark.parametrize(("values", "indices"), FORMATS)
 @pytest.mark.parametrize("arranged", [copy.copy, reversed_rows])
 @pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.slow
 def test_a_csr_matrix_is_not_copied(container, arranged, values, indices):
     """fit and predict need some numbers per row and feature, far fewer than an array of X holds.
 

@@ -158,6 +158,7 @@ def test_lines_that_end_with_a_carriage_return_alone(end, tmp_path):
         lambda source: Shuffled(source, window=2000),
     ],
 )
+@pytest.mark.slow
 def test_memory_is_constant(around, tmp_path):
     """A file that is four times as long needs no more memory."""
     peaks = []
