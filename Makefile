@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 SOURCES := setup.py pyproject.toml $(wildcard $(addprefix lazynet/kernels/*.,pyx pxd c h inc) lazynet/kernels/rules/*.pxd)
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup test test-all test-thorough test-sanitized fuzz repro bench notebooks notebooks-check notebooks-write docs lint format wheels clean
+.PHONY: help setup test test-all test-rest test-thorough test-sanitized fuzz repro bench notebooks notebooks-check notebooks-write docs lint format wheels clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -25,17 +25,27 @@ $(VENV)/.created:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	touch $@
 
+# The needs of the tests alone; the package is compiled here, and once.
 $(VENV)/.installed: $(VENV)/.created $(SOURCES)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@
+
+# The needs of an extra, beside the package that is installed.
+$(VENV)/.dev $(VENV)/.repro $(VENV)/.notebooks $(VENV)/.docs: $(VENV)/.%: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet 'lazynet-linear[$*]'
 	touch $@
 
 test: setup
 	$(PYTEST) -q -n auto --quick
 
-test-all: setup
+test-all: $(VENV)/.dev
 	$(PYTEST) -q -n auto
 
-test-thorough: setup
+# The tests that make test leaves out; a skipped test fails the run.
+test-rest: $(VENV)/.dev
+	$(PYTEST) -q -n auto --rest
+
+test-thorough: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n auto --thorough
 
 # The tests with few examples, on kernels with bounds checks, under the address and undefined behaviour
@@ -62,24 +72,16 @@ SECONDS ?= 60
 fuzz: $(SANITIZED_VENV)/.built
 	cd tests && $(SANITIZER_ENV) ../$(SANITIZED) -m safe.fuzz $(SECONDS)
 
-repro: setup
+repro: $(VENV)/.repro
 	$(BIN)/python -m paper_repro $(if $(FULL),--full)
 
-bench: setup
+bench: $(VENV)/.repro
 	$(BIN)/python -m benchmarks bench
 
 # Without trust JupyterLab does not show the figures that are stored in the files.
 notebooks: $(VENV)/.notebooks
 	$(BIN)/jupyter trust notebooks/*.ipynb
 	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(JUPYTER) notebooks
-
-# What an extra needs, and not the package once more, which would be compiled again.
-EXTRA_NEEDS = import sys, tomllib; \
-    print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
-$(VENV)/.notebooks $(VENV)/.docs: $(VENV)/.%: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -c '$(EXTRA_NEEDS)' $* > $@.txt
-	$(BIN)/python -m pip install --quiet --requirement $@.txt
-	touch $@
 
 # Each in a clean kernel, errors fatal; the second one keeps the new outputs.
 notebooks-check: $(VENV)/.notebooks
@@ -95,12 +97,12 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -q --fail-on-warning --keep-going -c docs build/docs-source build/docs
 	$(BIN)/python docs/check_built.py build/docs
 
-lint: setup
+lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: setup
+format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -108,7 +110,7 @@ format: setup
 # environment whose PATH has no compiler, and a few cases of the tests of the kernels run there, from a
 # folder without the sources.
 BARE := $(abspath $(VENV)-wheel)
-wheels: setup
+wheels: $(VENV)/.dev
 	rm -rf dist $(BARE) build/wheel-tests
 	$(BIN)/python -m build --quiet --outdir dist/built
 ifeq ($(shell uname),Linux)

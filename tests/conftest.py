@@ -1,6 +1,7 @@
 """Which tests run, and with how many examples.
 
 make test             every test function, with a few of its cases and few examples; no slow tests
+make test-rest        all other cases, and every property with 25 examples; no test may be skipped
 make test-all         all cases, with 25 examples for each property
 make test-thorough    10,000 examples for each property, and the tests that take minutes
 make wheels           the profile "few": the tests ask whether the wheel works
@@ -10,6 +11,7 @@ import gc
 import os
 import signal
 from collections import defaultdict
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -30,8 +32,22 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 QUICK_CASES = 3
 
 
+#: Reasons for which a test may be skipped in ``make test-rest``, and why they are no failures.
+MAY_SKIP = {
+    "liblinear is not installed": "it needs another NumPy, in another environment",
+    "celer is not installed": "as above",
+    "other libraries have other bits on this machine": "digests are of two kinds of machine",
+    "all tests skipped by +SKIP option": "an example in a docstring that must not run",
+}
+#: Packages of extras, without which their tests are not collected.
+OPTIONAL = ["dask", "lxml", "matplotlib", "pandas", "pyarrow", "tqdm", "vowpalwabbit"]
+#: Where a quick run notes the cases that passed.
+PASSED = "lazynet/passed-quick"
+
+
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="a few cases and examples of each test")
+    parser.addoption("--rest", action="store_true", help="what has not passed in a quick run")
     parser.addoption("--thorough", action="store_true", help="run the tests that take minutes")
 
 
@@ -48,6 +64,8 @@ def pytest_collection_modifyitems(config, items):
     selected = [item for item in items if not left_out & set(item.keywords)]
     if quick:
         selected = few_cases(selected)
+    elif config.getoption("--rest"):
+        selected = remaining(selected, set(config.cache.get(PASSED, [])))
     chosen = set(selected)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = selected
@@ -66,6 +84,39 @@ def few_cases(items):
         count = min(len(cases), QUICK_CASES)
         chosen.update(cases[k * (len(cases) - 1) // max(count - 1, 1)] for k in range(count))
     return [item for item in items if item in chosen]
+
+
+def remaining(items, passed):
+    """The items that have not passed, and the properties, which now have more examples."""
+    return [
+        item
+        for item in items
+        if item.nodeid not in passed or hasattr(getattr(item, "obj", None), "hypothesis")
+    ]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Note what has passed in a quick run, and name the packages that it did without."""
+    if hasattr(config, "workerinput") or not config.getoption("--quick"):
+        return
+    config.cache.set(PASSED, [report.nodeid for report in terminalreporter.stats.get("passed", [])])
+    missing = [name for name in OPTIONAL if find_spec(name) is None]
+    if names := ", ".join(missing):
+        terminalreporter.write_line(
+            f"Not installed and not tested: {names}; make test-all installs all."
+        )
+
+
+def pytest_sessionfinish(session):
+    """A run of the rest fails if a test is skipped for no reason of ``MAY_SKIP``."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or not session.config.getoption("--rest"):
+        return
+    reasons = {report.longrepr[-1] for report in reporter.stats.get("skipped", [])}
+    unlisted = sorted(reason for reason in reasons if not reason.endswith(tuple(MAY_SKIP)))
+    if unlisted:
+        reporter.write_line(f"\nSkipped for reasons that are not in MAY_SKIP: {unlisted}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture
