@@ -1,12 +1,11 @@
 """Study ``claims``: the claims of the papers outside their tables, measured on small problems.
 
 1. Dekel: centered SGD and its average are invariant to a translation of the rows, SGD and its
-   average are not.
-2. Dekel: T steps on rows of k nonzeros among n features cost O(n + T k).
-3. Lipton & Elkan: to bring all weights current whenever the tables are full costs no time to
-   speak of.  The note of 2012: without lazy updates every nonzero weight is visited at every step.
-4. Ma & Zheng, Figure 2: how annealing bends the rejected share as features are purged.
-5. Ma & Zheng: the regret of truncated SGD grows no faster than the square root of the steps.
+   average are not; T steps on rows of k nonzeros among n features cost O(n + T k).
+2. Lipton & Elkan: what it costs to bring all weights current, and to skip weights that are zero.
+3. Ma & Zheng: annealing bends the rejected share as features are purged (Figure 2), and the regret
+   of truncated SGD grows no faster than the square root of the steps.
+4. The claims of ``claims_verdicts``.
 """
 
 from __future__ import annotations
@@ -21,22 +20,28 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from lazynet import ASGDClassifier, DualNetClassifier, LazyNetClassifier, TruncatedGradient
+from lazynet import (
+    ASGDClassifier,
+    DualNetClassifier,
+    LazyNetClassifier,
+    StabilisedSGDClassifier,
+    TruncatedGradient,
+)
 from lazynet.reference.stabilised import rejected_share
 from paper_repro.measure import in_turns
 from paper_repro.pages import Template, table
 from paper_repro.planted import planted
 from paper_repro.render import Curves
 from paper_repro.score import Spread, ratios, significant
-from paper_repro.studies import claims_costs
+from paper_repro.studies import claims_costs, claims_verdicts
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_rows
 
 PAGE = Template.beside(__file__)
 SGD, ASGD, CSGD, CASGD = "SGD", "ASGD", "centered SGD", "CASGD"
+STABILISED = "stabilised SGD, informative"
 #: Dekel's predictors: whether the rows are centered, and whether the model is the last iterate.
 PREDICTORS = {SGD: (False, True), ASGD: (False, False), CSGD: (True, True), CASGD: (True, False)}
 LOSS, L2 = "log_loss", 0.01
@@ -51,6 +56,7 @@ FEATURES, STEPS, NONZEROS = 10_000, 100_000, 20
 LARGER = {"n": (1_000_000, STEPS, NONZEROS), "T": (FEATURES, 10 * STEPS, NONZEROS),
           "k": (FEATURES, STEPS, 10 * NONZEROS)}  # fmt: skip
 TIMED_ROWS = 2_000
+LETTERS = {"n": "features", "T": "steps", "k": "nonzeros in a row"}
 
 #: gamma of the curves in the figure, and the rejection rate when all features are left.
 ANNEALINGS = (-20.0, -9.0, -2.0, 0.0, 2.0, 9.0, 20.0)
@@ -79,6 +85,9 @@ def cells(settings: Settings) -> Sequence[Cell]:
             )
             for strength in claims_costs.STRENGTHS
         ),
+        Cell("orders", partial(claims_verdicts.orders, settings)),
+        Cell("bursts", partial(claims_verdicts.bursts, settings)),
+        Cell("flush", partial(claims_verdicts.flush, settings), 3.0),
         Cell("annealing", annealing),
         *(
             Cell(f"regret/{loss}/{steps}", partial(regret, settings, loss, steps), steps / 4_000)
@@ -137,15 +146,17 @@ def cost(settings: Settings, _: Records) -> Record:
         y = np.where(generator.random(TIMED_ROWS) < 0.5, -1.0, 1.0)
         order = generator.integers(TIMED_ROWS, size=steps)
         for name, center in ((ASGD, False), (CASGD, True)):
-            fits[f"{name}/{what}"] = partial(seconds_of_fit, X, y, order, center)
+            fits[f"{name}/{what}"] = partial(seconds_of, learned, X, y, order, center=center)
+        stabilised = StabilisedSGDClassifier(
+            gravity="informative", n_paths=1, max_iter=-(-steps // TIMED_ROWS), random_state=0
+        )
+        fits[f"{STABILISED}/{what}"] = partial(seconds_of, stabilised.fit, X, y)
     return {"seconds": in_turns(fits, settings.repeats)}
 
 
-def seconds_of_fit(
-    X: sparse.csr_matrix, y: NDArray[np.float64], order: NDArray[np.int64], center: bool
-) -> float:
+def seconds_of(call: Callable[..., Any], *arguments: Any, **options: Any) -> float:
     began = time.perf_counter()
-    learned(X, y, order, center=center)
+    call(*arguments, **options)
     return time.perf_counter() - began
 
 
@@ -215,6 +226,15 @@ class Claims(Measured):
         seconds = self.records["cost"]["seconds"]
         return ratios(seconds[f"{name}/{what}"], seconds[f"{name}/first"])
 
+    def verdicts(self) -> dict[str, str]:
+        """What was found of each claim of ``claims_verdicts``."""
+        first = dict(zip(LARGER, (FEATURES, STEPS, NONZEROS), strict=True))
+        growth = {
+            LETTERS[what]: (size[k] / first[what], self.growth(STABILISED, what))
+            for k, (what, size) in enumerate(LARGER.items())
+        }
+        return claims_verdicts.verdicts(self.records, growth)
+
     def costs_of_budgets(self) -> dict[int, Spread]:
         """How many times longer a step takes than with tables that never get full, by budget."""
         seconds = self.records["budgets"]["seconds"]
@@ -280,6 +300,7 @@ def page(document: Mapping[str, Any]) -> str:
         nonzeros=NONZEROS,
         costs=cost_table(measured),
         examples=measured.settings["examples"],
+        **{key.replace(" ", "_"): text for key, text in measured.verdicts().items()},
         **claims_costs.told(measured.costs_of_budgets(), measured.zero_weights()),
         rate=REJECTION_RATE,
         annealing=PAGE("as described" if measured.curves_as_described else "not as described"),
